@@ -1,0 +1,69 @@
+// Element types of tensors. bf16 and f16 are storage: they are converted, never computed with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace limpid {
+
+enum class Dtype : std::uint8_t { kF32, kF64, kBf16, kF16, kI32, kI64, kU8, kBool };
+
+// Bytes of one element.
+std::size_t size_of(Dtype dtype);
+
+// "f32", "f64", "bf16", "f16", "i32", "i64", "u8", "bool".
+std::string_view name(Dtype dtype);
+std::optional<Dtype> dtype_from_name(std::string_view name);
+
+bool is_floating(Dtype dtype);
+
+// Sixteen bits that a tensor stores; a type of their own, so that they are not mistaken for
+// integers.
+struct Bf16 {
+  std::uint16_t bits;
+};
+struct F16 {
+  std::uint16_t bits;
+};
+
+// The C++ type that stands for a Dtype in memory.
+template <class T>
+struct DtypeOf;
+template <>
+struct DtypeOf<float> {
+  static constexpr Dtype value = Dtype::kF32;
+};
+template <>
+struct DtypeOf<double> {
+  static constexpr Dtype value = Dtype::kF64;
+};
+template <>
+struct DtypeOf<Bf16> {
+  static constexpr Dtype value = Dtype::kBf16;
+};
+template <>
+struct DtypeOf<F16> {
+  static constexpr Dtype value = Dtype::kF16;
+};
+template <>
+struct DtypeOf<std::int32_t> {
+  static constexpr Dtype value = Dtype::kI32;
+};
+template <>
+struct DtypeOf<std::int64_t> {
+  static constexpr Dtype value = Dtype::kI64;
+};
+template <>
+struct DtypeOf<std::uint8_t> {
+  static constexpr Dtype value = Dtype::kU8;
+};
+template <>
+struct DtypeOf<bool> {
+  static constexpr Dtype value = Dtype::kBool;
+};
+template <class T>
+inline constexpr Dtype dtype_of = DtypeOf<T>::value;
+
+}  // namespace limpid

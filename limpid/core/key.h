@@ -1,0 +1,41 @@
+// Random keys: a value that stands for an endless table of random words, word i of which depends on
+// (key, i) alone. Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1,
+// 2, 3; SC 2011).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace limpid {
+
+// Ten rounds of the bijection, as published.
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                        std::array<std::uint32_t, 2> key);
+
+class Key {
+ public:
+  explicit Key(std::uint64_t bits) : bits_(bits) {}
+
+  // Word i of the table: word i mod 4 of philox(counter = i / 4 in its low 64 bits, key = bits()).
+  std::uint32_t word(std::uint64_t i) const;
+
+  // A key for a purpose numbered by `data`, unrelated to this key's words and to its other
+  // children: the first two words of philox(counter = (low(data), high(data), 0, 1), key = bits()).
+  Key fold_in(std::uint64_t data) const;
+
+  // An integer in [0, bound), made of word i: floor(word * bound / 2^32). Requires 0 < bound <=
+  // 2^32.
+  std::uint32_t below(std::uint64_t bound, std::uint64_t i) const {
+    return static_cast<std::uint32_t>((word(i) * bound) >> 32);
+  }
+  // A number in [0, 1), a multiple of 2^-24: the upper 24 bits of word i.
+  float uniform(std::uint64_t i) const { return static_cast<float>(word(i) >> 8) * 0x1p-24f; }
+
+  std::uint64_t bits() const { return bits_; }
+  bool operator==(const Key&) const = default;
+
+ private:
+  std::uint64_t bits_;
+};
+
+}  // namespace limpid

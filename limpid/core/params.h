@@ -1,0 +1,87 @@
+// Params: tensors under the names that PyTorch's state_dict would give them, in the order in which
+// they were added.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "limpid/core/tensor.h"
+
+namespace limpid {
+
+[[noreturn]] void throw_missing(std::string_view name, const std::vector<std::string>& present);
+
+// An ordered map from names to T. Small: look-up walks the entries.
+template <class T>
+class Named {
+ public:
+  using Entry = std::pair<std::string, T>;
+
+  Named() = default;
+  Named(std::initializer_list<Entry> entries) {
+    for (const Entry& e : entries) set(e.first, e.second);
+  }
+
+  // Adds an entry, or replaces the value of an existing one in its place.
+  void set(std::string name, T value) {
+    if (T* found = find(name))
+      *found = std::move(value);
+    else
+      entries_.emplace_back(std::move(name), std::move(value));
+  }
+  // Adds every entry of `other`, its names behind "prefix." ("" adds no dot).
+  void merge(std::string_view prefix, const Named& other) {
+    for (const Entry& e : other.entries_) set(join(prefix, e.first), e.second);
+  }
+
+  // nullptr where there is no such name.
+  const T* find(std::string_view name) const {
+    for (const Entry& e : entries_)
+      if (e.first == name) return &e.second;
+    return nullptr;
+  }
+  T* find(std::string_view name) { return const_cast<T*>(std::as_const(*this).find(name)); }
+  // Throws kNotFound, naming what is there.
+  const T& at(std::string_view name) const {
+    if (const T* found = find(name)) return *found;
+    throw_missing(name, names());
+  }
+  // The entries below "prefix.", without it.
+  Named within(std::string_view prefix) const {
+    Named part;
+    for (const Entry& e : entries_)
+      if (e.first.size() > prefix.size() && e.first.compare(0, prefix.size(), prefix) == 0 &&
+          e.first[prefix.size()] == '.')
+        part.set(e.first.substr(prefix.size() + 1), e.second);
+    return part;
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const Entry& e : entries_) all.push_back(e.first);
+    return all;
+  }
+  std::vector<T> values() const {
+    std::vector<T> all;
+    for (const Entry& e : entries_) all.push_back(e.second);
+    return all;
+  }
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+
+  static std::string join(std::string_view prefix, std::string_view name) {
+    return prefix.empty() ? std::string(name) : std::string(prefix) + "." + std::string(name);
+  }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+using Params = Named<Tensor>;
+
+}  // namespace limpid

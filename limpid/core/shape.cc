@@ -1,0 +1,67 @@
+#include "limpid/core/shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "limpid/core/error.h"
+
+namespace limpid {
+
+Shape::Shape(std::span<const std::int64_t> dims) : rank_(dims.size()) {
+  if (dims.size() > kMaxRank)
+    throw Error(ErrorCode::kShape, fmt::format("shape: {} dimensions, at most {} are supported",
+                                               dims.size(), kMaxRank));
+  std::copy(dims.begin(), dims.end(), dims_.begin());
+  bool empty = false;
+  for (std::int64_t d : dims) {
+    if (d < 0) throw Error(ErrorCode::kShape, fmt::format("shape: dimension {} is negative", d));
+    if (d == 0) empty = true;
+  }
+  // The bound leaves room for the size in bytes: elements * 8 still fits in 63 bits.
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 59;
+  for (std::int64_t d : dims) {
+    if (d != 0 && elements_ > kMaxElements / d)
+      throw Error(ErrorCode::kShape, fmt::format("shape: the number of elements of [{}] overflows",
+                                                 fmt::join(dims, ", ")));
+    if (d != 0) elements_ *= d;
+  }
+  if (empty) elements_ = 0;
+}
+
+Shape Shape::insert(std::size_t axis, std::int64_t dim) const {
+  std::vector<std::int64_t> d(begin(), end());
+  d.insert(d.begin() + static_cast<std::ptrdiff_t>(axis), dim);
+  return Shape(d);
+}
+
+Shape Shape::erase(std::size_t axis) const {
+  std::vector<std::int64_t> d(begin(), end());
+  d.erase(d.begin() + static_cast<std::ptrdiff_t>(axis));
+  return Shape(d);
+}
+
+Shape Shape::replace(std::size_t axis, std::int64_t dim) const {
+  std::vector<std::int64_t> d(begin(), end());
+  d[axis] = dim;
+  return Shape(d);
+}
+
+bool Shape::operator==(const Shape& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
+
+std::string to_string(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+}
+
+std::size_t normalize_axis(std::int64_t axis, std::size_t rank, std::string_view what) {
+  const auto r = static_cast<std::int64_t>(rank);
+  if (axis < -r || axis >= r)
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: axis {} is outside of rank {}", what, axis, rank));
+  return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+}
+
+}  // namespace limpid

@@ -1,0 +1,56 @@
+// Shape: the dimensions of a row-major array. A small value without allocation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace limpid {
+
+class Shape {
+ public:
+  static constexpr std::size_t kMaxRank = 8;
+
+  // The shape of a scalar: rank 0, one element.
+  Shape() = default;
+  // Throws kShape where there are more than kMaxRank dimensions, one is negative, or their product
+  // overflows.
+  Shape(std::initializer_list<std::int64_t> dims)
+      : Shape(std::span<const std::int64_t>(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const std::int64_t> dims);
+
+  std::size_t rank() const { return rank_; }
+  std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }
+  // The last dimension. Requires rank() > 0.
+  std::int64_t back() const { return dims_[rank_ - 1]; }
+  const std::int64_t* begin() const { return dims_.data(); }
+  const std::int64_t* end() const { return dims_.data() + rank_; }
+  std::span<const std::int64_t> dims() const { return {dims_.data(), rank_}; }
+
+  // The product of the dimensions; 1 for a scalar. Never overflows.
+  std::int64_t elements() const { return elements_; }
+
+  // A copy with one dimension more, less, or other.
+  Shape insert(std::size_t axis, std::int64_t dim) const;
+  Shape erase(std::size_t axis) const;
+  Shape replace(std::size_t axis, std::int64_t dim) const;
+
+  bool operator==(const Shape& other) const;
+
+ private:
+  std::array<std::int64_t, kMaxRank> dims_{};
+  std::size_t rank_ = 0;
+  std::int64_t elements_ = 1;
+};
+
+// "[256, 784]"; "[]" for a scalar.
+std::string to_string(const Shape& shape);
+
+// An axis in [0, rank), where -1 names the last. `what` opens the message of the error (kShape).
+std::size_t normalize_axis(std::int64_t axis, std::size_t rank, std::string_view what);
+
+}  // namespace limpid

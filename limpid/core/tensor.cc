@@ -1,0 +1,87 @@
+#include "limpid/core/tensor.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "limpid/core/error.h"
+
+namespace limpid {
+namespace {
+
+std::shared_ptr<std::byte> allocate(std::size_t bytes) {
+  // Rounded up, so that a kernel may load whole vectors at the end of a buffer of ours.
+  const std::size_t rounded = (bytes / Tensor::kAlignment + 1) * Tensor::kAlignment;
+  auto* data =
+      static_cast<std::byte*>(::operator new (rounded, std::align_val_t{Tensor::kAlignment}));
+  std::memset(data, 0, rounded);
+  return {data, [](std::byte* p) { ::operator delete (p, std::align_val_t{Tensor::kAlignment}); }};
+}
+
+}  // namespace
+
+Tensor::Tensor() : Tensor(zeros(Type{Dtype::kF32, Shape{0}})) {}
+
+Tensor Tensor::generate_bytes(const Type& type,
+                              const std::function<void(std::span<std::byte>)>& fill) {
+  std::shared_ptr<std::byte> data = allocate(type.bytes());
+  fill({data.get(), type.bytes()});
+  const std::byte* begin = data.get();
+  return {type, begin, std::move(data)};
+}
+
+Tensor Tensor::zeros(const Type& type) {
+  return generate_bytes(type, [](std::span<std::byte>) {});
+}
+
+Tensor Tensor::borrow(const Type& type, const std::byte* data, std::shared_ptr<const void> owner) {
+  return {type, data, std::move(owner)};
+}
+
+Tensor Tensor::reshape(const Shape& shape) const {
+  if (shape.elements() != elements())
+    throw Error(ErrorCode::kShape,
+                fmt::format("reshape: {} has {} elements, {} has {}", to_string(this->shape()),
+                            elements(), to_string(shape), shape.elements()));
+  return {Type{dtype(), shape}, data_, owner_};
+}
+
+Tensor Tensor::rows(std::int64_t first, std::int64_t count) const {
+  if (shape().rank() == 0 || first < 0 || count < 0 || first > shape()[0] - count)
+    throw Error(ErrorCode::kShape, fmt::format("rows: [{}, {} + {}) is outside of shape {}", first,
+                                               first, count, to_string(shape())));
+  const Type part{dtype(), shape().replace(0, count)};
+  const std::size_t row =
+      shape()[0] == 0 ? 0 : type_.bytes() / static_cast<std::size_t>(shape()[0]);
+  return {part, data_ + row * static_cast<std::size_t>(first), owner_};
+}
+
+bool Tensor::same_bits(const Tensor& other) const {
+  return type_ == other.type_ &&
+         (data_ == other.data_ || std::memcmp(data_, other.data_, type_.bytes()) == 0);
+}
+
+void Tensor::check_count(const Shape& shape, std::size_t count) {
+  if (static_cast<std::size_t>(shape.elements()) != count)
+    throw Error(ErrorCode::kShape, fmt::format("tensor: shape {} takes {} values, {} were given",
+                                               to_string(shape), shape.elements(), count));
+}
+
+void Tensor::check_dtype(Dtype wanted) const {
+  if (wanted != dtype())
+    throw Error(ErrorCode::kDtype, fmt::format("tensor: elements are {}, {} was asked for",
+                                               name(dtype()), name(wanted)));
+}
+
+std::uint64_t hash(std::span<const std::byte> bytes, std::uint64_t seed) {
+  std::uint64_t h = seed;
+  for (std::byte b : bytes) h = (h ^ static_cast<std::uint64_t>(b)) * 0x100000001b3ull;
+  return h;
+}
+
+std::uint64_t hash(const Tensor& tensor) {
+  const std::string type = to_string(tensor.type());
+  return hash(tensor.bytes(), hash(std::as_bytes(std::span(type))));
+}
+
+}  // namespace limpid

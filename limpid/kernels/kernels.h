@@ -1,0 +1,129 @@
+// Loops over plain spans of memory, once for every instruction set: the table that the compiler of
+// Functions draws on. A kernel allocates nothing, throws nothing and knows nothing of Functions.
+// docs/arithmetic.md defines its bits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "limpid/kernels/isa.h"
+
+namespace limpid::kernels {
+
+// Element-wise functions on lanes of four bytes: f32, i32, or a mask (all bits of the lane set, or
+// none).
+enum class Element : std::uint8_t {
+  // f32 -> f32
+  kNegate,
+  kAbs,
+  kExp,
+  kLog,
+  kTanh,
+  kErf,
+  kSqrt,
+  kRelu,     // maximum(x, +0)
+  kSigmoid,  // 1 / (1 + exp(-x))
+  // f32, f32 -> f32
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kMaximum,  // NaN where either is; +0 above -0
+  kMinimum,
+  // f32, f32 -> mask
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  // i32, i32 -> mask
+  kEqualI32,
+  // i32, i32 -> i32
+  kShiftRightI32,  // logical: zeros come in; a count outside [0, 31] gives 0
+  // i32 -> f32, rounded to nearest, ties to even
+  kI32ToF32,
+  // mask -> f32: 1 or 0
+  kMaskToF32,
+  // mask, any, any -> any: the second where the mask is set, else the third
+  kSelect,
+  kCount,
+};
+inline constexpr std::size_t kElementCount = static_cast<std::size_t>(Element::kCount);
+
+// out[i] = f(a[i], b[i], c[i]) for i in [0, n). Operands that f does not take are ignored. `out`
+// may be one of the operands; no byte outside of the n lanes is read or written; no alignment
+// beyond 4 is needed.
+using ElementFn = void (*)(void* out, const void* a, const void* b, const void* c, std::size_t n);
+
+// A matrix in memory: element (r, c) is data[r * row_stride + c * col_stride]. One of the strides
+// is 1.
+struct Matrix {
+  const float* data;
+  std::size_t row_stride;
+  std::size_t col_stride;
+};
+
+// C = A B (+ bias) (then ReLU). A is m x k, B is k x n, C is m x n and row-major.
+struct Matmul {
+  std::size_t m, n, k;
+  Matrix a;
+  Matrix b;               // ignored where packed_b is given
+  const float* packed_b;  // B as pack() wrote it, or nullptr
+  float* c;
+  std::size_t c_row_stride;
+  const float* bias;  // n values added to every row after the sum over k, or nullptr
+  bool relu;          // Element::kRelu, after the bias
+};
+
+// Half-open range of rows or columns.
+struct Range {
+  std::size_t begin, end;
+};
+
+struct Kernels {
+  Isa isa;
+
+  std::array<ElementFn, kElementCount> element;
+
+  // out[i] = word (first + i) of the table of `key` (limpid/core/key.h).
+  void (*random_bits)(std::uint64_t key, std::uint64_t first, std::size_t n, std::int32_t* out);
+
+  // Booleans in memory (one byte, 0 or 1) to masks and back.
+  void (*bool_to_mask)(const std::uint8_t* in, std::size_t n, std::uint32_t* out);
+  void (*mask_to_bool)(const std::uint32_t* in, std::size_t n, std::uint8_t* out);
+
+  // Columns of a packed panel: work on columns is cut at multiples of it.
+  std::size_t panel_width;
+  // Floats that a packed k x n matrix takes (n rounded up to whole panels, filled with zeros).
+  std::size_t (*packed_floats)(std::size_t k, std::size_t n);
+  // Packs the columns of B in `columns` (begin a multiple of panel_width; end too, or n) to their
+  // place in `out`.
+  void (*pack)(const Matrix& b, std::size_t k, std::size_t n, Range columns, float* out);
+  // Floats of scratch that one thread needs inside matmul().
+  std::size_t (*matmul_scratch_floats)(std::size_t m, std::size_t n, std::size_t k);
+  // The part of C in rows x columns; calls on disjoint parts may run at once, each with its own
+  // scratch (64-byte aligned). columns.begin is a multiple of panel_width; columns.end too, or n.
+  void (*matmul)(const Matmul& matmul, Range rows, Range columns, float* scratch);
+
+  // Row by row of a row-major rows x columns matrix; out has the same shape and may be in.
+  void (*softmax)(const float* in, std::size_t rows, std::size_t columns, float* out);
+  void (*log_softmax)(const float* in, std::size_t rows, std::size_t columns, float* out);
+
+  // Over the last axis: out[r] = sum or maximum of row r.
+  void (*sum_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
+  void (*max_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
+  // Over the axis before the last: out[c] = sum or maximum of column c, for the columns in the
+  // range.
+  void (*sum_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
+                      float* out);
+  void (*max_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
+                      float* out);
+
+  // out[c * rows + r] = in[r * columns + c].
+  void (*transpose)(const float* in, std::size_t rows, std::size_t columns, float* out);
+};
+
+// The kernels of one instruction set. Requires that it is among available_isas().
+const Kernels& kernels(Isa isa);
+
+}  // namespace limpid::kernels
