@@ -1,0 +1,115 @@
+#include "limpid/function/function.h"
+
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/signature.h"
+#include "limpid/function/text.h"
+
+namespace limpid {
+
+std::string where(const Call& call) {
+  return call.scope.empty() ? std::string(call.op.name)
+                            : fmt::format("{} '{}'", call.op.name, call.scope);
+}
+
+std::size_t Function::output_count(const Node& node) const {
+  const std::size_t i = static_cast<std::size_t>(&node - nodes().data());
+  const ValueId end =
+      i + 1 < nodes().size() ? nodes()[i + 1].first_output : static_cast<ValueId>(types().size());
+  return static_cast<std::size_t>(end - node.first_output);
+}
+
+std::size_t Function::input_index(std::string_view name) const {
+  for (std::size_t i = 0; i < inputs().size(); ++i)
+    if (inputs()[i].name == name) return i;
+  std::vector<std::string> names;
+  for (const Input& i : inputs()) names.push_back(i.name);
+  throw_missing(name, names);
+}
+
+std::size_t Function::output_index(std::string_view name) const {
+  for (std::size_t i = 0; i < outputs().size(); ++i)
+    if (outputs()[i].name == name) return i;
+  std::vector<std::string> names;
+  for (const Output& o : outputs()) names.push_back(o.name);
+  throw_missing(name, names);
+}
+
+Function::CallTypes Function::call_types(const Node& node) const {
+  CallTypes result;
+  for (ValueId id : node.inputs) result.inputs.push_back(type(id));
+  for (std::size_t i = 0; i < output_count(node); ++i)
+    result.outputs.push_back(type(node.first_output + static_cast<ValueId>(i)));
+  return result;
+}
+
+std::string value_name(const Function& function, ValueId id) {
+  const auto inputs = static_cast<ValueId>(function.inputs().size());
+  if (id < inputs) return "%" + quoted_name(function.inputs()[static_cast<std::size_t>(id)].name);
+  return fmt::format("%{}", id - inputs);
+}
+
+namespace {
+
+// The lines of a Function's text around one node.
+std::string context(const Function& f, std::size_t node) {
+  constexpr std::size_t kAround = 5;
+  std::string text;
+  const std::size_t begin = node > kAround ? node - kAround : 0;
+  for (std::size_t i = begin; i < std::min(f.nodes().size(), node + kAround + 1); ++i)
+    text += fmt::format("\n{} {}", i == node ? '>' : ' ', node_text(f, f.nodes()[i]));
+  return text;
+}
+
+// Throws where node i uses what does not exist before it, or claims types that its op does not
+// give.
+void verify_node(const Function& f, std::size_t i) {
+  const Node& node = f.nodes()[i];
+  const auto values = static_cast<ValueId>(f.types().size());
+  if (!node.op) throw Error(ErrorCode::kInternal, "a node has no op");
+  for (ValueId id : node.inputs)
+    if (id < 0 || id >= node.first_output)
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("{} uses value {} before it is made", node.op->name, id));
+  const ValueId end = i + 1 < f.nodes().size() ? f.nodes()[i + 1].first_output : values;
+  if (end < node.first_output || end > values)
+    throw Error(ErrorCode::kInternal, fmt::format("{}: results are misnumbered", node.op->name));
+  const Function::CallTypes types = f.call_types(node);
+  const Call call{*node.op, types.inputs, {}, node.attributes, node.scope};
+  check_signature(call);
+  const std::vector<Type> expected = node.op->types(call);
+  if (expected != types.outputs)
+    throw Error(ErrorCode::kInternal,
+                fmt::format("{}: the op gives {}, the function says {}", where(call),
+                            types_text(expected), types_text(types.outputs)));
+}
+
+}  // namespace
+
+void verify(const Function& function) {
+  const auto inputs = static_cast<ValueId>(function.inputs().size());
+  const auto values = static_cast<ValueId>(function.types().size());
+  for (ValueId i = 0; i < inputs; ++i)
+    if (i >= values || !(function.type(i) == function.inputs()[static_cast<std::size_t>(i)].type))
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("function '{}': input {} has another type", function.name(), i));
+  ValueId next = inputs;
+  for (std::size_t i = 0; i < function.nodes().size(); ++i) {
+    try {
+      if (function.nodes()[i].first_output != next)
+        throw Error(ErrorCode::kInternal, "results are misnumbered");
+      verify_node(function, i);
+      next += static_cast<ValueId>(function.output_count(function.nodes()[i]));
+    } catch (const Error& e) {
+      throw Error(e.code(), fmt::format("function '{}', op {}: {}{}", function.name(), i, e.what(),
+                                        context(function, i)));
+    }
+  }
+  for (const Output& o : function.outputs())
+    if (o.value < 0 || o.value >= values)
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("function '{}': output {} does not exist", function.name(), o.value));
+}
+
+}  // namespace limpid

@@ -1,0 +1,92 @@
+// Function: a pure function from tensors to tensors. Typed inputs, ops in SSA form, outputs;
+// immutable, cheap to copy. There is no second graph: everything that can be done is a
+// transformation of this, or a run of it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "limpid/function/op.h"
+
+namespace limpid {
+
+// One op at work: results are the values first_output, first_output + 1, ...
+struct Node {
+  const Op* op = nullptr;
+  std::vector<ValueId> inputs;
+  Attributes attributes;
+  ValueId first_output = 0;
+  std::string scope;  // the layer it was written in, "layers.0"; for people and messages only
+
+  bool operator==(const Node&) const = default;
+};
+
+struct Input {
+  std::string name;
+  Type type;
+
+  bool operator==(const Input&) const = default;
+};
+
+struct Output {
+  std::string name;  // may be empty
+  ValueId value = 0;
+
+  bool operator==(const Output&) const = default;
+};
+
+class Function {
+ public:
+  struct Parts {
+    std::string name;
+    std::vector<Input> inputs;
+    std::vector<Node> nodes;
+    std::vector<Output> outputs;
+    std::vector<Type> types;  // of every value
+
+    bool operator==(const Parts&) const = default;
+  };
+
+  // The empty function.
+  Function() : Function(Parts{}) {}
+  // Takes what a Builder wrote. Parts of another origin go through verify().
+  explicit Function(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
+
+  const std::string& name() const { return parts_->name; }
+  const std::vector<Input>& inputs() const { return parts_->inputs; }
+  const std::vector<Node>& nodes() const { return parts_->nodes; }
+  const std::vector<Output>& outputs() const { return parts_->outputs; }
+  const std::vector<Type>& types() const { return parts_->types; }
+  const Type& type(ValueId id) const { return parts_->types[static_cast<std::size_t>(id)]; }
+  std::size_t output_count(const Node& node) const;
+
+  // Position of the input or output of that name. Throws kNotFound.
+  std::size_t input_index(std::string_view name) const;
+  std::size_t output_index(std::string_view name) const;
+
+  // The same inputs, ops, attributes (bit for bit), scopes and outputs.
+  bool operator==(const Function& other) const { return *parts_ == *other.parts_; }
+
+  // The call that a node makes, for its op's rules. The spans live as long as `types` below does.
+  struct CallTypes {
+    std::vector<Type> inputs;
+    std::vector<Type> outputs;
+  };
+  CallTypes call_types(const Node& node) const;
+
+ private:
+  std::shared_ptr<const Parts> parts_;
+};
+
+// Throws where a Function is not well formed: a value used before it is made, a type that the op's
+// rule does not give, an attribute too many. The message's first line says what; the lines after it
+// show the ops around the fault.
+void verify(const Function& function);
+
+// "%x" for an input, "%12" for the result numbered 12 after the inputs.
+std::string value_name(const Function& function, ValueId id);
+
+}  // namespace limpid

@@ -1,0 +1,67 @@
+#include "limpid/function/interpret.h"
+
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+
+namespace limpid {
+
+void check_arguments(const Function& function, std::span<const Tensor> inputs) {
+  if (inputs.size() != function.inputs().size())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("function '{}' takes {} inputs, {} came", function.name(),
+                            function.inputs().size(), inputs.size()));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Input& expected = function.inputs()[i];
+    if (expected.type == inputs[i].type()) continue;
+    throw Error(expected.type.dtype == inputs[i].dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
+                fmt::format("function '{}': input '{}' is {}, {} came", function.name(),
+                            expected.name, to_string(expected.type), to_string(inputs[i].type())));
+  }
+}
+
+std::vector<Tensor> interpret_call(const Call& call, std::span<const Tensor> inputs) {
+  if (call.op.body) return interpret(body_of(call), inputs);
+  std::vector<const void*> in;
+  for (const Tensor& t : inputs) in.push_back(t.bytes().data());
+  // Results are made one inside the other's fill, so that all of them are writable at once.
+  std::vector<Tensor> results;
+  std::vector<void*> out;
+  const std::function<void()> make = [&] {
+    const std::size_t i = out.size();
+    if (i == call.outputs.size()) {
+      call.op.reference(call, in, out);
+      return;
+    }
+    results.push_back(Tensor::generate_bytes(call.outputs[i], [&](std::span<std::byte> bytes) {
+      out.push_back(bytes.data());
+      make();
+    }));
+  };
+  make();
+  return {results.rbegin(), results.rend()};
+}
+
+std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> inputs,
+                              const Observer& observer) {
+  check_arguments(function, inputs);
+  std::vector<Tensor> values(inputs.begin(), inputs.end());
+  for (const Node& node : function.nodes()) {
+    const Function::CallTypes types = function.call_types(node);
+    const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
+    std::vector<Tensor> in;
+    for (ValueId id : node.inputs) in.push_back(values[static_cast<std::size_t>(id)]);
+    const std::vector<Tensor> results = interpret_call(call, in);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (observer) observer(node, i, results[i]);
+      values.push_back(results[i]);
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const Output& o : function.outputs())
+    outputs.push_back(values[static_cast<std::size_t>(o.value)]);
+  return outputs;
+}
+
+}  // namespace limpid

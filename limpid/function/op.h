@@ -1,0 +1,174 @@
+// Op: one constexpr record that says all about one operation. The records stand in limpid/ops, a
+// family a file, and once in the array all_ops(); everything that works on Functions walks that
+// array and never names an op.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "limpid/core/type.h"
+#include "limpid/function/attributes.h"
+#include "limpid/function/value.h"
+#include "limpid/kernels/kernels.h"
+
+namespace limpid {
+
+struct Op;
+
+// One use of an op, as its rules see it.
+struct Call {
+  const Op& op;
+  std::span<const Type> inputs;
+  std::span<const Type> outputs;  // empty while the type rule runs
+  const Attributes& attributes;
+  std::string_view scope;  // the layer, for messages: "layers.0", or ""
+};
+
+// "linear 'layers.0'", or "linear" outside of a layer: how every error about a call begins.
+std::string where(const Call& call);
+
+// The types of the results; throws kShape, kDtype or kInvalidArgument with what was expected and
+// what came.
+using TypeRule = std::vector<Type> (*)(const Call& call);
+
+// Reference arithmetic: row-major inputs and outputs, which do not overlap. It is the
+// specification.
+using Reference = void (*)(const Call& call, std::span<const void* const> in,
+                           std::span<void* const> out);
+
+// A composition's meaning: the same results by other ops.
+using Body = std::vector<Value> (*)(std::span<const Value> inputs, const Attributes& attributes);
+
+// Reverse mode: the cotangent of every input, given those of the outputs; a default Value stands
+// for zero, both ways. Written in ops, so that it can be differentiated again.
+struct GradientCall {
+  std::span<const Value> inputs;
+  std::span<const Value> outputs;
+  std::span<const Value> cotangents;
+  const Attributes& attributes;
+};
+using Gradient = std::vector<Value> (*)(const GradientCall& call);
+
+// How the derivative is had: by a rule, through the body of a composition, or not at all, and then
+// why.
+struct GradientRule {
+  Gradient rule = nullptr;
+  bool through_body = false;
+  std::string_view none_because;
+};
+constexpr GradientRule gradient(Gradient rule) { return {rule, false, {}}; }
+constexpr GradientRule gradient_through_body() { return {nullptr, true, {}}; }
+constexpr GradientRule no_gradient(std::string_view because) { return {nullptr, false, because}; }
+
+// vmap: some inputs carry a batch dimension of `size` in front; all results must. At least one
+// input is batched.
+struct BatchingCall {
+  std::span<const Value> inputs;
+  std::span<const bool> batched;
+  std::int64_t size;
+  const Attributes& attributes;
+  Builder& builder;
+};
+using Batching = std::vector<Value> (*)(const BatchingCall& call);
+
+// How a vmap is had: by a rule, or through the body of a composition.
+struct BatchingRule {
+  Batching rule = nullptr;
+  bool through_body = false;
+};
+constexpr BatchingRule batching(Batching rule) { return {rule, false}; }
+constexpr BatchingRule batching_through_body() { return {nullptr, true}; }
+
+// The kernel that serves an op on f32 (and on the lanes named in kernels::Element). Without one a
+// composition is replaced by its body, and a primitive runs its reference arithmetic.
+enum class KernelKind : std::uint8_t {
+  kNone,
+  kElement,     // lane by lane: `element`
+  kCast,        // lane by lane, which element depends on the dtypes
+  kConstant,    // lane by lane where it is one value
+  kRandomBits,  // lane by lane, from a scalar key
+  kBroadcast,   // lane by lane reading of a smaller tensor
+  kReshape,     // no work at all
+  kTranspose,   // last two dimensions
+  kMatmul,
+  kLinear,
+  kSoftmax,
+  kLogSoftmax,
+  kSum,
+  kMax,
+};
+struct Kernel {
+  KernelKind kind = KernelKind::kNone;
+  kernels::Element element = kernels::Element::kCount;
+};
+constexpr Kernel element_kernel(kernels::Element element) {
+  return {KernelKind::kElement, element};
+}
+
+// What ONNX calls it: operator of the default domain and the version that brought today's meaning.
+// A composition that has no operator there is exported by its body.
+struct Onnx {
+  std::string_view name;
+  int since = 0;
+};
+
+// A use of an op that the laws are tried on. Floating inputs are drawn from [low, high]; integers
+// from [0, bound).
+struct Example {
+  std::vector<Type> inputs;
+  Attributes attributes;
+  double low = -2;
+  double high = 2;
+  std::int64_t bound = 2;
+};
+
+struct AttributeSpec {
+  std::string_view name;
+  AttributeKind kind;
+};
+
+struct Op {
+  std::string_view name;
+  std::string_view formula;  // one line, for the reference page
+  int min_inputs;
+  int max_inputs;
+  std::span<const AttributeSpec> attributes;  // all of them required, sorted by name
+  TypeRule types;
+  Reference reference = nullptr;  // a primitive has this,
+  Body body = nullptr;            // a composition that
+  GradientRule gradient;
+  bool smooth = true;  // the derivative is continuous on the range of every example
+  BatchingRule batching;
+  std::int64_t (*flops)(const Call& call);  // a multiply-add counts as two
+  Kernel kernel;
+  Onnx onnx;
+  std::vector<Example> (*examples)();
+
+  constexpr bool is_primitive() const { return reference != nullptr; }
+};
+
+// True where nothing is left out: checked at compile time for every record of all_ops().
+constexpr bool is_complete(const Op& op) {
+  const bool one_meaning = (op.reference != nullptr) != (op.body != nullptr);
+  const GradientRule& g = op.gradient;
+  const int gradients = (g.rule != nullptr) + g.through_body + !g.none_because.empty();
+  const bool body_used = g.through_body || op.batching.through_body;
+  const bool one_batching = (op.batching.rule != nullptr) != op.batching.through_body;
+  for (std::size_t i = 1; i < op.attributes.size(); ++i)
+    if (!(op.attributes[i - 1].name < op.attributes[i].name)) return false;
+  return !op.name.empty() && !op.formula.empty() && op.min_inputs >= 0 &&
+         op.max_inputs >= op.min_inputs && op.types && one_meaning && gradients == 1 &&
+         one_batching && (op.body || !body_used) && op.flops && op.examples;
+}
+
+// Every op there is. Defined in limpid/ops/all_ops.cc.
+std::span<const Op* const> all_ops();
+
+// nullptr where there is no op of that name.
+const Op* find_op(std::string_view name);
+
+}  // namespace limpid

@@ -1,0 +1,36 @@
+// The text form of a Function: what to_text() prints, parse() reads back as the same Function.
+//
+//   function mlp(%x: f32[784], %layers.0.weight: f32[256, 784], %layers.0.bias: f32[256]) {
+//     %0 = linear(%x, %layers.0.weight, %layers.0.bias) : f32[256]  @layers.0
+//     %1 = relu(%0) : f32[256]
+//     return logits = %1
+//   }
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "limpid/function/function.h"
+
+namespace limpid {
+
+struct TextOptions {
+  // Tensors of more elements are printed as "f32[256, 784] ..."; such text is for people and does
+  // not parse.
+  std::int64_t max_elements = std::int64_t{1} << 62;
+};
+
+// Numbers print in their shortest form that reads back as the same bits (a NaN as "nan").
+std::string to_text(const Function& function, const TextOptions& options = {});
+
+// Throws kParse, or what an op's type rule throws, with the line: "line 3: ...".
+Function parse_function(std::string_view text);
+
+// Parts of the text form, for messages.
+std::string node_text(const Function& function, const Node& node, const TextOptions& options = {});
+std::string types_text(std::span<const Type> types);
+std::string quoted_name(std::string_view name);
+std::string attribute_text(const Attribute& attribute, const TextOptions& options = {});
+
+}  // namespace limpid
