@@ -1,0 +1,282 @@
+// The pool hands out tasks by lanes, one a thread. A lane is a counter of the tasks that it still
+// holds; its thread takes from it first, so that the same thread meets the same data call after
+// call, and then from the lanes of those that are late. A thread that is asleep or preempted thus
+// delays nobody but itself.
+#include "limpid/compile/thread_pool.h"
+
+#include <cfenv>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "limpid/core/error.h"
+
+#ifdef __linux__
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+#endif
+
+namespace limpid {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Looks until `found` or until the time is over.
+template <class Condition>
+bool spin_until(const Condition& found, std::chrono::microseconds time) {
+  if (found()) return true;
+  if (time.count() == 0) return false;
+  const Clock::time_point end = Clock::now() + time;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      relax();
+      if (found()) return true;
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
+// The low half of Lane::tickets.
+std::uint32_t left(std::uint64_t tickets) { return static_cast<std::uint32_t>(tickets); }
+
+}  // namespace
+
+// One cache line: opening a lane, looking at it and taking from it touch no other.
+struct alignas(64) ThreadPool::Lane {
+  // The number of the call in the upper half, the tasks not yet taken in the lower. A successful
+  // compare-exchange from left > 0 proves that the call was still under way, hence that task_,
+  // context_ and tasks_, read before it, were this call's.
+  std::atomic<std::uint64_t> tickets{0};
+  std::atomic<std::uint32_t> asleep{0};
+  std::thread thread;
+};
+
+namespace {
+
+#ifdef __linux__
+
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  return cpus;
+}
+
+int current_cpu() { return sched_getcpu(); }
+
+// A refusal costs speed alone, here and below.
+void move(std::thread& thread, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  (void)pthread_setaffinity_np(thread.native_handle(), sizeof set, &set);
+}
+
+// Signals belong to the program's own threads; those that are started meanwhile inherit the mask.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+#else
+
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus(std::thread::hardware_concurrency());
+  std::iota(cpus.begin(), cpus.end(), 0);
+  return cpus;
+}
+int current_cpu() { return -1; }
+void move(std::thread&, int) {}
+class BlockedSignals {};
+
+#endif
+
+}  // namespace
+
+class ThreadPool::PinnedCaller {
+#ifdef __linux__
+ public:
+  explicit PinnedCaller(int cpu) : thread_(gettid()) {
+    sched_getaffinity(thread_, sizeof before_, &before_);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(thread_, sizeof set, &set);
+  }
+  ~PinnedCaller() { sched_setaffinity(thread_, sizeof before_, &before_); }
+
+ private:
+  pid_t thread_;
+  cpu_set_t before_;
+#else
+ public:
+  explicit PinnedCaller(int) {}
+#endif
+};
+
+ThreadPool::ThreadPool(const Options& options) : threads_(options.threads), spin_(options.spin) {
+  if (threads_ < 1 || threads_ > kMaxThreads)
+    throw Error(ErrorCode::kInvalidArgument, "a thread pool takes 1 to " +
+                                                 std::to_string(kMaxThreads) + " threads, not " +
+                                                 std::to_string(threads_));
+  const std::vector<int> cpus = allowed_cpus();
+  const bool enough_cpus = cpus.size() >= static_cast<std::size_t>(threads_);
+  if (!enough_cpus) spin_ = std::chrono::microseconds{0};
+  lanes_ = std::make_unique<Lane[]>(static_cast<std::size_t>(threads_));
+  try {
+    const BlockedSignals blocked;
+    for (int i = 1; i < threads_; ++i) lanes_[i].thread = std::thread([this, i] { work(i); });
+  } catch (const std::system_error& e) {
+    stop();
+    throw Error(ErrorCode::kUnsupported, "the system refuses a pool of " +
+                                             std::to_string(threads_) + " threads: " + e.what());
+  }
+  if (enough_cpus) place_threads(cpus, options);
+}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
+  stop_.store(true);
+  for (int i = 1; i < threads_; ++i) {
+    Lane& lane = lanes_[i];
+    lane.asleep.store(0);
+    lane.asleep.notify_one();
+    if (lane.thread.joinable()) lane.thread.join();
+  }
+}
+
+void ThreadPool::place_threads(const std::vector<int>& cpus, const Options& options) {
+  if (options.pin_caller) pinned_caller_ = std::make_unique<PinnedCaller>(cpus[0]);
+  if (!options.pin) return;
+  spare_cpu_ = cpus[0];
+  lane_on_cpu_.assign(static_cast<std::size_t>(cpus.back()) + 1, 0);
+  for (int lane = 1; lane < threads_; ++lane) {
+    lane_on_cpu_[cpus[lane]] = lane;
+    move(lanes_[lane].thread, cpus[lane]);
+  }
+}
+
+void ThreadPool::keep_clear_of_caller() {
+  const int cpu = current_cpu();
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= lane_on_cpu_.size()) return;
+  const int lane = lane_on_cpu_[cpu];
+  if (lane == 0) return;
+  move(lanes_[lane].thread, spare_cpu_);
+  lane_on_cpu_[spare_cpu_] = lane;
+  lane_on_cpu_[cpu] = 0;
+  spare_cpu_ = cpu;
+}
+
+void ThreadPool::run(std::size_t tasks, Task task, void* context) noexcept {
+  if (threads_ == 1 || tasks <= 1 || busy_.exchange(true, std::memory_order_acquire)) {
+    for (std::size_t i = 0; i < tasks; ++i) task(context, i, 0);
+    return;
+  }
+  keep_clear_of_caller();
+  const auto count = static_cast<std::uint32_t>(tasks);
+  const auto step = static_cast<std::uint32_t>(threads_);
+  task_.store(task, std::memory_order_relaxed);
+  context_.store(context, std::memory_order_relaxed);
+  tasks_.store(count, std::memory_order_relaxed);
+  pending_.store(count, std::memory_order_relaxed);
+  const std::uint64_t call = (lanes_[0].tickets.load(std::memory_order_relaxed) >> 32) + 1;
+  const std::uint32_t used = count < step ? count : step;
+  // The caller's own lane last: the others begin while it is still here.
+  for (std::uint32_t n = 1; n <= used; ++n) {
+    const std::uint32_t i = n % used;
+    Lane& lane = lanes_[i];
+    // Sequentially consistent, as in wait_for_work(): either this sees the thread asleep, or the
+    // thread sees the tickets.
+    lane.tickets.store(call << 32 | ((count - i + step - 1) / step));
+    if (lane.asleep.load() != 0) {
+      lane.asleep.store(0);
+      lane.asleep.notify_one();
+    }
+  }
+  finish(drain(0));
+  wait_for_the_others();
+  busy_.store(false, std::memory_order_release);
+}
+
+// Takes tasks until no lane has any; returns how many.
+std::uint32_t ThreadPool::drain(int self) {
+  std::uint32_t done = 0;
+  for (int n = 0; n < threads_; ++n) {
+    const int lane = self + n < threads_ ? self + n : self + n - threads_;
+    while (run_one(lane, self)) ++done;
+  }
+  return done;
+}
+
+// Takes one task of the lane, and runs it.
+bool ThreadPool::run_one(int lane, int self) {
+  std::atomic<std::uint64_t>& tickets = lanes_[lane].tickets;
+  std::uint64_t seen = tickets.load(std::memory_order_acquire);
+  while (left(seen) > 0) {
+    const Task task = task_.load(std::memory_order_relaxed);
+    void* const context = context_.load(std::memory_order_relaxed);
+    const std::uint32_t tasks = tasks_.load(std::memory_order_relaxed);
+    if (!tickets.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel,
+                                       std::memory_order_acquire))
+      continue;
+    const auto step = static_cast<std::size_t>(threads_);
+    const auto first = static_cast<std::size_t>(lane);
+    const std::size_t held = (tasks - first + step - 1) / step;
+    task(context, first + step * (held - left(seen)), self);
+    return true;
+  }
+  return false;
+}
+
+void ThreadPool::finish(std::uint32_t done) {
+  if (done == 0) return;
+  if (pending_.fetch_sub(done) == done) pending_.notify_one();
+}
+
+// Others may hold tasks that they have begun.
+void ThreadPool::wait_for_the_others() {
+  const auto all_done = [this] { return pending_.load() == 0; };
+  if (spin_until(all_done, spin_)) return;
+  for (std::uint32_t now = pending_.load(); now != 0; now = pending_.load()) pending_.wait(now);
+}
+
+void ThreadPool::work(int self) {
+  // Round to nearest and keep subnormals, whatever the constructing thread had set.
+  std::fesetenv(FE_DFL_ENV);
+  while (wait_for_work(lanes_[self])) finish(drain(self));
+}
+
+// True when the lane may have tasks, false when the pool ends.
+bool ThreadPool::wait_for_work(Lane& lane) {
+  const auto news = [&] { return left(lane.tickets.load()) > 0 || stop_.load(); };
+  while (!spin_until(news, spin_)) {
+    lane.asleep.store(1);
+    if (!news()) lane.asleep.wait(1);
+    lane.asleep.store(0);
+  }
+  return !stop_.load();
+}
+
+}  // namespace limpid

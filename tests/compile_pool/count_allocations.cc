@@ -1,0 +1,22 @@
+// Replaces the global operator new. In a file of its own: inlined, it would look to the compiler
+// like a mismatch of new and free.
+#include "tests/compile_pool/count_allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<std::size_t> count{0};
+}  // namespace
+
+std::size_t allocations() { return count.load(); }
+
+// The array and nothrow forms come through here.
+void* operator new(std::size_t bytes) {
+  count.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -1,0 +1,7 @@
+// Calls of the global operator new since the program began. Linked into tests of code that must not
+// allocate.
+#pragma once
+
+#include <cstddef>
+
+std::size_t allocations();

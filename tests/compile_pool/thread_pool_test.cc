@@ -1,0 +1,287 @@
+// The pool runs every task once, allocates nothing while it does, sleeps when idle, and is safe to
+// call from anywhere. Built for the thread sanitizer as well.
+#include "limpid/compile/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "tests/compile_pool/count_allocations.h"
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace limpid {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs a callable as tasks (index, worker).
+template <class F>
+void run(ThreadPool& pool, std::size_t tasks, F task) {
+  pool.run(
+      tasks, [](void* f, std::size_t i, int worker) { (*static_cast<F*>(f))(i, worker); }, &task);
+}
+
+TEST(ThreadPool, RunsEveryTaskOnce) {
+  for (const int threads : {1, 2, 3, 4, 8}) {
+    ThreadPool pool({.threads = threads});
+    EXPECT_EQ(pool.threads(), threads);
+    for (std::size_t tasks = 0; tasks < 70; ++tasks) {
+      std::vector<std::atomic<int>> calls(tasks);
+      run(pool, tasks, [&](std::size_t i, int worker) {
+        calls[i].fetch_add(1, std::memory_order_relaxed);
+        EXPECT_GE(worker, 0);
+        EXPECT_LT(worker, threads);
+      });
+      for (const std::atomic<int>& c : calls) EXPECT_EQ(c.load(), 1);
+    }
+  }
+}
+
+TEST(ThreadPool, ManyShortCallsKeepTheirTasksApart) {
+  ThreadPool pool({.threads = 3, .spin = 20us});
+  std::vector<std::uint32_t> out(7);
+  for (std::uint32_t call = 0; call < 20000; ++call) {
+    // Plain writes: the end of run() must order them before these reads.
+    const std::size_t tasks = 2 + call % 6;
+    run(pool, tasks,
+        [&](std::size_t i, int) { out[i] = call * 8 + static_cast<std::uint32_t>(i); });
+    for (std::size_t i = 0; i < tasks; ++i) ASSERT_EQ(out[i], call * 8 + i);
+  }
+}
+
+TEST(ThreadPool, AWorkerHasOneTaskAtATime) {
+  ThreadPool pool({.threads = 4});
+  std::vector<int> scratch(4, 0);  // plain: two tasks at once on it are a race
+  for (int call = 0; call < 200; ++call)
+    run(pool, 64, [&](std::size_t, int worker) { ++scratch[static_cast<std::size_t>(worker)]; });
+  int total = 0;
+  for (const int s : scratch) total += s;
+  EXPECT_EQ(total, 200 * 64);
+}
+
+TEST(ThreadPool, ACallInsideATaskRunsInline) {
+  ThreadPool pool({.threads = 3});
+  std::atomic<int> inner{0};
+  std::atomic<int> inner_workers{0};
+  run(pool, 6, [&](std::size_t, int) {
+    const std::thread::id self = std::this_thread::get_id();
+    run(pool, 5, [&](std::size_t, int worker) {
+      EXPECT_EQ(std::this_thread::get_id(), self);
+      inner.fetch_add(1);
+      inner_workers.fetch_add(worker);
+    });
+  });
+  EXPECT_EQ(inner.load(), 30);
+  EXPECT_EQ(inner_workers.load(), 0);
+}
+
+TEST(ThreadPool, CallersFromSeveralThreads) {
+  ThreadPool pool({.threads = 2});
+  std::vector<std::thread> callers;
+  std::atomic<int> total{0};
+  for (int c = 0; c < 4; ++c)
+    callers.emplace_back([&] {
+      for (int call = 0; call < 500; ++call) {
+        std::vector<int> out(9, 0);
+        run(pool, out.size(), [&](std::size_t i, int) { ++out[i]; });
+        for (const int o : out) total.fetch_add(o);
+      }
+    });
+  for (std::thread& c : callers) c.join();
+  EXPECT_EQ(total.load(), 4 * 500 * 9);
+}
+
+TEST(ThreadPool, WakesAfterSleep) {
+  for (const auto spin : {0us, 50us}) {
+    ThreadPool pool({.threads = 4, .spin = spin});
+    for (int call = 0; call < 30; ++call) {
+      std::this_thread::sleep_for(300us);
+      std::atomic<int> done{0};
+      run(pool, 8, [&](std::size_t, int) { done.fetch_add(1); });
+      EXPECT_EQ(done.load(), 8);
+    }
+  }
+}
+
+TEST(ThreadPool, TheCallerSleepsWhileOthersWork) {
+  ThreadPool pool({.threads = 2, .spin = 0us});
+  std::atomic<bool> other_has_one{false};
+  int done = 0;
+  // The caller's own task returns at once when the other thread holds the second.
+  run(pool, 2, [&](std::size_t, int worker) {
+    if (worker == 0) {
+      const auto end = std::chrono::steady_clock::now() + 1s;
+      while (!other_has_one.load() && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+    } else {
+      other_has_one.store(true);
+      std::this_thread::sleep_for(20ms);
+      done = 1;
+    }
+  });
+  EXPECT_TRUE(!other_has_one.load() || done == 1);
+}
+
+TEST(ThreadPool, UsesItsThreads) {
+  ThreadPool pool({.threads = 2});
+  bool helped = false;
+  // A task that waits for the other one can only end when both run at once.
+  for (int attempt = 0; attempt < 50 && !helped; ++attempt) {
+    std::atomic<int> inside{0};
+    std::atomic<bool> met{false};
+    run(pool, 2, [&](std::size_t, int) {
+      inside.fetch_add(1);
+      const auto end = std::chrono::steady_clock::now() + 100ms;
+      while (inside.load() < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      if (inside.load() == 2) met.store(true);
+    });
+    helped = met.load();
+  }
+  EXPECT_TRUE(helped);
+}
+
+TEST(ThreadPool, AllocatesNothing) {
+  ThreadPool pool({.threads = 3});
+  std::atomic<int> done{0};
+  auto task = [&](std::size_t, int) { done.fetch_add(1); };
+  run(pool, 16, task);
+  const std::size_t before = allocations();
+  for (int call = 0; call < 100; ++call) run(pool, 16, task);
+  EXPECT_EQ(allocations(), before);
+  EXPECT_EQ(done.load(), 101 * 16);
+}
+
+TEST(ThreadPool, AnIdlePoolBurnsNoTime) {
+  ThreadPool pool({.threads = 4, .spin = 100us});
+  run(pool, 8, [](std::size_t, int) {});
+  std::this_thread::sleep_for(20ms);
+  const std::clock_t before = std::clock();  // of the process, all threads
+  std::this_thread::sleep_for(200ms);
+  const double used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  EXPECT_LT(used, 0.05);
+}
+
+TEST(ThreadPool, RefusesOtherNumbersOfThreads) {
+  for (const int threads : {0, -1, ThreadPool::kMaxThreads + 1}) {
+    try {
+      ThreadPool pool({.threads = threads});
+      FAIL() << threads << " threads were accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_NE(std::string(e.what()).find(std::to_string(threads)), std::string::npos);
+    }
+  }
+}
+
+// Whether 2^-149 * 1 survives and 1 + 2^-24 rounds to even on this thread.
+bool default_arithmetic() {
+  volatile float tiny = std::numeric_limits<float>::denorm_min();
+  volatile float one = 1.0f;
+  volatile float ulp_half = 0x1p-24f;
+  return tiny * one != 0.0f && one + ulp_half == 1.0f;
+}
+
+TEST(ThreadPool, ThreadsKeepSubnormalsAndRoundToNearest) {
+  std::fenv_t before;
+  std::fegetenv(&before);
+  std::fesetround(FE_UPWARD);
+#ifdef __x86_64__
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);  // flush to zero, denormals are zero
+#endif
+  EXPECT_FALSE(default_arithmetic());
+  {
+    ThreadPool pool({.threads = 3});
+    std::atomic<int> others{0};
+    for (int attempt = 0; attempt < 1000 && others.load() == 0; ++attempt)
+      run(pool, 30, [&](std::size_t, int worker) {
+        if (worker == 0) {
+          std::this_thread::sleep_for(10us);
+          return;
+        }
+        others.fetch_add(1);
+        EXPECT_TRUE(default_arithmetic());
+      });
+    EXPECT_GT(others.load(), 0);
+  }
+  std::fesetenv(&before);
+}
+
+#ifdef __linux__
+
+int allowed_cpus() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  return CPU_COUNT(&set);
+}
+
+TEST(ThreadPool, PinsItsThreadsAndLeavesTheCallerAlone) {
+  const int cpus = allowed_cpus();
+  if (cpus < 2) GTEST_SKIP() << "one CPU";
+  for (const bool pin : {true, false}) {
+    ThreadPool pool({.threads = 2, .pin = pin});
+    EXPECT_EQ(allowed_cpus(), cpus);
+    std::atomic<int> seen{0};
+    for (int attempt = 0; attempt < 1000 && seen.load() == 0; ++attempt)
+      run(pool, 8, [&](std::size_t, int worker) {
+        if (worker == 1)
+          seen.store(allowed_cpus());
+        else
+          std::this_thread::sleep_for(10us);
+      });
+    EXPECT_EQ(seen.load(), pin ? 1 : cpus);
+  }
+}
+
+TEST(ThreadPool, PinsTheCallerWhenAsked) {
+  const int cpus = allowed_cpus();
+  if (cpus < 2) GTEST_SKIP() << "one CPU";
+  {
+    ThreadPool pool({.threads = 2, .pin_caller = true});
+    EXPECT_EQ(allowed_cpus(), 1);
+  }
+  EXPECT_EQ(allowed_cpus(), cpus);
+}
+
+// Wherever the caller goes, the other thread is found elsewhere.
+TEST(ThreadPool, KeepsClearOfTheCaller) {
+  cpu_set_t all;
+  sched_getaffinity(0, sizeof all, &all);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one CPU";
+  ThreadPool pool({.threads = 2});
+  for (int round = 0; round < 6; ++round)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (!CPU_ISSET(cpu, &all)) continue;
+      cpu_set_t only;
+      CPU_ZERO(&only);
+      CPU_SET(cpu, &only);
+      ASSERT_EQ(sched_setaffinity(0, sizeof only, &only), 0);
+      std::atomic<int> other{-1};
+      for (int attempt = 0; attempt < 1000 && other.load() < 0; ++attempt)
+        run(pool, 8, [&](std::size_t, int worker) {
+          if (worker == 1)
+            other.store(sched_getcpu());
+          else
+            std::this_thread::sleep_for(10us);
+        });
+      EXPECT_NE(other.load(), cpu);
+      EXPECT_GE(other.load(), 0);
+    }
+  sched_setaffinity(0, sizeof all, &all);
+}
+
+#endif
+
+}  // namespace
+}  // namespace limpid
