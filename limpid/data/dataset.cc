@@ -1,0 +1,103 @@
+#include "limpid/data/dataset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/idx.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file of one part: part "train" or "t10k", what "images-idx3" or "labels-idx1".
+fs::path find_file(const fs::path& folder, std::string_view part, std::string_view what) {
+  const std::string usual = fmt::format("{}-{}-ubyte", part, what);
+  std::string dotted = usual;
+  dotted[dotted.find("-idx")] = '.';
+  for (const std::string& name : {usual, usual + ".gz", dotted, dotted + ".gz"}) {
+    std::error_code ignored;  // a path that cannot be asked about is no file for us either
+    if (fs::is_regular_file(folder / name, ignored)) return folder / name;
+  }
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("data folder {}: no file {}, nor {}, nor either with .gz",
+                          in_quotes(folder.string()), usual, dotted));
+}
+
+[[noreturn]] void fail(const fs::path& file, std::string_view what) {
+  throw Error(ErrorCode::kFormat, fmt::format("data {}: {}", in_quotes(file.string()), what));
+}
+
+Tensor load_checked(const fs::path& file, std::size_t rank, std::string_view axes) {
+  Tensor array = load_idx(file);
+  if (array.dtype() != Dtype::kU8 || array.shape().rank() != rank)
+    fail(file, fmt::format("expected u8[{}], came {}", axes, to_string(array.type())));
+  if (array.elements() == 0) fail(file, fmt::format("no elements in {}", to_string(array.type())));
+  return array;
+}
+
+// u8 [N, height, width] to f32 [N, height * width] in [0, 1].
+Tensor scale_pixels(const Tensor& images) {
+  const std::int64_t rows = images.shape()[0];
+  const std::span<const std::uint8_t> pixels = images.values<std::uint8_t>();
+  return Tensor::generate<float>(Shape{rows, images.elements() / rows}, [&](std::span<float> out) {
+    std::transform(pixels.begin(), pixels.end(), out.begin(),
+                   [](std::uint8_t p) { return static_cast<float>(p) / 255.0f; });
+  });
+}
+
+// u8 [N] to i32 [N].
+Tensor widen_labels(const Tensor& labels) {
+  const std::span<const std::uint8_t> values = labels.values<std::uint8_t>();
+  return Tensor::generate<std::int32_t>(labels.shape(), [&](std::span<std::int32_t> out) {
+    std::copy(values.begin(), values.end(), out.begin());
+  });
+}
+
+// One part, its classes not yet known.
+Dataset load_part(const fs::path& folder, std::string_view part) {
+  const fs::path image_file = find_file(folder, part, "images-idx3");
+  const fs::path label_file = find_file(folder, part, "labels-idx1");
+  const Tensor images = load_checked(image_file, 3, "N, height, width");
+  const Tensor labels = load_checked(label_file, 1, "N");
+  if (images.shape()[0] != labels.shape()[0])
+    fail(label_file, fmt::format("{} labels for the {} images of {}", labels.shape()[0],
+                                 images.shape()[0], image_file.filename().string()));
+  // A folder's path may end in a separator; then its last component is empty.
+  const fs::path named = folder.has_filename() ? folder : folder.parent_path();
+  return {scale_pixels(images), widen_labels(labels), 0, named.filename().string()};
+}
+
+void check_labels(const Dataset& test, std::int64_t classes, const fs::path& file) {
+  const std::span<const std::int32_t> labels = test.targets.values<std::int32_t>();
+  const auto bad = std::find_if(labels.begin(), labels.end(),
+                                [&](std::int32_t label) { return label >= classes; });
+  if (bad != labels.end())
+    fail(file, fmt::format("row {} has label {}, the training part has labels 0 to {}",
+                           bad - labels.begin(), *bad, classes - 1));
+}
+
+}  // namespace
+
+Split load_idx_folder(const fs::path& folder) {
+  Split split{load_part(folder, "train"), load_part(folder, "t10k")};
+  const std::int64_t features = split.train.inputs.shape()[1];
+  if (split.test.inputs.shape()[1] != features)
+    fail(find_file(folder, "t10k", "images-idx3"),
+         fmt::format("images of {} pixels, those of the training part have {}",
+                     split.test.inputs.shape()[1], features));
+  const std::span<const std::int32_t> labels = split.train.targets.values<std::int32_t>();
+  const std::int64_t classes =
+      std::max<std::int64_t>(2, *std::max_element(labels.begin(), labels.end()) + 1);
+  check_labels(split.test, classes, find_file(folder, "t10k", "labels-idx1"));
+  split.train.classes = classes;
+  split.test.classes = classes;
+  return split;
+}
+
+}  // namespace limpid

@@ -1,0 +1,28 @@
+// Whole files: read at once under a limit, written so that nobody ever sees half of one. Leans on
+// core and POSIX.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "limpid/core/tensor.h"
+
+namespace limpid {
+
+// The bytes of the file at `path` as u8 [size]: memory that is aligned as every tensor's is and
+// that other tensors may borrow from. The file is read, not mapped: a mapping would end the process
+// where somebody else cuts the file short later.
+// Throws kIo where the path cannot be opened, is no regular file, is larger than `limit` bytes, or
+// ends before its size.
+Tensor read_file(const std::filesystem::path& path, std::uint64_t limit);
+
+// Writes the concatenation of `parts` to `path`, replacing what is there: into a temporary file of
+// the same folder, onto the disk (fsync), and only then under its name (rename). A symbolic link at
+// `path` is replaced itself. Throws kIo with the path and the system's reason; then `path` is as it
+// was and the temporary file is gone.
+void write_file_atomically(const std::filesystem::path& path,
+                           std::span<const std::span<const std::byte>> parts);
+
+}  // namespace limpid

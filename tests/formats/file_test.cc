@@ -1,0 +1,161 @@
+#include "limpid/formats/file.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <set>
+#include <thread>
+
+#include "limpid/formats/in_quotes.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::Bytes;
+using testing::bytes_of;
+using testing::expect_error;
+using testing::text_of;
+
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  const std::array parts = {std::as_bytes(std::span(text))};
+  write_file_atomically(path, parts);
+}
+
+TEST(InQuotes, EscapesWhatWouldBreakALine) {
+  EXPECT_EQ(in_quotes("layers.0.weight"), "'layers.0.weight'");
+  EXPECT_EQ(in_quotes("a\nb\x7f\xc3\xa9'\\"), "'a\\x0ab\\x7f\\xc3\\xa9\\x27\\x5c'");
+  const std::string longest(96, 'x');
+  EXPECT_EQ(in_quotes(longest), std::string("'") + longest + "'");
+  EXPECT_EQ(in_quotes(longest + "x"), std::string("'") + longest + "...'");
+}
+
+TEST(ReadFile, GivesTheBytes) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", bytes_of("limpid"));
+  const Tensor bytes = read_file(folder / "a", 6);
+  EXPECT_EQ(bytes.type(), (Type{Dtype::kU8, Shape{6}}));
+  EXPECT_EQ(text_of(bytes.bytes()), "limpid");
+}
+
+TEST(ReadFile, GivesNoBytesOfAnEmptyFile) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", {});
+  EXPECT_EQ(read_file(folder / "a", 0).elements(), 0);
+}
+
+TEST(ReadFile, SurvivesThatTheFileIsCutShortLater) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", Bytes(100'000, std::byte{7}));
+  const Tensor bytes = read_file(folder / "a", 100'000);
+  std::filesystem::resize_file(folder / "a", 0);
+  EXPECT_EQ(bytes.values<std::uint8_t>().back(), 7);
+}
+
+TEST(ReadFile, RefusesMoreThanTheLimit) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", bytes_of("limpid"));
+  expect_error(ErrorCode::kIo, "/a': has 6 bytes, the limit is 5",
+               [&] { read_file(folder / "a", 5); });
+}
+
+TEST(ReadFile, RefusesAFileOfAnySizeBeyondTheLimitWithoutReadingIt) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", {});
+  std::filesystem::resize_file(folder / "a", std::uintmax_t{1} << 40);  // sparse
+  expect_error(ErrorCode::kIo, "has 1099511627776 bytes",
+               [&] { read_file(folder / "a", 1'000'000); });
+}
+
+TEST(ReadFile, RefusesWhatIsNoRegularFile) {
+  const testing::TemporaryFolder folder;
+  expect_error(ErrorCode::kIo, "No such file or directory", [&] { read_file(folder / "b", 1); });
+  expect_error(ErrorCode::kIo, "is a directory", [&] { read_file(folder.path(), 1); });
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_error(ErrorCode::kIo, "is not a regular file", [&] { read_file(folder / "pipe", 1); });
+  expect_error(ErrorCode::kIo, "is not a regular file", [&] { read_file("/dev/zero", 1); });
+}
+
+TEST(ReadFile, ReportsAFileThatEndsBeforeItsSize) {
+  // The kernel says that these files have a page, and gives a few bytes.
+  const std::filesystem::path path = "/sys/class/net/lo/mtu";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "skipped: no " << path;
+  expect_error(ErrorCode::kIo, "of its 4096 bytes", [&] { read_file(path, 4096); });
+}
+
+TEST(ReadFile, NamesThePathOnOneLine) {
+  expect_error(ErrorCode::kIo, R"(open 'no\x0asuch': )", [] { read_file("no\nsuch", 1); });
+}
+
+TEST(WriteFile, JoinsTheParts) {
+  const testing::TemporaryFolder folder;
+  const Bytes a = bytes_of("lim");
+  const Bytes b = bytes_of("pid");
+  const std::array<std::span<const std::byte>, 3> parts = {a, {}, b};
+  write_file_atomically(folder / "a", parts);
+  EXPECT_EQ(testing::read(folder / "a"), "limpid");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(WriteFile, ReplacesWhatIsThere) {
+  const testing::TemporaryFolder folder;
+  write_text(folder / "a", "a longer text");
+  write_text(folder / "a", "short");
+  EXPECT_EQ(testing::read(folder / "a"), "short");
+}
+
+TEST(WriteFile, TakesAnyName) {
+  const testing::TemporaryFolder folder;
+  const std::string name(255, 'n');  // the most a name may have: the temporary one is shorter
+  write_text(folder / name, "x");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{name});
+}
+
+TEST(WriteFile, ReportsWhereItCannotWrite) {
+  const testing::TemporaryFolder folder;
+  expect_error(ErrorCode::kIo, "/no/a': No such file or directory",
+               [&] { write_text(folder / "no/a", "x"); });
+}
+
+TEST(WriteFile, LeavesNothingBehindWhenTheNameCannotBeTaken) {
+  const testing::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "a");
+  expect_error(ErrorCode::kIo, "/a': Is a directory", [&] { write_text(folder / "a", "x"); });
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(WriteFile, LeavesTheOldFileWhenTheDiskIsFull) {
+  const testing::TemporaryFolder folder;
+  write_text(folder / "a", "old");
+  // A limit on the size of files stands for the full disk: the write fails half way.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{1000, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  expect_error(ErrorCode::kIo, "/a': File too large",
+               [&] { write_text(folder / "a", std::string(5000, 'n')); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(testing::read(folder / "a"), "old");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(WriteFile, ShowsAReaderOneWholeFileOrTheOther) {
+  const testing::TemporaryFolder folder;
+  const std::set<std::string> wholes = {std::string(200'000, 'a'), std::string(300'000, 'b')};
+  write_text(folder / "a", *wholes.begin());
+  std::vector<std::thread> writers;
+  for (const std::string& text : wholes)
+    writers.emplace_back([&folder, &text] {
+      for (int i = 0; i < 20; ++i) write_text(folder / "a", text);
+    });
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(wholes.contains(testing::read(folder / "a")));
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+}  // namespace
+}  // namespace limpid

@@ -1,0 +1,114 @@
+// What the tests of files share: a folder of their own, bytes from text, and what an error must be.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limpid/core/error.h"
+
+namespace limpid::testing {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+inline std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A folder that ends with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "limpid-test-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) ADD_FAILURE() << "cannot make " << pattern;
+    path_ = pattern;
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+  // The names in the folder, sorted.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      all.push_back(entry.path().filename().string());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline void write(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  std::ofstream(path, std::ios::binary) << text_of(bytes);
+}
+
+inline std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The message of the Error that `f` must throw: of one printable line, with this code.
+template <class F>
+std::string error_of(ErrorCode code, const F& f,
+                     std::source_location at = std::source_location::current()) {
+  const ::testing::ScopedTrace trace(at.file_name(), static_cast<int>(at.line()), "called here");
+  try {
+    f();
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_EQ(name(error.code()), name(code)) << message;
+    EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) {
+      return c >= 0x20 && c <= 0x7e;
+    })) << message;
+    return message;
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return {};
+}
+
+// Expects an Error of this code whose message contains `part`.
+template <class F>
+void expect_error(ErrorCode code, std::string_view part, const F& f,
+                  std::source_location at = std::source_location::current()) {
+  const std::string message = error_of(code, f, at);
+  EXPECT_NE(message.find(part), std::string::npos)
+      << "called at line " << at.line() << "\n  expected: " << part << "\n  message:  " << message;
+}
+
+// The gzip stream of `bytes`.
+inline Bytes gzip(std::span<const std::byte> bytes) {
+  z_stream stream{};
+  constexpr int kGzipOnly = 16 + MAX_WBITS;
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, kGzipOnly, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  Bytes packed(deflateBound(&stream, bytes.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+}  // namespace limpid::testing

@@ -1,0 +1,174 @@
+#include "limpid/formats/idx.h"
+
+#include <cstdint>
+
+#include "limpid/core/key.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::Bytes;
+using testing::bytes_of;
+using testing::expect_error;
+using testing::gzip;
+
+using namespace std::string_literals;
+
+Tensor parse(std::span<const std::byte> bytes) { return parse_idx(bytes, "a"); }
+Tensor parse(const std::string& text) { return parse(bytes_of(text)); }
+
+// u8 [2, 3] of 0 to 5.
+const std::string kSample = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03\0\1\2\3\4\5"s;
+const Tensor& sample() {
+  static const Tensor tensor = Tensor::from<std::uint8_t>(Shape{2, 3}, {0, 1, 2, 3, 4, 5});
+  return tensor;
+}
+
+TEST(Idx, ReadsEachElementType) {
+  EXPECT_TRUE(parse(kSample).same_bits(sample()));
+  EXPECT_TRUE(parse("\0\0\x0C\x01\0\0\0\x02\0\0\1\2\xff\xff\xff\xfe"s)
+                  .same_bits(Tensor::from<std::int32_t>(Shape{2}, {258, -2})));
+  EXPECT_TRUE(parse("\0\0\x0D\x01\0\0\0\x02\x3f\x80\0\0\xc0\x20\0\0"s)
+                  .same_bits(Tensor::from<float>(Shape{2}, {1.0f, -2.5f})));
+  EXPECT_TRUE(parse("\0\0\x0E\x01\0\0\0\x01\x3f\xf8\0\0\0\0\0\0"s)
+                  .same_bits(Tensor::from<double>(Shape{1}, {1.5})));
+}
+
+TEST(Idx, ReadsEmptyArraysAndTheHighestRank) {
+  EXPECT_EQ(parse("\0\0\x08\x02\0\0\0\0\0\0\0\x07"s).shape(), (Shape{0, 7}));
+  const std::string one = "\0\0\0\1"s;
+  EXPECT_EQ(parse("\0\0\x08\x08"s + one + one + one + one + one + one + one + one + "x").shape(),
+            (Shape{1, 1, 1, 1, 1, 1, 1, 1}));
+}
+
+TEST(Idx, ReadsGzipWhateverTheFileIsCalled) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "packed", gzip(bytes_of(kSample)));
+  testing::write(folder / "plain.gz", bytes_of(kSample));
+  EXPECT_TRUE(load_idx(folder / "packed").same_bits(sample()));
+  EXPECT_TRUE(load_idx(folder / "plain.gz").same_bits(sample()));
+}
+
+TEST(Idx, ReadsAGzipStreamThatPacksAsMuchAsItCan) {
+  // A million zeros: the bound on what packed bytes can hold must not refuse them.
+  const Bytes packed = gzip(bytes_of("\0\0\x08\x01\0\x0f\x42\x40"s + std::string(1'000'000, '\0')));
+  EXPECT_LT(packed.size(), 1100u);
+  EXPECT_EQ(parse(packed).shape(), Shape{1'000'000});
+}
+
+TEST(IdxFault, InTheHeader) {
+  expect_error(ErrorCode::kFormat, "idx 'a': ended after 0 of the 4 bytes of the magic number",
+               [] { parse(""s); });
+  expect_error(ErrorCode::kFormat, "must begin with 00 00, came 01 02",
+               [] { parse("\1\2\x08\1\0\0\0\0"s); });
+  expect_error(ErrorCode::kFormat, "unknown element type 0x0a",
+               [] { parse("\0\0\x0a\1\0\0\0\0"s); });
+  expect_error(ErrorCode::kUnsupported, "element type 0x09 (signed byte) is not supported",
+               [] { parse("\0\0\x09\1\0\0\0\0"s); });
+  expect_error(ErrorCode::kUnsupported, "element type 0x0b (short) is not supported",
+               [] { parse("\0\0\x0b\1\0\0\0\0"s); });
+  expect_error(ErrorCode::kFormat, "the number of dimensions is 0", [] { parse("\0\0\x08\0x"s); });
+  expect_error(ErrorCode::kUnsupported, "9 dimensions, at most 8",
+               [] { parse("\0\0\x08\x09"s + std::string(36, '\0')); });
+  expect_error(ErrorCode::kFormat, "ended after 3 of the 4 bytes of dimension 1",
+               [] { parse("\0\0\x08\x02\0\0\0\1\0\0\0"s); });
+  expect_error(ErrorCode::kFormat, "the number of elements",
+               [] { parse("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s); });
+  expect_error(ErrorCode::kUnsupported, "f64[536870913] has 4294967304 bytes, the limit is",
+               [] { parse("\0\0\x0e\x01\x20\0\0\1"s); });
+}
+
+TEST(IdxFault, InTheSize) {
+  expect_error(ErrorCode::kFormat, "u8[2, 3] needs 6 bytes, at most 5 follow",
+               [] { parse(kSample.substr(0, kSample.size() - 1)); });
+  expect_error(ErrorCode::kFormat, "2 bytes too many behind the array",
+               [] { parse(kSample + "xy"); });
+}
+
+TEST(IdxFault, InTheGzipStream) {
+  const Bytes good = gzip(bytes_of(kSample));
+  const auto with = [&](std::size_t from_end, std::byte flip) {
+    Bytes bad = good;
+    bad[bad.size() - from_end] ^= flip;
+    return bad;
+  };
+  expect_error(ErrorCode::kFormat, "the gzip stream is broken: incorrect data check",
+               [&] { parse(with(8, std::byte{1})); });
+  expect_error(ErrorCode::kFormat, "the gzip stream is broken: incorrect length check",
+               [&] { parse(with(4, std::byte{1})); });
+  expect_error(ErrorCode::kFormat, "the gzip stream is cut short",
+               [&] { parse(std::span(good).first(good.size() - 1)); });
+  Bytes longer = good;
+  longer.push_back(std::byte{0});
+  expect_error(ErrorCode::kFormat, "1 bytes too many behind the gzip stream",
+               [&] { parse(longer); });
+  Bytes twice = good;
+  twice.insert(twice.end(), good.begin(), good.end());
+  expect_error(ErrorCode::kFormat, "too many behind the gzip stream", [&] { parse(twice); });
+  expect_error(ErrorCode::kFormat, "bytes too many behind the array",
+               [] { parse(gzip(bytes_of(kSample + "x"))); });
+  expect_error(ErrorCode::kFormat, "ended after 5 of the 6 bytes of u8[2, 3]",
+               [] { parse(gzip(bytes_of(kSample.substr(0, kSample.size() - 1)))); });
+}
+
+TEST(IdxFault, ABombIsNeitherUnpackedNorAllocated) {
+  // The stream unpacks to 64 MiB, the header in it announces 6 bytes.
+  const Bytes more = gzip(bytes_of(kSample + std::string(64 << 20, '\0')));
+  expect_error(ErrorCode::kFormat, "bytes too many behind the array", [&] { parse(more); });
+  // The header announces 4 GiB, which a few packed bytes cannot hold.
+  const Bytes less = gzip(bytes_of("\0\0\x08\x02\0\1\0\0\0\1\0\0"s));
+  expect_error(ErrorCode::kFormat, "u8[65536, 65536] needs 4294967296 bytes, at most",
+               [&] { parse(less); });
+}
+
+TEST(IdxFault, NamesTheFile) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "t10k", bytes_of("\0\0"s));
+  expect_error(ErrorCode::kFormat, "/t10k': ended after 2", [&] { load_idx(folder / "t10k"); });
+  expect_error(ErrorCode::kIo, "/none': No such file", [&] { load_idx(folder / "none"); });
+}
+
+TEST(IdxFuzz, EveryTruncationIsRefused) {
+  const Bytes plain = bytes_of(kSample);
+  for (const Bytes& whole : {plain, gzip(plain)})
+    for (std::size_t n = 0; n < whole.size(); ++n)
+      EXPECT_THROW(parse(std::span(whole).first(n)), Error) << n << " of " << whole.size();
+}
+
+TEST(IdxFuzz, EveryFlippedBitOfGzipIsRefusedOrHarmless) {
+  // The checksum covers the array; only fields of the gzip header that say nothing of it may
+  // differ.
+  const Bytes whole = gzip(bytes_of(kSample));
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    Bytes changed = whole;
+    changed[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
+    try {
+      EXPECT_TRUE(parse(changed).same_bits(sample())) << "bit " << bit;
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(IdxFuzz, ChangedBytesLoadOrAreRefused) {
+  const Bytes whole = bytes_of(kSample);
+  int loaded = 0;
+  for (std::uint64_t round = 0; round < 20'000; ++round) {
+    const Key key = Key(8).fold_in(round);
+    Bytes changed = round % 2 == 0 ? whole : gzip(whole);
+    for (std::uint64_t i = 0; i <= key.below(2, 0); ++i)
+      changed[key.below(changed.size(), 2 * i + 1)] = static_cast<std::byte>(key.word(2 * i + 2));
+    try {
+      const Tensor tensor = parse(changed);
+      EXPECT_LE(tensor.bytes().size(), whole.size());
+      ++loaded;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string_view(error.what()).substr(0, 8), "idx 'a':");
+    }
+  }
+  EXPECT_GT(loaded, 1000);
+  EXPECT_LT(loaded, 10'000);
+}
+
+}  // namespace
+}  // namespace limpid

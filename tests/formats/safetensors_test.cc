@@ -1,0 +1,487 @@
+#include "limpid/formats/safetensors.h"
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "limpid/core/key.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::Bytes;
+using testing::bytes_of;
+using testing::expect_error;
+using testing::text_of;
+
+// A file with this header, padded by nothing, and this data.
+Bytes file_of(std::string_view header, std::string_view data) {
+  const std::uint64_t length = header.size();
+  std::string file(8, '\0');
+  std::memcpy(file.data(), &length, 8);
+  return bytes_of(file.append(header).append(data));
+}
+
+Safetensors parse(std::span<const std::byte> file) { return parse_safetensors(file, "model"); }
+
+// A bit of everything: each dtype, a scalar, an empty tensor, names that JSON must escape.
+Safetensors sample() {
+  Safetensors content;
+  Params& t = content.tensors;
+  t.set("flags", Tensor::from<bool>(Shape{3}, {true, false, true}));
+  t.set("layers.0.weight", Tensor::from<float>(Shape{2, 3}, {1, -0.0f, 0.5f, 1e-45f, -7, 3e38f}));
+  t.set("bytes", Tensor::from<std::uint8_t>(Shape{5}, {0, 1, 127, 128, 255}));
+  t.set("scalar", Tensor::scalar(std::numeric_limits<double>::quiet_NaN()));
+  t.set("empty", Tensor::zeros({Dtype::kI64, Shape{4, 0, 2}}));
+  t.set("half", Tensor::from<F16>(Shape{1, 2}, {F16{0x3c00}, F16{0xffff}}));
+  t.set("brain", Tensor::from<Bf16>(Shape{1}, {Bf16{0x3f80}}));
+  t.set("steps", Tensor::from<std::int64_t>(Shape{1}, {INT64_MIN}));
+  t.set("caf\xc3\xa9 \"x\"\n", Tensor::from<std::int32_t>(Shape{2}, {-1, INT32_MAX}));
+  content.metadata = {{"format", "pt"}, {"", ""}, {"a\tb", "\xe2\x82\xac \\ \x01"}};
+  return content;
+}
+
+void expect_same(const Safetensors& a, const Safetensors& b) {
+  EXPECT_EQ(a.metadata, b.metadata);
+  ASSERT_EQ(a.tensors.names(), b.tensors.names());
+  for (const auto& [name, tensor] : a.tensors)
+    EXPECT_TRUE(tensor.same_bits(b.tensors.at(name))) << name;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What is well-formed
+// ---------------------------------------------------------------------------------------------
+
+TEST(Safetensors, WritesTheBytesOfTheReference) {
+  // The file of one tensor in the tests of the format's reference implementation.
+  Safetensors content;
+  content.tensors.set("attn.0", Tensor::from<float>(Shape{1, 2, 3}, {0, 1, 2, 3, 4, 5}));
+  const std::string expected =
+      std::string("\x40\0\0\0\0\0\0\0", 8) +
+      R"({"attn.0":{"dtype":"F32","shape":[1,2,3],"data_offsets":[0,24]}})" +
+      std::string("\0\0\0\0\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40\0\0\xa0\x40", 24);
+  EXPECT_EQ(text_of(serialize_safetensors(content)), expected);
+}
+
+TEST(Safetensors, ReadsAFileOfTheReference) {
+  // The example in the documentation of the reference: its header is not padded.
+  const Safetensors content = parse(bytes_of(
+      std::string("<\0\0\0\0\0\0\0", 8) +
+      R"({"test":{"dtype":"I32","shape":[2,2],"data_offsets":[0,16]}})" + std::string(16, '\0')));
+  EXPECT_EQ(content.tensors.names(), std::vector<std::string>{"test"});
+  EXPECT_TRUE(content.tensors.at("test").same_bits(Tensor::zeros({Dtype::kI32, Shape{2, 2}})));
+  EXPECT_TRUE(content.metadata.empty());
+}
+
+TEST(Safetensors, WritesMetadataFirstPadsTheHeaderAndAlignsTheData) {
+  Safetensors content;
+  content.metadata = {{"k", "v"}, {"b", "w"}};
+  content.tensors.set("z", Tensor::from<std::uint8_t>(Shape{1}, {9}));
+  content.tensors.set("a", Tensor::scalar(2.0));
+  const std::string header =
+      R"({"__metadata__":{"k":"v","b":"w"},"z":{"dtype":"U8","shape":[1],"data_offsets":[8,9]},)"
+      R"("a":{"dtype":"F64","shape":[],"data_offsets":[0,8]}})";
+  ASSERT_EQ(header.size(), 138u);
+  EXPECT_EQ(text_of(serialize_safetensors(content)), std::string("\x88\0\0\0\0\0\0\0", 8) + header +
+                                                         "   " +
+                                                         std::string("\0\0\0\0\0\0\0\x40\x09", 9));
+}
+
+TEST(Safetensors, WritesAFileOfNothing) {
+  EXPECT_EQ(text_of(serialize_safetensors({})), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
+  EXPECT_TRUE(parse(serialize_safetensors({})).tensors.empty());
+}
+
+TEST(Safetensors, ComesBackFromMemory) {
+  const Bytes file = serialize_safetensors(sample());
+  expect_same(parse(file), sample());
+  EXPECT_EQ(serialize_safetensors(parse(file)), file);
+}
+
+TEST(Safetensors, ComesBackFromAFile) {
+  const testing::TemporaryFolder folder;
+  save_safetensors(folder / "m.safetensors", sample());
+  EXPECT_EQ(testing::read(folder / "m.safetensors"), text_of(serialize_safetensors(sample())));
+  const Safetensors content = load_safetensors(folder / "m.safetensors");
+  std::filesystem::remove(folder / "m.safetensors");
+  expect_same(content, sample());
+}
+
+TEST(Safetensors, BorrowsTheFileInMemoryWhereItIsAligned) {
+  const testing::TemporaryFolder folder;
+  Safetensors two;
+  two.tensors.set("b", Tensor::from<float>(Shape{4}, {1, 2, 3, 4}));
+  two.tensors.set("c", Tensor::from<float>(Shape{4}, {5, 6, 7, 8}));
+  save_safetensors(folder / "aligned", two);
+  const Safetensors aligned = load_safetensors(folder / "aligned");
+  // Both lie in one buffer, end to end.
+  EXPECT_EQ(aligned.tensors.at("b").bytes().data() + 16, aligned.tensors.at("c").bytes().data());
+
+  testing::write(folder / "odd",
+                 file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                         std::string_view("\0\0\x80\x3f", 4)));  // the data begins at byte 62
+  const Safetensors odd = load_safetensors(folder / "odd");
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(odd.tensors.at("a").bytes().data()) % 4, 0u);
+  EXPECT_EQ(odd.tensors.at("a").item<float>(), 1.0f);
+}
+
+TEST(Safetensors, KeepsTheOrderOfTheHeaderWhateverTheOrderOfTheData) {
+  const Safetensors content = parse(
+      file_of(R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}, "__metadata__":{"x":"y"},)"
+              R"( "a":{"data_offsets":[0,1],"shape":[1],"dtype":"U8"}}  )",
+              "AB"));
+  EXPECT_EQ(content.tensors.names(), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(content.tensors.at("a").item<std::uint8_t>(), 'A');
+  EXPECT_EQ(content.tensors.at("b").item<std::uint8_t>(), 'B');
+  EXPECT_EQ(content.metadata[0].second, "y");
+}
+
+TEST(Safetensors, TakesEmptyTensorsBetweenOthers) {
+  const Safetensors content =
+      parse(file_of(R"({"c":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
+                    R"("e":{"dtype":"F32","shape":[0],"data_offsets":[1,1]},)"
+                    R"("f":{"dtype":"F64","shape":[9,0],"data_offsets":[2,2]},)"
+                    R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+                    "AB"));
+  EXPECT_EQ(content.tensors.at("f").shape(), (Shape{9, 0}));
+  EXPECT_EQ(content.tensors.at("c").item<std::uint8_t>(), 'B');
+}
+
+// ---------------------------------------------------------------------------------------------
+// What is not
+// ---------------------------------------------------------------------------------------------
+
+TEST(SafetensorsFault, InTheLength) {
+  expect_error(ErrorCode::kFormat, "safetensors 'model': 0 bytes, at least the 8",
+               [] { parse({}); });
+  expect_error(ErrorCode::kFormat, "7 bytes, at least the 8", [] { parse(Bytes(7)); });
+  const auto with_length = [](std::uint64_t length) {
+    Bytes file(16, std::byte{' '});
+    std::memcpy(file.data(), &length, 8);
+    return file;
+  };
+  expect_error(ErrorCode::kFormat, "length is 100000001, the limit is 100000000",
+               [&] { parse(with_length(100'000'001)); });
+  expect_error(ErrorCode::kFormat, "length is 18446744073709551615, the limit is",
+               [&] { parse(with_length(UINT64_MAX)); });
+  expect_error(ErrorCode::kFormat, "length is 9, but only 8 bytes follow",
+               [&] { parse(with_length(9)); });
+  expect_error(ErrorCode::kFormat, "must begin with '{', came ' '", [&] { parse(with_length(8)); });
+  expect_error(ErrorCode::kFormat, "must begin with '{', came nothing",
+               [&] { parse(with_length(0)); });
+}
+
+struct Fault {
+  std::string_view header;
+  std::size_t data;
+  ErrorCode code;
+  std::string_view message;
+};
+
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.header; }
+
+class SafetensorsHeader : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(SafetensorsHeader, IsRefused) {
+  const Fault& fault = GetParam();
+  const Bytes file = file_of(fault.header, std::string(fault.data, '\0'));
+  expect_error(fault.code, fault.message, [&] { parse(file); });
+}
+
+constexpr ErrorCode kFormat = ErrorCode::kFormat;
+constexpr ErrorCode kUnsupported = ErrorCode::kUnsupported;
+
+using namespace std::string_view_literals;
+
+INSTANTIATE_TEST_SUITE_P(
+    Syntax, SafetensorsHeader,
+    ::testing::Values(Fault{"{", 0, kFormat, "not UTF-8 JSON: fault at its byte 1"},
+                      Fault{"{}x", 0, kFormat, "not UTF-8 JSON: fault at its byte 2"},
+                      Fault{"{}{}", 0, kFormat, "not UTF-8 JSON: fault at its byte 2"},
+                      Fault{"{}\0"sv, 0, kFormat, "not UTF-8 JSON: fault at its byte 2"},
+                      Fault{"{}\0 garbage"sv, 0, kFormat, "not UTF-8 JSON: fault at its byte 2"},
+                      Fault{"{/**/}", 0, kFormat, "not UTF-8 JSON"},
+                      Fault{R"({"a":1,})", 0, kFormat, "'a': expected an object, came 1"},
+                      Fault{R"({"__metadata__":{"k":"v",}})", 0, kFormat, "not UTF-8 JSON"},
+                      Fault{R"({'a':{}})", 0, kFormat, "not UTF-8 JSON"},
+                      Fault{"{\"__metadata__\":{\"k\":\"\xff\"}}", 0, kFormat, "not UTF-8 JSON"},
+                      Fault{"{\"__metadata__\":{\"\xc0\xaf\":\"\"}}", 0, kFormat, "not UTF-8 JSON"},
+                      Fault{"{\"__metadata__\":{\"k\":\"\xed\xa0\x80\"}}", 0, kFormat,
+                            "not UTF-8 JSON"},
+                      Fault{R"({"__metadata__":{"k":"\ud800"}})", 0, kFormat, "not UTF-8 JSON"},
+                      Fault{"{\"__metadata__\":{\"k\":\"\n\"}}", 0, kFormat, "not UTF-8 JSON"},
+                      Fault{"\xef\xbb\xbf{}", 0, kFormat, "must begin with '{', came '\\xef'"},
+                      Fault{"[]", 0, kFormat, "must begin with '{', came '['"},
+                      Fault{" {}", 0, kFormat, "must begin with '{', came ' '"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Structure, SafetensorsHeader,
+    ::testing::Values(
+        Fault{R"({"a":null})", 0, kFormat, "'a': expected an object, came null"},
+        Fault{R"({"a":[]})", 0, kFormat, "'a': expected an object, came a list"},
+        Fault{R"({"a":"x"})", 0, kFormat, "'a': expected an object, came the string 'x'"},
+        Fault{R"({"a":true})", 0, kFormat, "'a': expected an object, came true"},
+        Fault{R"({"":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})", 0, kFormat,
+              "a tensor's name is empty"},
+        Fault{R"({"a":{}})", 0, kFormat, "tensor 'a': dtype is missing"},
+        Fault{R"({"a":{"dtype":"U8","data_offsets":[0,0]}})", 0, kFormat,
+              "tensor 'a': shape is missing"},
+        Fault{R"({"a":{"dtype":"U8","shape":[0]}})", 0, kFormat,
+              "tensor 'a': data_offsets is missing"},
+        Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":1}})", 0, kFormat,
+              "tensor 'a': unknown field 'x'"},
+        Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":{"y":[]}}})", 0, kFormat,
+              "tensor 'a': unknown field 'x'"},
+        Fault{R"({"a":{"dtype":1}})", 0, kFormat, "tensor 'a': dtype must be a string, came 1"},
+        Fault{R"({"a":{"dtype":["U8"]}})", 0, kFormat, "dtype must be a string, came a list"},
+        Fault{R"({"a":{"shape":{}}})", 0, kFormat, "shape must be a list, came an object"},
+        Fault{R"({"a":{"shape":3}})", 0, kFormat, "shape must be a list, came 3"},
+        Fault{R"({"a":{"data_offsets":"[0,1]"}})", 0, kFormat,
+              "data_offsets must be a list, came the string '[0,1]'"},
+        Fault{R"({"__metadata__":[]})", 0, kFormat,
+              "'__metadata__': expected an object, came a list"},
+        Fault{R"({"__metadata__":{"k":1}})", 0, kFormat,
+              "__metadata__: the value of 'k' must be a string, came 1"},
+        Fault{R"({"__metadata__":{"k":null}})", 0, kFormat, "must be a string, came null"},
+        Fault{R"({"__metadata__":{"k":{}}})", 0, kFormat, "must be a string, came an object"},
+        Fault{R"({"__metadata__":{"k":[]}})", 0, kFormat, "must be a string, came a list"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    DuplicateKeys, SafetensorsHeader,
+    ::testing::Values(
+        Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+              R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+              0, kFormat, "'a' comes twice"},
+        Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+              R"("\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+              0, kFormat, "'a' comes twice"},
+        Fault{R"({"__metadata__":{},"__metadata__":{}})", 0, kFormat, "'__metadata__' comes twice"},
+        Fault{R"({"__metadata__":{},"__metadata\u005f_":{}})", 0, kFormat,
+              "'__metadata__' comes twice"},
+        Fault{R"({"__metadata__":{"k":"v","k":"v"}})", 0, kFormat, "__metadata__: 'k' comes twice"},
+        Fault{R"({"__metadata__":{"k":"v","\u006b":"v"}})", 0, kFormat,
+              "__metadata__: 'k' comes twice"},
+        Fault{R"({"a":{"dtype":"U8","dtype":"U8"}})", 0, kFormat, "tensor 'a': dtype comes twice"},
+        Fault{R"({"a":{"shape":[0],"sh\u0061pe":[0]}})", 0, kFormat,
+              "tensor 'a': shape comes twice"},
+        Fault{R"({"a":{"data_offsets":[0,0],"data_offsets":[0,0]}})", 0, kFormat,
+              "tensor 'a': data_offsets comes twice"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, SafetensorsHeader,
+    ::testing::Values(
+        Fault{R"({"a":{"dtype":"I16","shape":[0],"data_offsets":[0,0]}})", 0, kUnsupported,
+              "tensor 'a': dtype I16 is not supported"},
+        Fault{R"({"a":{"dtype":"U32","shape":[0],"data_offsets":[0,0]}})", 0, kUnsupported,
+              "tensor 'a': dtype U32 is not supported"},
+        Fault{R"({"a":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[0,0]}})", 0, kUnsupported,
+              "tensor 'a': dtype F8_E4M3 is not supported"},
+        Fault{R"({"a":{"dtype":"f32","shape":[0],"data_offsets":[0,0]}})", 0, kFormat,
+              "tensor 'a': unknown dtype 'f32'"},
+        Fault{R"({"a":{"shape":[-1]}})", 0, kFormat,
+              "tensor 'a': shape must hold non-negative integers, came -1"},
+        Fault{R"({"a":{"shape":[-0]}})", 0, kFormat, "shape must hold non-negative integers"},
+        Fault{R"({"a":{"shape":[1.0]}})", 0, kFormat, "non-negative integers, came 1.0"},
+        Fault{R"({"a":{"shape":[1e2]}})", 0, kFormat, "non-negative integers, came 1e2"},
+        Fault{R"({"a":{"shape":["1"]}})", 0, kFormat, "integers, came the string '1'"},
+        Fault{R"({"a":{"shape":[[1]]}})", 0, kFormat, "non-negative integers, came a list"},
+        Fault{R"({"a":{"shape":[null]}})", 0, kFormat, "non-negative integers, came null"},
+        Fault{R"({"a":{"shape":[9223372036854775808]}})", 0, kFormat,
+              "tensor 'a': dimension 9223372036854775808 overflows"},
+        Fault{R"({"a":{"shape":[18446744073709551616]}})", 0, kFormat,
+              "non-negative integers, came 18446744073709551616"},
+        Fault{R"({"a":{"shape":[1e999]}})", 0, kFormat, "not UTF-8 JSON"},
+        Fault{R"({"a":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
+              kFormat, "tensor 'a': shape: the number of elements"},
+        Fault{R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}})", 1,
+              kUnsupported, "tensor 'a': shape has more than 8 dimensions"},
+        Fault{R"({"a":{"data_offsets":[]}})", 0, kFormat,
+              "data_offsets must be [begin, end], came 0 numbers"},
+        Fault{R"({"a":{"data_offsets":[0]}})", 0, kFormat,
+              "data_offsets must be [begin, end], came 1 numbers"},
+        Fault{R"({"a":{"data_offsets":[0,1,2]}})", 0, kFormat,
+              "data_offsets must be [begin, end], came more"},
+        Fault{R"({"a":{"data_offsets":[-1,0]}})", 0, kFormat,
+              "data_offsets must hold non-negative integers, came -1"},
+        Fault{R"({"a":{"data_offsets":[0,4.0]}})", 0, kFormat,
+              "data_offsets must hold non-negative integers, came 4.0"},
+        Fault{R"({"a":{"data_offsets":[[0,4]]}})", 0, kFormat,
+              "data_offsets must hold non-negative integers, came a list"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Layout, SafetensorsHeader,
+    ::testing::Values(
+        Fault{R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,12]}})", 12, kFormat,
+              "safetensors 'model': tensor 'a': data_offsets [0, 12] hold 12 bytes, "
+              "f32[2, 2] needs 16"},
+        Fault{R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0,0]}})", 0, kFormat,
+              "hold 0 bytes, f32[] needs 4"},
+        Fault{R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[2,1]}})", 2, kFormat,
+              "data_offsets [2, 1] end before they begin"},
+        Fault{R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", 2, kFormat,
+              "tensor 'a': data_offsets begin at 1, leaving a hole: the data before ends at 0"},
+        Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+              R"("b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}})",
+              4, kFormat, "tensor 'b': data_offsets begin at 3, leaving a hole"},
+        Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+              R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+              3, kFormat,
+              "tensor 'b': data_offsets begin at 1, overlapping another tensor: the data before "
+              "ends at 2"},
+        Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+              R"("b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})",
+              2, kFormat, "tensor 'b': data_offsets begin at 0, overlapping"},
+        Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+              R"("b":{"dtype":"U8","shape":[0],"data_offsets":[1,1]}})",
+              2, kFormat, "tensor 'b': data_offsets begin at 1, overlapping"},
+        Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", 3, kFormat,
+              "the tensors' data ends at byte 2, the file holds 3 bytes of data"},
+        Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", 1, kFormat,
+              "the tensors' data ends at byte 2, the file holds 1 bytes of data"},
+        Fault{R"({})", 1, kFormat, "data ends at byte 0, the file holds 1 bytes of data"},
+        Fault{R"({"a":{"dtype":"U8","shape":[1],)"
+              R"("data_offsets":[18446744073709551614,18446744073709551615]}})",
+              1, kFormat, "leaving a hole"},
+        Fault{R"({"a":{"dtype":"U8","shape":[576460752303423488],)"
+              R"("data_offsets":[0,576460752303423488]}})",
+              1, kFormat, "ends at byte 576460752303423488, the file holds 1 bytes"}));
+
+TEST(SafetensorsFault, InABool) {
+  const Bytes file = file_of(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})",
+                             std::string_view("\0\1\2", 3));
+  expect_error(ErrorCode::kFormat, "tensor 'a': a bool must be 0 or 1, element 2 is 2",
+               [&] { parse(file); });
+}
+
+TEST(SafetensorsFault, InDepth) {
+  const std::string deep(1'000'000, '[');
+  expect_error(ErrorCode::kFormat, "expected an object, came a list",
+               [&] { parse(file_of("{\"a\":" + deep, "")); });
+  expect_error(ErrorCode::kFormat, "must hold non-negative integers, came a list",
+               [&] { parse(file_of("{\"a\":{\"shape\":" + deep, "")); });
+}
+
+TEST(SafetensorsFault, InCount) {
+  std::string header = "{";
+  for (std::size_t i = 0; i <= kMaxSafetensorsCount; ++i)
+    header += (i == 0 ? "\"" : ",\"") + std::to_string(i) +
+              R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  expect_error(ErrorCode::kUnsupported, "more than 32768 tensors",
+               [&] { parse(file_of(header + "}", "")); });
+}
+
+TEST(SafetensorsFault, NamesAreShownOnOneLineAndCut) {
+  const std::string name(1000, 'n');
+  const std::string message =
+      testing::error_of(ErrorCode::kFormat, [&] { parse(file_of("{\"\\n" + name + "\":1}", "")); });
+  EXPECT_NE(message.find("'\\x0ann"), std::string::npos);
+  EXPECT_LT(message.size(), 200u);
+}
+
+TEST(SafetensorsFault, InAFile) {
+  const testing::TemporaryFolder folder;
+  expect_error(ErrorCode::kIo, "No such file", [&] { load_safetensors(folder / "none"); });
+  testing::write(folder / "short", bytes_of("1234"));
+  expect_error(ErrorCode::kFormat, "/short': 4 bytes", [&] { load_safetensors(folder / "short"); });
+  expect_error(ErrorCode::kIo, "the limit is 3", [&] { load_safetensors(folder / "short", 3); });
+}
+
+TEST(SafetensorsFault, InWhatIsToBeSaved) {
+  const auto saving = [](const std::string& name) {
+    return [name] {
+      Safetensors content;
+      content.tensors.set(name, Tensor());
+      serialize_safetensors(content);
+    };
+  };
+  expect_error(ErrorCode::kInvalidArgument, "a tensor's name is empty", saving(""));
+  expect_error(ErrorCode::kInvalidArgument, "'__metadata__' cannot be", saving("__metadata__"));
+  expect_error(ErrorCode::kInvalidArgument, "the name 'a\\xff' is not UTF-8", saving("a\xff"));
+  Safetensors content;
+  content.metadata = {{"k", "1"}, {"k", "2"}};
+  expect_error(ErrorCode::kInvalidArgument, "the metadata's key 'k' comes twice",
+               [&] { serialize_safetensors(content); });
+  content.metadata = {{"k", "\x80"}};
+  expect_error(ErrorCode::kInvalidArgument, "the metadata's value '\\x80' is not UTF-8",
+               [&] { serialize_safetensors(content); });
+}
+
+TEST(SafetensorsFault, InWhatIsToBeSavedLeavesTheOldFile) {
+  const testing::TemporaryFolder folder;
+  save_safetensors(folder / "m", sample());
+  Safetensors broken = sample();
+  broken.tensors.set("__metadata__", Tensor());
+  EXPECT_THROW(save_safetensors(folder / "m", broken), Error);
+  expect_same(load_safetensors(folder / "m"), sample());
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"m"});
+}
+
+// ---------------------------------------------------------------------------------------------
+// What chance does to a file
+// ---------------------------------------------------------------------------------------------
+
+TEST(SafetensorsFuzz, EveryTruncationIsRefused) {
+  const Bytes file = serialize_safetensors(sample());
+  for (std::size_t n = 0; n < file.size(); ++n) {
+    const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(n));
+    EXPECT_THROW(parse(part), Error) << "cut to " << n << " bytes";
+  }
+}
+
+// Whatever loads must be a file that says what it holds: writing it and reading that again gives
+// the same.
+bool loads(const Bytes& file) {
+  try {
+    const Safetensors content = parse(file);
+    expect_same(parse(serialize_safetensors(content)), content);
+    return true;
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string_view(error.what()).substr(0, 20), "safetensors 'model':");
+    return false;
+  }
+}
+
+TEST(SafetensorsFuzz, EveryFlippedBitLoadsOrIsRefused) {
+  const Bytes file = serialize_safetensors(sample());
+  std::size_t loaded = 0;
+  for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
+    Bytes changed = file;
+    changed[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
+    loaded += loads(changed);
+  }
+  // A bit of a number that a tensor holds changes nothing else: 24 + 5 + 8 + 4 + 2 + 8 + 8 bytes.
+  EXPECT_GT(loaded, 59u * 8);
+  EXPECT_LT(loaded, file.size() * 8 / 2);
+}
+
+TEST(SafetensorsFuzz, ChangedBytesLoadOrAreRefused) {
+  constexpr std::string_view kLikely = "{}[]\",:\\0123456789-.eu \n\t\0\x7f\xff";
+  const Bytes file = serialize_safetensors(sample());
+  std::size_t loaded = 0;
+  for (std::uint64_t round = 0; round < 20'000; ++round) {
+    const Key key = Key(7).fold_in(round);
+    Bytes changed = file;
+    const std::uint32_t changes = 1 + key.below(3, 0);
+    for (std::uint64_t i = 1; i <= changes; ++i) {
+      const auto at = static_cast<std::ptrdiff_t>(key.below(changed.size(), 4 * i));
+      const auto value = static_cast<std::byte>(kLikely[key.below(kLikely.size(), 4 * i + 1)]);
+      switch (key.below(3, 4 * i + 2)) {
+        case 0:
+          changed[static_cast<std::size_t>(at)] = value;
+          break;
+        case 1:
+          changed.insert(changed.begin() + at, value);
+          break;
+        default:
+          changed.erase(changed.begin() + at);
+      }
+    }
+    loaded += loads(changed);
+  }
+  EXPECT_GT(loaded, 0u);
+  EXPECT_LT(loaded, 10'000u);
+}
+
+}  // namespace
+}  // namespace limpid
