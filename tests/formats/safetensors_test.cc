@@ -83,7 +83,7 @@ TEST(Safetensors, WritesMetadataFirstPadsTheHeaderAndAlignsTheData) {
       R"({"__metadata__":{"k":"v","b":"w"},"z":{"dtype":"U8","shape":[1],"data_offsets":[8,9]},)"
       R"("a":{"dtype":"F64","shape":[],"data_offsets":[0,8]}})";
   ASSERT_EQ(header.size(), 138u);
-  EXPECT_EQ(text_of(serialize_safetensors(content)), std::string("\x88\0\0\0\0\0\0\0", 8) + header +
+  EXPECT_EQ(text_of(serialize_safetensors(content)), std::string("\x90\0\0\0\0\0\0\0", 8) + header +
                                                          "   " +
                                                          std::string("\0\0\0\0\0\0\0\x40\x09", 9));
 }

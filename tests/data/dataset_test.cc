@@ -1,0 +1,147 @@
+#include "limpid/data/dataset.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::bytes_of;
+using testing::expect_error;
+
+using namespace std::string_literals;
+
+// Two images of 1 x 3 pixels, and three; with their labels.
+const std::string kTrainImages = "\0\0\x08\3\0\0\0\2\0\0\0\1\0\0\0\3\0\x33\xff\1\2\3"s;
+const std::string kTrainLabels = "\0\0\x08\1\0\0\0\2\2\0"s;
+const std::string kTestImages = "\0\0\x08\3\0\0\0\3\0\0\0\1\0\0\0\3\0\0\0\0\0\0\0\0\0"s;
+const std::string kTestLabels = "\0\0\x08\1\0\0\0\3\0\1\2"s;
+
+// A folder of the four files, in which a test breaks one.
+class IdxFolder : public ::testing::Test {
+ protected:
+  IdxFolder() {
+    put("train-images-idx3-ubyte", kTrainImages);
+    put("train-labels-idx1-ubyte", kTrainLabels);
+    put("t10k-images-idx3-ubyte", kTestImages);
+    put("t10k-labels-idx1-ubyte", kTestLabels);
+  }
+  void put(std::string_view name, const std::string& content) {
+    testing::write(folder_ / name, bytes_of(content));
+  }
+  void expect_refused(ErrorCode code, std::string_view part) {
+    expect_error(code, part, [&] { load_idx_folder(folder_.path()); });
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(IdxFolder, GivesBothParts) {
+  const Split split = load_idx_folder(folder_.path());
+  EXPECT_TRUE(split.train.inputs.same_bits(Tensor::from<float>(
+      Shape{2, 3}, {0.0f, 0.2f, 1.0f, 1.0f / 255.0f, 2.0f / 255.0f, 3.0f / 255.0f})));
+  EXPECT_TRUE(split.train.targets.same_bits(Tensor::from<std::int32_t>(Shape{2}, {2, 0})));
+  EXPECT_EQ(split.train.size(), 2);
+  EXPECT_EQ(split.test.size(), 3);
+  EXPECT_EQ(split.test.inputs.shape(), (Shape{3, 3}));
+  EXPECT_EQ(split.train.classes, 3);
+  EXPECT_EQ(split.test.classes, 3);
+  EXPECT_EQ(split.train.name, folder_.path().filename().string());
+  EXPECT_EQ(load_idx_folder(folder_.path() / "").train.name, split.train.name);
+}
+
+TEST_F(IdxFolder, TakesEachWayOfNamingTheFiles) {
+  const Split expected = load_idx_folder(folder_.path());
+  fs::rename(folder_ / "train-images-idx3-ubyte", folder_ / "train-images.idx3-ubyte");
+  fs::remove(folder_ / "t10k-images-idx3-ubyte");
+  testing::write(folder_ / "t10k-images-idx3-ubyte.gz", testing::gzip(bytes_of(kTestImages)));
+  fs::remove(folder_ / "t10k-labels-idx1-ubyte");
+  testing::write(folder_ / "t10k-labels.idx1-ubyte.gz", testing::gzip(bytes_of(kTestLabels)));
+  const Split split = load_idx_folder(folder_.path());
+  EXPECT_TRUE(split.train.inputs.same_bits(expected.train.inputs));
+  EXPECT_TRUE(split.test.inputs.same_bits(expected.test.inputs));
+  EXPECT_TRUE(split.test.targets.same_bits(expected.test.targets));
+}
+
+TEST_F(IdxFolder, HasTwoClassesAtLeast) {
+  put("train-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\2\0\0"s);
+  put("t10k-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\3\0\0\1"s);
+  EXPECT_EQ(load_idx_folder(folder_.path()).train.classes, 2);
+}
+
+TEST_F(IdxFolder, NamesTheFileThatIsMissing) {
+  fs::remove(folder_ / "t10k-labels-idx1-ubyte");
+  expect_refused(ErrorCode::kNotFound,
+                 "no file t10k-labels-idx1-ubyte, nor t10k-labels.idx1-ubyte, nor either with .gz");
+  expect_error(ErrorCode::kNotFound, "no file train-images-idx3-ubyte",
+               [&] { load_idx_folder(folder_ / "none"); });
+}
+
+TEST_F(IdxFolder, RefusesCountsThatDiffer) {
+  put("train-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\1\2"s);
+  expect_refused(ErrorCode::kFormat,
+                 "/train-labels-idx1-ubyte': 1 labels for the 2 images of train-images-idx3-ubyte");
+}
+
+TEST_F(IdxFolder, NamesTheRowOfATestLabelOutOfRange) {
+  put("t10k-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\3\0\3\2"s);
+  expect_refused(
+      ErrorCode::kFormat,
+      "/t10k-labels-idx1-ubyte': row 1 has label 3, the training part has labels 0 to 2");
+}
+
+TEST_F(IdxFolder, RefusesArraysOfAnotherKind) {
+  put("train-images-idx3-ubyte", kTrainLabels);
+  expect_refused(ErrorCode::kFormat, "expected u8[N, height, width], came u8[2]");
+  put("train-images-idx3-ubyte", "\0\0\x0c\3\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\0"s);
+  expect_refused(ErrorCode::kFormat, "expected u8[N, height, width], came i32[1, 1, 1]");
+  put("train-images-idx3-ubyte", "\0\0\x08\3\0\0\0\2\0\0\0\0\0\0\0\3"s);
+  expect_refused(ErrorCode::kFormat, "no elements in u8[2, 0, 3]");
+  put("train-images-idx3-ubyte", kTrainImages);
+  put("train-labels-idx1-ubyte", kTrainImages);
+  expect_refused(ErrorCode::kFormat, "expected u8[N], came u8[2, 1, 3]");
+}
+
+TEST_F(IdxFolder, RefusesTestImagesOfAnotherSize) {
+  put("t10k-images-idx3-ubyte", "\0\0\x08\3\0\0\0\3\0\0\0\1\0\0\0\1abc"s);
+  expect_refused(ErrorCode::kFormat, "images of 1 pixels, those of the training part have 3");
+}
+
+TEST_F(IdxFolder, PassesOnWhatBreaksAFile) {
+  put("t10k-images-idx3-ubyte", kTestImages + "x");
+  expect_refused(ErrorCode::kFormat, "1 bytes too many");
+}
+
+// The folder of MNIST: below LIMPID_DATA, or in shared/data beside a folder above this one.
+std::optional<fs::path> mnist_folder() {
+  if (const char* data = std::getenv("LIMPID_DATA")) return fs::path(data) / "mnist";
+  for (fs::path up = fs::current_path(); up.has_relative_path(); up = up.parent_path())
+    if (fs::exists(up / "shared/data/mnist")) return up / "shared/data/mnist";
+  return {};
+}
+
+TEST(Mnist, LoadsAsItIsKnown) {
+  const std::optional<fs::path> folder = mnist_folder();
+  if (!folder) GTEST_SKIP() << "skipped: no data";
+  const Split split = load_idx_folder(*folder);
+  EXPECT_EQ(split.train.inputs.shape(), (Shape{60'000, 784}));
+  EXPECT_EQ(split.test.inputs.shape(), (Shape{10'000, 784}));
+  EXPECT_EQ(split.train.classes, 10);
+  EXPECT_EQ(split.train.name, "mnist");
+  std::array<int, 10> counts{};
+  for (const std::int32_t label : split.train.targets.values<std::int32_t>())
+    ++counts[static_cast<std::size_t>(label)];
+  EXPECT_EQ(counts, (std::array{5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949}));
+  double sum = 0;
+  for (const float pixel : split.train.inputs.values<float>()) sum += pixel;
+  EXPECT_NEAR(sum / 60'000 / 784, 0.1307, 0.00005);  // the mean that everybody subtracts
+}
+
+}  // namespace
+}  // namespace limpid
