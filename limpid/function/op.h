@@ -103,10 +103,11 @@ enum class KernelKind : std::uint8_t {
 };
 struct Kernel {
   KernelKind kind = KernelKind::kNone;
-  kernels::Element element = kernels::Element::kCount;
+  kernels::Element element = kernels::Element::kCount;      // where the first numeric input is f32
+  kernels::Element element_i32 = kernels::Element::kCount;  // where it is i32
 };
 constexpr Kernel element_kernel(kernels::Element element) {
-  return {KernelKind::kElement, element};
+  return {KernelKind::kElement, element, kernels::Element::kCount};
 }
 
 // What ONNX calls it: operator of the default domain and the version that brought today's meaning.

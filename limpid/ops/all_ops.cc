@@ -1,0 +1,43 @@
+// The one list of every op. A record that is not here does not exist; one that is here is printed,
+// parsed, verified, interpreted, differentiated, batched, compiled, documented and put under the
+// laws.
+#include <algorithm>
+
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+constexpr const Op* kAllOps[] = {
+    // values from nowhere
+    &op::constant, &op::iota,
+    // arithmetic
+    &op::add, &op::subtract, &op::multiply, &op::divide, &op::maximum, &op::minimum, &op::negate,
+    &op::abs, &op::exp, &op::log, &op::tanh, &op::erf, &op::sigmoid, &op::sqrt,
+    // comparison and choice
+    &op::equal, &op::not_equal, &op::less, &op::less_equal, &op::logical_and, &op::logical_or,
+    &op::logical_not, &op::select, &op::cast,
+    // moving elements
+    &op::reshape, &op::broadcast, &op::transpose,
+    // reductions
+    &op::sum, &op::max, &op::argmax,
+    // products
+    &op::matmul, &op::linear,
+    // random numbers
+    &op::random_bits, &op::fold_in, &op::shift_right, &op::uniform, &op::normal, &op::dropout,
+    // activations
+    &op::relu, &op::leaky_relu, &op::gelu, &op::silu,
+    // softmax and what is made of it
+    &op::softmax, &op::log_softmax, &op::softmax_cross_entropy};
+
+}  // namespace
+
+std::span<const Op* const> all_ops() { return kAllOps; }
+
+const Op* find_op(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kAllOps), std::end(kAllOps),
+                                   [&](const Op* op) { return op->name == name; });
+  return found == std::end(kAllOps) ? nullptr : *found;
+}
+
+}  // namespace limpid

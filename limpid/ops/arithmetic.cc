@@ -1,0 +1,502 @@
+#include "limpid/ops/arithmetic.h"
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/arithmetic.h"
+#include "limpid/ops/constant.h"
+#include "limpid/ops/families.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid {
+namespace {
+
+using kernels::Element;
+
+// Integers wrap around; floating numbers follow IEEE 754.
+template <class T, class F>
+T wrapping(T a, T b, const F& f) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(f(static_cast<U>(a), static_cast<U>(b)));
+  } else {
+    return f(a, b);
+  }
+}
+
+struct Add {
+  template <class T>
+  T operator()(T a, T b) const {
+    return wrapping(a, b, [](auto x, auto y) { return x + y; });
+  }
+};
+struct Subtract {
+  template <class T>
+  T operator()(T a, T b) const {
+    return wrapping(a, b, [](auto x, auto y) { return x - y; });
+  }
+};
+struct Multiply {
+  template <class T>
+  T operator()(T a, T b) const {
+    return wrapping(a, b, [](auto x, auto y) { return x * y; });
+  }
+};
+struct Divide {
+  template <class T>
+  requires std::is_floating_point_v<T> T operator()(T a, T b) const { return a / b; }
+};
+struct Maximum {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return a < b ? b : a;
+    else
+      return arithmetic::maximum(a, b);
+  }
+};
+struct Minimum {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return b < a ? b : a;
+    else
+      return arithmetic::minimum(a, b);
+  }
+};
+struct Negate {
+  template <class T>
+  T operator()(T x) const {
+    return -x;
+  }
+};
+struct Abs {
+  template <class T>
+  T operator()(T x) const {
+    return std::fabs(x);
+  }
+};
+struct Exp {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::exp(x);
+  }
+};
+struct Log {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::log(x);
+  }
+};
+struct Tanh {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::tanh(x);
+  }
+};
+struct Erf {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::erf(x);
+  }
+};
+struct Sigmoid {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::sigmoid(x);
+  }
+};
+struct Sqrt {
+  template <class T>
+  T operator()(T x) const {
+    return std::sqrt(x);
+  }
+};
+struct Equal {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct NotEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != b;
+  }
+};
+struct Less {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct LessEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+
+// Shorter names for what a gradient rule reads.
+Value g(const GradientCall& c) { return c.cotangents[0]; }
+Value in(const GradientCall& c, std::size_t i) { return c.inputs[i]; }
+Value out(const GradientCall& c) { return c.outputs[0]; }
+
+using Values = std::vector<Value>;
+
+Values add_gradient(const GradientCall& c) { return {g(c), g(c)}; }
+Values subtract_gradient(const GradientCall& c) { return {g(c), -g(c)}; }
+Values multiply_gradient(const GradientCall& c) { return {g(c) * in(c, 1), g(c) * in(c, 0)}; }
+Values divide_gradient(const GradientCall& c) {
+  const Value quotient = g(c) / in(c, 1);
+  return {quotient, -(quotient * out(c))};
+}
+// The winner takes it; a tie is split in halves.
+Values extremum_gradient(const GradientCall& c, const Value& first_wins) {
+  const Value zero = number_like(g(c), 0);
+  const Value tie = in(c, 0) == in(c, 1);
+  const Value half = g(c) * 0.5;
+  const Value a = select(first_wins, g(c), zero);
+  const Value b = select(first_wins, zero, g(c));
+  return {select(tie, half, a), select(tie, half, b)};
+}
+Values maximum_gradient(const GradientCall& c) { return extremum_gradient(c, in(c, 0) > in(c, 1)); }
+Values minimum_gradient(const GradientCall& c) { return extremum_gradient(c, in(c, 0) < in(c, 1)); }
+Values negate_gradient(const GradientCall& c) { return {-g(c)}; }
+Values abs_gradient(const GradientCall& c) {
+  const Value zero = number_like(g(c), 0);
+  const Value positive = in(c, 0) > number_like(in(c, 0), 0);
+  const Value negative = in(c, 0) < number_like(in(c, 0), 0);
+  return {select(positive, g(c), select(negative, -g(c), zero))};
+}
+Values exp_gradient(const GradientCall& c) { return {g(c) * out(c)}; }
+Values log_gradient(const GradientCall& c) { return {g(c) / in(c, 0)}; }
+Values tanh_gradient(const GradientCall& c) { return {g(c) * (1.0 - out(c) * out(c))}; }
+Values erf_gradient(const GradientCall& c) {
+  constexpr double kTwoOverRootPi = 1.1283791670955126;
+  return {g(c) * (kTwoOverRootPi * exp(-(in(c, 0) * in(c, 0))))};
+}
+Values sigmoid_gradient(const GradientCall& c) { return {g(c) * (out(c) * (1.0 - out(c)))}; }
+Values sqrt_gradient(const GradientCall& c) { return {g(c) / (out(c) * 2.0)}; }
+Values select_gradient(const GradientCall& c) {
+  const Value zero = number_like(g(c), 0);
+  return {Value(), select(in(c, 0), g(c), zero), select(in(c, 0), zero, g(c))};
+}
+Values cast_gradient(const GradientCall& c) {
+  if (!is_floating(in(c, 0).dtype()) || !is_floating(out(c).dtype())) return {Value()};
+  return {cast(g(c), in(c, 0).dtype())};
+}
+
+constexpr std::string_view kStep =
+    "a comparison is a step: its derivative is zero wherever it exists";
+constexpr std::string_view kLogic = "booleans have no derivative";
+
+std::vector<Type> select_types(const Call& call) {
+  require_dtype(call, 0, Dtype::kBool);
+  require_same_types(call, 1);
+  if (!(call.inputs[0].shape == call.inputs[1].shape))
+    require_same_types(
+        {call.op,
+         std::vector<Type>{{call.inputs[1].dtype, call.inputs[0].shape}, call.inputs[1]},
+         {},
+         call.attributes,
+         call.scope});
+  return {call.inputs[1]};
+}
+
+void select_reference(const Call& call, std::span<const void* const> in_,
+                      std::span<void* const> out_) {
+  dispatch_size(call.inputs[1].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto n = call.inputs[1].shape.elements();
+    for (std::int64_t i = 0; i < n; ++i)
+      static_cast<T*>(out_[0])[i] =
+          static_cast<const T*>(in_[static_cast<const bool*>(in_[0])[i] ? 1 : 2])[i];
+  });
+}
+
+std::vector<Example> select_examples() {
+  return {{{{Dtype::kBool, {6}}, {Dtype::kF32, {6}}, {Dtype::kF32, {6}}}, {}},
+          {{{Dtype::kBool, {2, 3}}, {Dtype::kF64, {2, 3}}, {Dtype::kF64, {2, 3}}}, {}},
+          {{{Dtype::kBool, {5}}, {Dtype::kI32, {5}}, {Dtype::kI32, {5}}}, {}, -2, 2, 9}};
+}
+
+template <int inputs, class F>
+void reference_logical(const Call& call, std::span<const void* const> in_,
+                       std::span<void* const> out_) {
+  const auto n = call.inputs[0].shape.elements();
+  for (std::int64_t i = 0; i < n; ++i)
+    static_cast<bool*>(out_[0])[i] =
+        F{}(static_cast<const bool*>(in_[0])[i], static_cast<const bool*>(in_[inputs - 1])[i]);
+}
+struct And {
+  bool operator()(bool a, bool b) const { return a && b; }
+};
+struct Or {
+  bool operator()(bool a, bool b) const { return a || b; }
+};
+struct Not {
+  bool operator()(bool a, bool) const { return !a; }
+};
+
+std::vector<Example> not_examples() { return {{{{Dtype::kBool, {9}}}, {}}}; }
+std::vector<Example> logical_examples() {
+  return {{{{Dtype::kBool, {9}}, {Dtype::kBool, {9}}}, {}}};
+}
+
+// ---- cast
+
+template <class T>
+T saturate(double x) {
+  if (std::isnan(x)) return 0;
+  // The limits of i64 are not doubles; 2^63 itself is, and saturates.
+  if (x >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  if (x <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  return static_cast<T>(x);
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>)
+    return x != 0;
+  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+    return saturate<To>(static_cast<double>(x));
+  else
+    return static_cast<To>(x);
+}
+
+template <class F>
+void dispatch_castable(Dtype dtype, const F& f) {
+  if (dtype == Dtype::kBool)
+    f(bool{});
+  else if (dtype == Dtype::kU8)
+    f(std::uint8_t{});
+  else
+    dispatch_numeric(dtype, f);
+}
+
+void cast_reference(const Call& call, std::span<const void* const> in_,
+                    std::span<void* const> out_) {
+  dispatch_castable(call.inputs[0].dtype, [&](auto from) {
+    dispatch_castable(call.outputs[0].dtype, [&](auto to) {
+      using From = decltype(from);
+      using To = decltype(to);
+      const auto n = call.inputs[0].shape.elements();
+      for (std::int64_t i = 0; i < n; ++i)
+        static_cast<To*>(out_[0])[i] = convert<To>(static_cast<const From*>(in_[0])[i]);
+    });
+  });
+}
+
+bool castable(Dtype d) { return d != Dtype::kBf16 && d != Dtype::kF16; }
+
+std::vector<Type> cast_types(const Call& call) {
+  const Dtype to = call.attributes.get<Dtype>("dtype");
+  if (!castable(call.inputs[0].dtype) || !castable(to))
+    throw_dtype(call, 0, "neither from nor to a 16-bit floating dtype");
+  return {{to, call.inputs[0].shape}};
+}
+
+std::vector<Example> cast_examples() {
+  std::vector<Example> examples;
+  for (Dtype from : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI64, Dtype::kBool, Dtype::kU8})
+    for (Dtype to : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI64, Dtype::kBool})
+      examples.push_back({{{from, {11}}}, {{"dtype", to}}, -3, 3, 2});
+  return examples;
+}
+
+constexpr AttributeSpec kCastAttributes[] = {{"dtype", AttributeKind::kDtype}};
+
+// ---- the families
+
+template <const Op& op, class F>
+consteval Op unary(std::string_view name, std::string_view formula, Gradient rule, Element element,
+                   Onnx onnx, std::vector<Example> (*examples)() = unary_examples,
+                   bool smooth = true) {
+  return complete({.name = name,
+                   .formula = formula,
+                   .min_inputs = 1,
+                   .max_inputs = 1,
+                   .attributes = kNoAttributes,
+                   .types = floating_elementwise,
+                   .reference = reference_unary<F>,
+                   .gradient = gradient(rule),
+                   .smooth = smooth,
+                   .batching = batching(batch_elementwise<op>),
+                   .flops = flops_one_an_element,
+                   .kernel = element_kernel(element),
+                   .onnx = onnx,
+                   .examples = examples});
+}
+
+template <const Op& op, class F>
+consteval Op binary(std::string_view name, std::string_view formula, TypeRule types,
+                    GradientRule rule, Kernel kernel, Onnx onnx,
+                    std::vector<Example> (*examples)() = binary_examples, bool smooth = true) {
+  return complete({.name = name,
+                   .formula = formula,
+                   .min_inputs = 2,
+                   .max_inputs = 2,
+                   .attributes = kNoAttributes,
+                   .types = types,
+                   .reference = reference_binary<F>,
+                   .gradient = rule,
+                   .smooth = smooth,
+                   .batching = batching(batch_elementwise<op>),
+                   .flops = flops_one_an_element,
+                   .kernel = kernel,
+                   .onnx = onnx,
+                   .examples = examples});
+}
+
+template <const Op& op, int inputs, class F>
+consteval Op logical(std::string_view name, std::string_view formula, Onnx onnx) {
+  return complete({.name = name,
+                   .formula = formula,
+                   .min_inputs = inputs,
+                   .max_inputs = inputs,
+                   .attributes = kNoAttributes,
+                   .types = boolean_elementwise,
+                   .reference = reference_logical<inputs, F>,
+                   .gradient = no_gradient(kLogic),
+                   .batching = batching(batch_elementwise<op>),
+                   .flops = flops_one_an_element,
+                   .kernel = {},
+                   .onnx = onnx,
+                   .examples = inputs == 1 ? not_examples : logical_examples});
+}
+
+constexpr GradientRule step() { return no_gradient(kStep); }
+constexpr Kernel element(Element e) { return element_kernel(e); }
+
+}  // namespace
+
+namespace op {
+
+constexpr Op add = binary<add, Add>("add", "a + b", numeric_elementwise, gradient(add_gradient),
+                                    element(Element::kAdd), {"Add", 14});
+constexpr Op subtract = binary<subtract, Subtract>("subtract", "a - b", numeric_elementwise,
+                                                   gradient(subtract_gradient),
+                                                   element(Element::kSubtract), {"Sub", 14});
+constexpr Op multiply = binary<multiply, Multiply>("multiply", "a * b", numeric_elementwise,
+                                                   gradient(multiply_gradient),
+                                                   element(Element::kMultiply), {"Mul", 14});
+constexpr Op divide =
+    binary<divide, Divide>("divide", "a / b", floating_elementwise, gradient(divide_gradient),
+                           element(Element::kDivide), {"Div", 14}, divisor_examples);
+constexpr Op maximum = binary<maximum, Maximum>(
+    "maximum", "the larger; NaN where either is; +0 above -0", numeric_elementwise,
+    gradient(maximum_gradient), element(Element::kMaximum), {"Max", 13}, binary_examples, false);
+constexpr Op minimum = binary<minimum, Minimum>(
+    "minimum", "the smaller; NaN where either is; -0 below +0", numeric_elementwise,
+    gradient(minimum_gradient), element(Element::kMinimum), {"Min", 13}, binary_examples, false);
+
+constexpr Op negate =
+    unary<negate, Negate>("negate", "-x", negate_gradient, Element::kNegate, {"Neg", 13});
+constexpr Op abs =
+    unary<abs, Abs>("abs", "|x|", abs_gradient, Element::kAbs, {"Abs", 13}, unary_examples, false);
+constexpr Op exp = unary<exp, Exp>("exp", "e^x", exp_gradient, Element::kExp, {"Exp", 13});
+constexpr Op log = unary<log, Log>("log", "natural logarithm of x", log_gradient, Element::kLog,
+                                   {"Log", 13}, positive_examples);
+constexpr Op tanh = unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", tanh_gradient,
+                                      Element::kTanh, {"Tanh", 13});
+constexpr Op erf = unary<erf, Erf>("erf", "2 / sqrt(pi) * integral of e^(-t^2) from 0 to x",
+                                   erf_gradient, Element::kErf, {"Erf", 13});
+constexpr Op sigmoid = unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", sigmoid_gradient,
+                                               Element::kSigmoid, {"Sigmoid", 13});
+constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", sqrt_gradient, Element::kSqrt,
+                                      {"Sqrt", 13}, positive_examples);
+
+constexpr Op equal = binary<equal, Equal>(
+    "equal", "a = b", numeric_comparison, step(),
+    {KernelKind::kElement, Element::kEqual, Element::kEqualI32}, {"Equal", 19});
+constexpr Op not_equal = binary<not_equal, NotEqual>(
+    "not_equal", "a differs from b", numeric_comparison, step(), element(Element::kNotEqual), {});
+constexpr Op less = binary<less, Less>("less", "a < b", numeric_comparison, step(),
+                                       element(Element::kLess), {"Less", 13});
+constexpr Op less_equal =
+    binary<less_equal, LessEqual>("less_equal", "a <= b", numeric_comparison, step(),
+                                  element(Element::kLessEqual), {"LessOrEqual", 16});
+
+constexpr Op logical_and = logical<logical_and, 2, And>("logical_and", "a and b", {"And", 7});
+constexpr Op logical_or = logical<logical_or, 2, Or>("logical_or", "a or b", {"Or", 7});
+constexpr Op logical_not = logical<logical_not, 1, Not>("logical_not", "not a", {"Not", 1});
+
+constexpr Op select = complete({.name = "select",
+                                .formula = "a where the condition holds, else b",
+                                .min_inputs = 3,
+                                .max_inputs = 3,
+                                .attributes = kNoAttributes,
+                                .types = select_types,
+                                .reference = select_reference,
+                                .gradient = gradient(select_gradient),
+                                .batching = batching(batch_elementwise<select>),
+                                .flops = no_flops,
+                                .kernel = element_kernel(Element::kSelect),
+                                .onnx = {"Where", 16},
+                                .examples = select_examples});
+
+constexpr Op cast = complete({.name = "cast",
+                              .formula = "x in another dtype",
+                              .min_inputs = 1,
+                              .max_inputs = 1,
+                              .attributes = kCastAttributes,
+                              .types = cast_types,
+                              .reference = cast_reference,
+                              .gradient = gradient(cast_gradient),
+                              .smooth = false,
+                              .batching = batching(batch_elementwise<cast>),
+                              .flops = no_flops,
+                              .kernel = {KernelKind::kCast},
+                              .onnx = {"Cast", 19},
+                              .examples = cast_examples});
+
+}  // namespace op
+
+namespace {
+
+Value binary_call(const Op& op, const Value& a, const Value& b) {
+  const Shape shape = common_shape(a.shape(), b.shape(), op.name);
+  return call1(op, {broadcast(a, shape), broadcast(b, shape)});
+}
+
+}  // namespace
+
+Value number_like(Value like, double number) {
+  return broadcast(constant(like.builder(), number, like.dtype()), like.shape());
+}
+
+Value add(Value a, Value b) { return binary_call(op::add, a, b); }
+Value subtract(Value a, Value b) { return binary_call(op::subtract, a, b); }
+Value multiply(Value a, Value b) { return binary_call(op::multiply, a, b); }
+Value divide(Value a, Value b) { return binary_call(op::divide, a, b); }
+Value maximum(Value a, Value b) { return binary_call(op::maximum, a, b); }
+Value minimum(Value a, Value b) { return binary_call(op::minimum, a, b); }
+Value equal(Value a, Value b) { return binary_call(op::equal, a, b); }
+Value not_equal(Value a, Value b) { return binary_call(op::not_equal, a, b); }
+Value less(Value a, Value b) { return binary_call(op::less, a, b); }
+Value less_equal(Value a, Value b) { return binary_call(op::less_equal, a, b); }
+Value logical_and(Value a, Value b) { return binary_call(op::logical_and, a, b); }
+Value logical_or(Value a, Value b) { return binary_call(op::logical_or, a, b); }
+
+Value negate(Value x) { return call1(op::negate, {x}); }
+Value abs(Value x) { return call1(op::abs, {x}); }
+Value exp(Value x) { return call1(op::exp, {x}); }
+Value log(Value x) { return call1(op::log, {x}); }
+Value tanh(Value x) { return call1(op::tanh, {x}); }
+Value erf(Value x) { return call1(op::erf, {x}); }
+Value sigmoid(Value x) { return call1(op::sigmoid, {x}); }
+Value sqrt(Value x) { return call1(op::sqrt, {x}); }
+Value logical_not(Value x) { return call1(op::logical_not, {x}); }
+
+Value select(Value condition, Value a, Value b) {
+  const Shape shape =
+      common_shape(condition.shape(), common_shape(a.shape(), b.shape(), "select"), "select");
+  return call1(op::select, {broadcast(condition, shape), broadcast(a, shape), broadcast(b, shape)});
+}
+
+Value cast(Value x, Dtype dtype) {
+  return x.dtype() == dtype ? x : call1(op::cast, {x}, {{"dtype", dtype}});
+}
+
+}  // namespace limpid

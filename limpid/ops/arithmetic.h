@@ -1,0 +1,74 @@
+// Arithmetic, comparison and elementary functions, element by element. Functions of two values
+// stretch their operands to a common shape first, as NumPy does; the ops themselves take equal
+// shapes only.
+#pragma once
+
+#include "limpid/function/op.h"
+#include "limpid/function/value.h"
+
+namespace limpid {
+
+namespace op {
+extern const Op add, subtract, multiply, divide, maximum, minimum;
+extern const Op negate, abs, exp, log, tanh, erf, sigmoid, sqrt;
+extern const Op equal, not_equal, less, less_equal;
+extern const Op logical_and, logical_or, logical_not;
+extern const Op select, cast;
+}  // namespace op
+
+Value add(Value a, Value b);
+Value subtract(Value a, Value b);
+Value multiply(Value a, Value b);
+Value divide(Value a, Value b);
+Value maximum(Value a, Value b);  // NaN where either is; +0 above -0
+Value minimum(Value a, Value b);
+
+inline Value operator+(Value a, Value b) { return add(a, b); }
+inline Value operator-(Value a, Value b) { return subtract(a, b); }
+inline Value operator*(Value a, Value b) { return multiply(a, b); }
+inline Value operator/(Value a, Value b) { return divide(a, b); }
+
+// A number beside a Value becomes a constant of its dtype and shape.
+Value number_like(Value like, double number);
+inline Value operator+(Value a, double b) { return a + number_like(a, b); }
+inline Value operator-(Value a, double b) { return a - number_like(a, b); }
+inline Value operator*(Value a, double b) { return a * number_like(a, b); }
+inline Value operator/(Value a, double b) { return a / number_like(a, b); }
+inline Value operator+(double a, Value b) { return number_like(b, a) + b; }
+inline Value operator-(double a, Value b) { return number_like(b, a) - b; }
+inline Value operator*(double a, Value b) { return number_like(b, a) * b; }
+inline Value operator/(double a, Value b) { return number_like(b, a) / b; }
+
+Value negate(Value x);
+inline Value operator-(Value x) { return negate(x); }
+Value abs(Value x);
+Value exp(Value x);
+Value log(Value x);
+Value tanh(Value x);
+Value erf(Value x);
+Value sigmoid(Value x);  // 1 / (1 + exp(-x))
+Value sqrt(Value x);
+
+// bool results. A NaN is equal to nothing, and neither less nor more than anything.
+Value equal(Value a, Value b);
+Value not_equal(Value a, Value b);
+Value less(Value a, Value b);
+Value less_equal(Value a, Value b);
+inline Value operator==(Value a, Value b) { return equal(a, b); }
+inline Value operator!=(Value a, Value b) { return not_equal(a, b); }
+inline Value operator<(Value a, Value b) { return less(a, b); }
+inline Value operator<=(Value a, Value b) { return less_equal(a, b); }
+inline Value operator>(Value a, Value b) { return less(b, a); }
+inline Value operator>=(Value a, Value b) { return less_equal(b, a); }
+Value logical_and(Value a, Value b);
+Value logical_or(Value a, Value b);
+Value logical_not(Value x);
+
+// a where the condition (bool) holds, else b.
+Value select(Value condition, Value a, Value b);
+
+// To another dtype: to floating, rounded to nearest, ties to even; floating to integer, toward
+// zero, saturating, NaN to 0; bool is 0 or 1; to bool, whether it is not 0.
+Value cast(Value x, Dtype dtype);
+
+}  // namespace limpid

@@ -1,0 +1,109 @@
+#include "limpid/ops/constant.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/families.h"
+
+namespace limpid {
+namespace {
+
+constexpr AttributeSpec kValueAttribute[] = {{"value", AttributeKind::kTensor}};
+constexpr AttributeSpec kSizeAttribute[] = {{"size", AttributeKind::kInteger}};
+
+// Without inputs nothing can be batched, so that vmap never comes here.
+std::vector<Value> never_batched(const BatchingCall&) {
+  throw Error(ErrorCode::kInternal, "an op without inputs has no batch");
+}
+
+std::vector<Value> no_inputs(const GradientCall&) { return {}; }
+
+std::vector<Type> constant_types(const Call& call) {
+  return {call.attributes.get<Tensor>("value").type()};
+}
+
+void constant_reference(const Call& call, std::span<const void* const>,
+                        std::span<void* const> out) {
+  const Tensor& value = call.attributes.get<Tensor>("value");
+  std::memcpy(out[0], value.bytes().data(), value.bytes().size());
+}
+
+std::vector<Example> constant_examples() {
+  return {{{}, {{"value", Tensor::scalar(0.1f)}}},
+          {{}, {{"value", Tensor::from<double>({2, 2}, {1.0, -0.0, 1e-310, 3.5})}}},
+          {{}, {{"value", Tensor::from<std::int64_t>({2}, {-5, std::int64_t{1} << 40})}}},
+          {{}, {{"value", Tensor::from<bool>({3}, {true, false, true})}}}};
+}
+
+std::vector<Type> iota_types(const Call& call) {
+  const std::int64_t size = call.attributes.integer("size");
+  if (size < 0 || size > std::int64_t{1} << 31)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: size {} is outside of [0, 2^31]", where(call), size));
+  return {{Dtype::kI32, Shape{size}}};
+}
+
+void iota_reference(const Call& call, std::span<const void* const>, std::span<void* const> out) {
+  for (std::int64_t i = 0; i < call.outputs[0].shape[0]; ++i)
+    static_cast<std::int32_t*>(out[0])[i] = static_cast<std::int32_t>(i);
+}
+
+std::vector<Example> iota_examples() {
+  return {{{}, {{"size", std::int64_t{0}}}}, {{}, {{"size", std::int64_t{13}}}}};
+}
+
+}  // namespace
+
+namespace op {
+
+constexpr Op constant = complete({.name = "constant",
+                                  .formula = "a tensor written into the function",
+                                  .min_inputs = 0,
+                                  .max_inputs = 0,
+                                  .attributes = kValueAttribute,
+                                  .types = constant_types,
+                                  .reference = constant_reference,
+                                  .gradient = gradient(no_inputs),
+                                  .batching = batching(never_batched),
+                                  .flops = no_flops,
+                                  .kernel = {KernelKind::kConstant},
+                                  .onnx = {"Constant", 21},
+                                  .examples = constant_examples});
+
+constexpr Op iota = complete({.name = "iota",
+                              .formula = "0, 1, ..., size - 1",
+                              .min_inputs = 0,
+                              .max_inputs = 0,
+                              .attributes = kSizeAttribute,
+                              .types = iota_types,
+                              .reference = iota_reference,
+                              .gradient = gradient(no_inputs),
+                              .batching = batching(never_batched),
+                              .flops = no_flops,
+                              .kernel = {},
+                              .onnx = {"Range", 11},
+                              .examples = iota_examples});
+
+}  // namespace op
+
+Value constant(Builder& builder, Tensor value) {
+  return builder.call(op::constant, {}, {{"value", std::move(value)}}).front();
+}
+
+Value constant(Builder& builder, double number, Dtype dtype) {
+  if (dtype == Dtype::kF32) return constant(builder, Tensor::scalar(static_cast<float>(number)));
+  if (dtype == Dtype::kF64) return constant(builder, Tensor::scalar(number));
+  if (dtype == Dtype::kI32)
+    return constant(builder, Tensor::scalar(static_cast<std::int32_t>(number)));
+  if (dtype == Dtype::kI64)
+    return constant(builder, Tensor::scalar(static_cast<std::int64_t>(number)));
+  throw Error(ErrorCode::kDtype, fmt::format("constant: a number does not become {}", name(dtype)));
+}
+
+Value iota(Builder& builder, std::int64_t size) {
+  return builder.call(op::iota, {}, {{"size", size}}).front();
+}
+
+}  // namespace limpid

@@ -1,0 +1,107 @@
+#include "limpid/ops/families.h"
+
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid {
+
+void throw_dtype(const Call& call, std::size_t input, std::string_view wanted) {
+  throw Error(ErrorCode::kDtype, fmt::format("{}: input {} is {}, {} is expected", where(call),
+                                             input, to_string(call.inputs[input]), wanted));
+}
+
+void require_floating(const Call& call, std::size_t input) {
+  const Dtype d = call.inputs[input].dtype;
+  if (d != Dtype::kF32 && d != Dtype::kF64) throw_dtype(call, input, "f32 or f64");
+}
+
+void require_numeric(const Call& call, std::size_t input) {
+  const Dtype d = call.inputs[input].dtype;
+  if (d != Dtype::kI32 && d != Dtype::kI64 && d != Dtype::kF32 && d != Dtype::kF64)
+    throw_dtype(call, input, "f32, f64, i32 or i64");
+}
+
+void require_dtype(const Call& call, std::size_t input, Dtype dtype) {
+  if (call.inputs[input].dtype != dtype) throw_dtype(call, input, name(dtype));
+}
+
+void require_same_types(const Call& call, std::size_t first) {
+  for (std::size_t i = first + 1; i < call.inputs.size(); ++i)
+    if (!(call.inputs[i] == call.inputs[first]))
+      throw Error(
+          call.inputs[i].dtype == call.inputs[first].dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+          fmt::format("{}: inputs must have one type, {} and {} came", where(call),
+                      to_string(call.inputs[first]), to_string(call.inputs[i])));
+}
+
+std::vector<Type> floating_elementwise(const Call& call) {
+  require_floating(call, 0);
+  require_same_types(call);
+  return {call.inputs[0]};
+}
+
+std::vector<Type> numeric_elementwise(const Call& call) {
+  require_numeric(call, 0);
+  require_same_types(call);
+  return {call.inputs[0]};
+}
+
+std::vector<Type> floating_comparison(const Call& call) {
+  return {{Dtype::kBool, floating_elementwise(call)[0].shape}};
+}
+
+std::vector<Type> numeric_comparison(const Call& call) {
+  return {{Dtype::kBool, numeric_elementwise(call)[0].shape}};
+}
+
+std::vector<Type> boolean_elementwise(const Call& call) {
+  require_dtype(call, 0, Dtype::kBool);
+  require_same_types(call);
+  return {call.inputs[0]};
+}
+
+Value batched_input(const BatchingCall& call, std::size_t input) {
+  const Value& v = call.inputs[input];
+  if (call.batched[input]) return v;
+  return broadcast(v, v.shape().insert(0, call.size));
+}
+
+std::vector<Value> batch_elementwise(const Op& op, const BatchingCall& call) {
+  std::vector<Value> inputs;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) inputs.push_back(batched_input(call, i));
+  return limpid::call(op, inputs, call.attributes);
+}
+
+std::int64_t flops_one_an_element(const Call& call) { return call.outputs[0].shape.elements(); }
+std::int64_t no_flops(const Call&) { return 0; }
+
+std::int64_t flops_of_body(const Call& call) {
+  const Function body = body_of(call);
+  std::int64_t total = 0;
+  for (const Node& node : body.nodes()) {
+    const Function::CallTypes types = body.call_types(node);
+    total += node.op->flops({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
+  }
+  return total;
+}
+
+namespace {
+
+std::vector<Example> floating_examples(std::size_t inputs, double low, double high) {
+  std::vector<Example> examples;
+  for (Dtype d : {Dtype::kF32, Dtype::kF64})
+    for (const Shape& s : {Shape{}, Shape{7}, Shape{3, 5}})
+      examples.push_back({std::vector<Type>(inputs, Type{d, s}), {}, low, high});
+  return examples;
+}
+
+}  // namespace
+
+std::vector<Example> unary_examples() { return floating_examples(1, -2, 2); }
+std::vector<Example> positive_examples() { return floating_examples(1, 0.1, 4); }
+std::vector<Example> binary_examples() { return floating_examples(2, -2, 2); }
+std::vector<Example> divisor_examples() { return floating_examples(2, 0.5, 2); }
+
+}  // namespace limpid

@@ -1,0 +1,122 @@
+// What ops of one family share: type rules, reference loops, batching and examples, so that a
+// record says only what is its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "limpid/function/builder.h"
+#include "limpid/function/op.h"
+
+namespace limpid {
+
+// A record that leaves something out does not compile.
+consteval Op complete(Op op) {
+  if (!is_complete(op)) throw "an op record is incomplete";
+  return op;
+}
+
+inline constexpr std::span<const AttributeSpec> kNoAttributes{};
+
+// Calls f with a value of the C++ type of a floating dtype (f32, f64); throws kDtype for others.
+[[noreturn]] void throw_dtype(const Call& call, std::size_t input, std::string_view wanted);
+template <class F>
+void dispatch_floating(Dtype dtype, const F& f) {
+  if (dtype == Dtype::kF32)
+    f(float{});
+  else
+    f(double{});
+}
+// f32, f64, i32, i64.
+template <class F>
+void dispatch_numeric(Dtype dtype, const F& f) {
+  if (dtype == Dtype::kI32)
+    f(std::int32_t{});
+  else if (dtype == Dtype::kI64)
+    f(std::int64_t{});
+  else
+    dispatch_floating(dtype, f);
+}
+// Any dtype, as something of its size that can be copied.
+template <class F>
+void dispatch_size(Dtype dtype, const F& f) {
+  switch (size_of(dtype)) {
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    default:
+      return f(std::uint64_t{});
+  }
+}
+
+// ---- type rules
+
+void require_floating(const Call& call, std::size_t input);
+void require_numeric(const Call& call, std::size_t input);
+void require_dtype(const Call& call, std::size_t input, Dtype dtype);
+// All inputs from `first` on have one type.
+void require_same_types(const Call& call, std::size_t first = 0);
+
+std::vector<Type> floating_elementwise(const Call& call);  // f32 or f64, all alike -> the same
+std::vector<Type> numeric_elementwise(const Call& call);   // integers too
+std::vector<Type> floating_comparison(const Call& call);   // f32 or f64 -> bool
+std::vector<Type> numeric_comparison(const Call& call);    // integers too
+std::vector<Type> boolean_elementwise(const Call& call);   // bool -> bool
+
+// ---- reference loops: F is a struct with a templated operator() on elements
+
+template <class F>
+void reference_unary(const Call& call, std::span<const void* const> in,
+                     std::span<void* const> out) {
+  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto n = call.inputs[0].shape.elements();
+    for (std::int64_t i = 0; i < n; ++i)
+      static_cast<T*>(out[0])[i] = F{}(static_cast<const T*>(in[0])[i]);
+  });
+}
+
+// F's result is the element (arithmetic) or a bool (comparison).
+template <class F>
+void reference_binary(const Call& call, std::span<const void* const> in,
+                      std::span<void* const> out) {
+  dispatch_numeric(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_invocable_v<F, T, T>) {
+      using R = std::invoke_result_t<F, T, T>;
+      const auto n = call.inputs[0].shape.elements();
+      for (std::int64_t i = 0; i < n; ++i)
+        static_cast<R*>(out[0])[i] =
+            F{}(static_cast<const T*>(in[0])[i], static_cast<const T*>(in[1])[i]);
+    }
+  });
+}
+
+// ---- batching, gradients, FLOPs, examples
+
+// Every input gets the batch dimension; the op itself does not notice.
+std::vector<Value> batch_elementwise(const Op& op, const BatchingCall& call);
+// As a rule of one op: the op is a template argument, since rules are captureless.
+template <const Op& op>
+std::vector<Value> batch_elementwise(const BatchingCall& call) {
+  return batch_elementwise(op, call);
+}
+// An input with a batch dimension in front, added where it has none.
+Value batched_input(const BatchingCall& call, std::size_t input);
+
+std::int64_t flops_one_an_element(const Call& call);
+std::int64_t no_flops(const Call& call);
+// The flops of every op of the body.
+std::int64_t flops_of_body(const Call& call);
+
+std::vector<Example> unary_examples();     // [-2, 2]
+std::vector<Example> positive_examples();  // [0.1, 4]
+std::vector<Example> binary_examples();    // [-2, 2], two inputs
+std::vector<Example> divisor_examples();   // [0.5, 2], two inputs
+
+}  // namespace limpid

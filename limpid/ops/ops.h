@@ -1,0 +1,11 @@
+// Every function that can be applied to a Value.
+#pragma once
+
+#include "limpid/ops/activation.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/constant.h"
+#include "limpid/ops/matmul.h"
+#include "limpid/ops/random.h"
+#include "limpid/ops/reduce.h"
+#include "limpid/ops/shape.h"
+#include "limpid/ops/softmax.h"

@@ -1,0 +1,42 @@
+// Random numbers as pure functions of a key: random bits, what is made of them, and dropout. A key
+// is an i64 scalar.
+#pragma once
+
+#include "limpid/core/key.h"
+#include "limpid/core/tensor.h"
+#include "limpid/function/op.h"
+#include "limpid/function/value.h"
+
+namespace limpid {
+
+namespace op {
+extern const Op random_bits, fold_in, shift_right, uniform, normal, dropout;
+}  // namespace op
+
+// A key as the tensor that a Function takes it as.
+Tensor key_tensor(Key key);
+
+// Words 0, 1, ... of the key's table (limpid/core/key.h), row-major, as i32. A tensor of keys gives
+// the words of each, its shape in front.
+Value random_bits(Value key, const Shape& shape);
+
+// Key::fold_in, element by element on i64.
+Value fold_in(Value key, Value data);
+Value fold_in(Value key, std::int64_t data);
+
+// a >> count with zeros coming in, on i32; 0 for counts outside of [0, 31].
+Value shift_right(Value a, Value count);
+
+// In [0, 1), multiples of 2^-24, f32: the upper 24 bits of each word.
+Value uniform(Value key, const Shape& shape);
+
+// Standard normal, f32: the quantile of (b + 1/2) / 2^23, b the upper 23 bits of each word, by
+// Wichura's PPND7 (AS 241, Applied Statistics 37, 1988; about seven decimal digits). Values lie
+// within +-5.42.
+Value normal(Value key, const Shape& shape);
+
+// Inverted dropout (Srivastava et al. 2014): each element of f32 x is 0 with probability `rate`,
+// else x / (1 - rate). Throws kInvalidArgument unless 0 <= rate < 1.
+Value dropout(Value x, Value key, double rate);
+
+}  // namespace limpid

@@ -1,0 +1,191 @@
+#include "limpid/ops/reduce.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/arithmetic.h"
+#include "limpid/core/error.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/families.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid {
+namespace {
+
+using Values = std::vector<Value>;
+
+constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
+
+// The attribute holds the axis from the front, so that equal reductions are equal calls.
+std::size_t axis_of(const Call& call) {
+  const std::int64_t axis = call.attributes.integer("axis");
+  const std::size_t rank = call.inputs[0].shape.rank();
+  if (axis < 0 || axis >= static_cast<std::int64_t>(rank))
+    throw Error(ErrorCode::kShape, fmt::format("{}: axis {} is outside of {}", where(call), axis,
+                                               to_string(call.inputs[0])));
+  return static_cast<std::size_t>(axis);
+}
+
+std::vector<Type> reduction_types(const Call& call) {
+  require_floating(call, 0);
+  return {{call.inputs[0].dtype, call.inputs[0].shape.erase(axis_of(call))}};
+}
+
+std::vector<Type> argmax_types(const Call& call) {
+  require_floating(call, 0);
+  const std::size_t axis = axis_of(call);
+  if (call.inputs[0].shape[axis] == 0)
+    throw Error(ErrorCode::kShape, fmt::format("{}: axis {} of {} is empty", where(call), axis,
+                                               to_string(call.inputs[0])));
+  return {{Dtype::kI32, call.inputs[0].shape.erase(axis)}};
+}
+
+// Calls f(first element, stride, count, result index) for every line of elements along the axis.
+template <class F>
+void for_each_line(const Call& call, const F& f) {
+  const Shape& shape = call.inputs[0].shape;
+  const std::size_t axis = axis_of(call);
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (std::size_t d = 0; d < axis; ++d) outer *= shape[d];
+  for (std::size_t d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i)
+      f(o * shape[axis] * inner + i, inner, shape[axis], o * inner + i);
+}
+
+void sum_reference(const Call& call, std::span<const void* const> in, std::span<void* const> out) {
+  const bool last = axis_of(call) + 1 == call.inputs[0].shape.rank();
+  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* x = static_cast<const T*>(in[0]);
+    for_each_line(call, [&](std::int64_t first, std::int64_t stride, std::int64_t n, auto result) {
+      const auto count = static_cast<std::size_t>(n);
+      static_cast<T*>(out[0])[result] =
+          last ? arithmetic::sum(std::span<const T>(x + first, count))
+               : arithmetic::strided_sum(x + first, static_cast<std::size_t>(stride), count);
+    });
+  });
+}
+
+void max_reference(const Call& call, std::span<const void* const> in, std::span<void* const> out) {
+  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* x = static_cast<const T*>(in[0]);
+    for_each_line(call, [&](std::int64_t first, std::int64_t stride, std::int64_t n, auto result) {
+      T best = -std::numeric_limits<T>::infinity();
+      for (std::int64_t i = 0; i < n; ++i) best = arithmetic::maximum(best, x[first + i * stride]);
+      static_cast<T*>(out[0])[result] = best;
+    });
+  });
+}
+
+void argmax_reference(const Call& call, std::span<const void* const> in,
+                      std::span<void* const> out) {
+  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* x = static_cast<const T*>(in[0]);
+    for_each_line(call, [&](std::int64_t first, std::int64_t stride, std::int64_t n, auto result) {
+      std::int64_t best = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const T value = x[first + i * stride];
+        if (std::isnan(x[first + best * stride])) break;
+        if (std::isnan(value) || value > x[first + best * stride]) best = i;
+      }
+      static_cast<std::int32_t*>(out[0])[result] = static_cast<std::int32_t>(best);
+    });
+  });
+}
+
+Values sum_gradient(const GradientCall& c) {
+  return {expand_axis(c.cotangents[0], c.inputs[0].shape(), c.attributes.integer("axis"))};
+}
+
+// Every element that equals the largest takes an equal share.
+Values max_gradient(const GradientCall& c) {
+  const std::int64_t axis = c.attributes.integer("axis");
+  const Shape& shape = c.inputs[0].shape();
+  const Value winners =
+      cast(c.inputs[0] == expand_axis(c.outputs[0], shape, axis), c.inputs[0].dtype());
+  return {winners * expand_axis(c.cotangents[0] / sum(winners, axis), shape, axis)};
+}
+
+template <const Op& op>
+Values reduction_batching(const BatchingCall& c) {
+  return {call1(op, {c.inputs[0]}, {{"axis", c.attributes.integer("axis") + 1}})};
+}
+
+std::int64_t reduction_flops(const Call& call) { return call.inputs[0].shape.elements(); }
+
+std::vector<Example> reduction_examples() {
+  std::vector<Example> examples;
+  for (Dtype d : {Dtype::kF32, Dtype::kF64}) {
+    examples.push_back({{{d, {37}}}, {{"axis", std::int64_t{0}}}});
+    examples.push_back({{{d, {3, 19}}}, {{"axis", std::int64_t{1}}}});
+    examples.push_back({{{d, {300, 3}}}, {{"axis", std::int64_t{0}}}});
+    examples.push_back({{{d, {2, 4, 3}}}, {{"axis", std::int64_t{1}}}});
+  }
+  return examples;
+}
+
+template <const Op& op>
+consteval Op reduction(std::string_view name, std::string_view formula, TypeRule types,
+                       Reference reference, GradientRule rule, KernelKind kernel, Onnx onnx,
+                       bool smooth) {
+  return complete({.name = name,
+                   .formula = formula,
+                   .min_inputs = 1,
+                   .max_inputs = 1,
+                   .attributes = kAxisAttribute,
+                   .types = types,
+                   .reference = reference,
+                   .gradient = rule,
+                   .smooth = smooth,
+                   .batching = batching(reduction_batching<op>),
+                   .flops = reduction_flops,
+                   .kernel = {kernel},
+                   .onnx = onnx,
+                   .examples = reduction_examples});
+}
+
+}  // namespace
+
+namespace op {
+
+constexpr Op sum =
+    reduction<sum>("sum", "the sum over an axis", reduction_types, sum_reference,
+                   gradient(sum_gradient), KernelKind::kSum, {"ReduceSum", 13}, true);
+constexpr Op max = reduction<max>("max", "the largest over an axis; NaN where there is one",
+                                  reduction_types, max_reference, gradient(max_gradient),
+                                  KernelKind::kMax, {"ReduceMax", 20}, false);
+constexpr Op argmax = reduction<argmax>(
+    "argmax", "the place of the first largest over an axis", argmax_types, argmax_reference,
+    no_gradient("a place is a whole number: its derivative is zero wherever it exists"),
+    KernelKind::kNone, {"ArgMax", 13}, false);
+
+}  // namespace op
+
+namespace {
+
+Value reduce(const Op& op, const Value& x, std::int64_t axis) {
+  const std::size_t from_front = normalize_axis(axis, x.rank(), op.name);
+  return call1(op, {x}, {{"axis", static_cast<std::int64_t>(from_front)}});
+}
+
+}  // namespace
+
+Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
+Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
+Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
+
+Value sum(Value x) { return sum(reshape(x, Shape{x.shape().elements()}), 0); }
+Value mean(Value x) { return sum(x) / static_cast<double>(x.shape().elements()); }
+
+Value expand_axis(Value reduced, const Shape& shape, std::int64_t axis) {
+  const std::size_t at = normalize_axis(axis, shape.rank(), "expand_axis");
+  return broadcast(reshape(reduced, shape.replace(at, 1)), shape);
+}
+
+}  // namespace limpid

@@ -1,0 +1,28 @@
+// Reductions over one axis, which disappears: sum, max, argmax. Several axes are reduced one after
+// the other.
+#pragma once
+
+#include "limpid/function/op.h"
+#include "limpid/function/value.h"
+
+namespace limpid {
+
+namespace op {
+extern const Op sum, max, argmax;
+}  // namespace op
+
+// Over one axis; -1 is the last. An empty sum is +0, an empty max -infinity.
+Value sum(Value x, std::int64_t axis);
+Value max(Value x, std::int64_t axis);
+// The place of the first largest element, or of the first NaN, as i32. Throws kShape for an empty
+// axis.
+Value argmax(Value x, std::int64_t axis);
+
+// Over all elements, as if they stood in one row.
+Value sum(Value x);
+Value mean(Value x);
+
+// A reduced value with its axis put back, repeated to `shape`.
+Value expand_axis(Value reduced, const Shape& shape, std::int64_t axis);
+
+}  // namespace limpid

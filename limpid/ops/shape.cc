@@ -1,0 +1,269 @@
+#include "limpid/ops/shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/families.h"
+#include "limpid/ops/reduce.h"
+
+namespace limpid {
+namespace {
+
+using Values = std::vector<Value>;
+
+constexpr AttributeSpec kShapeAttribute[] = {{"shape", AttributeKind::kIntegers}};
+constexpr AttributeSpec kPermutationAttribute[] = {{"permutation", AttributeKind::kIntegers}};
+
+// ---- reshape
+
+std::vector<Type> reshape_types(const Call& call) {
+  const Shape shape = call.attributes.shape("shape");
+  if (shape.elements() != call.inputs[0].shape.elements())
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: {} has {} elements, shape {} has {}", where(call),
+                            to_string(call.inputs[0]), call.inputs[0].shape.elements(),
+                            to_string(shape), shape.elements()));
+  return {{call.inputs[0].dtype, shape}};
+}
+
+void reshape_reference(const Call& call, std::span<const void* const> in,
+                       std::span<void* const> out) {
+  std::memcpy(out[0], in[0], call.inputs[0].bytes());
+}
+
+Values reshape_gradient(const GradientCall& c) {
+  return {reshape(c.cotangents[0], c.inputs[0].shape())};
+}
+
+Values reshape_batching(const BatchingCall& c) {
+  return {reshape(c.inputs[0], c.attributes.shape("shape").insert(0, c.size))};
+}
+
+std::vector<Example> reshape_examples() {
+  return {{{{Dtype::kF32, {3, 4}}}, {{"shape", shape_attribute({2, 6})}}},
+          {{{Dtype::kF64, {4}}}, {{"shape", shape_attribute({2, 1, 2})}}},
+          {{{Dtype::kI32, {1, 1}}}, {{"shape", shape_attribute({})}}, -2, 2, 7}};
+}
+
+// ---- broadcast
+
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return false;
+  for (std::size_t i = 1; i <= from.rank(); ++i) {
+    const std::int64_t f = from[from.rank() - i];
+    if (f != 1 && f != to[to.rank() - i]) return false;
+  }
+  return true;
+}
+
+std::vector<Type> broadcast_types(const Call& call) {
+  const Shape shape = call.attributes.shape("shape");
+  if (!broadcasts_to(call.inputs[0].shape, shape))
+    throw Error(ErrorCode::kShape, fmt::format("{}: {} does not stretch to {}", where(call),
+                                               to_string(call.inputs[0]), to_string(shape)));
+  return {{call.inputs[0].dtype, shape}};
+}
+
+// Steps through an input, in elements, along every dimension of the result.
+std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) {
+  std::vector<std::int64_t> strides(to.rank(), 0);
+  std::int64_t step = 1;
+  for (std::size_t i = 1; i <= from.rank(); ++i) {
+    const std::int64_t f = from[from.rank() - i];
+    strides[to.rank() - i] = f == 1 ? 0 : step;
+    step *= f;
+  }
+  return strides;
+}
+
+// out[i] = in[where the strides lead for the multi-index of i].
+template <class T>
+void gather_strided(const T* in, const Shape& shape, const std::vector<std::int64_t>& strides,
+                    T* out) {
+  std::vector<std::int64_t> index(shape.rank(), 0);
+  std::int64_t offset = 0;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    out[i] = in[offset];
+    for (std::size_t d = shape.rank(); d-- > 0;) {
+      offset += strides[d];
+      if (++index[d] < shape[d]) break;
+      offset -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void broadcast_reference(const Call& call, std::span<const void* const> in,
+                         std::span<void* const> out) {
+  dispatch_size(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Shape& to = call.outputs[0].shape;
+    gather_strided(static_cast<const T*>(in[0]), to, broadcast_strides(call.inputs[0].shape, to),
+                   static_cast<T*>(out[0]));
+  });
+}
+
+Values broadcast_gradient(const GradientCall& c) {
+  const Shape& from = c.inputs[0].shape();
+  Value g = c.cotangents[0];
+  // From the last dimension to the first: the order of summation is part of the result.
+  for (std::size_t i = 1; i <= c.outputs[0].rank(); ++i) {
+    const std::size_t axis = c.outputs[0].rank() - i;
+    const bool repeated =
+        i > from.rank() || (from[from.rank() - i] == 1 && c.outputs[0].shape()[axis] != 1);
+    if (repeated) g = sum(g, static_cast<std::int64_t>(axis));
+  }
+  return {reshape(g, from)};
+}
+
+Values broadcast_batching(const BatchingCall& c) {
+  const Shape to = c.attributes.shape("shape");
+  // Ones between the batch dimension and the rest keep the rest aligned to the right.
+  Shape from = c.inputs[0].shape();
+  while (from.rank() < to.rank() + 1) from = from.insert(1, 1);
+  return {broadcast(reshape(c.inputs[0], from), to.insert(0, c.size))};
+}
+
+std::vector<Example> broadcast_examples() {
+  return {{{{Dtype::kF32, {}}}, {{"shape", shape_attribute({3, 4})}}},
+          {{{Dtype::kF32, {4}}}, {{"shape", shape_attribute({3, 4})}}},
+          {{{Dtype::kF32, {3, 1}}}, {{"shape", shape_attribute({3, 4})}}},
+          {{{Dtype::kF64, {2, 1, 3}}}, {{"shape", shape_attribute({5, 2, 4, 3})}}},
+          {{{Dtype::kI32, {1}}}, {{"shape", shape_attribute({6})}}, -2, 2, 9},
+          {{{Dtype::kBool, {2, 1}}}, {{"shape", shape_attribute({2, 5})}}}};
+}
+
+// ---- transpose
+
+std::vector<Type> transpose_types(const Call& call) {
+  const auto& permutation = call.attributes.get<std::vector<std::int64_t>>("permutation");
+  const Shape& from = call.inputs[0].shape;
+  std::vector<std::int64_t> sorted = permutation;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::int64_t> wanted(from.rank());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  if (sorted != wanted)
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: [{}] is no permutation of the axes of {}", where(call),
+                            fmt::join(permutation, ", "), to_string(call.inputs[0])));
+  std::vector<std::int64_t> dims;
+  for (std::int64_t p : permutation) dims.push_back(from[static_cast<std::size_t>(p)]);
+  return {{call.inputs[0].dtype, Shape(dims)}};
+}
+
+void transpose_reference(const Call& call, std::span<const void* const> in,
+                         std::span<void* const> out) {
+  const auto& permutation = call.attributes.get<std::vector<std::int64_t>>("permutation");
+  const Shape& from = call.inputs[0].shape;
+  std::vector<std::int64_t> steps(from.rank(), 1);
+  for (std::size_t d = from.rank(); d-- > 1;) steps[d - 1] = steps[d] * from[d];
+  std::vector<std::int64_t> strides;
+  for (std::int64_t p : permutation) strides.push_back(steps[static_cast<std::size_t>(p)]);
+  dispatch_size(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    gather_strided(static_cast<const T*>(in[0]), call.outputs[0].shape, strides,
+                   static_cast<T*>(out[0]));
+  });
+}
+
+Values transpose_gradient(const GradientCall& c) {
+  const auto& permutation = c.attributes.get<std::vector<std::int64_t>>("permutation");
+  std::vector<std::int64_t> inverse(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  return {transpose(c.cotangents[0], inverse)};
+}
+
+Values transpose_batching(const BatchingCall& c) {
+  std::vector<std::int64_t> permutation{0};
+  for (std::int64_t p : c.attributes.get<std::vector<std::int64_t>>("permutation"))
+    permutation.push_back(p + 1);
+  return {transpose(c.inputs[0], permutation)};
+}
+
+std::vector<Example> transpose_examples() {
+  using List = std::vector<std::int64_t>;
+  return {{{{Dtype::kF32, {3, 4}}}, {{"permutation", List{1, 0}}}},
+          {{{Dtype::kF32, {2, 3, 4}}}, {{"permutation", List{0, 2, 1}}}},
+          {{{Dtype::kF64, {2, 3, 4}}}, {{"permutation", List{2, 0, 1}}}},
+          {{{Dtype::kI64, {5}}}, {{"permutation", List{0}}}, -2, 2, 9}};
+}
+
+}  // namespace
+
+namespace op {
+
+constexpr Op reshape = complete({.name = "reshape",
+                                 .formula = "the same elements under another shape",
+                                 .min_inputs = 1,
+                                 .max_inputs = 1,
+                                 .attributes = kShapeAttribute,
+                                 .types = reshape_types,
+                                 .reference = reshape_reference,
+                                 .gradient = gradient(reshape_gradient),
+                                 .batching = batching(reshape_batching),
+                                 .flops = no_flops,
+                                 .kernel = {KernelKind::kReshape},
+                                 .onnx = {"Reshape", 21},
+                                 .examples = reshape_examples});
+
+constexpr Op broadcast = complete({.name = "broadcast",
+                                   .formula = "x repeated to a larger shape",
+                                   .min_inputs = 1,
+                                   .max_inputs = 1,
+                                   .attributes = kShapeAttribute,
+                                   .types = broadcast_types,
+                                   .reference = broadcast_reference,
+                                   .gradient = gradient(broadcast_gradient),
+                                   .batching = batching(broadcast_batching),
+                                   .flops = no_flops,
+                                   .kernel = {KernelKind::kBroadcast},
+                                   .onnx = {"Expand", 13},
+                                   .examples = broadcast_examples});
+
+constexpr Op transpose = complete({.name = "transpose",
+                                   .formula = "x with its dimensions in another order",
+                                   .min_inputs = 1,
+                                   .max_inputs = 1,
+                                   .attributes = kPermutationAttribute,
+                                   .types = transpose_types,
+                                   .reference = transpose_reference,
+                                   .gradient = gradient(transpose_gradient),
+                                   .batching = batching(transpose_batching),
+                                   .flops = no_flops,
+                                   .kernel = {KernelKind::kTranspose},
+                                   .onnx = {"Transpose", 21},
+                                   .examples = transpose_examples});
+
+}  // namespace op
+
+Value reshape(Value x, const Shape& shape) {
+  return x.shape() == shape ? x : call1(op::reshape, {x}, {{"shape", shape_attribute(shape)}});
+}
+
+Value broadcast(Value x, const Shape& shape) {
+  return x.shape() == shape ? x : call1(op::broadcast, {x}, {{"shape", shape_attribute(shape)}});
+}
+
+Value transpose(Value x, std::vector<std::int64_t> permutation) {
+  return call1(op::transpose, {x}, {{"permutation", std::move(permutation)}});
+}
+
+Shape common_shape(const Shape& a, const Shape& b, std::string_view what) {
+  std::vector<std::int64_t> dims(std::max(a.rank(), b.rank()));
+  for (std::size_t i = 1; i <= dims.size(); ++i) {
+    const std::int64_t da = i <= a.rank() ? a[a.rank() - i] : 1;
+    const std::int64_t db = i <= b.rank() ? b[b.rank() - i] : 1;
+    if (da != db && da != 1 && db != 1)
+      throw Error(ErrorCode::kShape, fmt::format("{}: shapes {} and {} do not broadcast together",
+                                                 what, to_string(a), to_string(b)));
+    dims[dims.size() - i] = da == 1 ? db : da;
+  }
+  return Shape(dims);
+}
+
+}  // namespace limpid

@@ -1,0 +1,15 @@
+// bind: partial application. Bound inputs become constants, which compile packs and simplify may
+// fold.
+#pragma once
+
+#include "limpid/core/params.h"
+#include "limpid/function/function.h"
+
+namespace limpid {
+
+// f with the inputs named in `values` replaced by them; the others stay, in their order. Preserves
+// the bits. Throws kNotFound for a name that is no input, kShape or kDtype for a value of another
+// type.
+Function bind(const Function& f, const Params& values);
+
+}  // namespace limpid

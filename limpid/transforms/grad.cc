@@ -1,0 +1,177 @@
+#include "limpid/transforms/grad.h"
+
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/transforms/expand.h"
+#include "limpid/transforms/rewrite.h"
+#include "limpid/transforms/simplify.h"
+
+namespace limpid {
+namespace {
+
+bool differentiable(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
+
+// Which values depend on the inputs in `wrt`, by any path, whatever its dtypes.
+std::vector<bool> dependents(const Function& f, const std::vector<std::size_t>& wrt) {
+  std::vector<bool> depends(f.types().size(), false);
+  for (std::size_t i : wrt) depends[i] = true;
+  for (const Node& node : f.nodes()) {
+    bool any = false;
+    for (ValueId id : node.inputs) any = any || depends[static_cast<std::size_t>(id)];
+    for (std::size_t r = 0; r < f.output_count(node); ++r)
+      depends[static_cast<std::size_t>(node.first_output) + r] = any;
+  }
+  return depends;
+}
+
+// The sweep from the outputs back to the inputs.
+class Reverse {
+ public:
+  Reverse(const Function& f, std::span<const Value> values, const std::vector<std::size_t>& wrt)
+      : f_(f), values_(values), depends_(dependents(f, wrt)), cotangents_(f.types().size()) {}
+
+  void add(ValueId id, const Value& cotangent) {
+    Value& sum = cotangents_[static_cast<std::size_t>(id)];
+    sum = sum ? sum + cotangent : cotangent;
+  }
+
+  void run(Builder& builder) {
+    for (std::size_t i = f_.nodes().size(); i-- > 0;) step(builder, f_.nodes()[i]);
+  }
+
+  // The gradient of one input; zeros where the outputs do not depend on it.
+  Value gradient_of(std::size_t input) const {
+    if (cotangents_[input]) return cotangents_[input];
+    check_not_cut(input);
+    return number_like(values_[input], 0);
+  }
+
+ private:
+  void step(Builder& builder, const Node& node) {
+    const std::size_t first = static_cast<std::size_t>(node.first_output);
+    const std::size_t count = f_.output_count(node);
+    bool reached = false;
+    for (std::size_t r = 0; r < count; ++r) reached |= static_cast<bool>(cotangents_[first + r]);
+    if (!reached || !depends_[first]) return;
+    if (!node.op->gradient.rule)
+      return;  // no_gradient: gradient_of() explains a path that ends here
+    const Builder::Scope scope(builder, node.scope);
+    std::vector<Value> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(values_[static_cast<std::size_t>(id)]);
+    const std::vector<Value> result = node.op->gradient.rule(
+        {inputs, values_.subspan(first, count),
+         std::span<const Value>(cotangents_).subspan(first, count), node.attributes});
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (result[i] && depends_[static_cast<std::size_t>(node.inputs[i])])
+        add(node.inputs[i], result[i]);
+  }
+
+  // Throws where an output depends on the input and yet no cotangent came: some op on the way has
+  // no derivative.
+  void check_not_cut(std::size_t input) const {
+    const std::vector<bool> depends = dependents(f_, {input});
+    bool any = false;
+    for (const Output& o : f_.outputs()) any = any || depends[static_cast<std::size_t>(o.value)];
+    if (!any) return;
+    for (const Node& node : f_.nodes()) {
+      if (node.op->gradient.none_because.empty()) continue;
+      if (!depends[static_cast<std::size_t>(node.first_output)]) continue;
+      const Call call{*node.op, {}, {}, node.attributes, node.scope};
+      throw Error(
+          ErrorCode::kNoGradient,
+          fmt::format("{}: has no gradient, and input '{}' acts on the result only through "
+                      "it: {}",
+                      where(call), f_.inputs()[input].name, node.op->gradient.none_because));
+    }
+  }
+
+  const Function& f_;
+  std::span<const Value> values_;
+  std::vector<bool> depends_;
+  std::vector<Value> cotangents_;
+};
+
+void check_differentiable(const Function& f, const std::vector<std::size_t>& wrt) {
+  for (std::size_t i : wrt) {
+    if (i >= f.inputs().size())
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("grad of '{}': there is no input {}", f.name(), i));
+    if (!differentiable(f.inputs()[i].type.dtype))
+      throw Error(ErrorCode::kDtype,
+                  fmt::format("grad of '{}': input '{}' is {}, f32 or f64 is expected", f.name(),
+                              f.inputs()[i].name, to_string(f.inputs()[i].type)));
+  }
+}
+
+// Writes the ops of f and then the sweep, seeded by further inputs or by a one for the first
+// output.
+Function differentiate(const Function& original, const std::vector<std::size_t>& wrt,
+                       bool keep_outputs, bool with_cotangents) {
+  check_differentiable(original, wrt);
+  // Compositions whose derivative is that of their body stand open.
+  const Function f = expand(original, [](const Op& op) { return op.gradient.through_body; });
+  Builder builder(original.name());
+  std::vector<Value> values;
+  for (const Input& i : f.inputs()) values.push_back(builder.input(i.name, i.type));
+  std::vector<Value> seeds;
+  if (with_cotangents)
+    for (std::size_t o = 0; o < f.outputs().size(); ++o)
+      seeds.push_back(builder.input(fmt::format("cotangent.{}", o), f.type(f.outputs()[o].value)));
+  rewrite_nodes(builder, f, values,
+                [](Builder& b, const Node& node, std::span<const Value> inputs) {
+                  return b.call(*node.op, inputs, node.attributes);
+                });
+  const std::vector<Value> outputs = outputs_of(f, values);
+  if (!with_cotangents) seeds.push_back(number_like(outputs[0], 1));
+
+  Reverse reverse(f, values, wrt);
+  for (std::size_t o = 0; o < seeds.size(); ++o)
+    if (differentiable(seeds[o].dtype())) reverse.add(f.outputs()[o].value, seeds[o]);
+  reverse.run(builder);
+
+  std::vector<Value> results;
+  std::vector<std::string> names;
+  if (keep_outputs) {
+    results = outputs;
+    names = output_names(f);
+  }
+  for (std::size_t i : wrt) {
+    results.push_back(reverse.gradient_of(i));
+    names.push_back("grad." + f.inputs()[i].name);
+  }
+  return simplify(builder.finish(results, std::move(names)));
+}
+
+void check_scalar_loss(const Function& f) {
+  if (f.outputs().empty())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("grad of '{}': it has no output", f.name()));
+  const Type& loss = f.type(f.outputs()[0].value);
+  if (loss.shape.rank() != 0)
+    throw Error(ErrorCode::kShape, fmt::format("grad of '{}': the loss is {}, a scalar is expected",
+                                               f.name(), to_string(loss)));
+  if (!differentiable(loss.dtype))
+    throw Error(ErrorCode::kDtype,
+                fmt::format("grad of '{}': the loss is {}, f32 or f64 is expected", f.name(),
+                            to_string(loss)));
+}
+
+}  // namespace
+
+Function vjp(const Function& f, const std::vector<std::size_t>& wrt) {
+  return differentiate(f, wrt, true, true);
+}
+
+Function value_and_grad(const Function& f, const std::vector<std::size_t>& wrt) {
+  check_scalar_loss(f);
+  return differentiate(f, wrt, true, false);
+}
+
+Function grad(const Function& f, const std::vector<std::size_t>& wrt) {
+  check_scalar_loss(f);
+  return differentiate(f, wrt, false, false);
+}
+
+}  // namespace limpid

@@ -1,0 +1,25 @@
+// What transformations share: writing a Function anew, node by node.
+#pragma once
+
+#include <functional>
+
+#include "limpid/function/builder.h"
+
+namespace limpid {
+
+// Writes the results of one node of the old Function, given its inputs in the new one.
+using NodeRewrite = std::function<std::vector<Value>(Builder& builder, const Node& node,
+                                                     std::span<const Value> inputs)>;
+
+// The ops of `function` written into `builder`, each by `rewrite` and under its scope. `values`
+// holds the inputs and receives every result, so that it is indexed by the old ValueIds.
+void rewrite_nodes(Builder& builder, const Function& function, std::vector<Value>& values,
+                   const NodeRewrite& rewrite);
+
+// A Function with the same inputs and output names, its nodes written by `rewrite`.
+Function rewrite(const Function& function, const NodeRewrite& rewrite);
+
+std::vector<std::string> output_names(const Function& function);
+std::vector<Value> outputs_of(const Function& function, std::span<const Value> values);
+
+}  // namespace limpid
