@@ -1,0 +1,188 @@
+#include "limpid/core/arithmetic.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/coefficients.h"
+
+namespace limpid::arithmetic {
+namespace {
+
+namespace c = coefficients;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Horner's rule from the highest power down, each step fused.
+template <std::size_t N>
+float polynomial(float x, const std::array<float, N>& descending) {
+  float y = descending[0];
+  for (std::size_t i = 1; i < N; ++i) y = std::fma(y, x, descending[i]);
+  return y;
+}
+
+// 2^n in two factors, so that n may be anything that a result needs, subnormals among them. The low
+// bits of z hold n + 254: half of that is the biased exponent of 2^(n / 2).
+struct Powers {
+  float first, second;
+};
+Powers split_power(float z) {
+  const auto bits = std::bit_cast<std::uint32_t>(z);
+  const std::uint32_t half = bits >> 1;
+  return {std::bit_cast<float>(half << 23), std::bit_cast<float>((bits - half) << 23)};
+}
+
+template <class T>
+T fold_partials(std::array<T, kPartials> p) {
+  for (std::size_t half = kPartials / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) p[i] += p[i + half];
+  return p[0];
+}
+
+template <class T>
+T sum_of(std::span<const T> x) {
+  std::array<T, kPartials> partials{};
+  for (std::size_t i = 0; i < x.size(); ++i) partials[i % kPartials] += x[i];
+  return fold_partials(partials);
+}
+
+// Blocks of kBlock terms, `step` applied to each from +0; the block totals added in order.
+template <class T, class Step>
+T in_blocks(std::size_t n, Step step) {
+  T total = 0;
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
+    T block = 0;
+    for (std::size_t i = begin; i < end; ++i) block = step(block, i);
+    total = begin == 0 ? block : total + block;
+  }
+  return total;
+}
+
+template <class T>
+T dot_of(const T* x, std::size_t x_stride, const T* w, std::size_t w_stride, std::size_t k) {
+  return in_blocks<T>(
+      k, [&](T sum, std::size_t i) { return std::fma(x[i * x_stride], w[i * w_stride], sum); });
+}
+
+template <class T>
+T maximum_of(T a, T b) {
+  if (a == b) return std::signbit(a) ? b : a;
+  return a < b || b != b ? b : a;
+}
+
+template <class T>
+T minimum_of(T a, T b) {
+  if (a == b) return std::signbit(a) ? a : b;
+  return b < a || b != b ? b : a;
+}
+
+}  // namespace
+
+float exp(float x) {
+  x = x > c::kExpHighest ? c::kExpHighest : x;
+  x = x < c::kExpLowest ? c::kExpLowest : x;
+  // x = n ln 2 + r; n is left in the low bits of z, above them a constant.
+  const float z = std::fma(x, c::kLog2E, c::kExpRound);
+  const float n = z - c::kExpRound;
+  const float r = std::fma(n, -c::kLn2Low, std::fma(n, -c::kLn2High, x));
+  const float y = std::fma(std::fma(polynomial(r, c::kExp), r, 1.0f), r, 1.0f);
+  const auto [first, second] = split_power(z);
+  return y * first * second;
+}
+
+float log(float x) {
+  if (x == 0) return -kInfinity;
+  if (!(x >= 0)) return kNan;
+  if (x == kInfinity) return x;
+  const bool tiny = x < std::numeric_limits<float>::min();
+  const auto bits = std::bit_cast<std::int32_t>(tiny ? x * 0x1p23f : x);
+  // x = m 2^e with m in [2/3, 4/3).
+  const std::int32_t e = (bits - c::kLogSplit) >> 23;
+  const float f = std::bit_cast<float>(bits - e * (1 << 23)) - 1.0f;
+  const float exponent = static_cast<float>(e) - (tiny ? 23.0f : 0.0f);
+  const float y = std::fma(polynomial(f, c::kLog), f * f, f);
+  return std::fma(exponent, c::kLn2High, y);
+}
+
+float tanh(float x) {
+  const float a = std::fabs(x);
+  float y;
+  if (a < c::kTanhSplit) {
+    const float s = a * a;
+    y = std::fma(polynomial(s, c::kTanh), s * a, a);
+  } else {
+    const float t = a > c::kTanhOne ? c::kTanhOne : a;
+    y = 1.0f - 2.0f / (exp(t + t) + 1.0f);
+  }
+  return std::copysign(y, x);
+}
+
+float erf(float x) {
+  const float a = std::fabs(x);
+  float y;
+  if (a < c::kErfSplit) {
+    y = std::fma(polynomial(a * a, c::kErf), a, a);
+  } else {
+    const float t = a > c::kErfOne ? c::kErfOne : a;
+    y = 1.0f - exp(std::fma(polynomial(t, c::kErfTail), t, -t));
+  }
+  return std::copysign(y, x);
+}
+
+float sigmoid(float x) {
+  const float a = std::fabs(x) > c::kSigmoidHighest ? c::kSigmoidHighest : std::fabs(x);
+  // exp(a) = 2^n (1 + d) and w = 2^-n, so that sigmoid(-a) = w / (1 + w + d).
+  const float z = std::fma(a, -c::kLog2E, c::kExpRound);
+  const float n = z - c::kExpRound;
+  const float r = std::fma(n, c::kLn2Low, std::fma(n, c::kLn2High, a));
+  const float p = std::fma(polynomial(r, c::kExp), r, 1.0f);
+  const float d = p * r;
+  const auto [w1, w2] = split_power(z);
+  const float w = w1 * w2;
+  // The denominator is s, its rounding errors are t; one step of Newton takes t into account.
+  const float one_w = 1.0f + w;
+  const float s = one_w + d;
+  const float t = ((one_w - s) + d) + (std::fma(p, r, -d) + (w - (one_w - 1.0f)));
+  const float v = 1.0f / s;
+  const float e = std::fma(-v, t, std::fma(-v, s, 1.0f));
+  const float y = std::fma(v, e, v) * w1 * w2;
+  return std::signbit(x) ? y : 1.0f - y;
+}
+
+double exp(double x) { return std::exp(x); }
+double log(double x) { return std::log(x); }
+double tanh(double x) { return std::tanh(x); }
+double erf(double x) { return std::erf(x); }
+double sigmoid(double x) {
+  const double e = std::exp(-std::fabs(x));
+  return (std::signbit(x) ? e : 1.0) / (1.0 + e);
+}
+
+float maximum(float a, float b) { return maximum_of(a, b); }
+float minimum(float a, float b) { return minimum_of(a, b); }
+double maximum(double a, double b) { return maximum_of(a, b); }
+double minimum(double a, double b) { return minimum_of(a, b); }
+
+float dot(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride,
+          std::size_t k) {
+  return dot_of(x, x_stride, w, w_stride, k);
+}
+double dot(const double* x, std::size_t x_stride, const double* w, std::size_t w_stride,
+           std::size_t k) {
+  return dot_of(x, x_stride, w, w_stride, k);
+}
+
+float sum(std::span<const float> x) { return sum_of(x); }
+double sum(std::span<const double> x) { return sum_of(x); }
+
+float strided_sum(const float* x, std::size_t stride, std::size_t n) {
+  return in_blocks<float>(n, [&](float s, std::size_t i) { return s + x[i * stride]; });
+}
+double strided_sum(const double* x, std::size_t stride, std::size_t n) {
+  return in_blocks<double>(n, [&](double s, std::size_t i) { return s + x[i * stride]; });
+}
+
+}  // namespace limpid::arithmetic
