@@ -84,7 +84,7 @@ TEST(Safetensors, WritesMetadataFirstPadsTheHeaderAndAlignsTheData) {
       R"("a":{"dtype":"F64","shape":[],"data_offsets":[0,8]}})";
   ASSERT_EQ(header.size(), 138u);
   EXPECT_EQ(text_of(serialize_safetensors(content)), std::string("\x90\0\0\0\0\0\0\0", 8) + header +
-                                                         "   " +
+                                                         "      " +
                                                          std::string("\0\0\0\0\0\0\0\x40\x09", 9));
 }
 
