@@ -7,24 +7,24 @@
 #include "limpid/core/error.h"
 
 namespace limpid {
-namespace {
 
-std::shared_ptr<std::byte> allocate(std::size_t bytes) {
+std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
   // Rounded up, so that a kernel may load whole vectors at the end of a buffer of ours.
   const std::size_t rounded = (bytes / Tensor::kAlignment + 1) * Tensor::kAlignment;
-  auto* data =
-      static_cast<std::byte*>(::operator new (rounded, std::align_val_t{Tensor::kAlignment}));
+  auto* data = static_cast<std::byte*>(
+      ::operator new (rounded, std::align_val_t{Tensor::kAlignment}, std::nothrow));
+  if (!data)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("tensor: the system has no {} bytes of memory left", bytes));
   std::memset(data, 0, rounded);
   return {data, [](std::byte* p) { ::operator delete (p, std::align_val_t{Tensor::kAlignment}); }};
 }
-
-}  // namespace
 
 Tensor::Tensor() : Tensor(zeros(Type{Dtype::kF32, Shape{0}})) {}
 
 Tensor Tensor::generate_bytes(const Type& type,
                               const std::function<void(std::span<std::byte>)>& fill) {
-  std::shared_ptr<std::byte> data = allocate(type.bytes());
+  std::shared_ptr<std::byte> data = allocate_aligned(type.bytes());
   fill({data.get(), type.bytes()});
   const std::byte* begin = data.get();
   return {type, begin, std::move(data)};
@@ -71,6 +71,17 @@ void Tensor::check_dtype(Dtype wanted) const {
   if (wanted != dtype())
     throw Error(ErrorCode::kDtype, fmt::format("tensor: elements are {}, {} was asked for",
                                                name(dtype()), name(wanted)));
+}
+
+std::vector<Tensor> generate_together(std::span<const Type> types,
+                                      const std::function<void(std::span<void* const>)>& fill) {
+  std::vector<Tensor> results;
+  std::vector<void*> memory;
+  for (const Type& type : types)
+    results.push_back(Tensor::generate_bytes(
+        type, [&](std::span<std::byte> bytes) { memory.push_back(bytes.data()); }));
+  fill(memory);
+  return results;
 }
 
 std::uint64_t hash(std::span<const std::byte> bytes, std::uint64_t seed) {

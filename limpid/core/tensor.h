@@ -99,6 +99,14 @@ class Tensor {
   std::shared_ptr<const void> owner_;
 };
 
+// Several tensors at once: `fill` receives the fresh, zeroed memory of all of them.
+std::vector<Tensor> generate_together(std::span<const Type> types,
+                                      const std::function<void(std::span<void* const>)>& fill);
+
+// Zeroed memory at a multiple of Tensor::kAlignment. Throws kInvalidArgument where the system has
+// none left.
+std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
+
 // A 64-bit FNV-1a hash of type and elements: equal tensors hash alike on every machine of the same
 // byte order.
 std::uint64_t hash(const Tensor& tensor);

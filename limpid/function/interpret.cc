@@ -25,22 +25,8 @@ std::vector<Tensor> interpret_call(const Call& call, std::span<const Tensor> inp
   if (call.op.body) return interpret(body_of(call), inputs);
   std::vector<const void*> in;
   for (const Tensor& t : inputs) in.push_back(t.bytes().data());
-  // Results are made one inside the other's fill, so that all of them are writable at once.
-  std::vector<Tensor> results;
-  std::vector<void*> out;
-  const std::function<void()> make = [&] {
-    const std::size_t i = out.size();
-    if (i == call.outputs.size()) {
-      call.op.reference(call, in, out);
-      return;
-    }
-    results.push_back(Tensor::generate_bytes(call.outputs[i], [&](std::span<std::byte> bytes) {
-      out.push_back(bytes.data());
-      make();
-    }));
-  };
-  make();
-  return {results.rbegin(), results.rend()};
+  return generate_together(call.outputs,
+                           [&](std::span<void* const> out) { call.op.reference(call, in, out); });
 }
 
 std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> inputs,

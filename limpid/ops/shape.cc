@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -68,9 +69,12 @@ std::vector<Type> broadcast_types(const Call& call) {
   return {{call.inputs[0].dtype, shape}};
 }
 
+// Of fixed size, since reference arithmetic may serve a compiled plan, which allocates nothing.
+using Strides = std::array<std::int64_t, Shape::kMaxRank>;
+
 // Steps through an input, in elements, along every dimension of the result.
-std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) {
-  std::vector<std::int64_t> strides(to.rank(), 0);
+Strides broadcast_strides(const Shape& from, const Shape& to) {
+  Strides strides{};
   std::int64_t step = 1;
   for (std::size_t i = 1; i <= from.rank(); ++i) {
     const std::int64_t f = from[from.rank() - i];
@@ -82,9 +86,8 @@ std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) 
 
 // out[i] = in[where the strides lead for the multi-index of i].
 template <class T>
-void gather_strided(const T* in, const Shape& shape, const std::vector<std::int64_t>& strides,
-                    T* out) {
-  std::vector<std::int64_t> index(shape.rank(), 0);
+void gather_strided(const T* in, const Shape& shape, const Strides& strides, T* out) {
+  Strides index{};
   std::int64_t offset = 0;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     out[i] = in[offset];
@@ -159,10 +162,12 @@ void transpose_reference(const Call& call, std::span<const void* const> in,
                          std::span<void* const> out) {
   const auto& permutation = call.attributes.get<std::vector<std::int64_t>>("permutation");
   const Shape& from = call.inputs[0].shape;
-  std::vector<std::int64_t> steps(from.rank(), 1);
-  for (std::size_t d = from.rank(); d-- > 1;) steps[d - 1] = steps[d] * from[d];
-  std::vector<std::int64_t> strides;
-  for (std::int64_t p : permutation) strides.push_back(steps[static_cast<std::size_t>(p)]);
+  Strides steps{};
+  std::int64_t step = 1;
+  for (std::size_t d = from.rank(); d-- > 0; step *= from[d]) steps[d] = step;
+  Strides strides{};
+  for (std::size_t d = 0; d < permutation.size(); ++d)
+    strides[d] = steps[static_cast<std::size_t>(permutation[d])];
   dispatch_size(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     gather_strided(static_cast<const T*>(in[0]), call.outputs[0].shape, strides,

@@ -111,7 +111,7 @@ Function differentiate(const Function& original, const std::vector<std::size_t>&
                        bool keep_outputs, bool with_cotangents) {
   check_differentiable(original, wrt);
   // Compositions whose derivative is that of their body stand open.
-  const Function f = expand(original, [](const Op& op) { return op.gradient.through_body; });
+  const Function f = expand(original, [](const Call& c) { return c.op.gradient.through_body; });
   Builder builder(original.name());
   std::vector<Value> values;
   for (const Input& i : f.inputs()) values.push_back(builder.input(i.name, i.type));

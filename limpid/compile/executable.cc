@@ -1,0 +1,100 @@
+#include "limpid/compile/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "limpid/compile/plan.h"
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
+
+namespace limpid {
+namespace {
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + Tensor::kAlignment - 1) / Tensor::kAlignment * Tensor::kAlignment;
+}
+
+// What the largest step needs beside the slots, for each thread. A product and the program behind
+// it use it in turn.
+std::size_t scratch_bytes(const detail::Plan& plan) {
+  std::size_t most = 0;
+  for (const detail::Step& step : plan.steps) {
+    most = std::max(most, step.program.buffer_count * detail::kChunk * 4);
+    if (const auto* m = std::get_if<detail::MatmulStep>(&step.root))
+      most = std::max(most, sizeof(float) * plan.kernels->matmul_scratch_floats(m->m, m->n, m->k));
+  }
+  return round_up(most);
+}
+
+}  // namespace
+
+Executable compile(const Function& function, const CompileOptions& options) {
+  const kernels::Isa isa = options.isa.value_or(kernels::default_isa());
+  const auto available = kernels::available_isas();
+  if (std::find(available.begin(), available.end(), isa) == available.end())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("compile of '{}': instruction set {} is not available here",
+                            function.name(), name(isa)));
+  auto plan = std::make_shared<detail::Plan>(detail::lower(function, isa));
+  plan->scratch_bytes = scratch_bytes(*plan);
+  return Executable(std::move(plan));
+}
+
+const std::vector<Input>& Executable::inputs() const { return plan_->function.inputs(); }
+
+std::vector<Type> Executable::output_types() const {
+  std::vector<Type> types;
+  for (const Output& o : plan_->function.outputs()) types.push_back(plan_->function.type(o.value));
+  return types;
+}
+
+std::string Executable::plan() const { return detail::plan_text(*plan_); }
+std::size_t Executable::workspace_bytes() const { return plan_->workspace_bytes; }
+
+std::vector<Tensor> Executable::operator()(std::span<const Tensor> inputs, ThreadPool* pool) const {
+  check_arguments(plan_->function, inputs);
+  Workspace workspace(*this, pool);
+  std::vector<const void*> in;
+  for (const Tensor& t : inputs) in.push_back(t.bytes().data());
+  return generate_together(output_types(),
+                           [&](std::span<void* const> out) { workspace.run(in, out); });
+}
+
+Workspace::Workspace(const Executable& executable, ThreadPool* pool)
+    : plan_(executable.plan_), pool_(pool), slots_(plan_->slots.size(), nullptr) {
+  const std::size_t threads = pool ? static_cast<std::size_t>(pool->threads()) : 1;
+  const std::size_t bytes = plan_->workspace_bytes + threads * plan_->scratch_bytes + 1;
+  memory_ = allocate_aligned(bytes);
+  scratch_ = memory_.get() + plan_->workspace_bytes;
+  input_slots_.resize(plan_->function.inputs().size());
+  output_slots_.resize(plan_->function.outputs().size());
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    const detail::Slot& slot = plan_->slots[s];
+    switch (slot.place) {
+      case detail::Place::kInput:
+        input_slots_[slot.offset] = s;
+        break;
+      case detail::Place::kOutput:
+        output_slots_[slot.offset] = s;
+        break;
+      case detail::Place::kConstant:
+        // Slots that are written are never constants.
+        slots_[s] = const_cast<std::byte*>(plan_->constants[slot.offset].bytes().data());
+        break;
+      case detail::Place::kWorkspace:
+        slots_[s] = memory_.get() + slot.offset;
+        break;
+    }
+  }
+}
+
+void Workspace::run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept {
+  for (std::size_t i = 0; i < input_slots_.size(); ++i)
+    slots_[input_slots_[i]] = const_cast<void*>(inputs[i]);
+  for (std::size_t o = 0; o < output_slots_.size(); ++o) slots_[output_slots_[o]] = outputs[o];
+  detail::run(*plan_, slots_.data(), scratch_, pool_);
+}
+
+}  // namespace limpid

@@ -1,0 +1,74 @@
+// compile: a Function becomes an Executable for this machine, with the same bits as the
+// interpreter.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "limpid/compile/thread_pool.h"
+#include "limpid/function/function.h"
+#include "limpid/kernels/isa.h"
+
+namespace limpid {
+
+namespace detail {
+struct Plan;
+}
+
+struct CompileOptions {
+  // The instruction set; kernels::default_isa() where none is given.
+  std::optional<kernels::Isa> isa;
+};
+
+// Immutable, cheap to copy, and safe to run from many threads at once, each with a Workspace of its
+// own.
+class Executable {
+ public:
+  const std::vector<Input>& inputs() const;
+  std::vector<Type> output_types() const;
+
+  // Runs it on tensors and makes new ones. Throws kInvalidArgument, kShape or kDtype where they do
+  // not fit. The pool, if one is given, shares the work; the bits do not depend on it.
+  std::vector<Tensor> operator()(std::span<const Tensor> inputs, ThreadPool* pool = nullptr) const;
+
+  // The steps, as text; for people, and to compare plans.
+  std::string plan() const;
+  // Bytes of the results between the steps, which a Workspace holds.
+  std::size_t workspace_bytes() const;
+
+ private:
+  friend class Workspace;
+  friend Executable compile(const Function& function, const CompileOptions& options);
+  explicit Executable(std::shared_ptr<const detail::Plan> plan) : plan_(std::move(plan)) {}
+
+  std::shared_ptr<const detail::Plan> plan_;
+};
+
+// Memory for one run at a time. Everything is allocated here, once.
+class Workspace {
+ public:
+  // For runs by the calling thread, or shared with `pool`, which must outlive the Workspace.
+  explicit Workspace(const Executable& executable, ThreadPool* pool = nullptr);
+
+  // Reads inputs and writes outputs, row-major, of the Executable's types and in their order;
+  // outputs must not overlap inputs. Allocates nothing, takes no lock, does not throw.
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept;
+
+ private:
+  std::shared_ptr<const detail::Plan> plan_;
+  ThreadPool* pool_;
+  std::vector<void*> slots_;
+  std::vector<std::size_t> input_slots_;
+  std::vector<std::size_t> output_slots_;
+  std::shared_ptr<std::byte> memory_;
+  std::byte* scratch_ = nullptr;
+};
+
+// Throws kInvalidArgument where the instruction set is not available here.
+Executable compile(const Function& function, const CompileOptions& options = {});
+
+}  // namespace limpid

@@ -1,0 +1,276 @@
+// Fusion: element-wise programs move behind the step that makes their operands, or before the
+// program that alone reads their results. The operations and their order stay, and so do the bits.
+#include <algorithm>
+
+#include "limpid/compile/plan.h"
+
+namespace limpid::detail {
+namespace {
+
+using kernels::Element;
+
+// Appends `tail` to `head`: what head stores and tail reads goes through a register.
+void append(Program& head, const Program& tail) {
+  std::vector<std::int32_t> input_register;
+  for (const LaneInput& input : tail.inputs) {
+    const auto stored = std::find_if(head.outputs.begin(), head.outputs.end(),
+                                     [&](const LaneOutput& o) { return o.slot == input.slot; });
+    if (stored != head.outputs.end() && input.is_full(head.elements)) {
+      input_register.push_back(stored->reg);
+      continue;
+    }
+    auto at = std::find(head.inputs.begin(), head.inputs.end(), input);
+    if (at == head.inputs.end()) at = head.inputs.insert(at, input);
+    input_register.push_back(~static_cast<std::int32_t>(at - head.inputs.begin()));
+  }
+  const auto shift = static_cast<std::int32_t>(head.instructions.size());
+  const auto moved = [&](std::int32_t r) {
+    return r < 0 ? input_register[static_cast<std::size_t>(~r)] : r + shift;
+  };
+  for (Instruction i : tail.instructions) {
+    for (std::int32_t o = 0; o < i.count; ++o)
+      i.operands[static_cast<std::size_t>(o)] = moved(i.operands[static_cast<std::size_t>(o)]);
+    head.instructions.push_back(i);
+  }
+  for (const LaneOutput& o : tail.outputs) head.outputs.push_back({moved(o.reg), o.slot});
+}
+
+class Fusion {
+ public:
+  explicit Fusion(Plan& plan)
+      : plan_(plan),
+        made_by_(plan.slots.size(), -1),
+        read_by_(plan.slots.size()),
+        gone_(plan.steps.size(), false) {
+    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+      for_each_slot(plan.steps[i], [&](SlotId s, bool writes) {
+        const auto slot = static_cast<std::size_t>(s);
+        if (writes)
+          made_by_[slot] = static_cast<std::int32_t>(i);
+        else
+          read_by_[slot].push_back(i);
+      });
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+      if (is_lanes(i)) hoist(i);
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+      if (is_lanes(i)) sink(i);
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+      if (!gone_[i]) finish(plan_.steps[i], i);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+      if (!gone_[i]) std::swap(plan_.steps[kept++], plan_.steps[i]);
+    plan_.steps.resize(kept);
+  }
+
+ private:
+  bool is_lanes(std::size_t i) const {
+    return !gone_[i] && std::holds_alternative<LanesStep>(plan_.steps[i].root);
+  }
+  bool takes_program(std::size_t i) const {
+    const auto& root = plan_.steps[i].root;
+    return std::holds_alternative<LanesStep>(root) || std::holds_alternative<MatmulStep>(root) ||
+           std::holds_alternative<RowsStep>(root);
+  }
+  bool is_inside(SlotId slot) const {
+    return plan_.slots[static_cast<std::size_t>(slot)].place == Place::kWorkspace;
+  }
+
+  // Step i gives its program to step `to`, and is no more.
+  void move_work(std::size_t i, std::size_t to) {
+    plan_.steps[to].nanoseconds += plan_.steps[i].nanoseconds;
+    for_each_slot(plan_.steps[i], [&](SlotId s, bool writes) {
+      const auto slot = static_cast<std::size_t>(s);
+      if (writes)
+        made_by_[slot] = static_cast<std::int32_t>(to);
+      else
+        std::replace(read_by_[slot].begin(), read_by_[slot].end(), i, to);
+    });
+    plan_.steps[i].program = Program{};
+    gone_[i] = true;
+  }
+
+  // To the step that makes the last of its operands.
+  void hoist(std::size_t i) {
+    const Program& program = plan_.steps[i].program;
+    std::int32_t last = -1;
+    for_each_slot(plan_.steps[i], [&](SlotId s, bool writes) {
+      if (!writes) last = std::max(last, made_by_[static_cast<std::size_t>(s)]);
+    });
+    if (last < 0) return;
+    const auto to = static_cast<std::size_t>(last);
+    if (!takes_program(to) || plan_.steps[to].program.elements != program.elements) return;
+    for (const LaneInput& input : program.inputs)
+      if (made_by_[static_cast<std::size_t>(input.slot)] == last &&
+          !input.is_full(program.elements))
+        return;
+    append(plan_.steps[to].program, program);
+    move_work(i, to);
+  }
+
+  // To the one step whose program reads its results, if there is just one.
+  void sink(std::size_t i) {
+    Program& program = plan_.steps[i].program;
+    std::size_t to = i;
+    for (const LaneOutput& output : program.outputs) {
+      if (!is_inside(output.slot)) return;
+      for (std::size_t reader : read_by_[static_cast<std::size_t>(output.slot)]) {
+        if (to != i && reader != to) return;
+        to = reader;
+      }
+    }
+    if (to == i || plan_.steps[to].program.elements != program.elements) return;
+    if (!reads_in_program_only(plan_.steps[to], program)) return;
+    Program joined = program;
+    append(joined, plan_.steps[to].program);
+    plan_.steps[to].program = std::move(joined);
+    move_work(i, to);
+  }
+
+  // Whether all that `step` reads of the results of `source` is read by its program, lane by lane.
+  static bool reads_in_program_only(const Step& step, const Program& source) {
+    std::size_t reads = 0;
+    std::size_t lane_reads = 0;
+    for (const LaneOutput& output : source.outputs) {
+      for_each_slot(step, [&](SlotId s, bool writes) { reads += s == output.slot && !writes; });
+      for (const LaneInput& input : step.program.inputs)
+        lane_reads += input.slot == output.slot && input.is_full(source.elements);
+    }
+    return reads == lane_reads;
+  }
+
+  void finish(Step& step, std::size_t i) {
+    drop_unread_outputs(step.program, i);
+    if (auto* matmul = std::get_if<MatmulStep>(&step.root)) {
+      fold_relu(*matmul, step.program, i);
+      matmul->c = place_root(matmul->c, step.program, i);
+    } else if (auto* rows = std::get_if<RowsStep>(&step.root)) {
+      rows->out = place_root(rows->out, step.program, i);
+    }
+    number_registers(step.program);
+  }
+
+  bool read_elsewhere(SlotId slot, std::size_t i) const {
+    const auto& readers = read_by_[static_cast<std::size_t>(slot)];
+    return std::any_of(readers.begin(), readers.end(), [&](std::size_t r) { return r != i; });
+  }
+
+  void drop_unread_outputs(Program& program, std::size_t i) {
+    std::erase_if(program.outputs, [&](const LaneOutput& o) {
+      const bool read_here =
+          std::any_of(program.inputs.begin(), program.inputs.end(),
+                      [&](const LaneInput& input) { return input.slot == o.slot; });
+      return is_inside(o.slot) && !read_elsewhere(o.slot, i) && !read_here;
+    });
+  }
+
+  // The input register that reads a root's result, if only this program reads it; else 0, which no
+  // input is.
+  std::int32_t private_root_register(SlotId result, const Program& program, std::size_t i) const {
+    if (!is_inside(result) || read_elsewhere(result, i)) return 0;
+    for (std::size_t k = 0; k < program.inputs.size(); ++k)
+      if (program.inputs[k].slot == result && program.inputs[k].is_full(program.elements))
+        return ~static_cast<std::int32_t>(k);
+    return 0;
+  }
+
+  // A ReLU that comes first is done by the product itself, while its result is in registers.
+  void fold_relu(MatmulStep& matmul, Program& program, std::size_t i) {
+    const std::int32_t root = private_root_register(matmul.c, program, i);
+    if (root == 0 || program.instructions.empty()) return;
+    const Instruction& first = program.instructions.front();
+    const auto relu = plan_.kernels->element[static_cast<std::size_t>(Element::kRelu)];
+    if (first.function != relu || first.operands[0] != root || uses(program, root) != 1) return;
+    program.instructions.erase(program.instructions.begin());
+    const auto moved = [&](std::int32_t r) { return r < 0 ? r : r == 0 ? root : r - 1; };
+    for (Instruction& in : program.instructions)
+      for (std::int32_t o = 0; o < in.count; ++o)
+        in.operands[static_cast<std::size_t>(o)] = moved(in.operands[static_cast<std::size_t>(o)]);
+    for (LaneOutput& o : program.outputs) o.reg = moved(o.reg);
+    matmul.relu = true;
+  }
+
+  static std::size_t uses(const Program& program, std::int32_t reg) {
+    std::size_t count = 0;
+    for (const Instruction& in : program.instructions)
+      count += static_cast<std::size_t>(
+          std::count(in.operands.begin(), in.operands.begin() + in.count, reg));
+    for (const LaneOutput& o : program.outputs) count += o.reg == reg;
+    return count;
+  }
+
+  // Where the root leaves its result: in the place of a result of its program, if that is written
+  // after the last read.
+  SlotId place_root(SlotId result, Program& program, std::size_t i) {
+    const std::int32_t root = private_root_register(result, program, i);
+    if (root == 0) return result;
+    std::int32_t last_read = -1;
+    for (std::size_t k = 0; k < program.instructions.size(); ++k)
+      for (std::int32_t o = 0; o < program.instructions[k].count; ++o)
+        if (program.instructions[k].operands[static_cast<std::size_t>(o)] == root)
+          last_read = static_cast<std::int32_t>(k);
+    for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+      const LaneOutput output = program.outputs[k];
+      if (plan_.slots[static_cast<std::size_t>(output.slot)].type.dtype != Dtype::kF32) continue;
+      const bool is_root = output.reg == root;
+      if (!is_root && (output.reg < last_read || output.reg < 0 || stored_too(program, root)))
+        continue;
+      program.inputs[static_cast<std::size_t>(~root)].slot = output.slot;
+      if (is_root) program.outputs.erase(program.outputs.begin() + static_cast<std::ptrdiff_t>(k));
+      return output.slot;
+    }
+    return result;
+  }
+
+  static bool stored_too(const Program& program, std::int32_t reg) {
+    return std::any_of(program.outputs.begin(), program.outputs.end(),
+                       [&](const LaneOutput& o) { return o.reg == reg; });
+  }
+
+  static void number_registers(Program& program) {
+    const auto inputs = static_cast<std::int32_t>(program.inputs.size());
+    const auto number = [&](std::int32_t r) { return r < 0 ? ~r : inputs + r; };
+    for (Instruction& i : program.instructions)
+      for (std::int32_t o = 0; o < i.count; ++o)
+        i.operands[static_cast<std::size_t>(o)] = number(i.operands[static_cast<std::size_t>(o)]);
+    for (LaneOutput& o : program.outputs) o.reg = number(o.reg);
+  }
+
+  Plan& plan_;
+  std::vector<std::int32_t> made_by_;
+  std::vector<std::vector<std::size_t>> read_by_;
+  std::vector<bool> gone_;
+};
+
+}  // namespace
+
+void for_each_slot(const Step& step, const std::function<void(SlotId, bool writes)>& visit) {
+  if (const auto* m = std::get_if<MatmulStep>(&step.root)) {
+    visit(m->a, false);
+    visit(m->b, false);
+    if (m->bias >= 0) visit(m->bias, false);
+    visit(m->c, true);
+  } else if (const auto* r = std::get_if<RowsStep>(&step.root)) {
+    visit(r->in, false);
+    visit(r->out, true);
+  } else if (const auto* t = std::get_if<TransposeStep>(&step.root)) {
+    visit(t->in, false);
+    visit(t->out, true);
+  } else if (const auto* c = std::get_if<CopyStep>(&step.root)) {
+    visit(c->in, false);
+    visit(c->out, true);
+  } else if (const auto* ref = std::get_if<ReferenceStep>(&step.root)) {
+    for (SlotId s : ref->in) visit(s, false);
+    for (SlotId s : ref->out) visit(s, true);
+  }
+  for (const LaneInput& i : step.program.inputs) visit(i.slot, false);
+  for (const Instruction& i : step.program.instructions)
+    if (!i.function) visit(i.key, false);
+  for (const LaneOutput& o : step.program.outputs) visit(o.slot, true);
+}
+
+void fuse(Plan& plan) { Fusion(plan).run(); }
+
+}  // namespace limpid::detail

@@ -1,0 +1,498 @@
+// From a Function to a Plan: which op becomes which step, and which element-wise ops ride behind
+// which step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "limpid/compile/plan.h"
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/constant.h"
+#include "limpid/transforms/expand.h"
+#include "limpid/transforms/simplify.h"
+
+namespace limpid::detail {
+namespace {
+
+using kernels::Element;
+
+bool is_lane(Dtype dtype) {
+  return dtype == Dtype::kF32 || dtype == Dtype::kI32 || dtype == Dtype::kBool;
+}
+
+bool all_lanes(std::span<const Type> types) {
+  return std::all_of(types.begin(), types.end(), [](const Type& t) { return is_lane(t.dtype); });
+}
+
+// The element kernel of a call, or kCount where it has none for its types.
+Element element_of(const Call& call) {
+  const Kernel& kernel = call.op.kernel;
+  if (!all_lanes(call.inputs)) return Element::kCount;
+  if (kernel.kind == KernelKind::kCast) {
+    const Dtype from = call.inputs[0].dtype;
+    if (call.attributes.get<Dtype>("dtype") != Dtype::kF32) return Element::kCount;
+    return from == Dtype::kI32    ? Element::kI32ToF32
+           : from == Dtype::kBool ? Element::kMaskToF32
+                                  : Element::kCount;
+  }
+  if (kernel.kind != KernelKind::kElement) return Element::kCount;
+  const Dtype dtype = call.inputs.back().dtype;
+  if (kernel.element == Element::kSelect)
+    return dtype == Dtype::kBool ? Element::kCount : Element::kSelect;
+  return dtype == Dtype::kF32   ? kernel.element
+         : dtype == Dtype::kI32 ? kernel.element_i32
+                                : Element::kCount;
+}
+
+// Whether a composition runs as one step; its body stands in for it otherwise.
+bool is_served(const Call& call) {
+  const Type& x = call.inputs[0];
+  switch (call.op.kernel.kind) {
+    case KernelKind::kElement:
+      return element_of(call) != Element::kCount;
+    case KernelKind::kLinear:
+      return x.dtype == Dtype::kF32;
+    case KernelKind::kSoftmax:
+    case KernelKind::kLogSoftmax:
+      return x.dtype == Dtype::kF32 &&
+             call.attributes.integer("axis") + 1 == static_cast<std::int64_t>(x.shape.rank());
+    default:
+      return false;
+  }
+}
+
+// Rough costs on one core, to decide whether a step is worth sharing among threads.
+constexpr double kNanosecondsPerFlop = 0.01;
+constexpr double kNanosecondsPerLane = 0.15;
+constexpr double kNanosecondsPerRowElement = 0.5;
+constexpr double kNanosecondsPerReferenceElement = 2;
+
+class Lowering {
+ public:
+  Lowering(const Function& original, kernels::Isa isa)
+      : f_(simplify(expand(original, [](const Call& c) { return !is_served(c); }))) {
+    plan_.function = original;
+    plan_.kernels = &kernels::kernels(isa);
+    known_.resize(f_.types().size());
+  }
+
+  Plan run() {
+    for (std::size_t i = 0; i < f_.inputs().size(); ++i)
+      set_memory(static_cast<ValueId>(i), add_slot(f_.inputs()[i].type, Place::kInput, i), -1);
+    for (const Node& node : f_.nodes()) lower(node);
+    for (std::size_t i = 0; i < f_.outputs().size(); ++i) write_output(i);
+    return std::move(plan_);
+  }
+
+ private:
+  // How a value can be had.
+  enum class How : std::uint8_t {
+    kMemory,    // in `slot`, since step `step` (-1: an input)
+    kConstant,  // `constant`
+    kView,      // elements of another value, repeated
+    kLane,      // result of instruction `instruction` in the program of step `step`
+    kAlias,     // the elements of another value under another shape
+  };
+  struct Known {
+    How how = How::kMemory;
+    SlotId slot = -1;
+    std::int32_t step = -1;
+    std::int32_t instruction = -1;
+    ValueId source = -1;  // of an alias or a view
+    std::size_t inner = 1;
+    std::size_t period = 1;
+    Tensor constant;
+  };
+
+  // ---- values
+
+  ValueId resolve(ValueId v) const {
+    while (known(v).how == How::kAlias) v = known(v).source;
+    return v;
+  }
+  Known& known(ValueId v) { return known_[static_cast<std::size_t>(v)]; }
+  const Known& known(ValueId v) const { return known_[static_cast<std::size_t>(v)]; }
+  std::size_t elements(ValueId v) const {
+    return static_cast<std::size_t>(f_.type(v).shape.elements());
+  }
+
+  SlotId add_slot(const Type& type, Place place, std::size_t offset) {
+    plan_.slots.push_back({type, place, offset});
+    return static_cast<SlotId>(plan_.slots.size()) - 1;
+  }
+  SlotId new_slot(ValueId v) { return add_slot(f_.type(v), Place::kWorkspace, 0); }
+  SlotId constant_slot(Tensor value) {
+    plan_.constants.push_back(std::move(value));
+    return add_slot(plan_.constants.back().type(), Place::kConstant, plan_.constants.size() - 1);
+  }
+
+  void set_memory(ValueId v, SlotId slot, std::int32_t step) {
+    known(v).how = How::kMemory;
+    known(v).slot = slot;
+    known(v).step = step;
+  }
+  void set_constant(ValueId v, Tensor value) {
+    known(v).how = How::kConstant;
+    known(v).constant = std::move(value);
+  }
+  void set_alias(ValueId v, ValueId source) {
+    known(v).how = How::kAlias;
+    known(v).source = source;
+  }
+
+  // The step after which a value exists.
+  std::int32_t made_by(ValueId v) const {
+    const Known& k = known(resolve(v));
+    return k.how == How::kView ? made_by(k.source) : k.step;
+  }
+
+  // The slot that holds a value; makes it hold it, where it does not yet.
+  SlotId memory(ValueId v) {
+    const ValueId r = resolve(v);
+    Known& k = known(r);
+    if (k.slot >= 0) return k.slot;
+    if (k.how == How::kConstant) {
+      k.slot = constant_slot(k.constant);
+    } else if (k.how == How::kLane) {
+      k.slot = new_slot(r);
+      plan_.steps[static_cast<std::size_t>(k.step)].program.outputs.push_back(
+          {k.instruction, k.slot});
+    } else {  // a view: a program that copies
+      Step step;
+      step.program.elements = elements(r);
+      const LaneInput input{memory(k.source), k.inner, k.period};
+      step.program.inputs.push_back(input);
+      step.nanoseconds = kNanosecondsPerLane * static_cast<double>(elements(r));
+      const SlotId slot = new_slot(r);
+      step.program.outputs.push_back({~0, slot});
+      plan_.steps.push_back(std::move(step));
+      known(r).slot = slot;
+      known(r).how = How::kMemory;
+      known(r).step = last_step();
+    }
+    return known(r).slot;
+  }
+
+  std::int32_t last_step() const { return static_cast<std::int32_t>(plan_.steps.size()) - 1; }
+
+  // ---- nodes
+
+  void lower(const Node& node) {
+    const Function::CallTypes types = f_.call_types(node);
+    const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
+    if (fold(node, call)) return;
+    switch (node.op->kernel.kind) {
+      case KernelKind::kReshape:
+        return set_alias(node.first_output, node.inputs[0]);
+      case KernelKind::kBroadcast:
+        return lower_broadcast(node, call);
+      case KernelKind::kRandomBits:
+        if (types.inputs[0].shape.rank() == 0) return add_lanes(node, call, Element::kCount);
+        break;
+      case KernelKind::kElement:
+      case KernelKind::kCast:
+        if (const Element e = element_of(call); e != Element::kCount)
+          return add_lanes(node, call, e);
+        break;
+      case KernelKind::kMatmul:
+      case KernelKind::kLinear:
+        if (types.inputs[0].dtype == Dtype::kF32) return add_matmul(node, call);
+        break;
+      case KernelKind::kSoftmax:
+      case KernelKind::kLogSoftmax:
+      case KernelKind::kSum:
+      case KernelKind::kMax:
+        if (types.inputs[0].dtype == Dtype::kF32) return add_rows(node, call);
+        break;
+      case KernelKind::kTranspose:
+        if (is_matrix_transpose(call)) return add_transpose(node, call);
+        break;
+      case KernelKind::kConstant:
+      case KernelKind::kNone:
+        break;
+    }
+    add_reference(node, call);
+  }
+
+  // Small results of constants are computed now.
+  bool fold(const Node& node, const Call& call) {
+    constexpr std::int64_t kMostElements = 4096;
+    std::vector<Tensor> inputs;
+    for (ValueId id : node.inputs) {
+      const Known& k = known(resolve(id));
+      if (k.how != How::kConstant) return false;
+      inputs.push_back(k.constant.reshape(f_.type(id).shape));
+    }
+    if (node.op == &op::constant) {
+      set_constant(node.first_output, node.attributes.get<Tensor>("value"));
+      return true;
+    }
+    for (const Type& t : call.outputs)
+      if (t.shape.elements() > kMostElements) return false;
+    if (node.op->kernel.kind == KernelKind::kBroadcast && is_lane(call.inputs[0].dtype))
+      return false;  // read as it is, repeated
+    const std::vector<Tensor> results = interpret_call(call, inputs);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      set_constant(node.first_output + static_cast<ValueId>(i), results[i]);
+    return true;
+  }
+
+  void lower_broadcast(const Node& node, const Call& call) {
+    const ValueId source = resolve(node.inputs[0]);
+    const ValueId result = node.first_output;
+    if (elements(source) == elements(result)) return set_alias(result, source);
+    LaneInput view{};
+    if (!is_lane(call.inputs[0].dtype) || elements(result) == 0 ||
+        !repeats_one_block(call.inputs[0].shape, call.outputs[0].shape, view))
+      return add_reference(node, call);
+    Known k;
+    k.how = How::kView;
+    k.source = source;
+    k.inner = view.inner;
+    k.period = view.period;
+    if (known(source).how == How::kView) {
+      if (known(source).period == 1) {
+        k.source = known(source).source;
+        k.inner = 1;
+        k.period = 1;
+      } else {
+        memory(source);
+      }
+    }
+    known(result) = k;
+  }
+
+  // Whether the dimensions that x keeps stand side by side among those it is repeated over.
+  static bool repeats_one_block(const Shape& from, const Shape& to, LaneInput& view) {
+    view.inner = 1;
+    view.period = 1;
+    int part = 0;  // from the right: repeated, kept, repeated
+    for (std::size_t i = 1; i <= to.rank(); ++i) {
+      const auto dim = static_cast<std::size_t>(to[to.rank() - i]);
+      if (dim == 1) continue;
+      const bool kept = i <= from.rank() && from[from.rank() - i] != 1;
+      if (kept && part == 2) return false;
+      if (kept) {
+        part = 1;
+        view.period *= dim;
+      } else if (part == 0) {
+        view.inner *= dim;
+      } else {
+        part = 2;
+      }
+    }
+    return true;
+  }
+
+  // ---- element-wise programs
+
+  // The program that a call can join: that of the last step it depends on, if their elements are
+  // the same ones.
+  std::int32_t joinable(const Node& node, std::size_t count) const {
+    std::int32_t last = -1;
+    for (ValueId id : node.inputs) last = std::max(last, made_by(id));
+    if (last < 0) return -1;
+    const Step& step = plan_.steps[static_cast<std::size_t>(last)];
+    if (step.program.elements != count) return -1;
+    for (ValueId id : node.inputs)
+      if (made_by(id) == last && known(resolve(id)).how == How::kView) return -1;
+    return last;
+  }
+
+  // Inputs are numbered ~0, ~1, ... until fuse() is through, since more of them may come.
+  std::int32_t lane_operand(std::int32_t step, ValueId id) {
+    const ValueId v = resolve(id);
+    if (known(v).how == How::kLane && known(v).step == step) return known(v).instruction;
+    LaneInput input{};
+    if (known(v).how == How::kView)
+      input = {memory(known(v).source), known(v).inner, known(v).period};
+    else
+      input = {memory(v), 1, elements(v)};
+    auto& inputs = plan_.steps[static_cast<std::size_t>(step)].program.inputs;
+    auto at = std::find(inputs.begin(), inputs.end(), input);
+    if (at == inputs.end()) at = inputs.insert(at, input);
+    return ~static_cast<std::int32_t>(at - inputs.begin());
+  }
+
+  void add_lanes(const Node& node, const Call& call, Element element) {
+    const ValueId result = node.first_output;
+    const bool random = element == Element::kCount;
+    std::int32_t at = joinable(node, elements(result));
+    if (at < 0) {
+      plan_.steps.emplace_back();
+      plan_.steps.back().program.elements = elements(result);
+      at = last_step();
+    }
+    Instruction instruction{
+        random ? nullptr : plan_.kernels->element[static_cast<std::size_t>(element)],
+        random ? memory(node.inputs[0]) : -1,
+        {},
+        0,
+        call.op.name};
+    if (!random)
+      for (ValueId id : node.inputs)
+        instruction.operands[static_cast<std::size_t>(instruction.count++)] = lane_operand(at, id);
+    Step& step = plan_.steps[static_cast<std::size_t>(at)];
+    step.program.instructions.push_back(instruction);
+    step.nanoseconds += kNanosecondsPerLane * static_cast<double>(elements(result));
+    Known& k = known(result);
+    k.how = How::kLane;
+    k.step = at;
+    k.instruction = static_cast<std::int32_t>(step.program.instructions.size()) - 1;
+  }
+
+  // ---- steps with a kernel of their own
+
+  void add_matmul(const Node& node, const Call& call) {
+    const bool linear = node.op->kernel.kind == KernelKind::kLinear;
+    const Shape& b = call.inputs[1].shape;
+    const Shape& c = call.outputs[0].shape;
+    MatmulStep root{};
+    root.transpose_a = !linear && call.attributes.get<bool>("transpose_a");
+    root.transpose_b = linear || call.attributes.get<bool>("transpose_b");
+    root.n = static_cast<std::size_t>(b[b.rank() - (root.transpose_b ? 2 : 1)]);
+    root.k = static_cast<std::size_t>(b[b.rank() - (root.transpose_b ? 1 : 2)]);
+    root.batch = 1;
+    for (std::size_t d = 0; !linear && d + 2 < b.rank(); ++d)
+      root.batch *= static_cast<std::size_t>(b[d]);
+    root.m = linear ? static_cast<std::size_t>(c.erase(c.rank() - 1).elements())
+                    : static_cast<std::size_t>(c[c.rank() - 2]);
+    root.a = memory(node.inputs[0]);
+    root.b = matrix_operand(node.inputs[1], root);
+    if (node.inputs.size() == 3) root.bias = memory(node.inputs[2]);
+    Step step;
+    const double flops =
+        2.0 * static_cast<double>(root.batch * root.m * root.n) * static_cast<double>(root.k);
+    step.nanoseconds = kNanosecondsPerFlop * flops;
+    step.program.elements = elements(node.first_output);
+    root.c = add_slot(f_.type(node.first_output), Place::kWorkspace, 0);
+    step.root = root;
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.c, last_step());
+  }
+
+  // A constant is packed, once and for all.
+  SlotId matrix_operand(ValueId id, MatmulStep& root) {
+    const Known& k = known(resolve(id));
+    if (k.how != How::kConstant || root.batch != 1) return memory(id);
+    root.packed = true;
+    const auto [found, fresh] = packed_.try_emplace({resolve(id), root.transpose_b}, -1);
+    if (fresh) {
+      const kernels::Matrix matrix{k.constant.values<float>().data(), root.transpose_b ? 1 : root.n,
+                                   root.transpose_b ? root.k : 1};
+      const auto size = static_cast<std::int64_t>(plan_.kernels->packed_floats(root.k, root.n));
+      found->second = constant_slot(Tensor::generate<float>({size}, [&](std::span<float> out) {
+        plan_.kernels->pack(matrix, root.k, root.n, {0, root.n}, out.data());
+      }));
+    }
+    return found->second;
+  }
+
+  void add_rows(const Node& node, const Call& call) {
+    using Kind = RowsStep::Kind;
+    const Shape& shape = call.inputs[0].shape;
+    const KernelKind kernel = node.op->kernel.kind;
+    const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
+    std::size_t outer = 1;
+    std::size_t inner = 1;
+    for (std::size_t d = 0; d < axis; ++d) outer *= static_cast<std::size_t>(shape[d]);
+    for (std::size_t d = axis + 1; d < shape.rank(); ++d)
+      inner *= static_cast<std::size_t>(shape[d]);
+    const auto length = static_cast<std::size_t>(shape[axis]);
+    const bool last = axis + 1 == shape.rank();
+    RowsStep root{};
+    if (kernel == KernelKind::kSoftmax)
+      root.kind = Kind::kSoftmax;
+    else if (kernel == KernelKind::kLogSoftmax)
+      root.kind = Kind::kLogSoftmax;
+    else if (kernel == KernelKind::kSum)
+      root.kind = last ? Kind::kSumRows : Kind::kSumColumns;
+    else
+      root.kind = last ? Kind::kMaxRows : Kind::kMaxColumns;
+    root.in = memory(node.inputs[0]);
+    root.outer = last ? 1 : outer;
+    root.rows = last ? outer : length;
+    root.columns = last ? length : inner;
+    Step step;
+    step.program.elements = elements(node.first_output);
+    step.nanoseconds = kNanosecondsPerRowElement * static_cast<double>(elements(node.inputs[0]));
+    root.out = add_slot(f_.type(node.first_output), Place::kWorkspace, 0);
+    step.root = root;
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.out, last_step());
+  }
+
+  static bool is_matrix_transpose(const Call& call) {
+    const auto& p = call.attributes.get<std::vector<std::int64_t>>("permutation");
+    const std::size_t rank = p.size();
+    if (call.inputs[0].dtype != Dtype::kF32 || rank < 2) return false;
+    for (std::size_t d = 0; d + 2 < rank; ++d)
+      if (p[d] != static_cast<std::int64_t>(d)) return false;
+    return p[rank - 1] == static_cast<std::int64_t>(rank) - 2;
+  }
+
+  void add_transpose(const Node& node, const Call& call) {
+    const Shape& shape = call.inputs[0].shape;
+    const std::size_t rank = shape.rank();
+    TransposeStep root{};
+    root.in = memory(node.inputs[0]);
+    root.rows = static_cast<std::size_t>(shape[rank - 2]);
+    root.columns = static_cast<std::size_t>(shape[rank - 1]);
+    root.outer = static_cast<std::size_t>(Shape(shape.dims().first(rank - 2)).elements());
+    root.out = new_slot(node.first_output);
+    Step step;
+    step.root = root;
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.out, last_step());
+  }
+
+  void add_reference(const Node& node, const Call& call) {
+    ReferenceStep root{node.op, node.attributes, f_.call_types(node), node.scope, {}, {}};
+    for (ValueId id : node.inputs) root.in.push_back(memory(id));
+    for (std::size_t r = 0; r < call.outputs.size(); ++r)
+      root.out.push_back(new_slot(node.first_output + static_cast<ValueId>(r)));
+    Step step;
+    const std::vector<SlotId> out = root.out;
+    step.nanoseconds =
+        kNanosecondsPerReferenceElement * static_cast<double>(call.outputs[0].shape.elements());
+    step.root = std::move(root);
+    plan_.steps.push_back(std::move(step));
+    for (std::size_t r = 0; r < out.size(); ++r)
+      set_memory(node.first_output + static_cast<ValueId>(r), out[r], last_step());
+  }
+
+  // ---- outputs
+
+  void write_output(std::size_t index) {
+    const ValueId v = f_.outputs()[index].value;
+    const SlotId slot = memory(v);
+    Slot& s = plan_.slots[static_cast<std::size_t>(slot)];
+    if (s.place == Place::kWorkspace) {
+      s.place = Place::kOutput;
+      s.offset = index;
+      return;
+    }
+    Step step;
+    step.root = CopyStep{slot, add_slot(f_.type(v), Place::kOutput, index)};
+    plan_.steps.push_back(std::move(step));
+  }
+
+  Function f_;
+  Plan plan_;
+  std::vector<Known> known_;
+  std::map<std::pair<ValueId, bool>, SlotId> packed_;
+};
+
+}  // namespace
+
+Plan lower(const Function& function, kernels::Isa isa) {
+  Plan plan = Lowering(function, isa).run();
+  fuse(plan);
+  for (Step& step : plan.steps) place_registers(step.program, plan.slots);
+  place_slots(plan);
+  return plan;
+}
+
+}  // namespace limpid::detail

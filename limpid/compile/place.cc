@@ -1,0 +1,135 @@
+// Where things live while a plan runs: slots in the workspace, registers of a program in buffers of
+// scratch.
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "limpid/compile/plan.h"
+
+namespace limpid::detail {
+namespace {
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + Tensor::kAlignment - 1) / Tensor::kAlignment * Tensor::kAlignment;
+}
+
+// Memory handed out and taken back; neighbours that are free join.
+class Arena {
+ public:
+  std::size_t take(std::size_t bytes) {
+    auto best = free_.end();
+    for (auto it = free_.begin(); it != free_.end(); ++it)
+      if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
+    if (best == free_.end()) {
+      const std::size_t offset = end_;
+      end_ += bytes;
+      return offset;
+    }
+    const std::size_t offset = best->first;
+    const std::size_t rest = best->second - bytes;
+    free_.erase(best);
+    if (rest > 0) free_.emplace(offset + bytes, rest);
+    return offset;
+  }
+
+  void give_back(std::size_t offset, std::size_t bytes) {
+    if (bytes == 0) return;
+    auto it = free_.emplace(offset, bytes).first;
+    if (const auto next = std::next(it); next != free_.end() && offset + bytes == next->first) {
+      it->second += next->second;
+      free_.erase(next);
+    }
+    if (it != free_.begin())
+      if (const auto before = std::prev(it); before->first + before->second == it->first) {
+        before->second += it->second;
+        free_.erase(it);
+      }
+  }
+
+  std::size_t end() const { return end_; }
+
+ private:
+  std::map<std::size_t, std::size_t> free_;  // offset to size
+  std::size_t end_ = 0;
+};
+
+bool is_four_bytes(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kI32; }
+
+}  // namespace
+
+void place_slots(Plan& plan) {
+  constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> first(plan.slots.size(), kNever);
+  std::vector<std::size_t> last(plan.slots.size(), 0);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i)
+    for_each_slot(plan.steps[i], [&](SlotId s, bool) {
+      first[static_cast<std::size_t>(s)] = std::min(first[static_cast<std::size_t>(s)], i);
+      last[static_cast<std::size_t>(s)] = i;
+    });
+  std::vector<std::vector<std::size_t>> begins(plan.steps.size());
+  std::vector<std::vector<std::size_t>> ends(plan.steps.size());
+  for (std::size_t s = 0; s < plan.slots.size(); ++s)
+    if (plan.slots[s].place == Place::kWorkspace && first[s] != kNever) {
+      begins[first[s]].push_back(s);
+      ends[last[s]].push_back(s);
+    }
+  Arena arena;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    for (std::size_t s : begins[i])
+      plan.slots[s].offset = arena.take(round_up(plan.slots[s].type.bytes()));
+    for (std::size_t s : ends[i])
+      arena.give_back(plan.slots[s].offset, round_up(plan.slots[s].type.bytes()));
+  }
+  plan.workspace_bytes = arena.end();
+}
+
+void place_registers(Program& program, const std::vector<Slot>& slots) {
+  const std::size_t inputs = program.inputs.size();
+  const std::size_t registers = inputs + program.instructions.size();
+  constexpr std::size_t kForever = std::numeric_limits<std::size_t>::max();
+  // The instruction that reads a register last.
+  std::vector<std::size_t> last_read(registers, 0);
+  for (std::size_t i = 0; i < program.instructions.size(); ++i)
+    for (std::int32_t o = 0; o < program.instructions[i].count; ++o)
+      last_read[static_cast<std::size_t>(
+          program.instructions[i].operands[static_cast<std::size_t>(o)])] = i;
+  program.buffers.assign(registers, -1);
+  program.direct.assign(registers, -1);
+  for (std::size_t r = 0; r < inputs; ++r) {
+    const LaneInput& input = program.inputs[r];
+    const Dtype dtype = slots[static_cast<std::size_t>(input.slot)].type.dtype;
+    if (input.is_full(program.elements) && is_four_bytes(dtype))
+      program.direct[r] = input.slot;
+    else if (input.period == 1)
+      last_read[r] = kForever;  // filled once for a whole range
+  }
+  for (const LaneOutput& o : program.outputs) {
+    const auto r = static_cast<std::size_t>(o.reg);
+    const bool four = is_four_bytes(slots[static_cast<std::size_t>(o.slot)].type.dtype);
+    if (four && r >= inputs && program.direct[r] < 0)
+      program.direct[r] = o.slot;
+    else
+      last_read[r] = kForever;  // stored when the chunk is done
+  }
+  std::vector<std::int32_t> free;
+  const auto take = [&](std::size_t r) {
+    if (program.direct[r] >= 0) return;
+    if (free.empty()) free.push_back(static_cast<std::int32_t>(program.buffer_count++));
+    program.buffers[r] = free.back();
+    free.pop_back();
+  };
+  for (std::size_t r = 0; r < inputs; ++r) take(r);
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    // An element kernel may write over an operand, so that the operands' buffers are free first.
+    const Instruction& instruction = program.instructions[i];
+    for (std::int32_t o = 0; o < instruction.count; ++o) {
+      const auto r = static_cast<std::size_t>(instruction.operands[static_cast<std::size_t>(o)]);
+      if (program.buffers[r] < 0 || last_read[r] != i) continue;
+      free.push_back(program.buffers[r]);
+      last_read[r] = kForever;  // once, though it may be both operands
+    }
+    take(inputs + i);
+  }
+}
+
+}  // namespace limpid::detail

@@ -1,0 +1,165 @@
+// Plan: what a Function becomes for one instruction set. A list of steps over a table of slots
+// (places in memory), with element-wise ops gathered into programs that run behind a step while its
+// result is in the cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "limpid/function/function.h"
+#include "limpid/kernels/kernels.h"
+
+namespace limpid {
+class ThreadPool;
+}
+
+namespace limpid::detail {
+
+// ---- slots
+
+enum class Place : std::uint8_t { kInput, kOutput, kConstant, kWorkspace };
+
+struct Slot {
+  Type type;
+  Place place = Place::kWorkspace;
+  std::size_t offset = 0;  // the number of the input, output or constant; bytes into the workspace
+};
+using SlotId = std::int32_t;
+
+// ---- element-wise programs
+
+// What a program reads for element i of its space: element (i / inner) mod period of the slot.
+struct LaneInput {
+  SlotId slot;
+  std::size_t inner;
+  std::size_t period;
+
+  // One after the other, each once.
+  bool is_full(std::size_t elements) const { return inner == 1 && period == elements; }
+  bool operator==(const LaneInput&) const = default;
+};
+
+// Registers are numbered: the inputs first, then the results of the instructions. While a program
+// may still grow, its inputs are ~0, ~1, ... and the results 0, 1, ...
+struct Instruction {
+  kernels::ElementFn function;  // nullptr: random bits from the key in slot `key`
+  SlotId key;
+  std::array<std::int32_t, 3> operands;
+  std::int32_t count;  // of operands
+  std::string_view name;
+};
+
+struct LaneOutput {
+  std::int32_t reg;
+  SlotId slot;
+};
+
+struct Program {
+  std::size_t elements = 0;
+  std::vector<LaneInput> inputs;
+  std::vector<Instruction> instructions;
+  std::vector<LaneOutput> outputs;
+
+  // Where each register lives while a chunk is worked on: a buffer of scratch, or (-1) memory
+  // itself.
+  std::vector<std::int32_t> buffers;
+  std::vector<SlotId> direct;  // the slot, where the buffer is -1
+  std::size_t buffer_count = 0;
+
+  bool empty() const { return instructions.empty() && outputs.empty(); }
+};
+
+// ---- steps
+
+// `batch` products of one shape, one after the other in memory.
+struct MatmulStep {
+  std::size_t batch, m, n, k;
+  SlotId a, b, c;
+  SlotId bias = -1;
+  bool transpose_a, transpose_b;
+  bool packed = false;  // b is a constant that pack() wrote
+  bool relu = false;
+};
+
+// A kernel on rows x columns matrices. kSumColumns and kMaxColumns take `outer` of them and leave
+// outer x columns.
+struct RowsStep {
+  enum class Kind : std::uint8_t {
+    kSoftmax,
+    kLogSoftmax,
+    kSumRows,
+    kMaxRows,
+    kSumColumns,
+    kMaxColumns
+  };
+  Kind kind;
+  SlotId in, out;
+  std::size_t outer, rows, columns;
+};
+
+// `outer` matrices of rows x columns, each transposed.
+struct TransposeStep {
+  SlotId in, out;
+  std::size_t outer, rows, columns;
+};
+
+// Reference arithmetic of a primitive without a kernel for its types.
+struct ReferenceStep {
+  const Op* op;
+  Attributes attributes;
+  Function::CallTypes types;
+  std::string scope;
+  std::vector<SlotId> in, out;
+};
+
+struct CopyStep {
+  SlotId in, out;
+};
+
+// Nothing but its program.
+struct LanesStep {};
+
+struct Step {
+  std::variant<LanesStep, MatmulStep, RowsStep, TransposeStep, ReferenceStep, CopyStep> root;
+  Program program;         // over the elements of the root's result; may be empty
+  double nanoseconds = 0;  // estimated, for the decision to share it among threads
+};
+
+struct Plan {
+  Function function;  // as it was before lowering: the types and names of inputs and outputs
+  const kernels::Kernels* kernels = nullptr;
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<Tensor> constants;
+  std::size_t workspace_bytes = 0;
+  std::size_t scratch_bytes = 0;  // for each thread
+};
+
+// Lanes of a program that are worked on at a time: a few buffers of them stay in the L1 cache.
+inline constexpr std::size_t kChunk = 1024;
+
+// Every slot that a step reads or writes.
+void for_each_slot(const Step& step, const std::function<void(SlotId, bool writes)>& visit);
+
+Plan lower(const Function& function, kernels::Isa isa);
+
+// Joins the programs of steps, so that less is written to memory and read again, and numbers their
+// registers.
+void fuse(Plan& plan);
+
+// Gives every workspace slot its offset; slots whose lives do not meet share memory.
+void place_slots(Plan& plan);
+
+// Gives the registers of a program their buffers.
+void place_registers(Program& program, const std::vector<Slot>& slots);
+
+// Runs a plan. `slots` holds the address of every slot, `scratch` scratch_bytes for every thread of
+// the pool (nullptr: the calling thread alone).
+void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool) noexcept;
+
+std::string plan_text(const Plan& plan);
+
+}  // namespace limpid::detail

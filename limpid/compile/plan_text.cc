@@ -1,0 +1,102 @@
+// A plan as text: a step a line, its program behind it.
+#include <fmt/format.h>
+
+#include "limpid/compile/plan.h"
+
+namespace limpid::detail {
+namespace {
+
+std::string slot_text(const Plan& plan, SlotId id) {
+  const Slot& slot = plan.slots[static_cast<std::size_t>(id)];
+  switch (slot.place) {
+    case Place::kInput:
+      return fmt::format("in{}", slot.offset);
+    case Place::kOutput:
+      return fmt::format("out{}", slot.offset);
+    case Place::kConstant:
+      return fmt::format("const{}", slot.offset);
+    case Place::kWorkspace:
+      return fmt::format("s{}", id);
+  }
+  return {};
+}
+
+std::string_view kind_text(RowsStep::Kind kind) {
+  switch (kind) {
+    case RowsStep::Kind::kSoftmax:
+      return "softmax";
+    case RowsStep::Kind::kLogSoftmax:
+      return "log_softmax";
+    case RowsStep::Kind::kSumRows:
+      return "sum rows";
+    case RowsStep::Kind::kMaxRows:
+      return "max rows";
+    case RowsStep::Kind::kSumColumns:
+      return "sum columns";
+    case RowsStep::Kind::kMaxColumns:
+      return "max columns";
+  }
+  return {};
+}
+
+struct RootText {
+  const Plan& plan;
+
+  std::string s(SlotId id) const { return slot_text(plan, id); }
+
+  std::string operator()(const LanesStep&) const { return "lanes"; }
+  std::string operator()(const MatmulStep& m) const {
+    return fmt::format("{} = matmul {}x{}x{}x{} {}{} {}{}{}{}{}", s(m.c), m.batch, m.m, m.n, m.k,
+                       s(m.a), m.transpose_a ? "^T" : "", s(m.b), m.transpose_b ? "^T" : "",
+                       m.packed ? " packed" : "", m.bias >= 0 ? " + " + s(m.bias) : "",
+                       m.relu ? " relu" : "");
+  }
+  std::string operator()(const RowsStep& r) const {
+    return fmt::format("{} = {} {}x{}x{} {}", s(r.out), kind_text(r.kind), r.outer, r.rows,
+                       r.columns, s(r.in));
+  }
+  std::string operator()(const TransposeStep& t) const {
+    return fmt::format("{} = transpose {}x{}x{} {}", s(t.out), t.outer, t.rows, t.columns, s(t.in));
+  }
+  std::string operator()(const ReferenceStep& r) const {
+    std::vector<std::string> in;
+    std::vector<std::string> out;
+    for (SlotId id : r.in) in.push_back(s(id));
+    for (SlotId id : r.out) out.push_back(s(id));
+    return fmt::format("{} = reference {} {}", fmt::join(out, ", "), r.op->name,
+                       fmt::join(in, ", "));
+  }
+  std::string operator()(const CopyStep& c) const {
+    return fmt::format("{} = copy {}", s(c.out), s(c.in));
+  }
+};
+
+std::string program_text(const Plan& plan, const Program& p) {
+  std::string text;
+  for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+    const LaneInput& in = p.inputs[i];
+    text += fmt::format("\n    r{} = {}", i, slot_text(plan, in.slot));
+    if (!in.is_full(p.elements)) text += fmt::format("[i / {} mod {}]", in.inner, in.period);
+  }
+  for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+    const Instruction& in = p.instructions[i];
+    text += fmt::format("\n    r{} = {}", p.inputs.size() + i, in.name);
+    if (!in.function) text += " " + slot_text(plan, in.key);
+    for (std::int32_t o = 0; o < in.count; ++o)
+      text += fmt::format(" r{}", in.operands[static_cast<std::size_t>(o)]);
+  }
+  for (const LaneOutput& o : p.outputs)
+    text += fmt::format("\n    {} = r{}", slot_text(plan, o.slot), o.reg);
+  return text;
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan) {
+  std::string text;
+  for (const Step& step : plan.steps)
+    text += std::visit(RootText{plan}, step.root) + program_text(plan, step.program) + "\n";
+  return text;
+}
+
+}  // namespace limpid::detail
