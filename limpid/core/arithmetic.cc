@@ -17,7 +17,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Horner's rule from the highest power down, each step fused.
 template <std::size_t N>
-float polynomial(float x, const std::array<float, N>& descending) {
+float polynomial(float x, const float (&descending)[N]) {
   float y = descending[0];
   for (std::size_t i = 1; i < N; ++i) y = std::fma(y, x, descending[i]);
   return y;

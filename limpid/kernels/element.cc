@@ -1,0 +1,148 @@
+// Element-wise kernels: one loop for every arity, instantiated for each function.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "limpid/kernels/element.cc"
+#include "limpid/kernels/families.h"
+#include "limpid/kernels/targets.h"
+//
+#include "hwy/foreach_target.h"
+//
+#include "limpid/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+HWY_INLINE VU mask_lanes(hn::Mask<F32> mask) {
+  return hn::BitCast(U32(), hn::VecFromMask(F32(), mask));
+}
+
+// Zeros come in, and nothing else where the count is beyond the lane.
+HWY_INLINE VU shift_right(VU x, VU count) {
+  const VU last = hn::Set(U32(), 31u);
+  const VU beyond = hn::AndNot(last, count);
+  return hn::IfThenElseZero(hn::Eq(beyond, hn::Zero(U32())), hn::Shr(x, hn::And(count, last)));
+}
+
+// The functions, as types. In and Out are the tags of the lanes that they read and write.
+#define LIMPID_UNARY(Name, InTag, expression)                          \
+  struct Name {                                                        \
+    using In = InTag;                                                  \
+    static constexpr int kArity = 1;                                   \
+    static HWY_INLINE auto apply(hn::Vec<In> a) { return expression; } \
+  }
+#define LIMPID_BINARY(Name, InTag, expression)                                        \
+  struct Name {                                                                       \
+    using In = InTag;                                                                 \
+    static constexpr int kArity = 2;                                                  \
+    static HWY_INLINE auto apply(hn::Vec<In> a, hn::Vec<In> b) { return expression; } \
+  }
+
+LIMPID_UNARY(Negate, F32, hn::Xor(a, hn::SignBit(F32())));
+LIMPID_UNARY(Absolute, F32, hn::Abs(a));
+LIMPID_UNARY(Exp, F32, exp(a));
+LIMPID_UNARY(Log, F32, log(a));
+LIMPID_UNARY(Tanh, F32, tanh(a));
+LIMPID_UNARY(Erf, F32, erf(a));
+LIMPID_UNARY(Sqrt, F32, hn::Sqrt(a));
+LIMPID_UNARY(Relu, F32, relu(a));
+LIMPID_UNARY(Sigmoid, F32, sigmoid(a));
+LIMPID_BINARY(Add, F32, hn::Add(a, b));
+LIMPID_BINARY(Subtract, F32, hn::Sub(a, b));
+LIMPID_BINARY(Multiply, F32, hn::Mul(a, b));
+LIMPID_BINARY(Divide, F32, hn::Div(a, b));
+LIMPID_BINARY(Maximum, F32, maximum(a, b));
+LIMPID_BINARY(Minimum, F32, minimum(a, b));
+LIMPID_BINARY(Equal, F32, mask_lanes(hn::Eq(a, b)));
+// Highway leaves open what hn::Ne says of a NaN.
+LIMPID_BINARY(NotEqual, F32, hn::Not(mask_lanes(hn::Eq(a, b))));
+LIMPID_BINARY(Less, F32, mask_lanes(hn::Lt(a, b)));
+LIMPID_BINARY(LessEqual, F32, mask_lanes(hn::Le(a, b)));
+LIMPID_BINARY(EqualI32, I32, hn::VecFromMask(I32(), hn::Eq(a, b)));
+LIMPID_BINARY(ShiftRightI32, U32, shift_right(a, b));
+LIMPID_UNARY(I32ToF32, I32, hn::ConvertTo(F32(), a));
+LIMPID_UNARY(MaskToF32, U32, hn::And(a, hn::BitCast(U32(), set(1.0f))));
+
+#undef LIMPID_UNARY
+#undef LIMPID_BINARY
+
+struct Select {
+  using In = U32;
+  static constexpr int kArity = 3;
+  static HWY_INLINE VU apply(VU mask, VU yes, VU no) {
+    return hn::Or(hn::And(mask, yes), hn::AndNot(mask, no));
+  }
+};
+
+template <class F, class Load>
+HWY_INLINE auto apply_to(Load load_operand, const void* a, const void* b, const void* c) {
+  if constexpr (F::kArity == 1) return F::apply(load_operand(a));
+  if constexpr (F::kArity == 2) return F::apply(load_operand(a), load_operand(b));
+  if constexpr (F::kArity == 3) return F::apply(load_operand(a), load_operand(b), load_operand(c));
+}
+
+template <class F>
+void element(void* out, const void* a, const void* b, const void* c, std::size_t n) {
+  const typename F::In d;
+  char* const to = static_cast<char*>(out);
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const auto y = apply_to<F>(
+        [&](const void* p) HWY_ATTR { return load(d, static_cast<const char*>(p) + 4 * i); }, a, b,
+        c);
+    store(y, hn::DFromV<decltype(y)>(), to + 4 * i);
+  }
+  if (i == n) return;
+  const auto y = apply_to<F>(
+      [&](const void* p) HWY_ATTR { return load_n(d, static_cast<const char*>(p) + 4 * i, n - i); },
+      a, b, c);
+  store_n(y, hn::DFromV<decltype(y)>(), to + 4 * i, n - i);
+}
+
+void bool_to_mask(const std::uint8_t* in, std::size_t n, std::uint32_t* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = 0u - static_cast<std::uint32_t>(in[i] != 0);
+}
+void mask_to_bool(const std::uint32_t* in, std::size_t n, std::uint8_t* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<std::uint8_t>(in[i] & 1u);
+}
+
+void fill_element(Kernels& table) {
+  const auto set_element = [&](Element e, ElementFn f) {
+    table.element[static_cast<std::size_t>(e)] = f;
+  };
+  set_element(Element::kNegate, element<Negate>);
+  set_element(Element::kAbs, element<Absolute>);
+  set_element(Element::kExp, element<Exp>);
+  set_element(Element::kLog, element<Log>);
+  set_element(Element::kTanh, element<Tanh>);
+  set_element(Element::kErf, element<Erf>);
+  set_element(Element::kSqrt, element<Sqrt>);
+  set_element(Element::kRelu, element<Relu>);
+  set_element(Element::kSigmoid, element<Sigmoid>);
+  set_element(Element::kAdd, element<Add>);
+  set_element(Element::kSubtract, element<Subtract>);
+  set_element(Element::kMultiply, element<Multiply>);
+  set_element(Element::kDivide, element<Divide>);
+  set_element(Element::kMaximum, element<Maximum>);
+  set_element(Element::kMinimum, element<Minimum>);
+  set_element(Element::kEqual, element<Equal>);
+  set_element(Element::kNotEqual, element<NotEqual>);
+  set_element(Element::kLess, element<Less>);
+  set_element(Element::kLessEqual, element<LessEqual>);
+  set_element(Element::kEqualI32, element<EqualI32>);
+  set_element(Element::kShiftRightI32, element<ShiftRightI32>);
+  set_element(Element::kI32ToF32, element<I32ToF32>);
+  set_element(Element::kMaskToF32, element<MaskToF32>);
+  set_element(Element::kSelect, element<Select>);
+  table.bool_to_mask = bool_to_mask;
+  table.mask_to_bool = mask_to_bool;
+}
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace limpid::kernels {
+
+void fill_element(Kernels& table) { LIMPID_RETURN_FOR_ISA(table.isa, fill_element(table)) }
+
+}  // namespace limpid::kernels
+#endif

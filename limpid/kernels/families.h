@@ -1,0 +1,13 @@
+// The families of kernels: each fills its part of the table of table.isa.
+#pragma once
+
+#include "limpid/kernels/kernels.h"
+
+namespace limpid::kernels {
+
+void fill_element(Kernels& table);
+void fill_random(Kernels& table);
+void fill_matmul(Kernels& table);
+void fill_rows(Kernels& table);
+
+}  // namespace limpid::kernels

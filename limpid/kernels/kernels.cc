@@ -1,0 +1,32 @@
+// The tables, one for every instruction set that this CPU runs.
+#include "limpid/kernels/kernels.h"
+
+#include "limpid/kernels/families.h"
+
+namespace limpid::kernels {
+namespace {
+
+Kernels make_table(Isa isa) {
+  Kernels table{};
+  table.isa = isa;
+  fill_element(table);
+  fill_random(table);
+  fill_matmul(table);
+  fill_rows(table);
+  return table;
+}
+
+}  // namespace
+
+const Kernels& kernels(Isa isa) {
+  // Only for those at hand: already the code that fills a table is code for its instruction set.
+  static const std::array<Kernels, 4> tables = [] {
+    std::array<Kernels, 4> all{};
+    for (const Isa available : available_isas())
+      all[static_cast<std::size_t>(available)] = make_table(available);
+    return all;
+  }();
+  return tables[static_cast<std::size_t>(isa)];
+}
+
+}  // namespace limpid::kernels

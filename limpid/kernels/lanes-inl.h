@@ -1,0 +1,171 @@
+// Vectors of 32-bit lanes for the kernels: a thin layer over Highway that fuses where Highway's
+// scalar target does not, and that never touches memory outside of the lanes asked for.
+// Included once for every target.
+#include "hwy/highway.h"
+//
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(LIMPID_KERNELS_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LIMPID_KERNELS_LANES_INL_H_
+#undef LIMPID_KERNELS_LANES_INL_H_
+#else
+#define LIMPID_KERNELS_LANES_INL_H_
+#endif
+
+// A loop of constant length whose arrays of vectors are to live in registers.
+#define LIMPID_UNROLL _Pragma("GCC unroll 32")
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F32 = hn::ScalableTag<float>;
+using I32 = hn::ScalableTag<std::int32_t>;
+using U32 = hn::ScalableTag<std::uint32_t>;
+using V = hn::Vec<F32>;
+using VI = hn::Vec<I32>;
+using VU = hn::Vec<U32>;
+
+inline constexpr std::size_t kLanes = HWY_LANES(float);
+
+HWY_INLINE V set(float x) { return hn::Set(F32(), x); }
+HWY_INLINE V zero() { return hn::Zero(F32()); }
+
+// a * b + c with one rounding.
+HWY_INLINE V fma(V a, V b, V c) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(std::fma(a.raw, b.raw, c.raw));
+#else
+  return hn::MulAdd(a, b, c);
+#endif
+}
+
+// min(x, bound) and max(x, bound); a NaN stays a NaN.
+HWY_INLINE V at_most(V x, float bound) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(x.raw > bound ? bound : x.raw);
+#else
+  // x86 returns the second operand where one is NaN.
+  return hn::Min(set(bound), x);
+#endif
+}
+HWY_INLINE V at_least(V x, float bound) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(x.raw < bound ? bound : x.raw);
+#else
+  return hn::Max(set(bound), x);
+#endif
+}
+
+// One vector from or to memory of any type of the lanes' size.
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const void* from) {
+#if HWY_TARGET == HWY_SCALAR
+  hn::TFromD<D> lane;
+  __builtin_memcpy(&lane, from, sizeof(lane));
+  return hn::Set(d, lane);
+#else
+  return hn::LoadU(d, static_cast<const hn::TFromD<D>*>(from));
+#endif
+}
+template <class D>
+HWY_INLINE void store(hn::Vec<D> v, D d, void* to) {
+#if HWY_TARGET == HWY_SCALAR
+  const hn::TFromD<D> lane = hn::GetLane(v);
+  __builtin_memcpy(to, &lane, sizeof(lane));
+  (void)d;
+#else
+  hn::StoreU(v, d, static_cast<hn::TFromD<D>*>(to));
+#endif
+}
+HWY_INLINE V load(const float* from) { return load(F32(), from); }
+HWY_INLINE void store(V v, float* to) { store(v, F32(), to); }
+
+// Copies n < kLanes lanes of four bytes in powers of two: a loop over lanes would cost more.
+template <std::size_t kCount = kLanes / 2>
+HWY_INLINE void copy_lanes(void* to, const void* from, std::size_t n) {
+  if constexpr (kCount > 0) {
+    std::size_t done = 0;
+    if (n & kCount) {
+      __builtin_memcpy(to, from, 4 * kCount);
+      done = 4 * kCount;
+    }
+    copy_lanes<kCount / 2>(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, n);
+  }
+}
+
+// The first n < kLanes lanes; the others are zero, or are not written.
+template <class D>
+HWY_INLINE hn::Vec<D> load_n(D d, const void* from, std::size_t n) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  return hn::MaskedLoad(hn::FirstN(d, n), d, static_cast<const hn::TFromD<D>*>(from));
+#else
+  alignas(64) hn::TFromD<D> lanes[kLanes] = {};
+  copy_lanes(lanes, from, n);
+  return load(d, lanes);
+#endif
+}
+template <class D>
+HWY_INLINE void store_n(hn::Vec<D> v, D d, void* to, std::size_t n) {
+#if HWY_TARGET == HWY_AVX3
+  hn::BlendedStore(v, hn::FirstN(d, n), d, static_cast<hn::TFromD<D>*>(to));
+#else
+  // AVX2 could mask as well, but on Zen a masked store takes some twenty cycles.
+  alignas(64) hn::TFromD<D> lanes[kLanes];
+  store(v, d, lanes);
+  copy_lanes(to, lanes, n);
+#endif
+}
+HWY_INLINE V load_n(const float* from, std::size_t n) { return load_n(F32(), from, n); }
+HWY_INLINE void store_n(V v, float* to, std::size_t n) { store_n(v, F32(), to, n); }
+
+// Columns of kLanes rows, as `rows` points at them, to rows: out[c * stride + r] = rows[r][c] for c
+// in [0, columns).
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE void transpose_strip(const float* const* rows, std::size_t columns, float* out,
+                                std::size_t stride) {
+  for (std::size_t c = 0; c < columns; ++c) out[c * stride] = rows[0][c];
+}
+#else
+// Four columns of every fourth row, one row to a block of 128 bits.
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const float* const* rows, std::size_t column) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::LoadU(d, rows[0] + column);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, rows + hn::MaxLanes(half), column),
+                       load_blocks(half, rows, column));
+  }
+}
+
+HWY_INLINE void transpose_strip(const float* const* rows, std::size_t columns, float* out,
+                                std::size_t stride) {
+  const F32 d;
+  const hn::ScalableTag<double> pairs;
+  std::size_t c = 0;
+  for (; c + 4 <= columns; c += 4) {
+    const V r0 = load_blocks(d, rows, c), r1 = load_blocks(d, rows + 1, c);
+    const V r2 = load_blocks(d, rows + 2, c), r3 = load_blocks(d, rows + 3, c);
+    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
+    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
+    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
+    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
+    float* const to = out + c * stride;
+    store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), to);
+    store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), to + stride);
+    store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), to + 2 * stride);
+    store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), to + 3 * stride);
+  }
+  for (; c < columns; ++c)
+    for (std::size_t r = 0; r < kLanes; ++r) out[c * stride + r] = rows[r][c];
+}
+#endif
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

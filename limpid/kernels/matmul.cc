@@ -1,0 +1,409 @@
+// Matrix products: docs/arithmetic.md, "Products and sums". Lanes and register tiles run over
+// outputs, never over k, so that their sizes cannot show in the result. A block of kBlock terms of
+// one panel of B stays in the first-level cache while the rows of A pass by.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "limpid/kernels/matmul.cc"
+#include "limpid/core/arithmetic.h"
+#include "limpid/kernels/families.h"
+#include "limpid/kernels/targets.h"
+//
+#include "hwy/foreach_target.h"
+//
+#include "limpid/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+using arithmetic::kBlock;
+
+// A register tile: kTileRows rows by kVectors vectors of one panel, as many accumulators as leave
+// registers for the operands.
+#if HWY_TARGET == HWY_AVX3
+constexpr std::size_t kTileRows = 12, kVectors = 2;
+#elif HWY_TARGET == HWY_AVX2
+constexpr std::size_t kTileRows = 6, kVectors = 2;
+#elif HWY_TARGET == HWY_NEON
+constexpr std::size_t kTileRows = 6, kVectors = 4;
+#else
+constexpr std::size_t kTileRows = 2, kVectors = 4;
+#endif
+constexpr std::size_t kAccumulators = kTileRows * kVectors;
+constexpr std::size_t kPanel = kVectors * kLanes;
+
+// Rows whose part of A, kBlock columns of it, stays in the second-level cache.
+constexpr std::size_t kRowBlock = 192;
+// Columns of B packed at once where there are more rows than that.
+constexpr std::size_t kColumnBlock = 512;
+// Panels of B packed at once where there are not.
+constexpr std::size_t kChunkPanels = 4;
+// Up to here rows read an unpacked row-major B in place.
+constexpr std::size_t kDirectRows = kTileRows;
+
+HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
+  return (n + step - 1) / step * step;
+}
+
+// One block of the sum over k for a few rows and some panels.
+struct Part {
+  const float* a;
+  std::size_t a_row, a_step;  // between rows, and from one term of the sum to the next
+  const float* b;
+  std::size_t b_panel, b_step;
+  std::size_t k;
+  float* c;
+  std::size_t c_row;
+  std::size_t columns;
+  const float* bias;  // of the first column, or nullptr
+  bool first;         // c holds nothing yet
+  bool relu;
+};
+
+HWY_INLINE V finish(V sum, V before, V bias, const Part& part) {
+  if (!part.first) sum = hn::Add(before, sum);
+  if (part.bias != nullptr) sum = hn::Add(sum, bias);
+  return part.relu ? relu(sum) : sum;
+}
+
+// Adds sums[rows][width] to C, where the last panel is not whole.
+HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_t width,
+                                 const Part& part) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    float* const c = part.c + r * part.c_row;
+    for (std::size_t j = 0; j < part.columns; j += kLanes) {
+      const std::size_t lanes = part.columns - j;
+      const V sum = load(sums + r * width + j);
+      if (lanes >= kLanes) {
+        const V bias = part.bias != nullptr ? load(part.bias + j) : zero();
+        store(finish(sum, part.first ? zero() : load(c + j), bias, part), c + j);
+      } else {
+        const V bias = part.bias != nullptr ? load_n(part.bias + j, lanes) : zero();
+        store_n(finish(sum, part.first ? zero() : load_n(c + j, lanes), bias, part), c + j, lanes);
+      }
+    }
+  }
+}
+
+template <std::size_t kRows, std::size_t kPanels>
+void tile(const Part& part) {
+  constexpr std::size_t kWide = kPanels * kVectors;
+  V sum[kRows][kWide];
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = zero();
+  }
+  const float* a = part.a;
+  const float* b = part.b;
+  const std::size_t a_row = part.a_row, a_step = part.a_step;
+  const std::size_t b_panel = part.b_panel, b_step = part.b_step;
+  for (std::size_t k = part.k; k != 0; --k) {
+    V terms[kWide];
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide; ++w)
+      terms[w] = load(b + w / kVectors * b_panel + w % kVectors * kLanes);
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const V x = set(a[r * a_row]);
+      LIMPID_UNROLL
+      for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = fma(x, terms[w], sum[r][w]);
+    }
+    a += a_step;
+    b += b_step;
+  }
+
+  if (part.columns < kPanels * kPanel) {
+    alignas(64) float sums[kRows][kPanels * kPanel];
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      LIMPID_UNROLL
+      for (std::size_t w = 0; w < kWide; ++w) store(sum[r][w], &sums[r][w * kLanes]);
+    }
+    return finish_partial(&sums[0][0], kRows, kPanels * kPanel, part);
+  }
+  LIMPID_UNROLL
+  for (std::size_t w = 0; w < kWide; ++w) {
+    const V bias = part.bias != nullptr ? load(part.bias + w * kLanes) : zero();
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      float* const c = part.c + r * part.c_row + w * kLanes;
+      store(finish(sum[r][w], part.first ? zero() : load(c), bias, part), c);
+    }
+  }
+}
+
+// kRows rows of A, k terms of each, side by side: out[i * kRows + r]. Writes up to kLanes floats
+// beyond, which the rows that follow overwrite.
+template <std::size_t kRows>
+void pack_a(const Matrix& a, std::size_t row, std::size_t k_begin, std::size_t k, float* out) {
+  const float* const from = a.data + row * a.row_stride + k_begin * a.col_stride;
+  if (a.col_stride != 1) {
+    for (std::size_t i = 0; i < k; ++i)
+      __builtin_memcpy(out + i * kRows, from + i * a.col_stride, kRows * sizeof(float));
+    return;
+  }
+  // From the last rows to the first, as a strip spills over the first lanes of the next term.
+  const float* pointers[kLanes];
+  for (std::size_t r = (kRows - 1) / kLanes * kLanes;; r -= kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i)
+      pointers[i] = from + HWY_MIN(r + i, kRows - 1) * a.row_stride;
+    transpose_strip(pointers, k, out + r, kRows);
+    if (r == 0) return;
+  }
+}
+
+// What is compiled for a number of rows: the tile of one panel, the tile of several panels (where
+// one alone would leave the units waiting for the latency of its sums), and the packing of A.
+struct RowKernels {
+  void (*tile)(const Part&);
+  void (*wide)(const Part&);
+  void (*wider)(const Part&);
+  void (*pack)(const Matrix&, std::size_t, std::size_t, std::size_t, float*);
+};
+template <std::size_t kRows>
+constexpr std::size_t panels_at_most(std::size_t panels) {
+  return kRows * kVectors * panels <= kAccumulators ? panels : panels_at_most<kRows>(panels / 2);
+}
+template <std::size_t kRows>
+constexpr RowKernels row_kernels() {
+  return {tile<kRows, 1>, tile<kRows, panels_at_most<kRows>(2)>,
+          tile<kRows, panels_at_most<kRows>(4)>, pack_a<kRows>};
+}
+
+struct RowKernelsTable {
+  RowKernels of[kTileRows + 1];
+  std::size_t most_panels[kTileRows + 1];
+};
+template <std::size_t kRows>
+constexpr void add_rows(RowKernelsTable& table) {
+  table.of[kRows] = row_kernels<kRows>();
+  table.most_panels[kRows] = panels_at_most<kRows>(4);
+  if constexpr (kRows > 1) add_rows<kRows - 1>(table);
+}
+constexpr RowKernelsTable make_row_kernels() {
+  RowKernelsTable table{};
+  add_rows<kTileRows>(table);
+  return table;
+}
+constexpr RowKernelsTable kRowKernels = make_row_kernels();
+
+alignas(64) constexpr float kZeros[kBlock] = {};
+
+// Terms [k_begin, k_begin + k) of columns [column, column + width) of B as one panel, k <= kBlock;
+// columns that are missing become zeros.
+void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t column,
+                std::size_t width, float* out) {
+  const float* const from = b.data + k_begin * b.row_stride + column * b.col_stride;
+  if (b.col_stride == 1) {
+    for (std::size_t i = 0; i < k; ++i)
+      for (std::size_t j = 0; j < kPanel; j += kLanes) {
+        const float* const p = from + i * b.row_stride + j;
+        V v = zero();
+        if (j + kLanes <= width)
+          v = load(p);
+        else if (j < width)
+          v = load_n(p, width - j);
+        store(v, out + i * kPanel + j);
+      }
+    return;
+  }
+  const float* pointers[kLanes];
+  for (std::size_t j = 0; j < kPanel; j += kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i)
+      pointers[i] = j + i < width ? from + (j + i) * b.col_stride : kZeros;
+    transpose_strip(pointers, k, out + j, kPanel);
+  }
+}
+
+std::size_t packed_floats(std::size_t k, std::size_t n) { return k * round_up(n, kPanel); }
+
+void pack(const Matrix& b, std::size_t k, std::size_t n, Range columns, float* out) {
+  for (std::size_t c = columns.begin; c < columns.end; c += kPanel)
+    for (std::size_t begin = 0; begin < k; begin += kBlock)
+      pack_panel(b, begin, HWY_MIN(kBlock, k - begin), c, HWY_MIN(kPanel, n - c),
+                 out + c * k + begin * kPanel);
+}
+
+// Where a block of B is read: panel p, term i at data + p * panel + i * step.
+struct Panels {
+  const float* data;
+  std::size_t panel, step;
+};
+
+// One call of matmul(): which blocks are packed, and where to.
+class Product {
+ public:
+  HWY_INLINE Product(const Matmul& matmul, Range rows, Range columns, float* scratch)
+      : m_(matmul),
+        rows_(rows),
+        columns_(columns),
+        one_row_block_(rows.end - rows.begin <= kRowBlock),
+        packs_a_(rows.end - rows.begin > kTileRows && matmul.a.col_stride != 1),
+        a_scratch_(scratch),
+        b_scratch_(scratch + a_floats(rows.end - rows.begin, matmul.k)) {
+    if (matmul.packed_b != nullptr)
+      source_ = Source::kPacked;
+    else if (matmul.b.col_stride == 1 && rows.end - rows.begin <= kDirectRows)
+      source_ = Source::kDirect;
+    else
+      source_ = Source::kScratch;
+  }
+
+  static std::size_t a_floats(std::size_t rows, std::size_t k) {
+    return round_up(HWY_MIN(rows, kRowBlock) * HWY_MIN(k, kBlock) + kLanes, 16);
+  }
+  static std::size_t b_floats(std::size_t rows, std::size_t n, std::size_t k) {
+    const std::size_t most = rows > kRowBlock ? kColumnBlock : kChunkPanels * kPanel;
+    return HWY_MIN(round_up(n, kPanel), most) * HWY_MIN(k, kBlock);
+  }
+
+  void run() const {
+    const bool whole = source_ == Source::kScratch && !one_row_block_;
+    const std::size_t step = whole ? kColumnBlock : columns_.end - columns_.begin;
+    for (std::size_t c = columns_.begin; c < columns_.end; c += step) {
+      const Range columns = {c, HWY_MIN(c + step, columns_.end)};
+      std::size_t k = 0;
+      do {
+        add_block(columns, {k, HWY_MIN(k + kBlock, m_.k)}, whole);
+        k += kBlock;
+      } while (k < m_.k);
+    }
+  }
+
+ private:
+  enum class Source { kPacked, kDirect, kScratch };
+
+  // Adds the terms in `k` to C in `columns`.
+  void add_block(Range columns, Range k, bool whole) const {
+    if (whole) pack_b(columns, k);
+    for (std::size_t r = rows_.begin; r < rows_.end; r += kRowBlock) {
+      const Range rows = {r, HWY_MIN(r + kRowBlock, rows_.end)};
+      if (packs_a_) pack_rows(rows, k);
+      if (whole) {
+        multiply(rows, columns, k, scratch_panels(k));
+        continue;
+      }
+      for (std::size_t c = columns.begin; c < columns.end; c += kChunkPanels * kPanel) {
+        const Range chunk = {c, HWY_MIN(c + kChunkPanels * kPanel, columns.end)};
+        multiply(rows, chunk, k, panels_of(chunk, k));
+      }
+    }
+  }
+
+  Panels scratch_panels(Range k) const { return {b_scratch_, (k.end - k.begin) * kPanel, kPanel}; }
+  // Packs what has to be packed of a chunk.
+  Panels panels_of(Range chunk, Range k) const {
+    if (source_ == Source::kPacked)
+      return {m_.packed_b + chunk.begin * m_.k + k.begin * kPanel, m_.k * kPanel, kPanel};
+    // The last columns cannot be read in place: a vector would reach beyond them.
+    const bool in_place = source_ == Source::kDirect && (chunk.end - chunk.begin) % kPanel == 0;
+    if (in_place)
+      return {m_.b.data + k.begin * m_.b.row_stride + chunk.begin, kPanel, m_.b.row_stride};
+    pack_b(chunk, k);
+    return scratch_panels(k);
+  }
+  void pack_b(Range columns, Range k) const {
+    const std::size_t length = k.end - k.begin;
+    for (std::size_t c = columns.begin; c < columns.end; c += kPanel)
+      pack_panel(m_.b, k.begin, length, c, HWY_MIN(kPanel, columns.end - c),
+                 b_scratch_ + (c - columns.begin) * length);
+  }
+
+  // Rows are cut into tiles of sizes that differ by one at most: a tile of few rows is slow.
+  template <class Visit>
+  HWY_INLINE static void for_each_tile(Range rows, const Visit& visit) {
+    const std::size_t count = rows.end - rows.begin;
+    const std::size_t tiles = (count + kTileRows - 1) / kTileRows;
+    std::size_t row = rows.begin;
+    for (std::size_t t = 0; t < tiles; ++t) {
+      const std::size_t size = count / tiles + (t < count % tiles);
+      visit(row, size);
+      row += size;
+    }
+  }
+  void pack_rows(Range rows, Range k) const {
+    const std::size_t length = k.end - k.begin;
+    for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
+      kRowKernels.of[size].pack(m_.a, row, k.begin, length,
+                                a_scratch_ + (row - rows.begin) * length);
+    });
+  }
+
+  void multiply(Range rows, Range columns, Range k, const Panels& panels) const {
+    Part part;
+    part.k = k.end - k.begin;
+    part.b_panel = panels.panel;
+    part.b_step = panels.step;
+    part.c_row = m_.c_row_stride;
+    part.first = k.begin == 0;
+    const bool last = k.end == m_.k;
+    part.relu = last && m_.relu;
+    const bool few = rows.end - rows.begin <= kTileRows;
+    std::size_t panel_count = 1;
+    for (std::size_t c = columns.begin; c < columns.end; c += panel_count * kPanel) {
+      const std::size_t index = (c - columns.begin) / kPanel;
+      const std::size_t left = (columns.end - c + kPanel - 1) / kPanel;
+      panel_count = few ? panels_at_once(rows.end - rows.begin, left) : 1;
+      part.b = panels.data + index * panels.panel;
+      part.columns = HWY_MIN(panel_count * kPanel, columns.end - c);
+      part.bias = last && m_.bias != nullptr ? m_.bias + c : nullptr;
+      for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
+        place_a(row, size, rows.begin, k, part);
+        part.c = m_.c + row * m_.c_row_stride + c;
+        const RowKernels& kernels = kRowKernels.of[size];
+        (panel_count == 1 ? kernels.tile : panel_count == 2 ? kernels.wide : kernels.wider)(part);
+      });
+    }
+  }
+  static std::size_t panels_at_once(std::size_t rows, std::size_t left) {
+    std::size_t panels = kRowKernels.most_panels[rows];
+    while (panels > left) panels /= 2;
+    return panels;
+  }
+  HWY_INLINE void place_a(std::size_t row, std::size_t size, std::size_t first_row, Range k,
+                          Part& part) const {
+    if (packs_a_) {
+      part.a = a_scratch_ + (row - first_row) * (k.end - k.begin);
+      part.a_row = 1;
+      part.a_step = size;
+    } else {
+      part.a = m_.a.data + row * m_.a.row_stride + k.begin * m_.a.col_stride;
+      part.a_row = m_.a.row_stride;
+      part.a_step = m_.a.col_stride;
+    }
+  }
+
+  const Matmul& m_;
+  Range rows_, columns_;
+  bool one_row_block_, packs_a_;
+  float* a_scratch_;
+  float* b_scratch_;
+  Source source_;
+};
+
+std::size_t matmul_scratch_floats(std::size_t m, std::size_t n, std::size_t k) {
+  return Product::a_floats(m, k) + Product::b_floats(m, n, k);
+}
+
+void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
+  if (rows.begin < rows.end && columns.begin < columns.end)
+    Product(matmul, rows, columns, scratch).run();
+}
+
+void fill_matmul(Kernels& table) {
+  table.panel_width = kPanel;
+  table.packed_floats = packed_floats;
+  table.pack = pack;
+  table.matmul_scratch_floats = matmul_scratch_floats;
+  table.matmul = matmul;
+}
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace limpid::kernels {
+
+void fill_matmul(Kernels& table) { LIMPID_RETURN_FOR_ISA(table.isa, fill_matmul(table)) }
+
+}  // namespace limpid::kernels
+#endif

@@ -1,0 +1,136 @@
+// Random words: Philox4x32-10 of limpid/core/key.h, several counters at once.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "limpid/kernels/random.cc"
+#include "limpid/core/key.h"
+#include "limpid/kernels/families.h"
+#include "limpid/kernels/targets.h"
+//
+#include "hwy/foreach_target.h"
+//
+#include "limpid/kernels/lanes-inl.h"
+
+#ifndef LIMPID_KERNELS_RANDOM_WORDS_
+#define LIMPID_KERNELS_RANDOM_WORDS_
+namespace limpid::kernels {
+// One call of the scalar bijection for every four words. Baseline code: std::array's functions must
+// not be instantiated for a target that the CPU may lack.
+void random_words(std::uint64_t key, std::uint64_t first, std::size_t n, std::int32_t* out);
+}  // namespace limpid::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+void random_bits(std::uint64_t key, std::uint64_t first, std::size_t n, std::int32_t* out) {
+  random_words(key, first, n, out);
+}
+#else
+
+using U64 = hn::ScalableTag<std::uint64_t>;
+using VU64 = hn::Vec<U64>;
+
+constexpr int kRounds = 10;
+// Counters in one vector: a word takes the low half of a lane of 64 bits, where the products are.
+constexpr std::size_t kCounters = kLanes / 2;
+// Vectors in flight, to cover the latency of the multiplications.
+constexpr std::size_t kFlight = 2;
+
+struct RoundKeys {
+  VU64 low[kRounds], high[kRounds];
+};
+
+HWY_INLINE RoundKeys round_keys(std::uint64_t key) {
+  RoundKeys keys;
+  std::uint32_t low = static_cast<std::uint32_t>(key);
+  std::uint32_t high = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < kRounds; ++round) {
+    keys.low[round] = hn::Set(U64(), low);
+    keys.high[round] = hn::Set(U64(), high);
+    low += 0x9E3779B9u;
+    high += 0xBB67AE85u;
+  }
+  return keys;
+}
+
+// The low halves of the products' operands are the words; what the upper halves hold is ignored.
+HWY_INLINE VU64 product(VU64 word, std::uint32_t multiplier) {
+  return hn::MulEven(hn::BitCast(U32(), word), hn::Set(U32(), multiplier));
+}
+
+// The words of kCounters counters in the order of the table. Lane 2 j is counter j, lane 2 j + 1
+// is counter kCounters / 2 + j: so that interleaving leaves them in order.
+HWY_INLINE void store_words(const VU64 (&c)[4], std::int32_t* out) {
+  const U64 d;
+  const VU64 low = hn::Set(d, 0xffffffffu);
+  const VU64 first = hn::Or(hn::And(c[0], low), hn::ShiftLeft<32>(c[1]));
+  const VU64 second = hn::Or(hn::And(c[2], low), hn::ShiftLeft<32>(c[3]));
+  store(hn::InterleaveLower(d, first, second), d, out);
+  store(hn::InterleaveUpper(d, first, second), d, out + kLanes);
+}
+
+// 4 * kCounters * kFlight words from the counter `block` on.
+HWY_INLINE void philox(VU64 offsets, std::uint64_t block, const RoundKeys& keys,
+                       std::int32_t* out) {
+  const U64 d;
+  VU64 c[kFlight][4];
+  LIMPID_UNROLL
+  for (std::size_t f = 0; f < kFlight; ++f) {
+    c[f][0] = hn::Add(hn::Set(d, block + f * kCounters), offsets);
+    c[f][1] = hn::ShiftRight<32>(c[f][0]);
+    c[f][2] = hn::Zero(d);
+    c[f][3] = hn::Zero(d);
+  }
+  LIMPID_UNROLL
+  for (int round = 0; round < kRounds; ++round) {
+    LIMPID_UNROLL
+    for (std::size_t f = 0; f < kFlight; ++f) {
+      const VU64 p0 = product(c[f][0], 0xD2511F53u);
+      const VU64 p1 = product(c[f][2], 0xCD9E8D57u);
+      c[f][0] = hn::Xor(hn::ShiftRight<32>(p1), hn::Xor(c[f][1], keys.low[round]));
+      c[f][1] = p1;
+      c[f][2] = hn::Xor(hn::ShiftRight<32>(p0), hn::Xor(c[f][3], keys.high[round]));
+      c[f][3] = p0;
+    }
+  }
+  LIMPID_UNROLL
+  for (std::size_t f = 0; f < kFlight; ++f) store_words(c[f], out + f * 4 * kCounters);
+}
+
+void random_bits(std::uint64_t key, std::uint64_t first, std::size_t n, std::int32_t* out) {
+  constexpr std::size_t kWords = 4 * kCounters * kFlight;
+  std::size_t i = (4 - first % 4) % 4;
+  if (n < i + kWords) return random_words(key, first, n, out);
+  random_words(key, first, i, out);
+
+  alignas(64) std::uint64_t lanes[kCounters];
+  for (std::size_t j = 0; j < kCounters; ++j) lanes[j] = j / 2 + j % 2 * (kCounters / 2);
+  const VU64 offsets = hn::Load(U64(), lanes);
+  const RoundKeys keys = round_keys(key);
+  for (; i + kWords <= n; i += kWords) philox(offsets, (first + i) / 4, keys, out + i);
+  random_words(key, first + i, n - i, out + i);
+}
+#endif
+
+void fill_random(Kernels& table) { table.random_bits = random_bits; }
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace limpid::kernels {
+
+void random_words(std::uint64_t key, std::uint64_t first, std::size_t n, std::int32_t* out) {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  for (std::size_t i = 0; i < n;) {
+    const std::uint64_t block = (first + i) / 4;
+    const auto words = philox4x32({low(block), low(block >> 32), 0, 0}, {low(key), low(key >> 32)});
+    for (std::uint64_t w = (first + i) % 4; w < 4 && i < n; ++w, ++i)
+      out[i] = static_cast<std::int32_t>(words[w]);
+  }
+}
+
+void fill_random(Kernels& table) { LIMPID_RETURN_FOR_ISA(table.isa, fill_random(table)) }
+
+}  // namespace limpid::kernels
+#endif

@@ -1,0 +1,185 @@
+// Every element-wise kernel gives the bits of the scalar specification, at every length, every
+// misalignment and in place, and touches nothing else.
+#include <functional>
+
+#include "limpid/core/arithmetic.h"
+#include "tests/kernels/support.h"
+
+namespace limpid::kernels {
+namespace {
+
+struct Case {
+  Element element;
+  const char* name;
+  int arity;
+  // Lanes are passed as floats whatever they hold.
+  std::function<float(float, float, float)> reference;
+};
+
+float as_mask(bool b) { return from_bits(b ? 0xffffffffu : 0u); }
+std::int32_t as_int(float x) { return std::bit_cast<std::int32_t>(x); }
+
+float shifted(float x, float count) {
+  const std::int32_t n = as_int(count);
+  return from_bits(n < 0 || n > 31 ? 0u : bits(x) >> n);
+}
+
+const std::vector<Case>& cases() {
+  namespace ar = arithmetic;
+  static const std::vector<Case> all = {
+      {Element::kNegate, "negate", 1, [](float a, float, float) { return -a; }},
+      {Element::kAbs, "abs", 1, [](float a, float, float) { return std::fabs(a); }},
+      {Element::kExp, "exp", 1, [](float a, float, float) { return ar::exp(a); }},
+      {Element::kLog, "log", 1, [](float a, float, float) { return ar::log(a); }},
+      {Element::kTanh, "tanh", 1, [](float a, float, float) { return ar::tanh(a); }},
+      {Element::kErf, "erf", 1, [](float a, float, float) { return ar::erf(a); }},
+      {Element::kSqrt, "sqrt", 1, [](float a, float, float) { return std::sqrt(a); }},
+      {Element::kRelu, "relu", 1, [](float a, float, float) { return ar::maximum(a, 0.0f); }},
+      {Element::kSigmoid, "sigmoid", 1, [](float a, float, float) { return ar::sigmoid(a); }},
+      {Element::kAdd, "add", 2, [](float a, float b, float) { return a + b; }},
+      {Element::kSubtract, "subtract", 2, [](float a, float b, float) { return a - b; }},
+      {Element::kMultiply, "multiply", 2, [](float a, float b, float) { return a * b; }},
+      {Element::kDivide, "divide", 2, [](float a, float b, float) { return a / b; }},
+      {Element::kMaximum, "maximum", 2, [](float a, float b, float) { return ar::maximum(a, b); }},
+      {Element::kMinimum, "minimum", 2, [](float a, float b, float) { return ar::minimum(a, b); }},
+      {Element::kEqual, "equal", 2, [](float a, float b, float) { return as_mask(a == b); }},
+      {Element::kNotEqual, "not_equal", 2, [](float a, float b, float) { return as_mask(a != b); }},
+      {Element::kLess, "less", 2, [](float a, float b, float) { return as_mask(a < b); }},
+      {Element::kLessEqual, "less_equal", 2,
+       [](float a, float b, float) { return as_mask(a <= b); }},
+      {Element::kEqualI32, "equal_i32", 2,
+       [](float a, float b, float) { return as_mask(bits(a) == bits(b)); }},
+      {Element::kShiftRightI32, "shift_right_i32", 2,
+       [](float a, float b, float) { return shifted(a, b); }},
+      {Element::kI32ToF32, "i32_to_f32", 1,
+       [](float a, float, float) { return static_cast<float>(as_int(a)); }},
+      {Element::kMaskToF32, "mask_to_f32", 1,
+       [](float a, float, float) { return bits(a) != 0 ? 1.0f : 0.0f; }},
+      {Element::kSelect, "select", 3,
+       [](float a, float b, float c) { return bits(a) != 0 ? b : c; }},
+  };
+  return all;
+}
+
+// Operand `which` of a function in lane i. Masks must be masks, counts mostly small.
+float operand(const Case& c, int which, std::uint64_t i) {
+  const auto& special = special_values();
+  const std::uint32_t word = Key(static_cast<std::uint64_t>(which)).word(i);
+  if (c.element == Element::kMaskToF32 || (c.element == Element::kSelect && which == 0))
+    return as_mask(word % 2 != 0);
+  if (c.element == Element::kShiftRightI32 && which == 1)
+    return std::bit_cast<float>(static_cast<std::int32_t>(word % 40) - 4 + (word % 7 == 0) * 1024);
+  if (c.element == Element::kEqualI32) return from_bits(word % 3);
+  switch (word % 4) {
+    case 0:
+      return special[(word >> 8) % special.size()];
+    case 1:
+      return from_bits(Key(77).word(i + static_cast<std::uint64_t>(which) * 1000003));
+    default:
+      return 12.0f * value(static_cast<std::uint64_t>(which) + 5, i);
+  }
+}
+
+class ElementTest : public OnEveryIsa {};
+
+TEST(Element, TheTableOfThisTestIsComplete) {
+  ASSERT_EQ(cases().size(), kElementCount);
+  for (std::size_t i = 0; i < kElementCount; ++i)
+    EXPECT_EQ(static_cast<std::size_t>(cases()[i].element), i) << cases()[i].name;
+}
+
+TEST_P(ElementTest, EveryLengthAndMisalignment) {
+  std::uint64_t seen = 0;
+  for (const Case& c : cases()) {
+    for (std::size_t n = 0; n <= 35; ++n) {
+      for (std::size_t offset = 0; offset < 4; ++offset) {
+        Guarded in[3] = {{n, offset}, {n, (offset + 1) % 4}, {n, (offset + 2) % 4}};
+        Guarded out(n, (offset + 3) % 4);
+        std::vector<float> want(n);
+        for (std::size_t i = 0; i < n; ++i, ++seen) {
+          for (int w = 0; w < 3; ++w) in[w][i] = operand(c, w, seen);
+          want[i] = c.reference(in[0][i], in[1][i], in[2][i]);
+        }
+        k().element[static_cast<std::size_t>(c.element)](out.data(), in[0].data(), in[1].data(),
+                                                         in[2].data(), n);
+        ASSERT_TRUE(same_values(out.data(), want.data(), n)) << c.name << " offset " << offset;
+        ASSERT_TRUE(out.guards_intact()) << c.name << " n " << n << " offset " << offset;
+      }
+    }
+  }
+}
+
+TEST_P(ElementTest, InPlaceOfEachOperand) {
+  const std::size_t n = 53;
+  for (const Case& c : cases()) {
+    for (int which = 0; which < c.arity; ++which) {
+      std::vector<float> in[3] = {std::vector<float>(n), std::vector<float>(n),
+                                  std::vector<float>(n)};
+      std::vector<float> want(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (int w = 0; w < 3; ++w) in[w][i] = operand(c, w, i);
+        want[i] = c.reference(in[0][i], in[1][i], in[2][i]);
+      }
+      k().element[static_cast<std::size_t>(c.element)](in[which].data(), in[0].data(), in[1].data(),
+                                                       in[2].data(), n);
+      EXPECT_TRUE(same_values(in[which].data(), want.data(), n)) << c.name << " over " << which;
+    }
+  }
+}
+
+TEST_P(ElementTest, UnaryFunctionsOverTheRangeOfFloats) {
+  constexpr std::size_t kChunk = 4096;
+  std::vector<float> in(kChunk), got(kChunk), want(kChunk);
+  // A prime: every exponent and both signs are met with ever other mantissas.
+  constexpr std::uint64_t kStep = 16411;
+  for (const Case& c : cases()) {
+    if (c.arity != 1 || c.element == Element::kMaskToF32) continue;
+    for (std::uint64_t first = 0; first < (1ull << 32); first += kChunk * kStep) {
+      for (std::size_t i = 0; i < kChunk; ++i) {
+        in[i] = from_bits(static_cast<std::uint32_t>(first + i * kStep));
+        want[i] = c.reference(in[i], 0.0f, 0.0f);
+      }
+      k().element[static_cast<std::size_t>(c.element)](got.data(), in.data(), nullptr, nullptr,
+                                                       kChunk);
+      ASSERT_TRUE(same_values(got.data(), want.data(), kChunk)) << c.name;
+    }
+  }
+}
+
+TEST_P(ElementTest, EveryPairOfSpecialValues) {
+  const auto& special = special_values();
+  std::vector<float> a, b;
+  for (const float x : special)
+    for (const float y : special) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  std::vector<float> got(a.size()), want(a.size());
+  for (const Case& c : cases()) {
+    if (c.arity != 2) continue;
+    for (std::size_t i = 0; i < a.size(); ++i) want[i] = c.reference(a[i], b[i], 0.0f);
+    k().element[static_cast<std::size_t>(c.element)](got.data(), a.data(), b.data(), nullptr,
+                                                     a.size());
+    EXPECT_TRUE(same_values(got.data(), want.data(), got.size())) << c.name;
+  }
+}
+
+TEST_P(ElementTest, BooleansAndMasks) {
+  for (std::size_t n = 0; n <= 70; ++n) {
+    std::vector<std::uint8_t> in(n), back(n + 1, 0xA5);
+    std::vector<std::uint32_t> masks(n + 1, 0x12345678);
+    for (std::size_t i = 0; i < n; ++i) in[i] = Key(3).word(i) % 2;
+    k().bool_to_mask(in.data(), n, masks.data());
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(masks[i], in[i] != 0 ? 0xffffffffu : 0u);
+    EXPECT_EQ(masks[n], 0x12345678u);
+    k().mask_to_bool(masks.data(), n, back.data());
+    EXPECT_EQ(back[n], 0xA5);
+    back.resize(n);
+    EXPECT_EQ(back, in);
+  }
+}
+
+LIMPID_ON_EVERY_ISA(ElementTest);
+
+}  // namespace
+}  // namespace limpid::kernels

@@ -1,0 +1,103 @@
+// The choice of an instruction set, by the CPU and by LIMPID_ISA.
+#include "limpid/kernels/isa.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "limpid/core/error.h"
+#include "limpid/kernels/kernels.h"
+
+namespace limpid::kernels {
+namespace {
+
+// Sets LIMPID_ISA for one scope.
+class WithIsa {
+ public:
+  explicit WithIsa(const std::string& value) {
+    if (const char* const old = std::getenv("LIMPID_ISA")) before_ = old;
+    setenv("LIMPID_ISA", value.c_str(), 1);
+  }
+  ~WithIsa() {
+    if (before_)
+      setenv("LIMPID_ISA", before_->c_str(), 1);
+    else
+      unsetenv("LIMPID_ISA");
+  }
+  WithIsa(const WithIsa&) = delete;
+  WithIsa& operator=(const WithIsa&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+std::string message_of(const std::string& wanted) {
+  const WithIsa scope(wanted);
+  try {
+    default_isa();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Isa, ExactIsTheLastOfTheAvailable) {
+  ASSERT_FALSE(available_isas().empty());
+  EXPECT_EQ(available_isas().back(), Isa::kExact);
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+TEST(Isa, SimdIsAvailableHere) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    GTEST_SKIP() << "this CPU has no AVX2";
+#endif
+  EXPECT_GT(available_isas().size(), 1u);
+}
+#endif
+
+TEST(Isa, TablesBelongToTheirIsa) {
+  for (const Isa isa : available_isas()) {
+    const Kernels& table = kernels(isa);
+    EXPECT_EQ(table.isa, isa);
+    for (const ElementFn f : table.element) EXPECT_NE(f, nullptr);
+    EXPECT_GT(table.panel_width, 0u);
+    for (const Isa other : available_isas()) {
+      if (isa != other) {
+        EXPECT_NE(table.matmul, kernels(other).matmul);
+      }
+    }
+  }
+}
+
+TEST(Isa, NamesGoBothWays) {
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kNeon, Isa::kExact})
+    EXPECT_EQ(isa_from_name(name(isa)), isa);
+  EXPECT_EQ(isa_from_name("sse9"), std::nullopt);
+}
+
+TEST(Isa, TheEnvironmentChooses) {
+  for (const Isa isa : available_isas()) {
+    const WithIsa scope{std::string(name(isa))};
+    EXPECT_EQ(default_isa(), isa);
+  }
+  const WithIsa scope("");
+  EXPECT_EQ(default_isa(), available_isas().front());
+}
+
+TEST(Isa, TheEnvironmentIsChecked) {
+  EXPECT_EQ(message_of("sse9").find("LIMPID_ISA is \"sse9\", which is unknown; available are "),
+            0u);
+  EXPECT_NE(message_of("sse9").find("exact"), std::string::npos);
+#if defined(__x86_64__)
+  EXPECT_NE(message_of("neon").find("\"neon\", which is not available here"), std::string::npos);
+#else
+  EXPECT_NE(message_of("avx2").find("\"avx2\", which is not available here"), std::string::npos);
+#endif
+}
+
+}  // namespace
+}  // namespace limpid::kernels
