@@ -110,28 +110,6 @@ Values uniform_body(std::span<const Value> in, const Attributes& attributes) {
   return {upper_bits(in[0], attributes.shape("shape"), 24) * 0x1p-24};
 }
 
-// c[0] + r (c[1] + r (c[2] + ...)).
-Value polynomial(const Value& r, std::initializer_list<double> c) {
-  const double* last = c.end() - 1;
-  Value sum = number_like(r, *last);
-  while (last != c.begin()) sum = sum * r + *--last;
-  return sum;
-}
-
-// PPND7. Its far tail (below e^-25) cannot be reached from 23 bits.
-Value normal_quantile(const Value& p) {
-  const Value q = p - 0.5;
-  const Value r = 0.180625 - q * q;
-  const Value central = q *
-                        polynomial(r, {3.3871327179, 50.434271938, 159.29113202, 59.109374720}) /
-                        polynomial(r, {1.0, 17.895169469, 78.757757664, 67.187563600});
-  const Value t = sqrt(-log(minimum(p, 1.0 - p))) - 1.6;
-  const Value tail = polynomial(t, {1.4234372777, 2.7568153900, 1.3067284816, 0.17023821103}) /
-                     polynomial(t, {1.0, 0.73700164250, 0.12021132975});
-  const Value zero = number_like(q, 0);
-  return select(abs(q) <= number_like(q, 0.425), central, select(q < zero, -tail, tail));
-}
-
 Values normal_body(std::span<const Value> in, const Attributes& attributes) {
   const Value b = upper_bits(in[0], attributes.shape("shape"), 23);
   return {normal_quantile((b + 0.5) * 0x1p-23)};
@@ -167,7 +145,29 @@ std::vector<Example> dropout_examples() {
           {{{Dtype::kF32, {8}}, {Dtype::kI64, {}}}, {{"rate", 0.0}}, -2, 2, 1 << 20}};
 }
 
+// c[0] + r (c[1] + r (c[2] + ...)).
+Value polynomial(const Value& r, std::initializer_list<double> c) {
+  const double* last = c.end() - 1;
+  Value sum = number_like(r, *last);
+  while (last != c.begin()) sum = sum * r + *--last;
+  return sum;
+}
+
 }  // namespace
+
+// PPND7. Its far tail (below e^-25) cannot be reached from 2^-24.
+Value normal_quantile(Value p) {
+  const Value q = p - 0.5;
+  const Value r = 0.180625 - q * q;
+  const Value central = q *
+                        polynomial(r, {3.3871327179, 50.434271938, 159.29113202, 59.109374720}) /
+                        polynomial(r, {1.0, 17.895169469, 78.757757664, 67.187563600});
+  const Value t = sqrt(-log(minimum(p, 1.0 - p))) - 1.6;
+  const Value tail = polynomial(t, {1.4234372777, 2.7568153900, 1.3067284816, 0.17023821103}) /
+                     polynomial(t, {1.0, 0.73700164250, 0.12021132975});
+  const Value zero = number_like(q, 0);
+  return select(abs(q) <= number_like(q, 0.425), central, select(q < zero, -tail, tail));
+}
 
 namespace op {
 

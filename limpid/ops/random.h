@@ -30,6 +30,10 @@ Value shift_right(Value a, Value count);
 // In [0, 1), multiples of 2^-24, f32: the upper 24 bits of each word.
 Value uniform(Value key, const Shape& shape);
 
+// The standard normal quantile of each element of f32 p in (0, 1), by PPND7 below; p at least
+// 2^-24.
+Value normal_quantile(Value p);
+
 // Standard normal, f32: the quantile of (b + 1/2) / 2^23, b the upper 23 bits of each word, by
 // Wichura's PPND7 (AS 241, Applied Statistics 37, 1988; about seven decimal digits). Values lie
 // within +-5.42.

@@ -1,0 +1,35 @@
+#include "limpid/optim/sgd.h"
+
+#include "limpid/ops/arithmetic.h"
+
+namespace limpid::optim {
+namespace {
+
+std::string state_name(const std::string& parameter) { return "momentum." + parameter; }
+
+}  // namespace
+
+Params Sgd::init(const Params& params) const {
+  Params state;
+  if (momentum != 0)
+    for (const auto& [name, p] : params) state.set(state_name(name), Tensor::zeros(p.type()));
+  return state;
+}
+
+Sgd::Update Sgd::operator()(const Args& params, const Args& gradients, const Args& state,
+                            Value rate) const {
+  Update next;
+  for (const auto& [name, p] : params) {
+    Value step = gradients.at(name);
+    if (weight_decay != 0) step = step + p * weight_decay;
+    if (momentum != 0) {
+      const Value v = state.at(state_name(name)) * momentum + step;
+      next.state.set(state_name(name), v);
+      step = nesterov ? step + v * momentum : v;
+    }
+    next.params.set(name, p - rate * step);
+  }
+  return next;
+}
+
+}  // namespace limpid::optim
