@@ -1,0 +1,28 @@
+#include "limpid/data/picture.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "limpid/core/error.h"
+
+namespace limpid {
+
+std::string half_blocks(std::span<const float> pixels, std::int64_t width) {
+  if (width <= 0 || pixels.size() % static_cast<std::size_t>(width) != 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("half_blocks: {} pixels in rows of {}", pixels.size(), width));
+  constexpr std::array<std::string_view, 4> kBlocks = {" ", "\u2580", "\u2584", "\u2588"};
+  const auto columns = static_cast<std::size_t>(width);
+  const auto ink = [&](std::size_t i) { return i < pixels.size() && pixels[i] >= 0.5f; };
+  std::string text;
+  for (std::size_t row = 0; row < pixels.size(); row += 2 * columns) {
+    for (std::size_t i = row; i < row + columns; ++i)
+      text += kBlocks[(ink(i) ? 1 : 0) + (ink(i + columns) ? 2 : 0)];
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace limpid
