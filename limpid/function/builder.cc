@@ -7,7 +7,7 @@
 
 namespace limpid {
 
-const Type& Value::type() const { return builder_->type(id_); }
+Type Value::type() const { return builder_->type(id_); }
 
 Builder::Builder(std::string name) { parts_.name = std::move(name); }
 

@@ -21,8 +21,9 @@ class Value {
   Value() = default;
   Value(Builder* builder, ValueId id) : builder_(builder), id_(id) {}
 
-  const Type& type() const;
-  const Shape& shape() const { return type().shape; }
+  // By value: a reference into the Function would not outlive the next op.
+  Type type() const;
+  Shape shape() const { return type().shape; }
   Dtype dtype() const { return type().dtype; }
   std::size_t rank() const { return shape().rank(); }
 

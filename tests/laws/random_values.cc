@@ -1,0 +1,95 @@
+#include "tests/laws/random_values.h"
+
+#include <bit>
+#include <cmath>
+
+#include "limpid/core/key.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/text.h"
+
+namespace limpid::laws {
+namespace {
+
+template <class T, class F>
+Tensor fill(const Type& type, const F& draw) {
+  return Tensor::generate<T>(type.shape, [&](std::span<T> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(draw(i));
+  });
+}
+
+template <class T>
+bool same_reals(const Tensor& a, const Tensor& b) {
+  const auto x = a.values<T>();
+  const auto y = b.values<T>();
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(std::isnan(x[i]) && std::isnan(y[i])) &&
+        std::bit_cast<Bits>(x[i]) != std::bit_cast<Bits>(y[i]))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+Tensor random_tensor(const Type& type, Key key, double low, double high, std::int64_t bound) {
+  const auto real = [&](std::size_t i) {
+    return low + (high - low) * static_cast<double>(key.uniform(i));
+  };
+  const auto whole = [&](std::size_t i) {
+    return bound <= 0 ? 0 : key.below(static_cast<std::uint64_t>(bound), i);
+  };
+  switch (type.dtype) {
+    case Dtype::kF32:
+      return fill<float>(type, real);
+    case Dtype::kF64:
+      return fill<double>(type, real);
+    case Dtype::kI32:
+      return fill<std::int32_t>(type, whole);
+    case Dtype::kI64:
+      return fill<std::int64_t>(type, whole);
+    case Dtype::kU8:
+      return fill<std::uint8_t>(type, whole);
+    case Dtype::kBool:
+      return fill<bool>(type, [&](std::size_t i) { return key.below(2, i) != 0; });
+    default:
+      return Tensor::zeros(type);
+  }
+}
+
+std::vector<Tensor> random_inputs(const Example& example, Key key) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < example.inputs.size(); ++i)
+    inputs.push_back(
+        random_tensor(example.inputs[i], key.fold_in(i), example.low, example.high, example.bound));
+  return inputs;
+}
+
+std::vector<Tensor> random_inputs(const Function& function, Key key, double low, double high,
+                                  std::int64_t bound) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < function.inputs().size(); ++i)
+    inputs.push_back(random_tensor(function.inputs()[i].type, key.fold_in(i), low, high, bound));
+  return inputs;
+}
+
+Function function_of(const Op& op, const Example& example) {
+  Builder builder(std::string(op.name));
+  std::vector<Value> inputs;
+  for (std::size_t i = 0; i < example.inputs.size(); ++i)
+    inputs.push_back(builder.input("x" + std::to_string(i), example.inputs[i]));
+  const std::vector<Value> outputs = builder.call(op, inputs, example.attributes);
+  return builder.finish(outputs);
+}
+
+std::string example_text(const Op& op, const Example& example) {
+  return std::string(op.name) + " " + types_text(example.inputs);
+}
+
+bool same_numbers(const Tensor& a, const Tensor& b) {
+  if (!(a.type() == b.type())) return false;
+  if (a.dtype() == Dtype::kF32) return same_reals<float>(a, b);
+  if (a.dtype() == Dtype::kF64) return same_reals<double>(a, b);
+  return a.same_bits(b);
+}
+
+}  // namespace limpid::laws
