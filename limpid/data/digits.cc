@@ -16,8 +16,10 @@
 namespace limpid {
 namespace {
 
-using detail::Joint;
-using detail::Node;
+using digit_skeletons::Joint;
+using digit_skeletons::kSkeletons;
+using digit_skeletons::Node;
+using digit_skeletons::Skeleton;
 
 constexpr std::size_t kSide = static_cast<std::size_t>(kDigitSide);
 constexpr std::size_t kPixels = kSide * kSide;
@@ -104,7 +106,7 @@ struct Station {
   float pressure;
 };
 
-std::vector<Station> place(detail::Skeleton nodes, const Hand& hand, Draws& draws) {
+std::vector<Station> place(Skeleton nodes, const Hand& hand, Draws& draws) {
   constexpr float kJitter = 0.038f;
   constexpr float kPressure = 0.12f;
   std::vector<Station> stations;
@@ -116,7 +118,7 @@ std::vector<Station> place(detail::Skeleton nodes, const Hand& hand, Draws& draw
 }
 
 // The pen's way through its stations, in straight pieces.
-std::vector<Segment> trace(detail::Skeleton nodes, const std::vector<Station>& stations) {
+std::vector<Segment> trace(Skeleton nodes, const std::vector<Station>& stations) {
   constexpr int kPieces = 6;
   // The derivative of the curve at node i, on its piece along `chord`: Catmull and Rom's where the
   // pen passes, the chord itself where it begins, turns or ends.
@@ -228,7 +230,7 @@ class Grain {
 
 // One image of `label`, onto black.
 void write_digit(std::size_t label, Draws& draws, std::span<float> image) {
-  const detail::Skeleton skeleton = detail::kSkeletons[label][draws.below(detail::kHands)];
+  const Skeleton skeleton = kSkeletons[label][draws.below(digit_skeletons::kHands)];
   const Hand hand(draws);
   std::vector<Segment> way = trace(skeleton, place(skeleton, hand, draws));
 
@@ -264,13 +266,13 @@ Dataset digits(Key key, std::int64_t count) {
       Tensor::generate<float>(Shape{count, kDigitSide * kDigitSide}, [&](std::span<float> out) {
         for (std::size_t i = 0; i < n; ++i) {
           Draws draws(key.fold_in(i));
-          const std::size_t label = draws.below(detail::kSkeletons.size());
+          const std::size_t label = draws.below(kSkeletons.size());
           labels[i] = static_cast<std::int32_t>(label);
           write_digit(label, draws, out.subspan(i * kPixels, kPixels));
         }
       });
   return {std::move(images), Tensor::from(Shape{count}, labels),
-          static_cast<std::int64_t>(detail::kSkeletons.size()), "digits"};
+          static_cast<std::int64_t>(kSkeletons.size()), "digits"};
 }
 
 Split digits_split(std::uint64_t seed, std::int64_t train_count, std::int64_t test_count) {

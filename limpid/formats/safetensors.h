@@ -23,7 +23,7 @@ struct Safetensors {
 
 // The limit of the format's reference for the header, in bytes, and ours for the number of tensors.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
-inline constexpr std::size_t kMaxSafetensorsCount = 32'768;
+inline constexpr std::size_t kMaxSafetensorsCount = 16'384;
 
 // Reads a file of at most `limit` bytes. The tensors borrow the file's bytes in memory where these
 // are aligned for their dtype, which they are in every file that save_safetensors wrote, and are

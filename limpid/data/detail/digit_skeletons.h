@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace limpid::detail {
+namespace limpid::digit_skeletons {
 
 // How the pen goes through a point: it begins a stroke there, passes it smoothly, or turns sharply.
 enum class Joint : unsigned char { kStart, kPass, kTurn };
@@ -23,7 +23,7 @@ constexpr Node turn(float x, float y) { return {x, y, Joint::kTurn}; }
 
 using Skeleton = std::span<const Node>;
 
-// 0: round; narrow; open at the top, the end beyond the beginning.
+// 0: round; narrow; open at the top, the end beyond the beginning; low and wide.
 inline constexpr std::array kZeroRound = {start(.52f, .03f), pass(.24f, .14f), pass(.10f, .50f),
                                           pass(.22f, .84f),  pass(.50f, .97f), pass(.78f, .84f),
                                           pass(.90f, .48f),  pass(.78f, .15f), pass(.50f, .03f)};
@@ -37,7 +37,7 @@ inline constexpr std::array kZeroFlat = {start(.30f, .18f), pass(.08f, .50f), pa
                                          pass(.60f, .90f),  pass(.92f, .62f), pass(.86f, .26f),
                                          pass(.54f, .10f),  pass(.26f, .24f)};
 
-// 1: a line; with a flag; with a flag and a foot.
+// 1: a line; with a flag; with a flag and a foot; a bent line.
 inline constexpr std::array kOneLine = {start(.54f, .02f), pass(.51f, .50f), pass(.48f, .98f)};
 inline constexpr std::array kOneFlag = {start(.36f, .22f), pass(.46f, .14f), turn(.56f, .02f),
                                         pass(.54f, .50f), pass(.52f, .98f)};
@@ -47,7 +47,7 @@ inline constexpr std::array kOneFoot = {start(.32f, .22f), turn(.54f, .03f),  pa
 inline constexpr std::array kOneBent = {start(.46f, .02f), pass(.56f, .34f), pass(.54f, .70f),
                                         pass(.44f, .98f)};
 
-// 2: a sharp foot; a loop in the foot; a flat, wide one.
+// 2: a sharp foot; a loop in the foot; wide; angular, like a z.
 inline constexpr std::array kTwoSharp = {start(.16f, .24f), pass(.34f, .06f), pass(.66f, .07f),
                                          pass(.78f, .28f),  pass(.58f, .60f), turn(.12f, .95f),
                                          pass(.48f, .92f),  pass(.90f, .94f)};
@@ -61,7 +61,7 @@ inline constexpr std::array kTwoWide = {start(.10f, .30f), pass(.22f, .08f), pas
 inline constexpr std::array kTwoAngular = {start(.18f, .10f), pass(.50f, .05f), turn(.80f, .10f),
                                            pass(.50f, .50f),  turn(.16f, .92f), pass(.88f, .90f)};
 
-// 3: two bows; a flat top; a small loop in the middle.
+// 3: two bows; a flat top; a small loop in the middle; slim.
 inline constexpr std::array kThreeBows = {start(.18f, .14f), pass(.46f, .02f), pass(.76f, .14f),
                                           pass(.68f, .38f),  turn(.38f, .47f), pass(.70f, .54f),
                                           pass(.84f, .75f),  pass(.58f, .96f), pass(.14f, .88f)};
@@ -75,7 +75,7 @@ inline constexpr std::array kThreeSlim = {start(.34f, .06f), pass(.60f, .06f), p
                                           pass(.44f, .46f),  pass(.64f, .66f), pass(.54f, .94f),
                                           pass(.28f, .96f)};
 
-// 4: open at the top; closed; open, with a round corner.
+// 4: open at the top; closed; open, with a round corner; in one line.
 inline constexpr std::array kFourOpen = {start(.22f, .06f), pass(.18f, .32f), turn(.14f, .56f),
                                          pass(.50f, .55f),  pass(.90f, .50f), start(.72f, .04f),
                                          pass(.68f, .50f),  pass(.62f, .98f)};
@@ -89,7 +89,7 @@ inline constexpr std::array kFourOneLine = {start(.30f, .08f), pass(.18f, .34f),
                                             pass(.48f, .56f),  pass(.72f, .34f), turn(.80f, .10f),
                                             pass(.74f, .52f),  pass(.66f, .98f)};
 
-// 5: in one stroke; the bar on its own; a slim one with a small bow.
+// 5: in one stroke; the bar on its own; slim, with a small bow; round, like an s.
 inline constexpr std::array kFiveOne = {start(.80f, .05f), turn(.30f, .06f), turn(.22f, .44f),
                                         pass(.54f, .38f),  pass(.80f, .60f), pass(.66f, .90f),
                                         pass(.36f, .97f),  pass(.12f, .86f)};
@@ -103,7 +103,7 @@ inline constexpr std::array kFiveRound = {start(.92f, .10f), pass(.66f, .04f), p
                                           pass(.30f, .36f),  pass(.56f, .50f), pass(.70f, .70f),
                                           pass(.50f, .94f),  pass(.10f, .92f)};
 
-// 6: a curved back; a straight one; a large bow.
+// 6: a curved back; a straight one; a large bow; a small ring.
 inline constexpr std::array kSixCurved = {start(.70f, .04f), pass(.38f, .26f), pass(.18f, .64f),
                                           pass(.34f, .95f),  pass(.66f, .90f), pass(.74f, .66f),
                                           pass(.50f, .55f),  pass(.22f, .74f)};
@@ -117,7 +117,7 @@ inline constexpr std::array kSixRing = {start(.76f, .10f), pass(.44f, .22f), pas
                                         pass(.18f, .88f),  pass(.46f, .96f), pass(.64f, .78f),
                                         pass(.50f, .60f),  pass(.28f, .66f), pass(.16f, .86f)};
 
-// 7: plain; with a bar; with a serif and a bent back.
+// 7: plain; with a bar; with a serif and a bent back; steep.
 inline constexpr std::array kSevenPlain = {start(.10f, .10f), pass(.46f, .09f), turn(.84f, .06f),
                                            pass(.60f, .48f), pass(.42f, .98f)};
 inline constexpr std::array kSevenBar = {start(.12f, .08f), turn(.82f, .08f),  pass(.58f, .46f),
@@ -128,7 +128,8 @@ inline constexpr std::array kSevenSerif = {start(.10f, .30f), pass(.14f, .12f), 
 inline constexpr std::array kSevenSteep = {start(.24f, .14f), pass(.44f, .06f), turn(.72f, .10f),
                                            pass(.62f, .54f), pass(.54f, .98f)};
 
-// 8: one line that crosses itself, begun at the right, or at the top; two rings.
+// 8: one line that crosses itself, begun at the right, or at the top; two rings; ends that stay
+// open.
 inline constexpr std::array kEightRight = {start(.76f, .12f), pass(.46f, .03f), pass(.24f, .20f),
                                            pass(.44f, .42f),  pass(.72f, .66f), pass(.66f, .92f),
                                            pass(.36f, .96f),  pass(.22f, .74f), pass(.48f, .48f),
@@ -145,7 +146,7 @@ inline constexpr std::array kEightOpen = {
     start(.82f, .16f), pass(.56f, .10f), pass(.30f, .16f), pass(.34f, .36f), pass(.62f, .58f),
     pass(.62f, .90f),  pass(.38f, .94f), pass(.34f, .68f), pass(.58f, .42f), pass(.86f, .10f)};
 
-// 9: a straight back; a curved one; a bow that stays open.
+// 9: a straight back; a curved one; a bow that stays open; a small bow.
 inline constexpr std::array kNineStraight = {start(.74f, .20f), pass(.52f, .04f), pass(.26f, .20f),
                                              pass(.34f, .44f),  pass(.62f, .38f), turn(.76f, .16f),
                                              pass(.72f, .56f),  pass(.66f, .98f)};
@@ -173,4 +174,4 @@ inline constexpr std::array<std::array<Skeleton, kHands>, 10> kSkeletons = {{
     {kNineStraight, kNineCurved, kNineOpen, kNineSmall},
 }};
 
-}  // namespace limpid::detail
+}  // namespace limpid::digit_skeletons

@@ -1,0 +1,194 @@
+#include "limpid/formats/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/formats/safetensors.h"
+#include "limpid/function/text.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::string_view kFormatKey = "limpid.format";
+constexpr std::string_view kFunctionKey = "limpid.function";
+constexpr std::string_view kConfigKey = "limpid.config";
+constexpr std::string_view kFormat = "1";
+
+// nullptr where the file says nothing under that key.
+const std::string* find_metadata(const Safetensors& file, std::string_view key) {
+  for (const auto& [name, value] : file.metadata)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+std::vector<const Input*> inputs_without_tensor(const Model& model) {
+  std::vector<const Input*> left;
+  for (const Input& input : model.function.inputs())
+    if (!model.params.find(input.name)) left.push_back(&input);
+  return left;
+}
+
+std::string names_in_quotes(const std::vector<const Input*>& inputs) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> names;
+  for (const Input* input : inputs) {
+    if (names.size() == kShown) {
+      names.push_back(fmt::format("and {} more", inputs.size() - kShown));
+      break;
+    }
+    names.push_back(in_quotes(input->name));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_tensors(const Model& model) {
+  for (const auto& [name, tensor] : model.params) {
+    const auto& inputs = model.function.inputs();
+    const auto input =
+        std::find_if(inputs.begin(), inputs.end(), [&](const Input& i) { return i.name == name; });
+    if (input == inputs.end())
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("tensor {} is no input of the function", in_quotes(name)));
+    if (!(input->type == tensor.type()))
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("tensor {} is {}, the function expects {}", in_quotes(name),
+                              to_string(tensor.type()), to_string(input->type)));
+  }
+}
+
+std::uint64_t example_bytes(const Model& model) {
+  std::uint64_t bytes = 0;
+  for (const Type& type : model.function.types()) {
+    // A single type is below 2^63 bytes; stopping at the limit keeps the sum so too.
+    if (bytes > kMaxExampleBytes) break;
+    bytes += type.bytes();
+  }
+  for (const auto& [name, tensor] : model.params) bytes -= std::min(bytes, tensor.type().bytes());
+  return bytes;
+}
+
+// Throws where function and parameters do not make a model.
+void check_model(const Model& model) {
+  check_tensors(model);
+  const std::vector<const Input*> left = inputs_without_tensor(model);
+  if (left.size() != 1)
+    throw Error(ErrorCode::kFormat,
+                left.empty()
+                    ? "every input of the function has a tensor, none is left for the data"
+                    : fmt::format("one input of the function is for the data, but {} have no "
+                                  "tensor: {}",
+                                  left.size(), names_in_quotes(left)));
+  if (model.function.outputs().size() != 1)
+    throw Error(ErrorCode::kFormat, fmt::format("the function has {} outputs, 1 is expected",
+                                                model.function.outputs().size()));
+  if (example_bytes(model) > kMaxExampleBytes)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("the values of one example take more than {} bytes", kMaxExampleBytes));
+}
+
+Model model_of(Safetensors file) {
+  const std::string* text = find_metadata(file, kFunctionKey);
+  if (!text)
+    throw Error(ErrorCode::kFormat, fmt::format("is a safetensors file, but not a Limpid model: no "
+                                                "{} in its metadata",
+                                                kFunctionKey));
+  const std::string* format = find_metadata(file, kFormatKey);
+  if (!format || *format != kFormat)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{} is {}, {} is expected", kFormatKey,
+                            format ? in_quotes(*format) : "missing", in_quotes(kFormat)));
+  const std::string* config = find_metadata(file, kConfigKey);
+  Model model{parse_function(*text), std::move(file.tensors), config ? *config : ""};
+  verify(model.function);
+  check_model(model);
+  return model;
+}
+
+// The model on `count` examples at once.
+class Batch {
+ public:
+  Batch(const Function& of_one, std::int64_t count, ThreadPool* pool)
+      : workspace_(compile(vmap(of_one, {0}, count)), pool) {}
+
+  void run(const std::byte* examples, std::byte* results) {
+    const void* in = examples;
+    void* out = results;
+    workspace_.run({&in, 1}, {&out, 1});
+  }
+
+ private:
+  Workspace workspace_;
+};
+
+}  // namespace
+
+void save_model(const std::filesystem::path& path, const Model& model) {
+  check_model(model);
+  Safetensors file{model.params,
+                   {{std::string(kFormatKey), std::string(kFormat)},
+                    {std::string(kFunctionKey), to_text(model.function)}}};
+  if (!model.config.empty()) file.metadata.emplace_back(kConfigKey, model.config);
+  save_safetensors(path, file);
+}
+
+Model load_model(const std::filesystem::path& path) {
+  Safetensors file = load_safetensors(path);
+  try {
+    return model_of(std::move(file));
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("model {}: {}", in_quotes(path.string()), e.what()));
+  }
+}
+
+const Input& data_input(const Model& model) {
+  const std::vector<const Input*> left = inputs_without_tensor(model);
+  if (left.size() != 1)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("model '{}': {} inputs have no tensor, 1 is expected",
+                            model.function.name(), left.size()));
+  return *left.front();
+}
+
+Function bound(const Model& model) { return bind(model.function, model.params); }
+
+Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool, std::int64_t batch) {
+  if (batch < 1)
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("predict: a batch of {}", batch));
+  const Input& input = data_input(model);
+  const std::int64_t count = examples.shape().rank() == 0 ? 0 : examples.shape()[0];
+  const Type expected{input.type.dtype, input.type.shape.insert(0, count)};
+  if (!(examples.type() == expected))
+    throw Error(examples.dtype() == expected.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+                fmt::format("predict with '{}': input '{}' is {} for one example, {} came for all",
+                            model.function.name(), input.name, to_string(input.type),
+                            to_string(examples.type())));
+
+  const Function of_one = bound(model);
+  const Type out = of_one.type(of_one.outputs().front().value);
+  const std::uint64_t fitting = kMaxExampleBytes / std::max<std::uint64_t>(1, example_bytes(model));
+  const std::int64_t rows =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, batch);
+  return Tensor::generate_bytes(
+      {out.dtype, out.shape.insert(0, count)}, [&](std::span<std::byte> results) {
+        const auto run = [&](std::int64_t from, std::int64_t to, std::int64_t step) {
+          if (from == to) return;
+          Batch part(of_one, step, pool);
+          for (std::int64_t i = from; i < to; i += step)
+            part.run(examples.bytes().data() + static_cast<std::size_t>(i) * input.type.bytes(),
+                     results.data() + static_cast<std::size_t>(i) * out.bytes());
+        };
+        const std::int64_t whole = count - count % rows;
+        run(0, whole, rows);
+        run(whole, count, count - whole);
+      });
+}
+
+}  // namespace limpid

@@ -1,0 +1,50 @@
+// Model: a Function of one example with the parameters that it was trained to, in one safetensors
+// file: any reader of that format sees the weights, and Limpid the function too. Leans on
+// safetensors.h, function, transforms and compile.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "limpid/compile/thread_pool.h"
+#include "limpid/core/params.h"
+#include "limpid/function/function.h"
+
+namespace limpid {
+
+struct Model {
+  Function function;   // of one example: the parameters and one more input, the data, to one output
+  Params params;       // a tensor for each input of the function but one, under its name
+  std::string config;  // hyper-parameters as JSON, for whoever made the model; may be empty
+};
+
+// The most bytes that the values of one example may take together, parameters aside: a bound on
+// what a few lines of text in a file can ask for.
+inline constexpr std::uint64_t kMaxExampleBytes = std::uint64_t{1} << 30;
+
+// Writes the tensors under their names, and in the metadata "limpid.format" ("1"),
+// "limpid.function" (the text form) and, unless it is empty, "limpid.config". Atomic, as
+// save_safetensors is. Throws kInvalidArgument, kShape or kDtype where the parameters do not fit
+// the function, and what save_safetensors throws.
+void save_model(const std::filesystem::path& path, const Model& model);
+
+// Reads what save_model wrote. Throws kFormat for a safetensors file that is no model or whose
+// tensors do not fit its function, kUnsupported for another limpid.format or for more than
+// kMaxExampleBytes, and what load_safetensors and parse_function throw.
+Model load_model(const std::filesystem::path& path);
+
+// The one input that is not a parameter, of one example.
+const Input& data_input(const Model& model);
+
+// The function with its parameters bound: the data alone goes in.
+Function bound(const Model& model);
+
+// Runs the model on examples [N, ...] of the data input's type and gives its outputs [N, ...]. At
+// most `batch` examples go through at once, fewer where they would need more than kMaxExampleBytes;
+// neither that nor the pool changes a bit. Throws kShape or kDtype where `examples` does not fit,
+// kInvalidArgument for a batch below 1.
+Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool = nullptr,
+               std::int64_t batch = 256);
+
+}  // namespace limpid
