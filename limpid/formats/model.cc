@@ -64,14 +64,13 @@ void check_tensors(const Model& model) {
   }
 }
 
+// Of all values but the parameters; anything above the limit where it is above.
 std::uint64_t example_bytes(const Model& model) {
+  const Function& f = model.function;
   std::uint64_t bytes = 0;
-  for (const Type& type : model.function.types()) {
-    // A single type is below 2^63 bytes; stopping at the limit keeps the sum so too.
-    if (bytes > kMaxExampleBytes) break;
-    bytes += type.bytes();
-  }
-  for (const auto& [name, tensor] : model.params) bytes -= std::min(bytes, tensor.type().bytes());
+  for (std::size_t i = 0; i < f.types().size() && bytes <= kMaxExampleBytes; ++i)
+    if (i >= f.inputs().size() || !model.params.find(f.inputs()[i].name))
+      bytes += f.types()[i].bytes();
   return bytes;
 }
 
@@ -174,8 +173,7 @@ Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool, std
   const Function of_one = bound(model);
   const Type out = of_one.type(of_one.outputs().front().value);
   const std::uint64_t fitting = kMaxExampleBytes / std::max<std::uint64_t>(1, example_bytes(model));
-  const std::int64_t rows =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, batch);
+  const std::int64_t rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, batch);
   return Tensor::generate_bytes(
       {out.dtype, out.shape.insert(0, count)}, [&](std::span<std::byte> results) {
         const auto run = [&](std::int64_t from, std::int64_t to, std::int64_t step) {

@@ -1,0 +1,152 @@
+#include "limpid/inspect/neuron.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/inspect/table.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::size_t kTermsInLine = 16;
+constexpr std::size_t kLargestTerms = 8;
+
+// ---- finding the neuron
+
+std::vector<const Node*> linear_nodes(const Function& f) {
+  std::vector<const Node*> nodes;
+  for (const Node& node : f.nodes())
+    if (node.op->kernel.kind == KernelKind::kLinear) nodes.push_back(&node);
+  return nodes;
+}
+
+// What a layer is asked for by: its scope, or its value where no scope or several ops of one.
+std::string layer_name(const Function& f, const std::vector<const Node*>& all, const Node& node) {
+  const auto alike =
+      std::count_if(all.begin(), all.end(), [&](const Node* n) { return n->scope == node.scope; });
+  return node.scope.empty() || alike > 1 ? value_name(f, node.first_output) : node.scope;
+}
+
+const Node& find_layer(const Function& f, std::string_view layer) {
+  const std::vector<const Node*> all = linear_nodes(f);
+  std::vector<std::string> names;
+  for (const Node* node : all) {
+    names.push_back(layer_name(f, all, *node));
+    if (names.back() == layer || value_name(f, node->first_output) == layer) return *node;
+  }
+  if (names.empty())
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("no layer {}: the function has no linear op", in_quotes(layer)));
+  throw Error(ErrorCode::kNotFound, fmt::format("no layer {}: the layers are {}", in_quotes(layer),
+                                                fmt::join(names, ", ")));
+}
+
+// ---- its numbers
+
+double number_at(const Tensor& tensor, std::int64_t i) {
+  const auto at = static_cast<std::size_t>(i);
+  return tensor.dtype() == Dtype::kF32 ? static_cast<double>(tensor.values<float>()[at])
+                                       : tensor.values<double>()[at];
+}
+
+// The op that takes z alone and keeps its shape.
+const Node* activation_of(const Function& f, ValueId z) {
+  for (const Node& node : f.nodes())
+    if (node.inputs.size() == 1 && node.inputs.front() == z && f.output_count(node) == 1 &&
+        f.type(node.first_output) == f.type(z))
+      return &node;
+  return nullptr;
+}
+
+// ---- its text
+
+// Six digits, with a point or an exponent, in parentheses where negative.
+std::string factor(double number) {
+  std::string text = short_number(number);
+  if (text.find_first_of(".ein") == std::string::npos) text += ".0";
+  return std::signbit(number) && !std::isnan(number) ? "(" + text + ")" : text;
+}
+
+std::string product_text(const Neuron::Term& term) {
+  return factor(term.weight) + " * " + factor(term.input);
+}
+
+std::string one_line(const Neuron& neuron) {
+  std::vector<std::string> parts;
+  for (const Neuron::Term& term : neuron.terms) parts.push_back(product_text(term));
+  if (neuron.bias) parts.push_back(factor(*neuron.bias));
+  std::string text = fmt::format("z = {} = {}", fmt::join(parts, " + "), short_number(neuron.z));
+  if (!neuron.activation.empty())
+    text += fmt::format("; {} {}", neuron.activation, short_number(neuron.activated));
+  return text + "\n";
+}
+
+// The terms by falling |product|, those of one size in their order; a NaN comes first.
+std::vector<Neuron::Term> by_size(std::vector<Neuron::Term> terms) {
+  const auto size = [](const Neuron::Term& t) {
+    return std::isnan(t.product()) ? HUGE_VAL : std::abs(t.product());
+  };
+  std::stable_sort(terms.begin(), terms.end(),
+                   [&](const Neuron::Term& a, const Neuron::Term& b) { return size(a) > size(b); });
+  return terms;
+}
+
+std::string many_lines(const Neuron& neuron) {
+  const std::vector<Neuron::Term> terms = by_size(neuron.terms);
+  Table table{{{"input", Align::kRight}, {"weight * input"}, {"", Align::kRight}}, {}};
+  for (std::size_t i = 0; i < kLargestTerms; ++i)
+    table.rows.push_back(
+        {std::to_string(terms[i].index), product_text(terms[i]), short_number(terms[i].product())});
+  double rest = 0;
+  for (std::size_t i = kLargestTerms; i < terms.size(); ++i) rest += terms[i].product();
+  table.rows.push_back(
+      {"", fmt::format("and {} more", terms.size() - kLargestTerms), short_number(rest)});
+  if (neuron.bias) table.rows.push_back({"", "bias", short_number(*neuron.bias)});
+  table.rows.push_back({"", "z", short_number(neuron.z)});
+  if (!neuron.activation.empty())
+    table.rows.push_back({"", neuron.activation, short_number(neuron.activated)});
+  return to_text(table);
+}
+
+}  // namespace
+
+Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index) {
+  const Function& f = run.function;
+  const Node& node = find_layer(f, layer);
+  const Tensor& x = run[node.inputs[0]];
+  const Tensor& weight = run[node.inputs[1]];
+  const std::int64_t neurons = weight.shape()[0];
+  const std::int64_t features = weight.shape()[1];
+  if (index < 0 || index >= neurons)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("layer {} has {} neurons, 0 to {}: {} is none of them",
+                            in_quotes(layer), neurons, neurons - 1, index));
+  if (x.elements() != features)
+    throw Error(ErrorCode::kUnsupported, fmt::format("layer {} works on {}, one row is expected",
+                                                     in_quotes(layer), to_string(x.type())));
+
+  Neuron neuron;
+  neuron.layer = layer_name(f, linear_nodes(f), node);
+  neuron.index = index;
+  neuron.dtype = x.dtype();
+  for (std::int64_t i = 0; i < features; ++i)
+    neuron.terms.push_back({i, number_at(weight, index * features + i), number_at(x, i)});
+  if (node.inputs.size() == 3) neuron.bias = number_at(run[node.inputs[2]], index);
+  neuron.z = number_at(run[node.first_output], index);
+  if (const Node* next = activation_of(f, node.first_output)) {
+    neuron.activation = next->op->name;
+    neuron.activated = number_at(run[next->first_output], index);
+  }
+  return neuron;
+}
+
+std::string to_text(const Neuron& neuron) {
+  const std::string title = fmt::format("{}:{}\n", printable(neuron.layer), neuron.index);
+  return title + (neuron.terms.size() <= kTermsInLine ? one_line(neuron) : many_lines(neuron));
+}
+
+}  // namespace limpid

@@ -1,0 +1,44 @@
+// The arithmetic of one neuron, written out with its numbers. Leans on trace.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limpid/inspect/trace.h"
+
+namespace limpid {
+
+// z = sum of weight * input over the terms, + bias, as one run had it. Numbers are held as f64,
+// which every f32 fits exactly.
+struct Neuron {
+  struct Term {
+    std::int64_t index = 0;  // of the input, and of the weight's column
+    double weight = 0;
+    double input = 0;
+    double product() const { return weight * input; }
+  };
+  std::string layer;
+  std::int64_t index = 0;
+  Dtype dtype = Dtype::kF32;
+  std::vector<Term> terms;     // one for each input, in their order
+  std::optional<double> bias;  // none where the layer has none
+  double z = 0;                // what the network computed, not a sum made here
+  // The op of one input that z goes into, and what it makes of it; empty where there is none.
+  std::string activation;
+  double activated = 0;
+};
+
+// The neuron `index` of the linear op written in scope `layer` ("layers.1"), or making the value of
+// that name ("%3"), in a run on one example. Throws kNotFound naming the layers there are,
+// kInvalidArgument for an index outside of the layer, kUnsupported where the run has several rows.
+Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index);
+
+// Up to 16 terms stand in one line, "z = 0.4 * 1.5 + (-0.5) * (-2.0) + 0.1 = 1.6; relu 1.6"; of
+// more, the 8 largest products have a line each, and the others are summed up. Six significant
+// digits.
+std::string to_text(const Neuron& neuron);
+
+}  // namespace limpid

@@ -1,0 +1,218 @@
+#include "limpid/inspect/summary.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <set>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/text.h"
+#include "limpid/inspect/table.h"
+
+namespace limpid {
+namespace {
+
+// Counts of a Function from a stranger may overflow; then the largest number stands for them.
+std::int64_t sum_or_most(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
+}
+std::int64_t product_or_most(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
+}
+
+// Half the flops of the products in a call, at any depth of its body.
+std::int64_t multiply_adds(const Call& call) {
+  if (!call.op.body)
+    return call.op.kernel.kind == KernelKind::kMatmul ? call.op.flops(call) / 2 : 0;
+  const Function body = body_of(call);
+  std::int64_t total = 0;
+  for (const Node& node : body.nodes()) {
+    const Function::CallTypes types = body.call_types(node);
+    total = sum_or_most(
+        total, multiply_adds({*node.op, types.inputs, types.outputs, node.attributes, node.scope}));
+  }
+  return total;
+}
+
+// Which parameters an op is the first to use.
+class FirstUses {
+ public:
+  FirstUses(const Function& function, const Params& params)
+      : function_(function), params_(params) {}
+
+  std::vector<const Input*> operator()(const Node& node) {
+    std::vector<const Input*> first;
+    for (ValueId id : node.inputs) {
+      if (static_cast<std::size_t>(id) >= function_.inputs().size()) continue;
+      const Input& input = function_.inputs()[static_cast<std::size_t>(id)];
+      if (params_.find(input.name) && seen_.insert(id).second) first.push_back(&input);
+    }
+    return first;
+  }
+
+ private:
+  const Function& function_;
+  const Params& params_;
+  std::set<ValueId> seen_;
+};
+
+std::int64_t elements_of(const std::vector<const Input*>& inputs) {
+  std::int64_t total = 0;
+  for (const Input* input : inputs) total = sum_or_most(total, input->type.shape.elements());
+  return total;
+}
+
+std::int64_t bytes_of(const Type& type) { return static_cast<std::int64_t>(type.bytes()); }
+
+Type batched(const Type& type, std::int64_t batch) {
+  return {type.dtype, type.shape.insert(0, batch)};
+}
+
+void count_parameters(Summary& summary, const Params& params) {
+  for (const auto& [name, tensor] : params) {
+    summary.parameters = sum_or_most(summary.parameters, tensor.elements());
+    if (is_floating(tensor.dtype()))
+      summary.trainable = sum_or_most(summary.trainable, tensor.elements());
+    summary.parameter_bytes = sum_or_most(summary.parameter_bytes, bytes_of(tensor.type()));
+  }
+}
+
+// "7.51 M"; plain below a thousand.
+std::string with_unit(std::int64_t count) {
+  const auto n = static_cast<double>(count);
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} G", n / 1e9);
+  if (count >= 1'000'000) return fmt::format("{:.2f} M", n / 1e6);
+  if (count >= 1'000) return fmt::format("{:.2f} k", n / 1e3);
+  return std::to_string(count);
+}
+
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string count_or_nothing(std::int64_t count) { return count == 0 ? "" : grouped(count); }
+
+std::string note_of(const Node& node, const std::vector<const Input*>& parameters) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : node.attributes)
+    parts.push_back(fmt::format("{} = {}", name, attribute_text(value, {.max_elements = 4})));
+  for (const Input* input : parameters)
+    parts.push_back(fmt::format("{} {}", input->name, tuple_text(input->type.shape)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+Summary summarize(const Function& function, const Params& params, std::int64_t batch) {
+  if (batch < 1)
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("summary at a batch of {}", batch));
+  Summary summary;
+  summary.name = function.name();
+  summary.batch = batch;
+  count_parameters(summary, params);
+  for (const Input& input : function.inputs()) {
+    if (params.find(input.name)) continue;
+    summary.inputs.push_back({input.name, batched(input.type, batch)});
+    summary.input_bytes = sum_or_most(summary.input_bytes, bytes_of(summary.inputs.back().type));
+  }
+  FirstUses first_uses(function, params);
+  for (const Node& node : function.nodes()) {
+    const Function::CallTypes types = function.call_types(node);
+    SummaryRow row;
+    row.layer = node.scope;
+    row.op = node.op->name;
+    row.parameters = elements_of(first_uses(node));
+    row.multiply_adds = product_or_most(
+        batch, multiply_adds({*node.op, types.inputs, types.outputs, node.attributes, node.scope}));
+    if (!types.outputs.empty()) row.output = batched(types.outputs.front(), batch).shape;
+    for (const Type& type : types.outputs)
+      summary.forward_bytes = sum_or_most(summary.forward_bytes, bytes_of(batched(type, batch)));
+    summary.multiply_adds = sum_or_most(summary.multiply_adds, row.multiply_adds);
+    summary.rows.push_back(std::move(row));
+  }
+  return summary;
+}
+
+std::string to_text(const Summary& summary) {
+  Table table{{{"layer"},
+               {"op"},
+               {"output"},
+               {"parameters", Align::kRight},
+               {"multiply-adds", Align::kRight}},
+              {}};
+  for (const Input& input : summary.inputs)
+    table.rows.push_back({input.name, "input", tuple_text(input.type.shape)});
+  for (const SummaryRow& row : summary.rows)
+    table.rows.push_back({row.layer, row.op, tuple_text(row.output),
+                          count_or_nothing(row.parameters), count_or_nothing(row.multiply_adds)});
+  table.rows.push_back(
+      {"total", "", "", grouped(summary.parameters), grouped(summary.multiply_adds)});
+
+  const Table totals{{{""}, {"", Align::kRight}},
+                     {{"parameters", grouped(summary.parameters)},
+                      {"trainable", grouped(summary.trainable)},
+                      {"multiply-adds", with_unit(summary.multiply_adds)},
+                      {"input", megabytes(summary.input_bytes)},
+                      {"forward", megabytes(summary.forward_bytes)},
+                      {"parameters", megabytes(summary.parameter_bytes)}}};
+  return fmt::format("{} at a batch of {}\n\n{}{}", printable(summary.name), summary.batch,
+                     to_text(table), to_text(totals));
+}
+
+std::vector<ShapeRow> shape_trace(const Function& function, const Params& params) {
+  std::vector<ShapeRow> rows;
+  for (std::size_t i = 0; i < function.inputs().size(); ++i) {
+    const Input& input = function.inputs()[i];
+    if (params.find(input.name)) continue;
+    rows.push_back(
+        {value_name(function, static_cast<ValueId>(i)), "", "input", input.type, "", 0, 0});
+  }
+  FirstUses first_uses(function, params);
+  for (const Node& node : function.nodes()) {
+    const Function::CallTypes types = function.call_types(node);
+    const std::vector<const Input*> parameters = first_uses(node);
+    for (std::size_t r = 0; r < types.outputs.size(); ++r) {
+      ShapeRow row{value_name(function, node.first_output + static_cast<ValueId>(r)),
+                   node.scope,
+                   std::string(node.op->name),
+                   types.outputs[r],
+                   "",
+                   0,
+                   0};
+      if (r == 0) {
+        row.note = note_of(node, parameters);
+        row.parameters = elements_of(parameters);
+        row.flops =
+            node.op->flops({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::string to_text(const std::vector<ShapeRow>& rows) {
+  Table table{{{"value"},
+               {"layer"},
+               {"op"},
+               {"output"},
+               {"parameters", Align::kRight},
+               {"FLOPs", Align::kRight},
+               {"note"}},
+              {}};
+  std::int64_t parameters = 0;
+  std::int64_t flops = 0;
+  for (const ShapeRow& row : rows) {
+    parameters = sum_or_most(parameters, row.parameters);
+    flops = sum_or_most(flops, row.flops);
+    table.rows.push_back({row.value, row.layer, row.op, tuple_text(row.output.shape),
+                          count_or_nothing(row.parameters), count_or_nothing(row.flops), row.note});
+  }
+  table.rows.push_back({"total", "", "", "", grouped(parameters), grouped(flops)});
+  return to_text(table);
+}
+
+}  // namespace limpid

@@ -1,0 +1,81 @@
+#include "limpid/inspect/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace limpid {
+namespace {
+
+// Code points of UTF-8 text; near enough to its width.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+std::string line_of(const std::vector<Column>& columns, const std::vector<std::string>& cells,
+                    const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    if (c > 0) line += "  ";
+    const std::string space(widths[c] - width_of(cells[c]), ' ');
+    line += columns[c].align == Align::kRight ? space + cells[c] : cells[c] + space;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string to_text(const Table& table) {
+  std::vector<std::vector<std::string>> lines(1);
+  for (const Column& c : table.columns) lines.front().push_back(c.title);
+  for (const auto& row : table.rows) {
+    lines.emplace_back();
+    for (const std::string& cell : row) lines.back().push_back(printable(cell));
+  }
+  std::vector<std::size_t> widths(table.columns.size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c)
+      widths[c] = std::max(widths[c], width_of(line[c]));
+  std::string text;
+  for (const auto& line : lines) text += line_of(table.columns, line, widths);
+  return text;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      result += fmt::format("\\x{:02x}", byte);
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = digits.front() == '-' ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string tuple_text(const Shape& shape) {
+  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
+}
+
+std::string short_number(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
+}
+
+std::string exact_number(double number, Dtype dtype) {
+  if (std::isnan(number)) return "nan";
+  return dtype == Dtype::kF32 ? fmt::format("{}", static_cast<float>(number))
+                              : fmt::format("{}", number);
+}
+
+}  // namespace limpid

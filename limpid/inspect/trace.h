@@ -1,0 +1,54 @@
+// What numbers do on their way: one run of a Function with every value kept, and the statistics of
+// each. Leans on function and table.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "limpid/core/params.h"
+#include "limpid/function/function.h"
+
+namespace limpid {
+
+// One run, op by op, by the interpreter; values are the bits that every other run of the Function
+// gives.
+struct Observation {
+  Function function;
+  std::vector<Tensor> values;  // by ValueId: the inputs, then the results of the ops
+
+  const Tensor& operator[](ValueId id) const { return values[static_cast<std::size_t>(id)]; }
+};
+
+// `inputs` holds a tensor for every input of the function, by name; others in it are left aside.
+// Throws kNotFound for an input without one, kShape or kDtype where one does not fit.
+Observation observe(const Function& function, const Params& inputs);
+
+// Of the elements of one tensor, in f64 whatever its dtype. min to max are those of the finite
+// elements, NaN where there are none; `std` is the population's (n below the sum).
+struct Statistics {
+  std::int64_t count = 0;
+  double min = 0;
+  double mean = 0;
+  double std = 0;
+  double max = 0;
+  double zero_share = 0;  // of all elements, -0 among them; 0 where there are no elements
+  std::int64_t nans = 0;
+  std::int64_t infs = 0;
+};
+Statistics statistics(const Tensor& tensor);
+
+// One value of the run and the op that made it; the data comes first, as op "input".
+struct TraceRow {
+  std::string value;  // "%x", "%3"
+  std::string layer;  // "layers.0"; may be empty
+  std::string op;
+  Type type;
+  Statistics statistics;
+};
+
+// Every value but the inputs named in `params`.
+std::vector<TraceRow> trace_rows(const Observation& run, const Params& params);
+std::string to_text(const std::vector<TraceRow>& rows);
+
+}  // namespace limpid
