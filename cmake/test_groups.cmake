@@ -1,0 +1,27 @@
+# Groups of tests that are built again under a sanitizer. The target check_<group> builds the
+# programs of the named folders of tests/ and runs their tests, and builds nothing else.
+function(limpid_test_group group)
+  set(programs "")
+  set(runs "")
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${folder}/CMakeLists.txt)
+      get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/tests/${folder}
+                   PROPERTY BUILDSYSTEM_TARGETS)
+      list(APPEND programs ${targets})
+      list(APPEND runs COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure --no-tests=error
+                               --test-dir ${PROJECT_BINARY_DIR}/tests/${folder})
+    endif()
+  endforeach()
+  add_custom_target(check_${group} ${runs} USES_TERMINAL VERBATIM)
+  if(programs)
+    add_dependencies(check_${group} ${programs})
+  endif()
+endfunction()
+
+# They read bytes and text that anybody may have written.
+limpid_test_group(hostile formats function cli)
+if(TARGET limpid_tool)
+  add_dependencies(check_hostile limpid_tool)
+endif()
+# They run on several threads.
+limpid_test_group(threads compile_pool compile)
