@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Checks who includes whom in limpid/, and that every file says what it is.
+
+  include_check.py <root of the project>
+
+* A folder of limpid/ includes itself and the folders before it in LIMPID_FOLDERS of
+  limpid/CMakeLists.txt; limpid/limpid.h includes any.
+* limpid/ includes nothing from apps/, tests/ and bench/, and names its own headers from the root.
+* Only limpid/kernels includes Highway.
+* What a user of the library includes, directly or not, includes no third-party header.
+* A header, and a source without one, opens with a comment; a header goes on to `#pragma once`.
+"""
+
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+THIRD_PARTY = ("hwy/", "fmt/", "nlohmann/", "zlib.h", "CLI/", "httplib.h", "onnx/", "google/")
+
+
+def includes(path):
+    """(line number, name) of every include of the file."""
+    text = path.read_text()
+    return [(text.count("\n", 0, m.start(2)) + 1, m.group(2)) for m in INCLUDE.finditer(text)]
+
+
+def folders(root):
+    text = (root / "limpid/CMakeLists.txt").read_text()
+    return re.search(r"set\(LIMPID_FOLDERS\s+([^)]*)\)", text).group(1).split()
+
+
+def check(root):
+    """The violations, one line each."""
+    order = folders(root)
+    sources = sorted(p for p in (root / "limpid").rglob("*") if p.suffix in (".cc", ".h"))
+    found = []
+
+    def report(path, line, message):
+        found.append(f"{path.relative_to(root)}:{line}: {message}")
+
+    public = set()  # headers that users see
+    for path in sources:
+        parts = path.relative_to(root).parts
+        folder = parts[1] if len(parts) > 2 else None  # None: limpid/limpid.h
+        if folder is not None and folder not in order:
+            report(path, 1, f"limpid/{folder} is not in LIMPID_FOLDERS")
+            continue
+        if path.suffix == ".h" and folder != "kernels" and "detail" not in parts:
+            public.add(path)
+        if not path.read_text().startswith("//") and not (
+            path.suffix == ".cc" and path.with_suffix(".h").exists()
+        ):
+            report(path, 1, "opens without a comment that says what the file is")
+        if path.suffix == ".h" and "-inl" not in path.name:
+            if not re.search(r"^#pragma once$", path.read_text(), re.MULTILINE):
+                report(path, 1, "has no #pragma once")
+        for line, name in includes(path):
+            if name.startswith(("apps/", "tests/", "bench/", "../")) or (
+                (path.parent / name).exists() and not name.startswith("limpid/")
+            ):
+                report(path, line, f"{name} is not named from the root as limpid/...")
+            elif name.startswith("hwy/") and folder != "kernels":
+                report(path, line, f"{name}: only limpid/kernels includes Highway")
+            elif name.startswith("limpid/") and folder is not None:
+                other = name.split("/")[1]
+                if other not in order or order.index(other) > order.index(folder):
+                    report(path, line, f"{name}: limpid/{folder} comes before it")
+
+    # Breadth first, so that the way to a violation is the shortest.
+    way = {path: path.relative_to(root).as_posix() for path in sorted(public)}
+    queue = list(way)
+    for path in queue:
+        for line, name in includes(path):
+            reported = name.startswith("hwy/") and path in public  # above
+            if name.startswith(THIRD_PARTY) and not reported:
+                report(path, line, f"{name} reaches users of the library: {way[path]}")
+            target = root / name
+            if name.startswith("limpid/") and target.exists() and target not in way:
+                way[target] = f"{way[path]} > {name}"
+                queue.append(target)
+    return found
+
+
+def main():
+    found = check(pathlib.Path(sys.argv[1]).resolve())
+    print("\n".join(found) or "Every include is in order.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
