@@ -310,7 +310,10 @@ class Lowering {
       input = {memory(known(v).source), known(v).inner, known(v).period};
     else
       input = {memory(v), 1, elements(v)};
-    auto& inputs = plan_.steps[static_cast<std::size_t>(step)].program.inputs;
+    Program& program = plan_.steps[static_cast<std::size_t>(step)].program;
+    for (const LaneOutput& output : program.outputs)
+      if (output.slot == input.slot) return output.reg;
+    auto& inputs = program.inputs;
     auto at = std::find(inputs.begin(), inputs.end(), input);
     if (at == inputs.end()) at = inputs.insert(at, input);
     return ~static_cast<std::int32_t>(at - inputs.begin());
