@@ -5,6 +5,7 @@
 #include "limpid/compile/thread_pool.h"
 
 #include <cfenv>
+#include <csignal>
 #include <numeric>
 #include <string>
 #include <system_error>
@@ -15,7 +16,6 @@
 #ifdef __linux__
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 #endif
 

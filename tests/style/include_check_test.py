@@ -5,7 +5,8 @@ import pathlib
 import sys
 import tempfile
 
-import include_check
+sys.dont_write_bytecode = True
+import include_check  # noqa: E402
 
 CLEAN = {
     "limpid/CMakeLists.txt": "set(LIMPID_FOLDERS core kernels function)\n",
