@@ -1,0 +1,30 @@
+// The commands of the tool, one a file: each adds itself to the command line, with what it does as
+// its callback. Leans on CLI11.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <stdexcept>
+
+namespace limpid::tool {
+
+void add_eval(CLI::App& app);
+void add_run(CLI::App& app);
+void add_show(CLI::App& app);
+void add_summary(CLI::App& app);
+void add_trace(CLI::App& app);
+void add_train(CLI::App& app);
+
+// The command line asks for what does not exist or makes no sense: exit code 2. Whatever goes wrong
+// beyond the command line is a limpid::Error: exit code 1.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// For an option whose numbers lie in [low, high].
+inline CLI::Validator within(std::int64_t low, std::int64_t high) {
+  return CLI::Range(low, high).description("");
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,116 @@
+#include "apps/limpid/examples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/data_spec.h"
+#include "limpid/core/error.h"
+#include "limpid/data/picture.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid::tool {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+float parse_number(std::string_view text) {
+  text = trimmed(text);
+  float number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw UsageError(fmt::format("--values: {} is no number that f32 holds", in_quotes(text)));
+  return number;
+}
+
+std::vector<float> parse_numbers(std::string_view text) {
+  std::vector<float> numbers;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    numbers.push_back(parse_number(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return numbers;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+void require_f32(const Input& input) {
+  if (input.type.dtype != Dtype::kF32)
+    throw Error(ErrorCode::kDtype, fmt::format("the model takes {} as {}, f32 is expected",
+                                               to_string(input.type), in_quotes(input.name)));
+}
+
+Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input) {
+  require_f32(input);
+  const std::int64_t expected = input.type.shape.elements();
+  if (static_cast<std::int64_t>(numbers.size()) != expected)
+    throw UsageError(fmt::format("--values: {} numbers came, the model takes {} as {}",
+                                 numbers.size(), expected, to_string(input.type)));
+  return Tensor::from<float>(input.type.shape.insert(0, 1), numbers);
+}
+
+}  // namespace
+
+void add_model_option(CLI::App& command, std::string& path) {
+  command.add_option("MODEL", path, "A model file (safetensors), as train writes it")->required();
+}
+
+void add_example_options(CLI::App& command, ExampleOptions& options) {
+  CLI::Option* data = command.add_option("--data", options.data, kDataSpecHelp)->type_name("SPEC");
+  command.add_option("--index", options.index, "The first example of the test part")
+      ->needs(data)
+      ->check(within(0, kMostExamples))
+      ->type_name("I")
+      ->capture_default_str();
+  command.add_option("--values", options.values, "One example: its numbers, as in \"1.5,-0.7\"")
+      ->excludes(data)
+      ->type_name("NUMBERS");
+}
+
+Tensor fit_inputs(const Dataset& data, const Model& model) {
+  const Input& input = data_input(model);
+  require_f32(input);
+  const std::int64_t features = data.inputs.elements() / std::max<std::int64_t>(1, data.size());
+  if (input.type.shape.elements() != features)
+    throw Error(ErrorCode::kShape,
+                fmt::format("the model takes {}, the examples of {} have {} numbers",
+                            to_string(input.type), in_quotes(data.name), features));
+  return data.inputs.reshape(input.type.shape.insert(0, data.size()));
+}
+
+Examples read_examples(const ExampleOptions& options, const Model& model) {
+  if (!options.data.empty()) {
+    Dataset data = load_test_rows(parse_data_spec(options.data), options.index, options.count);
+    Tensor inputs = fit_inputs(data, model);
+    return {std::move(inputs), options.index, std::move(data)};
+  }
+  if (options.values.empty()) throw UsageError("one of --data and --values is required");
+  return {example_of_numbers(parse_numbers(options.values), data_input(model)), 0, {}};
+}
+
+void check_classes(const Dataset& data, const Model& model) {
+  const Type& output = model.function.type(model.function.outputs().front().value);
+  if (output.dtype != Dtype::kF32 || output.shape.rank() != 1 || output.shape.back() < data.classes)
+    throw Error(ErrorCode::kShape,
+                fmt::format("the model gives {}, {} has {} classes", to_string(output),
+                            in_quotes(data.name), data.classes));
+}
+
+std::string picture_of(const Dataset& data, std::int64_t row) {
+  constexpr std::int64_t kSmallest = 8;
+  const std::int64_t features = data.inputs.shape()[1];
+  const auto side =
+      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(features))));
+  if (side * side != features || side < kSmallest) return "";
+  return half_blocks(data.inputs.rows(row, 1).values<float>(), side);
+}
+
+}  // namespace limpid::tool

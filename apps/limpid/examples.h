@@ -1,0 +1,49 @@
+// The examples that a command works on: rows of a data set, or numbers from the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "limpid/data/dataset.h"
+#include "limpid/formats/model.h"
+
+namespace limpid::tool {
+
+// What an option may count examples to: a data set has fewer.
+inline constexpr std::int64_t kMostExamples = 2'147'483'647;
+
+struct ExampleOptions {
+  std::string data;
+  std::string values;
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+};
+
+// The model's path, the first argument of a command.
+void add_model_option(CLI::App& command, std::string& path);
+// --data with --index, or --values.
+void add_example_options(CLI::App& command, ExampleOptions& options);
+
+struct Examples {
+  Tensor inputs;  // [N, ...] of the model's data input
+  std::int64_t first = 0;
+  std::optional<Dataset> data;  // where they are from a data set: the same N rows
+};
+
+// Throws UsageError where the options do not say which examples, or numbers do not fit the model;
+// kShape or kDtype where a data set does not fit it.
+Examples read_examples(const ExampleOptions& options, const Model& model);
+
+// The inputs of a data set as the model takes them: [N, ...] of its data input. Throws kShape or
+// kDtype.
+Tensor fit_inputs(const Dataset& data, const Model& model);
+
+// Throws kShape where the model's output is not f32 with a logit for every class of the data.
+void check_classes(const Dataset& data, const Model& model);
+
+// The image in half blocks where an example of a data set is a square one, else "".
+std::string picture_of(const Dataset& data, std::int64_t row);
+
+}  // namespace limpid::tool

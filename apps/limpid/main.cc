@@ -1,0 +1,62 @@
+// limpid, the command line tool: `limpid --help` says what it does.
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/output.h"
+
+namespace limpid::tool {
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+
+int fail(int code, std::string_view message) {
+  print_error(message);
+  return code;
+}
+
+// What CLI11 reports: help and version are no errors.
+int report(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() != 0) return fail(kUsage, error.what());
+  std::ostringstream out;
+  app.exit(error, out, out);
+  print(out.str());
+  flush();
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Feed-forward neural networks as pure functions.", "limpid");
+  app.set_version_flag("--version", "limpid " LIMPID_VERSION);
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.require_subcommand(1);
+  for (auto* add : {add_train, add_eval, add_run, add_summary, add_trace, add_show}) add(app);
+  try {
+    app.parse(argc, argv);
+    flush();
+    return 0;
+  } catch (const CLI::ParseError& e) {
+    return report(app, e);
+  } catch (const UsageError& e) {
+    return fail(kUsage, e.what());
+  }
+}
+
+}  // namespace
+}  // namespace limpid::tool
+
+int main(int argc, char** argv) {
+  using namespace limpid::tool;
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail(kFailure, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(kFailure, e.what());
+  }
+}

@@ -1,0 +1,71 @@
+#include "apps/limpid/output.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "limpid/core/error.h"
+#include "limpid/inspect/table.h"
+
+namespace limpid::tool {
+namespace {
+
+[[noreturn]] void throw_unwritten(int reason) {
+  throw Error(ErrorCode::kIo, fmt::format("standard output: {}", std::strerror(reason)));
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_unwritten(errno);
+}
+
+// Names come from files: what is not UTF-8 in them is replaced rather than refused.
+void print_json(const Json& document) {
+  print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void flush() {
+  errno = 0;
+  if (std::fflush(stdout) != 0) throw_unwritten(errno);
+}
+
+void print_error(std::string_view message) {
+  const std::string line = printable(message.substr(0, message.find('\n')));
+  fmt::print(stderr, "limpid: {}\n", line);
+}
+
+// The shortest digits of an f32, read as f64, print as these digits again.
+Json json_of(float number) {
+  if (!std::isfinite(number)) return nullptr;
+  return std::strtod(fmt::format("{}", number).c_str(), nullptr);
+}
+
+Json json_of(double number) {
+  if (!std::isfinite(number)) return nullptr;
+  return number;
+}
+
+Json json_of(double number, Dtype dtype) {
+  return dtype == Dtype::kF32 ? json_of(static_cast<float>(number)) : json_of(number);
+}
+
+Json json_of(const Shape& shape) {
+  Json list = Json::array();
+  for (std::int64_t d : shape) list.push_back(d);
+  return list;
+}
+
+Json json_of(const Tensor& tensor) {
+  Json list = Json::array();
+  for (float v : tensor.values<float>()) list.push_back(json_of(v));
+  return list;
+}
+
+}  // namespace limpid::tool

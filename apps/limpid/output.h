@@ -1,0 +1,32 @@
+// How the tool speaks: text and JSON on standard output, errors in one line on standard error.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "limpid/core/tensor.h"
+
+namespace limpid::tool {
+
+using Json = nlohmann::ordered_json;
+
+// Writes to standard output. Throws kIo where it does not take the text, as on a full disk.
+void print(std::string_view text);
+// A document on lines of its own.
+void print_json(const Json& document);
+// Hands on what is still buffered; throws as print() does.
+void flush();
+
+// "limpid: " and the first line of the message, control characters as \xNN.
+void print_error(std::string_view message);
+
+// Numbers that read back as the same bits; null for what JSON has no number for.
+Json json_of(float number);
+Json json_of(double number);
+// A number of a dtype that is held as f64.
+Json json_of(double number, Dtype dtype);
+Json json_of(const Shape& shape);
+// The values of an f32 tensor in one list.
+Json json_of(const Tensor& tensor);
+
+}  // namespace limpid::tool

@@ -1,0 +1,35 @@
+// limpid show: the Function of a model as text.
+#include <memory>
+#include <string>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/examples.h"
+#include "apps/limpid/output.h"
+#include "limpid/function/text.h"
+
+namespace limpid::tool {
+namespace {
+
+struct Options {
+  std::string model;
+  bool full = false;
+};
+
+void show(const Options& options) {
+  constexpr std::int64_t kShownElements = 8;
+  const Model model = load_model(options.model);
+  print(options.full ? to_text(model.function)
+                     : to_text(model.function, {.max_elements = kShownElements}));
+}
+
+}  // namespace
+
+void add_show(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("show", "The function of a model as text");
+  add_model_option(*command, options->model);
+  command->add_flag("--full", options->full, "Print every element of large constants");
+  command->callback([options] { show(*options); });
+}
+
+}  // namespace limpid::tool

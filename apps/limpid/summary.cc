@@ -1,0 +1,98 @@
+// limpid summary: layers, shapes, parameters and work of a model.
+#include "limpid/inspect/summary.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/examples.h"
+#include "apps/limpid/output.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid::tool {
+namespace {
+
+// Keeps the count of FLOPs of whatever load_model lets through below 2^63.
+constexpr std::int64_t kLargestBatch = 100'000;
+
+struct Options {
+  std::string model;
+  std::int64_t batch = 32;
+  bool ops = false;
+  bool json = false;
+};
+
+Json json_of(const Summary& s) {
+  Json rows = Json::array();
+  for (const SummaryRow& row : s.rows)
+    rows.push_back({{"layer", row.layer},
+                    {"op", row.op},
+                    {"output", tool::json_of(row.output)},
+                    {"parameters", row.parameters},
+                    {"multiply_adds", row.multiply_adds}});
+  Json inputs = Json::array();
+  for (const Input& input : s.inputs)
+    inputs.push_back({{"name", input.name}, {"shape", tool::json_of(input.type.shape)}});
+  return {{"name", s.name},
+          {"batch", s.batch},
+          {"inputs", inputs},
+          {"rows", rows},
+          {"parameters", s.parameters},
+          {"trainable", s.trainable},
+          {"multiply_adds", s.multiply_adds},
+          {"input_bytes", s.input_bytes},
+          {"forward_bytes", s.forward_bytes},
+          {"parameter_bytes", s.parameter_bytes}};
+}
+
+Json json_of(const std::vector<ShapeRow>& rows) {
+  Json list = Json::array();
+  for (const ShapeRow& row : rows)
+    list.push_back({{"value", row.value},
+                    {"layer", row.layer},
+                    {"op", row.op},
+                    {"dtype", std::string(name(row.output.dtype))},
+                    {"output", tool::json_of(row.output.shape)},
+                    {"note", row.note},
+                    {"parameters", row.parameters},
+                    {"flops", row.flops}});
+  return Json{{"ops", list}};
+}
+
+// The model on a batch: what it is after batching, op by op.
+std::vector<ShapeRow> ops_of(const Model& model, std::int64_t batch) {
+  std::vector<std::optional<std::int64_t>> axes(model.function.inputs().size());
+  axes[model.function.input_index(data_input(model).name)] = 0;
+  return shape_trace(vmap(model.function, axes, batch), model.params);
+}
+
+void summary(const Options& options) {
+  const Model model = load_model(options.model);
+  if (options.ops) {
+    const std::vector<ShapeRow> rows = ops_of(model, options.batch);
+    options.json ? print_json(json_of(rows)) : print(to_text(rows));
+    return;
+  }
+  const Summary result = summarize(model.function, model.params, options.batch);
+  options.json ? print_json(json_of(result)) : print(to_text(result));
+}
+
+}  // namespace
+
+void add_summary(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("summary", "Layers, shapes, parameters and multiply-adds of a model");
+  add_model_option(*command, options->model);
+  command->add_option("--batch", options->batch, "Examples at once")
+      ->check(within(1, kLargestBatch))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--ops", options->ops, "Every op with its shape, its FLOPs and its attributes");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { summary(*options); });
+}
+
+}  // namespace limpid::tool

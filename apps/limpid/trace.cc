@@ -1,0 +1,137 @@
+// limpid trace: one example on its way through a model, and the arithmetic of a neuron.
+#include "limpid/inspect/trace.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/examples.h"
+#include "apps/limpid/output.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/inspect/neuron.h"
+
+namespace limpid::tool {
+namespace {
+
+struct Options {
+  std::string model;
+  ExampleOptions examples;
+  std::string neuron;
+  bool json = false;
+};
+
+struct NeuronSpec {
+  std::string layer;
+  std::int64_t index = 0;
+};
+
+// "layers.1:5"; the layer's name may have colons of its own.
+std::optional<NeuronSpec> parse_neuron_spec(const std::string& text) {
+  if (text.empty()) return {};
+  const std::size_t colon = text.rfind(':');
+  NeuronSpec spec;
+  const char* const last = text.data() + text.size();
+  if (colon != std::string::npos && colon > 0) {
+    const auto [end, error] = std::from_chars(text.data() + colon + 1, last, spec.index);
+    spec.layer = text.substr(0, colon);
+    if (error == std::errc{} && end == last) return spec;
+  }
+  throw UsageError(
+      fmt::format("--neuron {}: expected LAYER:INDEX, as in layers.1:5", in_quotes(text)));
+}
+
+// A layer or a neuron that does not exist is a fault of the command line.
+Neuron find_neuron(const Observation& run, const NeuronSpec& spec) {
+  try {
+    return explain_neuron(run, spec.layer, spec.index);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::kNotFound && e.code() != ErrorCode::kInvalidArgument) throw;
+    throw UsageError(fmt::format("--neuron: {}", e.what()));
+  }
+}
+
+Json json_of(const TraceRow& row) {
+  const Statistics& s = row.statistics;
+  return {{"value", row.value},
+          {"layer", row.layer},
+          {"op", row.op},
+          {"dtype", std::string(name(row.type.dtype))},
+          {"shape", tool::json_of(row.type.shape)},
+          {"min", tool::json_of(s.min)},
+          {"mean", tool::json_of(s.mean)},
+          {"std", tool::json_of(s.std)},
+          {"max", tool::json_of(s.max)},
+          {"zero_share", s.zero_share},
+          {"nans", s.nans},
+          {"infs", s.infs}};
+}
+
+Json json_of(const Neuron& n) {
+  const auto number = [&](double v) { return tool::json_of(v, n.dtype); };
+  Json terms = Json::array();
+  for (const Neuron::Term& t : n.terms)
+    terms.push_back({{"index", t.index}, {"weight", number(t.weight)}, {"input", number(t.input)}});
+  Json document{{"layer", n.layer}, {"index", n.index}, {"terms", terms}};
+  if (n.bias) document["bias"] = number(*n.bias);
+  document["z"] = number(n.z);
+  if (!n.activation.empty())
+    document["activation"] = {{"op", n.activation}, {"value", number(n.activated)}};
+  return document;
+}
+
+void print_document(const std::vector<TraceRow>& rows, const std::optional<Neuron>& neuron) {
+  Json list = Json::array();
+  for (const TraceRow& row : rows) list.push_back(json_of(row));
+  Json document{{"ops", list}};
+  if (neuron) document["neuron"] = json_of(*neuron);
+  print_json(document);
+}
+
+void print_text(const Examples& examples, const std::vector<TraceRow>& rows,
+                const std::optional<Neuron>& neuron) {
+  if (examples.data) {
+    print(picture_of(*examples.data, 0));
+    print(fmt::format("example {}: label {}\n", examples.first,
+                      examples.data->targets.values<std::int32_t>()[0]));
+  }
+  print(to_text(rows));
+  if (neuron) print("\n" + to_text(*neuron));
+}
+
+void trace_example(const Options& options) {
+  const std::optional<NeuronSpec> spec = parse_neuron_spec(options.neuron);
+  const Model model = load_model(options.model);
+  const Examples examples = read_examples(options.examples, model);
+  const Input& input = data_input(model);
+  Params inputs = model.params;
+  inputs.set(input.name, examples.inputs.reshape(input.type.shape));
+  const Observation run = observe(model.function, inputs);
+  const std::vector<TraceRow> rows = trace_rows(run, model.params);
+  std::optional<Neuron> neuron;
+  if (spec) neuron = find_neuron(run, *spec);
+  if (options.json)
+    print_document(rows, neuron);
+  else
+    print_text(examples, rows, neuron);
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("trace", "One example on its way through a model, op by op");
+  add_model_option(*command, options->model);
+  add_example_options(*command, options->examples);
+  command->add_option("--neuron", options->neuron, "A neuron whose arithmetic is written out")
+      ->type_name("LAYER:INDEX");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { trace_example(*options); });
+}
+
+}  // namespace limpid::tool

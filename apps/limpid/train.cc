@@ -1,0 +1,194 @@
+// limpid train: trains a classifier, tells how it goes, and saves it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/data_spec.h"
+#include "apps/limpid/output.h"
+#include "apps/limpid/threads.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/model.h"
+#include "limpid/train/classifier.h"
+
+namespace limpid::tool {
+namespace {
+
+struct Options {
+  std::string data = "digits";
+  std::vector<std::int64_t> layers{784, 256, 128, 10};
+  std::string activation = "relu";
+  double dropout = 0.2;
+  std::string init = "he";
+  std::string schedule = "linear";
+  std::string out;
+  int threads = 1;
+  train::ClassifierOptions run;
+};
+
+nn::Mlp network(const Options& options) {
+  nn::Mlp net;
+  net.sizes = options.layers;
+  net.activation = nn::activation_from_name(options.activation);
+  net.dropout = options.dropout;
+  net.init_name = options.init;
+  return net;
+}
+
+// One JSON object a line, each written whole, so that a run that is killed leaves the lines of the
+// epochs it finished.
+class Log {
+ public:
+  explicit Log(const std::string& folder) {
+    if (folder.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    path_ = folder + "/log.jsonl";
+    if (!error) file_.open(path_, std::ios::binary | std::ios::trunc);
+    if (error || !file_) throw Error(ErrorCode::kIo, fmt::format("{}: cannot be written", path_));
+  }
+
+  void line(const Json& object) {
+    if (path_.empty()) return;
+    file_ << object.dump() + "\n" << std::flush;
+    if (!file_) throw Error(ErrorCode::kIo, fmt::format("{}: cannot be written", path_));
+  }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+Json run_json(const Options& options, const nn::Mlp& net, const Split& data) {
+  return {{"event", "run"},
+          {"model", Json::parse(net.config())},
+          {"data", data.train.name},
+          {"train_examples", data.train.size()},
+          {"test_examples", data.test.size()},
+          {"epochs", options.run.epochs},
+          {"batch", options.run.batch},
+          {"learning_rate", options.run.learning_rate},
+          {"schedule", options.schedule},
+          {"momentum", options.run.optimizer.momentum},
+          {"weight_decay", options.run.optimizer.weight_decay},
+          {"nesterov", options.run.optimizer.nesterov},
+          {"seed", options.run.seed}};
+}
+
+Json epoch_json(const train::EpochReport& r) {
+  return {{"event", "epoch"},
+          {"epoch", r.epoch},
+          {"learning_rate", json_of(r.learning_rate)},
+          {"train_loss", json_of(r.train_loss)},
+          {"test_loss", json_of(r.test.loss)},
+          {"test_accuracy", json_of(r.test.accuracy)},
+          {"gradient_norm", json_of(r.gradient_norm)},
+          {"samples_per_second", json_of(r.samples_per_second)}};
+}
+
+std::string epoch_line(const train::EpochReport& r) {
+  return fmt::format("{:>5}   {:>10.4f}   {:>9.4f}   {:>11.2f} %   {:>8.3f}   {:>9.0f}\n",
+                     fmt::format("{}/{}", r.epoch, r.epochs), r.train_loss, r.test.loss,
+                     100 * r.test.accuracy, r.gradient_norm, r.samples_per_second);
+}
+
+constexpr std::string_view kHeader =
+    "epoch   train loss   test loss   test accuracy   |grad|   samples/s\n";
+
+// A bar on a terminal, drawn over itself; nothing in a pipe.
+class Progress {
+ public:
+  void step(const train::StepReport& r) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || (now - drawn_ < std::chrono::milliseconds(50) && r.step != r.steps)) return;
+    drawn_ = now;
+    constexpr std::int64_t kWidth = 40;
+    const std::int64_t filled = kWidth * r.step / r.steps;
+    std::string bar;
+    for (std::int64_t i = 0; i < kWidth; ++i) bar += i < filled ? "━" : "╌";
+    print(fmt::format("\r{:>5}   {} {:>4}/{}   loss {:.4f}",
+                      fmt::format("{}/{}", r.epoch, r.epochs), bar, r.step, r.steps, r.loss));
+    flush();
+  }
+  void clear() {
+    if (terminal_) print("\r\x1b[K");
+  }
+
+ private:
+  bool terminal_ = isatty(STDOUT_FILENO) == 1;
+  std::chrono::steady_clock::time_point drawn_{};
+};
+
+void train(Options options) {
+  const nn::Mlp net = network(options);
+  const Function function = net.function();
+  options.run.schedule = options.schedule == "linear" ? optim::Schedule::Kind::kLinear
+                                                      : optim::Schedule::Kind::kConstant;
+  Log log(options.out);
+  const Split data = load_data(parse_data_spec(options.data));
+  ThreadPool pool({.threads = options.threads, .pin_caller = true});
+  log.line(run_json(options, net, data));
+  print(fmt::format("{}: {} examples to train on, {} to test; {} on {} thread{}\n", data.train.name,
+                    data.train.size(), data.test.size(), fmt::join(net.sizes, "-"), options.threads,
+                    options.threads == 1 ? "" : "s"));
+  print(kHeader);
+  flush();
+  Progress progress;
+  train::Observer observer;
+  observer.step = [&](const train::StepReport& r) { progress.step(r); };
+  observer.epoch = [&](const train::EpochReport& r) {
+    progress.clear();
+    print(epoch_line(r));
+    flush();
+    log.line(epoch_json(r));
+  };
+  const Params params = train::train_classifier(net, data, options.run, &pool, observer);
+  if (options.out.empty()) return;
+  const std::string path = options.out + "/model.safetensors";
+  save_model(path, {function, params, net.config()});
+  print(fmt::format("saved {}\n", path));
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("train", "Train a classifier and save it");
+  train::ClassifierOptions& run = options->run;
+  const auto add = [&](const std::string& name, auto& value, const std::string& help) {
+    return command->add_option(name, value, help)->capture_default_str();
+  };
+  add("--data", options->data, kDataSpecHelp)->type_name("SPEC");
+  add("--layers", options->layers, "Features in, widths of the hidden layers, classes")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
+  add("--activation", options->activation, "Between the layers")
+      ->check(CLI::IsMember(nn::activation_names()));
+  add("--dropout", options->dropout, "Share of hidden values dropped in training, in [0, 1)")
+      ->check(CLI::Range(0.0, 0.999999));
+  add("--init", options->init, "First values of the weights")
+      ->check(CLI::IsMember(nn::init_names()));
+  add("--epochs", run.epochs, "Passes over the training part")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
+  add("--batch", run.batch, "Examples of a step")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
+  add("--lr", run.learning_rate, "Learning rate at the start")->check(CLI::NonNegativeNumber);
+  add("--schedule", options->schedule, "How the learning rate goes on")
+      ->check(CLI::IsMember({"linear", "constant"}));
+  add("--momentum", run.optimizer.momentum, "Momentum of SGD")->check(CLI::Range(0.0, 1.0));
+  add("--weight-decay", run.optimizer.weight_decay, "L2 decay of SGD")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--nesterov", run.optimizer.nesterov, "Nesterov's form of momentum");
+  add("--seed", run.seed, "Of the first weights, the order and the dropout");
+  add_threads_option(*command, options->threads);
+  add("--out", options->out, "Folder for model.safetensors and log.jsonl")->type_name("DIR");
+  command->callback([options] { train(*options); });
+}
+
+}  // namespace limpid::tool
