@@ -146,6 +146,15 @@ void check_data(const nn::Mlp& net, const Split& data, const ClassifierOptions& 
   if (data.train.size() == 0) refuse(fmt::format("{}: there are no examples", data.train.name));
 }
 
+void check_finite(float loss, std::int64_t epoch, std::int64_t step, double rate) {
+  if (!std::isfinite(loss))
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("train: the loss is {} in step {} of epoch {}, a finite one is expected; "
+                    "a learning rate below {} may help",
+                    loss, step, epoch, rate));
+}
+
 // One run, from the first step to the last.
 class Run {
  public:
@@ -186,6 +195,7 @@ class Run {
       const Key key = key_.fold_in(kDropoutKey).fold_in(static_cast<std::uint64_t>(step));
       const Step::Result result = step_of(static_cast<std::int64_t>(rows.size()))
                                       .run(carried, data_.train, rows, key, report.learning_rate);
+      check_finite(result.loss, e + 1, b + 1, report.learning_rate);
       report.train_loss += static_cast<double>(result.loss) * static_cast<double>(rows.size());
       report.gradient_norm += static_cast<double>(result.gradient_norm);
       if (observer.step)
