@@ -31,11 +31,13 @@ constexpr std::size_t kAccumulators = kTileRows * kVectors;
 constexpr std::size_t kPanel = kVectors * kLanes;
 
 // Rows whose part of A, kBlock columns of it, stays in the second-level cache.
-constexpr std::size_t kRowBlock = 192;
+constexpr std::size_t kRowBlock = 288;
 // Columns of B packed at once where there are more rows than that.
 constexpr std::size_t kColumnBlock = 512;
 // Panels of B packed at once where there are not.
 constexpr std::size_t kChunkPanels = 4;
+// A row-major A is read in place where fewer columns share the work of packing it.
+constexpr std::size_t kPackAColumns = 512;
 // Up to here rows read an unpacked row-major B in place.
 constexpr std::size_t kDirectRows = kTileRows;
 
@@ -43,18 +45,23 @@ HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
   return (n + step - 1) / step * step;
 }
 
+// Floats that are fetched ahead for every term of a sum.
+constexpr std::size_t kAhead = 4;
+
 // One block of the sum over k for a few rows and some panels.
 struct Part {
   const float* a;
-  std::size_t a_row, a_step;  // between rows, and from one term of the sum to the next
+  std::size_t a_row;  // from a row to the next; unused where A is packed
   const float* b;
   std::size_t b_panel, b_step;
   std::size_t k;
   float* c;
   std::size_t c_row;
   std::size_t columns;
-  const float* bias;  // of the first column, or nullptr
-  bool first;         // c holds nothing yet
+  const float* bias;       // of the first column, or nullptr
+  const float* ahead;      // what a later call reads
+  std::size_t ahead_step;  // kAhead, or 0 where there is nothing to fetch
+  bool first;              // c holds nothing yet
   bool relu;
 };
 
@@ -83,20 +90,33 @@ HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_
   }
 }
 
-template <std::size_t kRows, std::size_t kPanels>
+// A is row-major, or packed: kRows rows side by side. That its strides are mostly constants leaves
+// the registers to the sums.
+template <std::size_t kRows, std::size_t kPanels, bool kPackedA>
 void tile(const Part& part) {
   constexpr std::size_t kWide = kPanels * kVectors;
+  constexpr std::size_t a_step = kPackedA ? kRows : 1;
+  const std::size_t a_row = kPackedA ? 1 : part.a_row;
   V sum[kRows][kWide];
   LIMPID_UNROLL
   for (std::size_t r = 0; r < kRows; ++r) {
     LIMPID_UNROLL
     for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = zero();
   }
+  // What the sums are added to is on its way from a farther cache while they form.
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    LIMPID_UNROLL
+    for (std::size_t p = 0; p < kPanels; ++p)
+      __builtin_prefetch(part.c + r * part.c_row + p * kPanel);
+  }
   const float* a = part.a;
   const float* b = part.b;
-  const std::size_t a_row = part.a_row, a_step = part.a_step;
   const std::size_t b_panel = part.b_panel, b_step = part.b_step;
+  const float* ahead = part.ahead;
+  const std::size_t ahead_step = part.ahead_step;
   for (std::size_t k = part.k; k != 0; --k) {
+    __builtin_prefetch(ahead, 0, 2);
     V terms[kWide];
     LIMPID_UNROLL
     for (std::size_t w = 0; w < kWide; ++w)
@@ -109,6 +129,7 @@ void tile(const Part& part) {
     }
     a += a_step;
     b += b_step;
+    ahead += ahead_step;
   }
 
   if (part.columns < kPanels * kPanel) {
@@ -151,32 +172,37 @@ void pack_a(const Matrix& a, std::size_t row, std::size_t k_begin, std::size_t k
   }
 }
 
-// What is compiled for a number of rows: the tile of one panel, the tile of several panels (where
-// one alone would leave the units waiting for the latency of its sums), and the packing of A.
-struct RowKernels {
-  void (*tile)(const Part&);
-  void (*wide)(const Part&);
-  void (*wider)(const Part&);
-  void (*pack)(const Matrix&, std::size_t, std::size_t, std::size_t, float*);
-};
-template <std::size_t kRows>
-constexpr std::size_t panels_at_most(std::size_t panels) {
-  return kRows * kVectors * panels <= kAccumulators ? panels : panels_at_most<kRows>(panels / 2);
+// The panels that a tile of so many rows takes at once: one alone would leave the units waiting for
+// the latency of its sums.
+constexpr std::size_t panels_at_once(std::size_t rows, std::size_t most) {
+  std::size_t panels = 4;
+  while (panels > most || (panels > 1 && rows * kVectors * panels > kAccumulators)) panels /= 2;
+  return panels;
 }
-template <std::size_t kRows>
-constexpr RowKernels row_kernels() {
-  return {tile<kRows, 1>, tile<kRows, panels_at_most<kRows>(2)>,
-          tile<kRows, panels_at_most<kRows>(4)>, pack_a<kRows>};
+
+// What is compiled for a number of rows.
+struct RowKernels {
+  using Tile = void (*)(const Part&);
+  Tile tiles[2][3];  // by whether A is packed, and for 1, 2 and 4 panels
+  void (*pack)(const Matrix&, std::size_t, std::size_t, std::size_t, float*);
+
+  Tile tile_of(std::size_t panels, bool packed_a) const { return tiles[packed_a][panels / 2]; }
+};
+template <std::size_t kRows, bool kPackedA>
+constexpr void add_tiles(RowKernels::Tile (&tiles)[3]) {
+  tiles[0] = tile<kRows, 1, kPackedA>;
+  tiles[1] = tile<kRows, panels_at_once(kRows, 2), kPackedA>;
+  tiles[2] = tile<kRows, panels_at_once(kRows, 4), kPackedA>;
 }
 
 struct RowKernelsTable {
   RowKernels of[kTileRows + 1];
-  std::size_t most_panels[kTileRows + 1];
 };
 template <std::size_t kRows>
 constexpr void add_rows(RowKernelsTable& table) {
-  table.of[kRows] = row_kernels<kRows>();
-  table.most_panels[kRows] = panels_at_most<kRows>(4);
+  add_tiles<kRows, false>(table.of[kRows].tiles[0]);
+  add_tiles<kRows, true>(table.of[kRows].tiles[1]);
+  table.of[kRows].pack = pack_a<kRows>;
   if constexpr (kRows > 1) add_rows<kRows - 1>(table);
 }
 constexpr RowKernelsTable make_row_kernels() {
@@ -237,7 +263,8 @@ class Product {
         rows_(rows),
         columns_(columns),
         one_row_block_(rows.end - rows.begin <= kRowBlock),
-        packs_a_(rows.end - rows.begin > kTileRows && matmul.a.col_stride != 1),
+        packs_a_(matmul.a.col_stride != 1 || (rows.end - rows.begin > kTileRows &&
+                                              columns.end - columns.begin >= kPackAColumns)),
         a_scratch_(scratch),
         b_scratch_(scratch + a_floats(rows.end - rows.begin, matmul.k)) {
     if (matmul.packed_b != nullptr)
@@ -278,8 +305,8 @@ class Product {
     for (std::size_t r = rows_.begin; r < rows_.end; r += kRowBlock) {
       const Range rows = {r, HWY_MIN(r + kRowBlock, rows_.end)};
       if (packs_a_) pack_rows(rows, k);
-      if (whole) {
-        multiply(rows, columns, k, scratch_panels(k));
+      if (whole || source_ == Source::kPacked) {
+        multiply(rows, columns, k, whole ? scratch_panels(k) : panels_of(columns, k));
         continue;
       }
       for (std::size_t c = columns.begin; c < columns.end; c += kChunkPanels * kPanel) {
@@ -346,29 +373,27 @@ class Product {
       part.b = panels.data + index * panels.panel;
       part.columns = HWY_MIN(panel_count * kPanel, columns.end - c);
       part.bias = last && m_.bias != nullptr ? m_.bias + c : nullptr;
+      part.ahead = part.b + panels.panel;
+      part.ahead_step = panels.step == kPanel && left > 1 && !few ? kAhead : 0;
+      const float* const ahead_end = part.ahead + part.k * kPanel;
       for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
-        place_a(row, size, rows.begin, k, part);
+        place_a(row, rows.begin, k, part);
         part.c = m_.c + row * m_.c_row_stride + c;
-        const RowKernels& kernels = kRowKernels.of[size];
-        (panel_count == 1 ? kernels.tile : panel_count == 2 ? kernels.wide : kernels.wider)(part);
+        kRowKernels.of[size].tile_of(panel_count, packs_a_)(part);
+        if (part.ahead_step != 0) part.ahead += part.k * kAhead;
+        if (part.ahead >= ahead_end) {
+          part.ahead_step = 0;
+          part.ahead = part.b;
+        }
       });
     }
   }
-  static std::size_t panels_at_once(std::size_t rows, std::size_t left) {
-    std::size_t panels = kRowKernels.most_panels[rows];
-    while (panels > left) panels /= 2;
-    return panels;
-  }
-  HWY_INLINE void place_a(std::size_t row, std::size_t size, std::size_t first_row, Range k,
-                          Part& part) const {
+  HWY_INLINE void place_a(std::size_t row, std::size_t first_row, Range k, Part& part) const {
     if (packs_a_) {
       part.a = a_scratch_ + (row - first_row) * (k.end - k.begin);
-      part.a_row = 1;
-      part.a_step = size;
     } else {
       part.a = m_.a.data + row * m_.a.row_stride + k.begin * m_.a.col_stride;
       part.a_row = m_.a.row_stride;
-      part.a_step = m_.a.col_stride;
     }
   }
 
