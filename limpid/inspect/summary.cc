@@ -80,17 +80,13 @@ void count_parameters(Summary& summary, const Params& params) {
   }
 }
 
-// "7.51 M"; plain below a thousand.
-std::string with_unit(std::int64_t count) {
+// "7.51 M" of nothing in particular, "940.58 kB" of bytes; plain below a thousand.
+std::string with_unit(std::int64_t count, std::string_view unit = "") {
   const auto n = static_cast<double>(count);
-  if (count >= 1'000'000'000) return fmt::format("{:.2f} G", n / 1e9);
-  if (count >= 1'000'000) return fmt::format("{:.2f} M", n / 1e6);
-  if (count >= 1'000) return fmt::format("{:.2f} k", n / 1e3);
-  return std::to_string(count);
-}
-
-std::string megabytes(std::int64_t bytes) {
-  return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} G{}", n / 1e9, unit);
+  if (count >= 1'000'000) return fmt::format("{:.2f} M{}", n / 1e6, unit);
+  if (count >= 1'000) return fmt::format("{:.2f} k{}", n / 1e3, unit);
+  return fmt::format("{}{}{}", count, unit.empty() ? "" : " ", unit);
 }
 
 std::string count_or_nothing(std::int64_t count) { return count == 0 ? "" : grouped(count); }
@@ -155,9 +151,9 @@ std::string to_text(const Summary& summary) {
                      {{"parameters", grouped(summary.parameters)},
                       {"trainable", grouped(summary.trainable)},
                       {"multiply-adds", with_unit(summary.multiply_adds)},
-                      {"input", megabytes(summary.input_bytes)},
-                      {"forward", megabytes(summary.forward_bytes)},
-                      {"parameters", megabytes(summary.parameter_bytes)}}};
+                      {"input size", with_unit(summary.input_bytes, "B")},
+                      {"forward size", with_unit(summary.forward_bytes, "B")},
+                      {"parameter size", with_unit(summary.parameter_bytes, "B")}}};
   return fmt::format("{} at a batch of {}\n\n{}{}", printable(summary.name), summary.batch,
                      to_text(table), to_text(totals));
 }
