@@ -56,9 +56,13 @@ class Function {
   explicit Function(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
 
   const std::string& name() const { return parts_->name; }
-  const std::vector<Input>& inputs() const { return parts_->inputs; }
-  const std::vector<Node>& nodes() const { return parts_->nodes; }
-  const std::vector<Output>& outputs() const { return parts_->outputs; }
+  // Of a temporary, copies: `for (const Input& i : model.function().inputs())` is safe.
+  const std::vector<Input>& inputs() const& { return parts_->inputs; }
+  std::vector<Input> inputs() && { return parts_->inputs; }
+  const std::vector<Node>& nodes() const& { return parts_->nodes; }
+  std::vector<Node> nodes() && { return parts_->nodes; }
+  const std::vector<Output>& outputs() const& { return parts_->outputs; }
+  std::vector<Output> outputs() && { return parts_->outputs; }
   const std::vector<Type>& types() const { return parts_->types; }
   const Type& type(ValueId id) const { return parts_->types[static_cast<std::size_t>(id)]; }
   std::size_t output_count(const Node& node) const;
