@@ -1,0 +1,226 @@
+#include "limpid/formats/model.h"
+
+#include <gtest/gtest.h>
+
+#include "limpid/compile/thread_pool.h"
+#include "limpid/core/key.h"
+#include "limpid/formats/safetensors.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/function/text.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::error_of;
+using testing::expect_error;
+using testing::TemporaryFolder;
+
+Model small_model() {
+  const nn::Mlp net{{5, 7, 3}};
+  return {net.function(), net.init(Key(1)), net.config()};
+}
+
+Safetensors file_of(const Model& model) {
+  return {model.params, {{"limpid.format", "1"}, {"limpid.function", to_text(model.function)}}};
+}
+
+// The error that a file of this content gives, which must name the file.
+std::string load_error(ErrorCode code, const Safetensors& content) {
+  const TemporaryFolder folder;
+  const auto path = folder / "broken.safetensors";
+  save_safetensors(path, content);
+  const std::string message = error_of(code, [&] { load_model(path); });
+  EXPECT_NE(message.find("broken.safetensors"), std::string::npos) << message;
+  return message;
+}
+
+void expect_load_error(ErrorCode code, std::string_view part, const Safetensors& content) {
+  const std::string message = load_error(code, content);
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+TEST(Model, ComesBackAsItWas) {
+  const TemporaryFolder folder;
+  const Model model = small_model();
+  save_model(folder / "m", model);
+  const Model back = load_model(folder / "m");
+  EXPECT_EQ(back.function, model.function);
+  EXPECT_EQ(back.config, model.config);
+  EXPECT_EQ(back.params.names(), model.params.names());
+  for (const auto& [name, tensor] : model.params)
+    EXPECT_TRUE(back.params.at(name).same_bits(tensor)) << name;
+  EXPECT_EQ(data_input(back).name, "x");
+}
+
+TEST(Model, GivesTheSameFileForTheSameModel) {
+  const TemporaryFolder folder;
+  save_model(folder / "a", small_model());
+  save_model(folder / "b", load_model(folder / "a"));
+  EXPECT_EQ(testing::read(folder / "a"), testing::read(folder / "b"));
+}
+
+TEST(Model, OtherReadersSeeTheWeightsUnderTheirNames) {
+  const TemporaryFolder folder;
+  save_model(folder / "m", small_model());
+  const Safetensors file = load_safetensors(folder / "m");
+  EXPECT_EQ(file.tensors.names(), (std::vector<std::string>{"layers.0.weight", "layers.0.bias",
+                                                            "layers.1.weight", "layers.1.bias"}));
+  ASSERT_EQ(file.metadata.size(), 3u);
+  EXPECT_EQ(file.metadata[0].first, "limpid.format");
+  EXPECT_EQ(file.metadata[0].second, "1");
+}
+
+TEST(Model, WithoutConfigHasNoneInTheFile) {
+  const TemporaryFolder folder;
+  Model model = small_model();
+  model.config.clear();
+  save_model(folder / "m", model);
+  EXPECT_EQ(load_safetensors(folder / "m").metadata.size(), 2u);
+  EXPECT_EQ(load_model(folder / "m").config, "");
+}
+
+TEST(Model, ThatDoesNotFitIsNotSaved) {
+  const TemporaryFolder folder;
+  Model model = small_model();
+  model.params.set("layers.0.bias", Tensor::zeros({Dtype::kF32, {8}}));
+  EXPECT_THROW(save_model(folder / "m", model), Error);
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(LoadModel, RefusesSafetensorsOfOthers) {
+  expect_load_error(ErrorCode::kFormat,
+                    "is a safetensors file, but not a Limpid model: no limpid.function in its "
+                    "metadata",
+                    {small_model().params, {}});
+}
+
+TEST(LoadModel, RefusesAnotherFormat) {
+  Safetensors file = file_of(small_model());
+  file.metadata[0].second = "2";
+  expect_load_error(ErrorCode::kUnsupported, "limpid.format is '2', '1' is expected", file);
+  file.metadata.erase(file.metadata.begin());
+  expect_load_error(ErrorCode::kUnsupported, "limpid.format is missing", file);
+}
+
+TEST(LoadModel, RefusesTextThatIsNoFunction) {
+  Safetensors file = file_of(small_model());
+  for (const char* text : {"", "function", "function f() {", "nonsense \x01\n"}) {
+    file.metadata[1].second = text;
+    expect_load_error(ErrorCode::kParse, "function text, line", file);
+  }
+}
+
+TEST(LoadModel, RefusesTensorsThatDoNotFit) {
+  const Model model = small_model();
+  Safetensors file = file_of(model);
+  file.tensors.set("layers.1.bias", Tensor::zeros({Dtype::kF32, {4}}));
+  expect_load_error(ErrorCode::kFormat,
+                    "tensor 'layers.1.bias' is f32[4], the function expects f32[3]", file);
+
+  file = file_of(model);
+  file.tensors.set("layers.1.bias", Tensor::zeros({Dtype::kF64, {3}}));
+  expect_load_error(ErrorCode::kFormat,
+                    "tensor 'layers.1.bias' is f64[3], the function expects f32[3]", file);
+
+  file = file_of(model);
+  file.tensors.set("extra", Tensor::zeros({Dtype::kF32, {1}}));
+  expect_load_error(ErrorCode::kFormat, "tensor 'extra' is no input of the function", file);
+}
+
+TEST(LoadModel, RefusesMoreOrFewerThanOneDataInput) {
+  const Model model = small_model();
+  Safetensors file = file_of(model);
+  file.tensors = {};
+  for (const char* kept : {"layers.0.weight", "layers.0.bias", "layers.1.weight"})
+    file.tensors.set(kept, model.params.at(kept));
+  expect_load_error(ErrorCode::kFormat,
+                    "one input of the function is for the data, but 2 have no tensor: "
+                    "'layers.1.bias', 'x'",
+                    file);
+  file = file_of(model);
+  file.tensors.set("x", Tensor::zeros({Dtype::kF32, {5}}));
+  expect_load_error(ErrorCode::kFormat, "none is left for the data", file);
+}
+
+TEST(LoadModel, RefusesSeveralOutputs) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0], in[0]};
+  });
+  expect_load_error(ErrorCode::kFormat, "the function has 2 outputs, 1 is expected",
+                    file_of({f, {}, ""}));
+}
+
+// A few bytes of text must not ask for more memory than there is.
+TEST(LoadModel, RefusesHugeValues) {
+  Safetensors file;
+  file.metadata = {{"limpid.format", "1"}, {"limpid.function", ""}};
+  file.metadata[1].second =
+      "function f(%x: f32[2]) {\n"
+      "  %0 = iota() {size = 268435456} : i32[268435456]\n"
+      "  return %x\n}\n";
+  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+  file.metadata[1].second =
+      "function f(%x: f64[576460752303423488]) {\n"
+      "  return %x\n}\n";
+  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+}
+
+Tensor random_rows(std::int64_t count, std::int64_t features) {
+  return Tensor::generate<float>(Shape{count, features}, [](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = 2 * Key(7).uniform(i) - 1;
+  });
+}
+
+// Row by row with the interpreter.
+Tensor interpreted(const Model& model, const Tensor& rows) {
+  const Function f = bound(model);
+  return Tensor::generate<float>(Shape{rows.shape()[0], 3}, [&](std::span<float> out) {
+    for (std::int64_t i = 0; i < rows.shape()[0]; ++i) {
+      const Tensor x = rows.rows(i, 1).reshape({5});
+      const auto y = interpret(f, {&x, 1}).front();
+      std::copy_n(y.values<float>().begin(), 3, out.begin() + 3 * i);
+    }
+  });
+}
+
+TEST(Predict, IsTheInterpreterWhateverTheBatch) {
+  const Model model = small_model();
+  ThreadPool pool({.threads = 3});
+  for (std::int64_t count : {0, 1, 2, 7, 33}) {
+    const Tensor rows = random_rows(count, 5);
+    const Tensor expected = interpreted(model, rows);
+    for (std::int64_t batch : {1, 2, 7, 32, 256}) {
+      EXPECT_TRUE(predict(model, rows, nullptr, batch).same_bits(expected))
+          << count << " " << batch;
+      EXPECT_TRUE(predict(model, rows, &pool, batch).same_bits(expected)) << count << " " << batch;
+    }
+  }
+}
+
+TEST(Predict, TakesExamplesOfAnyRankAndADataInputAnywhere) {
+  const Function f =
+      trace("f", {{"image", {Dtype::kF32, {2, 2}}}, {"scale", {Dtype::kF32, {}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{in[0] * in[1]}; });
+  const Model model{f, {{"scale", Tensor::scalar(3.0f)}}, ""};
+  const Tensor images = Tensor::from<float>(Shape{1, 2, 2}, {1, 2, 3, 4});
+  EXPECT_TRUE(predict(model, images).same_bits(Tensor::from<float>(Shape{1, 2, 2}, {3, 6, 9, 12})));
+}
+
+TEST(Predict, RefusesWhatDoesNotFit) {
+  const Model model = small_model();
+  expect_error(ErrorCode::kShape, "input 'x' is f32[5] for one example, f32[2, 4] came for all",
+               [&] { predict(model, random_rows(2, 4)); });
+  expect_error(ErrorCode::kDtype, "f64[2, 5] came", [&] {
+    predict(model, Tensor::zeros({Dtype::kF64, {2, 5}}));
+  });
+  expect_error(ErrorCode::kInvalidArgument, "a batch of 0",
+               [&] { predict(model, random_rows(2, 5), nullptr, 0); });
+  EXPECT_THROW(predict(model, Tensor::scalar(1.0f)), Error);
+}
+
+}  // namespace
+}  // namespace limpid

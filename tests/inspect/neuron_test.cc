@@ -1,0 +1,170 @@
+#include "limpid/inspect/neuron.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/inspect/table.h"
+#include "limpid/ops/ops.h"
+#include "tests/inspect/worked.h"
+
+namespace limpid {
+namespace {
+
+using testing::neuron_of_three;
+using testing::neuron_of_two;
+using testing::real_mlp;
+using testing::whole_mlp;
+using testing::Worked;
+
+Observation run(const Worked& w) { return observe(w.function, w.inputs); }
+
+std::string text_of(const Worked& w, std::string_view layer, std::int64_t index) {
+  return to_text(explain_neuron(run(w), layer, index));
+}
+
+TEST(Neuron, OfThreeInputsReadsAsWorkedByHand) {
+  EXPECT_EQ(text_of(neuron_of_three(), "layers.0", 0),
+            "layers.0:0\nz = 0.4 * 1.5 + (-0.5) * (-2.0) + 0.3 * 0.8 + 0.1 = 1.94\n");
+}
+
+TEST(Neuron, OfTwoInputsReadsAsWorkedByHand) {
+  EXPECT_EQ(text_of(neuron_of_two(), "layers.0", 0),
+            "layers.0:0\nz = 0.8 * 1.5 + (-0.3) * (-0.7) + 0.2 = 1.61\n");
+}
+
+TEST(Neuron, OfTheWholeMlp) {
+  const Worked w = whole_mlp();
+  EXPECT_EQ(text_of(w, "layers.0", 0),
+            "layers.0:0\nz = 1.0 * 2.0 + (-1.0) * (-1.0) + 0.0 = 3; relu 3\n");
+  EXPECT_EQ(text_of(w, "layers.0", 1),
+            "layers.0:1\nz = 0.0 * 2.0 + 1.0 * (-1.0) + 0.0 = -1; relu 0\n");
+  EXPECT_EQ(text_of(w, "layers.0", 2),
+            "layers.0:2\nz = 1.0 * 2.0 + 1.0 * (-1.0) + 0.0 = 1; relu 1\n");
+  EXPECT_EQ(text_of(w, "layers.1", 0),
+            "layers.1:0\nz = 1.0 * 3.0 + 1.0 * 0.0 + 1.0 * 1.0 + 0.0 = 4\n");
+}
+
+TEST(Neuron, OfTheMlpWithFractions) {
+  const Worked w = real_mlp();
+  EXPECT_EQ(text_of(w, "layers.0", 0),
+            "layers.0:0\nz = 0.8 * 1.5 + (-0.3) * (-0.7) + 0.2 = 1.61; relu 1.61\n");
+  EXPECT_EQ(text_of(w, "layers.0", 1),
+            "layers.0:1\nz = (-0.4) * 1.5 + 0.6 * (-0.7) + 0.1 = -0.92; relu 0\n");
+  EXPECT_EQ(text_of(w, "layers.0", 2),
+            "layers.0:2\nz = 0.5 * 1.5 + 0.9 * (-0.7) + (-0.5) = -0.38; relu 0\n");
+  EXPECT_EQ(text_of(w, "layers.1", 0),
+            "layers.1:0\nz = 0.6 * 1.61 + (-0.2) * 0.0 + 0.4 * 0.0 + 0.1 = 1.066\n");
+}
+
+// z and the activation are the bits of the run, not a sum of f64 products.
+TEST(Neuron, HoldsTheBitsOfTheRun) {
+  const Worked w = real_mlp();
+  const Observation seen = run(w);
+  const auto inputs = static_cast<ValueId>(w.function.inputs().size());
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const Neuron neuron = explain_neuron(seen, "layers.0", i);
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(static_cast<float>(neuron.z)),
+              std::bit_cast<std::uint32_t>(seen[inputs].values<float>()[at]));
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(static_cast<float>(neuron.activated)),
+              std::bit_cast<std::uint32_t>(seen[inputs + 1].values<float>()[at]));
+  }
+}
+
+Worked wide(std::int64_t features) {
+  std::vector<float> weights, x;
+  for (std::int64_t i = 0; i < features; ++i) {
+    weights.push_back(static_cast<float>(i % 10));
+    x.push_back(i % 2 == 0 ? 1.0f : -1.0f);
+  }
+  Worked w = testing::worked({features, 1},
+                             {{"layers.0.weight", Tensor::from(Shape{1, features}, weights)},
+                              {"layers.0.bias", Tensor::from<float>(Shape{1}, {0.5f})}},
+                             {});
+  w.inputs.set("x", Tensor::from(Shape{features}, x));
+  return w;
+}
+
+TEST(Neuron, OfSixteenInputsStaysInOneLine) {
+  EXPECT_NE(text_of(wide(16), "layers.0", 0).find("z = 0.0 * 1.0 + 1.0 * (-1.0) + "),
+            std::string::npos);
+}
+
+TEST(Neuron, OfMoreInputsShowsTheLargestAndTheSumOfTheRest) {
+  // 30 inputs: -9 and 8 three times, -7 twice make eight; -7 and the smaller ones are the rest.
+  EXPECT_EQ(text_of(wide(30), "layers.0", 0),
+            "layers.0:0\n"
+            "input  weight * input\n"
+            "    9  9.0 * (-1.0)       -9\n"
+            "   19  9.0 * (-1.0)       -9\n"
+            "   29  9.0 * (-1.0)       -9\n"
+            "    8  8.0 * 1.0           8\n"
+            "   18  8.0 * 1.0           8\n"
+            "   28  8.0 * 1.0           8\n"
+            "    7  7.0 * (-1.0)       -7\n"
+            "   17  7.0 * (-1.0)       -7\n"
+            "       and 22 more         2\n"
+            "       bias              0.5\n"
+            "       z               -14.5\n");
+}
+
+TEST(Neuron, OfInfinitiesAndNaNs) {
+  Worked w = neuron_of_two();
+  w.inputs.set("x", Tensor::from<float>(Shape{2}, {INFINITY, NAN}));
+  EXPECT_EQ(text_of(w, "layers.0", 0), "layers.0:0\nz = 0.8 * inf + (-0.3) * nan + 0.2 = nan\n");
+}
+
+// f64, no bias, no scope: the layer goes by the name of its value.
+TEST(Neuron, OfALayerWithoutNameOrBias) {
+  const Function f = trace(
+      "f", {{"x", {Dtype::kF64, {2}}}, {"w", {Dtype::kF64, {1, 2}}}},
+      [](std::span<const Value> in) { return std::vector<Value>{tanh(linear(in[0], in[1]))}; });
+  const Observation seen = observe(f, {{"x", Tensor::from<double>(Shape{2}, {0.1, 0.2})},
+                                       {"w", Tensor::from<double>(Shape{1, 2}, {1, 2})}});
+  const Neuron neuron = explain_neuron(seen, "%0", 0);
+  EXPECT_FALSE(neuron.bias);
+  EXPECT_EQ(neuron.z, seen[2].values<double>()[0]);
+  EXPECT_EQ(neuron.activation, "tanh");
+  EXPECT_EQ(neuron.activated, seen[3].values<double>()[0]);
+  EXPECT_EQ(to_text(neuron), "%0:0\nz = 1.0 * 0.1 + 2.0 * 0.2 = 0.5; tanh 0.462117\n");
+}
+
+TEST(Neuron, UnknownLayerNamesTheLayers) {
+  try {
+    text_of(real_mlp(), "layers.7", 0);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kNotFound);
+    EXPECT_STREQ(e.what(), "no layer 'layers.7': the layers are layers.0, layers.1");
+  }
+}
+
+TEST(Neuron, IndexOutsideSaysTheRange) {
+  for (std::int64_t index : {std::int64_t{-1}, std::int64_t{3}, INT64_MAX}) {
+    try {
+      text_of(real_mlp(), "layers.0", index);
+      FAIL() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(std::string(e.what()), "layer 'layers.0' has 3 neurons, 0 to 2: " +
+                                           std::to_string(index) + " is none of them");
+    }
+  }
+}
+
+TEST(Neuron, OfSeveralRowsIsRefused) {
+  const Function f =
+      trace("f", {{"x", {Dtype::kF32, {3, 2}}}, {"w", {Dtype::kF32, {1, 2}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[0], in[1])}; });
+  const Observation seen = observe(f, {{"x", Tensor::zeros({Dtype::kF32, {3, 2}})},
+                                       {"w", Tensor::zeros({Dtype::kF32, {1, 2}})}});
+  EXPECT_THROW(explain_neuron(seen, "%0", 0), Error);
+}
+
+}  // namespace
+}  // namespace limpid

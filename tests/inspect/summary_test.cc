@@ -1,0 +1,135 @@
+#include "limpid/inspect/summary.h"
+
+#include <gtest/gtest.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+// Parameters of the right types; their values do not matter.
+Params zeros_for(const Function& f) {
+  Params params;
+  for (const Input& i : f.inputs())
+    if (i.name != "x") params.set(i.name, Tensor::zeros(i.type));
+  return params;
+}
+
+Summary summary_of(std::vector<std::int64_t> sizes, std::int64_t batch) {
+  const Function f = nn::Mlp{std::move(sizes)}.function();
+  return summarize(f, zeros_for(f), batch);
+}
+
+TEST(Summary, OfTheDigitsNetwork) {
+  const Summary s = summary_of({784, 256, 128, 10}, 32);
+  EXPECT_EQ(s.parameters, 235'146);
+  EXPECT_EQ(s.trainable, 235'146);
+  EXPECT_EQ(s.multiply_adds, 32 * (784 * 256 + 256 * 128 + 128 * 10));
+  EXPECT_EQ(s.input_bytes, 32 * 784 * 4);
+  EXPECT_EQ(s.forward_bytes, 32 * 4 * (256 + 256 + 128 + 128 + 10));
+  EXPECT_EQ(s.parameter_bytes, 235'146 * 4);
+  EXPECT_EQ(to_text(s),
+            "mlp at a batch of 32\n"
+            "\n"
+            "layer     op      output     parameters  multiply-adds\n"
+            "x         input   (32, 784)\n"
+            "layers.0  linear  (32, 256)     200,960      6,422,528\n"
+            "layers.0  relu    (32, 256)\n"
+            "layers.1  linear  (32, 128)      32,896      1,048,576\n"
+            "layers.1  relu    (32, 128)\n"
+            "layers.2  linear  (32, 10)        1,290         40,960\n"
+            "total                           235,146      7,512,064\n"
+            "\n"
+            "parameters        235,146\n"
+            "trainable         235,146\n"
+            "multiply-adds      7.51 M\n"
+            "input size      100.35 kB\n"
+            "forward size     99.58 kB\n"
+            "parameter size  940.58 kB\n");
+}
+
+TEST(Summary, CountsTheParametersOfKnownNetworks) {
+  EXPECT_EQ(summary_of({512, 2048}, 1).parameters, 1'050'624);
+  EXPECT_EQ(summary_of({4096, 16384}, 1).parameters, 67'125'248);
+  // 256 * 512 + 512 + 512 * 256 + 256 + 256 * 128 + 128 + 128 * 100 + 100
+  EXPECT_EQ(summary_of({256, 512, 256, 128, 100}, 1).parameters, 308'708);
+}
+
+TEST(Summary, CountsATensorUsedTwiceOnce) {
+  const Function f = trace("tied", {{"w", {Dtype::kF32, {3, 3}}}, {"x", {Dtype::kF32, {3}}}},
+                           [](std::span<const Value> in) {
+                             return std::vector<Value>{linear(linear(in[1], in[0]), in[0])};
+                           });
+  const Summary s = summarize(f, zeros_for(f), 2);
+  EXPECT_EQ(s.parameters, 9);
+  EXPECT_EQ(s.rows[0].parameters, 9);
+  EXPECT_EQ(s.rows[1].parameters, 0);
+  EXPECT_EQ(s.multiply_adds, 2 * (9 + 9));
+}
+
+TEST(Summary, DoesNotTrainIntegers) {
+  const Function f =
+      trace("f", {{"steps", {Dtype::kI64, {}}}, {"x", {Dtype::kF32, {3}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{relu(in[1])}; });
+  const Summary s = summarize(f, zeros_for(f), 1);
+  EXPECT_EQ(s.parameters, 1);
+  EXPECT_EQ(s.trainable, 0);
+}
+
+// A Function that nobody could run: its counts stay at the largest number.
+TEST(Summary, CountsDoNotOverflow) {
+  constexpr std::int64_t kSide = std::int64_t{1} << 20;
+  const Function f =
+      trace("huge", {{"x", {Dtype::kF32, {kSide, kSide}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[0])}; });
+  const Summary s = summarize(f, {}, 1 << 10);
+  EXPECT_EQ(s.multiply_adds, INT64_MAX);
+  EXPECT_THROW(summarize(f, {}, INT64_MAX), Error);
+  EXPECT_THROW(summarize(f, {}, 0), Error);
+}
+
+// 784-256-10 in training, at a batch of 32, as far as its loss.
+TEST(ShapeTrace, OfATrainingFunction) {
+  const std::vector<Input> inputs = {{"layers.0.weight", {Dtype::kF32, {256, 784}}},
+                                     {"layers.0.bias", {Dtype::kF32, {256}}},
+                                     {"layers.1.weight", {Dtype::kF32, {10, 256}}},
+                                     {"layers.1.bias", {Dtype::kF32, {10}}},
+                                     {"x", {Dtype::kF32, {32, 784}}},
+                                     {"labels", {Dtype::kI32, {32}}},
+                                     {"key", {Dtype::kI64, {}}}};
+  const Function f = trace("training", inputs, [](std::span<const Value> in) {
+    const Value hidden = dropout(relu(linear(in[4], in[0], in[1])), in[6], 0.2);
+    const Value logits = linear(hidden, in[2], in[3]);
+    return std::vector<Value>{softmax(logits), mean(softmax_cross_entropy(logits, in[5]))};
+  });
+  Params params;
+  for (std::size_t i = 0; i < 4; ++i) params.set(inputs[i].name, Tensor::zeros(inputs[i].type));
+  const std::vector<ShapeRow> rows = shape_trace(f, params);
+
+  const auto row = [&](std::string_view op, std::size_t nth = 0) {
+    for (const ShapeRow& r : rows)
+      if (r.op == op && nth-- == 0) return r;
+    ADD_FAILURE() << "no op " << op;
+    return ShapeRow{};
+  };
+  EXPECT_EQ(rows.front().op, "input");
+  EXPECT_EQ(rows.front().output.shape, (Shape{32, 784}));
+  EXPECT_EQ(row("linear").output.shape, (Shape{32, 256}));
+  EXPECT_EQ(row("relu").output.shape, (Shape{32, 256}));
+  EXPECT_EQ(row("dropout").output.shape, (Shape{32, 256}));
+  EXPECT_EQ(row("linear", 1).output.shape, (Shape{32, 10}));
+  EXPECT_EQ(row("softmax").output.shape, (Shape{32, 10}));
+  EXPECT_EQ(row("softmax_cross_entropy").output.shape, (Shape{32}));
+  EXPECT_EQ(rows.back().output.shape, Shape{});
+
+  EXPECT_EQ(row("linear").parameters, 784 * 256 + 256);
+  EXPECT_EQ(row("linear").flops, 32 * (2 * 784 * 256 + 256));
+  EXPECT_EQ(row("linear").note, "layers.0.weight (256, 784), layers.0.bias (256)");
+  EXPECT_EQ(row("dropout").note, "rate = 0.2");
+}
+
+}  // namespace
+}  // namespace limpid
