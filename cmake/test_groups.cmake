@@ -24,4 +24,4 @@ if(TARGET limpid_tool)
   add_dependencies(check_hostile limpid_tool)
 endif()
 # They run on several threads.
-limpid_test_group(threads compile_pool compile)
+limpid_test_group(threads compile)

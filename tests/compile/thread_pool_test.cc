@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
-#include "tests/compile_pool/count_allocations.h"
+#include "tests/compile/count_allocations.h"
 
 #ifdef __linux__
 #include <sched.h>

@@ -1,6 +1,6 @@
 // Replaces the global operator new. In a file of its own: inlined, it would look to the compiler
 // like a mismatch of new and free.
-#include "tests/compile_pool/count_allocations.h"
+#include "tests/compile/count_allocations.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,0 +1,179 @@
+// Executables: what running one may not do, what a plan looks like, and that the instruction set
+// can be forced.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "limpid/compile/compiled.h"
+#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "limpid/train/classifier.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/vmap.h"
+#include "tests/compile/count_allocations.h"
+
+namespace limpid {
+namespace {
+
+Tensor numbers(const Type& type, Key key) {
+  if (type.dtype == Dtype::kF32)
+    return Tensor::generate<float>(type.shape, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = key.uniform(i) - 0.5f;
+    });
+  return Tensor::zeros(type);
+}
+
+std::vector<Tensor> numbers_for(const Function& f) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < f.inputs().size(); ++i)
+    inputs.push_back(numbers(f.inputs()[i].type, Key(i)));
+  return inputs;
+}
+
+// The memory of one run, made ahead.
+struct Prepared {
+  Prepared(const Executable& executable, const Function& f, ThreadPool* pool)
+      : workspace(executable, pool), tensors(numbers_for(f)) {
+    for (const Tensor& t : tensors) inputs.push_back(t.bytes().data());
+    for (const Type& t : executable.output_types()) memory.emplace_back(t.bytes() + 64);
+    for (auto& m : memory) outputs.push_back(m.data());
+  }
+  void run() { workspace.run(inputs, outputs); }
+
+  Workspace workspace;
+  std::vector<Tensor> tensors;
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+};
+
+TEST(Executable, RunsWithoutAllocation) {
+  const nn::Mlp net = nn::mlp({50, 40, 7}, relu, 0.2);
+  const Function step = train::classifier_step(net, {0.9}, 300);
+  const Function model = vmap(bind(net.function(), net.init(Key(0))), {0}, 33);
+  ThreadPool pool({.threads = 3});
+  for (const Function& f : {step, model})
+    for (ThreadPool* shared : {static_cast<ThreadPool*>(nullptr), &pool}) {
+      Prepared prepared(compile(f), f, shared);
+      const std::size_t before = allocations();
+      for (int i = 0; i < 20; ++i) prepared.run();
+      EXPECT_EQ(allocations(), before) << f.name();
+    }
+}
+
+// Reference arithmetic serves where no kernel does, and keeps the promise too.
+TEST(Executable, RunsReferenceStepsWithoutAllocation) {
+  const Function f = trace("f", {{"x", {Dtype::kF64, {3, 4, 5}}}, {"k", {Dtype::kI64, {2}}}},
+                           [](std::span<const Value> in) {
+                             const Value t = transpose(tanh(in[0]), {2, 0, 1});
+                             return std::vector<Value>{softmax(broadcast(t, {2, 5, 3, 4}), 1),
+                                                       matmul(t, t, false, true), argmax(t, 0),
+                                                       random_bits(in[1], {3, 3})};
+                           });
+  Prepared prepared(compile(f), f, nullptr);
+  const std::size_t before = allocations();
+  for (int i = 0; i < 20; ++i) prepared.run();
+  EXPECT_EQ(allocations(), before);
+}
+
+// Two pools and many Executables at once, each run with its own Workspace, give what one gives
+// alone.
+TEST(Executable, RunsFromManyThreadsAtOnce) {
+  const nn::Mlp net = nn::mlp({64, 48, 5}, relu, 0.1);
+  const Function step = train::classifier_step(net, {0.9}, 64);
+  const Executable executable = compile(step);
+  const std::vector<Tensor> inputs = numbers_for(step);
+  const std::vector<Tensor> expected = executable(inputs);
+  ThreadPool pools[] = {ThreadPool({.threads = 2}), ThreadPool({.threads = 3})};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i) {
+        const std::vector<Tensor> got = executable(inputs, t < 2 ? nullptr : &pools[t % 2]);
+        for (std::size_t o = 0; o < got.size(); ++o) wrong += !got[o].same_bits(expected[o]);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Plan, HasBiasAndReluInsideOfTheProduct) {
+  const nn::Mlp net = nn::mlp({6, 5, 3}, relu);
+  const std::string plan = compile(bind(net.function(), net.init(Key(0)))).plan();
+  EXPECT_NE(plan.find("packed + const1 relu"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("lanes"), std::string::npos) << plan;
+  EXPECT_EQ(std::count(plan.begin(), plan.end(), '\n'), 2) << plan;
+}
+
+TEST(Plan, MakesOnePassOfAChain) {
+  const Function f =
+      trace("f", {{"x", {Dtype::kF32, {1000}}}, {"y", {Dtype::kF32, {1000}}}},
+            [](std::span<const Value> in) {
+              return std::vector<Value>{exp(in[0] * 2.0 + in[1]) / (1.0 + abs(in[1]))};
+            });
+  const Executable executable = compile(f);
+  EXPECT_EQ(executable.workspace_bytes(), 0u) << executable.plan();
+}
+
+TEST(Plan, SharesMemoryBetweenValuesThatDoNotMeet) {
+  // A chain of products: each needs its operand and its result, however long the chain is.
+  const Function f = trace("f", {{"x", {Dtype::kF32, {64, 64}}}}, [](std::span<const Value> in) {
+    Value x = in[0];
+    for (int i = 0; i < 20; ++i) x = matmul(x, x);
+    return std::vector<Value>{x};
+  });
+  EXPECT_LE(compile(f).workspace_bytes(), 2u * 64 * 64 * 4);
+}
+
+TEST(InstructionSet, IsForcedByTheEnvironment) {
+  for (kernels::Isa isa : kernels::available_isas()) {
+    ASSERT_EQ(setenv("LIMPID_ISA", std::string(name(isa)).c_str(), 1), 0);
+    EXPECT_EQ(kernels::default_isa(), isa);
+  }
+  setenv("LIMPID_ISA", "abacus", 1);
+  try {
+    compile(nn::mlp({2, 1}, relu).function());
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("abacus"), std::string::npos) << e.what();
+  }
+  unsetenv("LIMPID_ISA");
+}
+
+TEST(Compiled, TracesOnceForEveryType) {
+  const nn::Mlp net = nn::mlp({4, 3, 2}, relu);
+  int traced = 0;
+  auto code = [&](const Args& p, Value x) {
+    ++traced;
+    return net(p, x);
+  };
+  auto run = compile(code);
+  const Params params = net.init(Key(0));
+  const Tensor one = numbers({Dtype::kF32, {4}}, Key(1));
+  const Tensor two = numbers({Dtype::kF32, {5, 4}}, Key(2));
+  run(params, one);
+  EXPECT_TRUE(
+      run(params, two).rows(3, 1).reshape({2}).same_bits(run(params, two.rows(3, 1).reshape({4}))));
+  EXPECT_EQ(traced, 2);
+}
+
+TEST(Errors, NameTheLayerAndBothShapes) {
+  const nn::Mlp net = nn::mlp({784, 256, 10}, relu);
+  const Params params = net.init(Key(0));
+  try {
+    compile(net)(params, numbers({Dtype::kF32, {2, 512}}, Key(0)));
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kShape);
+    EXPECT_STREQ(e.what(), "linear 'layers.0': input has 512 features, weight expects 784");
+  }
+}
+
+}  // namespace
+}  // namespace limpid
