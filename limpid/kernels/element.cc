@@ -29,6 +29,18 @@ HWY_INLINE VU shift_right(VU x, VU count) {
     static constexpr int kArity = 1;                                   \
     static HWY_INLINE auto apply(hn::Vec<In> a) { return expression; } \
   }
+// A function of many vectors at once.
+#define LIMPID_FUNCTION(Name, function)                                  \
+  struct Name {                                                          \
+    using In = F32;                                                      \
+    static constexpr int kArity = 1;                                     \
+    template <std::size_t kCount>                                        \
+    static HWY_INLINE auto apply(Many<kCount> a) {                       \
+      return function(a);                                                \
+    }                                                                    \
+    static HWY_INLINE V apply(V a) { return function(Many<1>(a)).v[0]; } \
+    static constexpr std::size_t kTogether = 4;                          \
+  }
 #define LIMPID_BINARY(Name, InTag, expression)                                        \
   struct Name {                                                                       \
     using In = InTag;                                                                 \
@@ -38,13 +50,13 @@ HWY_INLINE VU shift_right(VU x, VU count) {
 
 LIMPID_UNARY(Negate, F32, hn::Xor(a, hn::SignBit(F32())));
 LIMPID_UNARY(Absolute, F32, hn::Abs(a));
-LIMPID_UNARY(Exp, F32, exp(a));
-LIMPID_UNARY(Log, F32, log(a));
-LIMPID_UNARY(Tanh, F32, tanh(a));
-LIMPID_UNARY(Erf, F32, erf(a));
+LIMPID_FUNCTION(Exp, exp);
+LIMPID_FUNCTION(Log, log);
+LIMPID_FUNCTION(Tanh, tanh);
+LIMPID_FUNCTION(Erf, erf);
 LIMPID_UNARY(Sqrt, F32, hn::Sqrt(a));
 LIMPID_UNARY(Relu, F32, relu(a));
-LIMPID_UNARY(Sigmoid, F32, sigmoid(a));
+LIMPID_FUNCTION(Sigmoid, sigmoid);
 LIMPID_BINARY(Add, F32, hn::Add(a, b));
 LIMPID_BINARY(Subtract, F32, hn::Sub(a, b));
 LIMPID_BINARY(Multiply, F32, hn::Mul(a, b));
@@ -62,6 +74,7 @@ LIMPID_UNARY(I32ToF32, I32, hn::ConvertTo(F32(), a));
 LIMPID_UNARY(MaskToF32, U32, hn::And(a, hn::BitCast(U32(), set(1.0f))));
 
 #undef LIMPID_UNARY
+#undef LIMPID_FUNCTION
 #undef LIMPID_BINARY
 
 struct Select {
@@ -84,6 +97,18 @@ void element(void* out, const void* a, const void* b, const void* c, std::size_t
   const typename F::In d;
   char* const to = static_cast<char*>(out);
   std::size_t i = 0;
+  if constexpr (requires { F::kTogether; }) {
+    constexpr std::size_t kStep = F::kTogether * kLanes;
+    for (; i + kStep <= n; i += kStep) {
+      Many<F::kTogether> x;
+      LIMPID_UNROLL
+      for (std::size_t v = 0; v < F::kTogether; ++v)
+        x.v[v] = load(d, static_cast<const char*>(a) + 4 * (i + v * kLanes));
+      const auto y = F::apply(x);
+      LIMPID_UNROLL
+      for (std::size_t v = 0; v < F::kTogether; ++v) store(y.v[v], d, to + 4 * (i + v * kLanes));
+    }
+  }
   for (; i + kLanes <= n; i += kLanes) {
     const auto y = apply_to<F>(
         [&](const void* p) HWY_ATTR { return load(d, static_cast<const char*>(p) + 4 * i); }, a, b,

@@ -15,12 +15,79 @@ namespace limpid::kernels::HWY_NAMESPACE {
 
 namespace co = arithmetic::coefficients;
 
-template <std::size_t N>
-HWY_INLINE V polynomial(V x, const float (&descending)[N]) {
-  V y = set(descending[0]);
+// kCount vectors that go through the same steps side by side: the steps of one wait for each other,
+// and a CPU finds too little else to do in the instructions just ahead.
+template <std::size_t kCount>
+struct Many {
+  V v[kCount];
+
+  Many() = default;
+  HWY_INLINE Many(float x) {
+    LIMPID_UNROLL
+    for (std::size_t i = 0; i < kCount; ++i) v[i] = set(x);
+  }
+  HWY_INLINE explicit Many(V x) {
+    LIMPID_UNROLL
+    for (std::size_t i = 0; i < kCount; ++i) v[i] = x;
+  }
+};
+
+// f of every vector.
+template <class F, std::size_t kCount, class... Rest>
+HWY_INLINE Many<kCount> each(const F& f, const Many<kCount>& a, const Rest&... rest) {
+  Many<kCount> y;
   LIMPID_UNROLL
-  for (std::size_t i = 1; i < N; ++i) y = fma(y, x, set(descending[i]));
+  for (std::size_t i = 0; i < kCount; ++i) y.v[i] = f(a.v[i], rest.v[i]...);
   return y;
+}
+
+#define LIMPID_EACH_1(name, expression)                         \
+  template <std::size_t kCount>                                 \
+  HWY_INLINE Many<kCount> name(const Many<kCount>& many) {      \
+    return each([](V a) HWY_ATTR { return expression; }, many); \
+  }
+#define LIMPID_EACH_2(name, expression)                                              \
+  template <std::size_t kCount>                                                      \
+  HWY_INLINE Many<kCount> name(const Many<kCount>& x, const Same<Many<kCount>>& y) { \
+    return each([](V a, V b) HWY_ATTR { return expression; }, x, y);                 \
+  }
+
+// Keeps an argument out of the deduction of kCount, so that a float may stand for it.
+template <class T>
+struct SameAs {
+  using Type = T;
+};
+template <class T>
+using Same = typename SameAs<T>::Type;
+
+LIMPID_EACH_2(operator+, hn::Add(a, b))
+LIMPID_EACH_2(operator-, hn::Sub(a, b))
+LIMPID_EACH_2(operator*, hn::Mul(a, b))
+LIMPID_EACH_2(operator/, hn::Div(a, b))
+LIMPID_EACH_1(operator-, hn::Neg(a))
+LIMPID_EACH_1(absolute, hn::Abs(a))
+LIMPID_EACH_2(with_sign_of, hn::CopySignToAbs(a, b))
+
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> fma(const Many<kCount>& a, const Same<Many<kCount>>& b,
+                            const Same<Many<kCount>>& c) {
+  return each([](V x, V y, V z) HWY_ATTR { return fma(x, y, z); }, a, b, c);
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> at_most(const Many<kCount>& x, float bound) {
+  return each([bound](V a) HWY_ATTR { return at_most(a, bound); }, x);
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> at_least(const Many<kCount>& x, float bound) {
+  return each([bound](V a) HWY_ATTR { return at_least(a, bound); }, x);
+}
+// x < bound ? yes : no.
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> if_less(const Many<kCount>& x, float bound, const Many<kCount>& yes,
+                                const Many<kCount>& no) {
+  return each([bound](V a, V y, V n)
+                  HWY_ATTR { return hn::IfThenElse(hn::Lt(a, set(bound)), y, n); },
+              x, yes, no);
 }
 
 HWY_INLINE V maximum(V a, V b) {
@@ -35,97 +102,133 @@ HWY_INLINE V minimum(V a, V b) {
 }
 HWY_INLINE V relu(V x) { return hn::IfThenZeroElse(hn::Le(x, zero()), x); }
 
-// exp(x) = 2^n (1 + p r); the low bits of z hold n + 254.
-struct Exponential {
-  V z, p, r;
-};
-HWY_INLINE Exponential reduce(V x, V z, V n, float ln2_high, float ln2_low) {
-  const V r = fma(n, set(ln2_low), fma(n, set(ln2_high), x));
-  return {z, fma(polynomial(r, co::kExp), r, set(1.0f)), r};
-}
-HWY_INLINE Exponential exponential(V x) {
-  const V z = fma(x, set(co::kLog2E), set(co::kExpRound));
-  return reduce(x, z, hn::Sub(z, set(co::kExpRound)), -co::kLn2High, -co::kLn2Low);
+template <std::size_t kCount, std::size_t kTerms>
+HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const float (&descending)[kTerms]) {
+  Many<kCount> y(descending[0]);
+  LIMPID_UNROLL
+  for (std::size_t i = 1; i < kTerms; ++i) y = fma(y, x, descending[i]);
+  return y;
 }
 
-struct Powers {
-  V first, second;
-};
-HWY_INLINE Powers split_power(V z) {
-  const VU bits = hn::BitCast(U32(), z);
-  const VU half = hn::ShiftRight<1>(bits);
-  return {hn::BitCast(F32(), hn::ShiftLeft<23>(half)),
-          hn::BitCast(F32(), hn::ShiftLeft<23>(hn::Sub(bits, half)))};
+// 2^n in two factors; the low bits of z hold n + 254.
+HWY_INLINE VU half_exponent(V z) { return hn::ShiftRight<1>(hn::BitCast(U32(), z)); }
+LIMPID_EACH_1(first_power, hn::BitCast(F32(), hn::ShiftLeft<23>(half_exponent(a))))
+LIMPID_EACH_1(second_power, hn::BitCast(F32(), hn::ShiftLeft<23>(hn::Sub(hn::BitCast(U32(), a),
+                                                                         half_exponent(a)))))
+// 2^n where that is a normal number: scaling by it at once gives the same bits.
+LIMPID_EACH_1(power, hn::BitCast(F32(), hn::ShiftLeft<23>(hn::Sub(hn::BitCast(U32(), a),
+                                                                  hn::Set(U32(), 127u)))))
+
+// exp(r) = 1 + p r for |r| <= ln(2) / 2.
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> exponential_slope(const Many<kCount>& r) {
+  return fma(polynomial(r, co::kExp), r, 1.0f);
 }
 
-HWY_INLINE V exp(V x) {
-  const Exponential e = exponential(at_least(at_most(x, co::kExpHighest), co::kExpLowest));
-  const Powers power = split_power(e.z);
-  return hn::Mul(hn::Mul(fma(e.p, e.r, set(1.0f)), power.first), power.second);
+// exp(x) = 2^n significand(x, z) with z = exponent(x), in whose low bits n + 254 stands.
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> exponent(const Many<kCount>& x) {
+  return fma(x, co::kLog2E, co::kExpRound);
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> significand(const Many<kCount>& x, const Many<kCount>& z) {
+  const auto n = z - co::kExpRound;
+  const auto r = fma(n, -co::kLn2Low, fma(n, -co::kLn2High, x));
+  return fma(exponential_slope(r), r, 1.0f);
 }
 
-// exp(x) where it is a normal number: scaling by 2^n at once gives the same bits.
-HWY_INLINE V exp_normal(V x) {
-  const Exponential e = exponential(x);
-  const VU exponent = hn::Sub(hn::BitCast(U32(), e.z), hn::Set(U32(), 127u));
-  const V power = hn::BitCast(F32(), hn::ShiftLeft<23>(exponent));
-  return hn::Mul(fma(e.p, e.r, set(1.0f)), power);
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> exp(const Many<kCount>& x) {
+  const auto bounded = at_least(at_most(x, co::kExpHighest), co::kExpLowest);
+  const auto z = exponent(bounded);
+  return significand(bounded, z) * first_power(z) * second_power(z);
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> exp_normal(const Many<kCount>& x) {
+  const auto z = exponent(x);
+  return significand(x, z) * power(z);
 }
 
-HWY_INLINE V log(V x) {
-  const auto tiny = hn::Lt(x, set(0x1p-126f));
-  const VU bits = hn::BitCast(U32(), hn::IfThenElse(tiny, hn::Mul(x, set(0x1p23f)), x));
-  const VU shifted = hn::Sub(bits, hn::Set(U32(), static_cast<std::uint32_t>(co::kLogSplit)));
-  const VI e = hn::ShiftRight<23>(hn::BitCast(I32(), shifted));
-  const VU scale = hn::ShiftLeft<23>(hn::BitCast(U32(), e));
-  const V m = hn::BitCast(F32(), hn::Sub(bits, scale));
-  const V f = hn::Sub(m, set(1.0f));
-  const V exponent = hn::Sub(hn::ConvertTo(F32(), e), hn::IfThenElseZero(tiny, set(23.0f)));
-  const V y = fma(polynomial(f, co::kLog), hn::Mul(f, f), f);
-  const V finite = fma(exponent, set(co::kLn2High), y);
-
+// x = m 2^e with m in [2/3, 4/3), a subnormal x scaled to a normal one before.
+HWY_INLINE VU normal_bits(V x) {
+  const V scaled = hn::IfThenElse(hn::Lt(x, set(0x1p-126f)), hn::Mul(x, set(0x1p23f)), x);
+  return hn::BitCast(U32(), scaled);
+}
+HWY_INLINE VI log_exponent(VU bits) {
+  const VU split = hn::Set(U32(), static_cast<std::uint32_t>(co::kLogSplit));
+  return hn::ShiftRight<23>(hn::BitCast(I32(), hn::Sub(bits, split)));
+}
+HWY_INLINE V log_fraction(V x) {
+  const VU bits = normal_bits(x);
+  const VU scale = hn::ShiftLeft<23>(hn::BitCast(U32(), log_exponent(bits)));
+  return hn::Sub(hn::BitCast(F32(), hn::Sub(bits, scale)), set(1.0f));
+}
+HWY_INLINE V log_whole(V x) {
+  const V scaled_by = hn::IfThenElseZero(hn::Lt(x, set(0x1p-126f)), set(23.0f));
+  return hn::Sub(hn::ConvertTo(F32(), log_exponent(normal_bits(x))), scaled_by);
+}
+// The logarithms that are no finite numbers.
+HWY_INLINE V log_or_limit(V finite, V x) {
   const V infinity = hn::Inf(F32());
   const V or_infinite = hn::IfThenElse(hn::Lt(x, infinity), finite, x);
   const V or_negative = hn::IfThenElse(hn::Lt(x, zero()), hn::NaN(F32()), or_infinite);
   return hn::IfThenElse(hn::Eq(x, zero()), hn::Neg(infinity), or_negative);
 }
 
-HWY_INLINE V tanh(V x) {
-  const V a = hn::Abs(x);
-  const V s = hn::Mul(a, a);
-  const V small = fma(polynomial(s, co::kTanh), hn::Mul(s, a), a);
-  const V t = at_most(a, co::kTanhOne);
-  const V e = exp_normal(hn::Add(t, t));
-  const V large = hn::Sub(set(1.0f), hn::Div(set(2.0f), hn::Add(e, set(1.0f))));
-  return hn::CopySignToAbs(hn::IfThenElse(hn::Lt(a, set(co::kTanhSplit)), small, large), x);
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> log(const Many<kCount>& x) {
+  const auto f = each([](V a) HWY_ATTR { return log_fraction(a); }, x);
+  const auto e = each([](V a) HWY_ATTR { return log_whole(a); }, x);
+  const auto y = fma(e, co::kLn2High, fma(polynomial(f, co::kLog), f * f, f));
+  return each([](V a, V b) HWY_ATTR { return log_or_limit(a, b); }, y, x);
 }
 
-HWY_INLINE V erf(V x) {
-  const V a = hn::Abs(x);
-  const V small = fma(polynomial(hn::Mul(a, a), co::kErf), a, a);
-  const V t = at_most(a, co::kErfOne);
-  const V large = hn::Sub(set(1.0f), exp_normal(fma(polynomial(t, co::kErfTail), t, hn::Neg(t))));
-  return hn::CopySignToAbs(hn::IfThenElse(hn::Lt(a, set(co::kErfSplit)), small, large), x);
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> tanh(const Many<kCount>& x) {
+  const auto a = absolute(x);
+  const auto s = a * a;
+  const auto small = fma(polynomial(s, co::kTanh), s * a, a);
+  const auto t = at_most(a, co::kTanhOne);
+  const auto large = Many<kCount>(1.0f) - Many<kCount>(2.0f) / (exp_normal(t + t) + 1.0f);
+  return with_sign_of(if_less(a, co::kTanhSplit, small, large), x);
 }
 
-HWY_INLINE V sigmoid(V x) {
-  const V one = set(1.0f);
-  const V a = at_most(hn::Abs(x), co::kSigmoidHighest);
-  const V z = fma(a, set(-co::kLog2E), set(co::kExpRound));
-  const Exponential q = reduce(a, z, hn::Sub(z, set(co::kExpRound)), co::kLn2High, co::kLn2Low);
-  const V d = hn::Mul(q.p, q.r);
-  const Powers power = split_power(z);
-  const V w = hn::Mul(power.first, power.second);
-  const V one_w = hn::Add(one, w);
-  const V s = hn::Add(one_w, d);
-  const V lost = hn::Add(fma(q.p, q.r, hn::Neg(d)), hn::Sub(w, hn::Sub(one_w, one)));
-  const V t = hn::Add(hn::Add(hn::Sub(one_w, s), d), lost);
-  const V v = hn::Div(one, s);
-  const V minus_v = hn::Neg(v);
-  const V e = fma(minus_v, t, fma(minus_v, s, one));
-  const V y = hn::Mul(hn::Mul(fma(v, e, v), power.first), power.second);
-  return hn::IfNegativeThenElse(x, y, hn::Sub(one, y));
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> erf(const Many<kCount>& x) {
+  const auto a = absolute(x);
+  const auto small = fma(polynomial(a * a, co::kErf), a, a);
+  const auto t = at_most(a, co::kErfOne);
+  const auto large = Many<kCount>(1.0f) - exp_normal(fma(polynomial(t, co::kErfTail), t, -t));
+  return with_sign_of(if_less(a, co::kErfSplit, small, large), x);
 }
+
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> sigmoid(const Many<kCount>& x) {
+  const Many<kCount> one(1.0f);
+  const auto a = at_most(absolute(x), co::kSigmoidHighest);
+  const auto z = fma(a, -co::kLog2E, co::kExpRound);
+  const auto n = z - co::kExpRound;
+  const auto r = fma(n, co::kLn2Low, fma(n, co::kLn2High, a));
+  const auto p = exponential_slope(r);
+  const auto d = p * r;
+  const auto w1 = first_power(z), w2 = second_power(z);
+  const auto w = w1 * w2;
+  const auto one_w = one + w;
+  const auto s = one_w + d;
+  const auto t = ((one_w - s) + d) + (fma(p, r, -d) + (w - (one_w - one)));
+  const auto v = one / s;
+  const auto e = fma(-v, t, fma(-v, s, one));
+  const auto y = fma(v, e, v) * w1 * w2;
+  return each([](V c, V negative, V positive)
+                  HWY_ATTR { return hn::IfNegativeThenElse(c, negative, positive); },
+              x, y, one - y);
+}
+
+// One vector alone.
+HWY_INLINE V exp(V x) { return exp(Many<1>(x)).v[0]; }
+
+#undef LIMPID_EACH_1
+#undef LIMPID_EACH_2
 
 }  // namespace limpid::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -34,7 +34,7 @@ constexpr int kRounds = 10;
 // Counters in one vector: a word takes the low half of a lane of 64 bits, where the products are.
 constexpr std::size_t kCounters = kLanes / 2;
 // Vectors in flight, to cover the latency of the multiplications.
-constexpr std::size_t kFlight = 2;
+constexpr std::size_t kFlight = 4;
 
 struct RoundKeys {
   VU64 low[kRounds], high[kRounds];
@@ -99,16 +99,26 @@ HWY_INLINE void philox(VU64 offsets, std::uint64_t block, const RoundKeys& keys,
 
 void random_bits(std::uint64_t key, std::uint64_t first, std::size_t n, std::int32_t* out) {
   constexpr std::size_t kWords = 4 * kCounters * kFlight;
-  std::size_t i = (4 - first % 4) % 4;
-  if (n < i + kWords) return random_words(key, first, n, out);
-  random_words(key, first, i, out);
-
   alignas(64) std::uint64_t lanes[kCounters];
   for (std::size_t j = 0; j < kCounters; ++j) lanes[j] = j / 2 + j % 2 * (kCounters / 2);
   const VU64 offsets = hn::Load(U64(), lanes);
   const RoundKeys keys = round_keys(key);
-  for (; i + kWords <= n; i += kWords) philox(offsets, (first + i) / 4, keys, out + i);
-  random_words(key, first + i, n - i, out + i);
+
+  while (n > 0) {
+    const std::uint64_t skipped = first % 4;
+    std::size_t count = kWords;
+    if (skipped == 0 && n >= kWords) {
+      philox(offsets, first / 4, keys, out);
+    } else {
+      alignas(64) std::int32_t words[kWords];
+      philox(offsets, first / 4, keys, words);
+      count = HWY_MIN(n, kWords - skipped);
+      __builtin_memcpy(out, words + skipped, count * sizeof(std::int32_t));
+    }
+    first += count;
+    out += count;
+    n -= count;
+  }
 }
 #endif
 
