@@ -21,7 +21,7 @@ namespace {
 struct Options {
   std::string model;
   ExampleOptions examples;
-  std::string neuron;
+  std::optional<std::string> neuron;
   bool json = false;
 };
 
@@ -31,8 +31,7 @@ struct NeuronSpec {
 };
 
 // "layers.1:5"; the layer's name may have colons of its own.
-std::optional<NeuronSpec> parse_neuron_spec(const std::string& text) {
-  if (text.empty()) return {};
+NeuronSpec parse_neuron_spec(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   NeuronSpec spec;
   const char* const last = text.data() + text.size();
@@ -104,7 +103,8 @@ void print_text(const Examples& examples, const std::vector<TraceRow>& rows,
 }
 
 void trace_example(const Options& options) {
-  const std::optional<NeuronSpec> spec = parse_neuron_spec(options.neuron);
+  std::optional<NeuronSpec> spec;
+  if (options.neuron) spec = parse_neuron_spec(*options.neuron);
   const Model model = load_model(options.model);
   const Examples examples = read_examples(options.examples, model);
   const Input& input = data_input(model);

@@ -1,0 +1,185 @@
+"""What the commands print."""
+
+import math
+import struct
+import unittest
+
+import tool
+
+
+def f32(number):
+    return struct.unpack("<f", struct.pack("<f", number))[0]
+
+
+class Worked(tool.ToolTest):
+    def model(self, worked):
+        path = self.folder / "model.safetensors"
+        path.write_bytes(tool.model_bytes(*worked))
+        return path
+
+    def test_run_gives_the_worked_outputs(self):
+        self.assertEqual(self.output("run", self.model(tool.NEURON), "--values", "1.5,-2.0,0.8"),
+                         "logits = 1.94\n")
+        self.assertEqual(self.output("run", self.model(tool.WHOLE), "--values", "2,-1"),
+                         "logits = 4\n")
+        self.assertEqual(self.output("run", self.model(tool.REAL), "--values", "1.5,-0.7"),
+                         "logits = 1.066\n")
+
+    def test_values_may_begin_with_a_minus_and_hold_spaces(self):
+        model = self.model(tool.WHOLE)
+        self.assertEqual(self.output("run", model, "--values", "-2, 1"), "logits = 1\n")
+        self.assertEqual(self.output("run", model, "--values=-2,1e0"), "logits = 1\n")
+
+    def test_json_numbers_are_the_bits_of_the_run(self):
+        [z] = self.document("run", self.model(tool.REAL), "--values", "1.5,-0.7")["logits"]
+        self.assertAlmostEqual(z, 1.066, places=6)
+        self.assertEqual(f"{f32(z):.9g}", f"{z:.9g}")
+
+    def test_trace_of_the_whole_mlp(self):
+        self.assertEqual(
+            self.output("trace", self.model(tool.WHOLE), "--values", "2,-1", "--neuron",
+                        "layers.0:0"),
+            "value  layer     op      shape  min     mean      std  max   zero  NaN  Inf\n"
+            "%x               input   (2)     -1      0.5      1.5    2   0.0%    0    0\n"
+            "%0     layers.0  linear  (3)     -1        1  1.63299    3   0.0%    0    0\n"
+            "%1     layers.0  relu    (3)      0  1.33333  1.24722    3  33.3%    0    0\n"
+            "%2     layers.1  linear  (1)      4        4        0    4   0.0%    0    0\n"
+            "\n"
+            "layers.0:0\n"
+            "z = 1.0 * 2.0 + (-1.0) * (-1.0) + 0.0 = 3; relu 3\n")
+
+    def test_neurons_of_the_mlp_with_fractions(self):
+        model = self.model(tool.REAL)
+        for neuron, line in (
+            ("layers.0:0", "z = 0.8 * 1.5 + (-0.3) * (-0.7) + 0.2 = 1.61; relu 1.61"),
+            ("layers.0:1", "z = (-0.4) * 1.5 + 0.6 * (-0.7) + 0.1 = -0.92; relu 0"),
+            ("layers.0:2", "z = 0.5 * 1.5 + 0.9 * (-0.7) + (-0.5) = -0.38; relu 0"),
+            ("layers.1:0", "z = 0.6 * 1.61 + (-0.2) * 0.0 + 0.4 * 0.0 + 0.1 = 1.066"),
+        ):
+            text = self.output("trace", model, "--values", "1.5,-0.7", "--neuron", neuron)
+            self.assertEqual(text.split("\n\n")[1], f"{neuron}\n{line}\n")
+
+    def test_neuron_of_three(self):
+        text = self.output("trace", self.model(tool.NEURON), "--values", "1.5,-2.0,0.8",
+                           "--neuron", "layers.0:0")
+        self.assertIn("z = 0.4 * 1.5 + (-0.5) * (-2.0) + 0.3 * 0.8 + 0.1 = 1.94\n", text)
+
+    def test_trace_json_holds_what_the_run_gave(self):
+        model = self.model(tool.REAL)
+        trace = self.document("trace", model, "--values", "1.5,-0.7", "--neuron", "layers.1:0")
+        self.assertEqual([op["op"] for op in trace["ops"]], ["input", "linear", "relu", "linear"])
+        self.assertEqual(trace["ops"][2]["zero_share"], 2 / 3)
+        neuron = trace["neuron"]
+        self.assertEqual([t["weight"] for t in neuron["terms"]], [0.6, -0.2, 0.4])
+        self.assertNotIn("activation", neuron)
+        self.assertEqual([neuron["z"]],
+                         self.document("run", model, "--values", "1.5,-0.7")["logits"])
+
+    def test_not_a_number_is_null_in_json(self):
+        trace = self.document("trace", self.model(tool.WHOLE), "--values", "nan,inf")
+        self.assertEqual((trace["ops"][0]["nans"], trace["ops"][0]["infs"]), (1, 1))
+        self.assertIsNone(trace["ops"][0]["mean"])
+
+    def test_show_prints_the_function(self):
+        self.assertEqual(self.output("show", self.model(tool.WHOLE)), tool.mlp_text([2, 3, 1]))
+
+    def test_show_elides_large_constants_unless_asked(self):
+        numbers = ", ".join(f"{i}.0" for i in range(9))
+        text = (f"function f(%x: f32[9]) {{\n  %0 = constant() {{value = f32[9] ({numbers})}} : f32[9]\n"
+                "  %1 = add(%x, %0) : f32[9]\n  return %1\n}\n")
+        path = self.folder / "m"
+        path.write_bytes(tool.file_of(tool.header_of({}, tool.metadata_of(text)), b""))
+        self.assertEqual(self.output("show", path), text.replace(f"({numbers})", "..."))
+        self.assertEqual(self.output("show", "--full", path), text)
+
+    def test_summary(self):
+        self.assertEqual(
+            self.output("summary", self.model(tool.REAL)),
+            "mlp at a batch of 32\n"
+            "\n"
+            "layer     op      output   parameters  multiply-adds\n"
+            "x         input   (32, 2)\n"
+            "layers.0  linear  (32, 3)           9            192\n"
+            "layers.0  relu    (32, 3)\n"
+            "layers.1  linear  (32, 1)           4             96\n"
+            "total                              13            288\n"
+            "\n"
+            "parameters         13\n"
+            "trainable          13\n"
+            "multiply-adds     288\n"
+            "input size      256 B\n"
+            "forward size    896 B\n"
+            "parameter size   52 B\n")
+        summary = self.document("summary", self.model(tool.REAL), "--batch", "2")
+        self.assertEqual((summary["parameters"], summary["multiply_adds"]), (13, 18))
+
+    def test_summary_of_every_op(self):
+        self.assertEqual(
+            self.output("summary", self.model(tool.WHOLE), "--ops", "--batch", "4"),
+            "value  layer     op      output  parameters  FLOPs  note\n"
+            "%x               input   (4, 2)\n"
+            "%0     layers.0  linear  (4, 3)           9     60  layers.0.weight (3, 2), layers.0.bias (3)\n"
+            "%1     layers.0  relu    (4, 3)                 12\n"
+            "%2     layers.1  linear  (4, 1)           4     28  layers.1.weight (1, 3), layers.1.bias (1)\n"
+            "total                                    13    100\n")
+        ops = self.document("summary", self.model(tool.WHOLE), "--ops", "--batch", "4")["ops"]
+        self.assertEqual([op["flops"] for op in ops], [0, 60, 12, 28])
+
+
+class Classifier(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model.safetensors"
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier(4, 2)))
+        self.data = self.folder / "tiny"
+        tool.write_idx_folder(self.data, test_labels=[1, 0, 1, 1, 0])
+
+    def test_run_on_data(self):
+        answers = self.document("run", self.model, "--data", f"idx:{self.data}", "--index", "1",
+                                "--count", "3")["answers"]
+        self.assertEqual([a["example"] for a in answers], [1, 2, 3])
+        self.assertEqual([a["label"] for a in answers], [0, 1, 1])
+        for answer in answers:
+            self.assertAlmostEqual(sum(answer["probabilities"]), 1, places=6)
+            self.assertEqual(answer["prediction"],
+                             answer["logits"].index(max(answer["logits"])))
+
+    def test_run_on_data_as_text(self):
+        text = self.output("run", self.model, "--data", f"idx:{self.data}")
+        self.assertTrue(text.startswith("example 0: label 1, prediction "), text)
+        self.assertIn("class", text)
+
+    def test_eval_agrees_with_run(self):
+        answers = self.document("run", self.model, "--data", f"idx:{self.data}",
+                                "--count", "5")["answers"]
+        losses = [-math.log(a["probabilities"][a["label"]]) for a in answers]
+        result = self.document("eval", self.model, "--data", f"idx:{self.data}")
+        self.assertEqual(result["examples"], 5)
+        self.assertEqual(result["accuracy"],
+                         sum(a["prediction"] == a["label"] for a in answers) / 5)
+        self.assertAlmostEqual(result["loss"], sum(losses) / 5, places=6)
+
+    def test_threads_change_nothing(self):
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))
+        first = self.output("eval", self.model, "--data", "digits", "--threads", "1", "--json")
+        for threads in (2, 3):
+            self.assertEqual(first, self.output("eval", self.model, "--data", "digits",
+                                                "--threads", threads, "--json"))
+
+    def test_digits_of_an_index_are_the_same_alone_and_in_a_row(self):
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))
+        several = self.document("run", self.model, "--data", "digits:3", "--count", "4")["answers"]
+        alone = self.document("run", self.model, "--data", "digits:3", "--index", "2")["answers"]
+        self.assertEqual(several[2:3], alone)
+
+    def test_trace_shows_the_digit(self):
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))
+        text = self.output("trace", self.model, "--data", "digits", "--index", "1", "--neuron",
+                           "layers.0:9")
+        self.assertIn("\u2588", text)
+        self.assertIn("example 1: label ", text)
+        self.assertIn("and 776 more", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

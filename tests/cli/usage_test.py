@@ -1,0 +1,124 @@
+"""Help, versions, exit codes, and command lines that make no sense."""
+
+import os
+import re
+import subprocess
+import unittest
+
+import tool
+
+COMMANDS = ("train", "eval", "run", "summary", "trace", "show")
+
+
+class Help(tool.ToolTest):
+    def test_help_is_everywhere(self):
+        text = self.output("--help")
+        for command in COMMANDS:
+            self.assertIn(command, text)
+            self.assertIn("Usage: limpid " + command, self.output(command, "--help"))
+            self.assertEqual(self.output(command, "-h"), self.output(command, "--help"))
+
+    def test_version(self):
+        self.assertRegex(self.output("--version"), re.compile(r"\Alimpid \d+\.\d+\.\d+\n\Z"))
+
+
+class Usage(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model.safetensors"
+        self.model.write_bytes(tool.model_bytes(*tool.REAL))
+
+    def usage_error(self, part, *arguments):
+        self.assertIn(part, self.error(2, *arguments))
+
+    def test_no_or_unknown_command(self):
+        self.error(2)
+        self.error(2, "fly")
+        self.error(2, "--fly")
+        self.error(2, "run\x1b[31m\nred")
+
+    def test_missing_and_unknown_arguments(self):
+        for command in ("eval", "run", "summary", "trace", "show"):
+            self.usage_error("MODEL", command)
+            self.error(2, command, self.model, "--fly")
+            self.error(2, command, self.model, "surplus")
+        self.usage_error("--data", "eval", self.model)
+        self.usage_error("--data", "run", self.model)
+        self.usage_error("--values", "trace", self.model)
+
+    def test_data_that_does_not_exist_as_a_kind(self):
+        for spec in ("mnist", "", "digits:", "digits:-1", "digits:1x", "digits:18446744073709551616",
+                     "idx", "idx:", "idx\n:x"):
+            self.error(2, "eval", self.model, "--data", spec)
+
+    def test_values(self):
+        self.usage_error("'x'", "run", self.model, "--values", "1,x")
+        self.usage_error("1 number", "run", self.model, "--values", "1")
+        self.usage_error("3 number", "trace", self.model, "--values", "1,2,3")
+        for values in ("", ",", "1,", "1,,2", "1;2", "1e99,0", "0x1,2", "1 2"):
+            self.error(2, "run", self.model, "--values", values)
+        self.error(2, "run", self.model, "--values", "1,2", "--data", "digits")
+        self.error(2, "run", self.model, "--values", "1,2", "--index", "3")
+        self.error(2, "run", self.model, "--values", "1,2", "--count", "3")
+
+    def test_indices(self):
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))
+        for index in ("-1", "10000", "9223372036854775807", "99999999999999999999", "x", "1.5"):
+            self.error(2, "run", self.model, "--data", "digits", "--index", index)
+        self.usage_error("10000 examples", "run", self.model, "--data", "digits", "--index", "9999",
+                         "--count", "2")
+        self.error(2, "run", self.model, "--data", "digits", "--count", "0")
+
+    def test_numbers_out_of_range(self):
+        for threads in ("0", "-1", "1025", "many"):
+            self.error(2, "run", self.model, "--values", "1,2", "--threads", threads)
+        for batch in ("0", "-1", "1e3", "99999999999999999999"):
+            self.error(2, "summary", self.model, "--batch", batch)
+
+    def test_neurons(self):
+        def trace(neuron):
+            return ("trace", self.model, "--values", "1,2", "--neuron", neuron)
+
+        self.usage_error("the layers are layers.0, layers.1", *trace("layers.7:0"))
+        self.usage_error("3 neurons, 0 to 2", *trace("layers.0:3"))
+        self.usage_error("3 neurons, 0 to 2", *trace("layers.0:-1"))
+        for neuron in ("", "layers.0", "layers.0:", ":1", "layers.0:x", "layers.0:1x",
+                       "layers.0:99999999999999999999"):
+            self.error(2, *trace(neuron))
+
+
+class Failures(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model.safetensors"
+        self.model.write_bytes(tool.model_bytes(*tool.REAL))
+
+    def test_model_and_data_that_do_not_fit(self):
+        self.assertIn("784", self.error(1, "eval", self.model, "--data", "digits"))
+        model = self.folder / "two.safetensors"
+        model.write_bytes(tool.model_bytes(*tool.template_classifier(784, 2)))
+        self.assertIn("10 classes", self.error(1, "eval", model, "--data", "digits"))
+        self.assertIn("10 classes", self.error(1, "run", model, "--data", "digits"))
+
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            for arguments in (("summary", self.model), ("show", self.model), ("--help",),
+                              ("--version",), ("summary", self.model, "--json")):
+                run = self.run_tool(*arguments, stdout=full)
+                self.assertEqual(run.returncode, 1, arguments)
+                self.assertRegex(run.stderr.decode(), r"\Alimpid: [^\n]*No space[^\n]*\n\Z")
+
+    def test_closed_output(self):
+        run = subprocess.run(["sh", "-c", '"$0" show "$1" >&-', tool.TOOL, str(self.model)],
+                             stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stderr.decode(), r"\Alimpid: [^\n]+\n\Z")
+
+    @unittest.skipIf(os.geteuid() == 0, "everything is readable to root")
+    def test_unreadable_file(self):
+        self.model.chmod(0)
+        self.error(1, "show", self.model)
+
+
+if __name__ == "__main__":
+    unittest.main()
