@@ -149,6 +149,7 @@ class Fusion {
     } else if (auto* rows = std::get_if<RowsStep>(&step.root)) {
       rows->out = place_root(rows->out, step.program, i);
     }
+    if (step.program.empty()) step.program.inputs.clear();
     number_registers(step.program);
   }
 

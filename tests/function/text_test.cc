@@ -1,0 +1,151 @@
+// The text form: what it looks like, and what it does with text that is not a Function.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "limpid/core/error.h"
+#include "limpid/core/key.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/text.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "limpid/train/classifier.h"
+
+namespace limpid {
+namespace {
+
+constexpr const char* kMlp =
+    R"(function mlp(%layers.0.weight: f32[3, 2], %layers.0.bias: f32[3], %layers.1.weight: f32[1, 3], %layers.1.bias: f32[1], %x: f32[2]) {
+  %0 = linear(%x, %layers.0.weight, %layers.0.bias) : f32[3]  @layers.0
+  %1 = relu(%0) : f32[3]  @layers.0
+  %2 = linear(%1, %layers.1.weight, %layers.1.bias) : f32[1]  @layers.1
+  return logits = %2
+}
+)";
+
+TEST(Text, OfAnMlp) {
+  const Function f = nn::mlp({2, 3, 1}, relu).function();
+  EXPECT_EQ(to_text(f), kMlp);
+  EXPECT_EQ(parse_function(kMlp), f);
+}
+
+TEST(Text, OfAWholeTrainingStepReadsBack) {
+  const Function step = train::classifier_step(nn::mlp({6, 5, 4}, gelu, 0.3), {0.9, 0.1, true}, 7);
+  EXPECT_EQ(parse_function(to_text(step)), step);
+}
+
+TEST(Text, OddNamesAreQuoted) {
+  Builder builder("0 odd \"name\"");
+  const Value x = builder.input("a b\n%", {Dtype::kF32, {2}});
+  const Builder::Scope scope(builder, "la\\yer 1");
+  const Function f = builder.finish(std::vector<Value>{-x}, {"out,put"});
+  EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
+}
+
+TEST(Text, NumbersKeepTheirBits) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Function f = trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {
+    Builder& b = in[0].builder();
+    const auto put = [&](Tensor t) { return constant(b, std::move(t)); };
+    return std::vector<Value>{
+        put(Tensor::from<float>({6}, {0.1f, -0.0f, 1e-45f, 3.4028235e38f, inf, -inf})),
+        put(Tensor::from<double>({3}, {0.1, 5e-324, 1.0 / 3})),
+        put(Tensor::from<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::min(), 7})),
+        put(Tensor::from<std::uint8_t>({2}, {0, 255})),
+        put(Tensor::from<bool>({2}, {true, false})),
+        dropout(in[0], put(Tensor::scalar<std::int64_t>(1)), 0.1 + 0.2)};
+  });
+  EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
+}
+
+struct Broken {
+  const char* text;
+  ErrorCode code;
+  const char* says;
+};
+
+class BrokenText : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenText, IsRefusedWithItsLine) {
+  try {
+    parse_function(GetParam().text);
+    ADD_FAILURE() << "parsed";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), GetParam().code) << e.what();
+    EXPECT_NE(std::string(e.what()).find(GetParam().says), std::string::npos) << e.what();
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BrokenText,
+    testing::Values(
+        Broken{"", ErrorCode::kParse, "line 1: a name is missing"},
+        Broken{"functional", ErrorCode::kParse, "'function' is missing"},
+        Broken{"function f(", ErrorCode::kParse, "'%' is missing"},
+        Broken{"function f(%x: f31[2]) {", ErrorCode::kParse, "'f31' is no dtype"},
+        Broken{"function f(%x: f32[-2]) {", ErrorCode::kShape, "negative"},
+        Broken{"function f(%x: f32[9999999999, 9999999999]) {", ErrorCode::kShape, "overflows"},
+        Broken{"function f(%x: f32[1,1,1,1,1,1,1,1,1]) {", ErrorCode::kShape, "9 dimensions"},
+        Broken{"function f(%x: f32[99999999999999999999]) {", ErrorCode::kParse, "no integer"},
+        Broken{"function f(%x: f32[], %x: f32[]) {", ErrorCode::kInvalidArgument, "two inputs"},
+        Broken{"function f(%x: f32[]) {\n%0 = fly(%x) : f32[]", ErrorCode::kParse,
+               "line 2: there is no op 'fly'"},
+        Broken{"function f(%x: f32[]) {\n%0 = exp(%y) : f32[]", ErrorCode::kParse,
+               "%y is used before"},
+        Broken{"function f(%x: f32[]) {\n%0 = exp(%0) : f32[]", ErrorCode::kParse,
+               "%0 is used before"},
+        Broken{"function f(%x: f32[]) {\n%0 = exp(%x, %x) : f32[]\nreturn %0\n}",
+               ErrorCode::kInvalidArgument, "takes 1 inputs, 2 came"},
+        Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[2]\nreturn %0\n}", ErrorCode::kParse,
+               "exp gives f32[], the text says f32[2]"},
+        Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[]\n%0 = exp(%x) : f32[]\nreturn %0\n}",
+               ErrorCode::kParse, "%0 is defined twice"},
+        Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) : f32[]\nreturn %0\n}",
+               ErrorCode::kInvalidArgument, "attribute 'axis' is missing"},
+        Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) {axis = 0.0} : f32[]\nreturn %0\n}",
+               ErrorCode::kInvalidArgument, "must be an integer"},
+        Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) {axis = 0, axis = 0} : f32[]\nreturn %0\n}",
+               ErrorCode::kParse, "given twice"},
+        Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) {axis = 0, bias = 1} : f32[]\nreturn %0\n}",
+               ErrorCode::kInvalidArgument, "there is no attribute 'bias'"},
+        Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) {axis = 7} : f32[]\nreturn %0\n}",
+               ErrorCode::kShape, "axis 7"},
+        Broken{"function f() {\n%0 = constant() {value = f32[3] (1.0)} : f32[3]\nreturn %0\n}",
+               ErrorCode::kShape, "takes 3 values, 1"},
+        Broken{"function f() {\n%0 = constant() {value = u8[1] (256)} : u8[1]\nreturn %0\n}",
+               ErrorCode::kParse, "no integer of its type"},
+        Broken{"function f() {\n%0 = constant() {value = bool[1] (2)} : bool[1]\nreturn %0\n}",
+               ErrorCode::kParse, "neither 0 nor 1"},
+        Broken{"function f() {\n%0 = constant() {value = f32[1] (1.0.0)} : f32[1]\nreturn %0\n}",
+               ErrorCode::kParse, "no real number"},
+        Broken{"function f(%\"x: f32[]) {", ErrorCode::kParse, "has no end"},
+        Broken{"function f(%\"\\x9\"", ErrorCode::kParse, "hexadecimal"},
+        Broken{"function f(%x: f32[]) {\nreturn %x\n} more", ErrorCode::kParse, "after the end"},
+        Broken{"function f(%x: f32[]) {\nreturn %x", ErrorCode::kParse, "'}' is missing"}));
+
+// Text cut anywhere, and text with any byte changed, is read or refused; nothing else happens.
+TEST(Text, MutatedTextNeverCrashes) {
+  const std::string whole =
+      to_text(train::classifier_step(nn::mlp({6, 5, 4}, silu, 0.3), {0.9}, 3));
+  const auto attempt = [](std::string_view text) {
+    try {
+      verify(parse_function(text));
+    } catch (const Error&) {
+    }
+  };
+  for (std::size_t n = 0; n < whole.size(); n += 7) attempt(std::string_view(whole).substr(0, n));
+  const Key key(1);
+  constexpr std::string_view kBytes = "%(){}[]=,.-:@\"\\ 0123456789aefinrx\n\0\xff";
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    std::string text = whole;
+    for (std::uint64_t k = 0; k <= key.below(3, 3 * i); ++k) {
+      const std::size_t at = key.below(text.size(), 100'000 + 10 * i + k);
+      text[at] = kBytes[key.below(kBytes.size(), 200'000 + 10 * i + k)];
+    }
+    attempt(text);
+  }
+}
+
+}  // namespace
+}  // namespace limpid

@@ -1,0 +1,140 @@
+// Transformations one by one, beyond the laws that hold for every op.
+#include <gtest/gtest.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/function/text.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/expand.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/simplify.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid {
+namespace {
+
+const Type kScalar{Dtype::kF64, {}};
+
+Function scalar_function(Value (*code)(Value)) {
+  return trace("f", {{"x", kScalar}},
+               [&](std::span<const Value> in) { return std::vector<Value>{code(in[0])}; });
+}
+
+double at(const Function& f, double x) {
+  return interpret(f, std::vector<Tensor>{Tensor::scalar(x)})[0].item<double>();
+}
+
+TEST(Grad, OfGradOfGrad) {
+  // x^4: 4 x^3, 12 x^2, 24 x, 24
+  Function f = scalar_function([](Value x) { return x * x * x * x; });
+  for (double expected : {32.0, 48.0, 48.0, 24.0, 0.0}) {
+    f = grad(f, {0});
+    EXPECT_EQ(at(f, 2), expected) << to_text(f);
+  }
+}
+
+TEST(Grad, IsZeroWhereNothingDepends) {
+  const Function f = trace("f", {{"x", kScalar}, {"y", kScalar}}, [](std::span<const Value> in) {
+    return std::vector<Value>{exp(in[0])};
+  });
+  const Function g = grad(f, {1});
+  EXPECT_EQ(
+      interpret(g, std::vector<Tensor>{Tensor::scalar(1.0), Tensor::scalar(2.0)})[0].item<double>(),
+      0);
+}
+
+TEST(Grad, RefusesWhatHasNone) {
+  const auto complaint = [](const Function& f) -> std::string {
+    try {
+      grad(f, {0});
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const Type row{Dtype::kF32, {3}};
+  EXPECT_EQ(complaint(trace("f", {{"x", row}},
+                            [](std::span<const Value> in) { return std::vector<Value>{in[0]}; })),
+            "grad of 'f': the loss is f32[3], a scalar is expected");
+  EXPECT_EQ(complaint(trace("f", {{"x", {Dtype::kI32, {}}}},
+                            [](std::span<const Value> in) {
+                              return std::vector<Value>{cast(in[0], Dtype::kF32)};
+                            })),
+            "grad of 'f': input 'x' is i32[], f32 or f64 is expected");
+}
+
+TEST(Vjp, IsTheTransposedJacobian) {
+  const Function f = trace("f", {{"x", {Dtype::kF64, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * in[0], sum(in[0])};
+  });
+  const Function g = vjp(f, {0});
+  const std::vector<Tensor> out =
+      interpret(g, std::vector<Tensor>{Tensor::from<double>({2}, {3, 5}),
+                                       Tensor::from<double>({2}, {1, 10}), Tensor::scalar(100.0)});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[2].values<double>()[0], 106);
+  EXPECT_EQ(out[2].values<double>()[1], 200);
+}
+
+TEST(Vmap, OfGradIsTheGradientOfEveryExample) {
+  const Function g = grad(scalar_function([](Value x) { return x * x * x; }), {0});
+  const Function batch = vmap(g, {0}, 3);
+  const Tensor out = interpret(batch, std::vector<Tensor>{Tensor::from<double>({3}, {1, 2, 3})})[0];
+  EXPECT_EQ(out.values<double>()[2], 27);
+}
+
+TEST(Vmap, OfVmapAndGradOfVmap) {
+  const Function f = trace("f", {{"x", kScalar}, {"y", kScalar}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * in[1]};
+  });
+  const Function outer = vmap(vmap(f, {0, std::nullopt}, 2), {std::nullopt, 0}, 3);
+  const std::vector<Tensor> inputs{Tensor::from<double>({2}, {1, 2}),
+                                   Tensor::from<double>({3}, {10, 20, 30})};
+  const Tensor table = interpret(outer, inputs)[0];
+  EXPECT_EQ(table.shape(), (Shape{3, 2}));
+  EXPECT_EQ(table.values<double>()[5], 60);
+  const Function loss = trace("loss", outer.inputs(), [&](std::span<const Value> in) {
+    return std::vector<Value>{sum(in[0].builder().inline_function(outer, in)[0])};
+  });
+  const Tensor g = interpret(grad(loss, {0}), inputs)[0];
+  EXPECT_EQ(g.values<double>()[0], 60);
+}
+
+TEST(Bind, ReplacesInputsAndRefusesStrangers) {
+  const nn::Mlp net = nn::mlp({2, 3, 1}, relu);
+  const Params params = net.init(Key(0));
+  const Function bound = bind(net.function(), params);
+  ASSERT_EQ(bound.inputs().size(), 1u);
+  EXPECT_EQ(bound.inputs()[0].name, "x");
+  EXPECT_THROW(bind(net.function(), {{"layers.9.weight", Tensor()}}), Error);
+  EXPECT_THROW(bind(net.function(), {{"layers.0.bias", Tensor()}}), Error);
+}
+
+TEST(Simplify, SharesCallsAndDropsTheDead) {
+  const Function f = trace("f", {{"x", kScalar}}, [](std::span<const Value> in) {
+    tanh(in[0]);
+    return std::vector<Value>{exp(in[0]) * exp(in[0]) + 1.0 + 1.0};
+  });
+  const Function g = simplify(f);
+  // exp, multiply, the constant once, two adds
+  EXPECT_EQ(g.nodes().size(), 5u) << to_text(g);
+  EXPECT_EQ(at(f, 0.3), at(g, 0.3));
+}
+
+TEST(Simplify, KeepsZerosOfBothSignsApart) {
+  const Function f = trace("f", {{"x", kScalar}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * 0.0, in[0] * -0.0};
+  });
+  EXPECT_EQ(simplify(f).nodes().size(), 4u);
+}
+
+TEST(Expand, LeavesPrimitives) {
+  const Function f = expand(nn::mlp({2, 3, 1}, gelu).function());
+  for (const Node& node : f.nodes()) EXPECT_TRUE(node.op->is_primitive()) << node.op->name;
+}
+
+}  // namespace
+}  // namespace limpid

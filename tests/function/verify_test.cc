@@ -1,0 +1,98 @@
+// The verifier, the builder and the interpreter, given what is wrong.
+#include <gtest/gtest.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+// x -> exp -> exp -> ... -> exp
+Function::Parts chain(int length) {
+  Function::Parts parts;
+  const Type type{Dtype::kF32, {2}};
+  parts.name = "chain";
+  parts.inputs = {{"x", type}};
+  parts.types = {type};
+  for (int i = 0; i < length; ++i) {
+    parts.nodes.push_back({&op::exp, {i}, {}, i + 1, ""});
+    parts.types.push_back(type);
+  }
+  parts.outputs = {{"", length}};
+  return parts;
+}
+
+std::string complaint(Function::Parts parts) {
+  try {
+    verify(Function(std::move(parts)));
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Verify, AcceptsWhatIsWellFormed) { EXPECT_EQ(complaint(chain(20)), ""); }
+
+TEST(Verify, ShowsTheOpsAroundTheFault) {
+  Function::Parts parts = chain(20);
+  parts.types[11] = {Dtype::kF32, {3}};
+  const std::string text = complaint(std::move(parts));
+  EXPECT_NE(
+      text.find("function 'chain', op 10: exp: the op gives f32[2], the function says f32[3]"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n> %10 = exp(%9) : f32[3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  %5 = "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  %15 = "), std::string::npos) << text;
+  EXPECT_EQ(text.find("%4 = "), std::string::npos) << text;
+}
+
+TEST(Verify, RefusesUseBeforeDefinition) {
+  Function::Parts parts = chain(5);
+  parts.nodes[2].inputs = {4};
+  EXPECT_NE(complaint(std::move(parts)).find("uses value 4 before it is made"), std::string::npos);
+}
+
+TEST(Verify, RefusesOutputsThatAreNotThere) {
+  Function::Parts parts = chain(5);
+  parts.outputs = {{"", 9}};
+  EXPECT_NE(complaint(std::move(parts)).find("output 9 does not exist"), std::string::npos);
+}
+
+TEST(Verify, RefusesStrangeAttributes) {
+  Function::Parts parts = chain(5);
+  parts.nodes[1].attributes.set("axis", std::int64_t{0});
+  EXPECT_NE(complaint(std::move(parts)).find("there is no attribute 'axis'"), std::string::npos);
+}
+
+TEST(Builder, RefusesValuesOfAnotherFunction) {
+  Builder one("one");
+  Builder other("other");
+  const Value a = one.input("a", {Dtype::kF32, {}});
+  const Value b = other.input("b", {Dtype::kF32, {}});
+  EXPECT_THROW(a + b, Error);
+  EXPECT_THROW(-Value(), Error);
+}
+
+TEST(Interpret, NamesTheInputThatDoesNotFit) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}},
+                           [](std::span<const Value> in) { return std::vector<Value>{-in[0]}; });
+  const auto complaint_of = [&](std::vector<Tensor> inputs) -> std::string {
+    try {
+      interpret(f, inputs);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint_of({}), "function 'f' takes 1 inputs, 0 came");
+  EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF32, {3}})}),
+            "function 'f': input 'x' is f32[2], f32[3] came");
+  EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF64, {2}})}),
+            "function 'f': input 'x' is f32[2], f64[2] came");
+}
+
+}  // namespace
+}  // namespace limpid
