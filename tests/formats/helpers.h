@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,9 +68,8 @@ inline std::string read(const std::filesystem::path& path) {
 
 // The message of the Error that `f` must throw: of one printable line, with this code.
 template <class F>
-std::string error_of(ErrorCode code, const F& f,
-                     std::source_location at = std::source_location::current()) {
-  const ::testing::ScopedTrace trace(at.file_name(), static_cast<int>(at.line()), "called here");
+std::string error_of(ErrorCode code, const F& f, int line = __builtin_LINE()) {
+  const ::testing::ScopedTrace trace("the caller", line, "here");
   try {
     f();
   } catch (const Error& error) {
@@ -88,11 +86,10 @@ std::string error_of(ErrorCode code, const F& f,
 
 // Expects an Error of this code whose message contains `part`.
 template <class F>
-void expect_error(ErrorCode code, std::string_view part, const F& f,
-                  std::source_location at = std::source_location::current()) {
-  const std::string message = error_of(code, f, at);
+void expect_error(ErrorCode code, std::string_view part, const F& f, int line = __builtin_LINE()) {
+  const std::string message = error_of(code, f, line);
   EXPECT_NE(message.find(part), std::string::npos)
-      << "called at line " << at.line() << "\n  expected: " << part << "\n  message:  " << message;
+      << "called at line " << line << "\n  expected: " << part << "\n  message:  " << message;
 }
 
 // The gzip stream of `bytes`.
