@@ -1,0 +1,64 @@
+// What the comparison asks of a library. One source a library implements make_subject(); each is
+// linked with subject_main.cc to a program of its own, since their threads and BLAS libraries do
+// not share a process well.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// A multi-layer perceptron with ReLU between its layers and none after the last.
+struct Network {
+  std::vector<int> sizes;
+  std::vector<std::vector<float>> weights;  // [layer]: (out, in), row-major
+  std::vector<std::vector<float>> biases;   // [layer]: (out)
+};
+
+// A forward pass that is ready to run.
+struct Forward {
+  std::function<void()> run;
+  // The logits of the last run, (batch, out), row-major.
+  std::function<const float*()> logits;
+};
+
+// A training that is ready to run.
+struct Training {
+  // One step on the next batch; after the last batch comes the first.
+  std::function<void()> step;
+  // The parameters as they are.
+  std::function<Network()> network;
+};
+
+struct TrainingTask {
+  int batch;
+  std::span<const float> images;         // whole batches of rows
+  std::span<const std::int32_t> labels;  // one a row
+  // Plain SGD with momentum on the mean softmax cross-entropy: v = momentum v + g, p -= rate v.
+  float rate;
+  float momentum;
+};
+
+// Everything that can be done ahead (packing, planning, allocation) belongs into forward() and
+// training(), which are not timed. `threads` is 1 or 2, the calling thread among them; it runs on
+// the first CPU that the process may use, the other thread on the second. Spans live as long as
+// what is made of them.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  // Versions and settings, one line.
+  virtual std::string describe() = 0;
+  virtual Forward forward(const Network& network, int batch, int threads,
+                          std::span<const float> images) = 0;
+  // No functions where the library does not train.
+  virtual Training training(const Network& network, int threads, const TrainingTask& task) = 0;
+};
+
+// `variant` is the program's argument, or "".
+std::unique_ptr<Subject> make_subject(const std::string& variant);
+
+}  // namespace bench

@@ -1,0 +1,141 @@
+// Limpid as a user would call it: parameters bound for inference; the step that train_classifier
+// makes, without the report of the gradient's norm, for training. Both without allocation.
+#include <utility>
+
+#include "bench/subject.h"
+#include "limpid/limpid.h"
+
+namespace bench {
+namespace {
+
+namespace lp = limpid;
+
+lp::nn::Mlp mlp_of(const Network& network) {
+  return lp::nn::mlp({network.sizes.begin(), network.sizes.end()}, lp::relu);
+}
+
+lp::Params params_of(const Network& network) {
+  lp::Params params;
+  for (std::size_t l = 0; l < network.weights.size(); ++l) {
+    const std::string name = "layers." + std::to_string(l);
+    const std::int64_t in = network.sizes[l], out = network.sizes[l + 1];
+    params.set(name + ".weight", lp::Tensor::from({out, in}, network.weights[l]));
+    params.set(name + ".bias", lp::Tensor::from({out}, network.biases[l]));
+  }
+  return params;
+}
+
+std::unique_ptr<lp::ThreadPool> pool_of(int threads) {
+  return std::make_unique<lp::ThreadPool>(
+      lp::ThreadPool::Options{.threads = threads, .pin_caller = true});
+}
+
+struct ForwardState {
+  ForwardState(const Network& network, int batch, int threads, std::span<const float> images)
+      : pool(pool_of(threads)), x(images.begin(), images.end()) {
+    const lp::Function model = lp::bind(mlp_of(network).function(), params_of(network));
+    const lp::Executable executable = lp::compile(lp::vmap(model, {0}, batch));
+    workspace = std::make_unique<lp::Workspace>(executable, pool.get());
+    logits.resize(static_cast<std::size_t>(batch * network.sizes.back()));
+    inputs = {x.data()};
+    outputs = {logits.data()};
+  }
+
+  std::unique_ptr<lp::ThreadPool> pool;
+  std::unique_ptr<lp::Workspace> workspace;
+  std::vector<float> x, logits;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+};
+
+struct TrainingState {
+  TrainingState(const Network& network, int threads, const TrainingTask& wanted)
+      : pool(pool_of(threads)),
+        task(wanted),
+        rate(wanted.rate),
+        row(static_cast<std::size_t>(network.sizes[0])) {
+    const lp::optim::Sgd sgd{.momentum = static_cast<double>(task.momentum)};
+    const lp::Function reported = lp::train::classifier_step(mlp_of(network), sgd, task.batch);
+    lp::Params start = params_of(network);
+    parameters = start.size();
+    start.merge("", sgd.init(start));
+    std::vector<std::string> names = start.names();
+    names.emplace_back("loss");
+    const lp::Function step = lp::trace(
+        "step", reported.inputs(),
+        [&](std::span<const lp::Value> in) {
+          auto results = in[0].builder().inline_function(reported, in);
+          results.pop_back();  // "gradient_norm"
+          return results;
+        },
+        names);
+    workspace = std::make_unique<lp::Workspace>(lp::compile(lp::simplify(step)), pool.get());
+    for (const auto& [name, value] : start) {
+      const std::span<const float> values = value.values<float>();
+      now.emplace_back(values.begin(), values.end());
+      next.emplace_back(values.size());
+    }
+  }
+
+  void step() {
+    const auto rows = static_cast<std::size_t>(task.batch);
+    inputs.clear();
+    outputs.clear();
+    for (const auto& v : now) inputs.push_back(v.data());
+    for (auto& v : next) outputs.push_back(v.data());
+    inputs.push_back(&task.images[first * row]);
+    inputs.push_back(&task.labels[first]);
+    inputs.push_back(&key);
+    inputs.push_back(&rate);
+    outputs.push_back(&loss);
+    workspace->run(inputs, outputs);
+    std::swap(now, next);
+    first = (first + rows) % task.labels.size();
+  }
+
+  std::unique_ptr<lp::ThreadPool> pool;
+  std::unique_ptr<lp::Workspace> workspace;
+  TrainingTask task;
+  float rate;
+  float loss = 0;
+  std::int64_t key = 0;  // of a dropout that is not there
+  std::size_t row;
+  std::size_t first = 0;
+  std::size_t parameters = 0;
+  std::vector<std::vector<float>> now, next;  // parameters, then momenta
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+};
+
+class Limpid : public Subject {
+ public:
+  std::string describe() override {
+    return "limpid " LIMPID_VERSION ", " +
+           std::string(lp::kernels::name(lp::kernels::default_isa()));
+  }
+
+  Forward forward(const Network& network, int batch, int threads,
+                  std::span<const float> images) override {
+    auto s = std::make_shared<ForwardState>(network, batch, threads, images);
+    return {[s] { s->workspace->run(s->inputs, s->outputs); }, [s] { return s->logits.data(); }};
+  }
+
+  Training training(const Network& network, int threads, const TrainingTask& task) override {
+    auto s = std::make_shared<TrainingState>(network, threads, task);
+    return {[s] { s->step(); },
+            [s, sizes = network.sizes] {
+              Network out{sizes, {}, {}};
+              for (std::size_t i = 0; i < s->parameters; i += 2) {
+                out.weights.push_back(s->now[i]);
+                out.biases.push_back(s->now[i + 1]);
+              }
+              return out;
+            }};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_subject(const std::string&) { return std::make_unique<Limpid>(); }
+
+}  // namespace bench

@@ -1,0 +1,131 @@
+// The program around one library. It obeys lines on the standard input, until its end:
+//   describe                 answers one line
+//   forward BATCH THREADS    prepares and runs once; answers "floats N" and the logits
+//   train THREADS BATCH N    prepares and makes N steps; answers "floats N" and the parameters
+//   time MILLISECONDS        repeats what was prepared; answers "time NANOSECONDS CALLS SWITCHES":
+//                            the median call, and how often the system took the CPU away
+// "none" answers what the library does not do, "error ..." what failed.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/subject.h"
+#include "bench/task.h"
+
+namespace bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double nanoseconds(Clock::duration d) {
+  return std::chrono::duration<double, std::nano>(d).count();
+}
+
+long involuntary_switches() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+void answer(std::span<const float> values) {
+  std::printf("floats %zu\n", values.size());
+  std::fwrite(values.data(), sizeof(float), values.size(), stdout);
+}
+
+// The median of samples, each the mean of as many calls as take 100 microseconds.
+void time_calls(const std::function<void()>& call, double milliseconds) {
+  const double budget = milliseconds * 1e6;
+  const long switches = involuntary_switches();
+  const auto start = Clock::now();
+  int warm = 0;
+  do {
+    call();
+    ++warm;
+  } while (nanoseconds(Clock::now() - start) < 0.15 * budget || warm < 2);
+  const double one = nanoseconds(Clock::now() - start) / warm;
+  const int inner = std::max(1, static_cast<int>(1e5 / one));
+  std::vector<double> samples;
+  while (samples.size() < 5 || nanoseconds(Clock::now() - start) < budget) {
+    const auto begin = Clock::now();
+    for (int i = 0; i < inner; ++i) call();
+    samples.push_back(nanoseconds(Clock::now() - begin) / inner);
+  }
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  std::printf("time %.3f %zu %ld\n", *middle, samples.size() * static_cast<std::size_t>(inner),
+              involuntary_switches() - switches);
+}
+
+class Session {
+ public:
+  explicit Session(const std::string& variant) : subject_(make_subject(variant)) {}
+
+  void obey(const std::string& line) {
+    std::istringstream words(line);
+    std::string verb;
+    words >> verb;
+    if (verb == "describe") {
+      std::printf("%s\n", subject_->describe().c_str());
+    } else if (verb == "forward") {
+      int batch = 0, threads = 0;
+      words >> batch >> threads;
+      images_ = digits_images(batch);
+      Forward forward = subject_->forward(network_, batch, threads, images_);
+      forward.run();
+      answer({forward.logits(), static_cast<std::size_t>(batch * network_.sizes.back())});
+      call_ = forward.run;
+    } else if (verb == "train") {
+      TrainingTask task{0, {}, {}, kRate, kMomentum};
+      int threads = 0, steps = 0;
+      words >> threads >> task.batch >> steps;
+      images_ = digits_images(task.batch * kTrainingBatches);
+      labels_ = digits_labels(task.batch * kTrainingBatches);
+      task.images = images_;
+      task.labels = labels_;
+      const Training training = subject_->training(network_, threads, task);
+      if (!training.step) {
+        std::printf("none\n");
+        return;
+      }
+      for (int i = 0; i < steps; ++i) training.step();
+      answer(flat(training.network()));
+      call_ = training.step;
+    } else if (verb == "time") {
+      double milliseconds = 0;
+      words >> milliseconds;
+      time_calls(call_, milliseconds);
+    } else {
+      std::printf("error unknown command: %s\n", line.c_str());
+    }
+  }
+
+ private:
+  const Network network_ = digits_network();
+  std::vector<float> images_;
+  std::vector<std::int32_t> labels_;
+  std::unique_ptr<Subject> subject_;
+  std::function<void()> call_;
+};
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  try {
+    bench::Session session(argc > 1 ? argv[1] : "");
+    for (std::string line; std::getline(std::cin, line);) {
+      session.obey(line);
+      std::fflush(stdout);
+    }
+  } catch (const std::exception& e) {
+    std::printf("error %s\n", e.what());
+    return 1;
+  }
+}
