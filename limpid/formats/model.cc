@@ -52,8 +52,8 @@ std::string names_in_quotes(const std::vector<const Input*>& inputs) {
 void check_tensors(const Model& model) {
   for (const auto& [name, tensor] : model.params) {
     const auto& inputs = model.function.inputs();
-    const auto input =
-        std::find_if(inputs.begin(), inputs.end(), [&](const Input& i) { return i.name == name; });
+    const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                    [&wanted = name](const Input& i) { return i.name == wanted; });
     if (input == inputs.end())
       throw Error(ErrorCode::kFormat,
                   fmt::format("tensor {} is no input of the function", in_quotes(name)));

@@ -19,6 +19,21 @@ namespace limpid {
 
 struct Op;
 
+// A function of a record that knows at compile time whether it was given: under some sanitizers the
+// address of a function does not.
+template <class F>
+class Rule {
+ public:
+  constexpr Rule() = default;
+  constexpr Rule(F function) : function_(function), given_(true) {}
+  constexpr bool given() const { return given_; }
+  constexpr operator F() const { return function_; }
+
+ private:
+  F function_ = nullptr;
+  bool given_ = false;
+};
+
 // One use of an op, as its rules see it.
 struct Call {
   const Op& op;
@@ -56,13 +71,13 @@ using Gradient = std::vector<Value> (*)(const GradientCall& call);
 // How the derivative is had: by a rule, through the body of a composition, or not at all, and then
 // why.
 struct GradientRule {
-  Gradient rule = nullptr;
+  Rule<Gradient> rule = {};
   bool through_body = false;
   std::string_view none_because;
 };
 constexpr GradientRule gradient(Gradient rule) { return {rule, false, {}}; }
-constexpr GradientRule gradient_through_body() { return {nullptr, true, {}}; }
-constexpr GradientRule no_gradient(std::string_view because) { return {nullptr, false, because}; }
+constexpr GradientRule gradient_through_body() { return {{}, true, {}}; }
+constexpr GradientRule no_gradient(std::string_view because) { return {{}, false, because}; }
 
 // vmap: some inputs carry a batch dimension of `size` in front; all results must. At least one
 // input is batched.
@@ -77,11 +92,11 @@ using Batching = std::vector<Value> (*)(const BatchingCall& call);
 
 // How a vmap is had: by a rule, or through the body of a composition.
 struct BatchingRule {
-  Batching rule = nullptr;
+  Rule<Batching> rule = {};
   bool through_body = false;
 };
 constexpr BatchingRule batching(Batching rule) { return {rule, false}; }
-constexpr BatchingRule batching_through_body() { return {nullptr, true}; }
+constexpr BatchingRule batching_through_body() { return {{}, true}; }
 
 // The kernel that serves an op on f32 (and on the lanes named in kernels::Element). Without one a
 // composition is replaced by its body, and a primitive runs its reference arithmetic.
@@ -138,32 +153,32 @@ struct Op {
   int min_inputs;
   int max_inputs;
   std::span<const AttributeSpec> attributes;  // all of them required, sorted by name
-  TypeRule types;
-  Reference reference = nullptr;  // a primitive has this,
-  Body body = nullptr;            // a composition that
+  Rule<TypeRule> types;
+  Rule<Reference> reference = {};  // a primitive has this,
+  Rule<Body> body = {};            // a composition that
   GradientRule gradient;
   bool smooth = true;  // the derivative is continuous on the range of every example
   BatchingRule batching;
-  std::int64_t (*flops)(const Call& call);  // a multiply-add counts as two
+  Rule<std::int64_t (*)(const Call& call)> flops;  // a multiply-add counts as two
   Kernel kernel;
   Onnx onnx;
-  std::vector<Example> (*examples)();
+  Rule<std::vector<Example> (*)()> examples;
 
-  constexpr bool is_primitive() const { return reference != nullptr; }
+  constexpr bool is_primitive() const { return reference.given(); }
 };
 
 // True where nothing is left out: checked at compile time for every record of all_ops().
 constexpr bool is_complete(const Op& op) {
-  const bool one_meaning = (op.reference != nullptr) != (op.body != nullptr);
+  const bool one_meaning = op.reference.given() != op.body.given();
   const GradientRule& g = op.gradient;
-  const int gradients = (g.rule != nullptr) + g.through_body + !g.none_because.empty();
+  const int gradients = g.rule.given() + g.through_body + !g.none_because.empty();
   const bool body_used = g.through_body || op.batching.through_body;
-  const bool one_batching = (op.batching.rule != nullptr) != op.batching.through_body;
+  const bool one_batching = op.batching.rule.given() != op.batching.through_body;
   for (std::size_t i = 1; i < op.attributes.size(); ++i)
     if (!(op.attributes[i - 1].name < op.attributes[i].name)) return false;
   return !op.name.empty() && !op.formula.empty() && op.min_inputs >= 0 &&
-         op.max_inputs >= op.min_inputs && op.types && one_meaning && gradients == 1 &&
-         one_batching && (op.body || !body_used) && op.flops && op.examples;
+         op.max_inputs >= op.min_inputs && op.types.given() && one_meaning && gradients == 1 &&
+         one_batching && (op.body.given() || !body_used) && op.flops.given() && op.examples.given();
 }
 
 // Every op there is. Defined in limpid/ops/all_ops.cc.
