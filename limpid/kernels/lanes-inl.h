@@ -122,12 +122,10 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, void* to, std::size_t n) {
 HWY_INLINE V load_n(const float* from, std::size_t n) { return load_n(F32(), from, n); }
 HWY_INLINE void store_n(V v, float* to, std::size_t n) { store_n(v, F32(), to, n); }
 
-// Columns of kLanes rows, as `rows` points at them, to rows: out[c * stride + r] = rows[r][c] for c
-// in [0, columns).
+// Four columns of kLanes rows, as `rows` points at them: y[i] is column `column` + i.
 #if HWY_TARGET == HWY_SCALAR
-HWY_INLINE void transpose_strip(const float* const* rows, std::size_t columns, float* out,
-                                std::size_t stride) {
-  for (std::size_t c = 0; c < columns; ++c) out[c * stride] = rows[0][c];
+HWY_INLINE void load_columns(const float* const* rows, std::size_t column, V (&y)[4]) {
+  for (std::size_t i = 0; i < 4; ++i) y[i] = load(rows[0] + column + i);
 }
 #else
 // Four columns of every fourth row, one row to a block of 128 bits.
@@ -141,29 +139,39 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* const* rows, std::size_t col
                        load_blocks(half, rows, column));
   }
 }
-
-HWY_INLINE void transpose_strip(const float* const* rows, std::size_t columns, float* out,
-                                std::size_t stride) {
+HWY_INLINE void load_columns(const float* const* rows, std::size_t column, V (&y)[4]) {
   const F32 d;
   const hn::ScalableTag<double> pairs;
+  const V r0 = load_blocks(d, rows, column), r1 = load_blocks(d, rows + 1, column);
+  const V r2 = load_blocks(d, rows + 2, column), r3 = load_blocks(d, rows + 3, column);
+  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
+  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
+  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
+  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
+  y[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
+  y[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
+  y[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
+  y[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
+}
+#endif
+HWY_INLINE V load_column(const float* const* rows, std::size_t column) {
+  alignas(64) float lanes[kLanes];
+  for (std::size_t r = 0; r < kLanes; ++r) lanes[r] = rows[r][column];
+  return load(lanes);
+}
+
+// Columns of kLanes rows to rows: out[c * stride + r] = rows[r][c] for c in [0, columns).
+HWY_INLINE void transpose_strip(const float* const* rows, std::size_t columns, float* out,
+                                std::size_t stride) {
   std::size_t c = 0;
   for (; c + 4 <= columns; c += 4) {
-    const V r0 = load_blocks(d, rows, c), r1 = load_blocks(d, rows + 1, c);
-    const V r2 = load_blocks(d, rows + 2, c), r3 = load_blocks(d, rows + 3, c);
-    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
-    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
-    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
-    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
-    float* const to = out + c * stride;
-    store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), to);
-    store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), to + stride);
-    store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), to + 2 * stride);
-    store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), to + 3 * stride);
+    V y[4];
+    load_columns(rows, c, y);
+    for (std::size_t i = 0; i < 4; ++i) store(y[i], out + (c + i) * stride);
   }
   for (; c < columns; ++c)
     for (std::size_t r = 0; r < kLanes; ++r) out[c * stride + r] = rows[r][c];
 }
-#endif
 
 }  // namespace limpid::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

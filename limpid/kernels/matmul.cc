@@ -3,18 +3,15 @@
 // one panel of B stays in the first-level cache while the rows of A pass by.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "limpid/kernels/matmul.cc"
-#include "limpid/core/arithmetic.h"
 #include "limpid/kernels/families.h"
 #include "limpid/kernels/targets.h"
 //
 #include "hwy/foreach_target.h"
 //
-#include "limpid/kernels/math-inl.h"
+#include "limpid/kernels/matvec-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
-
-using arithmetic::kBlock;
 
 // A register tile: kTileRows rows by kVectors vectors of one panel, as many accumulators as leave
 // registers for the operands.
@@ -212,8 +209,6 @@ constexpr RowKernelsTable make_row_kernels() {
 }
 constexpr RowKernelsTable kRowKernels = make_row_kernels();
 
-alignas(64) constexpr float kZeros[kBlock] = {};
-
 // Terms [k_begin, k_begin + k) of columns [column, column + width) of B as one panel, k <= kBlock;
 // columns that are missing become zeros.
 void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t column,
@@ -409,9 +404,51 @@ std::size_t matmul_scratch_floats(std::size_t m, std::size_t n, std::size_t k) {
   return Product::a_floats(m, k) + Product::b_floats(m, n, k);
 }
 
+// Up to here rows are taken one after the other where B would have to be packed for them.
+constexpr std::size_t kVectorRows = 2;
+
+// Each row of A times the only column of B.
+void times_column(const Matmul& m, Range rows) {
+  const bool packed = m.packed_b != nullptr;
+  matvec({.w = m.a.data + rows.begin * m.a.row_stride,
+          .w_row = m.a.row_stride,
+          .x = packed ? m.packed_b : m.b.data,
+          .x_step = packed ? kPanel : m.b.row_stride,
+          .outputs = rows.end - rows.begin,
+          .k = m.k,
+          .out = m.c + rows.begin * m.c_row_stride,
+          .out_step = m.c_row_stride,
+          .bias = m.bias,
+          .bias_step = 0,
+          .relu = m.relu});
+}
+// A row of A times each column of a transposed B.
+void row_times_columns(const Matmul& m, std::size_t row, Range columns) {
+  matvec({.w = m.b.data + columns.begin * m.b.col_stride,
+          .w_row = m.b.col_stride,
+          .x = m.a.data + row * m.a.row_stride,
+          .x_step = m.a.col_stride,
+          .outputs = columns.end - columns.begin,
+          .k = m.k,
+          .out = m.c + row * m.c_row_stride + columns.begin,
+          .out_step = 1,
+          .bias = m.bias != nullptr ? m.bias + columns.begin : nullptr,
+          .bias_step = 1,
+          .relu = m.relu});
+}
+
 void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
-  if (rows.begin < rows.end && columns.begin < columns.end)
-    Product(matmul, rows, columns, scratch).run();
+  if (rows.begin >= rows.end || columns.begin >= columns.end) return;
+  const std::size_t row_count = rows.end - rows.begin;
+  // A packed column has gaps, which lanes over blocks do not read across.
+  const bool enough_rows = matmul.packed_b == nullptr || row_count >= kLanes;
+  if (matmul.n == 1 && matmul.a.col_stride == 1 && enough_rows) return times_column(matmul, rows);
+  const bool transposed_b = matmul.packed_b == nullptr && matmul.b.row_stride == 1;
+  if (transposed_b && row_count <= kVectorRows) {
+    for (std::size_t r = rows.begin; r < rows.end; ++r) row_times_columns(matmul, r, columns);
+    return;
+  }
+  Product(matmul, rows, columns, scratch).run();
 }
 
 void fill_matmul(Kernels& table) {
