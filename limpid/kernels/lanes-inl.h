@@ -43,20 +43,20 @@ HWY_INLINE V fma(V a, V b, V c) {
 #endif
 }
 
-// min(x, bound) and max(x, bound); a NaN stays a NaN.
+// min(x, bound) and max(x, bound); a NaN stays a NaN. x86 returns the second operand where one is
+// NaN; others prefer the number, or are not bound to either.
 HWY_INLINE V at_most(V x, float bound) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(x.raw > bound ? bound : x.raw);
-#else
-  // x86 returns the second operand where one is NaN.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   return hn::Min(set(bound), x);
+#else
+  return hn::IfThenElse(hn::Lt(set(bound), x), set(bound), x);
 #endif
 }
 HWY_INLINE V at_least(V x, float bound) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(x.raw < bound ? bound : x.raw);
-#else
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   return hn::Max(set(bound), x);
+#else
+  return hn::IfThenElse(hn::Lt(x, set(bound)), set(bound), x);
 #endif
 }
 

@@ -21,7 +21,8 @@ template <std::size_t kCount>
 struct Many {
   V v[kCount];
 
-  Many() = default;
+  // Written out: a constructor that the compiler supplies would lack the attributes of the target.
+  HWY_INLINE Many() {}
   HWY_INLINE Many(float x) {
     LIMPID_UNROLL
     for (std::size_t i = 0; i < kCount; ++i) v[i] = set(x);

@@ -38,20 +38,18 @@ constexpr std::size_t kFlight = 4;
 
 struct RoundKeys {
   VU64 low[kRounds], high[kRounds];
-};
 
-HWY_INLINE RoundKeys round_keys(std::uint64_t key) {
-  RoundKeys keys;
-  std::uint32_t low = static_cast<std::uint32_t>(key);
-  std::uint32_t high = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < kRounds; ++round) {
-    keys.low[round] = hn::Set(U64(), low);
-    keys.high[round] = hn::Set(U64(), high);
-    low += 0x9E3779B9u;
-    high += 0xBB67AE85u;
+  HWY_INLINE explicit RoundKeys(std::uint64_t key) {
+    auto low_word = static_cast<std::uint32_t>(key);
+    auto high_word = static_cast<std::uint32_t>(key >> 32);
+    for (int round = 0; round < kRounds; ++round) {
+      low[round] = hn::Set(U64(), low_word);
+      high[round] = hn::Set(U64(), high_word);
+      low_word += 0x9E3779B9u;
+      high_word += 0xBB67AE85u;
+    }
   }
-  return keys;
-}
+};
 
 // The low halves of the products' operands are the words; what the upper halves hold is ignored.
 HWY_INLINE VU64 product(VU64 word, std::uint32_t multiplier) {
@@ -102,7 +100,7 @@ void random_bits(std::uint64_t key, std::uint64_t first, std::size_t n, std::int
   alignas(64) std::uint64_t lanes[kCounters];
   for (std::size_t j = 0; j < kCounters; ++j) lanes[j] = j / 2 + j % 2 * (kCounters / 2);
   const VU64 offsets = hn::Load(U64(), lanes);
-  const RoundKeys keys = round_keys(key);
+  const RoundKeys keys(key);
 
   while (n > 0) {
     const std::uint64_t skipped = first % 4;
