@@ -23,7 +23,7 @@ enum class Element : std::uint8_t {
   kErf,
   kSqrt,
   kRelu,     // maximum(x, +0)
-  kSigmoid,  // 1 / (1 + exp(-x))
+  kSigmoid,  // 1 / (1 + e^-x)
   // f32, f32 -> f32
   kAdd,
   kSubtract,

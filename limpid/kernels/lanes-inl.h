@@ -14,8 +14,8 @@
 #define LIMPID_KERNELS_LANES_INL_H_
 #endif
 
-// A loop of constant length whose arrays of vectors are to live in registers. Not under a sanitizer: the compiler needs
-// minutes for the checks of an unrolled tile, and finds nothing more.
+// A loop of constant length whose arrays of vectors are to live in registers. Not under a
+// sanitizer: the compiler needs minutes for the checks of an unrolled tile, and finds nothing more.
 #undef LIMPID_UNROLL
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LIMPID_UNROLL

@@ -231,6 +231,34 @@ TEST_P(MatmulTest, SpecialValues) {
   }
 }
 
+// Terms that underflow leave -0, which +0 must not be added to on any path.
+TEST_P(MatmulTest, UnderflowToMinusZero) {
+  for (const Layout b : kLayouts)
+    for (const Shape s : {Shape{1, 1, 3}, Shape{1, 1, 1500}, Shape{1, 40, 300}, Shape{30, 1, 300},
+                          Shape{2, 19, 10}, Shape{7, 19, 300}}) {
+      const std::vector<float> a(s.m * s.k, 1e-30f), w(s.k * s.n, -1e-30f);
+      const bool transposed = b != Layout::kRowMajor;
+      const Matrix matrix = {w.data(), transposed ? 1 : s.n, transposed ? s.k : 1};
+      const std::vector<float> panels = packed(matrix, s, 1);
+      std::vector<float> c(s.m * s.n, 1.0f);
+      const Matmul matmul = {.m = s.m,
+                             .n = s.n,
+                             .k = s.k,
+                             .a = {a.data(), s.k, 1},
+                             .b = matrix,
+                             .packed_b = b == Layout::kPacked ? panels.data() : nullptr,
+                             .c = c.data(),
+                             .c_row_stride = s.n,
+                             .bias = nullptr,
+                             .relu = false};
+      Aligned scratch(k().matmul_scratch_floats(s.m, s.n, s.k));
+      k().matmul(matmul, {0, s.m}, {0, s.n}, scratch.data());
+      const float want = arithmetic::dot(a.data(), 1, w.data(), 1, s.k);
+      ASSERT_TRUE(same(want, -0.0f));
+      for (const float y : c) ASSERT_TRUE(same(y, want)) << s.m << " x " << s.n << " x " << s.k;
+    }
+}
+
 TEST_P(MatmulTest, PackedPanelsAreFilledWithZeros) {
   const std::size_t panel = k().panel_width, n = panel + 1, depth = 3;
   const Stored b = stored(2, depth, n, Layout::kRowMajor, 0);
