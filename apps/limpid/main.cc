@@ -30,6 +30,17 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
   return 0;
 }
 
+// CLI11 would only say that a subcommand is required.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    names += " " + command->get_name();
+  }
+  throw UsageError(std::string("there is no command '") + argv[1] + "'; there are:" + names);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Feed-forward neural networks as pure functions.", "limpid");
   app.set_version_flag("--version", "limpid " LIMPID_VERSION);
@@ -37,6 +48,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   for (auto* add : {add_train, add_eval, add_run, add_summary, add_trace, add_show}) add(app);
   try {
+    check_command(app, argc, argv);
     app.parse(argc, argv);
     flush();
     return 0;

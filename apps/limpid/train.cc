@@ -56,7 +56,8 @@ class Log {
 
   void line(const Json& object) {
     if (path_.empty()) return;
-    file_ << object.dump() + "\n" << std::flush;
+    // A folder's name need not be UTF-8; what is not becomes U+FFFD.
+    file_ << object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" << std::flush;
     if (!file_) throw Error(ErrorCode::kIo, fmt::format("{}: cannot be written", path_));
   }
 
@@ -167,6 +168,7 @@ void add_train(CLI::App& app) {
   add("--data", options->data, kDataSpecHelp)->type_name("SPEC");
   add("--layers", options->layers, "Features in, widths of the hidden layers, classes")
       ->delimiter(',')
+      ->expected(2, 1024)
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   add("--activation", options->activation, "Between the layers")
       ->check(CLI::IsMember(nn::activation_names()));
