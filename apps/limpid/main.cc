@@ -1,5 +1,4 @@
 // limpid, the command line tool: `limpid --help` says what it does.
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -63,12 +62,12 @@ int run(int argc, char** argv) {
 }  // namespace limpid::tool
 
 int main(int argc, char** argv) {
-  using namespace limpid::tool;
+  namespace tool = limpid::tool;
   try {
-    return run(argc, argv);
+    return tool::run(argc, argv);
   } catch (const std::bad_alloc&) {
-    return fail(kFailure, "out of memory");
+    return tool::fail(tool::kFailure, "out of memory");
   } catch (const std::exception& e) {
-    return fail(kFailure, e.what());
+    return tool::fail(tool::kFailure, e.what());
   }
 }
