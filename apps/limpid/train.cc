@@ -131,8 +131,8 @@ void train(Options options) {
   const Function function = net.function();
   options.run.schedule = options.schedule == "linear" ? optim::Schedule::Kind::kLinear
                                                       : optim::Schedule::Kind::kConstant;
-  Log log(options.out);
   const Split data = load_data(parse_data_spec(options.data));
+  Log log(options.out);
   ThreadPool pool({.threads = options.threads, .pin_caller = true});
   log.line(run_json(options, net, data));
   print(fmt::format("{}: {} examples to train on, {} to test; {} on {} thread{}\n", data.train.name,

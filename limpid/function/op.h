@@ -25,8 +25,11 @@ template <class F>
 class Rule {
  public:
   constexpr Rule() = default;
+  // A record is written, and read, as if its members were plain functions.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Rule(F function) : function_(function), given_(true) {}
   constexpr bool given() const { return given_; }
+  // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr operator F() const { return function_; }
 
  private:
