@@ -153,6 +153,7 @@ struct AttributeSpec {
 struct Op {
   std::string_view name;
   std::string_view formula;  // one line, for the reference page
+  std::string_view shapes;   // one line: how those of the inputs lead to those of the results
   int min_inputs;
   int max_inputs;
   std::span<const AttributeSpec> attributes;  // all of them required, sorted by name
@@ -165,6 +166,10 @@ struct Op {
   Rule<std::int64_t (*)(const Call& call)> flops;  // a multiply-add counts as two
   Kernel kernel;
   Onnx onnx;
+  // How far a primitive in f32 is from the number that its formula names: "exact", "correctly
+  // rounded", or a bound in units in the last place. A composition is its body.
+  std::string_view accuracy = {};
+  std::string_view source = {};  // where the formula comes from: paper and section
   Rule<std::vector<Example> (*)()> examples;
 
   constexpr bool is_primitive() const { return reference.given(); }
@@ -179,9 +184,10 @@ constexpr bool is_complete(const Op& op) {
   const bool one_batching = op.batching.rule.given() != op.batching.through_body;
   for (std::size_t i = 1; i < op.attributes.size(); ++i)
     if (!(op.attributes[i - 1].name < op.attributes[i].name)) return false;
-  return !op.name.empty() && !op.formula.empty() && op.min_inputs >= 0 &&
+  return !op.name.empty() && !op.formula.empty() && !op.shapes.empty() && op.min_inputs >= 0 &&
          op.max_inputs >= op.min_inputs && op.types.given() && one_meaning && gradients == 1 &&
-         one_batching && (op.body.given() || !body_used) && op.flops.given() && op.examples.given();
+         one_batching && (op.body.given() || !body_used) && op.flops.given() &&
+         op.accuracy.empty() == op.body.given() && op.examples.given();
 }
 
 // Every op there is. Defined in limpid/ops/all_ops.cc.

@@ -41,10 +41,12 @@ std::vector<Example> leaky_examples() {
 template <const Op& op>
 consteval Op activation(std::string_view name, std::string_view formula, Body body,
                         GradientRule rule, bool smooth, Kernel kernel, Onnx onnx,
+                        std::string_view source = {},
                         std::span<const AttributeSpec> attributes = kNoAttributes,
                         std::vector<Example> (*examples)() = unary_examples) {
   return complete({.name = name,
                    .formula = formula,
+                   .shapes = kElementwiseShapes,
                    .min_inputs = 1,
                    .max_inputs = 1,
                    .attributes = attributes,
@@ -56,6 +58,7 @@ consteval Op activation(std::string_view name, std::string_view formula, Body bo
                    .flops = flops_of_body,
                    .kernel = kernel,
                    .onnx = onnx,
+                   .source = source,
                    .examples = examples});
 }
 
@@ -67,11 +70,14 @@ constexpr Op relu = activation<relu>("relu", "max(x, 0)", relu_body, gradient(re
                                      element_kernel(kernels::Element::kRelu), {"Relu", 14});
 constexpr Op leaky_relu = activation<leaky_relu>(
     "leaky_relu", "x where x > 0, else slope x", leaky_relu_body, gradient_through_body(), false,
-    {}, {"LeakyRelu", 16}, kSlopeAttribute, leaky_examples);
+    {}, {"LeakyRelu", 16}, "Maas et al., Rectifier Nonlinearities (2013)", kSlopeAttribute,
+    leaky_examples);
 constexpr Op gelu = activation<gelu>("gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body,
-                                     gradient_through_body(), true, {}, {"Gelu", 20});
-constexpr Op silu = activation<silu>("silu", "x sigmoid(x)", silu_body, gradient_through_body(),
-                                     true, {}, {"Swish", 24});
+                                     gradient_through_body(), true, {}, {"Gelu", 20},
+                                     "Hendrycks and Gimpel, Gaussian Error Linear Units (2016)");
+constexpr Op silu = activation<silu>(
+    "silu", "x sigmoid(x)", silu_body, gradient_through_body(), true, {}, {"Swish", 24},
+    "Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2");
 
 }  // namespace op
 

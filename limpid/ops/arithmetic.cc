@@ -310,11 +310,12 @@ constexpr AttributeSpec kCastAttributes[] = {{"dtype", AttributeKind::kDtype}};
 // ---- the families
 
 template <const Op& op, class F>
-consteval Op unary(std::string_view name, std::string_view formula, Gradient rule, Element element,
-                   Onnx onnx, std::vector<Example> (*examples)() = unary_examples,
-                   bool smooth = true) {
+consteval Op unary(std::string_view name, std::string_view formula, std::string_view accuracy,
+                   Gradient rule, Element element, Onnx onnx,
+                   std::vector<Example> (*examples)() = unary_examples, bool smooth = true) {
   return complete({.name = name,
                    .formula = formula,
+                   .shapes = kElementwiseShapes,
                    .min_inputs = 1,
                    .max_inputs = 1,
                    .attributes = kNoAttributes,
@@ -326,15 +327,17 @@ consteval Op unary(std::string_view name, std::string_view formula, Gradient rul
                    .flops = flops_one_an_element,
                    .kernel = element_kernel(element),
                    .onnx = onnx,
+                   .accuracy = accuracy,
                    .examples = examples});
 }
 
 template <const Op& op, class F>
-consteval Op binary(std::string_view name, std::string_view formula, TypeRule types,
-                    GradientRule rule, Kernel kernel, Onnx onnx,
+consteval Op binary(std::string_view name, std::string_view formula, std::string_view accuracy,
+                    TypeRule types, GradientRule rule, Kernel kernel, Onnx onnx,
                     std::vector<Example> (*examples)() = binary_examples, bool smooth = true) {
   return complete({.name = name,
                    .formula = formula,
+                   .shapes = kElementwiseShapes,
                    .min_inputs = 2,
                    .max_inputs = 2,
                    .attributes = kNoAttributes,
@@ -346,6 +349,7 @@ consteval Op binary(std::string_view name, std::string_view formula, TypeRule ty
                    .flops = flops_one_an_element,
                    .kernel = kernel,
                    .onnx = onnx,
+                   .accuracy = accuracy,
                    .examples = examples});
 }
 
@@ -353,6 +357,7 @@ template <const Op& op, int inputs, class F>
 consteval Op logical(std::string_view name, std::string_view formula, Onnx onnx) {
   return complete({.name = name,
                    .formula = formula,
+                   .shapes = kElementwiseShapes,
                    .min_inputs = inputs,
                    .max_inputs = inputs,
                    .attributes = kNoAttributes,
@@ -363,6 +368,7 @@ consteval Op logical(std::string_view name, std::string_view formula, Onnx onnx)
                    .flops = flops_one_an_element,
                    .kernel = {},
                    .onnx = onnx,
+                   .accuracy = kExact,
                    .examples = inputs == 1 ? not_examples : logical_examples});
 }
 
@@ -373,49 +379,51 @@ constexpr Kernel element(Element e) { return element_kernel(e); }
 
 namespace op {
 
-constexpr Op add = binary<add, Add>("add", "a + b", numeric_elementwise, gradient(add_gradient),
-                                    element(Element::kAdd), {"Add", 14});
-constexpr Op subtract = binary<subtract, Subtract>("subtract", "a - b", numeric_elementwise,
-                                                   gradient(subtract_gradient),
+constexpr Op add = binary<add, Add>("add", "a + b", kRounded, numeric_elementwise,
+                                    gradient(add_gradient), element(Element::kAdd), {"Add", 14});
+constexpr Op subtract = binary<subtract, Subtract>("subtract", "a - b", kRounded,
+                                                   numeric_elementwise, gradient(subtract_gradient),
                                                    element(Element::kSubtract), {"Sub", 14});
-constexpr Op multiply = binary<multiply, Multiply>("multiply", "a * b", numeric_elementwise,
-                                                   gradient(multiply_gradient),
+constexpr Op multiply = binary<multiply, Multiply>("multiply", "a * b", kRounded,
+                                                   numeric_elementwise, gradient(multiply_gradient),
                                                    element(Element::kMultiply), {"Mul", 14});
-constexpr Op divide =
-    binary<divide, Divide>("divide", "a / b", floating_elementwise, gradient(divide_gradient),
-                           element(Element::kDivide), {"Div", 14}, divisor_examples);
+constexpr Op divide = binary<divide, Divide>("divide", "a / b", kRounded, floating_elementwise,
+                                             gradient(divide_gradient), element(Element::kDivide),
+                                             {"Div", 14}, divisor_examples);
 constexpr Op maximum = binary<maximum, Maximum>(
-    "maximum", "the larger; NaN where either is; +0 above -0", numeric_elementwise,
+    "maximum", "the larger; NaN where either is; +0 above -0", kExact, numeric_elementwise,
     gradient(maximum_gradient), element(Element::kMaximum), {"Max", 13}, binary_examples, false);
 constexpr Op minimum = binary<minimum, Minimum>(
-    "minimum", "the smaller; NaN where either is; -0 below +0", numeric_elementwise,
+    "minimum", "the smaller; NaN where either is; -0 below +0", kExact, numeric_elementwise,
     gradient(minimum_gradient), element(Element::kMinimum), {"Min", 13}, binary_examples, false);
 
 constexpr Op negate =
-    unary<negate, Negate>("negate", "-x", negate_gradient, Element::kNegate, {"Neg", 13});
-constexpr Op abs =
-    unary<abs, Abs>("abs", "|x|", abs_gradient, Element::kAbs, {"Abs", 13}, unary_examples, false);
-constexpr Op exp = unary<exp, Exp>("exp", "e^x", exp_gradient, Element::kExp, {"Exp", 13});
-constexpr Op log = unary<log, Log>("log", "natural logarithm of x", log_gradient, Element::kLog,
-                                   {"Log", 13}, positive_examples);
-constexpr Op tanh = unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", tanh_gradient,
-                                      Element::kTanh, {"Tanh", 13});
+    unary<negate, Negate>("negate", "-x", kExact, negate_gradient, Element::kNegate, {"Neg", 13});
+constexpr Op abs = unary<abs, Abs>("abs", "|x|", kExact, abs_gradient, Element::kAbs, {"Abs", 13},
+                                   unary_examples, false);
+constexpr Op exp =
+    unary<exp, Exp>("exp", "e^x", "0.90 ulp", exp_gradient, Element::kExp, {"Exp", 13});
+constexpr Op log = unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", log_gradient,
+                                   Element::kLog, {"Log", 13}, positive_examples);
+constexpr Op tanh = unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", "0.98 ulp",
+                                      tanh_gradient, Element::kTanh, {"Tanh", 13});
 constexpr Op erf = unary<erf, Erf>("erf", "2 / sqrt(pi) * integral of e^(-t^2) from 0 to x",
-                                   erf_gradient, Element::kErf, {"Erf", 13});
-constexpr Op sigmoid = unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", sigmoid_gradient,
-                                               Element::kSigmoid, {"Sigmoid", 13});
-constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", sqrt_gradient, Element::kSqrt,
-                                      {"Sqrt", 13}, positive_examples);
+                                   "1.00 ulp", erf_gradient, Element::kErf, {"Erf", 13});
+constexpr Op sigmoid = unary<sigmoid, Sigmoid>(
+    "sigmoid", "1 / (1 + e^-x)", "0.91 ulp", sigmoid_gradient, Element::kSigmoid, {"Sigmoid", 13});
+constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, sqrt_gradient,
+                                      Element::kSqrt, {"Sqrt", 13}, positive_examples);
 
 constexpr Op equal = binary<equal, Equal>(
-    "equal", "a = b", numeric_comparison, step(),
+    "equal", "a = b", kExact, numeric_comparison, step(),
     {KernelKind::kElement, Element::kEqual, Element::kEqualI32}, {"Equal", 19});
-constexpr Op not_equal = binary<not_equal, NotEqual>(
-    "not_equal", "a differs from b", numeric_comparison, step(), element(Element::kNotEqual), {});
-constexpr Op less = binary<less, Less>("less", "a < b", numeric_comparison, step(),
+constexpr Op not_equal =
+    binary<not_equal, NotEqual>("not_equal", "a differs from b", kExact, numeric_comparison, step(),
+                                element(Element::kNotEqual), {});
+constexpr Op less = binary<less, Less>("less", "a < b", kExact, numeric_comparison, step(),
                                        element(Element::kLess), {"Less", 13});
 constexpr Op less_equal =
-    binary<less_equal, LessEqual>("less_equal", "a <= b", numeric_comparison, step(),
+    binary<less_equal, LessEqual>("less_equal", "a <= b", kExact, numeric_comparison, step(),
                                   element(Element::kLessEqual), {"LessOrEqual", 16});
 
 constexpr Op logical_and = logical<logical_and, 2, And>("logical_and", "a and b", {"And", 7});
@@ -424,6 +432,7 @@ constexpr Op logical_not = logical<logical_not, 1, Not>("logical_not", "not a", 
 
 constexpr Op select = complete({.name = "select",
                                 .formula = "a where the condition holds, else b",
+                                .shapes = kElementwiseShapes,
                                 .min_inputs = 3,
                                 .max_inputs = 3,
                                 .attributes = kNoAttributes,
@@ -434,10 +443,12 @@ constexpr Op select = complete({.name = "select",
                                 .flops = no_flops,
                                 .kernel = element_kernel(Element::kSelect),
                                 .onnx = {"Where", 16},
+                                .accuracy = kExact,
                                 .examples = select_examples});
 
 constexpr Op cast = complete({.name = "cast",
                               .formula = "x in another dtype",
+                              .shapes = kElementwiseShapes,
                               .min_inputs = 1,
                               .max_inputs = 1,
                               .attributes = kCastAttributes,
@@ -449,6 +460,7 @@ constexpr Op cast = complete({.name = "cast",
                               .flops = no_flops,
                               .kernel = {KernelKind::kCast},
                               .onnx = {"Cast", 19},
+                              .accuracy = kRounded,
                               .examples = cast_examples});
 
 }  // namespace op

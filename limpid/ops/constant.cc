@@ -60,6 +60,7 @@ namespace op {
 
 constexpr Op constant = complete({.name = "constant",
                                   .formula = "a tensor written into the function",
+                                  .shapes = "-> that of the value",
                                   .min_inputs = 0,
                                   .max_inputs = 0,
                                   .attributes = kValueAttribute,
@@ -70,10 +71,12 @@ constexpr Op constant = complete({.name = "constant",
                                   .flops = no_flops,
                                   .kernel = {KernelKind::kConstant},
                                   .onnx = {"Constant", 21},
+                                  .accuracy = kExact,
                                   .examples = constant_examples});
 
 constexpr Op iota = complete({.name = "iota",
                               .formula = "0, 1, ..., size - 1",
+                              .shapes = "-> [size]",
                               .min_inputs = 0,
                               .max_inputs = 0,
                               .attributes = kSizeAttribute,
@@ -84,6 +87,7 @@ constexpr Op iota = complete({.name = "iota",
                               .flops = no_flops,
                               .kernel = {},
                               .onnx = {"Range", 11},
+                              .accuracy = kExact,
                               .examples = iota_examples});
 
 }  // namespace op

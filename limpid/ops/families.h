@@ -20,6 +20,12 @@ consteval Op complete(Op op) {
 
 inline constexpr std::span<const AttributeSpec> kNoAttributes{};
 
+inline constexpr std::string_view kElementwiseShapes = "[...] each -> [...]";
+inline constexpr std::string_view kExact = "exact";
+inline constexpr std::string_view kRounded = "correctly rounded";
+// The order of summation decides.
+inline constexpr std::string_view kSummed = "as summed: docs/arithmetic.md";
+
 // Calls f with a value of the C++ type of a floating dtype (f32, f64); throws kDtype for others.
 [[noreturn]] void throw_dtype(const Call& call, std::size_t input, std::string_view wanted);
 template <class F>

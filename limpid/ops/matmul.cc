@@ -197,6 +197,7 @@ namespace op {
 
 constexpr Op matmul = complete({.name = "matmul",
                                 .formula = "sum over k of a[m, k] b[k, n]",
+                                .shapes = "a[..., m, k], b[..., k, n] -> [..., m, n]",
                                 .min_inputs = 2,
                                 .max_inputs = 2,
                                 .attributes = kTransposeAttributes,
@@ -207,10 +208,12 @@ constexpr Op matmul = complete({.name = "matmul",
                                 .flops = matmul_flops,
                                 .kernel = {KernelKind::kMatmul},
                                 .onnx = {"MatMul", 13},
+                                .accuracy = kSummed,
                                 .examples = matmul_examples});
 
 constexpr Op linear = complete({.name = "linear",
                                 .formula = "x weight^T + bias",
+                                .shapes = "x[..., in], weight[out, in], bias[out] -> [..., out]",
                                 .min_inputs = 2,
                                 .max_inputs = 3,
                                 .attributes = kNoAttributes,

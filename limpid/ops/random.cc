@@ -171,22 +171,27 @@ Value normal_quantile(Value p) {
 
 namespace op {
 
-constexpr Op random_bits = complete({.name = "random_bits",
-                                     .formula = "word i of the key's table",
-                                     .min_inputs = 1,
-                                     .max_inputs = 1,
-                                     .attributes = kShapeAttribute,
-                                     .types = random_bits_types,
-                                     .reference = random_bits_reference,
-                                     .gradient = no_gradient(kFromKey),
-                                     .batching = batching(keyed_batching<random_bits>),
-                                     .flops = no_flops,
-                                     .kernel = {KernelKind::kRandomBits},
-                                     .onnx = {},
-                                     .examples = keyed_examples});
+constexpr Op random_bits = complete(
+    {.name = "random_bits",
+     .formula = "word i of the key's table",
+     .shapes = "key[...] -> [..., `shape`]",
+     .min_inputs = 1,
+     .max_inputs = 1,
+     .attributes = kShapeAttribute,
+     .types = random_bits_types,
+     .reference = random_bits_reference,
+     .gradient = no_gradient(kFromKey),
+     .batching = batching(keyed_batching<random_bits>),
+     .flops = no_flops,
+     .kernel = {KernelKind::kRandomBits},
+     .onnx = {},
+     .accuracy = kExact,
+     .source = "Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011), Philox4x32-10",
+     .examples = keyed_examples});
 
 constexpr Op fold_in = complete({.name = "fold_in",
                                  .formula = "a key for purpose number `data`",
+                                 .shapes = "key[...], data[...] -> [...]",
                                  .min_inputs = 2,
                                  .max_inputs = 2,
                                  .attributes = kNoAttributes,
@@ -197,11 +202,13 @@ constexpr Op fold_in = complete({.name = "fold_in",
                                  .flops = no_flops,
                                  .kernel = {},
                                  .onnx = {},
+                                 .accuracy = kExact,
                                  .examples = fold_in_examples});
 
 constexpr Op shift_right = complete(
     {.name = "shift_right",
      .formula = "a >> count, zeros coming in",
+     .shapes = kElementwiseShapes,
      .min_inputs = 2,
      .max_inputs = 2,
      .attributes = kNoAttributes,
@@ -212,10 +219,12 @@ constexpr Op shift_right = complete(
      .flops = no_flops,
      .kernel = {KernelKind::kElement, kernels::Element::kCount, kernels::Element::kShiftRightI32},
      .onnx = {"BitShift", 11},
+     .accuracy = kExact,
      .examples = shift_examples});
 
 constexpr Op uniform = complete({.name = "uniform",
                                  .formula = "(word i >> 8) / 2^24",
+                                 .shapes = "key[...] -> [..., `shape`]",
                                  .min_inputs = 1,
                                  .max_inputs = 1,
                                  .attributes = kShapeAttribute,
@@ -230,6 +239,7 @@ constexpr Op uniform = complete({.name = "uniform",
 
 constexpr Op normal = complete({.name = "normal",
                                 .formula = "the normal quantile of ((word i >> 9) + 1/2) / 2^23",
+                                .shapes = "key[...] -> [..., `shape`]",
                                 .min_inputs = 1,
                                 .max_inputs = 1,
                                 .attributes = kShapeAttribute,
@@ -240,21 +250,25 @@ constexpr Op normal = complete({.name = "normal",
                                 .flops = flops_of_body,
                                 .kernel = {},
                                 .onnx = {},
+                                .source = "Wichura, Algorithm AS 241 (1988), PPND7",
                                 .examples = keyed_examples});
 
-constexpr Op dropout = complete({.name = "dropout",
-                                 .formula = "0 with probability `rate`, else x / (1 - rate)",
-                                 .min_inputs = 2,
-                                 .max_inputs = 2,
-                                 .attributes = kRateAttribute,
-                                 .types = dropout_types,
-                                 .body = dropout_body,
-                                 .gradient = gradient(dropout_gradient),
-                                 .batching = batching_through_body(),
-                                 .flops = flops_of_body,
-                                 .kernel = {},
-                                 .onnx = {"Dropout", 13},
-                                 .examples = dropout_examples});
+constexpr Op dropout =
+    complete({.name = "dropout",
+              .formula = "0 with probability `rate`, else x / (1 - rate)",
+              .shapes = "x[...], key[] -> [...]",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .attributes = kRateAttribute,
+              .types = dropout_types,
+              .body = dropout_body,
+              .gradient = gradient(dropout_gradient),
+              .batching = batching_through_body(),
+              .flops = flops_of_body,
+              .kernel = {},
+              .onnx = {"Dropout", 13},
+              .source = "Srivastava et al., Dropout (2014), in the inverted form",
+              .examples = dropout_examples});
 
 }  // namespace op
 

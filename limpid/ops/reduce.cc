@@ -133,9 +133,10 @@ std::vector<Example> reduction_examples() {
 template <const Op& op>
 consteval Op reduction(std::string_view name, std::string_view formula, TypeRule types,
                        Reference reference, GradientRule rule, KernelKind kernel, Onnx onnx,
-                       bool smooth) {
+                       std::string_view accuracy, bool smooth) {
   return complete({.name = name,
                    .formula = formula,
+                   .shapes = "[...] -> [...] without `axis`",
                    .min_inputs = 1,
                    .max_inputs = 1,
                    .attributes = kAxisAttribute,
@@ -147,6 +148,7 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
                    .flops = reduction_flops,
                    .kernel = {kernel},
                    .onnx = onnx,
+                   .accuracy = accuracy,
                    .examples = reduction_examples});
 }
 
@@ -156,14 +158,14 @@ namespace op {
 
 constexpr Op sum =
     reduction<sum>("sum", "the sum over an axis", reduction_types, sum_reference,
-                   gradient(sum_gradient), KernelKind::kSum, {"ReduceSum", 13}, true);
+                   gradient(sum_gradient), KernelKind::kSum, {"ReduceSum", 13}, kSummed, true);
 constexpr Op max = reduction<max>("max", "the largest over an axis; NaN where there is one",
                                   reduction_types, max_reference, gradient(max_gradient),
-                                  KernelKind::kMax, {"ReduceMax", 20}, false);
+                                  KernelKind::kMax, {"ReduceMax", 20}, kExact, false);
 constexpr Op argmax = reduction<argmax>(
     "argmax", "the place of the first largest over an axis", argmax_types, argmax_reference,
     no_gradient("a place is a whole number: its derivative is zero wherever it exists"),
-    KernelKind::kNone, {"ArgMax", 13}, false);
+    KernelKind::kNone, {"ArgMax", 13}, kExact, false);
 
 }  // namespace op
 

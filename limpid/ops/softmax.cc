@@ -121,6 +121,7 @@ namespace op {
 
 constexpr Op softmax = complete({.name = "softmax",
                                  .formula = "e^(x - max) / sum of e^(x - max)",
+                                 .shapes = "[...] -> [...]",
                                  .min_inputs = 1,
                                  .max_inputs = 1,
                                  .attributes = kAxisAttribute,
@@ -135,6 +136,7 @@ constexpr Op softmax = complete({.name = "softmax",
 
 constexpr Op log_softmax = complete({.name = "log_softmax",
                                      .formula = "(x - max) - log(sum of e^(x - max))",
+                                     .shapes = "[...] -> [...]",
                                      .min_inputs = 1,
                                      .max_inputs = 1,
                                      .attributes = kAxisAttribute,
@@ -147,19 +149,21 @@ constexpr Op log_softmax = complete({.name = "log_softmax",
                                      .onnx = {"LogSoftmax", 13},
                                      .examples = softmax_examples});
 
-constexpr Op softmax_cross_entropy = complete({.name = "softmax_cross_entropy",
-                                               .formula = "-log_softmax(logits)[label]",
-                                               .min_inputs = 2,
-                                               .max_inputs = 2,
-                                               .attributes = kNoAttributes,
-                                               .types = cross_entropy_types,
-                                               .body = cross_entropy_body,
-                                               .gradient = gradient(cross_entropy_gradient),
-                                               .batching = batching(cross_entropy_batching),
-                                               .flops = flops_of_body,
-                                               .kernel = {},
-                                               .onnx = {"SoftmaxCrossEntropyLoss", 13},
-                                               .examples = cross_entropy_examples});
+constexpr Op softmax_cross_entropy =
+    complete({.name = "softmax_cross_entropy",
+              .formula = "-log_softmax(logits)[label]",
+              .shapes = "logits[..., classes], labels[...] -> [...]",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .attributes = kNoAttributes,
+              .types = cross_entropy_types,
+              .body = cross_entropy_body,
+              .gradient = gradient(cross_entropy_gradient),
+              .batching = batching(cross_entropy_batching),
+              .flops = flops_of_body,
+              .kernel = {},
+              .onnx = {"SoftmaxCrossEntropyLoss", 13},
+              .examples = cross_entropy_examples});
 
 }  // namespace op
 
