@@ -16,9 +16,9 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Horner's rule from the highest power down, each step fused.
-template <std::size_t N>
-float polynomial(float x, const float (&descending)[N]) {
-  float y = descending[0];
+template <class T, std::size_t N>
+T polynomial(T x, const T (&descending)[N]) {
+  T y = descending[0];
   for (std::size_t i = 1; i < N; ++i) y = std::fma(y, x, descending[i]);
   return y;
 }
@@ -33,6 +33,96 @@ Powers split_power(float z) {
   const std::uint32_t half = bits >> 1;
   return {std::bit_cast<float>(half << 23), std::bit_cast<float>((bits - half) << 23)};
 }
+
+// ---- steps in f64
+
+// x = n ln 2 + r, and 2^n, for a float x within the bounds of exp.
+struct WideExponent {
+  double r, power;
+};
+// The low bits of z hold n + 1023.
+double wide_power(double z) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(z) << 52); }
+WideExponent split_exponent(double x) {
+  const double z = std::fma(x, c::kWideLog2E, c::kWideExpRound);
+  const double n = z - c::kWideExpRound;
+  return {std::fma(n, -c::kWideLn2, x), wide_power(z)};
+}
+
+// x = m 2^e with m in [2/3, 4/3), for a normal x.
+struct WideLogarithm {
+  double e, m;
+};
+WideLogarithm split_logarithm(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t biased = (bits - c::kWideLogSplit + c::kWideOne) >> 52;
+  return {static_cast<double>(biased) - 1023.0,
+          std::bit_cast<double>(bits - (biased << 52) + c::kWideOne)};
+}
+double wide_log1p(double f) { return std::fma(polynomial(f, c::kWideLog), f * f, f); }
+
+// log2(x) of a float x >= 0.
+double wide_log2(float x) {
+  if (x == 0) return -std::numeric_limits<double>::infinity();
+  if (!(x < kInfinity)) return x;
+  const auto [e, m] = split_logarithm(x);
+  return std::fma(wide_log1p(m - 1.0), c::kWideLog2E, e);
+}
+
+// 2^t for |t| <= kPowerHighest.
+double wide_exp2(double t) {
+  const double z = t + c::kWideExpRound;
+  const double d = (t - (z - c::kWideExpRound)) * c::kWideLn2;
+  const double power = wide_power(z);
+  return std::fma(power, polynomial(d, c::kWideExp) * d, power);
+}
+
+// a = quarters * pi / 2 + r with |r| <= pi / 4, up to multiples of four quarters.
+struct Turn {
+  std::uint64_t quarters;
+  double r;
+};
+Turn small_turn(float a) {
+  const double z = std::fma(static_cast<double>(a), c::kTwoOverPi, c::kWideRound);
+  const double n = z - c::kWideRound;
+  const double r = std::fma(n, -c::kHalfPiLow, std::fma(n, -c::kHalfPiHigh, a));
+  return {std::bit_cast<std::uint64_t>(z), r};
+}
+
+// The 32 bits of 2 / pi behind the first `skipped` ones.
+std::uint64_t two_over_pi(std::uint32_t skipped) {
+  const std::uint32_t word = skipped / 32;
+  const std::uint64_t two =
+      std::uint64_t{c::kTwoOverPiBits[word]} << 32 | c::kTwoOverPiBits[word + 1];
+  return two << skipped % 32 >> 32;
+}
+// After Payne and Hanek: of the product with 2 / pi only those bits that are left of whole turns
+// are worked out, 64 of them, in integers.
+Turn large_turn(float a) {
+  const auto bits = std::bit_cast<std::uint32_t>(a);
+  const std::uint64_t m = (bits & 0x7fffff) | 0x800000;
+  // a = m 2^e; the first e - 2 bits of 2 / pi give multiples of four quarters.
+  const std::uint32_t skipped = (bits >> 23) - 150 - 2;
+  std::uint64_t p = m * two_over_pi(skipped + 64) >> 32;
+  p += m * two_over_pi(skipped + 32);
+  p += m * two_over_pi(skipped) << 32;
+  // p is in units of 2^-62 quarters; the rest of it after whole quarters, as a signed number.
+  constexpr double kUnit = c::kHalfPiHigh * 0x1p-64;
+  return {(p >> 62) + (p >> 61 & 1),
+          static_cast<double>(static_cast<std::int64_t>(p << 2)) * kUnit};
+}
+
+// sin(|x| + quarters * pi / 2).
+double wide_sin(float x, std::uint64_t quarters) {
+  const float a = std::fabs(x);
+  const Turn turn = a < c::kTrigLarge ? small_turn(a) : large_turn(a);
+  const std::uint64_t q = turn.quarters + quarters;
+  const double s = turn.r * turn.r;
+  const double y = (q & 1) != 0 ? std::fma(polynomial(s, c::kWideCos), s, 1.0)
+                                : std::fma(polynomial(s, c::kWideSin), s * turn.r, turn.r);
+  return (q & 2) != 0 ? -y : y;
+}
+
+// ---- sums
 
 template <class T>
 T fold_partials(std::array<T, kPartials> p) {
@@ -152,6 +242,48 @@ float sigmoid(float x) {
   return std::signbit(x) ? y : 1.0f - y;
 }
 
+float log1p(float x) {
+  if (x < -1) return kNan;
+  if (x == -1) return -kInfinity;
+  if (!(x < kInfinity)) return x;
+  const auto [e, m] = split_logarithm(1.0 + x);
+  // 1 + x may have lost digits of a small x; f has them.
+  const double f = e == 0 ? x : m - 1.0;
+  return std::copysign(static_cast<float>(std::fma(e, c::kWideLn2, wide_log1p(f))), x);
+}
+
+float expm1(float x) {
+  float bounded = x > c::kExpHighest ? c::kExpHighest : x;
+  bounded = bounded < c::kExpLowest ? c::kExpLowest : bounded;
+  const auto [r, power] = split_exponent(bounded);
+  const double y = std::fma(power, polynomial(r, c::kWideExp) * r, power - 1.0);
+  return std::copysign(static_cast<float>(y), x);
+}
+
+float sin(float x) {
+  if (!(std::fabs(x) < kInfinity)) return kNan;
+  const auto y = static_cast<float>(wide_sin(x, 0));
+  return std::signbit(x) ? -y : y;
+}
+
+float cos(float x) {
+  if (!(std::fabs(x) < kInfinity)) return kNan;
+  return static_cast<float>(wide_sin(x, 1));
+}
+
+float power(float x, float y) {
+  const float a = std::fabs(x);
+  if (y == 0 || x == 1 || (a == 1 && std::fabs(y) == kInfinity)) return 1.0f;
+  const bool whole = std::trunc(y) == y;
+  if (x < 0 && a < kInfinity && !whole) return kNan;
+  const double wanted = y * wide_log2(a);
+  double t = wanted > c::kPowerHighest ? c::kPowerHighest : wanted;
+  t = t < -c::kPowerHighest ? -c::kPowerHighest : t;
+  const auto size = static_cast<float>(wide_exp2(t));
+  const bool odd = whole && std::trunc(y * 0.5f) != y * 0.5f;
+  return std::signbit(x) && odd ? -size : size;
+}
+
 double exp(double x) { return std::exp(x); }
 double log(double x) { return std::log(x); }
 double tanh(double x) { return std::tanh(x); }
@@ -160,6 +292,11 @@ double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));
   return (std::signbit(x) ? e : 1.0) / (1.0 + e);
 }
+double log1p(double x) { return std::log1p(x); }
+double expm1(double x) { return std::expm1(x); }
+double sin(double x) { return std::sin(x); }
+double cos(double x) { return std::cos(x); }
+double power(double x, double y) { return std::pow(x, y); }
 
 float maximum(float a, float b) { return maximum_of(a, b); }
 float minimum(float a, float b) { return minimum_of(a, b); }

@@ -22,11 +22,21 @@ float log(float x);
 float tanh(float x);
 float erf(float x);
 float sigmoid(float x);
+float log1p(float x);  // log(1 + x)
+float expm1(float x);  // exp(x) - 1
+float sin(float x);
+float cos(float x);
+float power(float x, float y);  // x^y, special values as C's pow
 double exp(double x);
 double log(double x);
 double tanh(double x);
 double erf(double x);
 double sigmoid(double x);
+double log1p(double x);
+double expm1(double x);
+double sin(double x);
+double cos(double x);
+double power(double x, double y);
 
 // IEEE 754-2019 maximum and minimum: a NaN if either is; +0 above -0.
 float maximum(float a, float b);

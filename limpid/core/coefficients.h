@@ -46,4 +46,44 @@ inline constexpr float kErfTail[] = {-0x1.d471dp-17f, 0x1.6f9b24p-12f, -0x1.ec7e
                                      0x1.896142p-6f,  -0x1.b459acp-4f, -0x1.451abap-1f,
                                      -0x1.0790e6p-3f};
 
+// ---- functions that are computed in f64 and rounded to f32 once
+
+inline constexpr double kWideLog2E = 0x1.71547652b82fep+0;
+inline constexpr double kWideLn2 = 0x1.62e42fefa39efp-1;
+// Adding 3 * 2^51 rounds to an integer n and leaves it in the low bits; 1023 is the bias of an
+// exponent.
+inline constexpr double kWideRound = 0x1.8p52;
+inline constexpr double kWideExpRound = 0x1.8p52 + 1023.0;
+// exp(r) = 1 + r P(r) for |r| <= ln(2) / 2.
+inline constexpr double kWideExp[] = {
+    0x1.a019f6f66dbfbp-13, 0x1.6d74927b5e32cp-10, 0x1.1111a6779965bp-7, 0x1.5554ada4d1f3ep-5,
+    0x1.555554c5ff79ep-3,  0x1.00000028195b1p-1,  0x1.0000000022500p+0};
+
+// The bits of 2/3 and of 1.
+inline constexpr std::uint64_t kWideLogSplit = 0x3fe5555555555555;
+inline constexpr std::uint64_t kWideOne = 0x3ff0000000000000;
+// log(1 + f) = f + f^2 P(f) for 2/3 <= 1 + f < 4/3.
+inline constexpr double kWideLog[] = {
+    0x1.d4e14eb18abacp-4, -0x1.9b386606e9740p-4, 0x1.0c9d0dffd55e2p-4, -0x1.42bdb15189e65p-4,
+    0x1.798158324518cp-4, -0x1.9afed52962a68p-4, 0x1.c6d185ee23146p-4, -0x1.fff2647d44862p-4,
+    0x1.24935c48c3ee0p-3, -0x1.555575031c476p-3, 0x1.9999961e2b0adp-3, -0x1.ffffffc6e5405p-3,
+    0x1.5555555705869p-2, -0x1.0000000005334p-1};
+
+// power: beyond these powers of two the result is +inf or +0.
+inline constexpr double kPowerHighest = 200.0;
+
+// sin and cos: pi / 2 as an f64 and the rest of it, and 2 / pi.
+inline constexpr double kHalfPiHigh = 0x1.921fb54442d18p+0;
+inline constexpr double kHalfPiLow = 0x1.1a62633145c07p-54;
+inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
+// From here on arguments are reduced with integers, by the first 224 bits of 2 / pi.
+inline constexpr float kTrigLarge = 0x1p30f;
+inline constexpr std::uint32_t kTwoOverPiBits[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                                   0xdb629599, 0x3c439041, 0xfe5163ab};
+// sin(r) = r + r^3 P(r^2) and cos(r) = 1 + r^2 Q(r^2) for |r| <= pi / 4.
+inline constexpr double kWideSin[] = {0x1.6cd1afedae1c0p-19, -0x1.a00f7e122a09bp-13,
+                                      0x1.1111086909defp-7, -0x1.5555554c70008p-3};
+inline constexpr double kWideCos[] = {0x1.99164051f6094p-16, -0x1.6c07efd393331p-10,
+                                      0x1.55553c7499d2dp-5, -0x1.ffffffcb77cc1p-2};
+
 }  // namespace limpid::arithmetic::coefficients

@@ -6,7 +6,7 @@
 //
 #include "hwy/foreach_target.h"
 //
-#include "limpid/kernels/math-inl.h"
+#include "limpid/kernels/wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
@@ -29,8 +29,8 @@ HWY_INLINE VU shift_right(VU x, VU count) {
     static constexpr int kArity = 1;                                   \
     static HWY_INLINE auto apply(hn::Vec<In> a) { return expression; } \
   }
-// A function of many vectors at once.
-#define LIMPID_FUNCTION(Name, function)                                  \
+// A function of `together` vectors at once.
+#define LIMPID_FUNCTION(Name, function, together)                        \
   struct Name {                                                          \
     using In = F32;                                                      \
     static constexpr int kArity = 1;                                     \
@@ -39,7 +39,7 @@ HWY_INLINE VU shift_right(VU x, VU count) {
       return function(a);                                                \
     }                                                                    \
     static HWY_INLINE V apply(V a) { return function(Many<1>(a)).v[0]; } \
-    static constexpr std::size_t kTogether = 4;                          \
+    static constexpr std::size_t kTogether = together;                   \
   }
 #define LIMPID_BINARY(Name, InTag, expression)                                        \
   struct Name {                                                                       \
@@ -50,19 +50,31 @@ HWY_INLINE VU shift_right(VU x, VU count) {
 
 LIMPID_UNARY(Negate, F32, hn::Xor(a, hn::SignBit(F32())));
 LIMPID_UNARY(Absolute, F32, hn::Abs(a));
-LIMPID_FUNCTION(Exp, exp);
-LIMPID_FUNCTION(Log, log);
-LIMPID_FUNCTION(Tanh, tanh);
-LIMPID_FUNCTION(Erf, erf);
+LIMPID_FUNCTION(Exp, exp, 4);
+LIMPID_FUNCTION(Log, log, 4);
+LIMPID_FUNCTION(Tanh, tanh, 4);
+LIMPID_FUNCTION(Erf, erf, 4);
 LIMPID_UNARY(Sqrt, F32, hn::Sqrt(a));
 LIMPID_UNARY(Relu, F32, relu(a));
-LIMPID_FUNCTION(Sigmoid, sigmoid);
+LIMPID_FUNCTION(Sigmoid, sigmoid, 4);
+// In f64, which takes twice the registers.
+LIMPID_FUNCTION(Log1p, log1p, 2);
+LIMPID_FUNCTION(Expm1, expm1, 2);
+LIMPID_FUNCTION(Sin, sin, 2);
+LIMPID_FUNCTION(Cos, cos, 2);
+LIMPID_UNARY(Rsqrt, F32, hn::Div(set(1.0f), hn::Sqrt(a)));
+LIMPID_UNARY(Floor, F32, floor(a));
+LIMPID_UNARY(Ceil, F32, ceil(a));
+LIMPID_UNARY(Round, F32, round(a));
+LIMPID_UNARY(Truncate, F32, truncate(a));
+LIMPID_UNARY(Sign, F32, sign(a));
 LIMPID_BINARY(Add, F32, hn::Add(a, b));
 LIMPID_BINARY(Subtract, F32, hn::Sub(a, b));
 LIMPID_BINARY(Multiply, F32, hn::Mul(a, b));
 LIMPID_BINARY(Divide, F32, hn::Div(a, b));
 LIMPID_BINARY(Maximum, F32, maximum(a, b));
 LIMPID_BINARY(Minimum, F32, minimum(a, b));
+LIMPID_BINARY(Power, F32, raise(a, b));
 LIMPID_BINARY(Equal, F32, mask_lanes(hn::Eq(a, b)));
 // Highway leaves open what hn::Ne says of a NaN.
 LIMPID_BINARY(NotEqual, F32, hn::Not(mask_lanes(hn::Eq(a, b))));
@@ -142,12 +154,23 @@ void fill_element(Kernels& table) {
   set_element(Element::kSqrt, element<Sqrt>);
   set_element(Element::kRelu, element<Relu>);
   set_element(Element::kSigmoid, element<Sigmoid>);
+  set_element(Element::kLog1p, element<Log1p>);
+  set_element(Element::kExpm1, element<Expm1>);
+  set_element(Element::kSin, element<Sin>);
+  set_element(Element::kCos, element<Cos>);
+  set_element(Element::kRsqrt, element<Rsqrt>);
+  set_element(Element::kFloor, element<Floor>);
+  set_element(Element::kCeil, element<Ceil>);
+  set_element(Element::kRound, element<Round>);
+  set_element(Element::kTruncate, element<Truncate>);
+  set_element(Element::kSign, element<Sign>);
   set_element(Element::kAdd, element<Add>);
   set_element(Element::kSubtract, element<Subtract>);
   set_element(Element::kMultiply, element<Multiply>);
   set_element(Element::kDivide, element<Divide>);
   set_element(Element::kMaximum, element<Maximum>);
   set_element(Element::kMinimum, element<Minimum>);
+  set_element(Element::kPower, element<Power>);
   set_element(Element::kEqual, element<Equal>);
   set_element(Element::kNotEqual, element<NotEqual>);
   set_element(Element::kLess, element<Less>);

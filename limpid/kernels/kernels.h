@@ -24,6 +24,16 @@ enum class Element : std::uint8_t {
   kSqrt,
   kRelu,     // maximum(x, +0)
   kSigmoid,  // 1 / (1 + e^-x)
+  kLog1p,    // log(1 + x)
+  kExpm1,    // e^x - 1
+  kSin,
+  kCos,
+  kRsqrt,  // 1 / sqrt(x), two roundings
+  kFloor,  // these four keep the sign of a zero, and of what becomes one
+  kCeil,
+  kRound,  // to nearest, ties to even
+  kTruncate,
+  kSign,  // -1, 1, or x where that is a zero or NaN
   // f32, f32 -> f32
   kAdd,
   kSubtract,
@@ -31,6 +41,7 @@ enum class Element : std::uint8_t {
   kDivide,
   kMaximum,  // NaN where either is; +0 above -0
   kMinimum,
+  kPower,  // special values as C's pow
   // f32, f32 -> mask
   kEqual,
   kNotEqual,

@@ -101,6 +101,22 @@ HWY_INLINE V minimum(V a, V b) {
   const V or_zero = hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), smaller);
   return hn::IfThenElse(hn::IsNaN(b), b, or_zero);
 }
+// To integers; zeros keep their sign, and a small negative number becomes -0. Highway's scalar
+// target does neither.
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE V floor(V x) { return V(std::floor(x.raw)); }
+HWY_INLINE V ceil(V x) { return V(std::ceil(x.raw)); }
+HWY_INLINE V round(V x) { return V(std::nearbyint(x.raw)); }
+HWY_INLINE V truncate(V x) { return V(std::trunc(x.raw)); }
+#else
+HWY_INLINE V floor(V x) { return hn::Floor(x); }
+HWY_INLINE V ceil(V x) { return hn::Ceil(x); }
+HWY_INLINE V round(V x) { return hn::Round(x); }
+HWY_INLINE V truncate(V x) { return hn::Trunc(x); }
+#endif
+HWY_INLINE V sign(V x) {
+  return hn::IfThenElse(hn::Lt(zero(), hn::Abs(x)), hn::CopySign(set(1.0f), x), x);
+}
 HWY_INLINE V relu(V x) { return hn::IfThenZeroElse(hn::Le(x, zero()), x); }
 
 template <std::size_t kCount, std::size_t kTerms>

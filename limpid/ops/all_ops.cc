@@ -14,6 +14,9 @@ constexpr const Op* kAllOps[] = {
     // arithmetic
     &op::add, &op::subtract, &op::multiply, &op::divide, &op::maximum, &op::minimum, &op::negate,
     &op::abs, &op::exp, &op::log, &op::tanh, &op::erf, &op::sigmoid, &op::sqrt,
+    // elementary functions
+    &op::log1p, &op::expm1, &op::sin, &op::cos, &op::rsqrt, &op::power, &op::floor, &op::ceil,
+    &op::round, &op::truncate, &op::sign,
     // comparison and choice
     &op::equal, &op::not_equal, &op::less, &op::less_equal, &op::logical_and, &op::logical_or,
     &op::logical_not, &op::select, &op::cast,

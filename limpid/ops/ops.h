@@ -4,6 +4,7 @@
 #include "limpid/ops/activation.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/elementary.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/random.h"
 #include "limpid/ops/reduce.h"

@@ -67,7 +67,11 @@ INSTANTIATE_TEST_SUITE_P(Functions, Ulp,
                                            Function{"tanh", arithmetic::tanh, std::tanh, 0.98},
                                            Function{"erf", arithmetic::erf, std::erf, 1.00},
                                            Function{"sigmoid", arithmetic::sigmoid, sigmoid64,
-                                                    0.95}),
+                                                    0.95},
+                                           Function{"log1p", arithmetic::log1p, std::log1p, 0.51},
+                                           Function{"expm1", arithmetic::expm1, std::expm1, 0.51},
+                                           Function{"sin", arithmetic::sin, std::sin, 0.51},
+                                           Function{"cos", arithmetic::cos, std::cos, 0.51}),
                          label);
 
 TEST(Arithmetic, SpecialValuesOfFunctions) {
@@ -103,6 +107,63 @@ TEST(Arithmetic, SpecialValuesOfFunctions) {
         static_cast<float (*)(float)>(ar::tanh), static_cast<float (*)(float)>(ar::erf),
         static_cast<float (*)(float)>(ar::sigmoid)})
     EXPECT_TRUE(std::isnan(f(kNan)));
+}
+
+TEST(Arithmetic, SpecialValuesOfFunctionsInF64) {
+  namespace ar = arithmetic;
+  using Unary = float (*)(float);
+  for (const Unary odd : {Unary{ar::log1p}, Unary{ar::expm1}, Unary{ar::sin}})
+    for (const float x : {0.0f, -0.0f, 1e-45f, -1e-45f, 0x1p-126f, -0x1p-126f})
+      EXPECT_TRUE(same(odd(x), x)) << x;
+  EXPECT_TRUE(same(ar::log1p(-1.0f), -kInf));
+  EXPECT_TRUE(same(ar::log1p(kInf), kInf));
+  EXPECT_TRUE(std::isnan(ar::log1p(-1.0000001f)));
+  EXPECT_TRUE(std::isnan(ar::log1p(-kInf)));
+  EXPECT_TRUE(same(ar::expm1(-kInf), -1.0f));
+  EXPECT_TRUE(same(ar::expm1(-200.0f), -1.0f));
+  EXPECT_TRUE(same(ar::expm1(kInf), kInf));
+  EXPECT_TRUE(same(ar::expm1(88.72284f), kInf));
+  EXPECT_TRUE(same(ar::cos(0.0f), 1.0f));
+  EXPECT_TRUE(same(ar::cos(-0.0f), 1.0f));
+  for (const Unary f : {Unary{ar::log1p}, Unary{ar::expm1}, Unary{ar::sin}, Unary{ar::cos}})
+    EXPECT_TRUE(std::isnan(f(kNan)));
+  for (const Unary f : {Unary{ar::sin}, Unary{ar::cos}}) {
+    EXPECT_TRUE(std::isnan(f(kInf)));
+    EXPECT_TRUE(std::isnan(f(-kInf)));
+  }
+}
+
+double power_error(float x, float y) {
+  const float got = arithmetic::power(x, y);
+  const double exact = std::pow(static_cast<double>(x), static_cast<double>(y));
+  const auto nearest = static_cast<float>(exact);
+  if (std::isnan(nearest) || std::isinf(nearest) || nearest == 0)
+    return same(got, nearest) ? 0 : std::numeric_limits<double>::infinity();
+  if (std::signbit(got) != std::signbit(nearest)) return std::numeric_limits<double>::infinity();
+  return std::fabs(got - exact) / ulp(exact);
+}
+
+// C's pow has the same special values; 2^18 pairs of each kind for the others.
+TEST(Arithmetic, PowerOfEveryKindOfPair) {
+  std::vector<float> values = special_values();
+  for (const float x :
+       {2.0f, -2.0f, 3.0f, -3.0f, 1.5f, -1.5f, 16777215.0f, -16777215.0f, 33554432.0f,
+        0x1.fffffep127f, -0x1.fffffep127f, 127.0f, 128.0f, -149.0f, -150.0f})
+    values.push_back(x);
+  for (const float x : values)
+    for (const float y : values)
+      EXPECT_LE(power_error(x, y), 0.53) << "power(" << x << ", " << y << ")";
+  double worst = 0;
+  for (std::uint64_t i = 0; i < 1u << 18; ++i) {
+    const float near_one = 1.0f + 0.01f * value(11, i);
+    const float any = from_bits(Key(12).word(i) & 0x7fffffff);
+    const float large = 8000.0f * value(13, i);
+    worst = std::max(worst, power_error(near_one, large));
+    if (!std::isnan(any)) worst = std::max(worst, power_error(any, 1.1f * value(14, i)));
+    worst = std::max(worst, power_error(any, from_bits(Key(15).word(i))));
+  }
+  EXPECT_LE(worst, 0.53);
+  EXPECT_GT(worst, 0.49);
 }
 
 TEST(Arithmetic, MaximumAndMinimum) {

@@ -1,0 +1,213 @@
+#include "limpid/ops/elementary.h"
+
+#include <cmath>
+
+#include "limpid/core/arithmetic.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/families.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid {
+namespace {
+
+using kernels::Element;
+using Values = std::vector<Value>;
+
+struct Log1p {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::log1p(x);
+  }
+};
+struct Expm1 {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::expm1(x);
+  }
+};
+struct Sin {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::sin(x);
+  }
+};
+struct Cos {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::cos(x);
+  }
+};
+struct Rsqrt {
+  template <class T>
+  T operator()(T x) const {
+    return T{1} / std::sqrt(x);
+  }
+};
+struct Power {
+  template <class T>
+  requires std::is_floating_point_v<T> T operator()(T x, T y) const {
+    return arithmetic::power(x, y);
+  }
+};
+struct Floor {
+  template <class T>
+  T operator()(T x) const {
+    return std::floor(x);
+  }
+};
+struct Ceil {
+  template <class T>
+  T operator()(T x) const {
+    return std::ceil(x);
+  }
+};
+struct Round {
+  template <class T>
+  T operator()(T x) const {
+    return std::nearbyint(x);
+  }
+};
+struct Truncate {
+  template <class T>
+  T operator()(T x) const {
+    return std::trunc(x);
+  }
+};
+struct Sign {
+  template <class T>
+  T operator()(T x) const {
+    return x > 0 ? T{1} : x < 0 ? T{-1} : x;
+  }
+};
+
+Value g(const GradientCall& c) { return c.cotangents[0]; }
+Value x(const GradientCall& c) { return c.inputs[0]; }
+Value out(const GradientCall& c) { return c.outputs[0]; }
+
+Values log1p_gradient(const GradientCall& c) { return {g(c) / (1.0 + x(c))}; }
+Values expm1_gradient(const GradientCall& c) { return {g(c) * (out(c) + 1.0)}; }
+Values sin_gradient(const GradientCall& c) { return {g(c) * cos(x(c))}; }
+Values cos_gradient(const GradientCall& c) { return {-(g(c) * sin(x(c)))}; }
+Values rsqrt_gradient(const GradientCall& c) { return {g(c) * (out(c) / (x(c) * -2.0))}; }
+// 0 * x^-1 and 0^y * log(0) are no numbers, where the derivatives are 0.
+Values power_gradient(const GradientCall& c) {
+  const Value y = c.inputs[1];
+  const Value zero = number_like(g(c), 0);
+  const Value one = number_like(g(c), 1);
+  const Value by_x = select(y == zero, zero, y * power(x(c), y - 1.0));
+  const Value positive = x(c) > zero;
+  const Value by_y = select(positive, out(c) * log(select(positive, x(c), one)), zero);
+  return {g(c) * by_x, g(c) * by_y};
+}
+
+constexpr std::string_view kSteps =
+    "a function of steps: its derivative is zero wherever it exists";
+
+std::vector<Example> log1p_examples() {
+  std::vector<Example> examples = unary_examples();
+  for (Example& e : examples) e.low = -0.9;
+  return examples;
+}
+// Arguments on both sides of many integers, and of many quarter turns.
+std::vector<Example> wide_examples() {
+  std::vector<Example> examples = unary_examples();
+  for (Example& e : examples) {
+    e.low = -20;
+    e.high = 20;
+  }
+  return examples;
+}
+
+template <const Op& op, class F>
+consteval Op function(std::string_view name, std::string_view formula, std::string_view accuracy,
+                      GradientRule rule, Element element, Onnx onnx,
+                      std::vector<Example> (*examples)()) {
+  return complete({.name = name,
+                   .formula = formula,
+                   .shapes = kElementwiseShapes,
+                   .min_inputs = 1,
+                   .max_inputs = 1,
+                   .attributes = kNoAttributes,
+                   .types = floating_elementwise,
+                   .reference = reference_unary<F>,
+                   .gradient = rule,
+                   .batching = batching(batch_elementwise<op>),
+                   .flops = flops_one_an_element,
+                   .kernel = element_kernel(element),
+                   .onnx = onnx,
+                   .accuracy = accuracy,
+                   .examples = examples});
+}
+
+template <const Op& op, class F>
+consteval Op rounding(std::string_view name, std::string_view formula, Element element, Onnx onnx) {
+  return function<op, F>(name, formula, kExact, no_gradient(kSteps), element, onnx, wide_examples);
+}
+
+}  // namespace
+
+namespace op {
+
+// ONNX writes the first two and rsqrt with several operators.
+constexpr Op log1p =
+    function<log1p, Log1p>("log1p", "log(1 + x)", "0.51 ulp", gradient(log1p_gradient),
+                           Element::kLog1p, {}, log1p_examples);
+constexpr Op expm1 = function<expm1, Expm1>(
+    "expm1", "e^x - 1", "0.51 ulp", gradient(expm1_gradient), Element::kExpm1, {}, unary_examples);
+constexpr Op sin =
+    function<sin, Sin>("sin", "sine of x radians", "0.51 ulp", gradient(sin_gradient),
+                       Element::kSin, {"Sin", 7}, wide_examples);
+constexpr Op cos =
+    function<cos, Cos>("cos", "cosine of x radians", "0.51 ulp", gradient(cos_gradient),
+                       Element::kCos, {"Cos", 7}, wide_examples);
+constexpr Op rsqrt =
+    function<rsqrt, Rsqrt>("rsqrt", "1 / sqrt(x), two roundings", "1.5 ulp",
+                           gradient(rsqrt_gradient), Element::kRsqrt, {}, positive_examples);
+constexpr Op power = complete({.name = "power",
+                               .formula = "x^y; special values as C's pow",
+                               .shapes = kElementwiseShapes,
+                               .min_inputs = 2,
+                               .max_inputs = 2,
+                               .attributes = kNoAttributes,
+                               .types = floating_elementwise,
+                               .reference = reference_binary<Power>,
+                               .gradient = gradient(power_gradient),
+                               .batching = batching(batch_elementwise<power>),
+                               .flops = flops_one_an_element,
+                               .kernel = element_kernel(Element::kPower),
+                               .onnx = {"Pow", 13},
+                               .accuracy = "0.55 ulp",
+                               .examples = divisor_examples});
+
+constexpr Op floor =
+    rounding<floor, Floor>("floor", "the largest integer up to x", Element::kFloor, {"Floor", 13});
+constexpr Op ceil =
+    rounding<ceil, Ceil>("ceil", "the smallest integer from x on", Element::kCeil, {"Ceil", 13});
+constexpr Op round = rounding<round, Round>("round", "the nearest integer, ties to even",
+                                            Element::kRound, {"Round", 11});
+constexpr Op truncate = rounding<truncate, Truncate>("truncate", "the nearest integer toward zero",
+                                                     Element::kTruncate, {});
+constexpr Op sign = rounding<sign, Sign>("sign", "-1, 1, or x where that is a zero or NaN",
+                                         Element::kSign, {"Sign", 13});
+
+}  // namespace op
+
+Value log1p(Value x) { return call1(op::log1p, {x}); }
+Value expm1(Value x) { return call1(op::expm1, {x}); }
+Value sin(Value x) { return call1(op::sin, {x}); }
+Value cos(Value x) { return call1(op::cos, {x}); }
+Value rsqrt(Value x) { return call1(op::rsqrt, {x}); }
+
+Value power(Value x, Value y) {
+  const Shape shape = common_shape(x.shape(), y.shape(), op::power.name);
+  return call1(op::power, {broadcast(x, shape), broadcast(y, shape)});
+}
+Value power(Value x, double y) { return power(x, number_like(x, y)); }
+
+Value floor(Value x) { return call1(op::floor, {x}); }
+Value ceil(Value x) { return call1(op::ceil, {x}); }
+Value round(Value x) { return call1(op::round, {x}); }
+Value truncate(Value x) { return call1(op::truncate, {x}); }
+Value sign(Value x) { return call1(op::sign, {x}); }
+
+}  // namespace limpid
