@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/limpid/command.h"
@@ -26,7 +30,12 @@ struct Options {
   std::string activation = "relu";
   double dropout = 0.2;
   std::string init = "he";
+  std::string optimizer = "sgd";
+  std::optional<double> rate;
+  std::map<std::string, double> numbers;  // of the optimiser, where given
+  bool nesterov = false, centered = false, amsgrad = false;
   std::string schedule = "linear";
+  double decay_every = 10;
   std::string out;
   int threads = 1;
   train::ClassifierOptions run;
@@ -66,6 +75,21 @@ class Log {
   std::ofstream file_;
 };
 
+Json schedule_json(const optim::Schedule& s) {
+  Json json{{"kind", std::string(optim::name(s.kind))}, {"warmup", s.warmup}};
+  if (s.kind == optim::Schedule::Kind::kStep)
+    json.update({{"every", s.every}, {"factor", s.factor}});
+  return json;
+}
+
+Json optimizer_json(const optim::Optimizer& optimizer) {
+  Json json{{"name", std::string(optim::name(optimizer))}};
+  for (const auto& [name, value] : optim::numbers(optimizer)) json[name] = value;
+  return json;
+}
+
+Json limit_json(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
+
 Json run_json(const Options& options, const nn::Mlp& net, const Split& data) {
   return {{"event", "run"},
           {"model", Json::parse(net.config())},
@@ -74,11 +98,11 @@ Json run_json(const Options& options, const nn::Mlp& net, const Split& data) {
           {"test_examples", data.test.size()},
           {"epochs", options.run.epochs},
           {"batch", options.run.batch},
-          {"learning_rate", options.run.learning_rate},
-          {"schedule", options.schedule},
-          {"momentum", options.run.optimizer.momentum},
-          {"weight_decay", options.run.optimizer.weight_decay},
-          {"nesterov", options.run.optimizer.nesterov},
+          {"learning_rate", options.run.schedule.rate},
+          {"schedule", schedule_json(options.run.schedule)},
+          {"optimizer", optimizer_json(options.run.optimizer)},
+          {"clip_value", limit_json(options.run.clip.value)},
+          {"clip_norm", limit_json(options.run.clip.norm)},
           {"seed", options.run.seed}};
 }
 
@@ -126,12 +150,33 @@ class Progress {
   std::chrono::steady_clock::time_point drawn_{};
 };
 
+// A number that the optimiser does not have is a mistake of the command line.
+optim::Optimizer optimizer_of(const Options& options) {
+  optim::Optimizer optimizer = optim::optimizer_from_name(options.optimizer);
+  std::map<std::string, double> numbers = options.numbers;
+  if (options.optimizer == "sgd") numbers.insert({"momentum", 0.9});
+  if (options.nesterov) numbers["nesterov"] = 1;
+  if (options.centered) numbers["centered"] = 1;
+  if (options.amsgrad) numbers["amsgrad"] = 1;
+  try {
+    for (const auto& [name, value] : numbers) optim::set_number(optimizer, name, value);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  return optimizer;
+}
+
 void train(Options options) {
   const nn::Mlp net = network(options);
   const Function function = net.function();
-  options.run.schedule = options.schedule == "linear" ? optim::Schedule::Kind::kLinear
-                                                      : optim::Schedule::Kind::kConstant;
+  options.run.optimizer = optimizer_of(options);
+  optim::Schedule& schedule = options.run.schedule;
+  schedule.kind = optim::schedule_from_name(options.schedule);
+  schedule.rate = options.rate.value_or(optim::usual_rate(options.run.optimizer));
   const Split data = load_data(parse_data_spec(options.data));
+  const std::int64_t batches = (data.train.size() + options.run.batch - 1) / options.run.batch;
+  schedule.every =
+      std::max<std::int64_t>(1, std::llround(options.decay_every * static_cast<double>(batches)));
   Log log(options.out);
   ThreadPool pool({.threads = options.threads, .pin_caller = true});
   log.line(run_json(options, net, data));
@@ -154,6 +199,25 @@ void train(Options options) {
   const std::string path = options.out + "/model.safetensors";
   save_model(path, {function, params, net.config()});
   print(fmt::format("saved {}\n", path));
+}
+
+struct OptimizerNumber {
+  std::string_view option, number, help;
+};
+constexpr OptimizerNumber kNumbers[] = {
+    {"--momentum", "momentum", "Momentum (sgd: 0.9 by default, rmsprop: 0)"},
+    {"--weight-decay", "weight_decay", "L2 decay; decoupled in adamw (0.01 by default there)"},
+    {"--alpha", "alpha", "Decay of the mean square (rmsprop: 0.99)"},
+    {"--beta1", "beta1", "Decay of the mean (adam, adamw: 0.9)"},
+    {"--beta2", "beta2", "Decay of the mean square (adam, adamw: 0.999)"},
+    {"--eps", "eps", "What is added to the root of the mean square"},
+};
+
+std::string usual_rates() {
+  std::vector<std::string> all;
+  for (const std::string& name : optim::optimizer_names())
+    all.push_back(fmt::format("{} {}", name, optim::usual_rate(optim::optimizer_from_name(name))));
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
 }  // namespace
@@ -180,13 +244,32 @@ void add_train(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
   add("--batch", run.batch, "Examples of a step")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
-  add("--lr", run.learning_rate, "Learning rate at the start")->check(CLI::NonNegativeNumber);
-  add("--schedule", options->schedule, "How the learning rate goes on")
-      ->check(CLI::IsMember({"linear", "constant"}));
-  add("--momentum", run.optimizer.momentum, "Momentum of SGD")->check(CLI::Range(0.0, 1.0));
-  add("--weight-decay", run.optimizer.weight_decay, "L2 decay of SGD")
+  add("--optimizer", options->optimizer, "What makes steps of gradients")
+      ->check(CLI::IsMember(optim::optimizer_names()));
+  command->add_option("--lr", options->rate, "Learning rate; by default " + usual_rates())
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--nesterov", run.optimizer.nesterov, "Nesterov's form of momentum");
+  for (const OptimizerNumber& n : kNumbers)
+    command
+        ->add_option_function<double>(
+            std::string(n.option),
+            [options, n](double value) { options->numbers[std::string(n.number)] = value; },
+            std::string(n.help))
+        ->type_name("FLOAT");
+  command->add_flag("--nesterov", options->nesterov, "Nesterov's form of momentum (sgd)");
+  command->add_flag("--centered", options->centered, "Variance instead of mean square (rmsprop)");
+  command->add_flag("--amsgrad", options->amsgrad, "Largest mean square so far (adam, adamw)");
+  add("--schedule", options->schedule, "How the learning rate goes on")
+      ->check(CLI::IsMember(optim::schedule_names()));
+  add("--warmup", run.schedule.warmup, "Steps in which the rate rises in a line")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  add("--decay-every", options->decay_every, "Epochs between falls (schedule step)")
+      ->check(CLI::Range(1e-6, 1e9));
+  add("--decay-factor", run.schedule.factor, "What each fall leaves (schedule step)")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--clip-value", run.clip.value, "Largest size of a gradient's element")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--clip-norm", run.clip.norm, "Largest L2 norm of all gradients together")
+      ->check(CLI::PositiveNumber);
   add("--seed", run.seed, "Of the first weights, the order and the dropout");
   add_threads_option(*command, options->threads);
   add("--out", options->out, "Folder for model.safetensors and log.jsonl")->type_name("DIR");

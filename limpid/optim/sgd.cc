@@ -16,8 +16,8 @@ Params Sgd::init(const Params& params) const {
   return state;
 }
 
-Sgd::Update Sgd::operator()(const Args& params, const Args& gradients, const Args& state,
-                            Value rate) const {
+Update Sgd::operator()(const Args& params, const Args& gradients, const Args& state,
+                       Value rate) const {
   Update next;
   for (const auto& [name, p] : params) {
     Value step = gradients.at(name);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "limpid/core/params.h"
-#include "limpid/function/value.h"
+#include "limpid/optim/update.h"
 
 namespace limpid::optim {
 
@@ -15,11 +15,6 @@ struct Sgd {
 
   // "momentum.<name>", zeros, for every parameter; nothing without momentum.
   Params init(const Params& params) const;
-
-  struct Update {
-    Args params;
-    Args state;
-  };
   // gradients has the parameters' names; rate is a scalar of their dtype.
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
 };

@@ -42,10 +42,10 @@ std::vector<Input> parameter_inputs(const Function& model) {
   return {model.inputs().begin(), model.inputs().end() - 1};
 }
 
-Value global_norm(const std::vector<Value>& gradients) {
-  Value squares;
-  for (const Value& g : gradients) squares = squares ? squares + sum(g * g) : sum(g * g);
-  return sqrt(squares);
+Args clipped(Args gradients, const optim::Clip& clip) {
+  if (clip.value) gradients = optim::clip_by_value(gradients, *clip.value);
+  if (clip.norm) gradients = optim::clip_by_global_norm(gradients, *clip.norm);
+  return gradients;
 }
 
 // What a step reads and writes that lives on: two copies of parameters and state, which change
@@ -87,7 +87,7 @@ class Carried {
 class Step {
  public:
   Step(const nn::Mlp& net, const ClassifierOptions& options, std::int64_t batch, ThreadPool* pool)
-      : workspace_(compile(classifier_step(net, options.optimizer, batch)), pool),
+      : workspace_(compile(classifier_step(net, options.optimizer, batch, options.clip)), pool),
         x_(allocate_aligned(static_cast<std::size_t>(batch * net.sizes.front()) * sizeof(float))),
         y_(allocate_aligned(static_cast<std::size_t>(batch) * sizeof(std::int32_t))),
         x_bytes_(static_cast<std::size_t>(batch * net.sizes.front()) * sizeof(float)),
@@ -162,14 +162,15 @@ class Run {
       : net_(net), data_(data), options_(options), pool_(pool), key_(options.seed) {
     const std::int64_t n = data.train.size();
     steps_an_epoch_ = (n + options.batch - 1) / options.batch;
-    schedule_ = {options.schedule, options.learning_rate, steps_an_epoch_ * options.epochs, 0};
+    schedule_ = options.schedule;
+    schedule_.steps = steps_an_epoch_ * options.epochs;
   }
 
   Params train(const Observer& observer) {
     Params carried_values = net_.init(key_.fold_in(kInitKey));
     const std::size_t parameters = carried_values.size();
     Evaluator evaluate(net_.function(), data_.test, pool_);
-    carried_values.merge("", options_.optimizer.init(carried_values));
+    carried_values.merge("", optim::init(options_.optimizer, carried_values));
     Carried carried(carried_values);
     for (std::int64_t e = 0; e < options_.epochs; ++e) {
       EpochReport report = epoch(carried, e, observer);
@@ -228,16 +229,14 @@ class Run {
 
 }  // namespace
 
-Function classifier_step(const nn::Mlp& net, const optim::Sgd& optimizer, std::int64_t batch) {
+Function classifier_step(const nn::Mlp& net, const optim::Optimizer& optimizer, std::int64_t batch,
+                         const optim::Clip& clip) {
   const std::vector<Input> params = parameter_inputs(net.function());
   std::vector<std::size_t> wrt(params.size());
   for (std::size_t i = 0; i < wrt.size(); ++i) wrt[i] = i;
   const Function loss = value_and_grad(classifier_loss(net, params, batch), wrt);
 
-  // Zeros would do for the state's names and types; nothing reads their values.
-  Params zeros;
-  for (const Input& p : params) zeros.set(p.name, Tensor::zeros(p.type));
-  const std::vector<Input> state = nn::inputs_of(optimizer.init(zeros));
+  const std::vector<Input> state = optim::state_inputs(optimizer, params);
 
   std::vector<Input> inputs = params;
   inputs.insert(inputs.end(), state.begin(), state.end());
@@ -262,10 +261,12 @@ Function classifier_step(const nn::Mlp& net, const optim::Sgd& optimizer, std::i
         for (std::size_t i = 0; i < p; ++i) gradients.set(params[i].name, results[1 + i]);
         for (std::size_t i = p; i < s; ++i) moments.set(inputs[i].name, in[i]);
         const Builder::Scope scope(builder, "optimizer");
-        const optim::Sgd::Update next = optimizer(values, gradients, moments, in[s + 3]);
+        const Value norm = optim::global_norm(gradients);
+        const optim::Update next =
+            optim::update(optimizer, values, clipped(gradients, clip), moments, in[s + 3]);
         std::vector<Value> outputs = next.params.values();
         for (const auto& [name, value] : next.state) outputs.push_back(value);
-        outputs.insert(outputs.end(), {results[0], global_norm(gradients.values())});
+        outputs.insert(outputs.end(), {results[0], norm});
         return outputs;
       },
       names);

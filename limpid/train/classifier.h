@@ -7,17 +7,19 @@
 #include "limpid/compile/executable.h"
 #include "limpid/data/dataset.h"
 #include "limpid/nn/mlp.h"
+#include "limpid/optim/clip.h"
+#include "limpid/optim/optimizer.h"
 #include "limpid/optim/schedule.h"
-#include "limpid/optim/sgd.h"
 
 namespace limpid::train {
 
 struct ClassifierOptions {
   std::int64_t epochs = 10;
   std::int64_t batch = 128;
-  double learning_rate = 0.05;
-  optim::Schedule::Kind schedule = optim::Schedule::Kind::kLinear;
-  optim::Sgd optimizer{.momentum = 0.9, .weight_decay = 0, .nesterov = false};
+  optim::Schedule schedule{.kind = optim::Schedule::Kind::kLinear,
+                           .rate = 0.05};  // steps: the run's
+  optim::Optimizer optimizer = optim::Sgd{.momentum = 0.9};
+  optim::Clip clip = {};
   std::uint64_t seed = 0;
 };
 
@@ -37,7 +39,7 @@ struct EpochReport {
   double learning_rate;        // of the last step
   double train_loss;           // mean over the examples as they were trained on, dropout at work
   Evaluation test;
-  double gradient_norm;       // mean over the steps of the L2 norm of all gradients together
+  double gradient_norm;       // mean over the steps of optim::global_norm, before any clipping
   double samples_per_second;  // in training alone
 };
 
@@ -49,8 +51,9 @@ struct Observer {
 
 // One step of training as a Function. Inputs: the parameters, the optimiser's state, "x" f32[batch,
 // in], "y" i32[batch], "key" i64 (of the dropout), "rate" f32. Outputs: the new parameters and
-// state under their names, "loss" (mean over the batch) and "gradient_norm".
-Function classifier_step(const nn::Mlp& net, const optim::Sgd& optimizer, std::int64_t batch);
+// state under their names, "loss" (mean over the batch) and "gradient_norm" (before any clipping).
+Function classifier_step(const nn::Mlp& net, const optim::Optimizer& optimizer, std::int64_t batch,
+                         const optim::Clip& clip = {});
 
 // Trains from net.init(seed) and returns the parameters. The same bits for the same options,
 // whatever the pool. The last batch of an epoch may be smaller. Throws kInvalidArgument where the

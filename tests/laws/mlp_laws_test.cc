@@ -172,7 +172,7 @@ TEST(SameBits, TrainingStepOnEveryInstructionSetAndThreadCount) {
 }
 
 TEST(SameBits, RealTrainingStepOnThreads) {
-  const Function step = train::classifier_step(nn::mlp({784, 256, 128, 10}, relu, 0.2), {0.9}, 128);
+  const Function step = train::classifier_step(nn::mlp({784, 256, 128, 10}, relu, 0.2), optim::Sgd{0.9}, 128);
   const std::vector<Tensor> inputs = random_inputs(step, Key(4), -0.1, 0.1, 10);
   std::vector<Tensor> expected;
   for (kernels::Isa isa : kernels::available_isas()) {

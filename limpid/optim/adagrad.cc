@@ -1,0 +1,40 @@
+#include "limpid/optim/adagrad.h"
+
+#include "limpid/ops/arithmetic.h"
+
+namespace limpid::optim {
+namespace {
+
+std::string state_name(const std::string& parameter) { return "sum." + parameter; }
+
+template <class T>
+Tensor filled(const Shape& shape, double value) {
+  return Tensor::generate<T>(shape, [&](std::span<T> out) {
+    for (T& x : out) x = static_cast<T>(value);
+  });
+}
+
+}  // namespace
+
+Params Adagrad::init(const Params& params) const {
+  Params state;
+  for (const auto& [name, p] : params)
+    state.set(state_name(name), p.dtype() == Dtype::kF64 ? filled<double>(p.shape(), initial_sum)
+                                                         : filled<float>(p.shape(), initial_sum));
+  return state;
+}
+
+Update Adagrad::operator()(const Args& params, const Args& gradients, const Args& state,
+                           Value rate) const {
+  Update next;
+  for (const auto& [name, p] : params) {
+    Value g = gradients.at(name);
+    if (weight_decay != 0) g = g + p * weight_decay;
+    const Value sum = state.at(state_name(name)) + g * g;
+    next.state.set(state_name(name), sum);
+    next.params.set(name, p - rate * (g / (sqrt(sum) + eps)));
+  }
+  return next;
+}
+
+}  // namespace limpid::optim

@@ -1,0 +1,22 @@
+// Adagrad: steps divided by the root of the sum of all squared gradients so far.
+#pragma once
+
+#include "limpid/core/params.h"
+#include "limpid/optim/update.h"
+
+namespace limpid::optim {
+
+// As PyTorch's Adagrad (Duchi, Hazan, Singer 2011): g = gradient + weight_decay * p; s' = s + g^2;
+// p' = p - rate * g / (sqrt(s') + eps). PyTorch's lr_decay is a schedule's business.
+struct Adagrad {
+  double eps = 1e-10;
+  double initial_sum = 0;
+  double weight_decay = 0;
+
+  // "sum.<name>", initial_sum everywhere, for every parameter.
+  Params init(const Params& params) const;
+  // gradients has the parameters' names; rate is a scalar of their dtype.
+  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
+};
+
+}  // namespace limpid::optim

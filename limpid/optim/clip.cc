@@ -1,0 +1,46 @@
+#include "limpid/optim/clip.h"
+
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/reduce.h"
+
+namespace limpid::optim {
+namespace {
+
+void require_positive(double limit, std::string_view what) {
+  if (!(limit > 0))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: the limit is {}, a positive number is expected", what, limit));
+}
+
+}  // namespace
+
+Value global_norm(const Args& gradients) {
+  Value squares;
+  for (const auto& [name, g] : gradients) squares = squares ? squares + sum(g * g) : sum(g * g);
+  return sqrt(squares);
+}
+
+Args clip_by_value(const Args& gradients, double limit) {
+  require_positive(limit, "clip_by_value");
+  Args clipped;
+  for (const auto& [name, g] : gradients)
+    clipped.set(name, minimum(maximum(g, number_like(g, -limit)), number_like(g, limit)));
+  return clipped;
+}
+
+Args clip_by_global_norm(const Args& gradients, double limit) {
+  return clip_by_global_norm(gradients, limit, global_norm(gradients));
+}
+
+Args clip_by_global_norm(const Args& gradients, double limit, Value norm) {
+  require_positive(limit, "clip_by_global_norm");
+  const Value factor = minimum(limit / (norm + 1e-6), number_like(norm, 1));
+  Args clipped;
+  for (const auto& [name, g] : gradients) clipped.set(name, g * factor);
+  return clipped;
+}
+
+}  // namespace limpid::optim

@@ -1,0 +1,48 @@
+// Optimizer: any of the optimisers, by name; and its step as a Function of its own.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "limpid/function/function.h"
+#include "limpid/optim/adagrad.h"
+#include "limpid/optim/adam.h"
+#include "limpid/optim/rmsprop.h"
+#include "limpid/optim/sgd.h"
+
+namespace limpid::optim {
+
+using Optimizer = std::variant<Sgd, RmsProp, Adam, AdamW, Adagrad>;
+
+// The first state, and one step: what the optimiser's own init and operator() give.
+Params init(const Optimizer& optimizer, const Params& params);
+Update update(const Optimizer& optimizer, const Args& params, const Args& gradients,
+              const Args& state, Value rate);
+
+// The state of parameters of these types, as inputs of a Function.
+std::vector<Input> state_inputs(const Optimizer& optimizer, const std::vector<Input>& params);
+
+// A step as a Function. Inputs: the parameters, "gradient.<name>" for each, the state, "rate" (a
+// scalar of the first parameter's dtype). Outputs: the new parameters and the new state under their
+// names.
+Function update_function(const Optimizer& optimizer, const std::vector<Input>& params);
+
+// ---- by name: "sgd", "rmsprop", "adam", "adamw", "adagrad"
+
+std::string_view name(const Optimizer& optimizer);
+std::vector<std::string> optimizer_names();
+// With its usual numbers. Throws kNotFound, naming the optimisers there are.
+Optimizer optimizer_from_name(std::string_view name);
+// A learning rate to start from: PyTorch's default, and 0.05 for SGD, which has none.
+double usual_rate(const Optimizer& optimizer);
+
+// The numbers of an optimiser by name: "momentum", "beta1", "weight_decay", ...; a switch is 0 or
+// 1.
+std::vector<std::pair<std::string, double>> numbers(const Optimizer& optimizer);
+// Throws kNotFound where the optimiser has no such number, naming those that it has;
+// kInvalidArgument where the value makes no sense.
+void set_number(Optimizer& optimizer, std::string_view number, double value);
+
+}  // namespace limpid::optim

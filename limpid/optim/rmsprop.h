@@ -1,0 +1,28 @@
+// RMSProp: steps divided by a running root mean square of the gradient.
+#pragma once
+
+#include "limpid/core/params.h"
+#include "limpid/optim/update.h"
+
+namespace limpid::optim {
+
+// As PyTorch's RMSprop (Tieleman and Hinton 2012; centered: Graves 2013, arXiv:1308.0850, section
+// 4.2): g = gradient + weight_decay * p; s' = alpha * s + (1 - alpha) g^2; d = g / (sqrt(s') +
+// eps). Centered, the root is that of s' - a'^2, a' = alpha * a + (1 - alpha) g; where rounding
+// makes that negative it counts as 0 (PyTorch gives NaN). With momentum b' = momentum * b + d steps
+// in place of d. p' = p - rate * d.
+struct RmsProp {
+  double alpha = 0.99;
+  double eps = 1e-8;
+  double momentum = 0;
+  double weight_decay = 0;
+  bool centered = false;
+
+  // For every parameter "square_avg.<name>", "grad_avg.<name>" if centered, "momentum.<name>" with
+  // momentum; zeros.
+  Params init(const Params& params) const;
+  // gradients has the parameters' names; rate is a scalar of their dtype.
+  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
+};
+
+}  // namespace limpid::optim

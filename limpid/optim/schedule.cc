@@ -1,0 +1,63 @@
+#include "limpid/optim/schedule.h"
+
+#include <algorithm>
+
+#include "limpid/core/params.h"
+
+namespace limpid::optim {
+namespace {
+
+constexpr std::string_view kNames[] = {"constant", "linear", "step", "cosine"};
+
+// cos(pi t) for t in [0, 1], by Taylor's series on the first half: sums and products of f64 in one
+// order.
+double cos_pi(double t) {
+  if (t > 0.5) return -cos_pi(1 - t);
+  constexpr double kPi = 3.14159265358979323846;
+  const double square = kPi * t * (kPi * t);
+  double sum = 1;
+  for (int k = 22; k > 0; k -= 2) sum = 1 - sum * square / (k * (k - 1));
+  return sum;
+}
+
+// x^n for n >= 0, by squaring.
+double power(double x, std::int64_t n) {
+  double result = 1;
+  for (; n > 0; n /= 2, x *= x)
+    if (n % 2 == 1) result *= x;
+  return result;
+}
+
+}  // namespace
+
+double Schedule::at(std::int64_t step) const {
+  if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
+  const std::int64_t length = steps - warmup;
+  const std::int64_t done = step - warmup;
+  const double whole = static_cast<double>(length);
+  switch (kind) {
+    case Kind::kConstant:
+      return rate;
+    case Kind::kLinear:
+      if (length <= 0) return rate;
+      return rate * static_cast<double>(std::max<std::int64_t>(length - done, 0)) / whole;
+    case Kind::kStep:
+      return rate * power(factor, done / std::max<std::int64_t>(every, 1));
+    case Kind::kCosine:
+      if (length <= 0) return rate;
+      return rate * (1 + cos_pi(static_cast<double>(std::min(done, length)) / whole)) / 2;
+  }
+  return rate;
+}
+
+std::string_view name(Schedule::Kind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+std::vector<std::string> schedule_names() { return {std::begin(kNames), std::end(kNames)}; }
+
+Schedule::Kind schedule_from_name(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kNames); ++i)
+    if (kNames[i] == name) return static_cast<Schedule::Kind>(i);
+  throw_missing(name, schedule_names());
+}
+
+}  // namespace limpid::optim
