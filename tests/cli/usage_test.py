@@ -75,6 +75,17 @@ class Usage(tool.ToolTest):
         for batch in ("0", "-1", "1e3", "99999999999999999999"):
             self.error(2, "summary", self.model, "--batch", batch)
 
+    def test_optimizers(self):
+        small = ("train", "--data", "digits", "--layers", "784,10", "--epochs", "0")
+        self.usage_error("momentum", *small, "--optimizer", "adam", "--momentum", "0.9")
+        self.usage_error("beta1", *small, "--beta1", "0.9")
+        self.usage_error("nesterov", *small, "--optimizer", "adagrad", "--nesterov")
+        for wrong in (("--optimizer", "lion"), ("--schedule", "never"), ("--beta2", "x"),
+                      ("--momentum", "1.5"), ("--weight-decay", "-1"), ("--clip-norm", "0"),
+                      ("--clip-value", "-1"), ("--warmup", "-1"), ("--decay-factor", "2")):
+            self.error(2, *small, *wrong)
+        self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
+
     def test_neurons(self):
         def trace(neuron):
             return ("trace", self.model, "--values", "1,2", "--neuron", neuron)

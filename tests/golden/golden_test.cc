@@ -4,28 +4,21 @@
 
 #include <cmath>
 
-#include "limpid/compile/executable.h"
 #include "limpid/data/batches.h"
-#include "limpid/formats/safetensors.h"
-#include "limpid/function/builder.h"
 #include "limpid/nn/mlp.h"
-#include "limpid/ops/ops.h"
-#include "limpid/optim/sgd.h"
+#include "limpid/optim/optimizer.h"
 #include "limpid/train/classifier.h"
-#include "limpid/transforms/grad.h"
+#include "tests/golden/golden.h"
 
-namespace limpid {
+namespace limpid::golden {
 namespace {
-
-Params fixture(const std::string& name) {
-  return load_safetensors(LIMPID_GOLDEN + name + ".safetensors").tensors;
-}
 
 // ---- a hundred steps
 
 struct Case {
   std::string name;
-  optim::Sgd optimizer;
+  optim::Optimizer optimizer;
+  float rate;
 };
 
 class Training : public testing::TestWithParam<Case> {};
@@ -33,13 +26,13 @@ class Training : public testing::TestWithParam<Case> {};
 TEST_P(Training, LossesOfAHundredStepsAgree) {
   const Params task = fixture("mlp_task");
   const Params expected = fixture("mlp_" + GetParam().name);
-  const optim::Sgd& optimizer = GetParam().optimizer;
+  const optim::Optimizer& optimizer = GetParam().optimizer;
   const nn::Mlp net = nn::mlp({20, 16, 12, 5}, relu);
   Params carried;
   for (const Input& i : net.function().inputs())
     if (i.name != "x") carried.set(i.name, task.at(i.name));
   const std::size_t parameters = carried.size();
-  carried.merge("", optimizer.init(carried));
+  carried.merge("", optim::init(optimizer, carried));
 
   const Executable step = compile(train::classifier_step(net, optimizer, 32));
   const auto losses = expected.at("losses").values<float>();
@@ -49,7 +42,7 @@ TEST_P(Training, LossesOfAHundredStepsAgree) {
     inputs.push_back(gather_rows(task.at("x"), batch.values<std::int32_t>()));
     inputs.push_back(gather_rows(task.at("y"), batch.values<std::int32_t>()));
     inputs.push_back(key_tensor(Key(0)));
-    inputs.push_back(Tensor::scalar(0.1f));
+    inputs.push_back(Tensor::scalar(GetParam().rate));
     const std::vector<Tensor> outputs = step(inputs);
     std::size_t i = 0;
     for (const std::string& name : carried.names()) carried.set(name, outputs[i++]);
@@ -68,56 +61,16 @@ TEST_P(Training, LossesOfAHundredStepsAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Optimisers, Training,
-                         testing::Values(Case{"sgd", {}}, Case{"momentum", {0.9}},
-                                         Case{"nesterov", {0.9, 0, true}},
-                                         Case{"weight_decay", {0.9, 0.01}}),
-                         [](const testing::TestParamInfo<Case>& which) {
-                           return which.param.name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Optimisers, Training,
+    testing::Values(Case{"sgd", optim::Sgd{}, 0.1f}, Case{"momentum", optim::Sgd{0.9}, 0.1f},
+                    Case{"nesterov", optim::Sgd{0.9, 0, true}, 0.1f},
+                    Case{"weight_decay", optim::Sgd{0.9, 0.01}, 0.1f},
+                    Case{"rmsprop", optim::RmsProp{}, 0.003f}, Case{"adam", optim::Adam{}, 0.01f},
+                    Case{"adamw", optim::AdamW{.weight_decay = 0.05}, 0.01f}),
+    [](const testing::TestParamInfo<Case>& which) { return which.param.name; });
 
 // ---- functions and their gradients
-
-struct Sampled {
-  Tensor value;
-  Tensor gradient;
-};
-
-// f(x), and the gradient of sum(up * f(x)) by x.
-Sampled sample(Value (*f)(Value), const Tensor& x, const Tensor& up) {
-  const Function loss =
-      trace("f", {{"x", x.type()}, {"up", up.type()}}, [&](std::span<const Value> in) {
-        const Value y = f(in[0]);
-        return std::vector<Value>{sum(y * in[1]), y};
-      });
-  const std::vector<Tensor> inputs{x, up};
-  const std::vector<Tensor> results = compile(value_and_grad(loss, {0}))(inputs);
-  return {results[1], results[2]};
-}
-
-void expect_close(const Tensor& got, const Tensor& want, double relative, double absolute,
-                  const std::string& what) {
-  const auto g = got.values<float>();
-  const auto w = want.values<float>();
-  ASSERT_EQ(g.size(), w.size());
-  for (std::size_t i = 0; i < g.size(); ++i) {
-    if (std::isnan(w[i])) {
-      EXPECT_TRUE(std::isnan(g[i])) << what << " " << i;
-      continue;
-    }
-    if (std::isinf(w[i])) {
-      EXPECT_EQ(g[i], w[i]) << what << " " << i;
-      continue;
-    }
-    EXPECT_NEAR(g[i], w[i], absolute + relative * std::fabs(w[i])) << what << " " << i;
-  }
-}
-
-Tensor ones(const Shape& shape) {
-  return Tensor::generate<float>(shape, [](std::span<float> out) {
-    for (float& x : out) x = 1;
-  });
-}
 
 TEST(Activations, ValuesAndDerivativesAgree) {
   const Params golden = fixture("activations");
@@ -166,4 +119,4 @@ TEST(Losses, SoftmaxCrossEntropyAgrees) {
 }
 
 }  // namespace
-}  // namespace limpid
+}  // namespace limpid::golden

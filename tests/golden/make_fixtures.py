@@ -34,9 +34,17 @@ cross_entropy.safetensors: computed in f64, rounded to f32
     grad f32[64, 10]               of the mean with respect to the logits
     smooth.loss, smooth.mean, smooth.grad
                                    the same with label smoothing 0.1
+optimizers.safetensors: f64, two parameters "w" [3, 4] and "b" [5], made-up gradients, 20 steps
+    start.{w,b}, gradient.{w,b}    the parameters at first, the gradients [20, ...] of every step
+    <case>.{w,b}                   [3, ...]: the parameters after steps 1, 5 and 20
+    clip_value.{w,b}, clip_norm.{w,b}, norm
+                                   the gradients of the first step clipped, and their norm
+schedules.safetensors: f64[24], the rates of 24 steps
+    constant, linear, step, cosine; warm_<name>: the same behind a warm-up of 5 steps
 """
 
 import json
+import math
 import pathlib
 import struct
 
@@ -256,8 +264,121 @@ def cross_entropy():
     save("cross_entropy.safetensors", tensors, smooth="label smoothing 0.1")
 
 
+# ---- optimisers and schedules on their own
+
+OPTIMISER_CASES = {
+    "sgd": (torch.optim.SGD, dict(lr=0.1)),
+    "momentum": (torch.optim.SGD, dict(lr=0.1, momentum=0.9)),
+    "nesterov": (torch.optim.SGD, dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.02)),
+    "rmsprop": (torch.optim.RMSprop, dict(lr=0.01)),
+    "rmsprop_momentum": (torch.optim.RMSprop, dict(lr=0.01, momentum=0.5, weight_decay=0.1)),
+    "rmsprop_centered": (torch.optim.RMSprop, dict(lr=0.01, alpha=0.9, centered=True)),
+    "rmsprop_all": (
+        torch.optim.RMSprop,
+        dict(lr=0.01, alpha=0.8, eps=1e-3, momentum=0.9, centered=True, weight_decay=0.1),
+    ),
+    "adam": (torch.optim.Adam, dict(lr=0.01)),
+    "adam_decay": (torch.optim.Adam, dict(lr=0.01, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.1)),
+    "adam_amsgrad": (torch.optim.Adam, dict(lr=0.01, betas=(0.9, 0.5), amsgrad=True)),
+    "adamw": (torch.optim.AdamW, dict(lr=0.01)),
+    "adamw_amsgrad": (
+        torch.optim.AdamW,
+        dict(lr=0.01, betas=(0.9, 0.5), weight_decay=0.3, amsgrad=True),
+    ),
+    "adagrad": (torch.optim.Adagrad, dict(lr=0.05)),
+    "adagrad_all": (
+        torch.optim.Adagrad,
+        dict(lr=0.05, weight_decay=0.1, initial_accumulator_value=0.5, eps=1e-3),
+    ),
+}
+
+
+def optimisers():
+    torch.manual_seed(4)
+    steps, recorded = 20, (1, 5, 20)
+    shapes = {"w": (3, 4), "b": (5,)}
+    start = {k: torch.randn(s).double() for k, s in shapes.items()}
+    # Some gradients are large, some tiny, some nought.
+    gradients = {
+        k: (torch.randn(steps, *s) * 10 ** (3 * torch.rand(steps, *s) - 2)).double()
+        for k, s in shapes.items()
+    }
+    gradients["b"][:, 0] = 0
+    tensors = {f"start.{k}": v for k, v in start.items()}
+    tensors.update({f"gradient.{k}": v for k, v in gradients.items()})
+    for name, (make, options) in OPTIMISER_CASES.items():
+        params = {k: torch.nn.Parameter(v.clone()) for k, v in start.items()}
+        optimiser = make(params.values(), **options)
+        kept = {k: [] for k in shapes}
+        for step in range(steps):
+            for k, p in params.items():
+                p.grad = gradients[k][step].clone()
+            optimiser.step()
+            if step + 1 in recorded:
+                for k, p in params.items():
+                    kept[k].append(p.detach().clone())
+        tensors.update({f"{name}.{k}": torch.stack(v) for k, v in kept.items()})
+    for kind in ("clip_value", "clip_norm"):
+        params = [torch.nn.Parameter(v.clone()) for v in start.values()]
+        for p, g in zip(params, gradients.values()):
+            p.grad = g[0].clone()
+        if kind == "clip_value":
+            torch.nn.utils.clip_grad_value_(params, 0.1)
+        else:
+            tensors["norm"] = torch.nn.utils.clip_grad_norm_(params, 0.25)
+        tensors.update({f"{kind}.{k}": p.grad for k, p in zip(shapes, params)})
+    cases = {k: f"{make.__name__} {options}" for k, (make, options) in OPTIMISER_CASES.items()}
+    save("optimizers.safetensors", tensors, clip_value="0.1", clip_norm="0.25", **cases)
+
+
+def schedules():
+    lr_scheduler = torch.optim.lr_scheduler
+    steps, run, warm = 24, 20, 5
+
+    def make(kind, optimiser, length):
+        if kind == "linear":
+            return lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=length)
+        if kind == "step":
+            return lr_scheduler.StepLR(optimiser, 4, gamma=0.3)
+        if kind == "cosine":  # the closed form; PyTorch's recursion rises again behind the end
+            return lr_scheduler.LambdaLR(
+                optimiser,
+                lambda t: (1 + math.cos(math.pi * min(t, length) / length)) / 2,
+            )
+        return lr_scheduler.LambdaLR(optimiser, lambda t: 1.0)
+
+    tensors = {}
+    for kind in ("constant", "linear", "step", "cosine"):
+        for prefix, warmup in (("", 0), ("warm_", warm)):
+            optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.4)
+            rates = []
+            if warmup:
+                rise = lr_scheduler.LinearLR(optimiser, 1 / warmup, total_iters=warmup - 1)
+                for _ in range(warmup):
+                    rates.append(optimiser.param_groups[0]["lr"])
+                    optimiser.step()
+                    rise.step()
+                optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.4)
+            schedule = make(kind, optimiser, run - warmup)
+            while len(rates) < steps:
+                rates.append(optimiser.param_groups[0]["lr"])
+                optimiser.step()
+                schedule.step()
+            tensors[prefix + kind] = torch.tensor(rates, dtype=torch.float64)
+    # The recursion where it is defined.
+    optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.4)
+    theirs = lr_scheduler.CosineAnnealingLR(optimiser, run)
+    for step in range(run):
+        assert abs(optimiser.param_groups[0]["lr"] - tensors["cosine"][step]) < 1e-12
+        optimiser.step()
+        theirs.step()
+    save("schedules.safetensors", tensors, rate="0.4", steps="20", step="every 4 times 0.3")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     training()
     activations()
     cross_entropy()
+    optimisers()
+    schedules()

@@ -171,8 +171,32 @@ TEST(SameBits, TrainingStepOnEveryInstructionSetAndThreadCount) {
   }
 }
 
+// The averages of squares and the powers of Adam as they may be: not negative, below 1.
+TEST(SameBits, AdamStepOnEveryInstructionSetAndThreadCount) {
+  const nn::Mlp net = nn::mlp({50, 40, 33, 7}, relu, 0.2);
+  const optim::Clip clip{.value = 0.5, .norm = 0.1};
+  const Function step = train::classifier_step(net, optim::AdamW{.amsgrad = true}, 37, clip);
+  std::vector<Tensor> inputs = random_inputs(step, Key(3), -1, 1, 7);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& name = step.inputs()[i].name;
+    if (name.find("exp_avg_sq.") != std::string::npos)
+      inputs[i] = random_tensor(inputs[i].type(), Key(4).fold_in(i), 0, 1, 2);
+    if (name.rfind("beta", 0) == 0) inputs[i] = Tensor::scalar(0.75);
+  }
+  const std::vector<Tensor> expected = interpret(step, inputs);
+  for (kernels::Isa isa : kernels::available_isas())
+    for (int threads : {1, 3}) {
+      ThreadPool pool({.threads = threads});
+      const std::vector<Tensor> got = compile(step, {isa})(inputs, &pool);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_TRUE(got[i].same_bits(expected[i]))
+            << step.outputs()[i].name << ", " << name(isa) << ", " << threads << " threads";
+    }
+}
+
 TEST(SameBits, RealTrainingStepOnThreads) {
-  const Function step = train::classifier_step(nn::mlp({784, 256, 128, 10}, relu, 0.2), optim::Sgd{0.9}, 128);
+  const Function step =
+      train::classifier_step(nn::mlp({784, 256, 128, 10}, relu, 0.2), optim::Sgd{0.9}, 128);
   const std::vector<Tensor> inputs = random_inputs(step, Key(4), -0.1, 0.1, 10);
   std::vector<Tensor> expected;
   for (kernels::Isa isa : kernels::available_isas()) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "limpid/core/error.h"
+
 namespace limpid::optim {
 namespace {
 
@@ -27,6 +31,29 @@ TEST(Schedule, WarmUpRisesThenFalls) {
   EXPECT_DOUBLE_EQ(s.at(9), 1);
   EXPECT_DOUBLE_EQ(s.at(10), 1);
   EXPECT_DOUBLE_EQ(s.at(60), 0.5);
+}
+
+TEST(Schedule, StepFallsAtOnce) {
+  const Schedule s{Schedule::Kind::kStep, 0.5, 100, 10, 20, 0.5};
+  EXPECT_EQ(s.at(10), 0.5);
+  EXPECT_EQ(s.at(29), 0.5);
+  EXPECT_EQ(s.at(30), 0.25);
+  EXPECT_EQ(s.at(50), 0.125);
+}
+
+TEST(Schedule, CosineFallsToZeroAndStays) {
+  const Schedule s{Schedule::Kind::kCosine, 0.8, 100, 0};
+  EXPECT_EQ(s.at(0), 0.8);
+  EXPECT_DOUBLE_EQ(s.at(50), 0.4);
+  EXPECT_NEAR(s.at(25), 0.4 * (1 + std::sqrt(0.5)), 1e-15);
+  EXPECT_EQ(s.at(100), 0);
+  EXPECT_EQ(s.at(1000), 0);
+  for (std::int64_t i = 0; i < 100; ++i) EXPECT_GT(s.at(i), s.at(i + 1));
+}
+
+TEST(Schedule, HaveNames) {
+  for (const std::string& n : schedule_names()) EXPECT_EQ(name(schedule_from_name(n)), n);
+  EXPECT_THROW(schedule_from_name("never"), Error);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// Clipping of gradients. PyTorch's numbers are compared with in tests/golden.
+#include "limpid/optim/clip.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+
+namespace limpid::optim {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<float> clipped(const std::vector<float>& gradient,
+                           const std::function<Args(const Args&)>& clip) {
+  const Tensor g = Tensor::from({static_cast<std::int64_t>(gradient.size())}, gradient);
+  const Function f = trace("clip", {{"g", g.type()}}, [&](std::span<const Value> in) {
+    return clip({{"g", in[0]}}).values();
+  });
+  const Tensor result = interpret(f, std::vector<Tensor>{g})[0];
+  return {result.values<float>().begin(), result.values<float>().end()};
+}
+
+TEST(Clip, ByValueBoundsEveryElementAndKeepsNan) {
+  const auto got = clipped({-3, -0.5f, 0, 0.25f, 8, INFINITY, kNan},
+                           [](const Args& g) { return clip_by_value(g, 0.5); });
+  EXPECT_EQ((std::vector<float>(got.begin(), got.end() - 1)),
+            (std::vector<float>{-0.5f, -0.5f, 0, 0.25f, 0.5f, 0.5f}));
+  EXPECT_TRUE(std::isnan(got.back()));
+}
+
+TEST(Clip, ByNormLeavesSmallGradientsAlone) {
+  const std::vector<float> small{0.3f, -0.4f};
+  EXPECT_EQ(clipped(small, [](const Args& g) { return clip_by_global_norm(g, 0.6); }), small);
+}
+
+TEST(Clip, ByNormShortensLargeOnesAlongTheirDirection) {
+  const auto got = clipped({30, -40}, [](const Args& g) { return clip_by_global_norm(g, 5); });
+  EXPECT_NEAR(got[0], 3, 1e-5);
+  EXPECT_NEAR(got[1], -4, 1e-5);
+}
+
+TEST(Clip, ByNormShowsNan) {
+  for (float x : clipped({1, kNan}, [](const Args& g) { return clip_by_global_norm(g, 5); }))
+    EXPECT_TRUE(std::isnan(x));
+}
+
+TEST(Clip, LimitsArePositive) {
+  for (double limit : {0.0, -1.0, std::nan("")}) {
+    EXPECT_THROW(clipped({1}, [&](const Args& g) { return clip_by_value(g, limit); }), Error);
+    EXPECT_THROW(clipped({1}, [&](const Args& g) { return clip_by_global_norm(g, limit); }), Error);
+  }
+}
+
+}  // namespace
+}  // namespace limpid::optim

@@ -1,0 +1,144 @@
+// Optimisers: what holds for all of them. PyTorch's numbers are compared with in tests/golden.
+#include "limpid/optim/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
+#include "limpid/nn/mlp.h"
+
+namespace limpid::optim {
+namespace {
+
+// Every optimiser as it is by default, and with every switch and number at work.
+std::vector<Optimizer> all() {
+  std::vector<Optimizer> optimizers;
+  for (const std::string& name : optimizer_names()) {
+    optimizers.push_back(optimizer_from_name(name));
+    Optimizer other = optimizers.back();
+    for (const auto& [number, value] : numbers(other))
+      set_number(other, number,
+                 number == "eps" || number == "initial_sum"                       ? 1e-3
+                 : value == 0 && number != "weight_decay" && number != "momentum" ? 1
+                                                                                  : 0.5);
+    optimizers.push_back(other);
+  }
+  return optimizers;
+}
+
+Params start() {
+  return {{"w", Tensor::from<float>({2, 3}, {1, -2, 0.5f, 3, -0.25f, 2})},
+          {"b", Tensor::from<float>({2}, {-1, 1.5f})}};
+}
+
+// One step along the given gradients; `carried` is the parameters, then the state.
+void step(const Executable& update, std::size_t params, Params& carried, const Params& gradients,
+          float rate) {
+  std::vector<Tensor> inputs = carried.values();
+  const std::vector<Tensor> g = gradients.values();
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(params), g.begin(), g.end());
+  inputs.push_back(Tensor::scalar(rate));
+  const std::vector<Tensor> outputs = update(inputs);
+  std::size_t i = 0;
+  for (const std::string& name : carried.names()) carried.set(name, outputs[i++]);
+}
+
+// The gradient of a sum of squares is twice the parameters: all of them find the way down.
+TEST(Optimizer, AllGoDownhill) {
+  for (const Optimizer& optimizer : all()) {
+    const Executable update = compile(update_function(optimizer, nn::inputs_of(start())));
+    Params carried = start();
+    carried.merge("", init(optimizer, start()));
+    const auto norm = [&] {
+      double squares = 0;
+      for (const char* p : {"w", "b"})
+        for (float x : carried.at(p).values<float>()) squares += std::pow(x, 2);
+      return squares;
+    };
+    const double before = norm();
+    for (int s = 0; s < 50; ++s) {
+      Params gradients;
+      for (const char* p : {"w", "b"})
+        gradients.set(p, Tensor::generate<float>(carried.at(p).shape(), [&](std::span<float> out) {
+                        for (std::size_t i = 0; i < out.size(); ++i)
+                          out[i] = 2 * carried.at(p).values<float>()[i];
+                      }));
+      step(update, 2, carried, gradients, 0.02f);
+    }
+    EXPECT_LT(norm(), 0.95 * before) << name(optimizer);
+  }
+}
+
+TEST(Optimizer, CompiledEqualsInterpretedOnEveryInstructionSet) {
+  for (const Optimizer& optimizer : all()) {
+    const Function f = update_function(optimizer, nn::inputs_of(start()));
+    verify(f);
+    std::vector<Tensor> inputs = start().values();
+    for (const Tensor& p : start().values()) inputs.push_back(p);
+    for (const Tensor& s : init(optimizer, start()).values()) inputs.push_back(s);
+    inputs.push_back(Tensor::scalar(0.1f));
+    ASSERT_EQ(inputs.size(), f.inputs().size());
+    for (int steps = 0; steps < 3; ++steps) {
+      const std::vector<Tensor> expected = interpret(f, inputs);
+      for (kernels::Isa isa : kernels::available_isas()) {
+        const std::vector<Tensor> got = compile(f, {isa})(inputs);
+        for (std::size_t i = 0; i < got.size(); ++i)
+          EXPECT_TRUE(got[i].same_bits(expected[i])) << f.name() << " " << f.outputs()[i].name;
+      }
+      for (std::size_t i = 0; i < expected.size(); ++i) inputs[i < 2 ? i : i + 2] = expected[i];
+    }
+  }
+}
+
+TEST(Optimizer, StateComesOutAsItWentIn) {
+  for (const Optimizer& optimizer : all()) {
+    const Function f = update_function(optimizer, nn::inputs_of(start()));
+    const Params state = init(optimizer, start());
+    ASSERT_EQ(f.outputs().size(), 2 + state.size());
+    std::size_t i = 2;
+    for (const auto& [name, value] : state) {
+      EXPECT_EQ(f.outputs()[i].name, name);
+      EXPECT_EQ(f.type(f.outputs()[i++].value), value.type());
+    }
+  }
+}
+
+// A gradient that never changes has no variance; rounding must not make a NaN of it.
+TEST(Optimizer, CenteredRmsPropOnAConstantGradient) {
+  const Params params{{"w", Tensor::from<float>({3}, {1, 1, 1})}};
+  const Params gradients{{"w", Tensor::from<float>({3}, {0.1f, 3.3333f, 1e-3f})}};
+  const Optimizer optimizer = RmsProp{.alpha = 0.5, .centered = true};
+  const Executable update = compile(update_function(optimizer, nn::inputs_of(params)));
+  Params carried = params;
+  carried.merge("", init(optimizer, params));
+  for (int s = 0; s < 100; ++s) step(update, 1, carried, gradients, 1e-9f);
+  for (float x : carried.at("w").values<float>()) EXPECT_TRUE(std::isfinite(x));
+}
+
+TEST(Optimizer, NamesAndNumbers) {
+  for (const std::string& name : optimizer_names()) {
+    Optimizer optimizer = optimizer_from_name(name);
+    EXPECT_EQ(optim::name(optimizer), name);
+    for (const auto& [number, value] : numbers(optimizer)) {
+      set_number(optimizer, number, 1);
+      EXPECT_THROW(set_number(optimizer, number, -1), Error) << number;
+      EXPECT_THROW(set_number(optimizer, number, std::nan("")), Error) << number;
+    }
+    for (const auto& [number, value] : numbers(optimizer)) EXPECT_EQ(value, 1) << number;
+  }
+  EXPECT_THROW(optimizer_from_name("lion"), Error);
+  Optimizer adam = Adam{};
+  try {
+    set_number(adam, "momentum", 0.9);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "adam: has no momentum; it has beta1, beta2, eps, weight_decay, amsgrad");
+  }
+}
+
+}  // namespace
+}  // namespace limpid::optim
