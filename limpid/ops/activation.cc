@@ -1,7 +1,12 @@
 #include "limpid/ops/activation.h"
 
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/elementary.h"
 #include "limpid/ops/families.h"
+#include "limpid/ops/shape.h"
 
 namespace limpid {
 namespace {
@@ -9,6 +14,13 @@ namespace {
 using Values = std::vector<Value>;
 
 constexpr AttributeSpec kSlopeAttribute[] = {{"slope", AttributeKind::kReal}};
+constexpr AttributeSpec kAlphaAttribute[] = {{"alpha", AttributeKind::kReal}};
+constexpr AttributeSpec kBetaAttribute[] = {{"beta", AttributeKind::kReal}};
+constexpr AttributeSpec kClampAttributes[] = {{"high", AttributeKind::kReal},
+                                              {"low", AttributeKind::kReal}};
+
+Value zero_like(const Value& x) { return number_like(x, 0); }
+Value positive(const Value& x) { return x > zero_like(x); }
 
 Values relu_body(std::span<const Value> in, const Attributes&) {
   return {maximum(in[0], number_like(in[0], 0))};
@@ -25,65 +37,314 @@ Values leaky_relu_body(std::span<const Value> in, const Attributes& attributes) 
   return {select(in[0] > number_like(in[0], 0), in[0], scaled)};
 }
 
+Values prelu_body(std::span<const Value> in, const Attributes&) {
+  return {select(positive(in[0]), in[0], in[1] * in[0])};
+}
+
+// ---- exponential
+
+// The exponential of a large x, which select would not take, must not be made: its derivative, inf
+// times 0, would be NaN.
+Value exponential_unit(const Value& x, double alpha) {
+  return select(positive(x), x, expm1(minimum(x, zero_like(x))) * alpha);
+}
+
+std::vector<Type> elu_types(const Call& call) {
+  const double alpha = call.attributes.get<double>("alpha");
+  if (!(alpha > 0))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: alpha is {}, a positive number is expected", where(call), alpha));
+  return floating_elementwise(call);
+}
+
+Values elu_body(std::span<const Value> in, const Attributes& attributes) {
+  return {exponential_unit(in[0], attributes.get<double>("alpha"))};
+}
+
+// By the result y: scale where it is positive, else y + scale * alpha.
+Values exponential_gradient(const GradientCall& c, double scale, double alpha) {
+  const Value& y = c.outputs[0];
+  return {c.cotangents[0] * select(positive(y), number_like(y, scale), y + scale * alpha)};
+}
+Values elu_gradient(const GradientCall& c) {
+  return exponential_gradient(c, 1, c.attributes.get<double>("alpha"));
+}
+
+constexpr double kSeluScale = 1.0507009873554805;
+constexpr double kSeluAlpha = 1.6732632423543772;
+
+Values selu_body(std::span<const Value> in, const Attributes&) {
+  return {exponential_unit(in[0], kSeluAlpha) * kSeluScale};
+}
+Values selu_gradient(const GradientCall& c) {
+  return exponential_gradient(c, kSeluScale, kSeluAlpha);
+}
+
+// ---- smooth
+
 Values gelu_body(std::span<const Value> in, const Attributes&) {
   constexpr double kRootHalf = 0.70710678118654752;
   return {in[0] * 0.5 * (1.0 + erf(in[0] * kRootHalf))};
 }
 
+constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
+constexpr double kCubic = 0.044715;
+
+// 2 u
+Value gelu_tanh_argument(const Value& x) { return (x + x * x * x * kCubic) * kTwiceRootTwoOverPi; }
+
+Values gelu_tanh_body(std::span<const Value> in, const Attributes&) {
+  return {in[0] * sigmoid(gelu_tanh_argument(in[0]))};
+}
+
+// s + x s (1 - s) (2 u)'. Where s is 0 or 1, 30 stands for a larger x, lest its square overflow.
+Values gelu_tanh_gradient(const GradientCall& c) {
+  const Value& x = c.inputs[0];
+  const Value s = sigmoid(gelu_tanh_argument(x));
+  const Value near = clamp(x, -30, 30);
+  const Value slope = (near * near * (3 * kCubic) + 1.0) * kTwiceRootTwoOverPi;
+  return {c.cotangents[0] * (s + x * (s * (1.0 - s)) * slope)};
+}
+
 Values silu_body(std::span<const Value> in, const Attributes&) { return {in[0] * sigmoid(in[0])}; }
 
-std::vector<Example> leaky_examples() {
+Values swish_body(std::span<const Value> in, const Attributes& attributes) {
+  return {in[0] * sigmoid(in[0] * attributes.get<double>("beta"))};
+}
+
+Values mish_body(std::span<const Value> in, const Attributes&) {
+  return {in[0] * tanh(softplus(in[0]))};
+}
+
+Values softplus_body(std::span<const Value> in, const Attributes&) {
+  return {maximum(in[0], zero_like(in[0])) + log1p(exp(-abs(in[0])))};
+}
+Values softplus_gradient(const GradientCall& c) { return {c.cotangents[0] * sigmoid(c.inputs[0])}; }
+
+// ---- hard
+
+std::vector<Type> clamp_types(const Call& call) {
+  const double low = call.attributes.get<double>("low");
+  const double high = call.attributes.get<double>("high");
+  if (!(low <= high))
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: low is {}, high {}; low <= high is expected", where(call), low, high));
+  return floating_elementwise(call);
+}
+
+Values clamp_body(std::span<const Value> in, const Attributes& attributes) {
+  const Value raised = maximum(in[0], number_like(in[0], attributes.get<double>("low")));
+  return {minimum(raised, number_like(raised, attributes.get<double>("high")))};
+}
+
+// g where low < y < high.
+Value where_between(const Value& y, double low, double high, const Value& g) {
+  const Value zero = zero_like(g);
+  return select(y > number_like(y, low), select(y < number_like(y, high), g, zero), zero);
+}
+
+Values clamp_gradient(const GradientCall& c) {
+  return {where_between(c.outputs[0], c.attributes.get<double>("low"),
+                        c.attributes.get<double>("high"), c.cotangents[0])};
+}
+
+Values hard_sigmoid_body(std::span<const Value> in, const Attributes&) {
+  return {clamp(in[0] + 3.0, 0, 6) / 6.0};
+}
+Values hard_sigmoid_gradient(const GradientCall& c) {
+  return {where_between(c.outputs[0], 0, 1, c.cotangents[0] / 6.0)};
+}
+
+Values hard_swish_body(std::span<const Value> in, const Attributes&) {
+  return {in[0] * hard_sigmoid(in[0])};
+}
+Values hard_swish_gradient(const GradientCall& c) {
+  const Value& x = c.inputs[0];
+  const Value line = x / 3.0 + 0.5;
+  const Value slope = select(x <= number_like(x, 3), line, number_like(x, 1));
+  return {c.cotangents[0] * select(x < number_like(x, -3), zero_like(x), slope)};
+}
+
+Values step_body(std::span<const Value> in, const Attributes&) {
+  const Value& x = in[0];
+  return {select(x == x, cast(positive(x), x.dtype()), x)};
+}
+
+// ---- gates
+
+template <Value (*activation)(Value)>
+Values gate_body(std::span<const Value> in, const Attributes&) {
+  return {activation(in[0]) * in[1]};
+}
+
+// ---- examples
+
+std::vector<Example> with_attributes(std::vector<Example> examples, const Attributes& attributes) {
+  for (Example& e : examples) e.attributes = attributes;
+  return examples;
+}
+std::vector<Example> elu_examples() { return with_attributes(unary_examples(), {{"alpha", 0.75}}); }
+std::vector<Example> swish_examples() { return with_attributes(unary_examples(), {{"beta", 1.5}}); }
+std::vector<Example> clamp_examples() {
+  return with_attributes(unary_examples(), {{"low", -0.5}, {"high", 1.25}});
+}
+std::vector<Example> wide_examples() {
   std::vector<Example> examples = unary_examples();
-  for (Example& e : examples) e.attributes = {{"slope", 0.01}};
+  for (Example& e : examples) {
+    e.low = -5;
+    e.high = 5;
+  }
   return examples;
 }
 
+std::vector<Example> leaky_examples() {
+  return with_attributes(unary_examples(), {{"slope", 0.01}});
+}
+
+struct Extras {
+  Onnx onnx = {};
+  std::string_view source = {};
+  std::span<const AttributeSpec> attributes = kNoAttributes;
+  TypeRule types = floating_elementwise;
+  std::vector<Example> (*examples)() = unary_examples;
+  Kernel kernel = {};
+  int inputs = 1;
+};
+
+constexpr bool kSmooth = true;
+constexpr bool kKinked = false;
+
 template <const Op& op>
 consteval Op activation(std::string_view name, std::string_view formula, Body body,
-                        GradientRule rule, bool smooth, Kernel kernel, Onnx onnx,
-                        std::string_view source = {},
-                        std::span<const AttributeSpec> attributes = kNoAttributes,
-                        std::vector<Example> (*examples)() = unary_examples) {
+                        GradientRule rule, bool smooth, const Extras& extras) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
-                   .min_inputs = 1,
-                   .max_inputs = 1,
-                   .attributes = attributes,
-                   .types = floating_elementwise,
+                   .min_inputs = extras.inputs,
+                   .max_inputs = extras.inputs,
+                   .attributes = extras.attributes,
+                   .types = extras.types,
                    .body = body,
                    .gradient = rule,
                    .smooth = smooth,
                    .batching = batching(batch_elementwise<op>),
                    .flops = flops_of_body,
-                   .kernel = kernel,
-                   .onnx = onnx,
-                   .source = source,
-                   .examples = examples});
+                   .kernel = extras.kernel,
+                   .onnx = extras.onnx,
+                   .source = extras.source,
+                   .examples = extras.examples});
 }
+
+constexpr std::string_view kGelu = "Hendrycks and Gimpel, Gaussian Error Linear Units (2016)";
+constexpr std::string_view kGates = "Shazeer, GLU Variants Improve Transformer (2020)";
+constexpr std::string_view kMobile = "Howard et al., Searching for MobileNetV3 (2019), section 5.2";
 
 }  // namespace
 
 namespace op {
 
-constexpr Op relu = activation<relu>("relu", "max(x, 0)", relu_body, gradient(relu_gradient), false,
-                                     element_kernel(kernels::Element::kRelu), {"Relu", 14});
+constexpr Op relu =
+    activation<relu>("relu", "max(x, 0)", relu_body, gradient(relu_gradient), kKinked,
+                     {.onnx = {"Relu", 14}, .kernel = element_kernel(kernels::Element::kRelu)});
 constexpr Op leaky_relu = activation<leaky_relu>(
-    "leaky_relu", "x where x > 0, else slope x", leaky_relu_body, gradient_through_body(), false,
-    {}, {"LeakyRelu", 16}, "Maas et al., Rectifier Nonlinearities (2013)", kSlopeAttribute,
-    leaky_examples);
-constexpr Op gelu = activation<gelu>("gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body,
-                                     gradient_through_body(), true, {}, {"Gelu", 20},
-                                     "Hendrycks and Gimpel, Gaussian Error Linear Units (2016)");
+    "leaky_relu", "x where x > 0, else slope x", leaky_relu_body, gradient_through_body(), kKinked,
+    {.onnx = {"LeakyRelu", 16},
+     .source = "Maas et al., Rectifier Nonlinearities (2013)",
+     .attributes = kSlopeAttribute,
+     .examples = leaky_examples});
+constexpr Op prelu = activation<prelu>(
+    "prelu", "x where x > 0, else slope x", prelu_body, gradient_through_body(), kKinked,
+    {.onnx = {"PRelu", 16},
+     .source = "He et al., Delving Deep into Rectifiers (2015), equation 1",
+     .examples = binary_examples,
+     .inputs = 2});
+constexpr Op elu = activation<elu>(
+    "elu", "x where x > 0, else alpha (e^x - 1)", elu_body, gradient(elu_gradient), kKinked,
+    {.onnx = {"Elu", 6},
+     .source = "Clevert et al., Exponential Linear Units (2016), equation 15",
+     .attributes = kAlphaAttribute,
+     .types = elu_types,
+     .examples = elu_examples});
+constexpr Op selu = activation<selu>(
+    "selu", "1.0507 x where x > 0, else 1.0507 1.6733 (e^x - 1)", selu_body,
+    gradient(selu_gradient), kKinked,
+    {.onnx = {"Selu", 6},
+     .source = "Klambauer et al., Self-Normalizing Neural Networks (2017), equation 2"});
+
+constexpr Op gelu =
+    activation<gelu>("gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient_through_body(),
+                     kSmooth, {.onnx = {"Gelu", 20}, .source = kGelu});
+constexpr Op gelu_tanh =
+    activation<gelu_tanh>("gelu_tanh", "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))",
+                          gelu_tanh_body, gradient(gelu_tanh_gradient), kSmooth, {.source = kGelu});
 constexpr Op silu = activation<silu>(
-    "silu", "x sigmoid(x)", silu_body, gradient_through_body(), true, {}, {"Swish", 24},
-    "Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2");
+    "silu", "x sigmoid(x)", silu_body, gradient_through_body(), kSmooth,
+    {.onnx = {"Swish", 24},
+     .source = "Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2"});
+constexpr Op swish = activation<swish>(
+    "swish", "x sigmoid(beta x)", swish_body, gradient_through_body(), kSmooth,
+    {.source = "Ramachandran, Zoph, Le, Searching for Activation Functions (2017)",
+     .attributes = kBetaAttribute,
+     .examples = swish_examples});
+constexpr Op mish = activation<mish>(
+    "mish", "x tanh(log(1 + e^x))", mish_body, gradient_through_body(), kSmooth,
+    {.onnx = {"Mish", 18},
+     .source = "Misra, Mish: A Self Regularized Non-Monotonic Activation Function (2020)"});
+constexpr Op softplus = activation<softplus>(
+    "softplus", "log(1 + e^x)", softplus_body, gradient(softplus_gradient), kSmooth,
+    {.onnx = {"Softplus", 1},
+     .source = "Dugas et al., Incorporating Second-Order Knowledge (2001)"});
+
+constexpr Op clamp = activation<clamp>(
+    "clamp", "min(max(x, low), high)", clamp_body, gradient(clamp_gradient), kKinked,
+    {.attributes = kClampAttributes, .types = clamp_types, .examples = clamp_examples});
+constexpr Op hard_sigmoid = activation<hard_sigmoid>(
+    "hard_sigmoid", "min(max(x + 3, 0), 6) / 6", hard_sigmoid_body, gradient(hard_sigmoid_gradient),
+    kKinked, {.source = kMobile, .examples = wide_examples});
+constexpr Op hard_swish = activation<hard_swish>(
+    "hard_swish", "x min(max(x + 3, 0), 6) / 6", hard_swish_body, gradient(hard_swish_gradient),
+    kKinked, {.onnx = {"HardSwish", 14}, .source = kMobile, .examples = wide_examples});
+constexpr Op step =
+    activation<step>("step", "1 where x > 0, else 0", step_body,
+                     no_gradient("it is a step: its derivative is zero wherever it exists"),
+                     kKinked, {.source = "Rosenblatt, The Perceptron (1958)"});
+
+constexpr Op glu = activation<glu>(
+    "glu", "sigmoid(gate) value", gate_body<limpid::sigmoid>, gradient_through_body(), kSmooth,
+    {.source = "Dauphin et al., Language Modeling with Gated Convolutional Networks (2017)",
+     .examples = binary_examples,
+     .inputs = 2});
+constexpr Op swiglu = activation<swiglu>(
+    "swiglu", "silu(gate) value", gate_body<limpid::silu>, gradient_through_body(), kSmooth,
+    {.source = kGates, .examples = binary_examples, .inputs = 2});
+constexpr Op geglu =
+    activation<geglu>("geglu", "gelu(gate) value", gate_body<limpid::gelu>, gradient_through_body(),
+                      kSmooth, {.source = kGates, .examples = binary_examples, .inputs = 2});
 
 }  // namespace op
 
 Value relu(Value x) { return call1(op::relu, {x}); }
 Value leaky_relu(Value x, double slope) { return call1(op::leaky_relu, {x}, {{"slope", slope}}); }
+Value prelu(Value x, Value slope) { return call1(op::prelu, {x, broadcast(slope, x.shape())}); }
+Value elu(Value x, double alpha) { return call1(op::elu, {x}, {{"alpha", alpha}}); }
+Value selu(Value x) { return call1(op::selu, {x}); }
 Value gelu(Value x) { return call1(op::gelu, {x}); }
+Value gelu_tanh(Value x) { return call1(op::gelu_tanh, {x}); }
 Value silu(Value x) { return call1(op::silu, {x}); }
+Value swish(Value x, double beta) { return call1(op::swish, {x}, {{"beta", beta}}); }
+Value mish(Value x) { return call1(op::mish, {x}); }
+Value softplus(Value x) { return call1(op::softplus, {x}); }
+Value clamp(Value x, double low, double high) {
+  return call1(op::clamp, {x}, {{"high", high}, {"low", low}});
+}
+Value relu6(Value x) { return clamp(x, 0, 6); }
+Value hard_tanh(Value x) { return clamp(x, -1, 1); }
+Value hard_sigmoid(Value x) { return call1(op::hard_sigmoid, {x}); }
+Value hard_swish(Value x) { return call1(op::hard_swish, {x}); }
+Value step(Value x) { return call1(op::step, {x}); }
+Value glu(Value gate, Value value) { return call1(op::glu, {gate, value}); }
+Value swiglu(Value gate, Value value) { return call1(op::swiglu, {gate, value}); }
+Value geglu(Value gate, Value value) { return call1(op::geglu, {gate, value}); }
 
 }  // namespace limpid

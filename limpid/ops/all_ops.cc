@@ -29,9 +29,11 @@ constexpr const Op* kAllOps[] = {
     // random numbers
     &op::random_bits, &op::fold_in, &op::shift_right, &op::uniform, &op::normal, &op::dropout,
     // activations
-    &op::relu, &op::leaky_relu, &op::gelu, &op::silu,
+    &op::relu, &op::leaky_relu, &op::prelu, &op::elu, &op::selu, &op::gelu, &op::gelu_tanh,
+    &op::silu, &op::swish, &op::mish, &op::softplus, &op::clamp, &op::hard_sigmoid, &op::hard_swish,
+    &op::step, &op::glu, &op::swiglu, &op::geglu,
     // softmax and what is made of it
-    &op::softmax, &op::log_softmax, &op::softmax_cross_entropy};
+    &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy};
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
@@ -55,6 +57,27 @@ Values log_softmax_gradient(const GradientCall& c) {
   const std::int64_t axis = c.attributes.integer("axis");
   const Value total = expand_axis(sum(c.cotangents[0], axis), c.outputs[0].shape(), axis);
   return {c.cotangents[0] - softmax(c.inputs[0], axis) * total};
+}
+
+std::vector<Type> log_sum_exp_types(const Call& call) {
+  softmax_types(call);
+  const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
+  return {{call.inputs[0].dtype, call.inputs[0].shape.erase(axis)}};
+}
+
+// An infinite maximum would make NaN of inf - inf; there the terms need no shift.
+Values log_sum_exp_body(std::span<const Value> in, const Attributes& attributes) {
+  const std::int64_t axis = attributes.integer("axis");
+  const Value largest = max(in[0], axis);
+  const Value infinity = number_like(largest, std::numeric_limits<double>::infinity());
+  const Value shift = select(abs(largest) < infinity, largest, number_like(largest, 0));
+  const Value terms = exp(in[0] - expand_axis(shift, in[0].shape(), axis));
+  return {log(sum(terms, axis)) + shift};
+}
+
+Values log_sum_exp_gradient(const GradientCall& c) {
+  const std::int64_t axis = c.attributes.integer("axis");
+  return {softmax(c.inputs[0], axis) * expand_axis(c.cotangents[0], c.inputs[0].shape(), axis)};
 }
 
 template <const Op& op>
@@ -149,6 +172,21 @@ constexpr Op log_softmax = complete({.name = "log_softmax",
                                      .onnx = {"LogSoftmax", 13},
                                      .examples = softmax_examples});
 
+constexpr Op log_sum_exp = complete({.name = "log_sum_exp",
+                                     .formula = "max + log(sum of e^(x - max))",
+                                     .shapes = "[...] -> [...] without `axis`",
+                                     .min_inputs = 1,
+                                     .max_inputs = 1,
+                                     .attributes = kAxisAttribute,
+                                     .types = log_sum_exp_types,
+                                     .body = log_sum_exp_body,
+                                     .gradient = gradient(log_sum_exp_gradient),
+                                     .batching = batching(axis_batching<log_sum_exp>),
+                                     .flops = flops_of_body,
+                                     .kernel = {},
+                                     .onnx = {"ReduceLogSumExp", 18},
+                                     .examples = softmax_examples});
+
 constexpr Op softmax_cross_entropy =
     complete({.name = "softmax_cross_entropy",
               .formula = "-log_softmax(logits)[label]",
@@ -178,6 +216,7 @@ Value along(const Op& op, const Value& x, std::int64_t axis) {
 
 Value softmax(Value x, std::int64_t axis) { return along(op::softmax, x, axis); }
 Value log_softmax(Value x, std::int64_t axis) { return along(op::log_softmax, x, axis); }
+Value log_sum_exp(Value x, std::int64_t axis) { return along(op::log_sum_exp, x, axis); }
 
 Value softmax_cross_entropy(Value logits, Value labels) {
   return call1(op::softmax_cross_entropy, {logits, labels});

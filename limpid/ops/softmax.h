@@ -1,4 +1,4 @@
-// softmax, log_softmax, and the cross-entropy that is fused with them.
+// softmax, log_softmax, log_sum_exp, and the cross-entropy that is fused with them.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -7,13 +7,16 @@
 namespace limpid {
 
 namespace op {
-extern const Op softmax, log_softmax, softmax_cross_entropy;
+extern const Op softmax, log_softmax, log_sum_exp, softmax_cross_entropy;
 }  // namespace op
 
 // e^(x - max) / sum of them, over one axis; -1 is the last. A NaN makes all of its line NaN.
 Value softmax(Value x, std::int64_t axis = -1);
 // (x - max) - log(sum of e^(x - max)).
 Value log_softmax(Value x, std::int64_t axis = -1);
+
+// max + log(sum of e^(x - max)) over one axis, which disappears; a line of -inf gives -inf.
+Value log_sum_exp(Value x, std::int64_t axis = -1);
 
 // The loss of every example: -log_softmax(logits)[label]. logits (..., classes), labels i32 (...);
 // the result has the labels' shape. Its gradient by the logits is softmax(logits) -
