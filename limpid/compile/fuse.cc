@@ -255,6 +255,8 @@ void for_each_slot(const Step& step, const std::function<void(SlotId, bool write
     visit(m->c, true);
   } else if (const auto* r = std::get_if<RowsStep>(&step.root)) {
     visit(r->in, false);
+    if (r->gamma >= 0) visit(r->gamma, false);
+    if (r->beta >= 0) visit(r->beta, false);
     visit(r->out, true);
   } else if (const auto* t = std::get_if<TransposeStep>(&step.root)) {
     visit(t->in, false);

@@ -58,6 +58,9 @@ bool is_served(const Call& call) {
     case KernelKind::kLogSoftmax:
       return x.dtype == Dtype::kF32 &&
              call.attributes.integer("axis") + 1 == static_cast<std::int64_t>(x.shape.rank());
+    case KernelKind::kLayerNorm:
+    case KernelKind::kRmsNorm:
+      return x.dtype == Dtype::kF32;
     default:
       return false;
   }
@@ -204,8 +207,12 @@ class Lowering {
       case KernelKind::kLogSoftmax:
       case KernelKind::kSum:
       case KernelKind::kMax:
-        if (types.inputs[0].dtype == Dtype::kF32) return add_rows(node, call);
+      case KernelKind::kMin:
+        if (types.inputs[0].dtype == Dtype::kF32) return add_rows(node, along_axis(node, call));
         break;
+      case KernelKind::kLayerNorm:
+      case KernelKind::kRmsNorm:
+        return add_rows(node, norm_of_rows(node, call));
       case KernelKind::kTranspose:
         if (is_matrix_transpose(call)) return add_transpose(node, call);
         break;
@@ -393,10 +400,24 @@ class Lowering {
     return found->second;
   }
 
-  void add_rows(const Node& node, const Call& call) {
+  static RowsStep::Kind rows_kind(KernelKind kernel, bool last) {
     using Kind = RowsStep::Kind;
+    switch (kernel) {
+      case KernelKind::kSoftmax:
+        return Kind::kSoftmax;
+      case KernelKind::kLogSoftmax:
+        return Kind::kLogSoftmax;
+      case KernelKind::kSum:
+        return last ? Kind::kSumRows : Kind::kSumColumns;
+      case KernelKind::kMax:
+        return last ? Kind::kMaxRows : Kind::kMaxColumns;
+      default:
+        return last ? Kind::kMinRows : Kind::kMinColumns;
+    }
+  }
+
+  RowsStep along_axis(const Node& node, const Call& call) {
     const Shape& shape = call.inputs[0].shape;
-    const KernelKind kernel = node.op->kernel.kind;
     const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
     std::size_t outer = 1;
     std::size_t inner = 1;
@@ -406,18 +427,30 @@ class Lowering {
     const auto length = static_cast<std::size_t>(shape[axis]);
     const bool last = axis + 1 == shape.rank();
     RowsStep root{};
-    if (kernel == KernelKind::kSoftmax)
-      root.kind = Kind::kSoftmax;
-    else if (kernel == KernelKind::kLogSoftmax)
-      root.kind = Kind::kLogSoftmax;
-    else if (kernel == KernelKind::kSum)
-      root.kind = last ? Kind::kSumRows : Kind::kSumColumns;
-    else
-      root.kind = last ? Kind::kMaxRows : Kind::kMaxColumns;
-    root.in = memory(node.inputs[0]);
+    root.kind = rows_kind(node.op->kernel.kind, last);
     root.outer = last ? 1 : outer;
     root.rows = last ? outer : length;
     root.columns = last ? length : inner;
+    return root;
+  }
+
+  RowsStep norm_of_rows(const Node& node, const Call& call) {
+    const Shape& shape = call.inputs[0].shape;
+    const auto kept = shape.rank() - static_cast<std::size_t>(call.attributes.integer("dims"));
+    RowsStep root{};
+    root.kind = node.op->kernel.kind == KernelKind::kLayerNorm ? RowsStep::Kind::kLayerNorm
+                                                               : RowsStep::Kind::kRmsNorm;
+    root.outer = 1;
+    root.rows = static_cast<std::size_t>(Shape(shape.dims().first(kept)).elements());
+    root.columns = static_cast<std::size_t>(Shape(shape.dims().subspan(kept)).elements());
+    root.eps = static_cast<float>(call.attributes.get<double>("eps"));
+    if (node.inputs.size() > 1) root.gamma = memory(node.inputs[1]);
+    if (node.inputs.size() > 2) root.beta = memory(node.inputs[2]);
+    return root;
+  }
+
+  void add_rows(const Node& node, RowsStep root) {
+    root.in = memory(node.inputs[0]);
     Step step;
     step.program.elements = elements(node.first_output);
     step.nanoseconds = kNanosecondsPerRowElement * static_cast<double>(elements(node.inputs[0]));

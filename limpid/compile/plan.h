@@ -84,20 +84,30 @@ struct MatmulStep {
   bool relu = false;
 };
 
-// A kernel on rows x columns matrices. kSumColumns and kMaxColumns take `outer` of them and leave
+// A kernel on rows x columns matrices. The reductions of columns take `outer` of them and leave
 // outer x columns.
 struct RowsStep {
   enum class Kind : std::uint8_t {
     kSoftmax,
     kLogSoftmax,
+    kLayerNorm,
+    kRmsNorm,
     kSumRows,
     kMaxRows,
+    kMinRows,
     kSumColumns,
-    kMaxColumns
+    kMaxColumns,
+    kMinColumns
   };
   Kind kind;
   SlotId in, out;
   std::size_t outer, rows, columns;
+  // Of the norms.
+  SlotId gamma = -1, beta = -1;
+  float eps = 0;
+
+  bool reduces_columns() const { return kind >= Kind::kSumColumns; }
+  bool reduces_rows() const { return kind >= Kind::kSumRows && !reduces_columns(); }
 };
 
 // `outer` matrices of rows x columns, each transposed.

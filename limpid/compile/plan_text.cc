@@ -27,14 +27,22 @@ std::string_view kind_text(RowsStep::Kind kind) {
       return "softmax";
     case RowsStep::Kind::kLogSoftmax:
       return "log_softmax";
+    case RowsStep::Kind::kLayerNorm:
+      return "layer_norm";
+    case RowsStep::Kind::kRmsNorm:
+      return "rms_norm";
     case RowsStep::Kind::kSumRows:
       return "sum rows";
     case RowsStep::Kind::kMaxRows:
       return "max rows";
+    case RowsStep::Kind::kMinRows:
+      return "min rows";
     case RowsStep::Kind::kSumColumns:
       return "sum columns";
     case RowsStep::Kind::kMaxColumns:
       return "max columns";
+    case RowsStep::Kind::kMinColumns:
+      return "min columns";
   }
   return {};
 }
@@ -52,8 +60,9 @@ struct RootText {
                        m.relu ? " relu" : "");
   }
   std::string operator()(const RowsStep& r) const {
-    return fmt::format("{} = {} {}x{}x{} {}", s(r.out), kind_text(r.kind), r.outer, r.rows,
-                       r.columns, s(r.in));
+    return fmt::format("{} = {} {}x{}x{} {}{}{}", s(r.out), kind_text(r.kind), r.outer, r.rows,
+                       r.columns, s(r.in), r.gamma >= 0 ? " * " + s(r.gamma) : "",
+                       r.beta >= 0 ? " + " + s(r.beta) : "");
   }
   std::string operator()(const TransposeStep& t) const {
     return fmt::format("{} = transpose {}x{}x{} {}", s(t.out), t.outer, t.rows, t.columns, s(t.in));

@@ -221,14 +221,40 @@ void run_matmul(const Step& step, const MatmulStep& m, const Worker& worker, Pie
     run_product(step, m, worker, 0, rows, columns);
 }
 
+void run_row_kernel(const RowsStep& r, const Worker& worker, const float* in, std::size_t rows,
+                    float* out) {
+  const kernels::Kernels& k = *worker.plan.kernels;
+  const auto parameter = [&](SlotId slot) {
+    return slot >= 0 ? at<const float>(worker.slots, slot) : nullptr;
+  };
+  switch (r.kind) {
+    case RowsStep::Kind::kSoftmax:
+      return k.softmax(in, rows, r.columns, out);
+    case RowsStep::Kind::kLogSoftmax:
+      return k.log_softmax(in, rows, r.columns, out);
+    case RowsStep::Kind::kLayerNorm:
+      return k.layer_norm(in, rows, r.columns, r.eps, parameter(r.gamma), parameter(r.beta), out);
+    case RowsStep::Kind::kRmsNorm:
+      return k.rms_norm(in, rows, r.columns, r.eps, parameter(r.gamma), out);
+    case RowsStep::Kind::kSumRows:
+      return k.sum_rows(in, rows, r.columns, out);
+    case RowsStep::Kind::kMaxRows:
+      return k.max_rows(in, rows, r.columns, out);
+    default:
+      return k.min_rows(in, rows, r.columns, out);
+  }
+}
+
 void run_rows(const Step& step, const RowsStep& r, const Worker& worker, Piece piece) {
   using Kind = RowsStep::Kind;
   const kernels::Kernels& k = *worker.plan.kernels;
   const float* in = at<const float>(worker.slots, r.in);
   float* out = at<float>(worker.slots, r.out);
-  if (r.kind == Kind::kSumColumns || r.kind == Kind::kMaxColumns) {
+  if (r.reduces_columns()) {
     const Range columns = part(r.columns, 16, piece.index, piece.count);
-    const auto kernel = r.kind == Kind::kSumColumns ? k.sum_columns : k.max_columns;
+    const auto kernel = r.kind == Kind::kSumColumns   ? k.sum_columns
+                        : r.kind == Kind::kMaxColumns ? k.max_columns
+                                                      : k.min_columns;
     for (std::size_t o = 0; o < r.outer; ++o) {
       kernel(in + o * r.rows * r.columns, r.rows, r.columns, columns, out + o * r.columns);
       run_behind(step, worker, 0, {o, o + 1}, columns, r.columns);
@@ -236,14 +262,9 @@ void run_rows(const Step& step, const RowsStep& r, const Worker& worker, Piece p
     return;
   }
   const Range rows = part(r.rows, 1, piece.index, piece.count);
-  const std::size_t count = rows.end - rows.begin;
-  const bool keeps_columns = r.kind == Kind::kSoftmax || r.kind == Kind::kLogSoftmax;
-  const std::size_t width = keeps_columns ? r.columns : 1;
-  const auto kernel = r.kind == Kind::kSoftmax      ? k.softmax
-                      : r.kind == Kind::kLogSoftmax ? k.log_softmax
-                      : r.kind == Kind::kSumRows    ? k.sum_rows
-                                                    : k.max_rows;
-  kernel(in + rows.begin * r.columns, count, r.columns, out + rows.begin * width);
+  const std::size_t width = r.reduces_rows() ? 1 : r.columns;
+  run_row_kernel(r, worker, in + rows.begin * r.columns, rows.end - rows.begin,
+                 out + rows.begin * width);
   run_behind(step, worker, 0, rows, {0, width}, width);
 }
 
@@ -257,7 +278,7 @@ void run_transpose(const TransposeStep& t, const Worker& worker, Piece piece) {
 }
 
 void run_reference(const ReferenceStep& r, const Worker& worker) {
-  constexpr std::size_t kMostOperands = 16;
+  constexpr std::size_t kMostOperands = 64;
   std::array<const void*, kMostOperands> in{};
   std::array<void*, kMostOperands> out{};
   for (std::size_t i = 0; i < r.in.size(); ++i) in[i] = at<const void>(worker.slots, r.in[i]);

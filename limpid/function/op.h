@@ -118,6 +118,9 @@ enum class KernelKind : std::uint8_t {
   kLogSoftmax,
   kSum,
   kMax,
+  kMin,
+  kLayerNorm,  // x, gamma and beta where given
+  kRmsNorm,    // x, gamma where given
 };
 struct Kernel {
   KernelKind kind = KernelKind::kNone;

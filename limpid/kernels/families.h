@@ -9,5 +9,6 @@ void fill_element(Kernels& table);
 void fill_random(Kernels& table);
 void fill_matmul(Kernels& table);
 void fill_rows(Kernels& table);
+void fill_norms(Kernels& table);
 
 }  // namespace limpid::kernels

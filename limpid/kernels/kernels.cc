@@ -13,6 +13,7 @@ Kernels make_table(Isa isa) {
   fill_random(table);
   fill_matmul(table);
   fill_rows(table);
+  fill_norms(table);
   return table;
 }
 

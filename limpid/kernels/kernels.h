@@ -120,14 +120,25 @@ struct Kernels {
   void (*softmax)(const float* in, std::size_t rows, std::size_t columns, float* out);
   void (*log_softmax)(const float* in, std::size_t rows, std::size_t columns, float* out);
 
-  // Over the last axis: out[r] = sum or maximum of row r.
+  // (x - mean) / root of (variance + eps), then times gamma (where not nullptr), plus beta (where
+  // not nullptr), row by row; out may be in.
+  void (*layer_norm)(const float* in, std::size_t rows, std::size_t columns, float eps,
+                     const float* gamma, const float* beta, float* out);
+  // x / root of (mean of squares + eps), then times gamma (where not nullptr); out may be in.
+  void (*rms_norm)(const float* in, std::size_t rows, std::size_t columns, float eps,
+                   const float* gamma, float* out);
+
+  // Over the last axis: out[r] = sum, maximum or minimum of row r.
   void (*sum_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
   void (*max_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
-  // Over the axis before the last: out[c] = sum or maximum of column c, for the columns in the
-  // range.
+  void (*min_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
+  // Over the axis before the last: out[c] = sum, maximum or minimum of column c, for the columns in
+  // the range.
   void (*sum_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
                       float* out);
   void (*max_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
+                      float* out);
+  void (*min_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
                       float* out);
 
   // out[c * rows + r] = in[r * columns + c].

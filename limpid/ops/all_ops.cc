@@ -21,9 +21,10 @@ constexpr const Op* kAllOps[] = {
     &op::equal, &op::not_equal, &op::less, &op::less_equal, &op::logical_and, &op::logical_or,
     &op::logical_not, &op::select, &op::cast,
     // moving elements
-    &op::reshape, &op::broadcast, &op::transpose,
+    &op::reshape, &op::broadcast, &op::transpose, &op::slice, &op::pad, &op::concatenate,
+    &op::gather, &op::scatter_add,
     // reductions
-    &op::sum, &op::max, &op::argmax,
+    &op::sum, &op::max, &op::min, &op::argmax,
     // products
     &op::matmul, &op::linear,
     // random numbers
@@ -32,6 +33,8 @@ constexpr const Op* kAllOps[] = {
     &op::relu, &op::leaky_relu, &op::prelu, &op::elu, &op::selu, &op::gelu, &op::gelu_tanh,
     &op::silu, &op::swish, &op::mish, &op::softplus, &op::clamp, &op::hard_sigmoid, &op::hard_swish,
     &op::step, &op::glu, &op::swiglu, &op::geglu,
+    // normalisation
+    &op::layer_norm, &op::rms_norm, &op::group_norm, &op::batch_norm, &op::batch_norm_inference,
     // softmax and what is made of it
     &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy};
 

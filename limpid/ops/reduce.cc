@@ -29,7 +29,7 @@ std::size_t axis_of(const Call& call) {
 }
 
 std::vector<Type> reduction_types(const Call& call) {
-  require_floating(call, 0);
+  require_numeric(call, 0);
   return {{call.inputs[0].dtype, call.inputs[0].shape.erase(axis_of(call))}};
 }
 
@@ -56,27 +56,68 @@ void for_each_line(const Call& call, const F& f) {
       f(o * shape[axis] * inner + i, inner, shape[axis], o * inner + i);
 }
 
+template <class T>
+T line_sum(const T* x, std::size_t stride, std::size_t n, bool last) {
+  if constexpr (std::is_integral_v<T>) {
+    std::make_unsigned_t<T> total = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      total += static_cast<std::make_unsigned_t<T>>(x[i * stride]);
+    return static_cast<T>(total);
+  } else {
+    return last ? arithmetic::sum(std::span<const T>(x, n)) : arithmetic::strided_sum(x, stride, n);
+  }
+}
+
 void sum_reference(const Call& call, std::span<const void* const> in, std::span<void* const> out) {
   const bool last = axis_of(call) + 1 == call.inputs[0].shape.rank();
-  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+  dispatch_numeric(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* x = static_cast<const T*>(in[0]);
     for_each_line(call, [&](std::int64_t first, std::int64_t stride, std::int64_t n, auto result) {
-      const auto count = static_cast<std::size_t>(n);
       static_cast<T*>(out[0])[result] =
-          last ? arithmetic::sum(std::span<const T>(x + first, count))
-               : arithmetic::strided_sum(x + first, static_cast<std::size_t>(stride), count);
+          line_sum(x + first, static_cast<std::size_t>(stride), static_cast<std::size_t>(n), last);
     });
   });
 }
 
-void max_reference(const Call& call, std::span<const void* const> in, std::span<void* const> out) {
-  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+struct Highest {
+  template <class T>
+  static T start() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::min();
+  }
+  template <class T>
+  static T better(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return a < b ? b : a;
+    else
+      return arithmetic::maximum(a, b);
+  }
+};
+struct Lowest {
+  template <class T>
+  static T start() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  template <class T>
+  static T better(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return b < a ? b : a;
+    else
+      return arithmetic::minimum(a, b);
+  }
+};
+
+template <class F>
+void extreme_reference(const Call& call, std::span<const void* const> in,
+                       std::span<void* const> out) {
+  dispatch_numeric(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* x = static_cast<const T*>(in[0]);
     for_each_line(call, [&](std::int64_t first, std::int64_t stride, std::int64_t n, auto result) {
-      T best = -std::numeric_limits<T>::infinity();
-      for (std::int64_t i = 0; i < n; ++i) best = arithmetic::maximum(best, x[first + i * stride]);
+      T best = F::template start<T>();
+      for (std::int64_t i = 0; i < n; ++i) best = F::better(best, x[first + i * stride]);
       static_cast<T*>(out[0])[result] = best;
     });
   });
@@ -103,8 +144,8 @@ Values sum_gradient(const GradientCall& c) {
   return {expand_axis(c.cotangents[0], c.inputs[0].shape(), c.attributes.integer("axis"))};
 }
 
-// Every element that equals the largest takes an equal share.
-Values max_gradient(const GradientCall& c) {
+// Every element that equals the largest (or smallest) takes an equal share.
+Values extreme_gradient(const GradientCall& c) {
   const std::int64_t axis = c.attributes.integer("axis");
   const Shape& shape = c.inputs[0].shape();
   const Value winners =
@@ -129,11 +170,18 @@ std::vector<Example> reduction_examples() {
   }
   return examples;
 }
+std::vector<Example> numeric_reduction_examples() {
+  std::vector<Example> examples = reduction_examples();
+  for (Dtype d : {Dtype::kI32, Dtype::kI64})
+    examples.push_back({{{d, {4, 9}}}, {{"axis", std::int64_t{1}}}, -2, 2, 1000});
+  return examples;
+}
 
 template <const Op& op>
 consteval Op reduction(std::string_view name, std::string_view formula, TypeRule types,
                        Reference reference, GradientRule rule, KernelKind kernel, Onnx onnx,
-                       std::string_view accuracy, bool smooth) {
+                       std::string_view accuracy, bool smooth,
+                       std::vector<Example> (*examples)() = numeric_reduction_examples) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = "[...] -> [...] without `axis`",
@@ -149,7 +197,7 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
                    .kernel = {kernel},
                    .onnx = onnx,
                    .accuracy = accuracy,
-                   .examples = reduction_examples});
+                   .examples = examples});
 }
 
 }  // namespace
@@ -159,13 +207,18 @@ namespace op {
 constexpr Op sum =
     reduction<sum>("sum", "the sum over an axis", reduction_types, sum_reference,
                    gradient(sum_gradient), KernelKind::kSum, {"ReduceSum", 13}, kSummed, true);
-constexpr Op max = reduction<max>("max", "the largest over an axis; NaN where there is one",
-                                  reduction_types, max_reference, gradient(max_gradient),
-                                  KernelKind::kMax, {"ReduceMax", 20}, kExact, false);
+constexpr Op max =
+    reduction<max>("max", "the largest over an axis; NaN where there is one", reduction_types,
+                   extreme_reference<Highest>, gradient(extreme_gradient), KernelKind::kMax,
+                   {"ReduceMax", 20}, kExact, false);
+constexpr Op min =
+    reduction<min>("min", "the smallest over an axis; NaN where there is one", reduction_types,
+                   extreme_reference<Lowest>, gradient(extreme_gradient), KernelKind::kMin,
+                   {"ReduceMin", 20}, kExact, false);
 constexpr Op argmax = reduction<argmax>(
     "argmax", "the place of the first largest over an axis", argmax_types, argmax_reference,
     no_gradient("a place is a whole number: its derivative is zero wherever it exists"),
-    KernelKind::kNone, {"ArgMax", 13}, kExact, false);
+    KernelKind::kNone, {"ArgMax", 13}, kExact, false, reduction_examples);
 
 }  // namespace op
 
@@ -180,6 +233,7 @@ Value reduce(const Op& op, const Value& x, std::int64_t axis) {
 
 Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
 Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
+Value min(Value x, std::int64_t axis) { return reduce(op::min, x, axis); }
 Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
 
 Value sum(Value x) { return sum(reshape(x, Shape{x.shape().elements()}), 0); }

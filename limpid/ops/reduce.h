@@ -1,5 +1,5 @@
-// Reductions over one axis, which disappears: sum, max, argmax. Several axes are reduced one after
-// the other.
+// Reductions over one axis, which disappears: sum, max, min, argmax. Several axes are reduced one
+// after the other.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -8,12 +8,14 @@
 namespace limpid {
 
 namespace op {
-extern const Op sum, max, argmax;
+extern const Op sum, max, min, argmax;
 }  // namespace op
 
-// Over one axis; -1 is the last. An empty sum is +0, an empty max -infinity.
+// Over one axis; -1 is the last. An empty sum is 0, an empty max the lowest number (-infinity), an
+// empty min the highest. Sums of integers wrap around.
 Value sum(Value x, std::int64_t axis);
 Value max(Value x, std::int64_t axis);
+Value min(Value x, std::int64_t axis);
 // The place of the first largest element, or of the first NaN, as i32. Throws kShape for an empty
 // axis.
 Value argmax(Value x, std::int64_t axis);

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <numeric>
 
 #include "limpid/core/error.h"
 #include "limpid/ops/families.h"
 #include "limpid/ops/reduce.h"
+#include "limpid/ops/strided.h"
 
 namespace limpid {
 namespace {
@@ -69,9 +69,6 @@ std::vector<Type> broadcast_types(const Call& call) {
   return {{call.inputs[0].dtype, shape}};
 }
 
-// Of fixed size, since reference arithmetic may serve a compiled plan, which allocates nothing.
-using Strides = std::array<std::int64_t, Shape::kMaxRank>;
-
 // Steps through an input, in elements, along every dimension of the result.
 Strides broadcast_strides(const Shape& from, const Shape& to) {
   Strides strides{};
@@ -84,29 +81,13 @@ Strides broadcast_strides(const Shape& from, const Shape& to) {
   return strides;
 }
 
-// out[i] = in[where the strides lead for the multi-index of i].
-template <class T>
-void gather_strided(const T* in, const Shape& shape, const Strides& strides, T* out) {
-  Strides index{};
-  std::int64_t offset = 0;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    out[i] = in[offset];
-    for (std::size_t d = shape.rank(); d-- > 0;) {
-      offset += strides[d];
-      if (++index[d] < shape[d]) break;
-      offset -= strides[d] * shape[d];
-      index[d] = 0;
-    }
-  }
-}
-
 void broadcast_reference(const Call& call, std::span<const void* const> in,
                          std::span<void* const> out) {
   dispatch_size(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     const Shape& to = call.outputs[0].shape;
-    gather_strided(static_cast<const T*>(in[0]), to, broadcast_strides(call.inputs[0].shape, to),
-                   static_cast<T*>(out[0]));
+    read_strided(static_cast<const T*>(in[0]), to, broadcast_strides(call.inputs[0].shape, to),
+                 static_cast<T*>(out[0]));
   });
 }
 
@@ -161,17 +142,14 @@ std::vector<Type> transpose_types(const Call& call) {
 void transpose_reference(const Call& call, std::span<const void* const> in,
                          std::span<void* const> out) {
   const auto& permutation = call.attributes.get<std::vector<std::int64_t>>("permutation");
-  const Shape& from = call.inputs[0].shape;
-  Strides steps{};
-  std::int64_t step = 1;
-  for (std::size_t d = from.rank(); d-- > 0; step *= from[d]) steps[d] = step;
+  const Strides steps = row_major_strides(call.inputs[0].shape);
   Strides strides{};
   for (std::size_t d = 0; d < permutation.size(); ++d)
     strides[d] = steps[static_cast<std::size_t>(permutation[d])];
   dispatch_size(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    gather_strided(static_cast<const T*>(in[0]), call.outputs[0].shape, strides,
-                   static_cast<T*>(out[0]));
+    read_strided(static_cast<const T*>(in[0]), call.outputs[0].shape, strides,
+                 static_cast<T*>(out[0]));
   });
 }
 

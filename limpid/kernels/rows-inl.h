@@ -1,0 +1,137 @@
+// What kernels on rows share: the 16 partial sums of docs/arithmetic.md ("Reductions") and walks
+// over a row. Included once for every target.
+#include "limpid/kernels/math-inl.h"
+//
+#include "limpid/core/arithmetic.h"
+
+#if defined(LIMPID_KERNELS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LIMPID_KERNELS_ROWS_INL_H_
+#undef LIMPID_KERNELS_ROWS_INL_H_
+#else
+#define LIMPID_KERNELS_ROWS_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+using arithmetic::kPartials;
+
+// Vectors of the partial sums of a row: partial i is lane i mod kLanes of vector i / kLanes.
+constexpr std::size_t kVectors = kPartials / kLanes;
+using Partials = Many<kVectors>;
+
+HWY_INLINE Partials load_partials(const float* in) {
+  Partials x;
+  LIMPID_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) x.v[v] = load(in + v * kLanes);
+  return x;
+}
+HWY_INLINE void store_partials(const Partials& x, float* out) {
+  LIMPID_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) store(x.v[v], out + v * kLanes);
+}
+
+HWY_INLINE V first_lanes(V v, std::size_t n, V others) {
+  return hn::IfThenElse(hn::FirstN(F32(), n), v, others);
+}
+// Calls visit(v, i, lanes) for the vectors of the n < kPartials last values of a row.
+template <class Visit>
+HWY_INLINE void for_each_of_last(std::size_t n, const Visit& visit) {
+  LIMPID_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    const std::size_t i = v * kLanes;
+    if (i < n) visit(v, i, HWY_MIN(n - i, kLanes));
+  }
+}
+HWY_INLINE V load_some(const float* in, std::size_t lanes) {
+  return lanes == kLanes ? load(in) : load_n(in, lanes);
+}
+HWY_INLINE void store_some(V v, float* out, std::size_t lanes) {
+  if (lanes == kLanes)
+    store(v, out);
+  else
+    store_n(v, out, lanes);
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Lane i and the lane `half` further, of each 2 * half lanes, in each other's place.
+template <std::size_t half>
+HWY_INLINE V swap_lanes(V v) {
+  const F32 d;
+  if constexpr (half == 1) return hn::Shuffle2301(v);
+  if constexpr (half == 2) return hn::Shuffle1032(v);
+  if constexpr (half == 4) return hn::SwapAdjacentBlocks(v);
+  if constexpr (half == 8) return hn::ConcatLowerUpper(d, v, v);
+}
+#endif
+// The tree over the lanes of a vector; its result is in every lane.
+template <std::size_t half, class F>
+HWY_INLINE V fold_lanes(V v, [[maybe_unused]] const F& f) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (half > 0) return fold_lanes<half / 2>(f(v, swap_lanes<half>(v)), f);
+#endif
+  return v;
+}
+// The tree 8, 4, 2, 1.
+template <class F>
+HWY_INLINE V fold(Partials p, const F& f) {
+  LIMPID_UNROLL
+  for (std::size_t half = kVectors / 2; half > 0; half /= 2) {
+    LIMPID_UNROLL
+    for (std::size_t v = 0; v < half; ++v) p.v[v] = f(p.v[v], p.v[v + half]);
+  }
+  return fold_lanes<kLanes / 2>(p.v[0], f);
+}
+HWY_INLINE V sum_of(const Partials& p) {
+  return fold(p, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
+}
+
+HWY_INLINE V sum_row(const float* in, std::size_t n) {
+  Partials sum(0.0f);
+  std::size_t i = 0;
+  for (; i + kPartials <= n; i += kPartials) sum = sum + load_partials(in + i);
+  for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
+    sum.v[v] = hn::Add(sum.v[v], load_some(in + i + j, lanes));
+  });
+  return sum_of(sum);
+}
+
+struct Highest {
+  static HWY_INLINE V start() { return hn::Neg(hn::Inf(F32())); }
+  static HWY_INLINE V better(V a, V b) { return maximum(a, b); }
+};
+struct Lowest {
+  static HWY_INLINE V start() { return hn::Inf(F32()); }
+  static HWY_INLINE V better(V a, V b) { return minimum(a, b); }
+};
+
+// The order of a maximum or minimum does not show in its bits.
+template <class F>
+HWY_INLINE V extreme_row(const float* in, std::size_t n) {
+  const V start = F::start();
+  Partials best(start);
+  std::size_t i = 0;
+  for (; i + kPartials <= n; i += kPartials) {
+    LIMPID_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v)
+      best.v[v] = F::better(best.v[v], load(in + i + v * kLanes));
+  }
+  for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
+    const V x = load_some(in + i + j, lanes);
+    best.v[v] = F::better(best.v[v], lanes == kLanes ? x : first_lanes(x, lanes, start));
+  });
+  return fold(best, [](V a, V b) HWY_ATTR { return F::better(a, b); });
+}
+
+// out[i] = f(in[i]); `out` may be `in`.
+template <class F>
+HWY_INLINE void map_row(const float* in, std::size_t n, float* out, const F& f) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(f(load(in + i)), out + i);
+  if (i < n) store_n(f(load_n(in + i, n - i)), out + i, n - i);
+}
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,390 @@
+#include "limpid/ops/norm.h"
+
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/families.h"
+#include "limpid/ops/reduce.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid {
+namespace {
+
+using Values = std::vector<Value>;
+
+constexpr AttributeSpec kRowAttributes[] = {{"dims", AttributeKind::kInteger},
+                                            {"eps", AttributeKind::kReal}};
+constexpr AttributeSpec kGroupAttributes[] = {{"eps", AttributeKind::kReal},
+                                              {"groups", AttributeKind::kInteger}};
+constexpr AttributeSpec kBatchAttributes[] = {{"eps", AttributeKind::kReal},
+                                              {"momentum", AttributeKind::kReal}};
+constexpr AttributeSpec kEpsAttribute[] = {{"eps", AttributeKind::kReal}};
+
+void check_eps(const Call& call) {
+  const double eps = call.attributes.get<double>("eps");
+  if (!(eps >= 0))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: eps is {}, 0 or more is expected", where(call), eps));
+}
+
+// Inputs from `first` on have this shape and the dtype of x.
+void check_shapes(const Call& call, std::size_t first, const Shape& shape) {
+  for (std::size_t i = first; i < call.inputs.size(); ++i) {
+    require_dtype(call, i, call.inputs[0].dtype);
+    if (!(call.inputs[i].shape == shape))
+      throw Error(ErrorCode::kShape, fmt::format("{}: input {} is {}, {} of shape {} is expected",
+                                                 where(call), i, to_string(call.inputs[i]),
+                                                 name(call.inputs[0].dtype), to_string(shape)));
+  }
+}
+
+// ---- layer norm and RMS norm: over rows
+
+std::vector<Type> row_types(const Call& call) {
+  require_floating(call, 0);
+  check_eps(call);
+  const Shape& x = call.inputs[0].shape;
+  const std::int64_t dims = call.attributes.integer("dims");
+  if (dims < 1 || dims > static_cast<std::int64_t>(x.rank()))
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: the last {} dimensions of {} are to be "
+                            "normalised, 1 to {} are possible",
+                            where(call), dims, to_string(call.inputs[0]), x.rank()));
+  check_shapes(call, 1, Shape(x.dims().last(static_cast<std::size_t>(dims))));
+  return {call.inputs[0]};
+}
+
+// x as rows of the elements that are normalised together.
+Value as_rows(const Value& x, const Attributes& attributes) {
+  const Shape shape = x.shape();
+  const auto kept = shape.rank() - static_cast<std::size_t>(attributes.integer("dims"));
+  return reshape(x, {Shape(shape.dims().first(kept)).elements(),
+                     Shape(shape.dims().subspan(kept)).elements()});
+}
+Value as_row(const Value& parameter) { return reshape(parameter, {parameter.shape().elements()}); }
+
+Value row_mean(const Value& rows) {
+  return expand_axis(sum(rows, -1) / static_cast<double>(rows.shape().back()), rows.shape(), -1);
+}
+// 1 / sqrt(mean of squares + eps) of each row.
+Value row_scale(const Value& rows, double eps) {
+  const Value mean = sum(rows * rows, -1) / static_cast<double>(rows.shape().back());
+  return expand_axis(1.0 / sqrt(mean + eps), rows.shape(), -1);
+}
+
+// Rows times gamma, plus beta, where they are given, in the shape of x.
+Values scaled_and_shifted(Value rows, std::span<const Value> in) {
+  if (in.size() > 1) rows = rows * as_row(in[1]);
+  if (in.size() > 2) rows = rows + as_row(in[2]);
+  return {reshape(rows, in[0].shape())};
+}
+
+template <bool centered>
+Value normalised(const Value& x, const Attributes& attributes) {
+  Value rows = as_rows(x, attributes);
+  if (centered) rows = rows - row_mean(rows);
+  return rows * row_scale(rows, attributes.get<double>("eps"));
+}
+
+template <bool centered>
+Values row_body(std::span<const Value> in, const Attributes& attributes) {
+  return scaled_and_shifted(normalised<centered>(in[0], attributes), in);
+}
+
+// With h the normalised row, s its scale and d the cotangent of h: (d - mean(d) - h mean(d h)) s,
+// without mean(d) where no mean was taken away.
+template <bool centered>
+Values row_gradient(const GradientCall& c) {
+  const Value& x = c.inputs[0];
+  Value rows = as_rows(x, c.attributes);
+  if (centered) rows = rows - row_mean(rows);
+  const Value scale = row_scale(rows, c.attributes.get<double>("eps"));
+  const Value h = rows * scale;
+  const Value g = as_rows(c.cotangents[0], c.attributes);
+  const Value d = c.inputs.size() > 1 ? g * as_row(c.inputs[1]) : g;
+  Value dx = d - h * row_mean(d * h);
+  if (centered) dx = dx - row_mean(d);
+  Values result{reshape(dx * scale, x.shape())};
+  if (c.inputs.size() > 1) result.push_back(reshape(sum(g * h, 0), c.inputs[1].shape()));
+  if (c.inputs.size() > 2) result.push_back(reshape(sum(g, 0), c.inputs[2].shape()));
+  return result;
+}
+
+// Examples more are rows more, unless gamma or beta differ from one to the next.
+template <const Op& op>
+Values row_batching(const BatchingCall& c) {
+  Values in{batched_input(c, 0)};
+  bool shared = true;
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) shared = shared && !c.batched[i];
+  if (shared) {
+    in.insert(in.end(), c.inputs.begin() + 1, c.inputs.end());
+    return call(op, in, c.attributes);
+  }
+  Value y = call(op, in, c.attributes)[0];
+  // (size, 1, ..., dims): beside the same example's rows.
+  const auto beside = [&](std::size_t i) {
+    Shape shape = batched_input(c, i).shape();
+    while (shape.rank() < y.rank()) shape = shape.insert(1, 1);
+    return reshape(batched_input(c, i), shape);
+  };
+  y = y * beside(1);
+  if (c.inputs.size() > 2) y = y + beside(2);
+  return {y};
+}
+
+std::vector<Example> row_examples_with(std::size_t most_inputs) {
+  std::vector<Example> examples;
+  const auto add = [&](Dtype d, const Shape& x, std::int64_t dims, std::size_t inputs) {
+    std::vector<Type> types{{d, x}};
+    while (types.size() < inputs)
+      types.push_back({d, Shape(x.dims().last(static_cast<std::size_t>(dims)))});
+    examples.push_back({types, {{"dims", dims}, {"eps", 1e-5}}});
+  };
+  for (Dtype d : {Dtype::kF32, Dtype::kF64})
+    for (std::size_t inputs = 1; inputs <= most_inputs; ++inputs) {
+      add(d, {3, 37}, 1, inputs);
+      add(d, {5}, 1, inputs);
+      add(d, {2, 3, 4}, 2, inputs);
+    }
+  add(Dtype::kF32, {2, 300}, 1, most_inputs);
+  return examples;
+}
+std::vector<Example> layer_norm_examples() { return row_examples_with(3); }
+std::vector<Example> rms_norm_examples() { return row_examples_with(2); }
+
+// ---- norms by channel: x (N, C, ...)
+
+std::vector<Type> channel_types(const Call& call) {
+  require_floating(call, 0);
+  check_eps(call);
+  const Shape& x = call.inputs[0].shape;
+  if (x.rank() < 2)
+    throw Error(ErrorCode::kShape, fmt::format("{}: input is {}, (examples, channels, ...) is "
+                                               "expected",
+                                               where(call), to_string(call.inputs[0])));
+  check_shapes(call, 1, {x[1]});
+  return {call.inputs[0]};
+}
+
+// A value of each channel, repeated to x.
+Value by_channel(const Value& parameter, const Shape& x) {
+  Shape shape{x[1]};
+  while (shape.rank() + 1 < x.rank()) shape = shape.insert(shape.rank(), 1);
+  return broadcast(reshape(parameter, shape), x);
+}
+
+std::vector<Type> group_types(const Call& call) {
+  std::vector<Type> types = channel_types(call);
+  const std::int64_t groups = call.attributes.integer("groups");
+  const std::int64_t channels = call.inputs[0].shape[1];
+  if (groups < 1 || channels % groups != 0)
+    throw Error(ErrorCode::kShape, fmt::format("{}: {} channels do not make {} equal groups",
+                                               where(call), channels, groups));
+  return types;
+}
+
+Values group_body(std::span<const Value> in, const Attributes& attributes) {
+  const Shape x = in[0].shape();
+  const std::int64_t rows = x[0] * attributes.integer("groups");
+  const Shape grouped{rows, rows == 0 ? 0 : x.elements() / rows};
+  const Value y =
+      reshape(layer_norm(reshape(in[0], grouped), {}, {}, attributes.get<double>("eps")), x);
+  return {y * by_channel(in[1], x) + by_channel(in[2], x)};
+}
+
+// The sum over all dimensions but the second: the last ones first, then the examples.
+Value channel_sum(const Value& x) {
+  const Shape shape = x.shape();
+  if (shape.rank() == 2) return sum(x, 0);
+  return sum(sum(reshape(x, {shape[0], shape[1], Shape(shape.dims().subspan(2)).elements()}), 2),
+             0);
+}
+
+std::vector<Type> batch_norm_types(const Call& call) {
+  const Type x = channel_types(call)[0];
+  const Type channels{x.dtype, {x.shape[1]}};
+  return {x, channels, channels};
+}
+
+Values batch_norm_body(std::span<const Value> in, const Attributes& attributes) {
+  const Shape x = in[0].shape();
+  const double momentum = attributes.get<double>("momentum");
+  const double count =
+      static_cast<double>(x[0]) * static_cast<double>(Shape(x.dims().subspan(2)).elements());
+  const Value mean = channel_sum(in[0]) / count;
+  const Value centered = in[0] - by_channel(mean, x);
+  const Value squares = channel_sum(centered * centered);
+  const Value scale = 1.0 / sqrt(squares / count + attributes.get<double>("eps"));
+  const Value y = centered * by_channel(scale, x) * by_channel(in[1], x) + by_channel(in[2], x);
+  return {y, in[3] * (1 - momentum) + mean * momentum,
+          in[4] * (1 - momentum) + squares / (count - 1) * momentum};
+}
+
+Values batch_norm_inference_body(std::span<const Value> in, const Attributes& attributes) {
+  const Shape x = in[0].shape();
+  const Value scale = 1.0 / sqrt(in[4] + attributes.get<double>("eps"));
+  const Value centered = in[0] - by_channel(in[3], x);
+  return {centered * by_channel(scale, x) * by_channel(in[1], x) + by_channel(in[2], x)};
+}
+
+std::vector<Example> channel_examples(std::size_t inputs, const Attributes& attributes,
+                                      double low) {
+  std::vector<Example> examples;
+  for (Dtype d : {Dtype::kF32, Dtype::kF64})
+    for (const Shape& x : {Shape{7, 4}, Shape{3, 2, 5}, Shape{2, 4, 3, 2}}) {
+      std::vector<Type> types{{d, x}};
+      while (types.size() < inputs) types.push_back({d, {x[1]}});
+      examples.push_back({types, attributes, low, 2});
+    }
+  return examples;
+}
+std::vector<Example> group_examples() {
+  return channel_examples(3, {{"eps", 1e-5}, {"groups", std::int64_t{2}}}, -2);
+}
+std::vector<Example> batch_norm_examples() {
+  return channel_examples(5, {{"eps", 1e-5}, {"momentum", 0.1}}, -2);
+}
+// The running variance is positive.
+std::vector<Example> batch_norm_inference_examples() {
+  return channel_examples(5, {{"eps", 1e-5}}, 0.5);
+}
+
+constexpr std::string_view kBatchNormSource =
+    "Ioffe and Szegedy, Batch Normalization (2015), algorithm 1";
+
+}  // namespace
+
+namespace op {
+
+constexpr Op layer_norm =
+    complete({.name = "layer_norm",
+              .formula = "(x - mean) / sqrt(variance + eps) * gamma + beta",
+              .shapes = "x[..., n...], gamma[n...], beta[n...] -> [..., n...]; n are the last "
+                        "`dims` dimensions",
+              .min_inputs = 1,
+              .max_inputs = 3,
+              .attributes = kRowAttributes,
+              .types = row_types,
+              .body = row_body<true>,
+              .gradient = gradient(row_gradient<true>),
+              .batching = batching(row_batching<layer_norm>),
+              .flops = flops_of_body,
+              .kernel = {KernelKind::kLayerNorm},
+              .onnx = {"LayerNormalization", 17},
+              .source = "Ba et al., Layer Normalization (2016), equation 3",
+              .examples = layer_norm_examples});
+
+constexpr Op rms_norm = complete(
+    {.name = "rms_norm",
+     .formula = "x / sqrt(mean of x^2 + eps) * gamma",
+     .shapes = "x[..., n...], gamma[n...] -> [..., n...]; n are the last `dims` dimensions",
+     .min_inputs = 1,
+     .max_inputs = 2,
+     .attributes = kRowAttributes,
+     .types = row_types,
+     .body = row_body<false>,
+     .gradient = gradient(row_gradient<false>),
+     .batching = batching(row_batching<rms_norm>),
+     .flops = flops_of_body,
+     .kernel = {KernelKind::kRmsNorm},
+     .onnx = {"RMSNormalization", 23},
+     .source = "Zhang and Sennrich, Root Mean Square Layer Normalization (2019), equation 4",
+     .examples = rms_norm_examples});
+
+constexpr Op group_norm =
+    complete({.name = "group_norm",
+              .formula = "layer_norm of each group of channels, times gamma, plus beta, by channel",
+              .shapes = "x[N, C, ...], gamma[C], beta[C] -> [N, C, ...]",
+              .min_inputs = 3,
+              .max_inputs = 3,
+              .attributes = kGroupAttributes,
+              .types = group_types,
+              .body = group_body,
+              .gradient = gradient_through_body(),
+              .batching = batching_through_body(),
+              .flops = flops_of_body,
+              .kernel = {},
+              .onnx = {"GroupNormalization", 21},
+              .source = "Wu and He, Group Normalization (2018)",
+              .examples = group_examples});
+
+constexpr Op batch_norm =
+    complete({.name = "batch_norm",
+              .formula = "(x - mean) / sqrt(variance + eps) * gamma + beta by channel; new running "
+                         "statistics (1 - momentum) old + momentum new",
+              .shapes = "x[N, C, ...], gamma[C], beta[C], running_mean[C], running_var[C] -> "
+                        "[N, C, ...], [C], [C]",
+              .min_inputs = 5,
+              .max_inputs = 5,
+              .attributes = kBatchAttributes,
+              .types = batch_norm_types,
+              .body = batch_norm_body,
+              .gradient = gradient_through_body(),
+              .batching = batching_through_body(),
+              .flops = flops_of_body,
+              .kernel = {},
+              .onnx = {"BatchNormalization", 15},
+              .source = kBatchNormSource,
+              .examples = batch_norm_examples});
+
+constexpr Op batch_norm_inference =
+    complete({.name = "batch_norm_inference",
+              .formula = "(x - running_mean) / sqrt(running_var + eps) * gamma + beta by channel",
+              .shapes = "x[N, C, ...], gamma[C], beta[C], running_mean[C], running_var[C] -> "
+                        "[N, C, ...]",
+              .min_inputs = 5,
+              .max_inputs = 5,
+              .attributes = kEpsAttribute,
+              .types = channel_types,
+              .body = batch_norm_inference_body,
+              .gradient = gradient_through_body(),
+              .batching = batching_through_body(),
+              .flops = flops_of_body,
+              .kernel = {},
+              .onnx = {"BatchNormalization", 15},
+              .source = kBatchNormSource,
+              .examples = batch_norm_inference_examples});
+
+}  // namespace op
+
+namespace {
+
+Value row_norm(const Op& op, const Value& x, const Value& gamma, const Value& beta, double eps) {
+  Values in{x};
+  if (gamma) in.push_back(gamma);
+  if (beta) in.push_back(beta);
+  const std::int64_t dims = gamma ? static_cast<std::int64_t>(gamma.rank()) : 1;
+  return call(op, in, {{"dims", dims}, {"eps", eps}})[0];
+}
+
+}  // namespace
+
+Value layer_norm(Value x, Value gamma, Value beta, double eps) {
+  if (beta && !gamma)
+    throw Error(ErrorCode::kInvalidArgument, "layer_norm: beta came without gamma");
+  return row_norm(op::layer_norm, x, gamma, beta, eps);
+}
+
+Value rms_norm(Value x, Value gamma, double eps) {
+  return row_norm(op::rms_norm, x, gamma, {}, eps);
+}
+
+Value group_norm(Value x, std::int64_t groups, Value gamma, Value beta, double eps) {
+  return call1(op::group_norm, {x, gamma, beta}, {{"eps", eps}, {"groups", groups}});
+}
+
+BatchNormResult batch_norm(Value x, Value gamma, Value beta, Value running_mean, Value running_var,
+                           double momentum, double eps) {
+  const Value in[] = {x, gamma, beta, running_mean, running_var};
+  const Values out = call(op::batch_norm, in, {{"eps", eps}, {"momentum", momentum}});
+  return {out[0], out[1], out[2]};
+}
+
+Value batch_norm_inference(Value x, Value gamma, Value beta, Value running_mean, Value running_var,
+                           double eps) {
+  return call1(op::batch_norm_inference, {x, gamma, beta, running_mean, running_var},
+               {{"eps", eps}});
+}
+
+}  // namespace limpid
