@@ -1,0 +1,55 @@
+// The elementary functions of f32 as their tests and the sweep over all floats see them: the
+// scalar specification, a more exact value, the stated bound, and the published hash.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "limpid/kernels/kernels.h"
+
+namespace limpid::kernels {
+
+struct ElementaryFunction {
+  const char* name;
+  Element element;
+  float (*specification)(float);
+  double (*exact)(double);
+  double bound;        // units in the last place; 0 where the function is exact
+  std::uint64_t hash;  // of the results for the sample: every kSampleStep-th float, from 0 on
+};
+
+// A prime: every exponent and both signs are met with ever other mantissas.
+inline constexpr std::uint64_t kSampleStep = 4099;
+inline constexpr std::uint64_t kFloats = 1ull << 32;
+
+std::span<const ElementaryFunction> elementary_functions();
+
+// FNV-1a, a 32-bit word at a time instead of a byte; every NaN counts as 0x7fc00000.
+inline constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325ull;
+std::uint64_t hash_floats(std::span<const float> values, std::uint64_t seed = kHashSeed);
+
+// What a run over many arguments has found.
+struct Errors {
+  double largest = 0;
+  float at = 0;
+  std::uint64_t not_nearest = 0;
+  std::string wrong;  // an argument with a wrong sign, infinity, zero or NaN, and what came
+
+  // `got` is the function's value at x, `exact` a more exact one.
+  void add(float x, float got, double exact);
+};
+
+// The distance between neighbouring floats at x.
+double ulp(double x);
+
+// Pair i of the endless sample that power is tried on: bases near 1 with large exponents, any
+// positive base with a small exponent, any two numbers at all.
+std::pair<float, float> power_pair(std::uint64_t i);
+inline constexpr double kPowerBound = 0.53;
+// Of the first kPowerSample pairs.
+inline constexpr std::uint64_t kPowerSample = 1u << 18;
+inline constexpr std::uint64_t kPowerHash = 0xc15251400f14a836;
+
+}  // namespace limpid::kernels
