@@ -6,30 +6,15 @@
 #include <cmath>
 #include <limits>
 
+#include "limpid/core/half.h"
 #include "limpid/function/interpret.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid {
 namespace {
 
-double number_of(Bf16 v) {
-  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(v.bits) << 16));
-}
-
-double number_of(F16 v) {
-  const int exponent = (v.bits >> 10) & 0x1f;
-  const int fraction = v.bits & 0x3ff;
-  double magnitude = 0;
-  if (exponent == 0x1f)
-    magnitude = fraction ? std::numeric_limits<double>::quiet_NaN()
-                         : std::numeric_limits<double>::infinity();
-  else if (exponent == 0)
-    magnitude = std::ldexp(fraction, -24);
-  else
-    magnitude = std::ldexp(fraction + 0x400, exponent - 25);
-  return v.bits & 0x8000 ? -magnitude : magnitude;
-}
-
+double number_of(Bf16 v) { return to_f32(v); }
+double number_of(F16 v) { return to_f32(v); }
 template <class T>
 double number_of(T v) {
   return static_cast<double>(v);

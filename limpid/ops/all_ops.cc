@@ -12,8 +12,8 @@ constexpr const Op* kAllOps[] = {
     // values from nowhere
     &op::constant, &op::iota,
     // arithmetic
-    &op::add, &op::subtract, &op::multiply, &op::divide, &op::maximum, &op::minimum, &op::negate,
-    &op::abs, &op::exp, &op::log, &op::tanh, &op::erf, &op::sigmoid, &op::sqrt,
+    &op::add, &op::subtract, &op::multiply, &op::divide, &op::remainder, &op::maximum, &op::minimum,
+    &op::negate, &op::abs, &op::exp, &op::log, &op::tanh, &op::erf, &op::sigmoid, &op::sqrt,
     // elementary functions
     &op::log1p, &op::expm1, &op::sin, &op::cos, &op::rsqrt, &op::power, &op::floor, &op::ceil,
     &op::round, &op::truncate, &op::sign,

@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "limpid/core/arithmetic.h"
+#include "limpid/core/half.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/elementary.h"
 #include "limpid/ops/families.h"
 #include "limpid/ops/shape.h"
 
@@ -42,9 +44,29 @@ struct Multiply {
     return wrapping(a, b, [](auto x, auto y) { return x * y; });
   }
 };
+// Integers: toward zero; by zero 0, and the remainder is then a, so that a = (a / b) b + r holds.
+// By -1 they are negated, which wraps around for the lowest one.
 struct Divide {
   template <class T>
-  requires std::is_floating_point_v<T> T operator()(T a, T b) const { return a / b; }
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return Subtract{}(T{0}, a);
+    }
+    return static_cast<T>(a / b);
+  }
+};
+struct Remainder {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::fmod(a, b);
+    } else {
+      if (b == 0) return a;
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
+      return static_cast<T>(a % b);
+    }
+  }
 };
 struct Maximum {
   template <class T>
@@ -67,13 +89,19 @@ struct Minimum {
 struct Negate {
   template <class T>
   T operator()(T x) const {
-    return -x;
+    if constexpr (std::is_integral_v<T>)
+      return Subtract{}(T{0}, x);
+    else
+      return -x;
   }
 };
 struct Abs {
   template <class T>
   T operator()(T x) const {
-    return std::fabs(x);
+    if constexpr (std::is_integral_v<T>)
+      return x < 0 ? Negate{}(x) : x;
+    else
+      return std::fabs(x);
   }
 };
 struct Exp {
@@ -151,6 +179,9 @@ Values divide_gradient(const GradientCall& c) {
   const Value quotient = g(c) / in(c, 1);
   return {quotient, -(quotient * out(c))};
 }
+Values remainder_gradient(const GradientCall& c) {
+  return {g(c), -(g(c) * truncate(in(c, 0) / in(c, 1)))};
+}
 // The winner takes it; a tie is split in halves.
 Values extremum_gradient(const GradientCall& c, const Value& first_wins) {
   const Value zero = number_like(g(c), 0);
@@ -218,7 +249,9 @@ void select_reference(const Call& call, std::span<const void* const> in_,
 std::vector<Example> select_examples() {
   return {{{{Dtype::kBool, {6}}, {Dtype::kF32, {6}}, {Dtype::kF32, {6}}}, {}},
           {{{Dtype::kBool, {2, 3}}, {Dtype::kF64, {2, 3}}, {Dtype::kF64, {2, 3}}}, {}},
-          {{{Dtype::kBool, {5}}, {Dtype::kI32, {5}}, {Dtype::kI32, {5}}}, {}, -2, 2, 9}};
+          {{{Dtype::kBool, {5}}, {Dtype::kI32, {5}}, {Dtype::kI32, {5}}}, {}, -2, 2, 9},
+          {{{Dtype::kBool, {5}}, {Dtype::kU8, {5}}, {Dtype::kU8, {5}}}, {}, -2, 2, 9},
+          {{{Dtype::kBool, {5}}, {Dtype::kBf16, {5}}, {Dtype::kBf16, {5}}}, {}}};
 }
 
 template <int inputs, class F>
@@ -255,9 +288,27 @@ T saturate(double x) {
   return static_cast<T>(x);
 }
 
+// x, or a double beside it that ends in a one: rounding that to a shorter format gives what
+// rounding x would.
+double to_odd(std::int64_t x) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  if (-kExact <= x && x <= kExact) return static_cast<double>(x);
+  const std::int64_t dropped = x & 0x7ff;
+  return static_cast<double>((x - dropped) | (dropped != 0 ? 0x800 : 0));
+}
+
 template <class To, class From>
 To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>)
+  constexpr bool kToHalf = std::is_same_v<To, Bf16> || std::is_same_v<To, F16>;
+  if constexpr (std::is_same_v<From, Bf16> || std::is_same_v<From, F16>)
+    return convert<To>(to_f32(x));
+  else if constexpr (kToHalf && std::is_same_v<From, std::int64_t>)
+    return convert<To>(to_odd(x));
+  else if constexpr (std::is_same_v<To, Bf16>)
+    return to_bf16(static_cast<double>(x));
+  else if constexpr (std::is_same_v<To, F16>)
+    return to_f16(static_cast<double>(x));
+  else if constexpr (std::is_same_v<To, bool>)
     return x != 0;
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
     return saturate<To>(static_cast<double>(x));
@@ -266,19 +317,21 @@ To convert(From x) {
 }
 
 template <class F>
-void dispatch_castable(Dtype dtype, const F& f) {
+void dispatch_any(Dtype dtype, const F& f) {
   if (dtype == Dtype::kBool)
     f(bool{});
-  else if (dtype == Dtype::kU8)
-    f(std::uint8_t{});
+  else if (dtype == Dtype::kBf16)
+    f(Bf16{});
+  else if (dtype == Dtype::kF16)
+    f(F16{});
   else
-    dispatch_numeric(dtype, f);
+    dispatch_arithmetic(dtype, f);
 }
 
 void cast_reference(const Call& call, std::span<const void* const> in_,
                     std::span<void* const> out_) {
-  dispatch_castable(call.inputs[0].dtype, [&](auto from) {
-    dispatch_castable(call.outputs[0].dtype, [&](auto to) {
+  dispatch_any(call.inputs[0].dtype, [&](auto from) {
+    dispatch_any(call.outputs[0].dtype, [&](auto to) {
       using From = decltype(from);
       using To = decltype(to);
       const auto n = call.inputs[0].shape.elements();
@@ -288,20 +341,16 @@ void cast_reference(const Call& call, std::span<const void* const> in_,
   });
 }
 
-bool castable(Dtype d) { return d != Dtype::kBf16 && d != Dtype::kF16; }
-
 std::vector<Type> cast_types(const Call& call) {
-  const Dtype to = call.attributes.get<Dtype>("dtype");
-  if (!castable(call.inputs[0].dtype) || !castable(to))
-    throw_dtype(call, 0, "neither from nor to a 16-bit floating dtype");
-  return {{to, call.inputs[0].shape}};
+  return {{call.attributes.get<Dtype>("dtype"), call.inputs[0].shape}};
 }
 
 std::vector<Example> cast_examples() {
+  constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kBf16, Dtype::kF16,
+                            Dtype::kI32, Dtype::kI64, Dtype::kU8,   Dtype::kBool};
   std::vector<Example> examples;
-  for (Dtype from : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI64, Dtype::kBool, Dtype::kU8})
-    for (Dtype to : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI64, Dtype::kBool})
-      examples.push_back({{{from, {11}}}, {{"dtype", to}}, -3, 3, 2});
+  for (Dtype from : kAll)
+    for (Dtype to : kAll) examples.push_back({{{from, {11}}}, {{"dtype", to}}, -3, 3, 200});
   return examples;
 }
 
@@ -332,9 +381,19 @@ consteval Op unary(std::string_view name, std::string_view formula, std::string_
 }
 
 template <const Op& op, class F>
+consteval Op numeric_unary(std::string_view name, std::string_view formula, Gradient rule,
+                           Element element, Onnx onnx, bool smooth) {
+  Op record =
+      unary<op, F>(name, formula, kExact, rule, element, onnx, numeric_unary_examples, smooth);
+  record.types = numeric_elementwise;
+  record.reference = reference_numeric_unary<F>;
+  return record;
+}
+
+template <const Op& op, class F>
 consteval Op binary(std::string_view name, std::string_view formula, std::string_view accuracy,
                     TypeRule types, GradientRule rule, Kernel kernel, Onnx onnx,
-                    std::vector<Example> (*examples)() = binary_examples, bool smooth = true) {
+                    std::vector<Example> (*examples)() = numeric_examples, bool smooth = true) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
@@ -387,20 +446,23 @@ constexpr Op subtract = binary<subtract, Subtract>("subtract", "a - b", kRounded
 constexpr Op multiply = binary<multiply, Multiply>("multiply", "a * b", kRounded,
                                                    numeric_elementwise, gradient(multiply_gradient),
                                                    element(Element::kMultiply), {"Mul", 14});
-constexpr Op divide = binary<divide, Divide>("divide", "a / b", kRounded, floating_elementwise,
-                                             gradient(divide_gradient), element(Element::kDivide),
-                                             {"Div", 14}, divisor_examples);
+constexpr Op divide = binary<divide, Divide>(
+    "divide", "a / b; integers: toward zero, and 0 by zero", kRounded, numeric_elementwise,
+    gradient(divide_gradient), element(Element::kDivide), {"Div", 14}, numeric_divisor_examples);
+constexpr Op remainder = binary<remainder, Remainder>(
+    "remainder", "a - b trunc(a / b); integers: a by zero", kExact, numeric_elementwise,
+    gradient(remainder_gradient), {}, {"Mod", 13}, numeric_divisor_examples, false);
 constexpr Op maximum = binary<maximum, Maximum>(
     "maximum", "the larger; NaN where either is; +0 above -0", kExact, numeric_elementwise,
-    gradient(maximum_gradient), element(Element::kMaximum), {"Max", 13}, binary_examples, false);
+    gradient(maximum_gradient), element(Element::kMaximum), {"Max", 13}, numeric_examples, false);
 constexpr Op minimum = binary<minimum, Minimum>(
     "minimum", "the smaller; NaN where either is; -0 below +0", kExact, numeric_elementwise,
-    gradient(minimum_gradient), element(Element::kMinimum), {"Min", 13}, binary_examples, false);
+    gradient(minimum_gradient), element(Element::kMinimum), {"Min", 13}, numeric_examples, false);
 
-constexpr Op negate =
-    unary<negate, Negate>("negate", "-x", kExact, negate_gradient, Element::kNegate, {"Neg", 13});
-constexpr Op abs = unary<abs, Abs>("abs", "|x|", kExact, abs_gradient, Element::kAbs, {"Abs", 13},
-                                   unary_examples, false);
+constexpr Op negate = numeric_unary<negate, Negate>("negate", "-x", negate_gradient,
+                                                    Element::kNegate, {"Neg", 13}, true);
+constexpr Op abs =
+    numeric_unary<abs, Abs>("abs", "|x|", abs_gradient, Element::kAbs, {"Abs", 13}, false);
 constexpr Op exp =
     unary<exp, Exp>("exp", "e^x", "0.90 ulp", exp_gradient, Element::kExp, {"Exp", 13});
 constexpr Op log = unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", log_gradient,
@@ -481,6 +543,7 @@ Value number_like(Value like, double number) {
 Value add(Value a, Value b) { return binary_call(op::add, a, b); }
 Value subtract(Value a, Value b) { return binary_call(op::subtract, a, b); }
 Value multiply(Value a, Value b) { return binary_call(op::multiply, a, b); }
+Value remainder(Value a, Value b) { return binary_call(op::remainder, a, b); }
 Value divide(Value a, Value b) { return binary_call(op::divide, a, b); }
 Value maximum(Value a, Value b) { return binary_call(op::maximum, a, b); }
 Value minimum(Value a, Value b) { return binary_call(op::minimum, a, b); }

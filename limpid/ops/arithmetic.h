@@ -1,6 +1,6 @@
-// Arithmetic, comparison and elementary functions, element by element. Functions of two values
-// stretch their operands to a common shape first, as NumPy does; the ops themselves take equal
-// shapes only.
+// Arithmetic, comparison and elementary functions, element by element. Integers (i32, i64, u8) wrap
+// around. Functions of two values stretch their operands to a common shape first, as NumPy does;
+// the ops themselves take equal shapes only.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -9,7 +9,7 @@
 namespace limpid {
 
 namespace op {
-extern const Op add, subtract, multiply, divide, maximum, minimum;
+extern const Op add, subtract, multiply, divide, remainder, maximum, minimum;
 extern const Op negate, abs, exp, log, tanh, erf, sigmoid, sqrt;
 extern const Op equal, not_equal, less, less_equal;
 extern const Op logical_and, logical_or, logical_not;
@@ -19,7 +19,10 @@ extern const Op select, cast;
 Value add(Value a, Value b);
 Value subtract(Value a, Value b);
 Value multiply(Value a, Value b);
+// Integers: toward zero; a by zero is 0, with a remainder of a.
 Value divide(Value a, Value b);
+// With the sign of a, as C's fmod and %.
+Value remainder(Value a, Value b);
 Value maximum(Value a, Value b);  // NaN where either is; +0 above -0
 Value minimum(Value a, Value b);
 
@@ -67,8 +70,9 @@ Value logical_not(Value x);
 // a where the condition (bool) holds, else b.
 Value select(Value condition, Value a, Value b);
 
-// To another dtype: to floating, rounded to nearest, ties to even; floating to integer, toward
-// zero, saturating, NaN to 0; bool is 0 or 1; to bool, whether it is not 0.
+// To another dtype. To a floating one: rounded to nearest once, ties to even; too large is
+// infinite. From a floating one to an integer: toward zero, saturating, NaN to 0. Between integers:
+// the low bits. bool is 0 or 1; to bool: whether it is not 0.
 Value cast(Value x, Dtype dtype);
 
 }  // namespace limpid

@@ -103,6 +103,8 @@ Value constant(Builder& builder, double number, Dtype dtype) {
     return constant(builder, Tensor::scalar(static_cast<std::int32_t>(number)));
   if (dtype == Dtype::kI64)
     return constant(builder, Tensor::scalar(static_cast<std::int64_t>(number)));
+  if (dtype == Dtype::kU8)
+    return constant(builder, Tensor::scalar(static_cast<std::uint8_t>(number)));
   throw Error(ErrorCode::kDtype, fmt::format("constant: a number does not become {}", name(dtype)));
 }
 

@@ -17,10 +17,16 @@ void require_floating(const Call& call, std::size_t input) {
   if (d != Dtype::kF32 && d != Dtype::kF64) throw_dtype(call, input, "f32 or f64");
 }
 
+namespace {
+
+bool is_numeric(Dtype d) {
+  return d == Dtype::kF32 || d == Dtype::kF64 || d == Dtype::kI32 || d == Dtype::kI64;
+}
+
+}  // namespace
+
 void require_numeric(const Call& call, std::size_t input) {
-  const Dtype d = call.inputs[input].dtype;
-  if (d != Dtype::kI32 && d != Dtype::kI64 && d != Dtype::kF32 && d != Dtype::kF64)
-    throw_dtype(call, input, "f32, f64, i32 or i64");
+  if (!is_numeric(call.inputs[input].dtype)) throw_dtype(call, input, "f32, f64, i32 or i64");
 }
 
 void require_dtype(const Call& call, std::size_t input, Dtype dtype) {
@@ -43,7 +49,8 @@ std::vector<Type> floating_elementwise(const Call& call) {
 }
 
 std::vector<Type> numeric_elementwise(const Call& call) {
-  require_numeric(call, 0);
+  if (call.inputs[0].dtype != Dtype::kU8 && !is_numeric(call.inputs[0].dtype))
+    throw_dtype(call, 0, "f32, f64, i32, i64 or u8");
   require_same_types(call);
   return {call.inputs[0]};
 }
@@ -97,11 +104,22 @@ std::vector<Example> floating_examples(std::size_t inputs, double low, double hi
   return examples;
 }
 
+std::vector<Example> with_integers(std::vector<Example> examples) {
+  const std::size_t inputs = examples[0].inputs.size();
+  for (Dtype d : {Dtype::kI32, Dtype::kI64, Dtype::kU8})
+    examples.push_back({std::vector<Type>(inputs, Type{d, {2, 7}}), {}, -2, 2, 200});
+  return examples;
+}
+
 }  // namespace
 
 std::vector<Example> unary_examples() { return floating_examples(1, -2, 2); }
 std::vector<Example> positive_examples() { return floating_examples(1, 0.1, 4); }
 std::vector<Example> binary_examples() { return floating_examples(2, -2, 2); }
 std::vector<Example> divisor_examples() { return floating_examples(2, 0.5, 2); }
+
+std::vector<Example> numeric_unary_examples() { return with_integers(unary_examples()); }
+std::vector<Example> numeric_examples() { return with_integers(binary_examples()); }
+std::vector<Example> numeric_divisor_examples() { return with_integers(divisor_examples()); }
 
 }  // namespace limpid

@@ -45,6 +45,14 @@ void dispatch_numeric(Dtype dtype, const F& f) {
   else
     dispatch_floating(dtype, f);
 }
+// Those and u8.
+template <class F>
+void dispatch_arithmetic(Dtype dtype, const F& f) {
+  if (dtype == Dtype::kU8)
+    f(std::uint8_t{});
+  else
+    dispatch_numeric(dtype, f);
+}
 // Any dtype, as something of its size that can be copied.
 template <class F>
 void dispatch_size(Dtype dtype, const F& f) {
@@ -69,29 +77,36 @@ void require_dtype(const Call& call, std::size_t input, Dtype dtype);
 void require_same_types(const Call& call, std::size_t first = 0);
 
 std::vector<Type> floating_elementwise(const Call& call);  // f32 or f64, all alike -> the same
-std::vector<Type> numeric_elementwise(const Call& call);   // integers too
+std::vector<Type> numeric_elementwise(const Call& call);   // i32, i64 and u8 too
 std::vector<Type> floating_comparison(const Call& call);   // f32 or f64 -> bool
-std::vector<Type> numeric_comparison(const Call& call);    // integers too
+std::vector<Type> numeric_comparison(const Call& call);    // i32, i64 and u8 too
 std::vector<Type> boolean_elementwise(const Call& call);   // bool -> bool
 
 // ---- reference loops: F is a struct with a templated operator() on elements
 
+template <class F, class T>
+void apply_to_all(const Call& call, const void* in, void* out) {
+  const auto n = call.inputs[0].shape.elements();
+  for (std::int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = F{}(static_cast<const T*>(in)[i]);
+}
 template <class F>
 void reference_unary(const Call& call, std::span<const void* const> in,
                      std::span<void* const> out) {
-  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const auto n = call.inputs[0].shape.elements();
-    for (std::int64_t i = 0; i < n; ++i)
-      static_cast<T*>(out[0])[i] = F{}(static_cast<const T*>(in[0])[i]);
-  });
+  dispatch_floating(call.inputs[0].dtype,
+                    [&](auto zero) { apply_to_all<F, decltype(zero)>(call, in[0], out[0]); });
+}
+template <class F>
+void reference_numeric_unary(const Call& call, std::span<const void* const> in,
+                             std::span<void* const> out) {
+  dispatch_arithmetic(call.inputs[0].dtype,
+                      [&](auto zero) { apply_to_all<F, decltype(zero)>(call, in[0], out[0]); });
 }
 
 // F's result is the element (arithmetic) or a bool (comparison).
 template <class F>
 void reference_binary(const Call& call, std::span<const void* const> in,
                       std::span<void* const> out) {
-  dispatch_numeric(call.inputs[0].dtype, [&](auto zero) {
+  dispatch_arithmetic(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_invocable_v<F, T, T>) {
       using R = std::invoke_result_t<F, T, T>;
@@ -122,7 +137,10 @@ std::int64_t flops_of_body(const Call& call);
 
 std::vector<Example> unary_examples();     // [-2, 2]
 std::vector<Example> positive_examples();  // [0.1, 4]
-std::vector<Example> binary_examples();    // [-2, 2], two inputs
-std::vector<Example> divisor_examples();   // [0.5, 2], two inputs
+std::vector<Example> numeric_unary_examples();
+std::vector<Example> binary_examples();   // [-2, 2], two inputs
+std::vector<Example> numeric_examples();  // and integers
+std::vector<Example> divisor_examples();  // [0.5, 2], two inputs
+std::vector<Example> numeric_divisor_examples();
 
 }  // namespace limpid

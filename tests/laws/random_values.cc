@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "limpid/core/half.h"
 #include "limpid/core/key.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"
@@ -11,10 +12,14 @@ namespace limpid::laws {
 namespace {
 
 template <class T, class F>
-Tensor fill(const Type& type, const F& draw) {
+Tensor fill_with(const Type& type, const F& draw) {
   return Tensor::generate<T>(type.shape, [&](std::span<T> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(draw(i));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = draw(i);
   });
+}
+template <class T, class F>
+Tensor fill(const Type& type, const F& draw) {
+  return fill_with<T>(type, [&](std::size_t i) { return static_cast<T>(draw(i)); });
 }
 
 template <class T>
@@ -51,6 +56,10 @@ Tensor random_tensor(const Type& type, Key key, double low, double high, std::in
       return fill<std::uint8_t>(type, whole);
     case Dtype::kBool:
       return fill<bool>(type, [&](std::size_t i) { return key.below(2, i) != 0; });
+    case Dtype::kBf16:
+      return fill_with<Bf16>(type, [&](std::size_t i) { return to_bf16(real(i)); });
+    case Dtype::kF16:
+      return fill_with<F16>(type, [&](std::size_t i) { return to_f16(real(i)); });
     default:
       return Tensor::zeros(type);
   }
