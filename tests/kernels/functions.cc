@@ -56,16 +56,10 @@ std::uint64_t hash_floats(std::span<const float> values, std::uint64_t seed) {
   return h;
 }
 
-double ulp(double x) {
-  int exponent = 0;
-  std::frexp(x == 0 ? 0x1p-149 : x, &exponent);
-  return std::ldexp(1.0, std::max(exponent, -125) - 24);
-}
-
 void Errors::add(float x, float got, double exact) {
   const auto nearest = static_cast<float>(exact);
   if (same(got, nearest)) {
-    if (std::isnan(got) || std::isinf(got)) return;
+    if (!std::isfinite(got)) return;
   } else {
     ++not_nearest;
     if (!std::isfinite(got) || !std::isfinite(nearest) ||
@@ -74,11 +68,23 @@ void Errors::add(float x, float got, double exact) {
       return;
     }
   }
-  const double error = std::fabs(got - exact) / ulp(exact);
+  // One over the distance of neighbouring floats at `exact`, by its exponent.
+  const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(exact) >> 52 & 0x7ff);
+  const std::int64_t places = 23 - std::max(biased - 1023, -126);
+  const double error = std::fabs(got - exact) * std::bit_cast<double>((1023 + places) << 52);
   if (error > largest) {
     largest = error;
     at = x;
   }
+}
+
+void Errors::add(const Errors& other) {
+  if (other.largest > largest) {
+    largest = other.largest;
+    at = other.at;
+  }
+  not_nearest += other.not_nearest;
+  if (wrong.empty()) wrong = other.wrong;
 }
 
 std::pair<float, float> power_pair(std::uint64_t i) {

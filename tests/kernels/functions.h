@@ -39,10 +39,8 @@ struct Errors {
 
   // `got` is the function's value at x, `exact` a more exact one.
   void add(float x, float got, double exact);
+  void add(const Errors& other);
 };
-
-// The distance between neighbouring floats at x.
-double ulp(double x);
 
 // Pair i of the endless sample that power is tried on: bases near 1 with large exponents, any
 // positive base with a small exponent, any two numbers at all.
