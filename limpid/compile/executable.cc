@@ -7,6 +7,7 @@
 
 #include "limpid/compile/plan.h"
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/function/interpret.h"
 
 namespace limpid {
@@ -94,6 +95,7 @@ void Workspace::run(std::span<const void* const> inputs, std::span<void* const> 
   for (std::size_t i = 0; i < input_slots_.size(); ++i)
     slots_[input_slots_[i]] = const_cast<void*>(inputs[i]);
   for (std::size_t o = 0; o < output_slots_.size(); ++o) slots_[output_slots_[o]] = outputs[o];
+  const DefaultFloatMode mode;
   detail::run(*plan_, slots_.data(), scratch_, pool_);
 }
 

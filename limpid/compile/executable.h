@@ -55,7 +55,8 @@ class Workspace {
   explicit Workspace(const Executable& executable, ThreadPool* pool = nullptr);
 
   // Reads inputs and writes outputs, row-major, of the Executable's types and in their order;
-  // outputs must not overlap inputs. Allocates nothing, takes no lock, does not throw.
+  // outputs must not overlap inputs. Allocates nothing, takes no lock, does not throw. Whatever
+  // rounding direction the thread has set, and whether it keeps subnormals, does not show.
   void run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept;
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/function/builder.h"
 
 namespace limpid {
@@ -25,8 +26,10 @@ std::vector<Tensor> interpret_call(const Call& call, std::span<const Tensor> inp
   if (call.op.body) return interpret(body_of(call), inputs);
   std::vector<const void*> in;
   for (const Tensor& t : inputs) in.push_back(t.bytes().data());
-  return generate_together(call.outputs,
-                           [&](std::span<void* const> out) { call.op.reference(call, in, out); });
+  return generate_together(call.outputs, [&](std::span<void* const> out) {
+    const DefaultFloatMode mode;
+    call.op.reference(call, in, out);
+  });
 }
 
 std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> inputs,

@@ -1,0 +1,56 @@
+// The modes of this thread's floating-point unit that change results: the rounding direction, and
+// whether subnormals are taken for zero. Programs and libraries set them (-ffast-math does, when it
+// links); docs/arithmetic.md knows only the default.
+#pragma once
+
+#include <cfenv>
+#include <cstdint>
+
+namespace limpid {
+
+// The default while it lives: round to nearest, keep subnormals; then what was before. Costs a
+// nanosecond or two where the default is set already. Traps and sticky flags are left alone.
+class DefaultFloatMode {
+ public:
+#if defined(__x86_64__)
+  DefaultFloatMode() : before_(__builtin_ia32_stmxcsr()) {
+    if ((before_ & kModes) != 0) __builtin_ia32_ldmxcsr(before_ & ~kModes);
+  }
+  ~DefaultFloatMode() {
+    if ((before_ & kModes) != 0) __builtin_ia32_ldmxcsr(before_);
+  }
+#elif defined(__aarch64__)
+  DefaultFloatMode() {
+    asm volatile("mrs %0, fpcr" : "=r"(before_));
+    if ((before_ & kModes) != 0) set(before_ & ~kModes);
+  }
+  ~DefaultFloatMode() {
+    if ((before_ & kModes) != 0) set(before_);
+  }
+#else
+  DefaultFloatMode() : before_(std::fegetround()) {
+    if (before_ != FE_TONEAREST) std::fesetround(FE_TONEAREST);
+  }
+  ~DefaultFloatMode() {
+    if (before_ != FE_TONEAREST) std::fesetround(before_);
+  }
+#endif
+  DefaultFloatMode(const DefaultFloatMode&) = delete;
+  DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  // Of MXCSR: flush to zero, rounding control, denormals are zero.
+  static constexpr std::uint32_t kModes = 0x8000 | 0x6000 | 0x0040;
+  std::uint32_t before_;
+#elif defined(__aarch64__)
+  // Of FPCR: alternate handling, flush to zero (three kinds), rounding mode.
+  static constexpr std::uint64_t kModes = 0x1 | 0x2 | 0x80000 | 0x1000000 | 0xc00000;
+  static void set(std::uint64_t fpcr) { asm volatile("msr fpcr, %0" ::"r"(fpcr)); }
+  std::uint64_t before_;
+#else
+  int before_;
+#endif
+};
+
+}  // namespace limpid
