@@ -8,8 +8,8 @@
 
 namespace limpid {
 
-// The default while it lives: round to nearest, keep subnormals; then what was before. Costs a
-// nanosecond or two where the default is set already. Traps and sticky flags are left alone.
+// The default while it lives: round to nearest, keep subnormals; then what was before. Costs
+// some nanoseconds where the default is set already. Traps and sticky flags are left alone.
 class DefaultFloatMode {
  public:
 #if defined(__x86_64__)

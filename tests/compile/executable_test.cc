@@ -54,7 +54,7 @@ struct Prepared {
 
 TEST(Executable, RunsWithoutAllocation) {
   const nn::Mlp net = nn::mlp({50, 40, 7}, relu, 0.2);
-  const Function step = train::classifier_step(net, {0.9}, 300);
+  const Function step = train::classifier_step(net, optim::Sgd{0.9}, 300);
   const Function model = vmap(bind(net.function(), net.init(Key(0))), {0}, 33);
   ThreadPool pool({.threads = 3});
   for (const Function& f : {step, model})
@@ -85,7 +85,7 @@ TEST(Executable, RunsReferenceStepsWithoutAllocation) {
 // alone.
 TEST(Executable, RunsFromManyThreadsAtOnce) {
   const nn::Mlp net = nn::mlp({64, 48, 5}, relu, 0.1);
-  const Function step = train::classifier_step(net, {0.9}, 64);
+  const Function step = train::classifier_step(net, optim::Sgd{0.9}, 64);
   const Executable executable = compile(step);
   const std::vector<Tensor> inputs = numbers_for(step);
   const std::vector<Tensor> expected = executable(inputs);
