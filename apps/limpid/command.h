@@ -9,7 +9,9 @@
 namespace limpid::tool {
 
 void add_eval(CLI::App& app);
+void add_hash(CLI::App& app);
 void add_run(CLI::App& app);
+void add_selftest(CLI::App& app);
 void add_show(CLI::App& app);
 void add_summary(CLI::App& app);
 void add_trace(CLI::App& app);

@@ -36,7 +36,9 @@ constexpr const Op* kAllOps[] = {
     // normalisation
     &op::layer_norm, &op::rms_norm, &op::group_norm, &op::batch_norm, &op::batch_norm_inference,
     // softmax and what is made of it
-    &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy};
+    &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy,
+    // attention
+    &op::scaled_dot_product_attention};
 
 }  // namespace
 

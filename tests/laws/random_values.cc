@@ -3,24 +3,10 @@
 #include <bit>
 #include <cmath>
 
-#include "limpid/core/half.h"
-#include "limpid/core/key.h"
-#include "limpid/function/builder.h"
 #include "limpid/function/text.h"
 
 namespace limpid::laws {
 namespace {
-
-template <class T, class F>
-Tensor fill_with(const Type& type, const F& draw) {
-  return Tensor::generate<T>(type.shape, [&](std::span<T> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = draw(i);
-  });
-}
-template <class T, class F>
-Tensor fill(const Type& type, const F& draw) {
-  return fill_with<T>(type, [&](std::size_t i) { return static_cast<T>(draw(i)); });
-}
 
 template <class T>
 bool same_reals(const Tensor& a, const Tensor& b) {
@@ -35,60 +21,6 @@ bool same_reals(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
-
-Tensor random_tensor(const Type& type, Key key, double low, double high, std::int64_t bound) {
-  const auto real = [&](std::size_t i) {
-    return low + (high - low) * static_cast<double>(key.uniform(i));
-  };
-  const auto whole = [&](std::size_t i) {
-    return bound <= 0 ? 0 : key.below(static_cast<std::uint64_t>(bound), i);
-  };
-  switch (type.dtype) {
-    case Dtype::kF32:
-      return fill<float>(type, real);
-    case Dtype::kF64:
-      return fill<double>(type, real);
-    case Dtype::kI32:
-      return fill<std::int32_t>(type, whole);
-    case Dtype::kI64:
-      return fill<std::int64_t>(type, whole);
-    case Dtype::kU8:
-      return fill<std::uint8_t>(type, whole);
-    case Dtype::kBool:
-      return fill<bool>(type, [&](std::size_t i) { return key.below(2, i) != 0; });
-    case Dtype::kBf16:
-      return fill_with<Bf16>(type, [&](std::size_t i) { return to_bf16(real(i)); });
-    case Dtype::kF16:
-      return fill_with<F16>(type, [&](std::size_t i) { return to_f16(real(i)); });
-    default:
-      return Tensor::zeros(type);
-  }
-}
-
-std::vector<Tensor> random_inputs(const Example& example, Key key) {
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < example.inputs.size(); ++i)
-    inputs.push_back(
-        random_tensor(example.inputs[i], key.fold_in(i), example.low, example.high, example.bound));
-  return inputs;
-}
-
-std::vector<Tensor> random_inputs(const Function& function, Key key, double low, double high,
-                                  std::int64_t bound) {
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < function.inputs().size(); ++i)
-    inputs.push_back(random_tensor(function.inputs()[i].type, key.fold_in(i), low, high, bound));
-  return inputs;
-}
-
-Function function_of(const Op& op, const Example& example) {
-  Builder builder(std::string(op.name));
-  std::vector<Value> inputs;
-  for (std::size_t i = 0; i < example.inputs.size(); ++i)
-    inputs.push_back(builder.input("x" + std::to_string(i), example.inputs[i]));
-  const std::vector<Value> outputs = builder.call(op, inputs, example.attributes);
-  return builder.finish(outputs);
-}
 
 std::string example_text(const Op& op, const Example& example) {
   return std::string(op.name) + " " + types_text(example.inputs);

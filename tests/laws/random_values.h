@@ -1,23 +1,11 @@
-// Tensors for the laws, drawn from keys.
+// Tensors for the laws, and how they are compared.
 #pragma once
 
-#include <span>
-#include <vector>
+#include <string>
 
-#include "limpid/core/key.h"
-#include "limpid/function/function.h"
+#include "limpid/inspect/op_example.h"
 
 namespace limpid::laws {
-
-// Floating elements from [low, high), integers from [0, bound), booleans by a coin.
-Tensor random_tensor(const Type& type, Key key, double low, double high, std::int64_t bound);
-
-std::vector<Tensor> random_inputs(const Example& example, Key key);
-std::vector<Tensor> random_inputs(const Function& function, Key key, double low = -2,
-                                  double high = 2, std::int64_t bound = 2);
-
-// The example's call as a Function of its inputs.
-Function function_of(const Op& op, const Example& example);
 
 // "add f32[3, 5], f32[3, 5]": for messages.
 std::string example_text(const Op& op, const Example& example);

@@ -1,0 +1,113 @@
+// limpid selftest: the promise of the same bits, tried on this machine against published hashes.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/output.h"
+#include "apps/limpid/published_hashes.h"
+#include "limpid/core/error.h"
+#include "limpid/inspect/promise.h"
+
+namespace limpid::tool {
+namespace {
+
+constexpr int kThreads[] = {1, 2, 3, 5};
+
+// Compares lines with those that are published, and counts.
+class Comparison {
+ public:
+  Comparison() {
+    for (HashLine& line : parse_hashes(kPublishedHashes))
+      published_.emplace(std::move(line.name), line.hash);
+  }
+
+  void add(const std::vector<HashLine>& lines, const std::string& how) {
+    for (const HashLine& line : lines) {
+      const auto found = published_.find(line.name);
+      const bool same = found != published_.end() && found->second == line.hash;
+      ++compared_;
+      differing_ += !same;
+      if (!same)
+        print(fmt::format(
+            "DIFFERS  {:<28} {:016x}, published {}  ({})\n", line.name, line.hash,
+            found == published_.end() ? "nothing" : fmt::format("{:016x}", found->second), how));
+    }
+  }
+
+  std::size_t published() const { return published_.size(); }
+  std::int64_t compared() const { return compared_; }
+  std::int64_t differing() const { return differing_; }
+
+ private:
+  std::map<std::string, std::uint64_t> published_;
+  std::int64_t compared_ = 0;
+  std::int64_t differing_ = 0;
+};
+
+void say(std::string_view isa, std::string_view what, bool well) {
+  print(fmt::format("{:<7}  {:<66} {}\n", isa, what, well ? "ok" : "FAILED"));
+  flush();
+}
+
+// Everything on one instruction set; true where all is well.
+bool test(kernels::Isa isa, Comparison& comparison) {
+  const std::int64_t before = comparison.differing();
+  comparison.add(op_hashes(isa), std::string(name(isa)));
+  const std::int64_t after_ops = comparison.differing();
+  say(name(isa), "every op, its gradient and elementary function", after_ops == before);
+  for (int threads : kThreads) {
+    const std::int64_t start = comparison.differing();
+    ThreadPool pool({.threads = threads});
+    comparison.add(network_hashes(isa, pool), fmt::format("{}, {} threads", name(isa), threads));
+    say(name(isa),
+        fmt::format("networks forward, gradients, 20 steps of training, {} thread{}", threads,
+                    threads == 1 ? "" : "s"),
+        comparison.differing() == start);
+    // One lane at a time: once is enough.
+    if (isa == kernels::Isa::kExact) break;
+  }
+  const std::int64_t rows = isa == kernels::Isa::kExact ? 0 : rows_that_differ_in_batches(isa);
+  if (isa != kernels::Isa::kExact)
+    say(name(isa), "each row alone and in batches of 1 to 70", rows == 0);
+  return comparison.differing() == before && rows == 0;
+}
+
+void print_published() {
+  ThreadPool pool({.threads = 1});
+  const kernels::Isa isa = kernels::default_isa();
+  std::vector<HashLine> lines = op_hashes(isa);
+  for (HashLine& line : network_hashes(isa, pool)) lines.push_back(std::move(line));
+  print(to_markdown(lines));
+}
+
+void selftest() {
+  const auto start = std::chrono::steady_clock::now();
+  Comparison comparison;
+  bool well = true;
+  for (kernels::Isa isa : kernels::available_isas()) well = test(isa, comparison) && well;
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  if (!well)
+    throw Error(ErrorCode::kInternal,
+                fmt::format("selftest: {} of {} results differ from the published ones",
+                            comparison.differing(), comparison.compared()));
+  print(
+      fmt::format("\n{} results equal the {} published hashes, in {:.1f} s: this machine computes "
+                  "the same bits.\n",
+                  comparison.compared(), comparison.published(), time.count()));
+}
+
+}  // namespace
+
+void add_selftest(CLI::App& app) {
+  auto table = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand(
+      "selftest", "Try the promise of the same bits on this machine, against published hashes");
+  command->add_flag("--print", *table, "Print this machine's hashes as docs/hashes.md has them");
+  command->callback([table] { *table ? print_published() : selftest(); });
+}
+
+}  // namespace limpid::tool

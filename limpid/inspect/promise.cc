@@ -1,0 +1,239 @@
+#include "limpid/inspect/promise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "limpid/core/error.h"
+#include "limpid/data/digits.h"
+#include "limpid/function/builder.h"
+#include "limpid/inspect/op_example.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "limpid/train/classifier.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid {
+namespace {
+
+using Lines = std::vector<HashLine>;
+
+// A hash of hashes, in their order.
+std::uint64_t joined(std::uint64_t seed, std::uint64_t next) {
+  return hash(std::as_bytes(std::span(&next, 1)), seed);
+}
+std::uint64_t hash_all(std::span<const Tensor> tensors) {
+  std::uint64_t h = 0;
+  for (const Tensor& t : tensors) h = joined(h, hash_of_numbers(t));
+  return h;
+}
+
+bool in_f64(const Function& f) {
+  return std::any_of(f.types().begin(), f.types().end(),
+                     [](const Type& t) { return t.dtype == Dtype::kF64; });
+}
+
+// ---- functions: 65,537 floats apart, so that every exponent comes with many mantissas
+
+Tensor sample_of_all_floats() {
+  return Tensor::generate<float>({1 << 16}, [](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i * 65537));
+  });
+}
+
+bool is_elementary(const Op& op) {
+  return op.is_primitive() && op.min_inputs == 1 && op.max_inputs == 1 && op.attributes.empty() &&
+         op.kernel.element != kernels::Element::kCount;
+}
+
+// ---- ops
+
+// Nothing where no example is in f32.
+void add_op(Lines& lines, const Op& op, kernels::Isa isa) {
+  std::uint64_t forward = 0;
+  std::uint64_t backward = 0;
+  bool any = false;
+  bool any_backward = false;
+  for (const Example& e : op.examples()) {
+    const Function f = function_of(op, e);
+    if (in_f64(f)) continue;
+    any = true;
+    const std::vector<Tensor> inputs = random_inputs(e, Key(1));
+    forward = joined(forward, hash_all(compile(f, {isa})(inputs)));
+    std::vector<std::size_t> wrt;
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+      if (e.inputs[i].dtype == Dtype::kF32) wrt.push_back(i);
+    if (wrt.empty() || !op.gradient.none_because.empty()) continue;
+    any_backward = true;
+    const Function gradient = vjp(f, wrt);
+    backward = joined(backward, hash_all(compile(gradient, {isa})(
+                                    random_inputs(gradient, Key(2), e.low, e.high, e.bound))));
+  }
+  if (any) lines.push_back({fmt::format("op {}", op.name), forward});
+  if (any_backward) lines.push_back({fmt::format("gradient {}", op.name), backward});
+}
+
+// ---- networks
+
+const nn::Mlp& digits_net() {
+  static const nn::Mlp net = nn::mlp({784, 256, 128, 10}, relu, 0.2);
+  return net;
+}
+
+Function digits_model() { return bind(digits_net().function(), digits_net().init(Key(1))); }
+
+// x + attention(norm(x)) with heads, then a gated feed-forward part, as transformers have them.
+Function block() {
+  constexpr std::int64_t kTokens = 33, kHeads = 4, kWidth = 48;
+  const Shape parted{kTokens, kHeads, kWidth / kHeads};
+  return trace(
+      "block",
+      {{"x", {Dtype::kF32, {kTokens, kWidth}}},
+       {"norm", {Dtype::kF32, {kWidth}}},
+       {"qkv", {Dtype::kF32, {3 * kWidth, kWidth}}},
+       {"gate", {Dtype::kF32, {2 * kWidth, kWidth}}},
+       {"up", {Dtype::kF32, {2 * kWidth, kWidth}}},
+       {"down", {Dtype::kF32, {kWidth, 2 * kWidth}}}},
+      [&](std::span<const Value> in) {
+        const auto heads = [&](const Value& v) { return transpose(reshape(v, parted), {1, 0, 2}); };
+        const std::vector<Value> qkv = split(linear(rms_norm(in[0], in[1]), in[2]), 3, -1);
+        const Value attended = scaled_dot_product_attention(heads(qkv[0]), heads(qkv[1]),
+                                                            heads(qkv[2]), {.causal = true});
+        const Value x = in[0] + reshape(transpose(attended, {1, 0, 2}), {kTokens, kWidth});
+        const Value h = layer_norm(x, in[1]);
+        return std::vector<Value>{x + linear(silu(linear(h, in[3])) * linear(h, in[4]), in[5])};
+      });
+}
+
+// The outputs of a function and their gradients with respect to all inputs.
+void add_network(Lines& lines, std::string_view name, const Function& f,
+                 std::span<const Tensor> inputs, kernels::Isa isa, ThreadPool& pool) {
+  lines.push_back(
+      {fmt::format("network {} forward", name), hash_all(compile(f, {isa})(inputs, &pool))});
+  std::vector<std::size_t> wrt(f.inputs().size());
+  for (std::size_t i = 0; i < wrt.size(); ++i) wrt[i] = i;
+  const Function gradient = vjp(f, wrt);
+  std::vector<Tensor> with_cotangents(inputs.begin(), inputs.end());
+  for (std::size_t i = f.inputs().size(); i < gradient.inputs().size(); ++i)
+    with_cotangents.push_back(random_tensor(gradient.inputs()[i].type, Key(3).fold_in(i)));
+  lines.push_back({fmt::format("network {} gradient", name),
+                   hash_all(compile(gradient, {isa})(with_cotangents, &pool))});
+}
+
+// Twenty steps on drawn digits, dropout at work.
+std::uint64_t hash_of_training(kernels::Isa isa, ThreadPool& pool) {
+  constexpr std::int64_t kBatch = 64, kSteps = 20;
+  const Function step = train::classifier_step(digits_net(), optim::Sgd{.momentum = 0.9}, kBatch);
+  const Executable executable = compile(step, {isa});
+  const Dataset data = digits(Key(4), kBatch);
+  Params carried = digits_net().init(Key(5));
+  carried.merge("", optim::Sgd{.momentum = 0.9}.init(carried));
+  std::vector<Tensor> state;
+  for (const auto& [name, value] : carried) state.push_back(value);
+  for (std::int64_t i = 0; i < kSteps; ++i) {
+    std::vector<Tensor> inputs = state;
+    inputs.insert(inputs.end(), {data.inputs, data.targets,
+                                 Tensor::scalar(static_cast<std::int64_t>(
+                                     Key(6).fold_in(static_cast<std::uint64_t>(i)).bits())),
+                                 Tensor::scalar(0.05f)});
+    const std::vector<Tensor> outputs = executable(inputs, &pool);
+    std::copy_n(outputs.begin(), state.size(), state.begin());
+  }
+  return hash_all(state);
+}
+
+}  // namespace
+
+std::uint64_t hash_of_numbers(const Tensor& tensor) {
+  const auto canonical = [&]<class T>(T) {
+    return hash(Tensor::generate<T>(tensor.shape(), [&](std::span<T> out) {
+      std::transform(tensor.values<T>().begin(), tensor.values<T>().end(), out.begin(),
+                     [](T x) { return std::isnan(x) ? std::numeric_limits<T>::quiet_NaN() : x; });
+    }));
+  };
+  if (tensor.dtype() == Dtype::kF32) return canonical(float{});
+  if (tensor.dtype() == Dtype::kF64) return canonical(double{});
+  return hash(tensor);
+}
+
+std::vector<HashLine> op_hashes(kernels::Isa isa) {
+  Lines lines;
+  const std::vector<Tensor> sample{sample_of_all_floats()};
+  for (const Op* op : all_ops())
+    if (is_elementary(*op)) {
+      const Function f = function_of(*op, {{sample[0].type()}, {}});
+      lines.push_back({fmt::format("function {}", op->name), hash_all(compile(f, {isa})(sample))});
+    }
+  for (const Op* op : all_ops()) add_op(lines, *op, isa);
+  return lines;
+}
+
+std::vector<HashLine> network_hashes(kernels::Isa isa, ThreadPool& pool) {
+  Lines lines;
+  const Function mlp = vmap(digits_model(), {0}, 70);
+  const std::vector<Tensor> rows{random_tensor({Dtype::kF32, {70, 784}}, Key(2), 0, 1)};
+  add_network(lines, "mlp", mlp, rows, isa, pool);
+  const Function transformer = block();
+  add_network(lines, "block", transformer, random_inputs(transformer, Key(7), -0.5, 0.5), isa,
+              pool);
+  lines.push_back({"network mlp training", hash_of_training(isa, pool)});
+  return lines;
+}
+
+std::int64_t rows_that_differ_in_batches(kernels::Isa isa) {
+  constexpr std::int64_t kMost = 70;
+  const Function model = digits_model();
+  const Tensor rows = random_tensor({Dtype::kF32, {kMost, 784}}, Key(8), 0, 1);
+  const Executable one = compile(model, {isa});
+  std::vector<Tensor> alone;
+  for (std::int64_t i = 0; i < kMost; ++i)
+    alone.push_back(one(std::vector<Tensor>{rows.rows(i, 1).reshape({784})})[0]);
+  std::int64_t differing = 0;
+  for (std::int64_t n = 1; n <= kMost; ++n) {
+    const Tensor batch =
+        compile(vmap(model, {0}, n), {isa})(std::vector<Tensor>{rows.rows(0, n)})[0];
+    for (std::int64_t i = 0; i < n; ++i)
+      differing += !batch.rows(i, 1).reshape({10}).same_bits(alone[static_cast<std::size_t>(i)]);
+  }
+  return differing;
+}
+
+std::vector<HashLine> parse_hashes(std::string_view markdown) {
+  Lines lines;
+  int number = 0;
+  while (!markdown.empty()) {
+    const std::size_t end = std::min(markdown.find('\n'), markdown.size());
+    std::string_view line = markdown.substr(0, end);
+    markdown.remove_prefix(std::min(end + 1, markdown.size()));
+    ++number;
+    // "| name | hash |"; the heading and the rule below it have no hash.
+    constexpr std::size_t kDigits = 16;
+    const std::size_t bar = line.rfind(" | ");
+    if (!line.starts_with("| ") || line.starts_with("| what ") || bar == std::string_view::npos)
+      continue;
+    const std::string_view digits = line.substr(bar + 3, kDigits);
+    HashLine entry{std::string(line.substr(2, bar - 2)), 0};
+    const auto [stop, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), entry.hash, 16);
+    if (error != std::errc() || stop != digits.data() + digits.size() || digits.size() != kDigits)
+      throw Error(ErrorCode::kParse,
+                  fmt::format("line {}: '{}' is no hash of 16 digits", number, digits));
+    lines.push_back(std::move(entry));
+  }
+  return lines;
+}
+
+std::string to_markdown(const std::vector<HashLine>& lines) {
+  std::string text = "| what | hash |\n|---|---|\n";
+  for (const HashLine& line : lines)
+    text += fmt::format("| {} | {:016x} |\n", line.name, line.hash);
+  return text;
+}
+
+}  // namespace limpid
