@@ -29,7 +29,8 @@ void hash_outputs(const Options& options) {
   const Tensor inputs = fit_inputs(test, model);
   ThreadPool pool({.threads = options.threads});
   const Tensor outputs = predict(model, inputs, &pool);
-  std::uint64_t of_model = limpid::hash(std::as_bytes(std::span(to_text(model.function))));
+  const std::string text = to_text(model.function);
+  std::uint64_t of_model = limpid::hash(std::as_bytes(std::span(text)));
   for (const auto& [name, value] : model.params) {
     const std::uint64_t next = hash_of_numbers(value);
     of_model = limpid::hash(std::as_bytes(std::span(&next, 1)), of_model);
