@@ -86,4 +86,10 @@ inline constexpr double kWideSin[] = {0x1.6cd1afedae1c0p-19, -0x1.a00f7e122a09bp
 inline constexpr double kWideCos[] = {0x1.99164051f6094p-16, -0x1.6c07efd393331p-10,
                                       0x1.55553c7499d2dp-5, -0x1.ffffffcb77cc1p-2};
 
+// GELU, and its form with tanh, which is x sigmoid(2 u), u = sqrt(2 / pi) (x + c x^3). In f32 each
+// is rounded first.
+inline constexpr double kRootHalf = 0.70710678118654752;
+inline constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
+inline constexpr double kGeluCubic = 0.044715;
+
 }  // namespace limpid::arithmetic::coefficients

@@ -48,7 +48,7 @@ Tensor sample_of_all_floats() {
 }
 
 bool is_elementary(const Op& op) {
-  return op.is_primitive() && op.min_inputs == 1 && op.max_inputs == 1 && op.attributes.empty() &&
+  return op.min_inputs == 1 && op.max_inputs == 1 && op.attributes.empty() &&
          op.kernel.element != kernels::Element::kCount;
 }
 

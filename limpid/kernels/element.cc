@@ -57,6 +57,9 @@ LIMPID_FUNCTION(Erf, erf, 4);
 LIMPID_UNARY(Sqrt, F32, hn::Sqrt(a));
 LIMPID_UNARY(Relu, F32, relu(a));
 LIMPID_FUNCTION(Sigmoid, sigmoid, 4);
+LIMPID_FUNCTION(Gelu, gelu, 4);
+LIMPID_FUNCTION(GeluTanh, gelu_tanh, 4);
+LIMPID_FUNCTION(Silu, silu, 4);
 // In f64, which takes twice the registers.
 LIMPID_FUNCTION(Log1p, log1p, 2);
 LIMPID_FUNCTION(Expm1, expm1, 2);
@@ -154,6 +157,9 @@ void fill_element(Kernels& table) {
   set_element(Element::kSqrt, element<Sqrt>);
   set_element(Element::kRelu, element<Relu>);
   set_element(Element::kSigmoid, element<Sigmoid>);
+  set_element(Element::kGelu, element<Gelu>);
+  set_element(Element::kGeluTanh, element<GeluTanh>);
+  set_element(Element::kSilu, element<Silu>);
   set_element(Element::kLog1p, element<Log1p>);
   set_element(Element::kExpm1, element<Expm1>);
   set_element(Element::kSin, element<Sin>);

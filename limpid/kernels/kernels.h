@@ -24,8 +24,11 @@ enum class Element : std::uint8_t {
   kSqrt,
   kRelu,     // maximum(x, +0)
   kSigmoid,  // 1 / (1 + e^-x)
-  kLog1p,    // log(1 + x)
-  kExpm1,    // e^x - 1
+  kGelu,     // the bodies of the ops of these names
+  kGeluTanh,
+  kSilu,
+  kLog1p,  // log(1 + x)
+  kExpm1,  // e^x - 1
   kSin,
   kCos,
   kRsqrt,  // 1 / sqrt(x), two roundings

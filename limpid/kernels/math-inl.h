@@ -241,6 +241,22 @@ HWY_INLINE Many<kCount> sigmoid(const Many<kCount>& x) {
               x, y, one - y);
 }
 
+// The activations as limpid/ops/activation.cc writes them, operation by operation.
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> gelu(const Many<kCount>& x) {
+  const Many<kCount> one(1.0f);
+  return x * Many<kCount>(0.5f) * (one + erf(x * Many<kCount>(static_cast<float>(co::kRootHalf))));
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> silu(const Many<kCount>& x) {
+  return x * sigmoid(x);
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> gelu_tanh(const Many<kCount>& x) {
+  const auto cubic = x * x * x * Many<kCount>(static_cast<float>(co::kGeluCubic));
+  return x * sigmoid((x + cubic) * Many<kCount>(static_cast<float>(co::kTwiceRootTwoOverPi)));
+}
+
 // One vector alone.
 HWY_INLINE V exp(V x) { return exp(Many<1>(x)).v[0]; }
 

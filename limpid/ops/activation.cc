@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "limpid/core/coefficients.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/elementary.h"
@@ -12,6 +13,8 @@ namespace limpid {
 namespace {
 
 using Values = std::vector<Value>;
+using arithmetic::coefficients::kGeluCubic, arithmetic::coefficients::kRootHalf,
+    arithmetic::coefficients::kTwiceRootTwoOverPi;
 
 constexpr AttributeSpec kSlopeAttribute[] = {{"slope", AttributeKind::kReal}};
 constexpr AttributeSpec kAlphaAttribute[] = {{"alpha", AttributeKind::kReal}};
@@ -83,15 +86,13 @@ Values selu_gradient(const GradientCall& c) {
 // ---- smooth
 
 Values gelu_body(std::span<const Value> in, const Attributes&) {
-  constexpr double kRootHalf = 0.70710678118654752;
   return {in[0] * 0.5 * (1.0 + erf(in[0] * kRootHalf))};
 }
 
-constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
-constexpr double kCubic = 0.044715;
-
 // 2 u
-Value gelu_tanh_argument(const Value& x) { return (x + x * x * x * kCubic) * kTwiceRootTwoOverPi; }
+Value gelu_tanh_argument(const Value& x) {
+  return (x + x * x * x * kGeluCubic) * kTwiceRootTwoOverPi;
+}
 
 Values gelu_tanh_body(std::span<const Value> in, const Attributes&) {
   return {in[0] * sigmoid(gelu_tanh_argument(in[0]))};
@@ -102,7 +103,7 @@ Values gelu_tanh_gradient(const GradientCall& c) {
   const Value& x = c.inputs[0];
   const Value s = sigmoid(gelu_tanh_argument(x));
   const Value near = clamp(x, -30, 30);
-  const Value slope = (near * near * (3 * kCubic) + 1.0) * kTwiceRootTwoOverPi;
+  const Value slope = (near * near * (3 * kGeluCubic) + 1.0) * kTwiceRootTwoOverPi;
   return {c.cotangents[0] * (s + x * (s * (1.0 - s)) * slope)};
 }
 
@@ -272,16 +273,18 @@ constexpr Op selu = activation<selu>(
     {.onnx = {"Selu", 6},
      .source = "Klambauer et al., Self-Normalizing Neural Networks (2017), equation 2"});
 
-constexpr Op gelu =
-    activation<gelu>("gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient_through_body(),
-                     kSmooth, {.onnx = {"Gelu", 20}, .source = kGelu});
+constexpr Op gelu = activation<gelu>(
+    "gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient_through_body(), kSmooth,
+    {.onnx = {"Gelu", 20}, .source = kGelu, .kernel = element_kernel(kernels::Element::kGelu)});
 constexpr Op gelu_tanh =
     activation<gelu_tanh>("gelu_tanh", "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))",
-                          gelu_tanh_body, gradient(gelu_tanh_gradient), kSmooth, {.source = kGelu});
+                          gelu_tanh_body, gradient(gelu_tanh_gradient), kSmooth,
+                          {.source = kGelu, .kernel = element_kernel(kernels::Element::kGeluTanh)});
 constexpr Op silu = activation<silu>(
     "silu", "x sigmoid(x)", silu_body, gradient_through_body(), kSmooth,
     {.onnx = {"Swish", 24},
-     .source = "Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2"});
+     .source = "Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2",
+     .kernel = element_kernel(kernels::Element::kSilu)});
 constexpr Op swish = activation<swish>(
     "swish", "x sigmoid(beta x)", swish_body, gradient_through_body(), kSmooth,
     {.source = "Ramachandran, Zoph, Le, Searching for Activation Functions (2017)",

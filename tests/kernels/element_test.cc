@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "limpid/core/arithmetic.h"
+#include "limpid/core/coefficients.h"
 #include "tests/kernels/support.h"
 
 namespace limpid::kernels {
@@ -26,6 +27,7 @@ float shifted(float x, float count) {
 
 const std::vector<Case>& cases() {
   namespace ar = arithmetic;
+  namespace co = arithmetic::coefficients;
   static const std::vector<Case> all = {
       {Element::kNegate, "negate", 1, [](float a, float, float) { return -a; }},
       {Element::kAbs, "abs", 1, [](float a, float, float) { return std::fabs(a); }},
@@ -36,6 +38,16 @@ const std::vector<Case>& cases() {
       {Element::kSqrt, "sqrt", 1, [](float a, float, float) { return std::sqrt(a); }},
       {Element::kRelu, "relu", 1, [](float a, float, float) { return ar::maximum(a, 0.0f); }},
       {Element::kSigmoid, "sigmoid", 1, [](float a, float, float) { return ar::sigmoid(a); }},
+      {Element::kGelu, "gelu", 1,
+       [](float a, float, float) {
+         return a * 0.5f * (1.0f + ar::erf(a * static_cast<float>(co::kRootHalf)));
+       }},
+      {Element::kGeluTanh, "gelu_tanh", 1,
+       [](float a, float, float) {
+         const float cubic = a * a * a * static_cast<float>(co::kGeluCubic);
+         return a * ar::sigmoid((a + cubic) * static_cast<float>(co::kTwiceRootTwoOverPi));
+       }},
+      {Element::kSilu, "silu", 1, [](float a, float, float) { return a * ar::sigmoid(a); }},
       {Element::kLog1p, "log1p", 1, [](float a, float, float) { return ar::log1p(a); }},
       {Element::kExpm1, "expm1", 1, [](float a, float, float) { return ar::expm1(a); }},
       {Element::kSin, "sin", 1, [](float a, float, float) { return ar::sin(a); }},
