@@ -25,3 +25,14 @@ if(TARGET limpid_tool)
 endif()
 # They run on several threads.
 limpid_test_group(threads compile)
+
+# The promise of the same bits, for builds that an emulator runs (preset aarch64): each program as one process, since
+# to start the emulator takes longer than most tests.
+function(limpid_check_bits program)
+  add_custom_target(check_bits_${program} COMMAND ${program} --gtest_brief=1 ${ARGN} VERBATIM)
+  add_dependencies(check_bits check_bits_${program})
+endfunction()
+add_custom_target(check_bits)
+limpid_check_bits(laws_test)
+limpid_check_bits(kernels_test)
+limpid_check_bits(compile_test --gtest_filter=FloatMode.*)

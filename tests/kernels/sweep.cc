@@ -1,7 +1,7 @@
 // Every elementary function at every one of the 2^32 floats, on every instruction set of this
-// machine: the largest error, how many results are not the nearest float, and a hash of all
-// results, which is the same for the scalar specification and each instruction set. Minutes for
-// each function.
+// machine, or on that one which LIMPID_ISA names: the largest error, how many results are not the
+// nearest float, and a hash of all results, which is the same for the scalar specification and each
+// instruction set. Minutes for each function.
 //   sweep                 all of them
 //   sweep exp sin power   these
 // The floats are taken in blocks of 2^24 in the order of their bits; the hash is hash_floats() of
@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -28,6 +29,11 @@ constexpr std::size_t kChunk = 4096;
 constexpr std::uint64_t kBlock = 1u << 24;
 // Two arguments have too many pairs: a sample.
 constexpr std::uint64_t kPairs = 1u << 28;
+
+std::vector<Isa> wanted_isas() {
+  if (std::getenv("LIMPID_ISA") != nullptr) return {default_isa()};
+  return {available_isas().begin(), available_isas().end()};
+}
 
 struct Function {
   const char* name;
@@ -67,15 +73,15 @@ struct Block {
   std::array<std::uint64_t, 5> hashes;
 };
 
-Block run_block(const Function& f, std::uint64_t first) {
+Block run_block(const Function& f, const std::vector<Isa>& isas, std::uint64_t first) {
   std::vector<float> x(kChunk), y(kChunk), expected(kChunk), got(kChunk);
   Block block;
   block.hashes.fill(kHashSeed);
   for (std::uint64_t begin = first; begin < first + kBlock; begin += kChunk) {
     f.run(begin, x.data(), y.data(), expected.data(), block.errors);
     block.hashes[0] = hash_floats(expected, block.hashes[0]);
-    for (std::size_t i = 0; i < available_isas().size(); ++i) {
-      const Kernels& k = kernels(available_isas()[i]);
+    for (std::size_t i = 0; i < isas.size(); ++i) {
+      const Kernels& k = kernels(isas[i]);
       k.element[static_cast<std::size_t>(f.element)](got.data(), x.data(), y.data(), nullptr,
                                                      kChunk);
       block.hashes[i + 1] = hash_floats(got, block.hashes[i + 1]);
@@ -85,14 +91,14 @@ Block run_block(const Function& f, std::uint64_t first) {
 }
 
 // All blocks, on every CPU.
-std::vector<Block> run_blocks(const Function& f) {
+std::vector<Block> run_blocks(const Function& f, const std::vector<Isa>& isas) {
   std::vector<Block> blocks(f.arguments / kBlock);
   std::atomic<std::size_t> next{0};
   std::vector<std::thread> threads(std::max(1u, std::thread::hardware_concurrency()));
   for (std::thread& thread : threads)
     thread = std::thread([&] {
       for (std::size_t b = next++; b < blocks.size(); b = next++)
-        blocks[b] = run_block(f, b * kBlock);
+        blocks[b] = run_block(f, isas, b * kBlock);
     });
   for (std::thread& thread : threads) thread.join();
   return blocks;
@@ -100,17 +106,18 @@ std::vector<Block> run_blocks(const Function& f) {
 
 // Prints the line of a function; true where all is well.
 bool sweep(const Function& f) {
+  const std::vector<Isa> isas = wanted_isas();
   Block all;
   all.hashes.fill(kHashSeed);
-  for (const Block& block : run_blocks(f)) {
+  for (const Block& block : run_blocks(f, isas)) {
     all.errors.add(block.errors);
     for (std::size_t i = 0; i < all.hashes.size(); ++i)
       all.hashes[i] = (all.hashes[i] ^ block.hashes[i]) * 0x100000001b3ull;
   }
   std::string differing;
-  for (std::size_t i = 0; i < available_isas().size(); ++i)
+  for (std::size_t i = 0; i < isas.size(); ++i)
     if (all.hashes[i + 1] != all.hashes[0])
-      differing += fmt::format("   DIFFERENT: {}", name(available_isas()[i]));
+      differing += fmt::format("   DIFFERENT: {}", name(isas[i]));
   const double share =
       static_cast<double>(all.errors.not_nearest) / static_cast<double>(f.arguments);
   fmt::print("{:<9} {:.4f} ulp at {:<16.9g} not nearest {:8.5f} %   hash {:016x}{}{}\n", f.name,
