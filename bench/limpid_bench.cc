@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -47,28 +46,45 @@ const std::vector<Peer> kPeers = {
 };
 
 struct Case {
-  bool training;
-  int batch;
+  enum class Kind { kForward, kTraining, kFunction };
+  Kind kind;
+  int batch;  // of a function: rows and columns
   int threads;
+  std::string function = {};
 
   std::string name() const {
-    return fmt::format("{} b{} t{}", training ? "train" : "forward", batch, threads);
+    if (kind == Kind::kFunction) return fmt::format("{} {} t{}", function, batch, threads);
+    return fmt::format("{} b{} t{}", kind == Kind::kTraining ? "train" : "forward", batch, threads);
   }
 };
 
 // Ordered by the number of threads.
-const std::vector<Case> kCases = {
-    {false, 1, 1}, {false, 8, 1}, {false, 32, 1}, {false, 256, 1}, {false, 4096, 1}, {true, 128, 1},
-    {false, 1, 2}, {false, 8, 2}, {false, 32, 2}, {false, 256, 2}, {false, 4096, 2}, {true, 128, 2},
-};
+std::vector<Case> make_cases() {
+  using Kind = Case::Kind;
+  std::vector<Case> cases;
+  for (const int threads : {1, 2}) {
+    for (const int batch : {1, 8, 32, 256, 4096}) cases.push_back({Kind::kForward, batch, threads});
+    cases.push_back({Kind::kTraining, 128, threads});
+    if (threads > 1) continue;
+    for (const int size : {256, 4096})
+      for (const char* function : {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh",
+                                   "softmax", "layer_norm", "rms_norm"})
+        cases.push_back({Kind::kFunction, size, threads, function});
+  }
+  return cases;
+}
+const std::vector<Case> kCases = make_cases();
 
 constexpr int kCheckedSteps = 3;
 
-// Multiply-adds count two. Training: forward, the gradients of the weights, and those of the
-// activations but for the images.
-double flops(const Case& c) {
+// The least time that the machine allows, in nanoseconds; 0 where it is not said. Multiply-adds
+// count two. Training: forward, the gradients of the weights, and those of the activations but for
+// the images.
+double bound_nanoseconds(const Case& c, double gflops) {
+  if (c.kind == Case::Kind::kFunction) return 0;
   const double first = 784.0 * 256, rest = 256.0 * 128 + 128.0 * 10;
-  return 2 * c.batch * (c.training ? 2 * first + 3 * rest : first + rest);
+  const bool training = c.kind == Case::Kind::kTraining;
+  return 2 * c.batch * (training ? 2 * first + 3 * rest : first + rest) / (gflops * c.threads);
 }
 
 // The program of one peer, for one number of threads, reached through two pipes.
@@ -144,27 +160,27 @@ double median(std::vector<double> v) {
   return *middle;
 }
 
-// The right answers, computed once for both numbers of threads.
-const std::vector<double>& reference(const Case& c) {
-  static std::map<std::pair<bool, int>, std::vector<double>> known;
-  std::vector<double>& answer = known[{c.training, c.batch}];
-  if (!answer.empty()) return answer;
+std::vector<double> right_answer(const Case& c) {
+  if (c.kind == Case::Kind::kFunction) {
+    const std::vector<float> x = function_input(c.batch, c.batch);
+    return reference_function({c.function, c.batch, c.batch, x});
+  }
   const Network network = digits_network();
-  const int rows = c.training ? c.batch * kTrainingBatches : c.batch;
+  const bool training = c.kind == Case::Kind::kTraining;
+  const int rows = training ? c.batch * kTrainingBatches : c.batch;
   const std::vector<float> images = digits_images(rows);
   const std::vector<std::int32_t> labels = digits_labels(rows);
-  answer = c.training ? reference_training(network, {c.batch, images, labels, kRate, kMomentum},
-                                           kCheckedSteps)
-                      : reference_logits(network, c.batch, images);
-  return answer;
+  return training ? reference_training(network, {c.batch, images, labels, kRate, kMomentum},
+                                       kCheckedSteps)
+                  : reference_logits(network, c.batch, images);
 }
 
-// Both the logits and the parameters are about 1, and come from sums of 784 products rounded to 24
-// bits: 784 * 2^-24 = 5e-5 bounds their error. A bug makes a thousandth and more.
+// All answers are about 1; logits and parameters come from sums of 784 products rounded to 24 bits:
+// 784 * 2^-24 = 5e-5 bounds their error. A bug makes a thousandth and more.
 constexpr double kTolerance = 1e-4;
 
-void check(const std::string& peer, const Case& c, const std::vector<float>& answer) {
-  const std::vector<double>& right = reference(c);
+void check(const std::string& peer, const Case& c, const std::vector<float>& answer,
+           const std::vector<double>& right) {
   double error = answer.size() == right.size() ? 0 : 1;
   for (std::size_t i = 0; i < right.size() && error < kTolerance; ++i)
     error = std::max(error, std::abs(static_cast<double>(answer[i]) - right[i]));
@@ -178,13 +194,17 @@ struct Result {
 };
 
 std::string prepare(const Case& c) {
-  return c.training ? fmt::format("train {} {} {}", c.threads, c.batch, kCheckedSteps)
-                    : fmt::format("forward {} {}", c.batch, c.threads);
+  if (c.kind == Case::Kind::kFunction)
+    return fmt::format("function {0} {1} {1} {2}", c.function, c.batch, c.threads);
+  return c.kind == Case::Kind::kTraining
+             ? fmt::format("train {} {} {}", c.threads, c.batch, kCheckedSteps)
+             : fmt::format("forward {} {}", c.batch, c.threads);
 }
 
 std::vector<Result> measure(const Case& c, std::vector<std::unique_ptr<Process>>& processes,
                             int rounds, double milliseconds) {
   std::vector<Result> results(processes.size());
+  const std::vector<double> right = right_answer(c);
   for (int r = 0; r < rounds; ++r)
     for (std::size_t k = 0; k < processes.size(); ++k) {
       // Another one begins each round.
@@ -192,7 +212,7 @@ std::vector<Result> measure(const Case& c, std::vector<std::unique_ptr<Process>>
       // Prepared anew each time, so that no figure hangs on where memory happened to lie.
       const std::vector<float> answer = processes[i]->ask_floats(prepare(c));
       if (answer.empty()) continue;
-      if (r == 0) check(kPeers[i].name, c, answer);
+      if (r == 0) check(kPeers[i].name, c, answer, right);
       const std::string reply = processes[i]->ask(fmt::format("time {}", milliseconds));
       double nanoseconds = 0;
       unsigned long calls = 0;
@@ -206,11 +226,17 @@ std::vector<Result> measure(const Case& c, std::vector<std::unique_ptr<Process>>
   return results;
 }
 
-void print_heading(bool training, int threads) {
-  fmt::print("\n{}, {} thread{}, {}\n\n| batch | bound |",
-             training ? "One training step of 784-256-128-10, SGD with momentum"
-                      : "Forward pass of 784-256-128-10",
-             threads, threads == 1 ? "" : "s", "microseconds a call");
+std::string title(const Case& c) {
+  if (c.kind == Case::Kind::kFunction) return fmt::format("Functions of {0} x {0}", c.batch);
+  return c.kind == Case::Kind::kTraining ? "One training step of 784-256-128-10, SGD with momentum"
+                                         : "Forward pass of 784-256-128-10";
+}
+
+void print_heading(const Case& c) {
+  const bool function = c.kind == Case::Kind::kFunction;
+  fmt::print("\n{}, {} thread{}, {}\n\n| {} | bound |", title(c), c.threads,
+             c.threads == 1 ? "" : "s", function ? "nanoseconds an element" : "microseconds a call",
+             function ? "function" : "batch");
   for (const Peer& peer : kPeers) fmt::print(" {} |", peer.name);
   fmt::print(" best peer / limpid |\n|---|---|");
   for (std::size_t i = 0; i <= kPeers.size(); ++i) fmt::print("---|");
@@ -218,7 +244,13 @@ void print_heading(bool training, int threads) {
 }
 
 void print_row(const Case& c, double bound_ns, const std::vector<Result>& results) {
-  fmt::print("| {} | {:.1f} |", c.batch, bound_ns / 1e3);
+  const bool function = c.kind == Case::Kind::kFunction;
+  const double unit = function ? static_cast<double>(c.batch) * c.batch : 1e3;
+  const auto number = [&](double ns) {
+    return function ? fmt::format("{:.3f}", ns / unit) : fmt::format("{:.1f}", ns / unit);
+  };
+  fmt::print("| {} | {} |", function ? c.function : std::to_string(c.batch),
+             bound_ns > 0 ? number(bound_ns) : "");
   double best = INFINITY;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].rounds.empty()) {
@@ -227,7 +259,7 @@ void print_row(const Case& c, double bound_ns, const std::vector<Result>& result
     }
     const double ns = median(results[i].rounds);
     if (i > 0) best = std::min(best, ns);
-    fmt::print(" {:.1f} |", ns / 1e3);
+    fmt::print(" {} |", number(ns));
   }
   fmt::print(" {:.2f} |\n", best / median(results[0].rounds));
   std::fflush(stdout);
@@ -258,16 +290,15 @@ int run(int rounds, double milliseconds, const std::string& only, const std::str
         subjects[peer.name] = processes.back()->ask("describe");
       }
     }
-    if (before == nullptr || before->training != c.training || before->threads != c.threads)
-      print_heading(c.training, c.threads);
+    if (before == nullptr || title(*before) != title(c) || before->threads != c.threads)
+      print_heading(c);
     before = &c;
     const std::vector<Result> results = measure(c, processes, rounds, milliseconds);
-    print_row(c, flops(c) / (peak * c.threads), results);
+    print_row(c, bound_nanoseconds(c, peak), results);
     for (std::size_t i = 0; i < results.size(); ++i) {
       switches += results[i].switches;
       if (results[i].rounds.empty()) continue;
-      all.push_back({{"case", c.training ? "train" : "forward"},
-                     {"batch", c.batch},
+      all.push_back({{"case", c.name()},
                      {"threads", c.threads},
                      {"subject", kPeers[i].name},
                      {"median_ns", median(results[i].rounds)},

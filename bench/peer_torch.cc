@@ -32,6 +32,28 @@ std::vector<float> values_of(const torch::Tensor& tensor) {
   return {t.data_ptr<float>(), t.data_ptr<float>() + t.numel()};
 }
 
+// Into memory that is there already, where libtorch has such a form.
+void apply(const std::string& name, const torch::Tensor& x, torch::Tensor& y) {
+  if (name == "relu")
+    at::clamp_min_out(y, x, 0);
+  else if (name == "gelu")
+    at::gelu_out(y, x);
+  else if (name == "gelu_tanh")
+    at::gelu_out(y, x, "tanh");
+  else if (name == "silu")
+    at::silu_out(y, x);
+  else if (name == "sigmoid")
+    at::sigmoid_out(y, x);
+  else if (name == "tanh")
+    at::tanh_out(y, x);
+  else if (name == "softmax")
+    at::_softmax_out(y, x, -1, false);
+  else if (name == "layer_norm")
+    y = at::layer_norm(x, {x.size(1)});
+  else
+    y = x * at::rsqrt(at::mean(x * x, -1, true) + 1e-5);
+}
+
 class Torch : public Subject {
  public:
   explicit Torch(std::string blas) : blas_(std::move(blas)) {}
@@ -55,6 +77,22 @@ class Torch : public Subject {
     return {[s] {
               c10::InferenceMode mode;
               s->y = s->modules->forward(s->x);
+            },
+            [s] { return s->y.data_ptr<float>(); }};
+  }
+
+  Forward function(const FunctionTask& task, int threads) override {
+    struct State {
+      torch::Tensor x, y;
+    };
+    at::set_num_threads(threads);
+    c10::InferenceMode inference;
+    auto s = std::make_shared<State>();
+    s->x = torch::from_blob(const_cast<float*>(task.x.data()), {task.rows, task.columns}).clone();
+    s->y = torch::empty_like(s->x);
+    return {[s, name = task.name] {
+              c10::InferenceMode mode;
+              apply(name, s->x, s->y);
             },
             [s] { return s->y.data_ptr<float>(); }};
   }

@@ -22,8 +22,16 @@ struct Network {
 // A forward pass that is ready to run.
 struct Forward {
   std::function<void()> run;
-  // The logits of the last run, (batch, out), row-major.
+  // The logits (or results) of the last run, (batch, out), row-major.
   std::function<const float*()> logits;
+};
+
+// A function of each element or each row of a matrix: "relu", "gelu", "gelu_tanh", "silu",
+// "sigmoid", "tanh", "softmax", "layer_norm", "rms_norm"; the norms without parameters, eps 1e-5.
+struct FunctionTask {
+  std::string name;
+  int rows, columns;
+  std::span<const float> x;
 };
 
 // A training that is ready to run.
@@ -54,6 +62,8 @@ class Subject {
   virtual std::string describe() = 0;
   virtual Forward forward(const Network& network, int batch, int threads,
                           std::span<const float> images) = 0;
+  // No functions where the library does not have it.
+  virtual Forward function(const FunctionTask&, int /*threads*/) { return {}; }
   // No functions where the library does not train.
   virtual Training training(const Network& network, int threads, const TrainingTask& task) = 0;
 };

@@ -48,6 +48,37 @@ struct ForwardState {
   std::vector<void*> outputs;
 };
 
+lp::Value value_of(const std::string& name, const lp::Value& x) {
+  if (name == "relu") return lp::relu(x);
+  if (name == "gelu") return lp::gelu(x);
+  if (name == "gelu_tanh") return lp::gelu_tanh(x);
+  if (name == "silu") return lp::silu(x);
+  if (name == "sigmoid") return lp::sigmoid(x);
+  if (name == "tanh") return lp::tanh(x);
+  if (name == "softmax") return lp::softmax(x);
+  return name == "layer_norm" ? lp::layer_norm(x) : lp::rms_norm(x);
+}
+
+struct FunctionState {
+  FunctionState(const FunctionTask& task, int threads)
+      : pool(pool_of(threads)), x(task.x.begin(), task.x.end()), y(x.size()) {
+    const lp::Function f =
+        lp::trace(task.name, {{"x", {lp::Dtype::kF32, {task.rows, task.columns}}}},
+                  [&](std::span<const lp::Value> in) {
+                    return std::vector<lp::Value>{value_of(task.name, in[0])};
+                  });
+    workspace = std::make_unique<lp::Workspace>(lp::compile(f), pool.get());
+    inputs = {x.data()};
+    outputs = {y.data()};
+  }
+
+  std::unique_ptr<lp::ThreadPool> pool;
+  std::unique_ptr<lp::Workspace> workspace;
+  std::vector<float> x, y;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+};
+
 struct TrainingState {
   TrainingState(const Network& network, int threads, const TrainingTask& wanted)
       : pool(pool_of(threads)),
@@ -118,6 +149,11 @@ class Limpid : public Subject {
                   std::span<const float> images) override {
     auto s = std::make_shared<ForwardState>(network, batch, threads, images);
     return {[s] { s->workspace->run(s->inputs, s->outputs); }, [s] { return s->logits.data(); }};
+  }
+
+  Forward function(const FunctionTask& task, int threads) override {
+    auto s = std::make_shared<FunctionState>(task, threads);
+    return {[s] { s->workspace->run(s->inputs, s->outputs); }, [s] { return s->y.data(); }};
   }
 
   Training training(const Network& network, int threads, const TrainingTask& task) override {

@@ -1,6 +1,8 @@
 // The program around one library. It obeys lines on the standard input, until its end:
 //   describe                 answers one line
 //   forward BATCH THREADS    prepares and runs once; answers "floats N" and the logits
+//   function NAME ROWS COLUMNS THREADS
+//                            prepares and runs once; answers "floats N" and the results
 //   train THREADS BATCH N    prepares and makes N steps; answers "floats N" and the parameters
 //   time MILLISECONDS        repeats what was prepared; answers "time NANOSECONDS CALLS SWITCHES":
 //                            the median call, and how often the system took the CPU away
@@ -81,6 +83,20 @@ class Session {
       forward.run();
       answer({forward.logits(), static_cast<std::size_t>(batch * network_.sizes.back())});
       call_ = forward.run;
+    } else if (verb == "function") {
+      FunctionTask task{"", 0, 0, {}};
+      int threads = 0;
+      words >> task.name >> task.rows >> task.columns >> threads;
+      images_ = function_input(task.rows, task.columns);
+      task.x = images_;
+      const Forward function = subject_->function(task, threads);
+      if (!function.run) {
+        std::printf("none\n");
+        return;
+      }
+      function.run();
+      answer({function.logits(), images_.size()});
+      call_ = function.run;
     } else if (verb == "train") {
       TrainingTask task{0, {}, {}, kRate, kMomentum};
       int threads = 0, steps = 0;

@@ -142,6 +142,46 @@ std::vector<double> reference_training(const Network& network, const TrainingTas
   return out;
 }
 
+std::vector<float> function_input(int rows, int columns) {
+  return uniform(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 50, 4);
+}
+
+namespace {
+
+double of_element(const std::string& name, double x) {
+  const double cubic = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+  if (name == "relu") return std::max(x, 0.0);
+  if (name == "gelu") return x / 2 * (1 + std::erf(x / std::sqrt(2)));
+  if (name == "gelu_tanh") return x / 2 * (1 + std::tanh(cubic));
+  if (name == "silu") return x / (1 + std::exp(-x));
+  if (name == "sigmoid") return 1 / (1 + std::exp(-x));
+  return std::tanh(x);
+}
+
+void of_row(const std::string& name, std::span<double> row) {
+  const auto n = static_cast<double>(row.size());
+  double mean = 0, squares = 0, exponentials = 0;
+  for (double x : row) mean += name == "layer_norm" ? x / n : 0;
+  for (double x : row) squares += (x - mean) * (x - mean) / n;
+  for (double x : row) exponentials += std::exp(x);
+  for (double& x : row)
+    x = name == "softmax" ? std::exp(x) / exponentials : (x - mean) / std::sqrt(squares + 1e-5);
+}
+
+}  // namespace
+
+std::vector<double> reference_function(const FunctionTask& task) {
+  std::vector<double> y(task.x.begin(), task.x.end());
+  if (task.name == "softmax" || task.name.ends_with("norm")) {
+    const auto columns = static_cast<std::size_t>(task.columns);
+    for (std::size_t first = 0; first < y.size(); first += columns)
+      of_row(task.name, {&y[first], columns});
+  } else {
+    for (double& x : y) x = of_element(task.name, x);
+  }
+  return y;
+}
+
 std::vector<float> flat(const Network& network) {
   std::vector<float> out;
   for (std::size_t l = 0; l < network.weights.size(); ++l) {

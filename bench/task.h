@@ -24,6 +24,10 @@ std::vector<double> reference_logits(const Network& network, int batch,
 // The parameters after that many steps, flat.
 std::vector<double> reference_training(const Network& network, const TrainingTask& task, int steps);
 
+// A matrix in [-4, 4), and what a function makes of it.
+std::vector<float> function_input(int rows, int columns);
+std::vector<double> reference_function(const FunctionTask& task);
+
 // Layer by layer, weight before bias.
 std::vector<float> flat(const Network& network);
 
