@@ -29,21 +29,21 @@ bool all_lanes(std::span<const Type> types) {
 // The element kernel of a call, or kCount where it has none for its types.
 Element element_of(const Call& call) {
   const Kernel& kernel = call.op.kernel;
-  if (!all_lanes(call.inputs)) return Element::kCount;
+  if (!all_lanes(call.inputs)) return kNoElement;
   if (kernel.kind == KernelKind::kCast) {
     const Dtype from = call.inputs[0].dtype;
-    if (call.attributes.get<Dtype>("dtype") != Dtype::kF32) return Element::kCount;
+    if (call.attributes.get<Dtype>("dtype") != Dtype::kF32) return kNoElement;
     return from == Dtype::kI32    ? Element::kI32ToF32
            : from == Dtype::kBool ? Element::kMaskToF32
-                                  : Element::kCount;
+                                  : kNoElement;
   }
-  if (kernel.kind != KernelKind::kElement) return Element::kCount;
+  if (kernel.kind != KernelKind::kElement) return kNoElement;
   const Dtype dtype = call.inputs.back().dtype;
   if (kernel.element == Element::kSelect)
-    return dtype == Dtype::kBool ? Element::kCount : Element::kSelect;
+    return dtype == Dtype::kBool ? kNoElement : Element::kSelect;
   return dtype == Dtype::kF32   ? kernel.element
          : dtype == Dtype::kI32 ? kernel.element_i32
-                                : Element::kCount;
+                                : kNoElement;
 }
 
 // Whether a composition runs as one step; its body stands in for it otherwise.
@@ -51,7 +51,7 @@ bool is_served(const Call& call) {
   const Type& x = call.inputs[0];
   switch (call.op.kernel.kind) {
     case KernelKind::kElement:
-      return element_of(call) != Element::kCount;
+      return element_of(call) != kNoElement;
     case KernelKind::kLinear:
       return x.dtype == Dtype::kF32;
     case KernelKind::kSoftmax:
@@ -192,12 +192,11 @@ class Lowering {
       case KernelKind::kBroadcast:
         return lower_broadcast(node, call);
       case KernelKind::kRandomBits:
-        if (types.inputs[0].shape.rank() == 0) return add_lanes(node, call, Element::kCount);
+        if (types.inputs[0].shape.rank() == 0) return add_lanes(node, call, kNoElement);
         break;
       case KernelKind::kElement:
       case KernelKind::kCast:
-        if (const Element e = element_of(call); e != Element::kCount)
-          return add_lanes(node, call, e);
+        if (const Element e = element_of(call); e != kNoElement) return add_lanes(node, call, e);
         break;
       case KernelKind::kMatmul:
       case KernelKind::kLinear:
@@ -328,7 +327,7 @@ class Lowering {
 
   void add_lanes(const Node& node, const Call& call, Element element) {
     const ValueId result = node.first_output;
-    const bool random = element == Element::kCount;
+    const bool random = element == kNoElement;
     std::int32_t at = joinable(node, elements(result));
     if (at < 0) {
       plan_.steps.emplace_back();

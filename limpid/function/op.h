@@ -13,9 +13,14 @@
 #include "limpid/core/type.h"
 #include "limpid/function/attributes.h"
 #include "limpid/function/value.h"
-#include "limpid/kernels/kernels.h"
 
 namespace limpid {
+
+namespace kernels {
+// limpid/kernels/kernels.h lists them; a new one is no concern of those who only hold a record.
+enum class Element : std::uint8_t;
+}  // namespace kernels
+inline constexpr kernels::Element kNoElement{255};
 
 struct Op;
 
@@ -124,11 +129,11 @@ enum class KernelKind : std::uint8_t {
 };
 struct Kernel {
   KernelKind kind = KernelKind::kNone;
-  kernels::Element element = kernels::Element::kCount;      // where the first numeric input is f32
-  kernels::Element element_i32 = kernels::Element::kCount;  // where it is i32
+  kernels::Element element = kNoElement;      // where the first numeric input is f32
+  kernels::Element element_i32 = kNoElement;  // where it is i32
 };
 constexpr Kernel element_kernel(kernels::Element element) {
-  return {KernelKind::kElement, element, kernels::Element::kCount};
+  return {KernelKind::kElement, element, kNoElement};
 }
 
 // What ONNX calls it: operator of the default domain and the version that brought today's meaning.

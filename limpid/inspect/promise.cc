@@ -49,7 +49,7 @@ Tensor sample_of_all_floats() {
 
 bool is_elementary(const Op& op) {
   return op.min_inputs == 1 && op.max_inputs == 1 && op.attributes.empty() &&
-         op.kernel.element != kernels::Element::kCount;
+         op.kernel.element != kNoElement;
 }
 
 // ---- ops

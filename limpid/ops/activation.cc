@@ -4,6 +4,7 @@
 
 #include "limpid/core/coefficients.h"
 #include "limpid/core/error.h"
+#include "limpid/kernels/kernels.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/families.h"

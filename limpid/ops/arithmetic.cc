@@ -5,6 +5,7 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/half.h"
+#include "limpid/kernels/kernels.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/families.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "limpid/core/arithmetic.h"
+#include "limpid/kernels/kernels.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/families.h"
 #include "limpid/ops/shape.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
+#include "limpid/kernels/kernels.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/families.h"
@@ -205,22 +206,22 @@ constexpr Op fold_in = complete({.name = "fold_in",
                                  .accuracy = kExact,
                                  .examples = fold_in_examples});
 
-constexpr Op shift_right = complete(
-    {.name = "shift_right",
-     .formula = "a >> count, zeros coming in",
-     .shapes = kElementwiseShapes,
-     .min_inputs = 2,
-     .max_inputs = 2,
-     .attributes = kNoAttributes,
-     .types = shift_types,
-     .reference = shift_reference,
-     .gradient = no_gradient("bits have no derivative"),
-     .batching = batching(batch_elementwise<shift_right>),
-     .flops = no_flops,
-     .kernel = {KernelKind::kElement, kernels::Element::kCount, kernels::Element::kShiftRightI32},
-     .onnx = {"BitShift", 11},
-     .accuracy = kExact,
-     .examples = shift_examples});
+constexpr Op shift_right =
+    complete({.name = "shift_right",
+              .formula = "a >> count, zeros coming in",
+              .shapes = kElementwiseShapes,
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .attributes = kNoAttributes,
+              .types = shift_types,
+              .reference = shift_reference,
+              .gradient = no_gradient("bits have no derivative"),
+              .batching = batching(batch_elementwise<shift_right>),
+              .flops = no_flops,
+              .kernel = {KernelKind::kElement, kNoElement, kernels::Element::kShiftRightI32},
+              .onnx = {"BitShift", 11},
+              .accuracy = kExact,
+              .examples = shift_examples});
 
 constexpr Op uniform = complete({.name = "uniform",
                                  .formula = "(word i >> 8) / 2^24",
