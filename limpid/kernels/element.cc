@@ -77,7 +77,6 @@ LIMPID_BINARY(Multiply, F32, hn::Mul(a, b));
 LIMPID_BINARY(Divide, F32, hn::Div(a, b));
 LIMPID_BINARY(Maximum, F32, maximum(a, b));
 LIMPID_BINARY(Minimum, F32, minimum(a, b));
-LIMPID_BINARY(Power, F32, raise(a, b));
 LIMPID_BINARY(Equal, F32, mask_lanes(hn::Eq(a, b)));
 // Highway leaves open what hn::Ne says of a NaN.
 LIMPID_BINARY(NotEqual, F32, hn::Not(mask_lanes(hn::Eq(a, b))));
@@ -100,6 +99,17 @@ struct Select {
   }
 };
 
+struct Power {
+  using In = F32;
+  static constexpr int kArity = 2;
+  static constexpr std::size_t kTogether = 2;
+  template <std::size_t kCount>
+  static HWY_INLINE auto apply(Many<kCount> a, Many<kCount> b) {
+    return raise(a, b);
+  }
+  static HWY_INLINE V apply(V a, V b) { return raise(Many<1>(a), Many<1>(b)).v[0]; }
+};
+
 template <class F, class Load>
 HWY_INLINE auto apply_to(Load load_operand, const void* a, const void* b, const void* c) {
   if constexpr (F::kArity == 1) return F::apply(load_operand(a));
@@ -115,11 +125,15 @@ void element(void* out, const void* a, const void* b, const void* c, std::size_t
   if constexpr (requires { F::kTogether; }) {
     constexpr std::size_t kStep = F::kTogether * kLanes;
     for (; i + kStep <= n; i += kStep) {
-      Many<F::kTogether> x;
-      LIMPID_UNROLL
-      for (std::size_t v = 0; v < F::kTogether; ++v)
-        x.v[v] = load(d, static_cast<const char*>(a) + 4 * (i + v * kLanes));
-      const auto y = F::apply(x);
+      const auto y = apply_to<F>(
+          [&](const void* p) HWY_ATTR {
+            Many<F::kTogether> x;
+            LIMPID_UNROLL
+            for (std::size_t v = 0; v < F::kTogether; ++v)
+              x.v[v] = load(d, static_cast<const char*>(p) + 4 * (i + v * kLanes));
+            return x;
+          },
+          a, b, c);
       LIMPID_UNROLL
       for (std::size_t v = 0; v < F::kTogether; ++v) store(y.v[v], d, to + 4 * (i + v * kLanes));
     }

@@ -245,12 +245,10 @@ HWY_INLINE Wide<kCount> wide_exp2(const Wide<kCount>& wanted) {
 }
 
 HWY_INLINE hn::Mask<F32> is_whole(V x) { return hn::Eq(truncate(x), x); }
-// x^y with the special values of C's pow.
-HWY_INLINE V raise(V x, V y) {
+// The sign and the special values of x^y, whose magnitude is `size` otherwise.
+HWY_INLINE V power_or_special(V size, V x, V y) {
   const V one = set(1.0f), infinity = hn::Inf(F32());
   const V a = hn::Abs(x);
-  const auto t = widen(Many<1>(y)) * wide_log2(widen(Many<1>(a)));
-  const V size = narrow(wide_exp2(t)).v[0];
   const V half = hn::Mul(y, set(0.5f));
   const V odd_sign = hn::IfThenElse(is_whole(half), zero(), hn::And(x, hn::SignBit(F32())));
   const V with_sign = hn::IfThenElse(is_whole(y), hn::Xor(size, odd_sign), size);
@@ -259,6 +257,13 @@ HWY_INLINE V raise(V x, V y) {
   const auto is_one = hn::Or(hn::Or(hn::Eq(y, zero()), hn::Eq(x, one)),
                              hn::And(hn::Eq(a, one), hn::Eq(hn::Abs(y), infinity)));
   return hn::IfThenElse(is_one, one, hn::IfThenElse(no_number, hn::NaN(F32()), with_sign));
+}
+
+// x^y with the special values of C's pow.
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> raise(const Many<kCount>& x, const Many<kCount>& y) {
+  const auto size = narrow(wide_exp2(widen(y) * wide_log2(widen(absolute(x)))));
+  return each([](V s, V a, V b) HWY_ATTR { return power_or_special(s, a, b); }, size, x, y);
 }
 
 #undef LIMPID_EACH_1
