@@ -60,9 +60,9 @@ LIMPID_FUNCTION(Sigmoid, sigmoid, 4);
 LIMPID_FUNCTION(Gelu, gelu, 4);
 LIMPID_FUNCTION(GeluTanh, gelu_tanh, 4);
 LIMPID_FUNCTION(Silu, silu, 4);
-// In f64, which takes twice the registers.
-LIMPID_FUNCTION(Log1p, log1p, 2);
-LIMPID_FUNCTION(Expm1, expm1, 2);
+// In f64, which takes twice the registers: what measured fastest on AVX2.
+LIMPID_FUNCTION(Log1p, log1p, 4);
+LIMPID_FUNCTION(Expm1, expm1, 4);
 LIMPID_FUNCTION(Sin, sin, 2);
 LIMPID_FUNCTION(Cos, cos, 2);
 LIMPID_UNARY(Rsqrt, F32, hn::Div(set(1.0f), hn::Sqrt(a)));
