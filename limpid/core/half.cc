@@ -1,7 +1,6 @@
 #include "limpid/core/half.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace limpid {
@@ -30,18 +29,6 @@ std::uint16_t rounded(double x, const Format& format) {
 }
 
 }  // namespace
-
-float to_f32(Bf16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
-
-float to_f32(F16 x) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
-  const std::uint32_t magnitude = x.bits & 0x7fff;
-  // The exponent's bias is 15 here and 127 there, and all ones stay all ones.
-  if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | magnitude << 13);
-  if (magnitude >= 0x0400) return std::bit_cast<float>(sign | (magnitude + (112 << 10)) << 13);
-  const float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
-  return std::copysign(subnormal, std::bit_cast<float>(sign));
-}
 
 Bf16 to_bf16(double x) { return {rounded(x, kBf16)}; }
 F16 to_f16(double x) { return {rounded(x, kF16)}; }

@@ -305,10 +305,12 @@ To convert(From x) {
     return convert<To>(to_f32(x));
   else if constexpr (kToHalf && std::is_same_v<From, std::int64_t>)
     return convert<To>(to_odd(x));
+  else if constexpr (kToHalf && std::is_integral_v<From>)
+    return convert<To>(static_cast<double>(x));
   else if constexpr (std::is_same_v<To, Bf16>)
-    return to_bf16(static_cast<double>(x));
+    return to_bf16(x);
   else if constexpr (std::is_same_v<To, F16>)
-    return to_f16(static_cast<double>(x));
+    return to_f16(x);
   else if constexpr (std::is_same_v<To, bool>)
     return x != 0;
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)

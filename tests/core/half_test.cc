@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -14,12 +15,14 @@ struct Bf16Format {
   static constexpr int kNan = 0x7fc0;
   static float wide(int bits) { return to_f32(Bf16{static_cast<std::uint16_t>(bits)}); }
   static int narrow(double x) { return to_bf16(x).bits; }
+  static int narrow(float x) { return to_bf16(x).bits; }
 };
 struct F16Format {
   static constexpr int kInfinity = 0x7c00;
   static constexpr int kNan = 0x7e00;
   static float wide(int bits) { return to_f32(F16{static_cast<std::uint16_t>(bits)}); }
   static int narrow(double x) { return to_f16(x).bits; }
+  static int narrow(float x) { return to_f16(x).bits; }
 };
 
 template <class T>
@@ -51,6 +54,21 @@ TYPED_TEST(Half, BetweenTwoNumbersTheNearerAndTheEvenOneOfATie) {
     EXPECT_EQ(TypeParam::narrow(std::nextafter(tie, 0.0)), bits);
     EXPECT_EQ(TypeParam::narrow(std::nextafter(tie, 1e300)), bits + 1);
   }
+}
+
+// Each by a way of its own.
+TYPED_TEST(Half, OfAnF32TheSameAsOfAnF64) {
+  const auto expect_same = [](std::uint32_t bits) {
+    const auto x = std::bit_cast<float>(bits);
+    ASSERT_EQ(TypeParam::narrow(x), TypeParam::narrow(static_cast<double>(x))) << x;
+  };
+  for (std::uint64_t bits = 0; bits < 1ull << 32; bits += 4099)
+    expect_same(static_cast<std::uint32_t>(bits));
+  // Numbers of the format, ties between two of them, and what is next to both.
+  for (int i = 0; i < 0x10000; ++i)
+    for (const float x : {TypeParam::wide(i), (TypeParam::wide(i) + TypeParam::wide(i ^ 1)) / 2})
+      for (std::uint32_t off = 0; off < 3; ++off)
+        expect_same(std::bit_cast<std::uint32_t>(x) + off - 1);
 }
 
 TYPED_TEST(Half, LargeSmallAndNoNumbers) {

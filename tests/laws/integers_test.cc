@@ -10,6 +10,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
 
 namespace limpid::laws {
 namespace {
@@ -116,6 +117,19 @@ TEST(Cast, RoundsLargeIntegersOnce) {
   for (const Bf16 x : converted<Bf16>(from)) got.push_back(to_f32(x));
   const float up = 0x1.02p60f;
   EXPECT_EQ(got, (std::vector<float>{0x1p60f, 0x1p60f, up, -up, -0x1p60f}));
+}
+
+// A number that is stored in 16 bits: the cotangent is rounded as the number was.
+TEST(Cast, HasAGradientThroughStorage) {
+  const Function loss = trace("stored", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
+    const Value stored = cast(cast(in[0], Dtype::kBf16), Dtype::kF32);
+    return std::vector<Value>{sum(stored * stored)};
+  });
+  const std::vector<Tensor> in{Tensor::from<float>({3}, {1.0f, 0x1.018p0f, -3.0f})};
+  const Tensor gradient = interpret(grad(loss, {0}), in)[0];
+  EXPECT_EQ(gradient.values<float>()[0], 2.0f);
+  EXPECT_EQ(gradient.values<float>()[1], 2 * 0x1.02p0f);
+  EXPECT_EQ(gradient.values<float>()[2], -6.0f);
 }
 
 }  // namespace
