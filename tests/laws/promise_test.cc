@@ -1,5 +1,5 @@
-// The bits of every op and of small networks are those of docs/hashes.md: on every machine, whatever
-// its compiler and its instruction sets.
+// The bits of every op and of small networks are those of docs/hashes.md: on every machine,
+// whatever its compiler and its instruction sets.
 #include <gtest/gtest.h>
 
 #include <fstream>
