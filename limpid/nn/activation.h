@@ -1,4 +1,5 @@
-// Activations by name, for configurations and the command line. The functions themselves are ops.
+// Activations by name, for configurations, the command line and whoever shows or diagnoses a
+// network. The functions themselves are ops.
 #pragma once
 
 #include <string>
@@ -9,10 +10,19 @@
 
 namespace limpid::nn {
 
+// Below this size of its slope an activation counts as saturated: hardly any gradient comes
+// through.
+inline constexpr double kFlat = 1e-3;
+
 struct Activation {
   std::string_view name;
   Value (*apply)(Value x);
   double gain;  // what keeps the variance of a layer's output near its input's, for initialisation
+  std::string_view derivative;  // as a formula, of x and of the result y
+  double low, high;             // no result lies outside of [low, high]
+  double steepest;              // the largest |slope|
+  double flat_below;            // |slope| < kFlat everywhere below, -infinity where that never is
+  double flat_above;            // and everywhere above, infinity where that never is
 };
 
 // Throws kNotFound, naming the activations there are.

@@ -164,7 +164,7 @@ Values hard_swish_body(std::span<const Value> in, const Attributes&) {
 Values hard_swish_gradient(const GradientCall& c) {
   const Value& x = c.inputs[0];
   const Value line = x / 3.0 + 0.5;
-  const Value slope = select(x <= number_like(x, 3), line, number_like(x, 1));
+  const Value slope = select(x < number_like(x, 3), line, number_like(x, 1));
   return {c.cotangents[0] * select(x < number_like(x, -3), zero_like(x), slope)};
 }
 

@@ -38,7 +38,11 @@ constexpr const Op* kAllOps[] = {
     // softmax and what is made of it
     &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy,
     // attention
-    &op::scaled_dot_product_attention};
+    &op::scaled_dot_product_attention,
+    // losses
+    &op::soft_cross_entropy, &op::binary_cross_entropy, &op::negative_log_likelihood,
+    &op::kl_divergence, &op::squared_error, &op::absolute_error, &op::huber, &op::smooth_l1,
+    &op::hinge, &op::info_nce, &op::triplet_margin, &op::cosine_embedding};
 
 }  // namespace
 

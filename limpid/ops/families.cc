@@ -69,6 +69,19 @@ std::vector<Type> boolean_elementwise(const Call& call) {
   return {call.inputs[0]};
 }
 
+std::vector<Type> labelled_types(const Call& call) {
+  require_floating(call, 0);
+  require_dtype(call, 1, Dtype::kI32);
+  const Shape& logits = call.inputs[0].shape;
+  const Shape& labels = call.inputs[1].shape;
+  if (logits.rank() == 0 || !(logits.erase(logits.rank() - 1) == labels))
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: logits are {}, labels {}; logits of the labels' shape and one "
+                            "dimension of classes are expected",
+                            where(call), to_string(call.inputs[0]), to_string(call.inputs[1])));
+  return {{call.inputs[0].dtype, labels}};
+}
+
 Value batched_input(const BatchingCall& call, std::size_t input) {
   const Value& v = call.inputs[input];
   if (call.batched[input]) return v;

@@ -81,6 +81,8 @@ std::vector<Type> numeric_elementwise(const Call& call);   // i32, i64 and u8 to
 std::vector<Type> floating_comparison(const Call& call);   // f32 or f64 -> bool
 std::vector<Type> numeric_comparison(const Call& call);    // i32, i64 and u8 too
 std::vector<Type> boolean_elementwise(const Call& call);   // bool -> bool
+// Floating (..., classes) and i32 labels (...) -> floating (...).
+std::vector<Type> labelled_types(const Call& call);
 
 // ---- reference loops: F is a struct with a templated operator() on elements
 

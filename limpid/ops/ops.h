@@ -7,6 +7,7 @@
 #include "limpid/ops/constant.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/indexing.h"
+#include "limpid/ops/loss.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/norm.h"
 #include "limpid/ops/random.h"

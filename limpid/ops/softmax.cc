@@ -98,19 +98,6 @@ std::vector<Example> softmax_examples() {
 
 // ---- cross-entropy
 
-std::vector<Type> cross_entropy_types(const Call& call) {
-  require_floating(call, 0);
-  require_dtype(call, 1, Dtype::kI32);
-  const Shape& logits = call.inputs[0].shape;
-  const Shape& labels = call.inputs[1].shape;
-  if (logits.rank() == 0 || !(logits.erase(logits.rank() - 1) == labels))
-    throw Error(ErrorCode::kShape,
-                fmt::format("{}: logits are {}, labels {}; logits of the labels' shape and one "
-                            "dimension of classes are expected",
-                            where(call), to_string(call.inputs[0]), to_string(call.inputs[1])));
-  return {{call.inputs[0].dtype, labels}};
-}
-
 Values cross_entropy_body(std::span<const Value> in, const Attributes&) {
   const Value terms = log_softmax(in[0], -1);
   const Value chosen = select(one_hot(in[1], terms.shape().back()), terms, number_like(terms, 0));
@@ -194,7 +181,7 @@ constexpr Op softmax_cross_entropy =
               .min_inputs = 2,
               .max_inputs = 2,
               .attributes = kNoAttributes,
-              .types = cross_entropy_types,
+              .types = labelled_types,
               .body = cross_entropy_body,
               .gradient = gradient(cross_entropy_gradient),
               .batching = batching(cross_entropy_batching),

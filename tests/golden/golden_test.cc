@@ -75,9 +75,21 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Activations, ValuesAndDerivativesAgree) {
   const Params golden = fixture("activations");
   const std::pair<std::string, Value (*)(Value)> functions[] = {
-      {"relu", relu},       {"leaky_relu", [](Value x) { return leaky_relu(x); }},
-      {"gelu", gelu},       {"silu", silu},
-      {"sigmoid", sigmoid}, {"tanh", tanh}};
+      {"relu", relu},
+      {"leaky_relu", [](Value x) { return leaky_relu(x); }},
+      {"gelu", gelu},
+      {"silu", silu},
+      {"sigmoid", sigmoid},
+      {"tanh", tanh},
+      {"elu", [](Value x) { return elu(x); }},
+      {"selu", selu},
+      {"gelu_tanh", gelu_tanh},
+      {"softplus", softplus},
+      {"mish", mish},
+      {"relu6", relu6},
+      {"hard_tanh", hard_tanh},
+      {"hard_sigmoid", hard_sigmoid},
+      {"hard_swish", hard_swish}};
   for (const std::string prefix : {"", "large."})
     for (const auto& [name, f] : functions) {
       const Tensor x = golden.at(prefix + "x");

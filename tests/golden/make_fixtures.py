@@ -23,7 +23,8 @@ activations.safetensors: computed in f64, rounded to f32
     large.x f32[m]                 values far beyond
     <name>.y, <name>.dy, large.<name>.y, large.<name>.dy
                                    f(x) and f'(x) of relu, leaky_relu, elu, gelu, gelu_tanh, silu,
-                                   sigmoid, tanh, softplus
+                                   sigmoid, tanh, softplus, selu, mish, relu6, hard_tanh,
+                                   hard_sigmoid, hard_swish
     rows.x, rows.up f32[16, 10]; wide.x, wide.up f32[4, 300]
     rows.<name>.y, rows.<name>.dx, wide.<name>.y, wide.<name>.dx
                                    softmax and log_softmax over the last axis, and the gradient of
@@ -34,6 +35,16 @@ cross_entropy.safetensors: computed in f64, rounded to f32
     grad f32[64, 10]               of the mean with respect to the logits
     smooth.loss, smooth.mean, smooth.grad
                                    the same with label smoothing 0.1
+gates.safetensors: f64, of f32 numbers
+    a f64[8, 6], b f64[8, 6], slope f64[6], up f64[8, 6], rows_up f64[8]
+    <name>.y, <name>.da, <name>.db glu, swiglu, geglu with gate a and value b; prelu(a, slope) with
+                                   .dslope; elu(a, 0.7); swish(a, 1.5); log_sum_exp(a) over the last
+                                   axis; gradients of sum(up * y)
+losses.safetensors: f64, of f32 numbers
+    inputs                         see losses() below
+    <case>.<reduction>, <case>.<reduction>.d<input>
+                                   the loss reduced by mean, sum, none, and its gradients; of none
+                                   those of sum(up * loss)
 optimizers.safetensors: f64, two parameters "w" [3, 4] and "b" [5], made-up gradients, 20 steps
     start.{w,b}, gradient.{w,b}    the parameters at first, the gradients [20, ...] of every step
     <case>.{w,b}                   [3, ...]: the parameters after steps 1, 5 and 20
@@ -183,6 +194,16 @@ def tanh_derivative(x):
     return 4 * e / (1 + e) ** 2
 
 
+def mish(x):
+    return x * torch.tanh(softplus(x))
+
+
+def mish_derivative(x):
+    t = torch.tanh(softplus(x))
+    slope = tanh_derivative(softplus(x)) * torch.sigmoid(x)
+    return t + torch.where(slope == 0, slope, x * slope)
+
+
 ACTIVATIONS = {  # name: (PyTorch's, f, f'); None: PyTorch's is good everywhere
     "relu": (F.relu, None, None),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.01), None, None),
@@ -193,6 +214,12 @@ ACTIVATIONS = {  # name: (PyTorch's, f, f'); None: PyTorch's is good everywhere
     "sigmoid": (torch.sigmoid, None, lambda x: torch.sigmoid(x) * torch.sigmoid(-x)),
     "tanh": (torch.tanh, None, tanh_derivative),
     "softplus": (F.softplus, softplus, torch.sigmoid),
+    "selu": (F.selu, None, None),
+    "mish": (F.mish, mish, mish_derivative),
+    "relu6": (F.relu6, None, None),
+    "hard_tanh": (F.hardtanh, None, None),
+    "hard_sigmoid": (F.hardsigmoid, None, None),
+    "hard_swish": (F.hardswish, None, None),
 }
 
 
@@ -262,6 +289,153 @@ def cross_entropy():
         tensors[prefix + "mean"] = loss.detach().mean().float()
         tensors[prefix + "grad"] = grad.float()
     save("cross_entropy.safetensors", tensors, smooth="label smoothing 0.1")
+
+
+def gradients_of(y, up, inputs):
+    """The gradients of sum(up * y) by the named inputs."""
+    grads = torch.autograd.grad((up * y).sum(), list(inputs.values()))
+    return {"d" + k: g for k, g in zip(inputs, grads)}
+
+
+def gates():
+    torch.manual_seed(5)
+    a, b, up = (2 * torch.randn(8, 6) for _ in range(3))
+    slope, rows_up = torch.rand(6), torch.randn(8)
+    tensors = dict(a=a, b=b, slope=slope, up=up, rows_up=rows_up)
+    tensors = {k: v.double() for k, v in tensors.items()}
+
+    def record(name, f, *names, up="up"):
+        inputs = {n: tensors[n].clone().requires_grad_() for n in names}
+        y = f(*inputs.values())
+        tensors[name + ".y"] = y.detach()
+        for k, g in gradients_of(y, tensors[up], inputs).items():
+            tensors[f"{name}.{k}"] = g
+
+    record("glu", lambda a, b: F.glu(torch.cat((b, a), -1)), "a", "b")
+    record("swiglu", lambda a, b: F.silu(a) * b, "a", "b")
+    record("geglu", lambda a, b: F.gelu(a) * b, "a", "b")
+    record("prelu", F.prelu, "a", "slope")
+    record("elu", lambda a: F.elu(a, 0.7), "a")
+    record("swish", lambda a: a * torch.sigmoid(1.5 * a), "a")
+    record("log_sum_exp", lambda a: torch.logsumexp(a, -1), "a", up="rows_up")
+    save("gates.safetensors", tensors, elu="alpha 0.7", swish="beta 1.5")
+
+
+# ---- losses
+
+
+def losses():
+    torch.manual_seed(6)
+    n, classes, features = 12, 5, 4
+    labels = torch.randint(classes, (n,))
+    ignoring = labels.clone()
+    ignoring[[1, 4, 5]] = -100
+    inputs = {
+        "logits": 3 * torch.randn(n, classes),
+        "probabilities": torch.softmax(2 * torch.randn(n, classes), -1),
+        "weights": torch.rand(classes) + 0.25,
+        "x": 2 * torch.randn(7, 3),
+        "t": torch.rand(7, 3),
+        "signs": 2.0 * torch.randint(2, (7, 3)) - 1,
+        "positive_weight": torch.rand(3) + 0.5,
+        "log_p": torch.log_softmax(torch.randn(7, 3), -1),
+        "u": torch.randn(6, features),
+        "v": torch.randn(6, features),
+        "w": torch.randn(6, features),
+        "same": 2.0 * torch.randint(2, (6,)) - 1,
+    }
+    inputs["t"][0, 0], inputs["t"][1, 1] = 0, 1
+    inputs["x"][2] = inputs["t"][2]  # no error
+    inputs["x"][3] *= 30
+    inputs = {k: v.float().double() for k, v in inputs.items()}
+    tensors = dict(inputs, labels=labels.int(), ignoring=ignoring.int())
+    up = {k: torch.randn(s).float().double() for k, s in {"n": n, "x": (7, 3), "r": 7, "u": 6}.items()}
+    tensors.update({"up." + k: v for k, v in up.items()})
+
+    def record(name, f, wrt, up_name):
+        """f(reduction, {name: input}) for every reduction, and its gradients by `wrt`."""
+        for reduction in ("mean", "sum", "none"):
+            args = {k: v.clone() for k, v in inputs.items()}
+            chosen = {k: args[k].requires_grad_() for k in wrt}
+            y = f(reduction, args)
+            key = f"{name}.{reduction}"
+            tensors[key] = y.detach()
+            weights = up[up_name] if reduction == "none" else torch.tensor(1.0).double()
+            for k, g in gradients_of(y, weights, chosen).items():
+                tensors[f"{key}.{k}"] = g
+
+    def reduce(y, reduction):
+        return y if reduction == "none" else getattr(y, reduction)()
+
+    def ce(target, **options):
+        def f(reduction, a):
+            o = {k: (a["weights"] if k == "weight" else v) for k, v in options.items()}
+            y = a["probabilities"] if target is None else target
+            return F.cross_entropy(a["logits"], y, reduction=reduction, **o)
+
+        return f
+
+    hard = {
+        "plain": (labels, {}),
+        "smooth": (labels, dict(label_smoothing=0.1)),
+        "weights": (labels, dict(weight=True)),
+        "ignore": (ignoring, dict(ignore_index=-100)),
+        "ignore_class": (labels, dict(ignore_index=2)),
+        "all": (ignoring, dict(label_smoothing=0.2, weight=True, ignore_index=-100)),
+        "smooth_ignore": (ignoring, dict(label_smoothing=0.2, ignore_index=-100)),
+    }
+    for name, (target, options) in hard.items():
+        record("ce_" + name, ce(target, **options), ["logits"], "n")
+    record("ce_soft", ce(None), ["logits", "probabilities"], "n")
+    record("ce_soft_smooth", ce(None, label_smoothing=0.1), ["logits", "probabilities"], "n")
+    record("ce_soft_all", ce(None, label_smoothing=0.1, weight=True), ["logits"], "n")
+    record(
+        "nll",
+        lambda r, a: F.nll_loss(a["logits"], labels, reduction=r),
+        ["logits"], "n",
+    )
+    record(
+        "nll_all",
+        lambda r, a: F.nll_loss(
+            a["logits"], ignoring, weight=a["weights"], ignore_index=-100, reduction=r),
+        ["logits"], "n",
+    )
+    bce = F.binary_cross_entropy_with_logits
+    record("bce", lambda r, a: bce(a["x"], a["t"], reduction=r), ["x", "t"], "x")
+    record(
+        "bce_weight",
+        lambda r, a: bce(a["x"], a["t"], pos_weight=a["positive_weight"], reduction=r),
+        ["x", "t"], "x",
+    )
+    record(
+        "multi_label",
+        lambda r, a: reduce(bce(a["x"], a["t"], reduction="none").sum(-1), r),
+        ["x"], "r",
+    )
+    record("kl", lambda r, a: F.kl_div(a["log_p"], a["t"], reduction=r), ["log_p"], "x")
+    record("hinge", lambda r, a: reduce(F.relu(1 - a["x"] * a["signs"]), r), ["x"], "x")
+    pair = ["x", "t"]
+    record("mse", lambda r, a: F.mse_loss(a["x"], a["t"], reduction=r), pair, "x")
+    record("mae", lambda r, a: F.l1_loss(a["x"], a["t"], reduction=r), pair, "x")
+    record("huber", lambda r, a: F.huber_loss(a["x"], a["t"], r, delta=0.7), pair, "x")
+    record("smooth_l1", lambda r, a: F.smooth_l1_loss(a["x"], a["t"], reduction=r, beta=0.7), pair, "x")
+
+    def info_nce(reduction, a):
+        products = F.normalize(a["u"], dim=-1) @ F.normalize(a["v"], dim=-1).T
+        return F.cross_entropy(products / 0.2, torch.arange(6), reduction=reduction)
+
+    record("info_nce", info_nce, ["u", "v"], "u")
+    record(
+        "triplet",
+        lambda r, a: F.triplet_margin_loss(a["u"], a["v"], a["w"], margin=0.5, reduction=r),
+        ["u", "v", "w"], "u",
+    )
+    record(
+        "cosine",
+        lambda r, a: F.cosine_embedding_loss(a["u"], a["v"], a["same"], margin=0.2, reduction=r),
+        ["u", "v"], "u",
+    )
+    save("losses.safetensors", tensors)
 
 
 # ---- optimisers and schedules on their own
@@ -380,5 +554,7 @@ if __name__ == "__main__":
     training()
     activations()
     cross_entropy()
+    gates()
+    losses()
     optimisers()
     schedules()

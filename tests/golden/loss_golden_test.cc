@@ -1,0 +1,204 @@
+// Every loss with every reduction, gates and what else has more than one input, beside PyTorch's:
+// in f64, which holds the formula, and in f32, which holds the arithmetic.
+#include <map>
+
+#include "limpid/function/interpret.h"
+#include "tests/golden/golden.h"
+
+namespace limpid::golden {
+namespace {
+
+using Losses = std::function<Value(const Args& in, Reduction reduction)>;
+
+// The inputs of a fixture that Functions of this test take: floating ones as T, "same" as bool.
+template <class T>
+Params inputs_as(const Params& golden, const std::vector<std::string>& names) {
+  Params inputs;
+  for (const std::string& name : names) {
+    const Tensor& t = golden.at(name);
+    if (t.dtype() != Dtype::kF64) {
+      inputs.set(name, t);
+    } else if (name == "same") {
+      inputs.set(name, Tensor::generate<bool>(t.shape(), [&](std::span<bool> out) {
+                   for (std::size_t i = 0; i < out.size(); ++i) out[i] = t.values<double>()[i] > 0;
+                 }));
+    } else {
+      inputs.set(name, Tensor::generate<T>(t.shape(), [&](std::span<T> out) {
+                   for (std::size_t i = 0; i < out.size(); ++i)
+                     out[i] = static_cast<T>(t.values<double>()[i]);
+                 }));
+    }
+  }
+  return inputs;
+}
+
+template <class T>
+void expect_values(const Tensor& got, const Tensor& want, double tolerance,
+                   const std::string& what) {
+  ASSERT_EQ(got.shape(), want.shape()) << what;
+  for (std::size_t i = 0; i < got.values<T>().size(); ++i) {
+    const double w = want.values<double>()[i];
+    EXPECT_NEAR(static_cast<double>(got.values<T>()[i]), w, tolerance * (1 + std::fabs(w)))
+        << what << " " << i;
+  }
+}
+
+// The value of `code` and the gradients of sum(up * value), up being 1 where it is not named,
+// against the entries `key` + suffix and `key`.d<name> for every name that has one.
+template <class T>
+void expect_case(const Params& golden, const std::string& key, const std::string& suffix,
+                 std::vector<std::string> names, const std::string& up,
+                 const std::function<Value(const Args&)>& code, double tolerance) {
+  std::vector<std::string> floating;
+  for (const std::string& name : names)
+    if (golden.find(key + ".d" + name)) floating.push_back(name);
+  if (!up.empty()) names.push_back(up);
+  const Params inputs = inputs_as<T>(golden, names);
+  std::vector<Input> types;
+  std::vector<std::size_t> wrt;
+  for (const auto& [name, value] : inputs) {
+    if (std::find(floating.begin(), floating.end(), name) != floating.end())
+      wrt.push_back(types.size());
+    types.push_back({name, value.type()});
+  }
+  const Function f = trace("case", types, [&](std::span<const Value> in) {
+    Args args;
+    for (std::size_t i = 0; i < in.size(); ++i) args.set(types[i].name, in[i]);
+    const Value y = code(args);
+    return std::vector<Value>{sum(up.empty() ? y : y * args.at(up)), y};
+  });
+  const std::vector<Tensor> results = interpret(value_and_grad(f, wrt), inputs.values());
+  expect_values<T>(results[1], golden.at(key + suffix), tolerance, key);
+  ASSERT_FALSE(wrt.empty()) << key;
+  for (std::size_t i = 0; i < wrt.size(); ++i) {
+    const std::string entry = key + ".d" + types[wrt[i]].name;
+    expect_values<T>(results[2 + i], golden.at(entry), tolerance, entry);
+  }
+}
+
+struct Case {
+  std::string name;
+  std::string up;  // of the unreduced loss
+  std::vector<std::string> inputs;
+  Losses loss;
+};
+
+Case classes(const std::string& name, const CrossEntropyOptions& options,
+             const std::string& target = "labels", bool weighted = false) {
+  return {name, "up.n", {"logits", target, "weights"}, [=](const Args& in, Reduction reduction) {
+            CrossEntropyOptions o = options;
+            o.reduction = reduction;
+            if (weighted) o.class_weights = in.at("weights");
+            return cross_entropy(in.at("logits"), in.at(target), o);
+          }};
+}
+
+template <class F>
+Case pair(const std::string& name, const std::string& up, const std::string& a,
+          const std::string& b, const F& f) {
+  return {name, up, {a, b}, [=](const Args& in, Reduction r) { return f(in.at(a), in.at(b), r); }};
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all{
+      classes("ce_plain", {}),
+      classes("ce_smooth", {.label_smoothing = 0.1}),
+      classes("ce_weights", {}, "labels", true),
+      classes("ce_ignore", {.ignore_index = -100}, "ignoring"),
+      classes("ce_ignore_class", {.ignore_index = 2}),
+      classes("ce_smooth_ignore", {.label_smoothing = 0.2, .ignore_index = -100}, "ignoring"),
+      classes("ce_all", {.label_smoothing = 0.2, .ignore_index = -100}, "ignoring", true),
+      classes("ce_soft", {}, "probabilities"),
+      classes("ce_soft_smooth", {.label_smoothing = 0.1}, "probabilities"),
+      classes("ce_soft_all", {.label_smoothing = 0.1}, "probabilities", true),
+      pair("nll", "up.n", "logits", "labels",
+           [](Value p, Value l, Reduction r) { return nll_loss(p, l, {.reduction = r}); }),
+      {"nll_all",
+       "up.n",
+       {"logits", "ignoring", "weights"},
+       [](const Args& in, Reduction r) {
+         return nll_loss(in.at("logits"), in.at("ignoring"), {r, -100, in.at("weights")});
+       }},
+      pair("bce", "up.x", "x", "t",
+           [](Value x, Value t, Reduction r) { return binary_cross_entropy(x, t, r); }),
+      {"bce_weight",
+       "up.x",
+       {"x", "t", "positive_weight"},
+       [](const Args& in, Reduction r) {
+         return binary_cross_entropy(in.at("x"), in.at("t"), r, in.at("positive_weight"));
+       }},
+      pair("multi_label", "up.r", "x", "t",
+           [](Value x, Value t, Reduction r) { return multi_label_loss(x, t, r); }),
+      pair("kl", "up.x", "log_p", "t", kl_divergence),
+      pair("hinge", "up.x", "x", "signs", hinge_loss),
+      pair("mse", "up.x", "x", "t", mse_loss),
+      pair("mae", "up.x", "x", "t", mae_loss),
+      pair("huber", "up.x", "x", "t",
+           [](Value x, Value t, Reduction r) { return huber_loss(x, t, 0.7, r); }),
+      pair("smooth_l1", "up.x", "x", "t",
+           [](Value x, Value t, Reduction r) { return smooth_l1_loss(x, t, 0.7, r); }),
+      pair("info_nce", "up.u", "u", "v",
+           [](Value u, Value v, Reduction r) {
+             return info_nce_loss(u, v, {.temperature = 0.2, .reduction = r});
+           }),
+  };
+  all.push_back({"triplet", "up.u", {"u", "v", "w"}, [](const Args& in, Reduction r) {
+                   return triplet_margin_loss(in.at("u"), in.at("v"), in.at("w"), 0.5, r);
+                 }});
+  all.push_back({"cosine", "up.u", {"u", "v", "same"}, [](const Args& in, Reduction r) {
+                   return cosine_embedding_loss(in.at("u"), in.at("v"), in.at("same"), 0.2, r);
+                 }});
+  return all;
+}
+
+TEST(Losses, ValuesAndGradientsAgreeForEveryReduction) {
+  const Params golden = fixture("losses");
+  const std::pair<std::string, Reduction> reductions[] = {
+      {"mean", Reduction::kMean}, {"sum", Reduction::kSum}, {"none", Reduction::kNone}};
+  for (const Case& c : cases())
+    for (const auto& [name, reduction] : reductions) {
+      const auto code = [&, r = reduction](const Args& in) { return c.loss(in, r); };
+      const std::string up = reduction == Reduction::kNone ? c.up : "";
+      const std::string key = c.name + "." + name;
+      expect_case<double>(golden, key, "", c.inputs, up, code, 1e-13);
+      expect_case<float>(golden, key, "", c.inputs, up, code, 2e-6);
+    }
+}
+
+// Nothing that the fixture holds is left out.
+TEST(Losses, EveryRecordedCaseIsTried) {
+  std::size_t tried = 0;
+  for (const Case& c : cases()) tried += fixture("losses").find(c.name + ".none") != nullptr;
+  std::size_t recorded = 0;
+  for (const std::string& name : fixture("losses").names())
+    recorded += name.size() > 5 && name.rfind(".none") == name.size() - 5;
+  EXPECT_EQ(tried, recorded);
+}
+
+TEST(Gates, ValuesAndGradientsAgree) {
+  const Params golden = fixture("gates");
+  struct Gate {
+    std::string name;
+    std::vector<std::string> inputs;
+    std::function<Value(const Args&)> code;
+    std::string up = "up";
+  };
+  const auto two = [](Value (*f)(Value, Value), const std::string& second) {
+    return [=](const Args& in) { return f(in.at("a"), in.at(second)); };
+  };
+  const Gate gates[] = {
+      {"glu", {"a", "b"}, two(glu, "b")},
+      {"swiglu", {"a", "b"}, two(swiglu, "b")},
+      {"geglu", {"a", "b"}, two(geglu, "b")},
+      {"prelu", {"a", "slope"}, two(prelu, "slope")},
+      {"elu", {"a"}, [](const Args& in) { return elu(in.at("a"), 0.7); }},
+      {"swish", {"a"}, [](const Args& in) { return swish(in.at("a"), 1.5); }},
+      {"log_sum_exp", {"a"}, [](const Args& in) { return log_sum_exp(in.at("a")); }, "rows_up"}};
+  for (const Gate& g : gates) {
+    expect_case<double>(golden, g.name, ".y", g.inputs, g.up, g.code, 1e-13);
+    expect_case<float>(golden, g.name, ".y", g.inputs, g.up, g.code, 2e-6);
+  }
+}
+
+}  // namespace
+}  // namespace limpid::golden
