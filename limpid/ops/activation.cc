@@ -8,6 +8,7 @@
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/families.h"
+#include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -350,5 +351,18 @@ Value step(Value x) { return call1(op::step, {x}); }
 Value glu(Value gate, Value value) { return call1(op::glu, {gate, value}); }
 Value swiglu(Value gate, Value value) { return call1(op::swiglu, {gate, value}); }
 Value geglu(Value gate, Value value) { return call1(op::geglu, {gate, value}); }
+
+namespace {
+
+Value of_halves(const Op& op, const Value& value_and_gate) {
+  const std::vector<Value> halves = split(value_and_gate, 2, -1);
+  return call1(op, {halves[1], halves[0]});
+}
+
+}  // namespace
+
+Value glu(Value value_and_gate) { return of_halves(op::glu, value_and_gate); }
+Value swiglu(Value value_and_gate) { return of_halves(op::swiglu, value_and_gate); }
+Value geglu(Value value_and_gate) { return of_halves(op::geglu, value_and_gate); }
 
 }  // namespace limpid

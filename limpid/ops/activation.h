@@ -57,5 +57,10 @@ Value step(Value x);
 Value glu(Value gate, Value value);     // sigmoid(gate) value
 Value swiglu(Value gate, Value value);  // silu(gate) value
 Value geglu(Value gate, Value value);   // gelu(gate) value
+// The same of both in one: the value in the first half of the last axis, the gate in the second, as
+// PyTorch's glu has them. Throws kShape where there are no halves.
+Value glu(Value value_and_gate);
+Value swiglu(Value value_and_gate);
+Value geglu(Value value_and_gate);
 
 }  // namespace limpid

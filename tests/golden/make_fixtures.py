@@ -40,6 +40,14 @@ gates.safetensors: f64, of f32 numbers
     <name>.y, <name>.da, <name>.db glu, swiglu, geglu with gate a and value b; prelu(a, slope) with
                                    .dslope; elu(a, 0.7); swish(a, 1.5); log_sum_exp(a) over the last
                                    axis; gradients of sum(up * y)
+norms.safetensors: f64, of f32 numbers
+    rows f64[6, 10], images f64[5, 6, 3], up.<input>, weight.<n>, bias.<n> (of n features)
+    running_mean, running_var f64[6]
+    <case>.y, <case>.dx, <case>.dweight, <case>.dbias
+                                   layer_norm, rms_norm of rows; group_norm (2 groups), batch_norm
+                                   (training), batch_norm_inference of images; gradients of
+                                   sum(up * y)
+    batch_norm.running_mean, batch_norm.running_var   the new ones, momentum 0.1
 losses.safetensors: f64, of f32 numbers
     inputs                         see losses() below
     <case>.<reduction>, <case>.<reduction>.d<input>
@@ -321,6 +329,55 @@ def gates():
     save("gates.safetensors", tensors, elu="alpha 0.7", swish="beta 1.5")
 
 
+def norms():
+    torch.manual_seed(7)
+    tensors = {
+        "rows": 2 * torch.randn(6, 10) + 1,
+        "images": 3 * torch.randn(5, 6, 3) - 1,
+        "weight.10": torch.rand(10) + 0.5,
+        "bias.10": torch.randn(10),
+        "weight.6": torch.rand(6) + 0.5,
+        "bias.6": torch.randn(6),
+        "running_mean": torch.randn(6),
+        "running_var": torch.rand(6) + 0.5,
+        "up.rows": torch.randn(6, 10),
+        "up.images": torch.randn(5, 6, 3),
+    }
+    tensors = {k: v.double() for k, v in tensors.items()}
+
+    def record(name, f, source, n, bias=True):
+        inputs = {"x": tensors[source], "weight": tensors[f"weight.{n}"]}
+        if bias:
+            inputs["bias"] = tensors[f"bias.{n}"]
+        inputs = {k: v.clone().requires_grad_() for k, v in inputs.items()}
+        y = f(*inputs.values())
+        tensors[name + ".y"] = y.detach()
+        for k, g in gradients_of(y, tensors["up." + source], inputs).items():
+            tensors[f"{name}.{k}"] = g
+
+    record("layer_norm", lambda x, w, b: F.layer_norm(x, (10,), w, b), "rows", 10)
+    record(
+        "rms_norm",  # younger than PyTorch 1.13
+        lambda x, w: x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-5) * w,
+        "rows", 10, bias=False,
+    )
+    record("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), "images", 6)
+    mean, var = tensors["running_mean"].clone(), tensors["running_var"].clone()
+    record(
+        "batch_norm",
+        lambda x, w, b: F.batch_norm(x, mean, var, w, b, training=True, momentum=0.1),
+        "images", 6,
+    )
+    tensors.update({"batch_norm.running_mean": mean, "batch_norm.running_var": var})
+    record(
+        "batch_norm_inference",
+        lambda x, w, b: F.batch_norm(
+            x, tensors["running_mean"], tensors["running_var"], w, b, training=False),
+        "images", 6,
+    )
+    save("norms.safetensors", tensors, eps="1e-5")
+
+
 # ---- losses
 
 
@@ -555,6 +612,7 @@ if __name__ == "__main__":
     activations()
     cross_entropy()
     gates()
+    norms()
     losses()
     optimisers()
     schedules()

@@ -1,0 +1,19 @@
+// Dropout: inverted, by a key; without a key, at inference, the identity.
+#pragma once
+
+#include <optional>
+
+#include "limpid/function/value.h"
+#include "limpid/ops/random.h"
+
+namespace limpid::nn {
+
+struct Dropout {
+  double rate = 0.5;
+
+  Value operator()(const Args&, Value x, std::optional<Value> key = {}) const {
+    return key && rate > 0 ? dropout(x, *key, rate) : x;
+  }
+};
+
+}  // namespace limpid::nn

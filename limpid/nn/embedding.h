@@ -1,0 +1,22 @@
+// Embedding: a row of a table for every id.
+#pragma once
+
+#include "limpid/core/key.h"
+#include "limpid/core/params.h"
+#include "limpid/function/value.h"
+#include "limpid/nn/init.h"
+
+namespace limpid::nn {
+
+struct Embedding {
+  std::int64_t count = 0;  // ids are 0, 1, ..., count - 1
+  std::int64_t features = 0;
+  Init weight_init = normal(1);  // as PyTorch's
+
+  // "weight" (count, features).
+  Params init(Key key) const;
+  // ids i32 or i64 (...) to (..., features); an id outside of [0, count) gives zeros.
+  Value operator()(const Args& params, Value ids) const;
+};
+
+}  // namespace limpid::nn
