@@ -68,15 +68,15 @@ Tensor draw_orthogonal(Key key, const Shape& shape, double gain) {
   std::vector<double> v(values.begin(), values.end());
   const auto row = [&](std::size_t i) { return std::span<double>(v).subspan(i * length, length); };
   const auto dot = [](std::span<const double> a, std::span<const double> b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum = std::fma(a[i], b[i], sum);
-    return sum;
+    double sums[4] = {};
+    for (std::size_t i = 0; i < a.size(); ++i) sums[i % 4] += a[i] * b[i];
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
   };
   for (int pass = 0; pass < 2; ++pass)
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         const double d = dot(row(i), row(j));
-        for (std::size_t k = 0; k < length; ++k) row(i)[k] = std::fma(-d, row(j)[k], row(i)[k]);
+        for (std::size_t k = 0; k < length; ++k) row(i)[k] -= d * row(j)[k];
       }
       const double norm = std::sqrt(dot(row(i), row(i)));
       for (double& x : row(i)) x /= norm;

@@ -312,7 +312,9 @@ std::string page() {
   text += spread_table();
   text +=
       "\nWeights that are too small let the signal die out, too large ones let it explode; He's "
-      "scheme, made for ReLU, keeps it.\nA residual stream grows with every branch added to it, "
+      "scheme, made for ReLU, keeps it.\nFor GELU no gain does: it bends most near 0, so that a "
+      "spread "
+      "above 1 grows and one below shrinks. A residual stream grows with every branch added to it, "
       "unless the branches are scaled by the depth, as GPT-2's are.\n\n"
       "## The perceptron\n\n"
       "Rosenblatt's rule from zero weights, rate 1, the four corners of the square in order "

@@ -111,7 +111,8 @@ TEST(Activations, AreStableFarOut) {
       return std::vector<Value>{sum(y * 1e-3), y};
     });
     const std::vector<Tensor> inputs{x};
-    for (float y : interpret(f, inputs)[1].values<float>())
+    const Tensor values = interpret(f, inputs)[1];
+    for (float y : values.values<float>())
       EXPECT_TRUE(std::isfinite(y) || std::fabs(y) > 3e38f) << name;
     if (a.steepest == 0) continue;
     const Tensor slopes = interpret(grad(f, {0}), inputs)[0];

@@ -1,0 +1,178 @@
+// Layers: names, first values, and what composition does. PyTorch's numbers are compared with in
+// tests/golden.
+#include <gtest/gtest.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
+#include "limpid/nn/dropout.h"
+#include "limpid/nn/embedding.h"
+#include "limpid/nn/feed_forward.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/nn/norm.h"
+#include "limpid/nn/sequential.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+
+namespace limpid::nn {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::int64_t parameters(const Params& params) {
+  std::int64_t count = 0;
+  for (const auto& [name, value] : params) count += value.elements();
+  return count;
+}
+
+// A layer's result for x with its parameters of Key(0); with a key, as in training.
+template <Layer L>
+Tensor run(const L& layer, const Tensor& x, std::optional<Key> key = {}) {
+  const Params params = init_layer(layer, Key(0));
+  std::vector<Input> inputs = inputs_of(params);
+  inputs.push_back({"x", x.type()});
+  inputs.push_back({"key", {Dtype::kI64, {}}});
+  const Function f = trace("layer", inputs, [&](std::span<const Value> in) {
+    const std::size_t n = params.size();
+    return std::vector<Value>{apply_layer(layer, args_of(params, in), in[n],
+                                          key ? std::optional(in[n + 1]) : std::nullopt)};
+  });
+  std::vector<Tensor> values = params.values();
+  values.push_back(x);
+  values.push_back(key_tensor(key.value_or(Key(0))));
+  return interpret(f, values)[0];
+}
+
+Tensor ones(const Shape& shape) { return constant(1)(Key(0), shape); }
+
+TEST(Sequential, NamesAreThoseOfPyTorch) {
+  const auto net = sequential(Linear{3, 8}, relu, Linear{8, 2, false});
+  EXPECT_EQ(net.init(Key(0)).names(), (Names{"0.weight", "0.bias", "2.weight"}));
+  const auto by_name = sequential(named("fc", Linear{3, 8}), relu, named("head", net));
+  EXPECT_EQ(by_name.init(Key(0)).names(),
+            (Names{"fc.weight", "fc.bias", "head.0.weight", "head.0.bias", "head.2.weight"}));
+}
+
+TEST(Sequential, IsItsPartsOneAfterTheOther) {
+  const Linear first{3, 8};
+  const Linear second{8, 2};
+  const Tensor x = normal(1)(Key(5), {4, 3});
+  const auto by_hand = [&](const Args& p, Value v) {
+    return second(p.within("2"), tanh(first(p.within("0"), v)));
+  };
+  const auto net = sequential(first, limpid::tanh, second);
+  const Function f = function_of(net, x.type());
+  const Function g = trace("by_hand", f.inputs(), [&](std::span<const Value> in) {
+    Args args;
+    for (std::size_t i = 0; i + 1 < in.size(); ++i) args.set(f.inputs()[i].name, in[i]);
+    return std::vector<Value>{by_hand(args, in.back())};
+  });
+  std::vector<Tensor> inputs = net.init(Key(0)).values();
+  inputs.push_back(x);
+  EXPECT_TRUE(interpret(f, inputs)[0].same_bits(interpret(g, inputs)[0]));
+}
+
+// Messages name the part.
+TEST(Sequential, SaysWhereShapesDoNotFit) {
+  const auto net = sequential(named("body", sequential(Linear{3, 8}, relu, Linear{7, 2})));
+  try {
+    function_of(net, {Dtype::kF32, {3}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "linear 'body.2': input has 8 features, weight expects 7");
+  }
+}
+
+TEST(Sequential, EveryDropoutHasAKeyOfItsOwn) {
+  const auto twice = sequential(Dropout{0.5}, Dropout{0.5});
+  const Tensor x = ones({1000});
+  EXPECT_TRUE(run(twice, x).same_bits(x));  // at inference
+  const Tensor dropped = run(twice, x, Key(1));
+  std::int64_t zeros = 0;
+  for (float v : dropped.values<float>()) {
+    EXPECT_TRUE(v == 0 || v == 4);
+    zeros += v == 0;
+  }
+  EXPECT_NEAR(static_cast<double>(zeros), 750, 60);  // the same mask twice would give 500
+  EXPECT_TRUE(run(twice, x, Key(1)).same_bits(dropped));
+}
+
+// The gradient of x + f(x) is 1 + df/dx.
+TEST(Residual, GradientIsOneMore) {
+  const auto branch = sequential(Linear{3, 3}, limpid::tanh);
+  const Tensor x = normal(1)(Key(5), {3});
+  const auto gradient = [&](const auto& layer) {
+    const Params params = init_layer(layer, Key(0));
+    const Function f = function_of(layer, x.type());
+    const Function scalar = trace("sum", f.inputs(), [&](std::span<const Value> in) {
+      return std::vector<Value>{sum(in[0].builder().inline_function(f, in).front())};
+    });
+    std::vector<Tensor> inputs = params.values();
+    inputs.push_back(x);
+    return interpret(grad(scalar, {params.size()}), inputs)[0];
+  };
+  const Tensor plain = gradient(branch);
+  const Tensor residual = gradient(Residual{branch});
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_FLOAT_EQ(residual.values<float>()[i], 1 + plain.values<float>()[i]);
+  EXPECT_EQ(Residual{branch}.init(Key(0)).names(), branch.init(Key(0)).names());
+}
+
+TEST(Residual, BeforeAndBehindTheNorm) {
+  const Names names{"norm.weight", "norm.bias", "layer.weight", "layer.bias"};
+  EXPECT_EQ((PreNorm{LayerNorm{4}, Linear{4, 4}}.init(Key(0)).names()), names);
+  EXPECT_EQ((PostNorm{LayerNorm{4}, Linear{4, 4}}.init(Key(0)).names()), names);
+  // Behind the norm every row has mean 0.
+  const Tensor x = normal(3)(Key(5), {2, 4});
+  const Tensor post = run(PostNorm{LayerNorm{4}, Linear{4, 4}}, x);
+  const Tensor pre = run(PreNorm{LayerNorm{4}, Linear{4, 4}}, x);
+  for (std::int64_t r = 0; r < 2; ++r) {
+    float total = 0;
+    for (float v : post.rows(r, 1).values<float>()) total += v;
+    EXPECT_NEAR(total, 0, 1e-5);
+  }
+  EXPECT_FALSE(pre.same_bits(post));
+}
+
+TEST(Norms, ParametersAndFirstValues) {
+  EXPECT_EQ(LayerNorm{5}.init(Key(0)).names(), (Names{"weight", "bias"}));
+  EXPECT_EQ((LayerNorm{5, 1e-5, false}.init(Key(0)).names()), Names{"weight"});
+  EXPECT_EQ(RmsNorm{5}.init(Key(0)).names(), Names{"weight"});
+  EXPECT_EQ((GroupNorm{2, 6}.init(Key(0)).names()), (Names{"weight", "bias"}));
+  EXPECT_EQ(BatchNorm{5}.init(Key(0)).names(), (Names{"weight", "bias"}));
+  EXPECT_EQ(BatchNorm{5}.init_state().names(), (Names{"running_mean", "running_var"}));
+  EXPECT_TRUE(BatchNorm{5}.init(Key(0)).at("weight").same_bits(ones({5})));
+  EXPECT_TRUE(BatchNorm{5}.init_state().at("running_var").same_bits(ones({5})));
+}
+
+TEST(Embedding, TakesRows) {
+  const Embedding layer{10, 4};
+  const Tensor table = layer.init(Key(0)).at("weight");
+  const Tensor got = run(layer, Tensor::from<std::int32_t>({2}, {7, 0}));
+  EXPECT_TRUE(got.rows(0, 1).same_bits(table.rows(7, 1)));
+  EXPECT_TRUE(got.rows(1, 1).same_bits(table.rows(0, 1)));
+}
+
+// 8/3 of the features as hidden width keep the parameters of a plain one of 4.
+TEST(FeedForward, CountsParameters) {
+  const std::int64_t d = 48;
+  const Params plain = FeedForward{d, 4 * d}.init(Key(0));
+  const Params gated = GatedFeedForward{d, 8 * d / 3}.init(Key(0));
+  EXPECT_EQ(parameters(gated), 2 * 4 * d * d);
+  EXPECT_EQ(parameters(plain), 2 * 4 * d * d + 4 * d + d);
+  EXPECT_EQ(gated.names(), (Names{"gate_proj.weight", "up_proj.weight", "down_proj.weight"}));
+  EXPECT_EQ(plain.names(),
+            (Names{"linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"}));
+  EXPECT_EQ(run(GatedFeedForward{6, 16, geglu}, ones({3, 6})).shape(), (Shape{3, 6}));
+  // Dropout needs a key.
+  const FeedForward dropping{6, 24, relu, 0.5};
+  EXPECT_FALSE(run(dropping, ones({6})).same_bits(run(dropping, ones({6}), Key(1))));
+}
+
+TEST(Linear, CountsParameters) {
+  EXPECT_EQ(parameters(Linear{512, 2048}.init(Key(0))), 1'050'624);
+  EXPECT_EQ(parameters(mlp({256, 512, 256, 128, 100}, relu).init(Key(0))),
+            256 * 512 + 512 + 512 * 256 + 256 + 256 * 128 + 128 + 128 * 100 + 100);
+}
+
+}  // namespace
+}  // namespace limpid::nn

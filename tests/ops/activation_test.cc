@@ -1,0 +1,109 @@
+// Activations at their edges. PyTorch's numbers are compared with in tests/golden, slopes and
+// ranges in tests/nn.
+#include "limpid/ops/activation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+
+namespace limpid {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<float> values(const Tensor& t) {
+  return {t.values<float>().begin(), t.values<float>().end()};
+}
+
+// f of a vector, f32.
+std::vector<float> at(const std::vector<float>& x, const std::function<Value(Value)>& f) {
+  const Tensor in = Tensor::from({static_cast<std::int64_t>(x.size())}, x);
+  const Function traced = trace("f", {{"x", in.type()}}, [&](std::span<const Value> v) {
+    return std::vector<Value>{f(v[0])};
+  });
+  return values(interpret(traced, std::vector<Tensor>{in})[0]);
+}
+
+TEST(Softplus, NeitherOverflowsNorVanishes) {
+  const auto y = at({-1e4f, -100, -20, 0, 20, 100, 1e4f, 3e38f}, softplus);
+  EXPECT_EQ(y[0], 0);
+  EXPECT_NEAR(y[1] / std::exp(-100.0), 1, 0.04);  // 27 units of the smallest subnormal
+  EXPECT_NEAR(y[2] / std::exp(-20.0), 1, 1e-6);
+  EXPECT_NEAR(y[3], std::log(2.0), 1e-7);
+  EXPECT_NEAR(y[4], 20, 1e-6);
+  EXPECT_EQ(y[5], 100);
+  EXPECT_EQ(y[6], 1e4f);
+  EXPECT_EQ(y[7], 3e38f);
+}
+
+TEST(Step, IsOneAboveZeroAndShowsNan) {
+  const auto y = at({-kInf, -1, -0.0f, 0, 1e-45f, 2, kInf, kNan}, step);
+  EXPECT_EQ((std::vector<float>(y.begin(), y.end() - 1)),
+            (std::vector<float>{0, 0, 0, 0, 1, 1, 1}));
+  EXPECT_TRUE(std::isnan(y.back()));
+}
+
+TEST(Clamp, KeepsNanAndHasNoSlopeAtItsEnds) {
+  EXPECT_TRUE(std::isnan(at({kNan}, relu6)[0]));
+  const Function f = trace("f", {{"x", {Dtype::kF32, {5}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{sum(relu6(in[0]))};
+  });
+  const std::vector<Tensor> x{Tensor::from<float>({5}, {-1, 0, 3, 6, 7})};
+  EXPECT_EQ(values(interpret(grad(f, {0}), x)[0]), (std::vector<float>{0, 0, 1, 0, 0}));
+}
+
+// The derivative at 0 is that of the left side, where elu and leaky_relu leave it.
+TEST(Kinks, SlopesAtZero) {
+  const auto slope = [](const std::function<Value(Value)>& f) {
+    const Function traced = trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{f(in[0])};
+    });
+    return interpret(grad(traced, {0}), std::vector<Tensor>{Tensor::scalar(0.0f)})[0].item<float>();
+  };
+  EXPECT_EQ(slope(relu), 0);
+  EXPECT_EQ(slope([](Value x) { return leaky_relu(x, 0.25); }), 0.25f);
+  EXPECT_EQ(slope([](Value x) { return elu(x, 0.5); }), 0.5f);
+}
+
+TEST(LogSumExp, OfInfinities) {
+  EXPECT_EQ(at({-kInf, -kInf}, [](Value x) { return log_sum_exp(x); })[0], -kInf);
+  EXPECT_EQ(at({1, kInf}, [](Value x) { return log_sum_exp(x); })[0], kInf);
+  EXPECT_EQ(at({-kInf, 3}, [](Value x) { return log_sum_exp(x); })[0], 3);
+  EXPECT_TRUE(std::isnan(at({1, kNan}, [](Value x) { return log_sum_exp(x); })[0]));
+  EXPECT_NEAR(at({1000, 1001, 1002}, [](Value x) { return log_sum_exp(x); })[0], 1002.40761, 1e-4);
+}
+
+TEST(Softmax, Worked) {
+  EXPECT_EQ(at({1000, 1001, 1002}, [](Value x) { return softmax(x); }),
+            at({0, 1, 2}, [](Value x) { return softmax(x); }));
+  EXPECT_EQ(at({1e9f, -1e9f}, [](Value x) { return softmax(x); }), (std::vector<float>{1, 0}));
+}
+
+TEST(Gates, OfHalvesHaveTheValueFirst) {
+  const std::vector<float> x{1, -2, 0.5f, 3};  // values 1, -2; gates 0.5, 3
+  Value (*const of_two[])(Value, Value) = {glu, swiglu, geglu};
+  Value (*const of_halves[])(Value) = {glu, swiglu, geglu};
+  for (std::size_t g = 0; g < 3; ++g)
+    EXPECT_EQ(at(x, of_halves[g]),
+              at(x, [&](Value v) { return of_two[g](slice(v, 0, 2, 4), slice(v, 0, 0, 2)); }));
+  EXPECT_THROW(at({1, 2, 3}, of_halves[0]), Error);
+}
+
+TEST(Activations, RefuseWhatMakesNoSense) {
+  EXPECT_THROW(at({1}, [](Value x) { return elu(x, 0); }), Error);
+  EXPECT_THROW(at({1}, [](Value x) { return elu(x, -1); }), Error);
+  EXPECT_THROW(at({1}, [](Value x) { return clamp(x, 1, 0); }), Error);
+  EXPECT_THROW(at({1}, [](Value x) { return clamp(x, std::nan(""), 0); }), Error);
+  EXPECT_THROW(at({1, 2, 3}, [](Value x) { return prelu(x, slice(x, 0, 0, 2)); }), Error);
+}
+
+}  // namespace
+}  // namespace limpid

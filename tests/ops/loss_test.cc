@@ -1,0 +1,120 @@
+// Losses at their edges. PyTorch's numbers are compared with in tests/golden.
+#include "limpid/ops/loss.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+
+namespace limpid {
+namespace {
+
+using Code = std::function<Value(std::span<const Value>)>;
+
+Function traced(const std::vector<Tensor>& inputs, const Code& code) {
+  std::vector<Input> types;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    types.push_back({"x" + std::to_string(i), inputs[i].type()});
+  return trace("loss", types,
+               [&](std::span<const Value> in) { return std::vector<Value>{code(in)}; });
+}
+Tensor value_of(const std::vector<Tensor>& inputs, const Code& code) {
+  return interpret(traced(inputs, code), inputs)[0];
+}
+Tensor gradient_of(const std::vector<Tensor>& inputs, const Code& code) {
+  return interpret(grad(traced(inputs, code), {0}), inputs)[0];
+}
+
+// No reference into a Tensor that is gone.
+std::vector<float> numbers(const Tensor& t) {
+  return {t.values<float>().begin(), t.values<float>().end()};
+}
+
+Tensor row(const std::vector<float>& values) {
+  return Tensor::from({static_cast<std::int64_t>(values.size())}, values);
+}
+
+TEST(BinaryCrossEntropy, FarOutIsFiniteAndKeepsItsTail) {
+  const std::vector<Tensor> in{row({1e4f, -1e4f, 1e4f, 50}), row({1, 0, 0, 1})};
+  const Code code = [](std::span<const Value> v) {
+    return binary_cross_entropy(v[0], v[1], Reduction::kNone);
+  };
+  const Tensor loss = value_of(in, code);
+  EXPECT_EQ(loss.values<float>()[0], 0);
+  EXPECT_EQ(loss.values<float>()[1], 0);
+  EXPECT_EQ(loss.values<float>()[2], 1e4f);
+  EXPECT_NEAR(loss.values<float>()[3] / std::exp(-50.0), 1, 1e-6);
+}
+
+// prediction - target, over the number of examples.
+TEST(CrossEntropy, GradientIsPredictionMinusTarget) {
+  const std::vector<Tensor> in{Tensor::from<float>({2, 2}, {0, 0, 3, 3}),
+                               Tensor::from<std::int32_t>({2}, {0, 1})};
+  const Tensor g =
+      gradient_of(in, [](std::span<const Value> v) { return cross_entropy(v[0], v[1]); });
+  const std::vector<float> expected{-0.25f, 0.25f, 0.25f, -0.25f};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(g.values<float>()[i], expected[i]);
+}
+
+// A class ruled out by -inf adds nothing where its target is 0.
+TEST(CrossEntropy, OfClassesRuledOut) {
+  const std::vector<Tensor> in{row({0, 0, -INFINITY}), row({0.5f, 0.5f, 0})};
+  const Code code = [](std::span<const Value> v) { return cross_entropy(v[0], v[1]); };
+  EXPECT_NEAR(value_of(in, code).item<float>(), std::log(2.0), 1e-6);
+  for (float g : numbers(gradient_of(in, code))) EXPECT_TRUE(std::isfinite(g));
+}
+
+TEST(CrossEntropy, IgnoredExamplesLeaveNoTrace) {
+  const std::vector<Tensor> in{Tensor::from<float>({2, 2}, {1, 2, NAN, 4}),
+                               Tensor::from<std::int32_t>({2}, {0, 7})};
+  const Code code = [](std::span<const Value> v) {
+    return cross_entropy(v[0], v[1], {.ignore_index = 7});
+  };
+  EXPECT_NEAR(value_of(in, code).item<float>(), 1 + std::log(1 + std::exp(-1.0)), 1e-6);
+}
+
+TEST(KlDivergence, OfATargetOfZero) {
+  const std::vector<Tensor> in{row({-1, -INFINITY}), row({1, 0})};
+  EXPECT_EQ(
+      value_of(in,
+               [](std::span<const Value> v) { return kl_divergence(v[0], v[1], Reduction::kSum); })
+          .item<float>(),
+      1);
+}
+
+TEST(Normalize, OfZeroIsZeroWithAFiniteSlope) {
+  const std::vector<Tensor> in{row({0, 0})};
+  const Code code = [](std::span<const Value> v) { return normalize(v[0]); };
+  for (float x : numbers(value_of(in, code))) EXPECT_EQ(x, 0);
+  const Code total = [](std::span<const Value> v) { return sum(normalize(v[0])); };
+  for (float g : numbers(gradient_of(in, total))) EXPECT_TRUE(std::isfinite(g));
+}
+
+TEST(TripletMargin, OfEqualRowsHasASlope) {
+  const std::vector<Tensor> in{row({1, 2}), row({1, 2}), row({1, 2})};
+  const Code code = [](std::span<const Value> v) { return triplet_margin_loss(v[0], v[1], v[2]); };
+  EXPECT_EQ(value_of(in, code).item<float>(), 1);
+  for (float g : numbers(gradient_of(in, code))) EXPECT_TRUE(std::isfinite(g));
+}
+
+TEST(Losses, RefuseWhatMakesNoSense) {
+  const std::vector<Tensor> pair{row({1, 2}), row({3, 4})};
+  const auto refuses = [&](const Code& code) { EXPECT_THROW(value_of(pair, code), Error); };
+  refuses([](std::span<const Value> v) { return huber_loss(v[0], v[1], 0); });
+  refuses([](std::span<const Value> v) { return smooth_l1_loss(v[0], v[1], -1); });
+  refuses(
+      [](std::span<const Value> v) { return cross_entropy(v[0], v[1], {.label_smoothing = 2}); });
+  refuses([](std::span<const Value> v) { return cross_entropy(v[0], v[1], {.ignore_index = 0}); });
+  refuses([](std::span<const Value> v) { return info_nce_loss(v[0], v[1]); });  // one row, not many
+  refuses([](std::span<const Value> v) { return mse_loss(v[0], slice(v[1], 0, 0, 1)); });
+  refuses([](std::span<const Value> v) { return nll_loss(v[0], v[1]); });  // labels are i32
+  refuses([](std::span<const Value> v) { return cosine_embedding_loss(v[0], v[1], v[1]); });
+}
+
+}  // namespace
+}  // namespace limpid
