@@ -21,6 +21,7 @@
 #include "limpid/inspect/neuron.h"
 #include "limpid/inspect/summary.h"
 #include "limpid/inspect/trace.h"
+#include "limpid/nn/attention.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"

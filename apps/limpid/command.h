@@ -11,6 +11,7 @@ namespace limpid::tool {
 void add_eval(CLI::App& app);
 void add_hash(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_perceptron(CLI::App& app);
 void add_run(CLI::App& app);
 void add_selftest(CLI::App& app);
 void add_show(CLI::App& app);

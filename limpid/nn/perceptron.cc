@@ -75,4 +75,15 @@ PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, co
   return run;
 }
 
+std::optional<Return> first_return(const PerceptronRun& run) {
+  const auto same = [&](std::size_t a, std::size_t b) {
+    return run.params[a].at(kWeight).same_bits(run.params[b].at(kWeight)) &&
+           run.params[a].at(kBias).same_bits(run.params[b].at(kBias));
+  };
+  for (std::size_t epoch = 1; epoch < run.params.size(); ++epoch)
+    for (std::size_t earlier = 0; earlier < epoch; ++earlier)
+      if (same(epoch, earlier)) return Return{epoch, earlier};
+  return std::nullopt;
+}
+
 }  // namespace limpid::nn

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "limpid/core/params.h"
@@ -34,5 +35,12 @@ struct PerceptronRun {
 // without a mistake, but at most `epochs` times.
 PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, const Tensor& targets,
                                std::int64_t epochs, double rate = 1);
+
+// The first epoch behind which the parameters are those behind an earlier one, counted from 0: what
+// lies between then goes on for ever.
+struct Return {
+  std::size_t epoch, earlier;
+};
+std::optional<Return> first_return(const PerceptronRun& run);
 
 }  // namespace limpid::nn

@@ -7,7 +7,7 @@ import unittest
 
 import tool
 
-COMMANDS = ("train", "eval", "run", "summary", "trace", "show")
+COMMANDS = ("train", "eval", "run", "summary", "trace", "show", "perceptron")
 
 
 class Help(tool.ToolTest):
@@ -74,6 +74,14 @@ class Usage(tool.ToolTest):
             self.error(2, "run", self.model, "--values", "1,2", "--threads", threads)
         for batch in ("0", "-1", "1e3", "99999999999999999999"):
             self.error(2, "summary", self.model, "--batch", batch)
+
+    def test_perceptron(self):
+        self.assertIn("Learnt: epoch 6", self.output("perceptron", "--target", "and"))
+        self.assertIn("Learnt: epoch 4", self.output("perceptron", "--target", "or"))
+        self.assertIn("Never learnt", self.output("perceptron", "--target", "xor"))
+        self.assertIn("Not learnt in 2", self.output("perceptron", "--epochs", "2"))
+        self.error(2, "perceptron", "--target", "implies")
+        self.error(2, "perceptron", "--epochs", "0")
 
     def test_optimizers(self):
         small = ("train", "--data", "digits", "--layers", "784,10", "--epochs", "0")

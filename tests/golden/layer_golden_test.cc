@@ -1,4 +1,5 @@
-// Normalisation layers beside PyTorch's: values, every gradient, running statistics.
+// Normalisation and attention layers beside PyTorch's: values, every gradient, running statistics.
+#include "limpid/nn/attention.h"
 #include "limpid/nn/norm.h"
 #include "tests/golden/golden.h"
 
@@ -64,6 +65,24 @@ TEST(Norms, RunningStatisticsAgree) {
   const std::vector<Tensor> got = interpret(f, inputs);
   expect_values<double>(got[0], golden.at("batch_norm.running_mean"), 1e-14, "mean");
   expect_values<double>(got[1], golden.at("batch_norm.running_var"), 1e-14, "variance");
+}
+
+TEST(Attention, ValuesAndGradientsAgree) {
+  const Params golden = fixture("attention");
+  const std::vector<std::string> parameters{"in_proj_weight", "in_proj_bias", "out_proj.weight",
+                                            "out_proj.bias"};
+  for (const std::string name : {"self", "causal", "cross"}) {
+    const nn::MultiHeadAttention layer{.features = 8, .heads = 2, .causal = name == "causal"};
+    std::vector<std::string> inputs{"x"};
+    if (name == "cross") inputs.push_back("memory");
+    inputs.insert(inputs.end(), parameters.begin(), parameters.end());
+    const auto code = [&](const Args& in) {
+      return name == "cross" ? layer.attend(in, in.at("x"), in.at("memory"), {})
+                             : layer(in, in.at("x"));
+    };
+    expect_case<double>(golden, name, ".y", inputs, "up", code, 1e-13);
+    expect_case<float>(golden, name, ".y", inputs, "up", code, 4e-6);
+  }
 }
 
 }  // namespace

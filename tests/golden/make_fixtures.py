@@ -48,6 +48,10 @@ norms.safetensors: f64, of f32 numbers
                                    (training), batch_norm_inference of images; gradients of
                                    sum(up * y)
     batch_norm.running_mean, batch_norm.running_var   the new ones, momentum 0.1
+attention.safetensors: f64, of f32 numbers; MultiheadAttention of 8 features, 2 heads
+    x f64[2, 5, 8], memory f64[2, 7, 8], up f64[2, 5, 8], in_proj_weight, in_proj_bias,
+    out_proj.weight, out_proj.bias
+    <case>.y, <case>.d<input>      self, causal (x alone), cross (keys and values of memory)
 losses.safetensors: f64, of f32 numbers
     inputs                         see losses() below
     <case>.<reduction>, <case>.<reduction>.d<input>
@@ -378,6 +382,30 @@ def norms():
     save("norms.safetensors", tensors, eps="1e-5")
 
 
+def attention():
+    torch.manual_seed(8)
+    net = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    tensors = {"x": torch.randn(2, 5, 8), "memory": torch.randn(2, 7, 8), "up": torch.randn(2, 5, 8)}
+    for name, value in net.named_parameters():
+        value.data.copy_(0.6 * torch.randn_like(value))
+        tensors[name] = value.data.clone()
+    tensors = {k: v.double() for k, v in tensors.items()}
+    net.double()
+    above = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+    for name in ("self", "causal", "cross"):
+        inputs = {k: tensors[k].clone().requires_grad_() for k in ("x", "memory")}
+        x, memory = inputs.values()
+        if name != "cross":
+            inputs, memory = {"x": x}, x
+        mask = above if name == "causal" else None
+        y = net(x, memory, memory, need_weights=False, attn_mask=mask)[0]
+        inputs.update(net.named_parameters())
+        tensors[name + ".y"] = y.detach()
+        for k, g in gradients_of(y, tensors["up"], inputs).items():
+            tensors[f"{name}.{k}"] = g
+    save("attention.safetensors", tensors)
+
+
 # ---- losses
 
 
@@ -613,6 +641,7 @@ if __name__ == "__main__":
     cross_entropy()
     gates()
     norms()
+    attention()
     losses()
     optimisers()
     schedules()

@@ -4,6 +4,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
+#include "limpid/nn/attention.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"
@@ -166,6 +167,26 @@ TEST(FeedForward, CountsParameters) {
   // Dropout needs a key.
   const FeedForward dropping{6, 24, relu, 0.5};
   EXPECT_FALSE(run(dropping, ones({6})).same_bits(run(dropping, ones({6}), Key(1))));
+}
+
+TEST(MultiHeadAttention, SharesKeysBetweenHeads) {
+  const MultiHeadAttention full{.features = 12, .heads = 6};
+  const MultiHeadAttention grouped{.features = 12, .heads = 6, .kv_heads = 2};
+  EXPECT_EQ(full.init(Key(0)).names(),
+            (Names{"in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"}));
+  EXPECT_EQ(full.init(Key(0)).at("in_proj_weight").shape(), (Shape{36, 12}));
+  EXPECT_EQ(grouped.init(Key(0)).at("in_proj_weight").shape(), (Shape{12 + 2 * 4, 12}));
+  EXPECT_EQ(run(grouped, normal(1)(Key(2), {3, 5, 12})).shape(), (Shape{3, 5, 12}));
+  EXPECT_THROW((MultiHeadAttention{.features = 12, .heads = 5}.init(Key(0))), Error);
+  EXPECT_THROW((MultiHeadAttention{.features = 12, .heads = 6, .kv_heads = 4}.init(Key(0))), Error);
+}
+
+// What comes later in the sequence does not act on what came before.
+TEST(MultiHeadAttention, CausalLooksBackOnly) {
+  const MultiHeadAttention layer{.features = 8, .heads = 2, .causal = true};
+  const Tensor x = normal(1)(Key(2), {5, 8});
+  const Tensor longer = run(layer, x);
+  EXPECT_TRUE(run(layer, x.rows(0, 3)).same_bits(longer.rows(0, 3)));
 }
 
 TEST(Linear, CountsParameters) {
