@@ -82,7 +82,7 @@ std::optional<Return> first_return(const PerceptronRun& run) {
   };
   for (std::size_t epoch = 1; epoch < run.params.size(); ++epoch)
     for (std::size_t earlier = 0; earlier < epoch; ++earlier)
-      if (same(epoch, earlier)) return Return{epoch, earlier};
+      if (run.mistakes[epoch] > 0 && same(epoch, earlier)) return Return{epoch, earlier};
   return std::nullopt;
 }
 

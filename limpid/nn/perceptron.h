@@ -36,8 +36,8 @@ struct PerceptronRun {
 PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, const Tensor& targets,
                                std::int64_t epochs, double rate = 1);
 
-// The first epoch behind which the parameters are those behind an earlier one, counted from 0: what
-// lies between then goes on for ever.
+// The first epoch with a mistake behind which the parameters are those behind an earlier one,
+// counted from 0: what lies between then goes on for ever.
 struct Return {
   std::size_t epoch, earlier;
 };
