@@ -45,7 +45,7 @@ struct Errors {
 // Pair i of the endless sample that power is tried on: bases near 1 with large exponents, any
 // positive base with a small exponent, any two numbers at all.
 std::pair<float, float> power_pair(std::uint64_t i);
-inline constexpr double kPowerBound = 0.53;
+inline constexpr double kPowerBound = 0.51;
 // Of the first kPowerSample pairs.
 inline constexpr std::uint64_t kPowerSample = 1u << 18;
 inline constexpr std::uint64_t kPowerHash = 0xc15251400f14a836;
