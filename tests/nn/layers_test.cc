@@ -2,6 +2,8 @@
 // tests/golden.
 #include <gtest/gtest.h>
 
+#include "limpid/compile/executable.h"
+#include "limpid/compile/thread_pool.h"
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
 #include "limpid/nn/attention.h"
@@ -187,6 +189,42 @@ TEST(MultiHeadAttention, CausalLooksBackOnly) {
   const Tensor x = normal(1)(Key(2), {5, 8});
   const Tensor longer = run(layer, x);
   EXPECT_TRUE(run(layer, x.rows(0, 3)).same_bits(longer.rows(0, 3)));
+}
+
+// A block of a transformer, put together from layers: forward and every gradient, compiled, have
+// the bits of the interpreter on every instruction set and number of threads; and batching is no
+// other function.
+TEST(Block, HasTheSameBitsHoweverItRuns) {
+  const auto block = sequential(
+      named("attention",
+            PreNorm{LayerNorm{12},
+                    MultiHeadAttention{.features = 12, .heads = 6, .kv_heads = 2, .causal = true}}),
+      named("feed_forward", PreNorm{RmsNorm{12}, GatedFeedForward{12, 32}}));
+  const Params params = block.init(Key(0));
+  const Function one = function_of(block, {Dtype::kF32, {5, 12}});
+  const Tensor batch = normal(1)(Key(2), {3, 5, 12});
+  const Function all = function_of(block, batch.type());
+  const Function loss = trace("loss", all.inputs(), [&](std::span<const Value> in) {
+    const Value y = in[0].builder().inline_function(all, in).front();
+    return std::vector<Value>{mse_loss(y, number_like(y, 1)), y};
+  });
+  std::vector<std::size_t> wrt(params.size());
+  for (std::size_t i = 0; i < wrt.size(); ++i) wrt[i] = i;
+  const Function step = value_and_grad(loss, wrt);
+  std::vector<Tensor> inputs = params.values();
+  inputs.push_back(batch);
+  const std::vector<Tensor> expected = interpret(step, inputs);
+  for (kernels::Isa isa : kernels::available_isas())
+    for (int threads : {1, 3}) {
+      ThreadPool pool({.threads = threads});
+      const std::vector<Tensor> got = compile(step, {isa})(inputs, &pool);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_TRUE(got[i].same_bits(expected[i])) << i << ", " << kernels::name(isa);
+    }
+  for (std::int64_t i = 0; i < 3; ++i) {
+    inputs.back() = batch.rows(i, 1).reshape({5, 12});
+    EXPECT_TRUE(interpret(one, inputs)[0].same_bits(expected[1].rows(i, 1).reshape({5, 12}))) << i;
+  }
 }
 
 TEST(Linear, CountsParameters) {
