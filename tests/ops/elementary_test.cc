@@ -1,0 +1,60 @@
+// Powers and their derivatives where the formulas have no number.
+#include "limpid/ops/elementary.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+
+namespace limpid {
+namespace {
+
+// The derivatives of sum(x^y) by x and by y, in f64.
+std::vector<std::vector<double>> slopes(const std::vector<double>& x,
+                                        const std::vector<double>& y) {
+  const Type type{Dtype::kF64, {static_cast<std::int64_t>(x.size())}};
+  const Function f = trace("powers", {{"x", type}, {"y", type}}, [](std::span<const Value> in) {
+    return std::vector<Value>{sum(power(in[0], in[1]))};
+  });
+  const std::vector<Tensor> in{Tensor::from(type.shape, x), Tensor::from(type.shape, y)};
+  std::vector<std::vector<double>> result;
+  for (const Tensor& t : interpret(grad(f, {0, 1}), in))
+    result.emplace_back(t.values<double>().begin(), t.values<double>().end());
+  return result;
+}
+
+TEST(Power, HasSlopesAtZeroAndBelow) {
+  const auto by = slopes({0, 0, 0, -2, 2, -2}, {2, 0, 1, 3, 0, 0});
+  EXPECT_EQ(by[0], (std::vector<double>{0, 0, 1, 12, 0, 0}));
+  EXPECT_EQ(by[1], (std::vector<double>{0, 0, 0, 0, std::log(2.0), 0}));
+}
+
+TEST(Power, StretchesItsOperands) {
+  const Function f =
+      trace("f", {{"x", {Dtype::kF32, {2, 1}}}, {"y", {Dtype::kF32, {3}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{power(in[0], in[1])}; });
+  const std::vector<Tensor> in{Tensor::from<float>({2, 1}, {2, 3}),
+                               Tensor::from<float>({3}, {1, 2, -1})};
+  EXPECT_TRUE(interpret(f, in)[0].same_bits(
+      Tensor::from<float>({2, 3}, {2, 4, 0.5f, 3, 9, static_cast<float>(1.0 / 3)})));
+}
+
+TEST(Log1p, AndExpm1KeepTheDigitsOfSmallNumbers) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{log1p(in[0]), expm1(in[0]), log(in[0] + 1.0), exp(in[0]) - 1.0};
+  });
+  const Tensor x = Tensor::from<float>({3}, {1e-9f, -3e-20f, 1e-40f});
+  const std::vector<Tensor> y = interpret(f, std::vector<Tensor>{x});
+  EXPECT_TRUE(y[0].same_bits(x));
+  EXPECT_TRUE(y[1].same_bits(x));
+  for (const std::size_t naive : {2, 3})
+    for (const float v : y[naive].values<float>()) EXPECT_EQ(v, 0);
+}
+
+}  // namespace
+}  // namespace limpid
