@@ -22,6 +22,11 @@ HWY_INLINE VU shift_right(VU x, VU count) {
   return hn::IfThenElseZero(hn::Eq(beyond, hn::Zero(U32())), hn::Shr(x, hn::And(count, last)));
 }
 
+// Wraps around: the lowest number stays.
+HWY_INLINE VI negative(VI x) {
+  return hn::BitCast(I32(), hn::Sub(hn::Zero(U32()), hn::BitCast(U32(), x)));
+}
+
 // The functions, as types. In and Out are the tags of the lanes that they read and write.
 #define LIMPID_UNARY(Name, InTag, expression)                          \
   struct Name {                                                        \
@@ -83,6 +88,17 @@ LIMPID_BINARY(NotEqual, F32, hn::Not(mask_lanes(hn::Eq(a, b))));
 LIMPID_BINARY(Less, F32, mask_lanes(hn::Lt(a, b)));
 LIMPID_BINARY(LessEqual, F32, mask_lanes(hn::Le(a, b)));
 LIMPID_BINARY(EqualI32, I32, hn::VecFromMask(I32(), hn::Eq(a, b)));
+LIMPID_BINARY(NotEqualI32, I32, hn::Not(hn::VecFromMask(I32(), hn::Eq(a, b))));
+LIMPID_BINARY(LessI32, I32, hn::VecFromMask(I32(), hn::Lt(a, b)));
+LIMPID_BINARY(LessEqualI32, I32, hn::Not(hn::VecFromMask(I32(), hn::Lt(b, a))));
+// As unsigned numbers, which wrap around by right.
+LIMPID_UNARY(NegateI32, U32, hn::Sub(hn::Zero(U32()), a));
+LIMPID_UNARY(AbsI32, I32, hn::IfThenElse(hn::Lt(a, hn::Zero(I32())), negative(a), a));
+LIMPID_BINARY(AddI32, U32, hn::Add(a, b));
+LIMPID_BINARY(SubtractI32, U32, hn::Sub(a, b));
+LIMPID_BINARY(MultiplyI32, U32, hn::Mul(a, b));
+LIMPID_BINARY(MaximumI32, I32, hn::Max(a, b));
+LIMPID_BINARY(MinimumI32, I32, hn::Min(a, b));
 LIMPID_BINARY(ShiftRightI32, U32, shift_right(a, b));
 LIMPID_UNARY(I32ToF32, I32, hn::ConvertTo(F32(), a));
 LIMPID_UNARY(MaskToF32, U32, hn::And(a, hn::BitCast(U32(), set(1.0f))));
@@ -196,6 +212,16 @@ void fill_element(Kernels& table) {
   set_element(Element::kLess, element<Less>);
   set_element(Element::kLessEqual, element<LessEqual>);
   set_element(Element::kEqualI32, element<EqualI32>);
+  set_element(Element::kNotEqualI32, element<NotEqualI32>);
+  set_element(Element::kLessI32, element<LessI32>);
+  set_element(Element::kLessEqualI32, element<LessEqualI32>);
+  set_element(Element::kNegateI32, element<NegateI32>);
+  set_element(Element::kAbsI32, element<AbsI32>);
+  set_element(Element::kAddI32, element<AddI32>);
+  set_element(Element::kSubtractI32, element<SubtractI32>);
+  set_element(Element::kMultiplyI32, element<MultiplyI32>);
+  set_element(Element::kMaximumI32, element<MaximumI32>);
+  set_element(Element::kMinimumI32, element<MinimumI32>);
   set_element(Element::kShiftRightI32, element<ShiftRightI32>);
   set_element(Element::kI32ToF32, element<I32ToF32>);
   set_element(Element::kMaskToF32, element<MaskToF32>);

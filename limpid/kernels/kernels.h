@@ -52,7 +52,18 @@ enum class Element : std::uint8_t {
   kLessEqual,
   // i32, i32 -> mask
   kEqualI32,
-  // i32, i32 -> i32
+  kNotEqualI32,
+  kLessI32,
+  kLessEqualI32,
+  // i32 -> i32, wrapping around
+  kNegateI32,
+  kAbsI32,
+  // i32, i32 -> i32, wrapping around
+  kAddI32,
+  kSubtractI32,
+  kMultiplyI32,
+  kMaximumI32,
+  kMinimumI32,
   kShiftRightI32,  // logical: zeros come in; a count outside [0, 31] gives 0
   // i32 -> f32, rounded to nearest, ties to even
   kI32ToF32,

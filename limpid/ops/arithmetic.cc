@@ -385,9 +385,10 @@ consteval Op unary(std::string_view name, std::string_view formula, std::string_
 
 template <const Op& op, class F>
 consteval Op numeric_unary(std::string_view name, std::string_view formula, Gradient rule,
-                           Element element, Onnx onnx, bool smooth) {
-  Op record =
-      unary<op, F>(name, formula, kExact, rule, element, onnx, numeric_unary_examples, smooth);
+                           Kernel kernel, Onnx onnx, bool smooth) {
+  Op record = unary<op, F>(name, formula, kExact, rule, kernel.element, onnx,
+                           numeric_unary_examples, smooth);
+  record.kernel = kernel;
   record.types = numeric_elementwise;
   record.reference = reference_numeric_unary<F>;
   return record;
@@ -435,20 +436,23 @@ consteval Op logical(std::string_view name, std::string_view formula, Onnx onnx)
 }
 
 constexpr GradientRule step() { return no_gradient(kStep); }
-constexpr Kernel element(Element e) { return element_kernel(e); }
+constexpr Kernel element(Element e, Element of_i32 = kNoElement) {
+  return {KernelKind::kElement, e, of_i32};
+}
 
 }  // namespace
 
 namespace op {
 
-constexpr Op add = binary<add, Add>("add", "a + b", kRounded, numeric_elementwise,
-                                    gradient(add_gradient), element(Element::kAdd), {"Add", 14});
-constexpr Op subtract = binary<subtract, Subtract>("subtract", "a - b", kRounded,
-                                                   numeric_elementwise, gradient(subtract_gradient),
-                                                   element(Element::kSubtract), {"Sub", 14});
-constexpr Op multiply = binary<multiply, Multiply>("multiply", "a * b", kRounded,
-                                                   numeric_elementwise, gradient(multiply_gradient),
-                                                   element(Element::kMultiply), {"Mul", 14});
+constexpr Op add =
+    binary<add, Add>("add", "a + b", kRounded, numeric_elementwise, gradient(add_gradient),
+                     element(Element::kAdd, Element::kAddI32), {"Add", 14});
+constexpr Op subtract = binary<subtract, Subtract>(
+    "subtract", "a - b", kRounded, numeric_elementwise, gradient(subtract_gradient),
+    element(Element::kSubtract, Element::kSubtractI32), {"Sub", 14});
+constexpr Op multiply = binary<multiply, Multiply>(
+    "multiply", "a * b", kRounded, numeric_elementwise, gradient(multiply_gradient),
+    element(Element::kMultiply, Element::kMultiplyI32), {"Mul", 14});
 constexpr Op divide = binary<divide, Divide>(
     "divide", "a / b; integers: toward zero, and 0 by zero", kRounded, numeric_elementwise,
     gradient(divide_gradient), element(Element::kDivide), {"Div", 14}, numeric_divisor_examples);
@@ -457,15 +461,19 @@ constexpr Op remainder = binary<remainder, Remainder>(
     gradient(remainder_gradient), {}, {"Mod", 13}, numeric_divisor_examples, false);
 constexpr Op maximum = binary<maximum, Maximum>(
     "maximum", "the larger; NaN where either is; +0 above -0", kExact, numeric_elementwise,
-    gradient(maximum_gradient), element(Element::kMaximum), {"Max", 13}, numeric_examples, false);
+    gradient(maximum_gradient), element(Element::kMaximum, Element::kMaximumI32), {"Max", 13},
+    numeric_examples, false);
 constexpr Op minimum = binary<minimum, Minimum>(
     "minimum", "the smaller; NaN where either is; -0 below +0", kExact, numeric_elementwise,
-    gradient(minimum_gradient), element(Element::kMinimum), {"Min", 13}, numeric_examples, false);
+    gradient(minimum_gradient), element(Element::kMinimum, Element::kMinimumI32), {"Min", 13},
+    numeric_examples, false);
 
-constexpr Op negate = numeric_unary<negate, Negate>("negate", "-x", negate_gradient,
-                                                    Element::kNegate, {"Neg", 13}, true);
-constexpr Op abs =
-    numeric_unary<abs, Abs>("abs", "|x|", abs_gradient, Element::kAbs, {"Abs", 13}, false);
+constexpr Op negate = numeric_unary<negate, Negate>(
+    "negate", "-x", negate_gradient, {KernelKind::kElement, Element::kNegate, Element::kNegateI32},
+    {"Neg", 13}, true);
+constexpr Op abs = numeric_unary<abs, Abs>("abs", "|x|", abs_gradient,
+                                           {KernelKind::kElement, Element::kAbs, Element::kAbsI32},
+                                           {"Abs", 13}, false);
 constexpr Op exp =
     unary<exp, Exp>("exp", "e^x", "0.90 ulp", exp_gradient, Element::kExp, {"Exp", 13});
 constexpr Op log = unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", log_gradient,
@@ -479,17 +487,17 @@ constexpr Op sigmoid = unary<sigmoid, Sigmoid>(
 constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, sqrt_gradient,
                                       Element::kSqrt, {"Sqrt", 13}, positive_examples);
 
-constexpr Op equal = binary<equal, Equal>(
-    "equal", "a = b", kExact, numeric_comparison, step(),
-    {KernelKind::kElement, Element::kEqual, Element::kEqualI32}, {"Equal", 19});
+constexpr Op equal =
+    binary<equal, Equal>("equal", "a = b", kExact, numeric_comparison, step(),
+                         element(Element::kEqual, Element::kEqualI32), {"Equal", 19});
 constexpr Op not_equal =
     binary<not_equal, NotEqual>("not_equal", "a differs from b", kExact, numeric_comparison, step(),
-                                element(Element::kNotEqual), {});
+                                element(Element::kNotEqual, Element::kNotEqualI32), {});
 constexpr Op less = binary<less, Less>("less", "a < b", kExact, numeric_comparison, step(),
-                                       element(Element::kLess), {"Less", 13});
-constexpr Op less_equal =
-    binary<less_equal, LessEqual>("less_equal", "a <= b", kExact, numeric_comparison, step(),
-                                  element(Element::kLessEqual), {"LessOrEqual", 16});
+                                       element(Element::kLess, Element::kLessI32), {"Less", 13});
+constexpr Op less_equal = binary<less_equal, LessEqual>(
+    "less_equal", "a <= b", kExact, numeric_comparison, step(),
+    element(Element::kLessEqual, Element::kLessEqualI32), {"LessOrEqual", 16});
 
 constexpr Op logical_and = logical<logical_and, 2, And>("logical_and", "a and b", {"And", 7});
 constexpr Op logical_or = logical<logical_or, 2, Or>("logical_or", "a or b", {"Or", 7});

@@ -74,6 +74,26 @@ const std::vector<Case>& cases() {
        [](float a, float b, float) { return as_mask(a <= b); }},
       {Element::kEqualI32, "equal_i32", 2,
        [](float a, float b, float) { return as_mask(bits(a) == bits(b)); }},
+      {Element::kNotEqualI32, "not_equal_i32", 2,
+       [](float a, float b, float) { return as_mask(bits(a) != bits(b)); }},
+      {Element::kLessI32, "less_i32", 2,
+       [](float a, float b, float) { return as_mask(as_int(a) < as_int(b)); }},
+      {Element::kLessEqualI32, "less_equal_i32", 2,
+       [](float a, float b, float) { return as_mask(as_int(a) <= as_int(b)); }},
+      {Element::kNegateI32, "negate_i32", 1,
+       [](float a, float, float) { return from_bits(0u - bits(a)); }},
+      {Element::kAbsI32, "abs_i32", 1,
+       [](float a, float, float) { return as_int(a) < 0 ? from_bits(0u - bits(a)) : a; }},
+      {Element::kAddI32, "add_i32", 2,
+       [](float a, float b, float) { return from_bits(bits(a) + bits(b)); }},
+      {Element::kSubtractI32, "subtract_i32", 2,
+       [](float a, float b, float) { return from_bits(bits(a) - bits(b)); }},
+      {Element::kMultiplyI32, "multiply_i32", 2,
+       [](float a, float b, float) { return from_bits(bits(a) * bits(b)); }},
+      {Element::kMaximumI32, "maximum_i32", 2,
+       [](float a, float b, float) { return as_int(a) < as_int(b) ? b : a; }},
+      {Element::kMinimumI32, "minimum_i32", 2,
+       [](float a, float b, float) { return as_int(b) < as_int(a) ? b : a; }},
       {Element::kShiftRightI32, "shift_right_i32", 2,
        [](float a, float b, float) { return shifted(a, b); }},
       {Element::kI32ToF32, "i32_to_f32", 1,
@@ -94,7 +114,9 @@ float operand(const Case& c, int which, std::uint64_t i) {
     return as_mask(word % 2 != 0);
   if (c.element == Element::kShiftRightI32 && which == 1)
     return std::bit_cast<float>(static_cast<std::int32_t>(word % 40) - 4 + (word % 7 == 0) * 1024);
-  if (c.element == Element::kEqualI32) return from_bits(word % 3);
+  if (c.element == Element::kEqualI32 || c.element == Element::kNotEqualI32 ||
+      c.element == Element::kLessEqualI32)
+    return from_bits(word % 3);
   switch (word % 4) {
     case 0:
       return special[(word >> 8) % special.size()];
