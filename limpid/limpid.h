@@ -39,5 +39,6 @@
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
+#include "limpid/transforms/jvp.h"
 #include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"

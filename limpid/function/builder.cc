@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "limpid/core/error.h"
 #include "limpid/function/signature.h"
 
@@ -44,6 +46,12 @@ std::vector<Value> Builder::call(const Op& op, std::span<const Value> inputs,
   }
   parts_.nodes.push_back(std::move(node));
   return results;
+}
+
+const Node* Builder::maker(ValueId id) const {
+  const auto after = std::upper_bound(parts_.nodes.begin(), parts_.nodes.end(), id,
+                                      [](ValueId v, const Node& n) { return v < n.first_output; });
+  return after == parts_.nodes.begin() ? nullptr : &*std::prev(after);
 }
 
 std::vector<Value> Builder::inline_function(const Function& function,

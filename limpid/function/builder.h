@@ -33,6 +33,8 @@ class Builder {
 
   const Type& type(ValueId id) const { return parts_.types[static_cast<std::size_t>(id)]; }
   const std::string& scope() const { return scope_; }
+  // The op that gave a value, nullptr for an input. Good until the next op is written.
+  const Node* maker(ValueId id) const;
 
   // While it lives, ops are written under the scope of the surrounding ones, a dot, and this name.
   class Scope {

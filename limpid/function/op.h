@@ -66,6 +66,11 @@ using Reference = void (*)(const Call& call, std::span<const void* const> in,
 // A composition's meaning: the same results by other ops.
 using Body = std::vector<Value> (*)(std::span<const Value> inputs, const Attributes& attributes);
 
+// The one result of a call had for less, bit for bit (NaNs aside): another value, or what one call
+// of simpler things makes; a default Value where there is nothing better. Each use must bring the
+// function nearer to one that no rule changes.
+using Simplification = Value (*)(std::span<const Value> inputs, const Attributes& attributes);
+
 // Reverse mode: the cotangent of every input, given those of the outputs; a default Value stands
 // for zero, both ways. Written in ops, so that it can be differentiated again.
 struct GradientCall {
@@ -116,6 +121,7 @@ enum class KernelKind : std::uint8_t {
   kRandomBits,  // lane by lane, from a scalar key
   kBroadcast,   // lane by lane reading of a smaller tensor
   kReshape,     // no work at all
+  kBarrier,     // no work at all, but what follows is not moved before it
   kTranspose,   // last two dimensions
   kMatmul,
   kLinear,
@@ -168,6 +174,8 @@ struct Op {
   Rule<TypeRule> types;
   Rule<Reference> reference = {};  // a primitive has this,
   Rule<Body> body = {};            // a composition that
+  Rule<Simplification> simplification = {};
+  bool opaque = false;  // calls alike are not joined, nor computed ahead
   GradientRule gradient;
   bool smooth = true;  // the derivative is continuous on the range of every example
   BatchingRule batching;

@@ -219,6 +219,64 @@ Values cast_gradient(const GradientCall& c) {
   return {cast(g(c), in(c, 0).dtype())};
 }
 
+// ---- what is had for less
+
+// x beside the number, on either side, is x. Not x + 0, which turns -0 to +0.
+Value beside(std::span<const Value> in_, double number) {
+  if (every_element_is(in_[1], number)) return in_[0];
+  return every_element_is(in_[0], number) ? in_[1] : Value();
+}
+Value simpler_add(std::span<const Value> in_, const Attributes&) { return beside(in_, -0.0); }
+Value simpler_subtract(std::span<const Value> in_, const Attributes&) {
+  return every_element_is(in_[1], 0.0) ? in_[0] : Value();
+}
+Value simpler_multiply(std::span<const Value> in_, const Attributes&) { return beside(in_, 1); }
+Value simpler_divide(std::span<const Value> in_, const Attributes&) {
+  return every_element_is(in_[1], 1) ? in_[0] : Value();
+}
+// max(x, x) is x; so are the other choices between two.
+template <double (*number)()>
+Value simpler_choice(std::span<const Value> in_, const Attributes&) {
+  return same_value(in_[0], in_[1]) ? in_[0] : beside(in_, number());
+}
+double least() { return -std::numeric_limits<double>::infinity(); }
+double most() { return std::numeric_limits<double>::infinity(); }
+double no() { return 0; }
+double yes() { return 1; }
+Value simpler_select(std::span<const Value> in_, const Attributes&) {
+  if (same_value(in_[1], in_[2]) || every_element_is(in_[0], 1)) return in_[1];
+  return every_element_is(in_[0], 0) ? in_[2] : Value();
+}
+Value simpler_abs(std::span<const Value> in_, const Attributes&) {
+  return made_by(in_[0], op::abs) ? in_[0] : Value();
+}
+
+bool is_integer(Dtype d) { return d == Dtype::kU8 || d == Dtype::kI32 || d == Dtype::kI64; }
+
+// Whether every number of `narrow` is one of `wide`.
+bool holds(Dtype wide, Dtype narrow) {
+  if (wide == narrow || narrow == Dtype::kBool) return true;
+  if (narrow == Dtype::kU8) return wide != Dtype::kBool;
+  if (wide == Dtype::kF64) return narrow != Dtype::kI64;
+  return wide == Dtype::kF32   ? narrow == Dtype::kBf16 || narrow == Dtype::kF16
+         : wide == Dtype::kI64 ? narrow == Dtype::kI32
+                               : false;
+}
+
+// Through a dtype that holds every number of the first, to the third: from the first to the third.
+Value simpler_cast(std::span<const Value> in_, const Attributes& attributes) {
+  const Dtype to = attributes.get<Dtype>("dtype");
+  const Dtype middle = in_[0].dtype();
+  if (middle == to) return in_[0];
+  const Node* inner = made_by(in_[0], op::cast);
+  if (!inner) return {};
+  const Value x(&in_[0].builder(), inner->inputs[0]);
+  // Between integers a number that does not fit wraps; from a floating one it saturates.
+  const bool wraps = is_integer(x.dtype()) && is_integer(to) && !holds(to, x.dtype());
+  if (!holds(middle, x.dtype()) || (wraps && is_floating(middle))) return {};
+  return cast(x, to);
+}
+
 constexpr std::string_view kStep =
     "a comparison is a step: its derivative is zero wherever it exists";
 constexpr std::string_view kLogic = "booleans have no derivative";
@@ -444,36 +502,51 @@ constexpr Kernel element(Element e, Element of_i32 = kNoElement) {
 
 namespace op {
 
-constexpr Op add =
+constexpr Op add = simplified(
     binary<add, Add>("add", "a + b", kRounded, numeric_elementwise, gradient(add_gradient),
-                     element(Element::kAdd, Element::kAddI32), {"Add", 14});
-constexpr Op subtract = binary<subtract, Subtract>(
-    "subtract", "a - b", kRounded, numeric_elementwise, gradient(subtract_gradient),
-    element(Element::kSubtract, Element::kSubtractI32), {"Sub", 14});
-constexpr Op multiply = binary<multiply, Multiply>(
-    "multiply", "a * b", kRounded, numeric_elementwise, gradient(multiply_gradient),
-    element(Element::kMultiply, Element::kMultiplyI32), {"Mul", 14});
-constexpr Op divide = binary<divide, Divide>(
-    "divide", "a / b; integers: toward zero, and 0 by zero", kRounded, numeric_elementwise,
-    gradient(divide_gradient), element(Element::kDivide), {"Div", 14}, numeric_divisor_examples);
+                     element(Element::kAdd, Element::kAddI32), {"Add", 14}),
+    simpler_add);
+constexpr Op subtract =
+    simplified(binary<subtract, Subtract>(
+                   "subtract", "a - b", kRounded, numeric_elementwise, gradient(subtract_gradient),
+                   element(Element::kSubtract, Element::kSubtractI32), {"Sub", 14}),
+               simpler_subtract);
+constexpr Op multiply =
+    simplified(binary<multiply, Multiply>(
+                   "multiply", "a * b", kRounded, numeric_elementwise, gradient(multiply_gradient),
+                   element(Element::kMultiply, Element::kMultiplyI32), {"Mul", 14}),
+               simpler_multiply);
+constexpr Op divide = simplified(
+    binary<divide, Divide>("divide", "a / b; integers: toward zero, and 0 by zero", kRounded,
+                           numeric_elementwise, gradient(divide_gradient),
+                           element(Element::kDivide), {"Div", 14}, numeric_divisor_examples),
+    simpler_divide);
 constexpr Op remainder = binary<remainder, Remainder>(
     "remainder", "a - b trunc(a / b); integers: a by zero", kExact, numeric_elementwise,
     gradient(remainder_gradient), {}, {"Mod", 13}, numeric_divisor_examples, false);
-constexpr Op maximum = binary<maximum, Maximum>(
-    "maximum", "the larger; NaN where either is; +0 above -0", kExact, numeric_elementwise,
-    gradient(maximum_gradient), element(Element::kMaximum, Element::kMaximumI32), {"Max", 13},
-    numeric_examples, false);
-constexpr Op minimum = binary<minimum, Minimum>(
-    "minimum", "the smaller; NaN where either is; -0 below +0", kExact, numeric_elementwise,
-    gradient(minimum_gradient), element(Element::kMinimum, Element::kMinimumI32), {"Min", 13},
-    numeric_examples, false);
+constexpr Op maximum =
+    simplified(binary<maximum, Maximum>("maximum", "the larger; NaN where either is; +0 above -0",
+                                        kExact, numeric_elementwise, gradient(maximum_gradient),
+                                        element(Element::kMaximum, Element::kMaximumI32),
+                                        {"Max", 13}, numeric_examples, false),
+               simpler_choice<least>);
+constexpr Op minimum =
+    simplified(binary<minimum, Minimum>("minimum", "the smaller; NaN where either is; -0 below +0",
+                                        kExact, numeric_elementwise, gradient(minimum_gradient),
+                                        element(Element::kMinimum, Element::kMinimumI32),
+                                        {"Min", 13}, numeric_examples, false),
+               simpler_choice<most>);
 
-constexpr Op negate = numeric_unary<negate, Negate>(
-    "negate", "-x", negate_gradient, {KernelKind::kElement, Element::kNegate, Element::kNegateI32},
-    {"Neg", 13}, true);
-constexpr Op abs = numeric_unary<abs, Abs>("abs", "|x|", abs_gradient,
-                                           {KernelKind::kElement, Element::kAbs, Element::kAbsI32},
-                                           {"Abs", 13}, false);
+constexpr Op negate = simplified(
+    numeric_unary<negate, Negate>("negate", "-x", negate_gradient,
+                                  {KernelKind::kElement, Element::kNegate, Element::kNegateI32},
+                                  {"Neg", 13}, true),
+    undo_twice<negate>);
+constexpr Op abs =
+    simplified(numeric_unary<abs, Abs>("abs", "|x|", abs_gradient,
+                                       {KernelKind::kElement, Element::kAbs, Element::kAbsI32},
+                                       {"Abs", 13}, false),
+               simpler_abs);
 constexpr Op exp =
     unary<exp, Exp>("exp", "e^x", "0.90 ulp", exp_gradient, Element::kExp, {"Exp", 13});
 constexpr Op log = unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", log_gradient,
@@ -499,9 +572,12 @@ constexpr Op less_equal = binary<less_equal, LessEqual>(
     "less_equal", "a <= b", kExact, numeric_comparison, step(),
     element(Element::kLessEqual, Element::kLessEqualI32), {"LessOrEqual", 16});
 
-constexpr Op logical_and = logical<logical_and, 2, And>("logical_and", "a and b", {"And", 7});
-constexpr Op logical_or = logical<logical_or, 2, Or>("logical_or", "a or b", {"Or", 7});
-constexpr Op logical_not = logical<logical_not, 1, Not>("logical_not", "not a", {"Not", 1});
+constexpr Op logical_and = simplified(
+    logical<logical_and, 2, And>("logical_and", "a and b", {"And", 7}), simpler_choice<yes>);
+constexpr Op logical_or =
+    simplified(logical<logical_or, 2, Or>("logical_or", "a or b", {"Or", 7}), simpler_choice<no>);
+constexpr Op logical_not = simplified(
+    logical<logical_not, 1, Not>("logical_not", "not a", {"Not", 1}), undo_twice<logical_not>);
 
 constexpr Op select = complete({.name = "select",
                                 .formula = "a where the condition holds, else b",
@@ -511,6 +587,7 @@ constexpr Op select = complete({.name = "select",
                                 .attributes = kNoAttributes,
                                 .types = select_types,
                                 .reference = select_reference,
+                                .simplification = simpler_select,
                                 .gradient = gradient(select_gradient),
                                 .batching = batching(batch_elementwise<select>),
                                 .flops = no_flops,
@@ -527,6 +604,7 @@ constexpr Op cast = complete({.name = "cast",
                               .attributes = kCastAttributes,
                               .types = cast_types,
                               .reference = cast_reference,
+                              .simplification = simpler_cast,
                               .gradient = gradient(cast_gradient),
                               .smooth = false,
                               .batching = batching(batch_elementwise<cast>),

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 #include "limpid/core/error.h"
+#include "limpid/ops/constant.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -81,6 +86,54 @@ std::vector<Type> labelled_types(const Call& call) {
                             where(call), to_string(call.inputs[0]), to_string(call.inputs[1])));
   return {{call.inputs[0].dtype, labels}};
 }
+
+const Node* made_by(const Value& v, const Op& op) {
+  const Node* node = v.builder().maker(v.id());
+  return node && node->op == &op ? node : nullptr;
+}
+
+namespace {
+
+template <class T>
+bool all_are(const Tensor& tensor, T number) {
+  const auto values = tensor.values<T>();
+  return std::all_of(values.begin(), values.end(),
+                     [&](T v) { return std::memcmp(&v, &number, sizeof v) == 0; });
+}
+
+// As a number of the dtype; an infinity is no integer.
+bool all_are(const Tensor& tensor, double number) {
+  switch (tensor.dtype()) {
+    case Dtype::kF32:
+      return all_are<float>(tensor, static_cast<float>(number));
+    case Dtype::kF64:
+      return all_are<double>(tensor, number);
+    case Dtype::kI32:
+      return std::isfinite(number) && all_are(tensor, static_cast<std::int32_t>(number));
+    case Dtype::kI64:
+      return std::isfinite(number) && all_are(tensor, static_cast<std::int64_t>(number));
+    case Dtype::kBool:
+      return all_are<bool>(tensor, number != 0);
+    default:
+      return false;
+  }
+}
+
+bool moves_elements(const Op& op) {
+  return op.kernel.kind == KernelKind::kBroadcast || op.kernel.kind == KernelKind::kReshape ||
+         op.kernel.kind == KernelKind::kTranspose;
+}
+
+}  // namespace
+
+bool every_element_is(const Value& v, double number) {
+  const Node* node = v.builder().maker(v.id());
+  while (node && moves_elements(*node->op)) node = v.builder().maker(node->inputs[0]);
+  return node && node->op == &op::constant &&
+         all_are(node->attributes.get<Tensor>("value"), number);
+}
+
+bool same_value(const Value& a, const Value& b) { return a.id() == b.id(); }
 
 Value batched_input(const BatchingCall& call, std::size_t input) {
   const Value& v = call.inputs[input];

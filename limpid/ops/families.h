@@ -120,6 +120,25 @@ void reference_binary(const Call& call, std::span<const void* const> in,
   });
 }
 
+// ---- simplification
+
+// A record with a rule more.
+consteval Op simplified(Op op, Simplification rule) {
+  op.simplification = rule;
+  return op;
+}
+// The op and inputs that gave the value, if it was a call of `op`; else nullptr.
+const Node* made_by(const Value& v, const Op& op);
+// Whether it is known that all elements have the bits of the number in the value's dtype.
+bool every_element_is(const Value& v, double number);
+bool same_value(const Value& a, const Value& b);
+// f(f(x)): x.
+template <const Op& op>
+Value undo_twice(std::span<const Value> in, const Attributes&) {
+  const Node* inner = made_by(in[0], op);
+  return inner ? Value(&in[0].builder(), inner->inputs[0]) : Value();
+}
+
 // ---- batching, gradients, FLOPs, examples
 
 // Every input gets the batch dimension; the op itself does not notice.

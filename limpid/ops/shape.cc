@@ -44,6 +44,20 @@ Values reshape_batching(const BatchingCall& c) {
   return {reshape(c.inputs[0], c.attributes.shape("shape").insert(0, c.size))};
 }
 
+// The value that a call of `op` made this one of, or the value itself.
+Value through(const Value& v, const Op& op) {
+  const Node* inner = made_by(v, op);
+  return inner ? Value(&v.builder(), inner->inputs[0]) : v;
+}
+
+// Reshapes and broadcasts in a row: the last says it all, and nothing where nothing changes.
+template <const Op& op, Value (*write)(Value, const Shape&)>
+Value simpler_shape(std::span<const Value> in, const Attributes& attributes) {
+  const Shape shape = attributes.shape("shape");
+  const Value x = through(in[0], op);
+  return x.shape() == shape || !same_value(x, in[0]) ? write(x, shape) : Value();
+}
+
 std::vector<Example> reshape_examples() {
   return {{{{Dtype::kF32, {3, 4}}}, {{"shape", shape_attribute({2, 6})}}},
           {{{Dtype::kF64, {4}}}, {{"shape", shape_attribute({2, 1, 2})}}},
@@ -168,6 +182,17 @@ Values transpose_batching(const BatchingCall& c) {
   return {transpose(c.inputs[0], permutation)};
 }
 
+Value simpler_transpose(std::span<const Value> in, const Attributes& attributes) {
+  using List = std::vector<std::int64_t>;
+  List permutation = attributes.get<List>("permutation");
+  const Node* inner = made_by(in[0], op::transpose);
+  if (!inner) return std::is_sorted(permutation.begin(), permutation.end()) ? in[0] : Value();
+  const Value x(&in[0].builder(), inner->inputs[0]);
+  const List& first = inner->attributes.get<List>("permutation");
+  for (std::int64_t& p : permutation) p = first[static_cast<std::size_t>(p)];
+  return transpose(x, permutation);
+}
+
 std::vector<Example> transpose_examples() {
   using List = std::vector<std::int64_t>;
   return {{{{Dtype::kF32, {3, 4}}}, {{"permutation", List{1, 0}}}},
@@ -188,6 +213,7 @@ constexpr Op reshape = complete({.name = "reshape",
                                  .attributes = kShapeAttribute,
                                  .types = reshape_types,
                                  .reference = reshape_reference,
+                                 .simplification = simpler_shape<reshape, limpid::reshape>,
                                  .gradient = gradient(reshape_gradient),
                                  .batching = batching(reshape_batching),
                                  .flops = no_flops,
@@ -205,6 +231,7 @@ constexpr Op broadcast = complete(
      .attributes = kShapeAttribute,
      .types = broadcast_types,
      .reference = broadcast_reference,
+     .simplification = simpler_shape<broadcast, limpid::broadcast>,
      .gradient = gradient(broadcast_gradient),
      .batching = batching(broadcast_batching),
      .flops = no_flops,
@@ -222,6 +249,7 @@ constexpr Op transpose =
               .attributes = kPermutationAttribute,
               .types = transpose_types,
               .reference = transpose_reference,
+              .simplification = simpler_transpose,
               .gradient = gradient(transpose_gradient),
               .batching = batching(transpose_batching),
               .flops = no_flops,

@@ -1,5 +1,7 @@
 #include "limpid/transforms/rewrite.h"
 
+#include <algorithm>
+
 namespace limpid {
 
 void rewrite_nodes(Builder& builder, const Function& function, std::vector<Value>& values,
@@ -18,6 +20,17 @@ Function rewrite(const Function& function, const NodeRewrite& rewrite) {
   for (const Input& i : function.inputs()) values.push_back(builder.input(i.name, i.type));
   rewrite_nodes(builder, function, values, rewrite);
   return builder.finish(outputs_of(function, values), output_names(function));
+}
+
+std::vector<std::string> further_names(const Function& function, const std::string& kind,
+                                       std::vector<std::string> names) {
+  const auto taken = [&](const Input& input) {
+    return std::find(names.begin(), names.end(), input.name) != names.end();
+  };
+  do {
+    for (std::string& name : names) name = kind + "." + name;
+  } while (std::any_of(function.inputs().begin(), function.inputs().end(), taken));
+  return names;
 }
 
 std::vector<std::string> output_names(const Function& function) {

@@ -19,6 +19,11 @@ void rewrite_nodes(Builder& builder, const Function& function, std::vector<Value
 // A Function with the same inputs and output names, its nodes written by `rewrite`.
 Function rewrite(const Function& function, const NodeRewrite& rewrite);
 
+// Names for further inputs: "tangent.x" for each x, or all with one "tangent." more while an input
+// of the function has such a name.
+std::vector<std::string> further_names(const Function& function, const std::string& kind,
+                                       std::vector<std::string> names);
+
 std::vector<std::string> output_names(const Function& function);
 std::vector<Value> outputs_of(const Function& function, std::span<const Value> values);
 

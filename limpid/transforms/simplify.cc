@@ -1,9 +1,14 @@
 #include "limpid/transforms/simplify.h"
 
-#include <cstring>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
+#include "limpid/ops/constant.h"
 #include "limpid/transforms/rewrite.h"
 
 namespace limpid {
@@ -43,23 +48,98 @@ struct Seen {
   std::vector<Value> results;
 };
 
+// One walk over a Function.
+class Pass {
+ public:
+  explicit Pass(const Function& f) : f_(f), needed_(needed_values(f)) {}
+
+  Function run() {
+    return rewrite(f_, [&](Builder& builder, const Node& node, std::span<const Value> inputs) {
+      return write(builder, node, inputs);
+    });
+  }
+  bool changed() const { return changed_; }
+
+ private:
+  std::vector<Value> write(Builder& builder, const Node& node, std::span<const Value> inputs) {
+    std::vector<Value> results(f_.output_count(node));
+    const auto first = needed_.begin() + node.first_output;
+    const auto last = first + static_cast<std::ptrdiff_t>(results.size());
+    const bool dead = std::find(first, last, true) == last;
+    changed_ |= dead;
+    if (dead) return results;
+    if (node.op->opaque) return builder.call(*node.op, inputs, node.attributes);
+    std::vector<Seen>& alike = seen_[bucket(node, inputs)];
+    for (const Seen& s : alike)
+      if (s.attributes == node.attributes) {
+        changed_ = true;
+        return s.results;
+      }
+    results = folded(builder, node, inputs);
+    if (results.empty()) results = by_rule(node, inputs);
+    changed_ |= !results.empty();
+    if (results.empty()) results = builder.call(*node.op, inputs, node.attributes);
+    alike.push_back({node.attributes, results});
+    return results;
+  }
+
+  // The results of a call of constants; nothing where that is not worth it.
+  std::vector<Value> folded(Builder& builder, const Node& node,
+                            std::span<const Value> inputs) const {
+    if (inputs.empty() || node.op->kernel.kind == KernelKind::kBroadcast) return {};
+    std::vector<Tensor> values;
+    for (const Value& v : inputs) {
+      const Node* maker = builder.maker(v.id());
+      if (!maker || maker->op != &op::constant) return {};
+      values.push_back(maker->attributes.get<Tensor>("value"));
+    }
+    const Function::CallTypes types = f_.call_types(node);
+    const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
+    if (!is_worth_folding(call)) return {};
+    std::vector<Value> results;
+    for (const Tensor& t : interpret_call(call, values)) results.push_back(constant(builder, t));
+    return results;
+  }
+
+  static bool is_worth_folding(const Call& call) {
+    constexpr std::int64_t kFew = 4096;                         // elements
+    constexpr std::int64_t kMostFlops = std::int64_t{1} << 28;  // a moment of reference arithmetic
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    for (const Type& t : call.inputs) in += t.shape.elements();
+    for (const Type& t : call.outputs) out += t.shape.elements();
+    return out <= std::max(in, kFew) && call.op.flops(call) <= kMostFlops;
+  }
+
+  std::vector<Value> by_rule(const Node& node, std::span<const Value> inputs) const {
+    if (!node.op->simplification.given()) return {};
+    const Simplification rule = node.op->simplification;
+    const Value result = rule(inputs, node.attributes);
+    if (!result) return {};
+    if (!(result.type() == f_.type(node.first_output)))
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("simplify of '{}': the rule of {} gives {}, {} is expected",
+                              f_.name(), node.op->name, to_string(result.type()),
+                              to_string(f_.type(node.first_output))));
+    return {result};
+  }
+
+  const Function& f_;
+  std::vector<bool> needed_;
+  std::map<std::string, std::vector<Seen>> seen_;
+  bool changed_ = false;
+};
+
 }  // namespace
 
 Function simplify(const Function& function) {
-  const std::vector<bool> needed = needed_values(function);
-  std::map<std::string, std::vector<Seen>> seen;
-  return rewrite(function, [&](Builder& builder, const Node& node, std::span<const Value> inputs) {
-    const auto first = static_cast<std::size_t>(node.first_output);
-    const std::size_t count = function.output_count(node);
-    bool any = false;
-    for (std::size_t r = 0; r < count; ++r) any = any || needed[first + r];
-    if (!any) return std::vector<Value>(count);
-    std::vector<Seen>& alike = seen[bucket(node, inputs)];
-    for (const Seen& s : alike)
-      if (s.attributes == node.attributes) return s.results;
-    alike.push_back({node.attributes, builder.call(*node.op, inputs, node.attributes)});
-    return alike.back().results;
-  });
+  Function f = function;
+  for (;;) {
+    Pass pass(f);
+    Function simpler = pass.run();
+    if (!pass.changed()) return simpler;
+    f = std::move(simpler);
+  }
 }
 
 }  // namespace limpid

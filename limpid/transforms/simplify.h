@@ -5,8 +5,11 @@
 
 namespace limpid {
 
-// Calls alike (same op, inputs and attributes) become one, and ops that no output needs go.
-// Preserves the bits. The inputs all stay.
+// Until nothing changes: ops that no output needs go; calls alike (same op, inputs and attributes)
+// become one; calls of constants become constants, by the reference arithmetic, unless that takes
+// long or makes much of little; and each op's own rule (Op::simplification) is applied, such as
+// x * 1 or a transpose of a transpose. Preserves the bits, those of NaNs aside. The inputs all
+// stay.
 Function simplify(const Function& function);
 
 }  // namespace limpid
