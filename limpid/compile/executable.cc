@@ -40,6 +40,7 @@ Executable compile(const Function& function, const CompileOptions& options) {
                             function.name(), name(isa)));
   auto plan = std::make_shared<detail::Plan>(detail::lower(function, isa));
   plan->scratch_bytes = scratch_bytes(*plan);
+  plan->worth_sharing = options.nanoseconds_worth_sharing;
   return Executable(std::move(plan));
 }
 

@@ -22,6 +22,9 @@ struct Plan;
 struct CompileOptions {
   // The instruction set; kernels::default_isa() where none is given.
   std::optional<kernels::Isa> isa;
+  // A step is cut for the threads of a pool where each piece has this much to do; 0 cuts every step
+  // that can be cut.
+  double nanoseconds_worth_sharing = 3000;
 };
 
 // Immutable, cheap to copy, and safe to run from many threads at once, each with a Workspace of its

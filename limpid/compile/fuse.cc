@@ -81,6 +81,7 @@ class Fusion {
   // Step i gives its program to step `to`, and is no more.
   void move_work(std::size_t i, std::size_t to) {
     plan_.steps[to].nanoseconds += plan_.steps[i].nanoseconds;
+    plan_.steps[to].not_before = std::max(plan_.steps[to].not_before, plan_.steps[i].not_before);
     for_each_slot(plan_.steps[i], [&](SlotId s, bool writes) {
       const auto slot = static_cast<std::size_t>(s);
       if (writes)
@@ -95,11 +96,11 @@ class Fusion {
   // To the step that makes the last of its operands.
   void hoist(std::size_t i) {
     const Program& program = plan_.steps[i].program;
-    std::int32_t last = -1;
+    std::int32_t last = plan_.steps[i].not_before;
     for_each_slot(plan_.steps[i], [&](SlotId s, bool writes) {
       if (!writes) last = std::max(last, made_by_[static_cast<std::size_t>(s)]);
     });
-    if (last < 0) return;
+    if (last < 0 || last == static_cast<std::int32_t>(i)) return;
     const auto to = static_cast<std::size_t>(last);
     if (!takes_program(to) || plan_.steps[to].program.elements != program.elements) return;
     for (const LaneInput& input : program.inputs)

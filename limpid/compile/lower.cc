@@ -103,7 +103,8 @@ class Lowering {
     SlotId slot = -1;
     std::int32_t step = -1;
     std::int32_t instruction = -1;
-    ValueId source = -1;  // of an alias or a view
+    ValueId source = -1;           // of an alias or a view
+    std::int32_t not_before = -1;  // the step that an alias stands behind
     std::size_t inner = 1;
     std::size_t period = 1;
     Tensor constant;
@@ -145,10 +146,17 @@ class Lowering {
     known(v).source = source;
   }
 
-  // The step after which a value exists.
+  // The step after which a value may be read.
   std::int32_t made_by(ValueId v) const {
-    const Known& k = known(resolve(v));
-    return k.how == How::kView ? made_by(k.source) : k.step;
+    const Known& k = known(v);
+    return k.how == How::kView || k.how == How::kAlias ? std::max(k.not_before, made_by(k.source))
+                                                       : k.step;
+  }
+  // The last barrier between a value and the step that made it.
+  std::int32_t behind(ValueId v) const {
+    const Known& k = known(v);
+    return k.how == How::kView || k.how == How::kAlias ? std::max(k.not_before, behind(k.source))
+                                                       : -1;
   }
 
   // The slot that holds a value; makes it hold it, where it does not yet.
@@ -168,6 +176,7 @@ class Lowering {
       const LaneInput input{memory(k.source), k.inner, k.period};
       step.program.inputs.push_back(input);
       step.nanoseconds = kNanosecondsPerLane * static_cast<double>(elements(r));
+      step.not_before = behind(r);
       const SlotId slot = new_slot(r);
       step.program.outputs.push_back({~0, slot});
       plan_.steps.push_back(std::move(step));
@@ -189,6 +198,8 @@ class Lowering {
     switch (node.op->kernel.kind) {
       case KernelKind::kReshape:
         return set_alias(node.first_output, node.inputs[0]);
+      case KernelKind::kBarrier:
+        return lower_barrier(node);
       case KernelKind::kBroadcast:
         return lower_broadcast(node, call);
       case KernelKind::kRandomBits:
@@ -245,10 +256,18 @@ class Lowering {
     return true;
   }
 
+  void lower_barrier(const Node& node) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId result = node.first_output + static_cast<ValueId>(i);
+      set_alias(result, node.inputs[i]);
+      known(result).not_before = last_step();
+    }
+  }
+
   void lower_broadcast(const Node& node, const Call& call) {
     const ValueId source = resolve(node.inputs[0]);
     const ValueId result = node.first_output;
-    if (elements(source) == elements(result)) return set_alias(result, source);
+    if (elements(source) == elements(result)) return set_alias(result, node.inputs[0]);
     LaneInput view{};
     if (!is_lane(call.inputs[0].dtype) || elements(result) == 0 ||
         !repeats_one_block(call.inputs[0].shape, call.outputs[0].shape, view))
@@ -256,11 +275,13 @@ class Lowering {
     Known k;
     k.how = How::kView;
     k.source = source;
+    k.not_before = behind(node.inputs[0]);
     k.inner = view.inner;
     k.period = view.period;
     if (known(source).how == How::kView) {
       if (known(source).period == 1) {
         k.source = known(source).source;
+        k.not_before = std::max(k.not_before, known(source).not_before);
         k.inner = 1;
         k.period = 1;
       } else {
@@ -346,6 +367,7 @@ class Lowering {
     Step& step = plan_.steps[static_cast<std::size_t>(at)];
     step.program.instructions.push_back(instruction);
     step.nanoseconds += kNanosecondsPerLane * static_cast<double>(elements(result));
+    for (ValueId id : node.inputs) step.not_before = std::max(step.not_before, behind(id));
     Known& k = known(result);
     k.how = How::kLane;
     k.step = at;

@@ -134,8 +134,9 @@ struct LanesStep {};
 
 struct Step {
   std::variant<LanesStep, MatmulStep, RowsStep, TransposeStep, ReferenceStep, CopyStep> root;
-  Program program;         // over the elements of the root's result; may be empty
-  double nanoseconds = 0;  // estimated, for the decision to share it among threads
+  Program program;               // over the elements of the root's result; may be empty
+  double nanoseconds = 0;        // estimated, for the decision to share it among threads
+  std::int32_t not_before = -1;  // the step that its program stays behind, if only by a barrier
 };
 
 struct Plan {
@@ -146,6 +147,7 @@ struct Plan {
   std::vector<Tensor> constants;
   std::size_t workspace_bytes = 0;
   std::size_t scratch_bytes = 0;  // for each thread
+  double worth_sharing = 0;       // nanoseconds a piece
 };
 
 // Lanes of a program that are worked on at a time: a few buffers of them stay in the L1 cache.

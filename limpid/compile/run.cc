@@ -322,12 +322,13 @@ void run_shared(void* context, std::size_t index, int worker) {
 }
 
 // Pieces that a step is worth cutting into.
-std::size_t pieces_of(const Step& step, int threads) {
-  constexpr double kWorthSharing = 3000;  // nanoseconds a piece
+std::size_t pieces_of(const Step& step, double worth_sharing, int threads) {
   const bool shared = !std::holds_alternative<ReferenceStep>(step.root) &&
                       !std::holds_alternative<CopyStep>(step.root);
-  const double worth = step.nanoseconds / kWorthSharing;
-  if (threads <= 1 || !shared || worth < 2) return 1;
+  if (threads <= 1 || !shared) return 1;
+  if (worth_sharing <= 0) return static_cast<std::size_t>(threads);
+  const double worth = step.nanoseconds / worth_sharing;
+  if (worth < 2) return 1;
   return static_cast<std::size_t>(std::min<double>(threads, worth));
 }
 
@@ -336,7 +337,7 @@ std::size_t pieces_of(const Step& step, int threads) {
 void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool) noexcept {
   const Worker alone{plan, slots, scratch};
   for (const Step& step : plan.steps) {
-    const std::size_t pieces = pieces_of(step, pool ? pool->threads() : 1);
+    const std::size_t pieces = pieces_of(step, plan.worth_sharing, pool ? pool->threads() : 1);
     if (pieces == 1) {
       run_piece(step, alone, {0, 1});
       continue;

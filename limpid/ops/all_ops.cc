@@ -23,6 +23,8 @@ constexpr const Op* kAllOps[] = {
     // moving elements
     &op::reshape, &op::broadcast, &op::transpose, &op::slice, &op::pad, &op::concatenate,
     &op::gather, &op::scatter_add,
+    // what keeps others apart
+    &op::barrier,
     // reductions
     &op::sum, &op::max, &op::min, &op::argmax,
     // products

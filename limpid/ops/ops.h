@@ -4,6 +4,7 @@
 #include "limpid/ops/activation.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/attention.h"
+#include "limpid/ops/barrier.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/indexing.h"

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/barrier.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/rewrite.h"
 #include "limpid/transforms/simplify.h"
@@ -26,11 +29,65 @@ std::vector<bool> dependents(const Function& f, const std::vector<std::size_t>& 
   return depends;
 }
 
+// The values of a Function as its gradient rules see them: those of the sweep forward, or written
+// again for the node's segment.
+class Recompute {
+ public:
+  Recompute(const Function& f, std::span<const Value> values, const Segments& segments)
+      : f_(f), values_(values), segments_(f.nodes().size()) {
+    if (segments)
+      for (std::size_t i = 0; i < segments_.size(); ++i)
+        segments_[i] = segments(f.nodes()[i].scope);
+  }
+
+  std::span<const Value> values_for(Builder& builder, const Node& node) {
+    const std::string& segment = segments_[static_cast<std::size_t>(&node - f_.nodes().data())];
+    if (segment.empty()) return values_;
+    const auto [found, fresh] = again_.try_emplace(segment, f_.types().size());
+    if (fresh) write(builder, segment, found->second);
+    return found->second;
+  }
+
+ private:
+  void write(Builder& builder, const std::string& segment, std::vector<Value>& values) {
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+      if (segments_[i] != segment) continue;
+      const Node& node = f_.nodes()[i];
+      const Builder::Scope scope(builder, node.scope);
+      std::vector<Value> inputs;
+      for (ValueId id : node.inputs) {
+        Value& value = values[static_cast<std::size_t>(id)];
+        if (!value) value = entering(builder, values_[static_cast<std::size_t>(id)]);
+        inputs.push_back(value);
+      }
+      auto at = values.begin() + node.first_output;
+      for (const Value& v : builder.call(*node.op, inputs, node.attributes)) *at++ = v;
+    }
+  }
+
+  // Behind a barrier, so that the ops written again are not joined with the first ones. Constants
+  // stay what they are.
+  static Value entering(const Builder& builder, const Value& value) {
+    const Node* maker = builder.maker(value.id());
+    return maker && maker->inputs.empty() ? value : barrier(value);
+  }
+
+  const Function& f_;
+  std::span<const Value> values_;
+  std::vector<std::string> segments_;  // of every node
+  std::map<std::string, std::vector<Value>> again_;
+};
+
 // The sweep from the outputs back to the inputs.
 class Reverse {
  public:
-  Reverse(const Function& f, std::span<const Value> values, const std::vector<std::size_t>& wrt)
-      : f_(f), values_(values), depends_(dependents(f, wrt)), cotangents_(f.types().size()) {}
+  Reverse(const Function& f, std::span<const Value> values, const std::vector<std::size_t>& wrt,
+          const GradOptions& options)
+      : f_(f),
+        values_(values),
+        recompute_(f, values, options.recompute),
+        depends_(dependents(f, wrt)),
+        cotangents_(f.types().size()) {}
 
   void add(ValueId id, const Value& cotangent) {
     Value& sum = cotangents_[static_cast<std::size_t>(id)];
@@ -57,11 +114,12 @@ class Reverse {
     if (!reached || !depends_[first]) return;
     if (!node.op->gradient.rule)
       return;  // no_gradient: gradient_of() explains a path that ends here
+    const std::span<const Value> values = recompute_.values_for(builder, node);
     const Builder::Scope scope(builder, node.scope);
     std::vector<Value> inputs;
-    for (ValueId id : node.inputs) inputs.push_back(values_[static_cast<std::size_t>(id)]);
+    for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
     const std::vector<Value> result = node.op->gradient.rule(
-        {inputs, values_.subspan(first, count),
+        {inputs, values.subspan(first, count),
          std::span<const Value>(cotangents_).subspan(first, count), node.attributes});
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (result[i] && depends_[static_cast<std::size_t>(node.inputs[i])])
@@ -89,6 +147,7 @@ class Reverse {
 
   const Function& f_;
   std::span<const Value> values_;
+  Recompute recompute_;
   std::vector<bool> depends_;
   std::vector<Value> cotangents_;
 };
@@ -108,7 +167,7 @@ void check_differentiable(const Function& f, const std::vector<std::size_t>& wrt
 // Writes the ops of f and then the sweep, seeded by further inputs or by a one for the first
 // output.
 Function differentiate(const Function& original, const std::vector<std::size_t>& wrt,
-                       bool keep_outputs, bool with_cotangents) {
+                       const GradOptions& options, bool keep_outputs, bool with_cotangents) {
   check_differentiable(original, wrt);
   // Compositions whose derivative is that of their body stand open.
   const Function f = expand(original, [](const Call& c) { return c.op.gradient.through_body; });
@@ -116,9 +175,13 @@ Function differentiate(const Function& original, const std::vector<std::size_t>&
   std::vector<Value> values;
   for (const Input& i : f.inputs()) values.push_back(builder.input(i.name, i.type));
   std::vector<Value> seeds;
-  if (with_cotangents)
+  if (with_cotangents) {
+    std::vector<std::string> names;
+    for (std::size_t o = 0; o < f.outputs().size(); ++o) names.push_back(std::to_string(o));
+    names = further_names(f, "cotangent", std::move(names));
     for (std::size_t o = 0; o < f.outputs().size(); ++o)
-      seeds.push_back(builder.input(fmt::format("cotangent.{}", o), f.type(f.outputs()[o].value)));
+      seeds.push_back(builder.input(names[o], f.type(f.outputs()[o].value)));
+  }
   rewrite_nodes(builder, f, values,
                 [](Builder& b, const Node& node, std::span<const Value> inputs) {
                   return b.call(*node.op, inputs, node.attributes);
@@ -126,7 +189,7 @@ Function differentiate(const Function& original, const std::vector<std::size_t>&
   const std::vector<Value> outputs = outputs_of(f, values);
   if (!with_cotangents) seeds.push_back(number_like(outputs[0], 1));
 
-  Reverse reverse(f, values, wrt);
+  Reverse reverse(f, values, wrt, options);
   for (std::size_t o = 0; o < seeds.size(); ++o)
     if (differentiable(seeds[o].dtype())) reverse.add(f.outputs()[o].value, seeds[o]);
   reverse.run(builder);
@@ -160,18 +223,27 @@ void check_scalar_loss(const Function& f) {
 
 }  // namespace
 
-Function vjp(const Function& f, const std::vector<std::size_t>& wrt) {
-  return differentiate(f, wrt, true, true);
+Segments each_of(std::vector<std::string> scopes) {
+  return [scopes = std::move(scopes)](std::string_view scope) -> std::string {
+    for (const std::string& s : scopes)
+      if (scope.starts_with(s) && (scope.size() == s.size() || scope[s.size()] == '.')) return s;
+    return "";
+  };
 }
 
-Function value_and_grad(const Function& f, const std::vector<std::size_t>& wrt) {
-  check_scalar_loss(f);
-  return differentiate(f, wrt, true, false);
+Function vjp(const Function& f, const std::vector<std::size_t>& wrt, const GradOptions& options) {
+  return differentiate(f, wrt, options, true, true);
 }
 
-Function grad(const Function& f, const std::vector<std::size_t>& wrt) {
+Function value_and_grad(const Function& f, const std::vector<std::size_t>& wrt,
+                        const GradOptions& options) {
   check_scalar_loss(f);
-  return differentiate(f, wrt, false, false);
+  return differentiate(f, wrt, options, true, false);
+}
+
+Function grad(const Function& f, const std::vector<std::size_t>& wrt, const GradOptions& options) {
+  check_scalar_loss(f);
+  return differentiate(f, wrt, options, false, false);
 }
 
 }  // namespace limpid

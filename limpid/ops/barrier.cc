@@ -1,0 +1,59 @@
+#include "limpid/ops/barrier.h"
+
+#include <cstring>
+
+#include "limpid/ops/families.h"
+
+namespace limpid {
+namespace {
+
+using Values = std::vector<Value>;
+
+std::vector<Type> barrier_types(const Call& call) {
+  return {call.inputs.begin(), call.inputs.end()};
+}
+
+void barrier_reference(const Call& call, std::span<const void* const> in,
+                       std::span<void* const> out) {
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (const std::size_t bytes = call.inputs[i].bytes(); bytes > 0)
+      std::memcpy(out[i], in[i], bytes);
+}
+
+Values barrier_gradient(const GradientCall& c) {
+  return {c.cotangents.begin(), c.cotangents.end()};
+}
+
+std::vector<Example> barrier_examples() {
+  return {{{{Dtype::kF32, {3, 5}}}, {}},
+          {{{Dtype::kF64, {7}}, {Dtype::kF64, {}}}, {}},
+          {{{Dtype::kF32, {4}}, {Dtype::kI32, {2}}, {Dtype::kBool, {}}}, {}, -2, 2, 9}};
+}
+
+}  // namespace
+
+namespace op {
+
+constexpr Op barrier = complete({.name = "barrier",
+                                 .formula = "each x as it is, apart from what stands before",
+                                 .shapes = "[...], ... -> the same",
+                                 .min_inputs = 1,
+                                 .max_inputs = 1 << 16,
+                                 .attributes = kNoAttributes,
+                                 .types = barrier_types,
+                                 .reference = barrier_reference,
+                                 .opaque = true,
+                                 .gradient = gradient(barrier_gradient),
+                                 .batching = batching(batch_elementwise<barrier>),
+                                 .flops = no_flops,
+                                 .kernel = {KernelKind::kBarrier},
+                                 .onnx = {},
+                                 .accuracy = kExact,
+                                 .examples = barrier_examples});
+
+}  // namespace op
+
+std::vector<Value> barrier(std::span<const Value> values) { return call(op::barrier, values); }
+Value barrier(Value value) { return call1(op::barrier, {value}); }
+
+}  // namespace limpid
