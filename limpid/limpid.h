@@ -37,6 +37,7 @@
 #include "limpid/optim/schedule.h"
 #include "limpid/train/classifier.h"
 #include "limpid/transforms/bind.h"
+#include "limpid/transforms/collapse.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/jvp.h"
