@@ -1,4 +1,5 @@
-// Functions drawn from a key: shapes, ops, fan-out, constants and dead branches as they come.
+// Functions drawn from a key: ops of the whole table by their records, shapes, fan-out, constants
+// and dead branches as they come.
 #pragma once
 
 #include "limpid/core/key.h"
@@ -6,7 +7,9 @@
 
 namespace limpid::laws {
 
-// About `nodes` ops on f32 (with the booleans and integers that lead to it), at least one output.
-Function random_function(Key key, int nodes);
+// About `nodes` calls on f32 or f64 (with the booleans and integers that lead to them), with inputs
+// "x0", "x1", ... of that dtype and at least one output. Ops that do not take the dtype are left
+// out.
+Function random_function(Key key, int nodes, Dtype dtype = Dtype::kF32);
 
 }  // namespace limpid::laws

@@ -1,94 +1,185 @@
-// The laws on Functions nobody thought of. LIMPID_RANDOM_SECONDS makes the search longer; a failure
-// names the seed and shows the Function.
+// The laws on Functions nobody thought of. LIMPID_RANDOM_SECONDS makes the search longer,
+// LIMPID_RANDOM_SEED says where it begins; a failure names the seed and shows the Function, shrunk.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <set>
 
-#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
-#include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"
+#include "tests/laws/laws.h"
 #include "tests/laws/random_function.h"
 #include "tests/laws/random_values.h"
+#include "tests/laws/shrink.h"
 
 namespace limpid::laws {
 namespace {
 
-bool all_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!same_numbers(a[i], b[i])) return false;
-  return true;
+using Law = std::function<std::string(const Function&, Key)>;
+
+// A law that holds for nothing where the Function has no derivative.
+Law where_differentiable(const Law& law) {
+  return [law](const Function& f, Key key) -> std::string {
+    try {
+      return law(f, key);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::kNoGradient) return "";
+      throw;
+    }
+  };
 }
 
-// Compiled equals interpreted, on every instruction set, alone and shared.
-void expect_compiles(const Function& f, const std::vector<Tensor>& inputs, ThreadPool& pool) {
-  const std::vector<Tensor> expected = interpret(f, inputs);
-  for (kernels::Isa isa : kernels::available_isas()) {
-    const Executable executable = compile(f, {isa});
-    ASSERT_TRUE(all_same(executable(inputs), expected)) << name(isa) << "\n"
-                                                        << to_text(f) << executable.plan();
-    ASSERT_TRUE(all_same(executable(inputs, &pool), expected)) << name(isa) << ", shared";
+std::vector<std::size_t> reals(const Function& f) {
+  std::vector<std::size_t> wrt = inputs_of(f, Dtype::kF32);
+  return wrt.empty() ? inputs_of(f, Dtype::kF64) : wrt;
+}
+
+const std::vector<std::pair<std::string, Law>>& laws() {
+  static const std::vector<std::pair<std::string, Law>> all{
+      {"text", [](const Function& f, Key) { return text_is_kept(f); }},
+      {"file", file_is_kept},
+      {"compile", [](const Function& f,
+                     Key key) { return compiled_is_interpreted(f, random_inputs(f, key)); }},
+      {"simplify",
+       [](const Function& f, Key key) { return simplify_keeps_numbers(f, random_inputs(f, key)); }},
+      {"simplify on special values",
+       [](const Function& f, Key key) {
+         return simplify_keeps_numbers(f, special_inputs(random_inputs(f, key), key));
+       }},
+      {"vmap",
+       [](const Function& f, Key key) -> std::string {
+         if (f.inputs().empty()) return "";
+         const auto axis = static_cast<std::int64_t>(key.below(4, 0)) - 1;
+         const auto size = static_cast<std::int64_t>(key.below(5, 1));
+         Batch batch = all_batched(f, axis, size);
+         for (std::size_t i = 1; i < batch.axes.size(); ++i)
+           if (key.below(2, 1 + i)) batch.axes[i].reset();
+         return vmap_is_single_calls(f, batch, {}, key);
+       }},
+      {"compile of vmap",
+       [](const Function& f, Key key) -> std::string {
+         if (f.inputs().empty()) return "";
+         const Function g = vmap(f, all_batched(f, 0, 3).axes, 3);
+         return compiled_is_interpreted(g, random_inputs(g, key));
+       }},
+      {"compile of vjp", where_differentiable([](const Function& f, Key key) -> std::string {
+         if (reals(f).empty()) return "";
+         const Function g = vjp(f, {reals(f).front()});
+         verify(g);
+         return compiled_is_interpreted(g, random_inputs(g, key));
+       })},
+      {"jvp", where_differentiable([](const Function& f, Key key) -> std::string {
+         if (inputs_of(f, Dtype::kF64).empty()) return "";
+         return jvp_is_vjp_transposed(f, random_inputs(f, key), inputs_of(f, Dtype::kF64), key);
+       })}};
+  return all;
+}
+
+std::string complaint(const Law& law, const Function& f, Key key) {
+  try {
+    return law(f, key);
+  } catch (const std::exception& e) {
+    return std::string("throws ") + e.what();
   }
 }
 
-void expect_laws(std::uint64_t seed, ThreadPool& pool) {
-  SCOPED_TRACE("seed " + std::to_string(seed));
+void expect_laws(std::uint64_t seed) {
   const Key key(seed);
-  const Function f = random_function(key, 3 + static_cast<int>(key.below(20, 1u << 20)));
+  const int nodes = 3 + static_cast<int>(key.below(20, 1u << 20));
+  // One in four in f64, for the laws that are about real numbers.
+  const Function f = random_function(key, nodes, seed % 4 == 3 ? Dtype::kF64 : Dtype::kF32);
   verify(f);
-  ASSERT_EQ(parse_function(to_text(f)), f);
-  const std::vector<Tensor> inputs = random_inputs(f, key.fold_in(1));
-  expect_compiles(f, inputs, pool);
-  ASSERT_TRUE(all_same(interpret(simplify(f), inputs), interpret(f, inputs))) << to_text(f);
-
-  std::vector<std::optional<std::int64_t>> axes(f.inputs().size(), 0);
-  const Function batched = vmap(f, axes, 3);
-  const std::vector<Tensor> rows = random_inputs(batched, key.fold_in(2));
-  const std::vector<Tensor> stacked = interpret(batched, rows);
-  for (std::int64_t i = 0; i < 3; ++i) {
-    std::vector<Tensor> single;
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      single.push_back(rows[k].rows(i, 1).reshape(f.inputs()[k].type.shape));
-    const std::vector<Tensor> expected = interpret(f, single);
-    for (std::size_t o = 0; o < expected.size(); ++o)
-      ASSERT_TRUE(same_numbers(stacked[o].rows(i, 1).reshape(expected[o].shape()), expected[o]))
-          << to_text(f);
+  for (const auto& [name, law] : laws()) {
+    const std::string wrong = complaint(law, f, key);
+    if (wrong.empty()) continue;
+    const Function small =
+        shrink(f, [&](const Function& g) { return !complaint(law, g, key).empty(); });
+    ADD_FAILURE() << "LIMPID_RANDOM_SEED=" << seed << ", law: " << name << "\n"
+                  << to_text(small) << complaint(law, small, key);
+    return;
   }
-  expect_compiles(batched, rows, pool);
-
-  const Function loss = trace("loss", f.inputs(), [&](std::span<const Value> in) {
-    Value total;
-    for (const Value& out : in.front().builder().inline_function(f, in))
-      total = total ? total + sum(out) : sum(out);
-    return std::vector<Value>{total};
-  });
-  const Function gradient = value_and_grad(loss, {0});
-  verify(gradient);
-  expect_compiles(gradient, inputs, pool);
 }
 
 TEST(RandomFunctions, ObeyTheLaws) {
   const char* text = std::getenv("LIMPID_RANDOM_SECONDS");
   const double seconds = text ? std::atof(text) : 5;
   const char* first = std::getenv("LIMPID_RANDOM_SEED");
-  ThreadPool pool({.threads = 3});
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t seed = first ? std::strtoull(first, nullptr, 10) : 0;
   std::uint64_t tried = 0;
   do {
-    expect_laws(seed++, pool);
+    expect_laws(seed++);
     ++tried;
     if (testing::Test::HasFailure()) return;
   } while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <
            seconds);
   RecordProperty("functions", std::to_string(tried));
-  EXPECT_GT(tried, 20u);
+  EXPECT_GT(tried, 4u);
+}
+
+// The generator comes by every op that can stand in a Function of f32, without being told of any.
+TEST(RandomFunctions, HoldEveryOp) {
+  std::set<const Op*> missing(all_ops().begin(), all_ops().end());
+  for (std::uint64_t seed = 0; seed < 400 && !missing.empty(); ++seed)
+    for (const Function& f : {random_function(Key(seed), 20)})
+      for (const Node& node : f.nodes()) missing.erase(node.op);
+  for (const Op* op : missing) ADD_FAILURE() << op->name;
+}
+
+// ---- shrinking
+
+// A deliberate bug, seen where the result of an exp comes to a tanh by any way.
+bool has_tanh_after_exp(const Function& f) {
+  std::vector<bool> after(f.types().size(), false);
+  for (const Node& node : f.nodes()) {
+    bool any = node.op == &op::exp;
+    for (ValueId id : node.inputs) any |= after[static_cast<std::size_t>(id)];
+    if (any && node.op == &op::tanh) return true;
+    for (std::size_t r = 0; r < f.output_count(node); ++r)
+      after[static_cast<std::size_t>(node.first_output) + r] = any;
+  }
+  return false;
+}
+
+TEST(Shrink, LeavesWhatMattersAlone) {
+  int found = 0;
+  for (std::uint64_t seed = 0; found < 5 && seed < 2000; ++seed) {
+    const Function f = random_function(Key(seed), 30);
+    if (!has_tanh_after_exp(f)) continue;
+    ++found;
+    const Function small = shrink(f, has_tanh_after_exp);
+    verify(small);
+    EXPECT_TRUE(has_tanh_after_exp(small));
+    EXPECT_EQ(small.inputs().size(), 1u);
+    EXPECT_EQ(small.outputs().size(), 1u);
+    // Between the two only what changes a type may be left: no other op can be bypassed.
+    EXPECT_LE(small.nodes().size(), 5u) << to_text(small);
+  }
+  EXPECT_EQ(found, 5);
+}
+
+TEST(Shrink, KeepsALawBroken) {
+  // The bug: plans lose every exp of more than one element.
+  const auto loses = [](const Function& f) {
+    return std::any_of(f.nodes().begin(), f.nodes().end(), [&](const Node& node) {
+      return node.op == &op::exp && f.type(node.first_output).shape.elements() > 1;
+    });
+  };
+  const Function f = trace("f", {{"a", {Dtype::kF32, {3}}}, {"b", {Dtype::kF32, {3}}}},
+                           [](std::span<const Value> in) {
+                             const Value e = exp(in[0] * in[1]) + tanh(in[1]);
+                             return std::vector<Value>{sum(e), exp(sum(e)), in[0]};
+                           });
+  const Function small = shrink(f, loses);
+  EXPECT_EQ(to_text(small),
+            "function f(%x0: f32[3]) {\n  %0 = exp(%x0) : f32[3]\n  return %0\n}\n");
 }
 
 }  // namespace

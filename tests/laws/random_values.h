@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "limpid/inspect/op_example.h"
 
@@ -9,6 +10,10 @@ namespace limpid::laws {
 
 // "add f32[3, 5], f32[3, 5]": for messages.
 std::string example_text(const Op& op, const Example& example);
+
+// The inputs with zeros of both signs, the smallest and largest numbers, infinities and NaN in the
+// places of floating elements.
+std::vector<Tensor> special_inputs(std::vector<Tensor> inputs, Key key);
 
 // Equal up to the bits of NaNs: where one is NaN the other is, every other element has the same
 // bits.

@@ -1,0 +1,278 @@
+#include "tests/laws/laws.h"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "limpid/compile/executable.h"
+#include "limpid/formats/model.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/function/text.h"
+#include "limpid/transforms/expand.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/jvp.h"
+#include "limpid/transforms/simplify.h"
+#include "limpid/transforms/vmap.h"
+#include "tests/laws/random_values.h"
+
+namespace limpid::laws {
+namespace {
+
+double element(const Tensor& t, std::size_t i) {
+  return t.dtype() == Dtype::kF64 ? t.values<double>()[i]
+                                  : static_cast<double>(t.values<float>()[i]);
+}
+std::size_t count(const Tensor& t) { return static_cast<std::size_t>(t.elements()); }
+
+struct Dot {
+  double sum = 0;
+  double size = 0;  // of the terms
+
+  void add(const Tensor& a, const Tensor& b) {
+    for (std::size_t i = 0; i < count(a); ++i) {
+      const double term = element(a, i) * element(b, i);
+      sum += term;
+      size += std::fabs(term);
+    }
+  }
+};
+
+Tensor moved(const Tensor& x, const Tensor& direction, double step) {
+  return Tensor::generate<double>(x.shape(), [&](std::span<double> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = x.values<double>()[i] + step * direction.values<double>()[i];
+  });
+}
+
+std::string about(std::string_view what, std::string_view complaint) {
+  return complaint.empty() ? "" : fmt::format("{}: {}", what, complaint);
+}
+
+// Row i of every batched tensor, the others as they are.
+std::vector<Tensor> row_of(const std::vector<Tensor>& tensors,
+                           const std::vector<std::optional<std::int64_t>>& axes, std::int64_t i) {
+  std::vector<Tensor> row = tensors;
+  for (std::size_t k = 0; k < row.size(); ++k)
+    if (axes[k])
+      row[k] = slice(
+          tensors[k],
+          *axes[k] < 0 ? tensors[k].shape().rank() - 1 : static_cast<std::size_t>(*axes[k]), i);
+  return row;
+}
+
+// Row i of g's outputs is f of row i of the inputs, in bits.
+std::string rows_are_single_calls(const Function& g, const Function& f, const Batch& batch,
+                                  const std::vector<Tensor>& inputs) {
+  const std::vector<Tensor> stacked = interpret(g, inputs);
+  for (std::int64_t i = 0; i < batch.size; ++i) {
+    const std::vector<Tensor> expected = interpret(f, row_of(inputs, batch.axes, i));
+    std::vector<Tensor> got;
+    for (const Tensor& t : stacked) got.push_back(slice(t, 0, i));
+    if (const std::string d = difference(got, expected); !d.empty())
+      return fmt::format("row {} of {}: {}", i, batch.size, d);
+  }
+  return "";
+}
+
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+Tensor slice(const Tensor& batch, std::size_t axis, std::int64_t i) {
+  std::int64_t outer = 1;
+  std::size_t inner = size_of(batch.dtype());
+  for (std::size_t d = 0; d < axis; ++d) outer *= batch.shape()[d];
+  for (std::size_t d = axis + 1; d < batch.shape().rank(); ++d)
+    inner *= static_cast<std::size_t>(batch.shape()[d]);
+  const auto size = static_cast<std::size_t>(batch.shape()[axis]);
+  return Tensor::generate_bytes(
+      {batch.dtype(), batch.shape().erase(axis)}, [&](std::span<std::byte> out) {
+        if (inner == 0) return;
+        for (std::size_t o = 0; o < static_cast<std::size_t>(outer); ++o)
+          std::memcpy(out.data() + o * inner,
+                      batch.bytes().data() + (o * size + static_cast<std::size_t>(i)) * inner,
+                      inner);
+      });
+}
+
+std::string difference(std::span<const Tensor> got, std::span<const Tensor> expected) {
+  if (got.size() != expected.size())
+    return fmt::format("{} results, {} are expected", got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (!same_numbers(got[i], expected[i])) return fmt::format("result {} differs", i);
+  return "";
+}
+
+std::string compiled_is_interpreted(const Function& f, std::span<const Tensor> inputs) {
+  static ThreadPool pools[] = {ThreadPool({.threads = 2}), ThreadPool({.threads = 3}),
+                               ThreadPool({.threads = 5})};
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  for (kernels::Isa isa : kernels::available_isas()) {
+    const Executable executable = compile(f, {isa, 0});
+    if (const std::string d = difference(executable(inputs), expected); !d.empty())
+      return fmt::format("{}, one thread: {}\n{}", name(isa), d, executable.plan());
+    for (ThreadPool& pool : pools)
+      if (const std::string d = difference(executable(inputs, &pool), expected); !d.empty())
+        return fmt::format("{}, {} threads: {}\n{}", name(isa), pool.threads(), d,
+                           executable.plan());
+  }
+  return "";
+}
+
+Batch all_batched(const Function& f, std::int64_t axis, std::int64_t size) {
+  Batch batch{{}, size};
+  for (const Input& i : f.inputs())
+    batch.axes.emplace_back(std::min(axis, static_cast<std::int64_t>(i.type.shape.rank())));
+  return batch;
+}
+
+std::string vmap_is_single_calls(const Function& f, const Batch& batch, const Domain& domain,
+                                 Key key) {
+  const Function g = vmap(f, batch.axes, batch.size);
+  verify(g);
+  return rows_are_single_calls(g, f, batch,
+                               random_inputs(g, key, domain.low, domain.high, domain.bound));
+}
+
+std::string gradient_of_vmap_is_single_gradients(const Function& f, std::int64_t size,
+                                                 const Domain& domain, Key key) {
+  std::vector<std::size_t> wrt = inputs_of(f, Dtype::kF32);
+  if (wrt.empty()) wrt = inputs_of(f, Dtype::kF64);
+  const Function single = vjp(f, wrt);
+  const Function g = vjp(vmap(f, all_batched(f, 0, size).axes, size), wrt);
+  return rows_are_single_calls(g, single, all_batched(single, 0, size),
+                               random_inputs(g, key, domain.low, domain.high, domain.bound));
+}
+
+std::string jvp_is_vjp_transposed(const Function& f, std::span<const Tensor> inputs,
+                                  const std::vector<std::size_t>& wrt, Key key) {
+  const Function backward = vjp(f, wrt);
+  const Function forward = jvp(f, wrt);
+  verify(forward);
+  std::vector<Tensor> with_cotangents(inputs.begin(), inputs.end());
+  std::vector<Tensor> with_tangents = with_cotangents;
+  for (const Output& o : f.outputs())
+    with_cotangents.push_back(
+        random_tensor(f.type(o.value), key.fold_in(with_cotangents.size()), -1, 1, 2));
+  for (std::size_t i : wrt)
+    with_tangents.push_back(random_tensor(f.inputs()[i].type, key.fold_in(1000 + i), -1, 1, 2));
+  const std::vector<Tensor> gradients = interpret(backward, with_cotangents);
+  const std::vector<Tensor> tangents = interpret(forward, with_tangents);
+
+  Dot of_tangents;
+  std::size_t next = f.outputs().size();
+  bool wide = true;
+  for (std::size_t o = 0; o < f.outputs().size(); ++o) {
+    const Dtype dtype = f.type(f.outputs()[o].value).dtype;
+    if (dtype != Dtype::kF32 && dtype != Dtype::kF64) continue;
+    wide = wide && dtype == Dtype::kF64;
+    of_tangents.add(with_cotangents[inputs.size() + o], tangents[next++]);
+  }
+  Dot of_gradients;
+  for (std::size_t k = 0; k < wrt.size(); ++k)
+    of_gradients.add(gradients[f.outputs().size() + k], with_tangents[inputs.size() + k]);
+  const double size = 1 + of_tangents.size + of_gradients.size;
+  if (!std::isfinite(size)) return "";
+  const double off = std::fabs(of_tangents.sum - of_gradients.sum);
+  if (off <= (wide ? 1e-10 : 1e-3) * size) return "";
+  return fmt::format("<ct, J t> is {}, <J^T ct, t> {}\n{}", of_tangents.sum, of_gradients.sum,
+                     to_text(forward));
+}
+
+std::string gradient_is_difference(const Function& loss, std::span<const Tensor> inputs,
+                                   const std::vector<std::size_t>& wrt, double tolerance, Key key) {
+  constexpr double kStep = 1e-5;
+  const std::vector<Tensor> gradients = interpret(grad(loss, wrt), inputs);
+  std::vector<Tensor> ahead(inputs.begin(), inputs.end());
+  std::vector<Tensor> behind = ahead;
+  std::vector<Tensor> with_tangents = ahead;
+  Dot by_gradient;
+  for (std::size_t k = 0; k < wrt.size(); ++k) {
+    const Tensor direction = random_tensor(inputs[wrt[k]].type(), key.fold_in(k), -1, 1, 2);
+    by_gradient.add(gradients[k], direction);
+    ahead[wrt[k]] = moved(inputs[wrt[k]], direction, kStep);
+    behind[wrt[k]] = moved(inputs[wrt[k]], direction, -kStep);
+    with_tangents.push_back(direction);
+  }
+  const double by_jvp = interpret(jvp(loss, wrt), with_tangents)[1].item<double>();
+  const double by_difference =
+      (interpret(loss, ahead)[0].item<double>() - interpret(loss, behind)[0].item<double>()) /
+      (2 * kStep);
+  const double allowed = tolerance * (1 + by_gradient.size);
+  if (std::fabs(by_gradient.sum - by_difference) <= allowed &&
+      std::fabs(by_jvp - by_difference) <= allowed)
+    return "";
+  return fmt::format("{} by grad, {} by jvp, {} by central differences", by_gradient.sum, by_jvp,
+                     by_difference);
+}
+
+std::string text_is_kept(const Function& f) {
+  const std::string text = to_text(f);
+  const Function back = parse_function(text);
+  if (!(back == f)) return "another function is read than was printed:\n" + text;
+  return to_text(back) == text ? "" : "printed another way the second time:\n" + text;
+}
+
+std::string file_is_kept(const Function& f, Key key) {
+  if (f.inputs().empty()) return "";
+  Model model{trace(f.name(), f.inputs(),
+                    [&](std::span<const Value> in) {
+                      return std::vector<Value>{in[0].builder().inline_function(f, in)[0]};
+                    }),
+              {},
+              "{}"};
+  for (std::size_t i = 0; i + 1 < f.inputs().size(); ++i)
+    model.params.set(f.inputs()[i].name,
+                     random_tensor(f.inputs()[i].type, key.fold_in(i), -2, 2, 2));
+  const auto path = std::filesystem::temp_directory_path() /
+                    fmt::format("limpid_law_{}_{}", ::getpid(), key.bits());
+  save_model(path, model);
+  const std::string first = bytes_of(path);
+  const Model back = load_model(path);
+  save_model(path, back);
+  const std::string second = bytes_of(path);
+  std::filesystem::remove(path);
+  if (!(back.function == model.function)) return "another function was loaded than was saved";
+  return first == second && !first.empty() ? "" : "other bytes were saved the second time";
+}
+
+std::string simplify_keeps_numbers(const Function& f, std::span<const Tensor> inputs) {
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  const std::string opened = difference(interpret(expand(f), inputs), expected);
+  if (!opened.empty()) return about("expand", opened);
+  for (const Function& g : {f, expand(f)}) {
+    const Function simple = simplify(g);
+    verify(simple);
+    if (simple.inputs() != g.inputs()) return "simplify: other inputs";
+    if (const std::string d = difference(interpret(simple, inputs), expected); !d.empty())
+      return about("simplify", d) + "\n" + to_text(simple);
+    if (!(simplify(simple) == simple)) return "simplify finds more the second time";
+  }
+  return "";
+}
+
+std::vector<std::size_t> inputs_of(const Function& f, Dtype dtype) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < f.inputs().size(); ++i)
+    if (f.inputs()[i].type.dtype == dtype) places.push_back(i);
+  return places;
+}
+
+bool has_output_of(const Function& f, Dtype dtype) {
+  for (const Output& o : f.outputs())
+    if (f.type(o.value).dtype == dtype) return true;
+  return false;
+}
+
+}  // namespace limpid::laws

@@ -1,0 +1,65 @@
+// The laws as functions. Each tries one Function and says what is wrong with it, "" where the law
+// holds: the tests on the table of ops, the random search and the shrinking of what it finds share
+// them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "limpid/core/key.h"
+#include "limpid/function/function.h"
+
+namespace limpid::laws {
+
+// Equal up to the bits of NaNs, tensor by tensor; else which differs.
+std::string difference(std::span<const Tensor> got, std::span<const Tensor> expected);
+
+// Compiled equals interpreted: on every instruction set, by one thread, and with every step cut for
+// 2, 3 and 5.
+std::string compiled_is_interpreted(const Function& f, std::span<const Tensor> inputs);
+
+// Row i of vmap(f) is f of row i. `axes` are those of vmap; the values are drawn as for an Example.
+struct Batch {
+  std::vector<std::optional<std::int64_t>> axes;
+  std::int64_t size = 3;
+};
+struct Domain {
+  double low = -2;
+  double high = 2;
+  std::int64_t bound = 2;
+};
+std::string vmap_is_single_calls(const Function& f, const Batch& batch, const Domain& domain,
+                                 Key key);
+// The same of vjp(vmap(f)) and vjp(f), by the floating inputs of one dtype, all inputs batched.
+std::string gradient_of_vmap_is_single_gradients(const Function& f, std::int64_t size,
+                                                 const Domain& domain, Key key);
+// Every input batched at `axis`, or at its last one where it has fewer.
+Batch all_batched(const Function& f, std::int64_t axis, std::int64_t size);
+
+// <ct, J t> = <J^T ct, t> for the tangents of jvp and the gradients of vjp, up to rounding.
+std::string jvp_is_vjp_transposed(const Function& f, std::span<const Tensor> inputs,
+                                  const std::vector<std::size_t>& wrt, Key key);
+
+// The derivative of a scalar Function in f64 along a random direction: by grad, by jvp, and by
+// central differences.
+std::string gradient_is_difference(const Function& loss, std::span<const Tensor> inputs,
+                                   const std::vector<std::size_t>& wrt, double tolerance, Key key);
+
+// Print, parse, print.
+std::string text_is_kept(const Function& f);
+// Save, load, save: a model of f with all inputs but the last as parameters.
+std::string file_is_kept(const Function& f, Key key);
+
+// expand and simplify keep the numbers, and simplify changes nothing the second time.
+std::string simplify_keeps_numbers(const Function& f, std::span<const Tensor> inputs);
+
+// The inputs, and outputs, of a floating dtype.
+std::vector<std::size_t> inputs_of(const Function& f, Dtype dtype);
+bool has_output_of(const Function& f, Dtype dtype);
+
+// Element i of a tensor along its axis.
+Tensor slice(const Tensor& batch, std::size_t axis, std::int64_t i);
+
+}  // namespace limpid::laws
