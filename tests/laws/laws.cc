@@ -106,6 +106,8 @@ Tensor slice(const Tensor& batch, std::size_t axis, std::int64_t i) {
       });
 }
 
+std::string short_text(const Function& f) { return to_text(f, {.max_elements = 8}); }
+
 std::string difference(std::span<const Tensor> got, std::span<const Tensor> expected) {
   if (got.size() != expected.size())
     return fmt::format("{} results, {} are expected", got.size(), expected.size());
@@ -187,7 +189,7 @@ std::string jvp_is_vjp_transposed(const Function& f, std::span<const Tensor> inp
   const double off = std::fabs(of_tangents.sum - of_gradients.sum);
   if (off <= (wide ? 1e-10 : 1e-3) * size) return "";
   return fmt::format("<ct, J t> is {}, <J^T ct, t> {}\n{}", of_tangents.sum, of_gradients.sum,
-                     to_text(forward));
+                     short_text(forward));
 }
 
 std::string gradient_is_difference(const Function& loss, std::span<const Tensor> inputs,
@@ -256,7 +258,7 @@ std::string simplify_keeps_numbers(const Function& f, std::span<const Tensor> in
     verify(simple);
     if (simple.inputs() != g.inputs()) return "simplify: other inputs";
     if (const std::string d = difference(interpret(simple, inputs), expected); !d.empty())
-      return about("simplify", d) + "\n" + to_text(simple);
+      return about("simplify", d) + "\n" + short_text(simple);
     if (!(simplify(simple) == simple)) return "simplify finds more the second time";
   }
   return "";

@@ -13,6 +13,9 @@
 
 namespace limpid::laws {
 
+// For messages: large tensors are not printed.
+std::string short_text(const Function& f);
+
 // Equal up to the bits of NaNs, tensor by tensor; else which differs.
 std::string difference(std::span<const Tensor> got, std::span<const Tensor> expected);
 

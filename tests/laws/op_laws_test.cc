@@ -107,7 +107,7 @@ TEST_P(OpLaws, SimplifyFoldsConstants) {
     Params values;
     for (std::size_t i = 0; i < inputs.size(); ++i) values.set(f.inputs()[i].name, inputs[i]);
     const Function folded = simplify(bind(f, values));
-    for (const Node& node : folded.nodes()) EXPECT_EQ(node.op, &op::constant) << to_text(folded);
+    for (const Node& node : folded.nodes()) EXPECT_EQ(node.op, &op::constant) << short_text(folded);
     EXPECT_EQ(difference(interpret(folded, {}), interpret(f, inputs)), "");
   }
 }

@@ -102,7 +102,7 @@ void expect_laws(std::uint64_t seed) {
     const Function small =
         shrink(f, [&](const Function& g) { return !complaint(law, g, key).empty(); });
     ADD_FAILURE() << "LIMPID_RANDOM_SEED=" << seed << ", law: " << name << "\n"
-                  << to_text(small) << complaint(law, small, key);
+                  << short_text(small) << complaint(law, small, key);
     return;
   }
 }
@@ -160,7 +160,7 @@ TEST(Shrink, LeavesWhatMattersAlone) {
     EXPECT_EQ(small.inputs().size(), 1u);
     EXPECT_EQ(small.outputs().size(), 1u);
     // Between the two only what changes a type may be left: no other op can be bypassed.
-    EXPECT_LE(small.nodes().size(), 5u) << to_text(small);
+    EXPECT_LE(small.nodes().size(), 5u) << short_text(small);
   }
   EXPECT_EQ(found, 5);
 }

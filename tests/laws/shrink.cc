@@ -89,9 +89,8 @@ std::vector<Edit> edits_of(const Function& f) {
   std::vector<Edit> edits;
   if (outputs.size() > 1)
     for (ValueId o : outputs) edits.push_back({{}, {o}});
-  if (outputs.size() == 1)
-    for (const Node& node : f.nodes())
-      for (ValueId id : node.inputs) edits.push_back({{}, {id}});
+  // Any value as the only output, the first ones first: dead branches too.
+  for (const Node& node : f.nodes()) edits.push_back({{}, {node.first_output}});
   for (std::size_t i = f.nodes().size(); i-- > 0;)
     for (std::size_t r = 0; r < f.output_count(f.nodes()[i]); ++r)
       edits.push_back(

@@ -7,9 +7,9 @@
 
 namespace limpid::laws {
 
-// A Function for which `fails` still holds and to which nothing simpler of that kind is: an output
-// less, an output that is an operand of what was one, a value that has become an input, an op left
-// out between values of one type. `fails` holds for f.
+// A Function for which `fails` still holds and for none that is one step simpler: with an output
+// less, another value as the only output, a value become an input, an op left out between values of
+// one type, two inputs become one. `fails` holds for f.
 Function shrink(Function f, const std::function<bool(const Function&)>& fails);
 
 }  // namespace limpid::laws
