@@ -139,6 +139,13 @@ Value undo_twice(std::span<const Value> in, const Attributes&) {
   return inner ? Value(&in[0].builder(), inner->inputs[0]) : Value();
 }
 
+// x, where the call leaves its shape: of an op that can only take away or add.
+template <const Op& op>
+Value unless_reshaped(std::span<const Value> in, const Attributes& attributes) {
+  const Type type = in[0].type();
+  return op.types({op, {&type, 1}, {}, attributes, {}})[0] == type ? in[0] : Value();
+}
+
 // ---- batching, gradients, FLOPs, examples
 
 // Every input gets the batch dimension; the op itself does not notice.

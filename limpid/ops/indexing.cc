@@ -278,6 +278,10 @@ Values concatenate_batching(const BatchingCall& c) {
   return {concatenate(parts, c.attributes.integer("axis") + 1)};
 }
 
+Value only_part(std::span<const Value> in, const Attributes&) {
+  return in.size() == 1 ? in[0] : Value();
+}
+
 std::vector<Example> concatenate_examples() {
   const Attributes first{{"axis", std::int64_t{0}}};
   const Attributes second{{"axis", std::int64_t{1}}};
@@ -478,6 +482,7 @@ constexpr Op slice = complete({.name = "slice",
                                .attributes = kSliceAttributes,
                                .types = slice_types,
                                .reference = slice_reference,
+                               .simplification = unless_reshaped<slice>,
                                .gradient = gradient(slice_gradient),
                                .batching = batching(slice_batching),
                                .flops = no_flops,
@@ -494,6 +499,7 @@ constexpr Op pad = complete({.name = "pad",
                              .attributes = kPadAttributes,
                              .types = numeric_pad_types,
                              .reference = pad_reference,
+                             .simplification = unless_reshaped<pad>,
                              .gradient = gradient(pad_gradient),
                              .batching = batching(pad_batching),
                              .flops = no_flops,
@@ -510,6 +516,7 @@ constexpr Op concatenate = complete({.name = "concatenate",
                                      .attributes = kAxisAttribute,
                                      .types = concatenate_types,
                                      .reference = concatenate_reference,
+                                     .simplification = only_part,
                                      .gradient = gradient(concatenate_gradient),
                                      .batching = batching(concatenate_batching),
                                      .flops = no_flops,

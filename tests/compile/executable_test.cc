@@ -131,6 +131,26 @@ TEST(Plan, SharesMemoryBetweenValuesThatDoNotMeet) {
   EXPECT_LE(compile(f).workspace_bytes(), 2u * 64 * 64 * 4);
 }
 
+// A barrier is no step, but what reads through it is not moved before what was written before it.
+TEST(Plan, KeepsABarrierBetween) {
+  const auto plan_of = [](bool barred) {
+    return compile(trace("f", {{"x", {Dtype::kF32, {64, 64}}}},
+                         [&](std::span<const Value> in) {
+                           const Value e = exp(in[0]);
+                           const Value m = matmul(e, e);
+                           return std::vector<Value>{m, tanh(barred ? barrier(e) : e)};
+                         }))
+        .plan();
+  };
+  const std::string plain = plan_of(false);
+  const std::string barred = plan_of(true);
+  EXPECT_LT(plain.find("tanh"), plain.find("matmul")) << plain;
+  EXPECT_GT(barred.find("tanh"), barred.find("matmul")) << barred;
+  EXPECT_EQ(std::count(plain.begin(), plain.end(), '\n'),
+            std::count(barred.begin(), barred.end(), '\n'))
+      << plain << barred;
+}
+
 TEST(InstructionSet, IsForcedByTheEnvironment) {
   for (kernels::Isa isa : kernels::available_isas()) {
     ASSERT_EQ(setenv("LIMPID_ISA", std::string(name(isa)).c_str(), 1), 0);

@@ -146,6 +146,26 @@ TEST(Simplify, FindsWhatIsHadForLess) {
          return Out{broadcast(broadcast(in[0], {4, 2, 3}), {5, 4, 2, 3})};
        },
        1},
+      {"slice of all",
+       [](In in) {
+         return Out{slice(in[0], {0, 0}, {2, 3}, {1, 1})};
+       },
+       0},
+      {"pad by nothing",
+       [](In in) {
+         return Out{pad(in[0], {0, 0}, {0, 0}, {0, 0})};
+       },
+       0},
+      {"slice of some",
+       [](In in) {
+         return Out{slice(in[0], {0, 0}, {1, 3}, {1, 1})};
+       },
+       1},
+      {"concatenate of one",
+       [](In in) {
+         return Out{call(op::concatenate, in.first(1), {{"axis", std::int64_t{0}}})[0]};
+       },
+       0},
       {"f32 to f64 and back",
        [](In in) { return Out{cast(cast(in[0], Dtype::kF64), Dtype::kF32)}; }, 0},
       {"calls of constants",
