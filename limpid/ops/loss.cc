@@ -197,7 +197,12 @@ Values triplet_body(std::span<const Value> in, const Attributes& attributes) {
 
 Values cosine_body(std::span<const Value> in, const Attributes& attributes) {
   const auto squares = [](const Value& x) { return sum(x * x, -1) + 1e-12; };
-  const Value cosine = sum(in[0] * in[1], -1) / sqrt(squares(in[0]) * squares(in[1]));
+  // One after the other: compilers order operands as they like, and the gradient adds in this
+  // order.
+  const Value product = sum(in[0] * in[1], -1);
+  const Value a = squares(in[0]);
+  const Value b = squares(in[1]);
+  const Value cosine = product / sqrt(a * b);
   const Value apart = relu(cosine - attributes.get<double>("margin"));
   return {select(in[2], 1.0 - cosine, apart)};
 }
