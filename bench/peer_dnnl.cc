@@ -25,15 +25,19 @@ struct Model {
 
   explicit Model(bool inner_product) : inner_product(inner_product) {}
 
-  // Appends a linear layer; returns its output.
+  // Appends a linear layer and an activation, which may be ""; returns its output.
   memory linear(const memory& x, const std::vector<float>& weight, const std::vector<float>& bias,
-                bool relu) {
+                const std::string& activation) {
     const memory::dim rows = x.get_desc().dims()[0], in = x.get_desc().dims()[1];
     const auto out = static_cast<memory::dim>(bias.size());
     dnnl::primitive_attr attributes;
-    if (relu) {
+    if (!activation.empty()) {
       dnnl::post_ops after;
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+      after.append_eltwise(1.0f,
+                           activation == "relu"   ? dnnl::algorithm::eltwise_relu
+                           : activation == "tanh" ? dnnl::algorithm::eltwise_tanh
+                                                  : dnnl::algorithm::eltwise_gelu_erf,
+                           0.0f, 0.0f);
       attributes.set_post_ops(after);
     }
     const memory y({{rows, out}, kF32, Tag::ab}, engine);
@@ -110,7 +114,8 @@ class Dnnl : public Subject {
     auto model = std::make_shared<Model>(inner_product_);
     memory x = model->copied(images, {{batch, network.sizes[0]}, kF32, Tag::ab});
     for (std::size_t l = 0; l < network.weights.size(); ++l)
-      x = model->linear(x, network.weights[l], network.biases[l], l + 1 < network.weights.size());
+      x = model->linear(x, network.weights[l], network.biases[l],
+                        l + 1 < network.weights.size() ? network.activation : "");
     return {[model] { model->run(); },
             [x] { return static_cast<const float*>(x.get_data_handle()); }};
   }

@@ -18,7 +18,9 @@ torch::nn::Sequential modules_of(const Network& network) {
   torch::nn::Sequential modules;
   for (std::size_t l = 0; l + 1 < network.sizes.size(); ++l) {
     const int in = network.sizes[l], out = network.sizes[l + 1];
-    if (l > 0) modules->push_back(torch::nn::ReLU());
+    if (l > 0 && network.activation == "relu") modules->push_back(torch::nn::ReLU());
+    if (l > 0 && network.activation == "tanh") modules->push_back(torch::nn::Tanh());
+    if (l > 0 && network.activation == "gelu") modules->push_back(torch::nn::GELU());
     torch::nn::Linear linear(in, out);
     linear->weight.copy_(copy_of(network.weights[l], {out, in}));
     linear->bias.copy_(copy_of(network.biases[l], {out}));
@@ -63,7 +65,7 @@ class Torch : public Subject {
   }
 
   Forward forward(const Network& network, int batch, int threads,
-                  std::span<const float> images) override {
+                  std::span<const float> x) override {
     struct State {
       torch::nn::Sequential modules{nullptr};
       torch::Tensor x, y;
@@ -73,10 +75,29 @@ class Torch : public Subject {
     auto s = std::make_shared<State>();
     s->modules = modules_of(network);
     s->modules->eval();
-    s->x = torch::from_blob(const_cast<float*>(images.data()), {batch, network.sizes[0]}).clone();
+    s->x = torch::from_blob(const_cast<float*>(x.data()), {batch, network.sizes[0]}).clone();
     return {[s] {
               c10::InferenceMode mode;
               s->y = s->modules->forward(s->x);
+            },
+            [s] { return s->y.data_ptr<float>(); }};
+  }
+
+  Forward gated(const Gated& gated, int rows, int threads, std::span<const float> x) override {
+    struct State {
+      torch::Tensor gate, up, down, x, y;
+    };
+    at::set_num_threads(threads);
+    c10::InferenceMode inference;
+    auto s = std::make_shared<State>();
+    s->gate = copy_of(gated.gate, {gated.hidden, gated.width});
+    s->up = copy_of(gated.up, {gated.hidden, gated.width});
+    s->down = copy_of(gated.down, {gated.width, gated.hidden});
+    s->x = torch::from_blob(const_cast<float*>(x.data()), {rows, gated.width}).clone();
+    return {[s] {
+              c10::InferenceMode mode;
+              const torch::Tensor h = at::silu(at::linear(s->x, s->gate));
+              s->y = at::linear(h * at::linear(s->x, s->up), s->down);
             },
             [s] { return s->y.data_ptr<float>(); }};
   }
@@ -101,7 +122,7 @@ class Torch : public Subject {
     struct State {
       torch::nn::Sequential modules{nullptr};
       std::vector<torch::Tensor> parameters;
-      std::unique_ptr<torch::optim::SGD> optimizer;
+      std::unique_ptr<torch::optim::Optimizer> optimizer;
       std::vector<torch::Tensor> images, labels;
       std::size_t next = 0;
     };
@@ -110,8 +131,12 @@ class Torch : public Subject {
     s->modules = modules_of(network);
     s->modules->train();
     s->parameters = s->modules->parameters();
-    s->optimizer = std::make_unique<torch::optim::SGD>(
-        s->parameters, torch::optim::SGDOptions(task.rate).momentum(task.momentum));
+    if (task.optimizer == "sgd")
+      s->optimizer = std::make_unique<torch::optim::SGD>(
+          s->parameters, torch::optim::SGDOptions(task.rate).momentum(task.momentum));
+    else
+      s->optimizer = std::make_unique<torch::optim::AdamW>(
+          s->parameters, torch::optim::AdamWOptions(task.rate).weight_decay(0.01));
     const auto rows = static_cast<std::int64_t>(task.labels.size());
     const auto images =
         torch::from_blob(const_cast<float*>(task.images.data()), {rows, network.sizes[0]}).clone();
@@ -130,7 +155,7 @@ class Torch : public Subject {
               s->next = (s->next + 1) % s->images.size();
             },
             [s, sizes = network.sizes] {
-              Network out{sizes, {}, {}};
+              Network out{"relu", sizes, {}, {}};
               for (std::size_t i = 0; i < s->parameters.size(); i += 2) {
                 out.weights.push_back(values_of(s->parameters[i]));
                 out.biases.push_back(values_of(s->parameters[i + 1]));

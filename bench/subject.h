@@ -12,11 +12,19 @@
 
 namespace bench {
 
-// A multi-layer perceptron with ReLU between its layers and none after the last.
+// A multi-layer perceptron with an activation between its layers and none after the last.
 struct Network {
+  std::string activation;  // "relu", "tanh" or "gelu" (the exact one)
   std::vector<int> sizes;
   std::vector<std::vector<float>> weights;  // [layer]: (out, in), row-major
   std::vector<std::vector<float>> biases;   // [layer]: (out)
+};
+
+// A gated feed-forward block without biases: down (silu(gate x) * (up x)).
+struct Gated {
+  int width, hidden;
+  std::vector<float> gate, up;  // (hidden, width), row-major
+  std::vector<float> down;      // (width, hidden), row-major
 };
 
 // A forward pass that is ready to run.
@@ -46,7 +54,9 @@ struct TrainingTask {
   int batch;
   std::span<const float> images;         // whole batches of rows
   std::span<const std::int32_t> labels;  // one a row
-  // Plain SGD with momentum on the mean softmax cross-entropy: v = momentum v + g, p -= rate v.
+  // On the mean softmax cross-entropy: "sgd", v = momentum v + g, p -= rate v; or "adamw" with
+  // betas of 0.9 and 0.999, eps 1e-8 and weight decay 0.01.
+  std::string optimizer;
   float rate;
   float momentum;
 };
@@ -61,7 +71,11 @@ class Subject {
   // Versions and settings, one line.
   virtual std::string describe() = 0;
   virtual Forward forward(const Network& network, int batch, int threads,
-                          std::span<const float> images) = 0;
+                          std::span<const float> x) = 0;
+  // No functions where the library does not have it.
+  virtual Forward gated(const Gated&, int /*rows*/, int /*threads*/, std::span<const float> /*x*/) {
+    return {};
+  }
   // No functions where the library does not have it.
   virtual Forward function(const FunctionTask&, int /*threads*/) { return {}; }
   // No functions where the library does not train.

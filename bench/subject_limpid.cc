@@ -1,5 +1,6 @@
 // Limpid as a user would call it: parameters bound for inference; the step that train_classifier
 // makes, without the report of the gradient's norm, for training. Both without allocation.
+#include <cstring>
 #include <utility>
 
 #include "bench/subject.h"
@@ -11,7 +12,10 @@ namespace {
 namespace lp = limpid;
 
 lp::nn::Mlp mlp_of(const Network& network) {
-  return lp::nn::mlp({network.sizes.begin(), network.sizes.end()}, lp::relu);
+  return lp::nn::mlp({network.sizes.begin(), network.sizes.end()},
+                     network.activation == "tanh"   ? lp::tanh
+                     : network.activation == "gelu" ? lp::gelu
+                                                    : lp::relu);
 }
 
 lp::Params params_of(const Network& network) {
@@ -30,23 +34,43 @@ std::unique_ptr<lp::ThreadPool> pool_of(int threads) {
       lp::ThreadPool::Options{.threads = threads, .pin_caller = true});
 }
 
-struct ForwardState {
-  ForwardState(const Network& network, int batch, int threads, std::span<const float> images)
-      : pool(pool_of(threads)), x(images.begin(), images.end()) {
-    const lp::Function model = lp::bind(mlp_of(network).function(), params_of(network));
-    const lp::Executable executable = lp::compile(lp::vmap(model, {0}, batch));
+// What a function of one matrix needs to run.
+struct FunctionState {
+  FunctionState(const lp::Function& f, int threads, std::span<const float> input)
+      : pool(pool_of(threads)), x(input.begin(), input.end()) {
+    const lp::Executable executable = lp::compile(f);
+    y.resize(static_cast<std::size_t>(executable.output_types()[0].shape.elements()));
     workspace = std::make_unique<lp::Workspace>(executable, pool.get());
-    logits.resize(static_cast<std::size_t>(batch * network.sizes.back()));
     inputs = {x.data()};
-    outputs = {logits.data()};
+    outputs = {y.data()};
   }
 
   std::unique_ptr<lp::ThreadPool> pool;
   std::unique_ptr<lp::Workspace> workspace;
-  std::vector<float> x, logits;
+  std::vector<float> x, y;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
 };
+
+Forward forward_of(const lp::Function& f, int threads, std::span<const float> x) {
+  auto s = std::make_shared<FunctionState>(f, threads, x);
+  return {[s] { s->workspace->run(s->inputs, s->outputs); }, [s] { return s->y.data(); }};
+}
+
+lp::Function gated_function(const Gated& gated, int rows) {
+  const std::int64_t width = gated.width, hidden = gated.hidden;
+  return lp::trace("gated", {{"x", {lp::Dtype::kF32, {rows, width}}}},
+                   [&](std::span<const lp::Value> in) {
+                     const auto weight = [&](std::int64_t out, std::int64_t from,
+                                             const std::vector<float>& values) {
+                       return lp::constant(in[0].builder(), lp::Tensor::from({out, from}, values));
+                     };
+                     const lp::Value gate = lp::linear(in[0], weight(hidden, width, gated.gate));
+                     const lp::Value up = lp::linear(in[0], weight(hidden, width, gated.up));
+                     return std::vector<lp::Value>{
+                         lp::linear(lp::swiglu(gate, up), weight(width, hidden, gated.down))};
+                   });
+}
 
 lp::Value value_of(const std::string& name, const lp::Value& x) {
   if (name == "relu") return lp::relu(x);
@@ -59,25 +83,18 @@ lp::Value value_of(const std::string& name, const lp::Value& x) {
   return name == "layer_norm" ? lp::layer_norm(x) : lp::rms_norm(x);
 }
 
-struct FunctionState {
-  FunctionState(const FunctionTask& task, int threads)
-      : pool(pool_of(threads)), x(task.x.begin(), task.x.end()), y(x.size()) {
-    const lp::Function f =
-        lp::trace(task.name, {{"x", {lp::Dtype::kF32, {task.rows, task.columns}}}},
-                  [&](std::span<const lp::Value> in) {
-                    return std::vector<lp::Value>{value_of(task.name, in[0])};
-                  });
-    workspace = std::make_unique<lp::Workspace>(lp::compile(f), pool.get());
-    inputs = {x.data()};
-    outputs = {y.data()};
-  }
+lp::Function function_of(const FunctionTask& task) {
+  return lp::trace(task.name, {{"x", {lp::Dtype::kF32, {task.rows, task.columns}}}},
+                   [&](std::span<const lp::Value> in) {
+                     return std::vector<lp::Value>{value_of(task.name, in[0])};
+                   });
+}
 
-  std::unique_ptr<lp::ThreadPool> pool;
-  std::unique_ptr<lp::Workspace> workspace;
-  std::vector<float> x, y;
-  std::vector<const void*> inputs;
-  std::vector<void*> outputs;
-};
+std::vector<float> floats(const std::vector<std::byte>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
 
 struct TrainingState {
   TrainingState(const Network& network, int threads, const TrainingTask& wanted)
@@ -85,11 +102,14 @@ struct TrainingState {
         task(wanted),
         rate(wanted.rate),
         row(static_cast<std::size_t>(network.sizes[0])) {
-    const lp::optim::Sgd sgd{.momentum = static_cast<double>(task.momentum)};
-    const lp::Function reported = lp::train::classifier_step(mlp_of(network), sgd, task.batch);
+    lp::optim::Optimizer optimizer = lp::optim::AdamW{};
+    if (task.optimizer == "sgd")
+      optimizer = lp::optim::Sgd{.momentum = static_cast<double>(task.momentum)};
+    const lp::Function reported =
+        lp::train::classifier_step(mlp_of(network), optimizer, task.batch);
     lp::Params start = params_of(network);
     parameters = start.size();
-    start.merge("", sgd.init(start));
+    start.merge("", lp::optim::init(optimizer, start));
     std::vector<std::string> names = start.names();
     names.emplace_back("loss");
     const lp::Function step = lp::trace(
@@ -102,9 +122,8 @@ struct TrainingState {
         names);
     workspace = std::make_unique<lp::Workspace>(lp::compile(lp::simplify(step)), pool.get());
     for (const auto& [name, value] : start) {
-      const std::span<const float> values = value.values<float>();
-      now.emplace_back(values.begin(), values.end());
-      next.emplace_back(values.size());
+      now.emplace_back(value.bytes().begin(), value.bytes().end());
+      next.emplace_back(value.bytes().size());
     }
   }
 
@@ -133,7 +152,7 @@ struct TrainingState {
   std::size_t row;
   std::size_t first = 0;
   std::size_t parameters = 0;
-  std::vector<std::vector<float>> now, next;  // parameters, then momenta
+  std::vector<std::vector<std::byte>> now, next;  // parameters, then momenta
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
 };
@@ -146,24 +165,27 @@ class Limpid : public Subject {
   }
 
   Forward forward(const Network& network, int batch, int threads,
-                  std::span<const float> images) override {
-    auto s = std::make_shared<ForwardState>(network, batch, threads, images);
-    return {[s] { s->workspace->run(s->inputs, s->outputs); }, [s] { return s->logits.data(); }};
+                  std::span<const float> x) override {
+    const lp::Function model = lp::bind(mlp_of(network).function(), params_of(network));
+    return forward_of(lp::vmap(model, {0}, batch), threads, x);
+  }
+
+  Forward gated(const Gated& gated, int rows, int threads, std::span<const float> x) override {
+    return forward_of(gated_function(gated, rows), threads, x);
   }
 
   Forward function(const FunctionTask& task, int threads) override {
-    auto s = std::make_shared<FunctionState>(task, threads);
-    return {[s] { s->workspace->run(s->inputs, s->outputs); }, [s] { return s->y.data(); }};
+    return forward_of(function_of(task), threads, task.x);
   }
 
   Training training(const Network& network, int threads, const TrainingTask& task) override {
     auto s = std::make_shared<TrainingState>(network, threads, task);
     return {[s] { s->step(); },
             [s, sizes = network.sizes] {
-              Network out{sizes, {}, {}};
+              Network out{"relu", sizes, {}, {}};
               for (std::size_t i = 0; i < s->parameters; i += 2) {
-                out.weights.push_back(s->now[i]);
-                out.biases.push_back(s->now[i + 1]);
+                out.weights.push_back(floats(s->now[i]));
+                out.biases.push_back(floats(s->now[i + 1]));
               }
               return out;
             }};

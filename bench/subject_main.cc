@@ -1,9 +1,12 @@
 // The program around one library. It obeys lines on the standard input, until its end:
 //   describe                 answers one line
-//   forward BATCH THREADS    prepares and runs once; answers "floats N" and the logits
+//   forward NETWORK BATCH THREADS
+//                            prepares and runs once; answers "floats N" and the logits
+//   gated SIZES ROWS THREADS the same for a gated block
 //   function NAME ROWS COLUMNS THREADS
 //                            prepares and runs once; answers "floats N" and the results
-//   train THREADS BATCH N    prepares and makes N steps; answers "floats N" and the parameters
+//   train OPTIMIZER BATCH THREADS N
+//                            prepares and makes N steps; answers "floats N" and the parameters
 //   time MILLISECONDS        repeats what was prepared; answers "time NANOSECONDS CALLS SWITCHES":
 //                            the median call, and how often the system took the CPU away
 // "none" answers what the library does not do, "error ..." what failed.
@@ -76,34 +79,34 @@ class Session {
     if (verb == "describe") {
       std::printf("%s\n", subject_->describe().c_str());
     } else if (verb == "forward") {
+      std::string network;
       int batch = 0, threads = 0;
-      words >> batch >> threads;
-      images_ = digits_images(batch);
-      Forward forward = subject_->forward(network_, batch, threads, images_);
-      forward.run();
-      answer({forward.logits(), static_cast<std::size_t>(batch * network_.sizes.back())});
-      call_ = forward.run;
+      words >> network >> batch >> threads;
+      network_ = network_of(network);
+      x_ = rows_of_input(batch, network_.sizes.front());
+      prepared(subject_->forward(network_, batch, threads, x_), batch * network_.sizes.back());
+    } else if (verb == "gated") {
+      std::string sizes;
+      int rows = 0, threads = 0;
+      words >> sizes >> rows >> threads;
+      const Gated gated = gated_of(sizes);
+      x_ = rows_of_input(rows, gated.width);
+      prepared(subject_->gated(gated, rows, threads, x_), rows * gated.width);
     } else if (verb == "function") {
       FunctionTask task{"", 0, 0, {}};
       int threads = 0;
       words >> task.name >> task.rows >> task.columns >> threads;
-      images_ = function_input(task.rows, task.columns);
-      task.x = images_;
-      const Forward function = subject_->function(task, threads);
-      if (!function.run) {
-        std::printf("none\n");
-        return;
-      }
-      function.run();
-      answer({function.logits(), images_.size()});
-      call_ = function.run;
+      x_ = function_input(task.rows, task.columns);
+      task.x = x_;
+      prepared(subject_->function(task, threads), task.rows * task.columns);
     } else if (verb == "train") {
-      TrainingTask task{0, {}, {}, kRate, kMomentum};
+      TrainingTask task{0, {}, {}, "", kRate, kMomentum};
       int threads = 0, steps = 0;
-      words >> threads >> task.batch >> steps;
-      images_ = digits_images(task.batch * kTrainingBatches);
+      words >> task.optimizer >> task.batch >> threads >> steps;
+      network_ = network_of(kDigits);
+      x_ = rows_of_input(task.batch * kTrainingBatches, network_.sizes.front());
       labels_ = digits_labels(task.batch * kTrainingBatches);
-      task.images = images_;
+      task.images = x_;
       task.labels = labels_;
       const Training training = subject_->training(network_, threads, task);
       if (!training.step) {
@@ -123,8 +126,19 @@ class Session {
   }
 
  private:
-  const Network network_ = digits_network();
-  std::vector<float> images_;
+  // Runs once and answers with the results.
+  void prepared(const Forward& forward, int results) {
+    if (!forward.run) {
+      std::printf("none\n");
+      return;
+    }
+    forward.run();
+    answer({forward.logits(), static_cast<std::size_t>(results)});
+    call_ = forward.run;
+  }
+
+  Network network_;
+  std::vector<float> x_;
   std::vector<std::int32_t> labels_;
   std::unique_ptr<Subject> subject_;
   std::function<void()> call_;

@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <sstream>
 
 namespace bench {
 namespace {
+
+// "784-256-10"
+std::vector<int> sizes_in(const std::string& text) {
+  std::vector<int> sizes;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, '-');) sizes.push_back(std::stoi(word));
+  return sizes;
+}
 
 // Uniform in [-scale, scale). The generator is the standard's; its distributions are not, so that
 // they would differ between libraries.
@@ -16,11 +25,25 @@ std::vector<float> uniform(std::size_t count, std::uint32_t seed, double scale) 
   return out;
 }
 
+double of_element(const std::string& name, double x) {
+  const double cubic = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+  if (name == "relu") return std::max(x, 0.0);
+  if (name == "gelu") return x / 2 * (1 + std::erf(x / std::sqrt(2)));
+  if (name == "gelu_tanh") return x / 2 * (1 + std::tanh(cubic));
+  if (name == "silu") return x / (1 + std::exp(-x));
+  if (name == "sigmoid") return 1 / (1 + std::exp(-x));
+  return std::tanh(x);
+}
+
 // A network in double precision, with room for gradients.
 struct Layer {
   std::size_t in, out;
   std::vector<double> weight, bias;
 };
+
+std::vector<float> no_bias(int size) {
+  return std::vector<float>(static_cast<std::size_t>(size), 0.0f);
+}
 
 std::vector<Layer> layers_of(const Network& network) {
   std::vector<Layer> layers;
@@ -33,7 +56,8 @@ std::vector<Layer> layers_of(const Network& network) {
 }
 
 // The inputs of every layer and, last, the logits.
-std::vector<std::vector<double>> activations(const std::vector<Layer>& layers, const float* images,
+std::vector<std::vector<double>> activations(const std::vector<Layer>& layers,
+                                             const std::string& activation, const float* images,
                                              std::size_t rows) {
   std::vector<std::vector<double>> all;
   all.emplace_back(images, images + rows * layers[0].in);
@@ -46,7 +70,7 @@ std::vector<std::vector<double>> activations(const std::vector<Layer>& layers, c
         const double* x = &all[l][r * layer.in];
         const double* w = &layer.weight[o * layer.in];
         for (std::size_t i = 0; i < layer.in; ++i) sum += x[i] * w[i];
-        y[r * layer.out + o] = l + 1 < layers.size() ? std::max(sum, 0.0) : sum;
+        y[r * layer.out + o] = l + 1 < layers.size() ? of_element(activation, sum) : sum;
       }
     all.push_back(std::move(y));
   }
@@ -69,9 +93,14 @@ void loss_gradient(std::vector<double>& logits, const std::int32_t* labels, std:
 
 }  // namespace
 
-Network digits_network() {
-  Network network{{784, 256, 128, 10}, {}, {}};
-  for (std::uint32_t l = 0; l < 3; ++l) {
+std::vector<int> sizes_of_network(const std::string& description) {
+  return sizes_in(description.substr(description.find(':') + 1));
+}
+
+Network network_of(const std::string& description) {
+  Network network{
+      description.substr(0, description.find(':')), sizes_of_network(description), {}, {}};
+  for (std::uint32_t l = 0; l + 1 < network.sizes.size(); ++l) {
     const auto in = static_cast<std::size_t>(network.sizes[l]);
     const auto out = static_cast<std::size_t>(network.sizes[l + 1]);
     network.weights.push_back(uniform(in * out, 10 + l, std::sqrt(6.0 / static_cast<double>(in))));
@@ -80,8 +109,18 @@ Network digits_network() {
   return network;
 }
 
-std::vector<float> digits_images(int rows) {
-  return uniform(static_cast<std::size_t>(rows) * 784, 30, 1);
+Gated gated_of(const std::string& description) {
+  const std::vector<int> sizes = sizes_in(description);
+  Gated gated{sizes[0], sizes[1], {}, {}, {}};
+  const auto count = static_cast<std::size_t>(gated.width) * static_cast<std::size_t>(gated.hidden);
+  gated.gate = uniform(count, 60, std::sqrt(6.0 / gated.width));
+  gated.up = uniform(count, 61, std::sqrt(6.0 / gated.width));
+  gated.down = uniform(count, 62, std::sqrt(6.0 / gated.hidden));
+  return gated;
+}
+
+std::vector<float> rows_of_input(int rows, int columns) {
+  return uniform(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 30, 1);
 }
 
 std::vector<std::int32_t> digits_labels(int rows) {
@@ -91,49 +130,90 @@ std::vector<std::int32_t> digits_labels(int rows) {
   return labels;
 }
 
-std::vector<double> reference_logits(const Network& network, int batch,
-                                     const std::vector<float>& images) {
-  return activations(layers_of(network), images.data(), static_cast<std::size_t>(batch)).back();
+std::vector<double> reference_logits(const Network& network, int batch, std::span<const float> x) {
+  return activations(layers_of(network), network.activation, x.data(),
+                     static_cast<std::size_t>(batch))
+      .back();
 }
+
+std::vector<double> reference_gated(const Gated& gated, int rows, std::span<const float> x) {
+  const Network gate{"", {gated.width, gated.hidden}, {gated.gate}, {no_bias(gated.hidden)}};
+  const Network up{"", {gated.width, gated.hidden}, {gated.up}, {no_bias(gated.hidden)}};
+  std::vector<double> g = reference_logits(gate, rows, x);
+  const std::vector<double> u = reference_logits(up, rows, x);
+  std::vector<float> h(g.size());
+  for (std::size_t i = 0; i < g.size(); ++i)
+    h[i] = static_cast<float>(of_element("silu", g[i]) * u[i]);
+  return reference_logits({"", {gated.hidden, gated.width}, {gated.down}, {no_bias(gated.width)}},
+                          rows, h);
+}
+
+namespace {
+
+// What an optimiser does to one parameter, with what it remembers of it.
+struct Memory {
+  double first = 0, second = 0;
+};
+void update(const TrainingTask& task, int step, double g, double& parameter, Memory& memory) {
+  if (task.optimizer == "sgd") {
+    memory.first = task.momentum * memory.first + g;
+    parameter -= task.rate * memory.first;
+    return;
+  }
+  memory.first = 0.9 * memory.first + 0.1 * g;
+  memory.second = 0.999 * memory.second + 0.001 * g * g;
+  const double mean = memory.first / (1 - std::pow(0.9, step + 1));
+  const double square = memory.second / (1 - std::pow(0.999, step + 1));
+  parameter *= 1 - task.rate * 0.01;
+  parameter -= task.rate * mean / (std::sqrt(square) + 1e-8);
+}
+
+// Forward, backward and update of one batch.
+void train_step(std::vector<Layer>& layers, std::vector<std::vector<Memory>>& memories,
+                const TrainingTask& task, int step, std::size_t first) {
+  const auto rows = static_cast<std::size_t>(task.batch);
+  const auto x = activations(layers, "relu", &task.images[first * layers[0].in], rows);
+  std::vector<double> gradient = x.back();
+  loss_gradient(gradient, &task.labels[first], rows);
+  for (std::size_t l = layers.size(); l-- > 0;) {
+    Layer& layer = layers[l];
+    std::vector<double> below(rows * layer.in, 0.0);
+    std::vector<double> of_weight(layer.weight.size(), 0.0);
+    std::vector<double> of_bias(layer.out, 0.0);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t o = 0; o < layer.out; ++o) {
+        const double g = gradient[r * layer.out + o];
+        of_bias[o] += g;
+        for (std::size_t i = 0; i < layer.in; ++i) {
+          of_weight[o * layer.in + i] += g * x[l][r * layer.in + i];
+          below[r * layer.in + i] += g * layer.weight[o * layer.in + i];
+        }
+      }
+    // The ReLU under this layer lets through where its output is above zero.
+    for (std::size_t i = 0; i < below.size(); ++i)
+      if (l > 0 && !(x[l][i] > 0)) below[i] = 0;
+    for (std::size_t i = 0; i < of_weight.size(); ++i)
+      update(task, step, of_weight[i], layer.weight[i], memories[2 * l][i]);
+    for (std::size_t i = 0; i < of_bias.size(); ++i)
+      update(task, step, of_bias[i], layer.bias[i], memories[2 * l + 1][i]);
+    gradient = std::move(below);
+  }
+}
+
+}  // namespace
 
 std::vector<double> reference_training(const Network& network, const TrainingTask& task,
                                        int steps) {
   std::vector<Layer> layers = layers_of(network);
-  std::vector<Layer> velocity = layers;
-  for (Layer& v : velocity) {
-    std::fill(v.weight.begin(), v.weight.end(), 0.0);
-    std::fill(v.bias.begin(), v.bias.end(), 0.0);
+  std::vector<std::vector<Memory>> memories;
+  for (const Layer& layer : layers) {
+    memories.emplace_back(layer.weight.size());
+    memories.emplace_back(layer.bias.size());
   }
   const auto rows = static_cast<std::size_t>(task.batch);
   const std::size_t batches = task.labels.size() / rows;
-  for (int step = 0; step < steps; ++step) {
-    const std::size_t first = static_cast<std::size_t>(step) % batches * rows;
-    const auto x = activations(layers, &task.images[first * layers[0].in], rows);
-    std::vector<double> gradient = x.back();
-    loss_gradient(gradient, &task.labels[first], rows);
-    for (std::size_t l = layers.size(); l-- > 0;) {
-      Layer& layer = layers[l];
-      Layer& v = velocity[l];
-      std::vector<double> below(rows * layer.in, 0.0);
-      for (double& value : v.weight) value *= task.momentum;
-      for (double& value : v.bias) value *= task.momentum;
-      for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t o = 0; o < layer.out; ++o) {
-          const double g = gradient[r * layer.out + o];
-          v.bias[o] += g;
-          for (std::size_t i = 0; i < layer.in; ++i) {
-            v.weight[o * layer.in + i] += g * x[l][r * layer.in + i];
-            below[r * layer.in + i] += g * layer.weight[o * layer.in + i];
-          }
-        }
-      // The ReLU under this layer lets through where its output is above zero.
-      for (std::size_t i = 0; i < below.size(); ++i)
-        if (l > 0 && !(x[l][i] > 0)) below[i] = 0;
-      for (std::size_t i = 0; i < v.weight.size(); ++i) layer.weight[i] -= task.rate * v.weight[i];
-      for (std::size_t i = 0; i < v.bias.size(); ++i) layer.bias[i] -= task.rate * v.bias[i];
-      gradient = std::move(below);
-    }
-  }
+  for (int step = 0; step < steps; ++step)
+    train_step(layers, memories, task, step, static_cast<std::size_t>(step) % batches * rows);
   std::vector<double> out;
   for (const Layer& layer : layers) {
     out.insert(out.end(), layer.weight.begin(), layer.weight.end());
@@ -147,16 +227,6 @@ std::vector<float> function_input(int rows, int columns) {
 }
 
 namespace {
-
-double of_element(const std::string& name, double x) {
-  const double cubic = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-  if (name == "relu") return std::max(x, 0.0);
-  if (name == "gelu") return x / 2 * (1 + std::erf(x / std::sqrt(2)));
-  if (name == "gelu_tanh") return x / 2 * (1 + std::tanh(cubic));
-  if (name == "silu") return x / (1 + std::exp(-x));
-  if (name == "sigmoid") return 1 / (1 + std::exp(-x));
-  return std::tanh(x);
-}
 
 void of_row(const std::string& name, std::span<double> row) {
   const auto n = static_cast<double>(row.size());

@@ -9,18 +9,22 @@
 
 namespace bench {
 
+inline constexpr const char* kDigits = "relu:784-256-128-10";
 inline constexpr int kTrainingBatches = 50;
 inline constexpr float kRate = 0.01f;
 inline constexpr float kMomentum = 0.9f;
 
-// 784-256-128-10, weights uniform within the square root of 6 / in, biases within 0.1.
-Network digits_network();
-// Rows of 784 in [-1, 1), and classes below 10.
-std::vector<float> digits_images(int rows);
+// "relu:784-256-128-10": weights uniform within the square root of 6 / in, biases within 0.1.
+Network network_of(const std::string& description);
+std::vector<int> sizes_of_network(const std::string& description);
+// "1024-2736": the width and what is inside.
+Gated gated_of(const std::string& description);
+// Rows of numbers in [-1, 1), and classes below 10.
+std::vector<float> rows_of_input(int rows, int columns);
 std::vector<std::int32_t> digits_labels(int rows);
 
-std::vector<double> reference_logits(const Network& network, int batch,
-                                     const std::vector<float>& images);
+std::vector<double> reference_logits(const Network& network, int batch, std::span<const float> x);
+std::vector<double> reference_gated(const Gated& gated, int rows, std::span<const float> x);
 // The parameters after that many steps, flat.
 std::vector<double> reference_training(const Network& network, const TrainingTask& task, int steps);
 

@@ -10,19 +10,24 @@
 #include "apps/limpid/output.h"
 #include "apps/limpid/published_hashes.h"
 #include "limpid/core/error.h"
+#include "limpid/formats/file.h"
 #include "limpid/inspect/promise.h"
 
 namespace limpid::tool {
 namespace {
+
+struct Options {
+  std::string against;
+  bool print = false;
+};
 
 constexpr int kThreads[] = {1, 2, 3, 5};
 
 // Compares lines with those that are published, and counts.
 class Comparison {
  public:
-  Comparison() {
-    for (HashLine& line : parse_hashes(kPublishedHashes))
-      published_.emplace(std::move(line.name), line.hash);
+  explicit Comparison(std::string_view table) {
+    for (HashLine& line : parse_hashes(table)) published_.emplace(std::move(line.name), line.hash);
   }
 
   void add(const std::vector<HashLine>& lines, const std::string& how) {
@@ -76,6 +81,12 @@ bool test(kernels::Isa isa, Comparison& comparison) {
   return comparison.differing() == before && rows == 0;
 }
 
+std::string text_of(const std::string& path) {
+  constexpr std::uint64_t kMostBytes = 1 << 20;
+  const Tensor bytes = read_file(path, kMostBytes);
+  return {reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size()};
+}
+
 void print_published() {
   ThreadPool pool({.threads = 1});
   const kernels::Isa isa = kernels::default_isa();
@@ -84,9 +95,9 @@ void print_published() {
   print(to_markdown(lines));
 }
 
-void selftest() {
+void selftest(const std::string& against) {
   const auto start = std::chrono::steady_clock::now();
-  Comparison comparison;
+  Comparison comparison(against.empty() ? std::string(kPublishedHashes) : text_of(against));
   bool well = true;
   for (kernels::Isa isa : kernels::available_isas()) well = test(isa, comparison) && well;
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
@@ -103,11 +114,15 @@ void selftest() {
 }  // namespace
 
 void add_selftest(CLI::App& app) {
-  auto table = std::make_shared<bool>(false);
+  auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "selftest", "Try the promise of the same bits on this machine, against published hashes");
-  command->add_flag("--print", *table, "Print this machine's hashes as docs/hashes.md has them");
-  command->callback([table] { *table ? print_published() : selftest(); });
+  command
+      ->add_option("--against", options->against, "Compare with this table, not the built-in one")
+      ->type_name("FILE");
+  command->add_flag("--print", options->print,
+                    "Print this machine's hashes as docs/hashes.md has them");
+  command->callback([options] { options->print ? print_published() : selftest(options->against); });
 }
 
 }  // namespace limpid::tool
