@@ -68,6 +68,7 @@ bool is_served(const Call& call) {
 
 // Rough costs on one core, to decide whether a step is worth sharing among threads.
 constexpr double kNanosecondsPerFlop = 0.01;
+constexpr double kNanosecondsPerWeightByte = 0.01;  // from the third-level cache
 constexpr double kNanosecondsPerLane = 0.15;
 constexpr double kNanosecondsPerRowElement = 0.5;
 constexpr double kNanosecondsPerReferenceElement = 2;
@@ -396,7 +397,9 @@ class Lowering {
     Step step;
     const double flops =
         2.0 * static_cast<double>(root.batch * root.m * root.n) * static_cast<double>(root.k);
-    step.nanoseconds = kNanosecondsPerFlop * flops;
+    const double weight_bytes = static_cast<double>(root.batch * root.k * root.n) * sizeof(float);
+    step.nanoseconds =
+        std::max(kNanosecondsPerFlop * flops, kNanosecondsPerWeightByte * weight_bytes);
     step.program.elements = elements(node.first_output);
     root.c = add_slot(f_.type(node.first_output), Place::kWorkspace, 0);
     step.root = root;

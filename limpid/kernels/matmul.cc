@@ -437,6 +437,73 @@ void row_times_columns(const Matmul& m, std::size_t row, Range columns) {
           .relu = m.relu});
 }
 
+// ---- one row times a packed matrix that is small: what Product would spend on its preparations
+// is more than the sums themselves take
+
+// Weights up to here are in the second-level cache if anywhere; above, Product fetches ahead.
+constexpr std::size_t kSmallFloats = 32 * 1024;
+// Panels at once: enough sums to hide the latency of a multiply-add.
+constexpr std::size_t kPanelsTogether = 4;
+
+// `count` panels from `column` on.
+template <std::size_t count>
+HWY_INLINE void row_times_panels(const Matmul& m, const float* a, std::size_t column, float* c) {
+  constexpr std::size_t kTotals = count * kVectors;
+  const std::size_t panel = m.k * kPanel;
+  const float* b = m.packed_b + column * m.k;
+  V total[kTotals];
+  std::size_t begin = 0;
+  do {
+    const std::size_t end = HWY_MIN(begin + kBlock, m.k);
+    V sum[kTotals];
+    LIMPID_UNROLL
+    for (std::size_t v = 0; v < kTotals; ++v) sum[v] = zero();
+    for (std::size_t k = begin; k < end; ++k, b += kPanel) {
+      const V x = set(a[k * m.a.col_stride]);
+      LIMPID_UNROLL
+      for (std::size_t v = 0; v < kTotals; ++v)
+        sum[v] = fma(x, load(b + v / kVectors * panel + v % kVectors * kLanes), sum[v]);
+    }
+    LIMPID_UNROLL
+    for (std::size_t v = 0; v < kTotals; ++v)
+      total[v] = begin == 0 ? sum[v] : hn::Add(total[v], sum[v]);
+    begin = end;
+  } while (begin < m.k);
+  LIMPID_UNROLL
+  for (std::size_t v = 0; v < kTotals; ++v) {
+    const std::size_t at = column + v * kLanes;
+    if (at >= m.n) break;
+    const std::size_t lanes = HWY_MIN(kLanes, m.n - at);
+    V y = total[v];
+    if (m.bias != nullptr)
+      y = hn::Add(y, lanes == kLanes ? load(m.bias + at) : load_n(m.bias + at, lanes));
+    if (m.relu) y = relu(y);
+    if (lanes == kLanes)
+      store(y, c + at);
+    else
+      store_n(y, c + at, lanes);
+  }
+}
+
+void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
+  const float* a = m.a.data + row * m.a.row_stride;
+  float* c = m.c + row * m.c_row_stride;
+  std::size_t column = columns.begin;
+  while (column < columns.end) {
+    const std::size_t left = (columns.end - column + kPanel - 1) / kPanel;
+    if (left >= kPanelsTogether) {
+      row_times_panels<kPanelsTogether>(m, a, column, c);
+      column += kPanelsTogether * kPanel;
+    } else if (left >= 2) {
+      row_times_panels<2>(m, a, column, c);
+      column += 2 * kPanel;
+    } else {
+      row_times_panels<1>(m, a, column, c);
+      column += kPanel;
+    }
+  }
+}
+
 void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return;
   const std::size_t row_count = rows.end - rows.begin;
@@ -448,6 +515,8 @@ void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
     for (std::size_t r = rows.begin; r < rows.end; ++r) row_times_columns(matmul, r, columns);
     return;
   }
+  if (row_count == 1 && matmul.packed_b != nullptr && matmul.n * matmul.k <= kSmallFloats)
+    return row_times_packed(matmul, rows.begin, columns);
   Product(matmul, rows, columns, scratch).run();
 }
 
