@@ -104,11 +104,13 @@ Values cross_entropy_body(std::span<const Value> in, const Attributes&) {
   return {-sum(chosen, -1)};
 }
 
-// prediction - target, each row times its cotangent
+// prediction - target, each row times its cotangent, which is taken as 0 where the label is no
+// class: the sum of the target is 1 or 0.
 Values cross_entropy_gradient(const GradientCall& c) {
   const Value prediction = softmax(c.inputs[0], -1);
   const Value target = cast(one_hot(c.inputs[1], prediction.shape().back()), prediction.dtype());
-  return {(prediction - target) * expand_axis(c.cotangents[0], prediction.shape(), -1), Value()};
+  const Value cotangent = c.cotangents[0] * sum(target, -1);
+  return {(prediction - target) * expand_axis(cotangent, prediction.shape(), -1), Value()};
 }
 
 Values cross_entropy_batching(const BatchingCall& c) {
@@ -120,6 +122,7 @@ std::vector<Example> cross_entropy_examples() {
   for (Dtype d : {Dtype::kF32, Dtype::kF64}) {
     examples.push_back({{{d, {5}}, {Dtype::kI32, {}}}, {}, -2, 2, 5});
     examples.push_back({{{d, {6, 10}}, {Dtype::kI32, {6}}}, {}, -2, 2, 10});
+    examples.push_back({{{d, {9, 3}}, {Dtype::kI32, {9}}}, {}, -2, 2, 6});  // some are no class
     examples.push_back({{{d, {2, 3, 4}}, {Dtype::kI32, {2, 3}}}, {}, -2, 2, 4});
   }
   return examples;
