@@ -195,7 +195,7 @@ class Lowering {
   void lower(const Node& node) {
     const Function::CallTypes types = f_.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
-    if (fold(node, call)) return;
+    if (make_constant(node, call)) return;
     switch (node.op->kernel.kind) {
       case KernelKind::kReshape:
         return set_alias(node.first_output, node.inputs[0]);
@@ -234,26 +234,17 @@ class Lowering {
     add_reference(node, call);
   }
 
-  // Small results of constants are computed now.
-  bool fold(const Node& node, const Call& call) {
-    constexpr std::int64_t kMostElements = 4096;
-    std::vector<Tensor> inputs;
-    for (ValueId id : node.inputs) {
-      const Known& k = known(resolve(id));
-      if (k.how != How::kConstant) return false;
-      inputs.push_back(k.constant.reshape(f_.type(id).shape));
-    }
+  // Values from nowhere are computed now. Calls of constants are constants already: simplify() has
+  // been here.
+  bool make_constant(const Node& node, const Call& call) {
+    constexpr std::int64_t kMostElements = 1 << 20;
+    if (!node.inputs.empty()) return false;
     if (node.op == &op::constant) {
       set_constant(node.first_output, node.attributes.get<Tensor>("value"));
       return true;
     }
-    for (const Type& t : call.outputs)
-      if (t.shape.elements() > kMostElements) return false;
-    if (node.op->kernel.kind == KernelKind::kBroadcast && is_lane(call.inputs[0].dtype))
-      return false;  // read as it is, repeated
-    const std::vector<Tensor> results = interpret_call(call, inputs);
-    for (std::size_t i = 0; i < results.size(); ++i)
-      set_constant(node.first_output + static_cast<ValueId>(i), results[i]);
+    if (call.outputs[0].shape.elements() > kMostElements) return false;
+    set_constant(node.first_output, interpret_call(call, {})[0]);
     return true;
   }
 
