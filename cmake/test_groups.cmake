@@ -33,6 +33,7 @@ function(limpid_check_bits program)
   add_dependencies(check_bits check_bits_${program})
 endfunction()
 add_custom_target(check_bits)
-limpid_check_bits(laws_test)
+# The longest ones compare what this machine computes with itself.
+limpid_check_bits(laws_test --gtest_filter=-RandomFunctions.*:Collapse.*)
 limpid_check_bits(kernels_test)
 limpid_check_bits(compile_test --gtest_filter=FloatMode.*)
