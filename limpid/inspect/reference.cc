@@ -9,6 +9,7 @@
 #include "limpid/function/text.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/transforms/grad.h"
+#include "limpid/transforms/rewrite.h"
 
 namespace limpid {
 namespace {
@@ -76,13 +77,13 @@ std::string gradient_text(const Op& op, const Example& example) {
   std::vector<std::size_t> wrt;
   for (std::size_t i = 0; i < example.inputs.size(); ++i)
     if (is_floating(example.inputs[i].dtype)) wrt.push_back(i);
-  return "* gradient:\n\n" + code(to_text(vjp(f, wrt), kShort));
+  return "* gradient:\n\n" + code(to_text(in_order_of_graph(vjp(f, wrt)), kShort));
 }
 
 std::string body_text(const Op& op, const Example& example) {
   if (!op.body) return "";
   const Call call{op, example.inputs, {}, example.attributes, ""};
-  return "* body:\n\n" + code(to_text(body_of(call), kShort)) + "\n";
+  return "* body:\n\n" + code(to_text(in_order_of_graph(body_of(call)), kShort)) + "\n";
 }
 
 }  // namespace

@@ -441,12 +441,10 @@ consteval Op unary(std::string_view name, std::string_view formula, std::string_
                    .examples = examples});
 }
 
-template <const Op& op, class F>
-consteval Op numeric_unary(std::string_view name, std::string_view formula, Gradient rule,
-                           Kernel kernel, Onnx onnx, bool smooth) {
-  Op record = unary<op, F>(name, formula, kExact, rule, kernel.element, onnx,
-                           numeric_unary_examples, smooth);
-  record.kernel = kernel;
+// A record of floating elements, made for integers as well.
+template <class F>
+consteval Op for_integers(Op record, Element element_i32) {
+  record.kernel.element_i32 = element_i32;
   record.types = numeric_elementwise;
   record.reference = reference_numeric_unary<F>;
   return record;
@@ -537,15 +535,16 @@ constexpr Op minimum =
                                         {"Min", 13}, numeric_examples, false),
                simpler_choice<most>);
 
-constexpr Op negate = simplified(
-    numeric_unary<negate, Negate>("negate", "-x", negate_gradient,
-                                  {KernelKind::kElement, Element::kNegate, Element::kNegateI32},
-                                  {"Neg", 13}, true),
-    undo_twice<negate>);
+constexpr Op negate =
+    simplified(for_integers<Negate>(
+                   unary<negate, Negate>("negate", "-x", kExact, negate_gradient, Element::kNegate,
+                                         {"Neg", 13}, numeric_unary_examples),
+                   Element::kNegateI32),
+               undo_twice<negate>);
 constexpr Op abs =
-    simplified(numeric_unary<abs, Abs>("abs", "|x|", abs_gradient,
-                                       {KernelKind::kElement, Element::kAbs, Element::kAbsI32},
-                                       {"Abs", 13}, false),
+    simplified(for_integers<Abs>(unary<abs, Abs>("abs", "|x|", kExact, abs_gradient, Element::kAbs,
+                                                 {"Abs", 13}, numeric_unary_examples, false),
+                                 Element::kAbsI32),
                simpler_abs);
 constexpr Op exp =
     unary<exp, Exp>("exp", "e^x", "0.90 ulp", exp_gradient, Element::kExp, {"Exp", 13});

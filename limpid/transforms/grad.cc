@@ -29,44 +29,6 @@ std::vector<bool> dependents(const Function& f, const std::vector<std::size_t>& 
   return depends;
 }
 
-// The nodes that the outputs need, operands before users, in an order that the graph alone decides:
-// depth first from the first output on. The order in which they were written is none: C++ leaves
-// open in which order the operands of an expression are evaluated, and compilers differ. In the
-// order of the sweep cotangents are added, so it must not.
-std::vector<std::size_t> order_of_graph(const Function& f) {
-  constexpr std::size_t kInput = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> maker(f.types().size(), kInput);
-  for (std::size_t i = 0; i < f.nodes().size(); ++i)
-    for (std::size_t r = 0; r < f.output_count(f.nodes()[i]); ++r)
-      maker[static_cast<std::size_t>(f.nodes()[i].first_output) + r] = i;
-  struct Visit {
-    std::size_t node, operand;
-  };
-  std::vector<std::size_t> order;
-  std::vector<bool> seen(f.nodes().size(), false);
-  std::vector<Visit> path;
-  const auto enter = [&](ValueId id) {
-    const std::size_t node = maker[static_cast<std::size_t>(id)];
-    if (node == kInput || seen[node]) return;
-    seen[node] = true;
-    path.push_back({node, 0});
-  };
-  for (const Output& o : f.outputs()) {
-    enter(o.value);
-    while (!path.empty()) {
-      const std::size_t node = path.back().node;
-      const std::size_t operand = path.back().operand++;
-      if (operand < f.nodes()[node].inputs.size()) {
-        enter(f.nodes()[node].inputs[operand]);
-      } else {
-        order.push_back(node);
-        path.pop_back();
-      }
-    }
-  }
-  return order;
-}
-
 // The values of a Function as its gradient rules see them: those of the sweep forward, or written
 // again for the node's segment.
 class Recompute {

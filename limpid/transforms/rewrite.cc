@@ -33,6 +33,56 @@ std::vector<std::string> further_names(const Function& function, const std::stri
   return names;
 }
 
+std::vector<std::size_t> order_of_graph(const Function& f) {
+  constexpr std::size_t kInput = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> maker(f.types().size(), kInput);
+  for (std::size_t i = 0; i < f.nodes().size(); ++i)
+    for (std::size_t r = 0; r < f.output_count(f.nodes()[i]); ++r)
+      maker[static_cast<std::size_t>(f.nodes()[i].first_output) + r] = i;
+  struct Visit {
+    std::size_t node, operand;
+  };
+  std::vector<std::size_t> order;
+  std::vector<bool> seen(f.nodes().size(), false);
+  std::vector<Visit> path;
+  const auto enter = [&](ValueId id) {
+    const std::size_t node = maker[static_cast<std::size_t>(id)];
+    if (node == kInput || seen[node]) return;
+    seen[node] = true;
+    path.push_back({node, 0});
+  };
+  for (const Output& o : f.outputs()) {
+    enter(o.value);
+    while (!path.empty()) {
+      const std::size_t node = path.back().node;
+      const std::size_t operand = path.back().operand++;
+      if (operand < f.nodes()[node].inputs.size()) {
+        enter(f.nodes()[node].inputs[operand]);
+      } else {
+        order.push_back(node);
+        path.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
+Function in_order_of_graph(const Function& function) {
+  Builder builder(function.name());
+  std::vector<Value> values;
+  for (const Input& i : function.inputs()) values.push_back(builder.input(i.name, i.type));
+  values.resize(function.types().size());
+  for (const std::size_t index : order_of_graph(function)) {
+    const Node& node = function.nodes()[index];
+    const Builder::Scope scope(builder, node.scope);
+    std::vector<Value> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
+    auto at = values.begin() + node.first_output;
+    for (const Value& v : builder.call(*node.op, inputs, node.attributes)) *at++ = v;
+  }
+  return builder.finish(outputs_of(function, values), output_names(function));
+}
+
 std::vector<std::string> output_names(const Function& function) {
   std::vector<std::string> names;
   for (const Output& o : function.outputs()) names.push_back(o.name);

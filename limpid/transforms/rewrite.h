@@ -24,6 +24,14 @@ Function rewrite(const Function& function, const NodeRewrite& rewrite);
 std::vector<std::string> further_names(const Function& function, const std::string& kind,
                                        std::vector<std::string> names);
 
+// The nodes that the outputs need, operands before users, in an order that the graph alone decides:
+// depth first from the first output on. The order in which they were written is none: C++ leaves
+// open in which order the operands of an expression are evaluated, and compilers differ. What shows
+// in bits or in text must not.
+std::vector<std::size_t> order_of_graph(const Function& function);
+// The Function with its nodes in that order.
+Function in_order_of_graph(const Function& function);
+
 std::vector<std::string> output_names(const Function& function);
 std::vector<Value> outputs_of(const Function& function, std::span<const Value> values);
 
