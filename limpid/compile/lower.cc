@@ -143,8 +143,11 @@ class Lowering {
     known(v).constant = std::move(value);
   }
   void set_alias(ValueId v, ValueId source) {
+    // Of what the source is an alias of: chains may be as long as a stranger's text.
+    const bool chained = known(source).how == How::kAlias;
     known(v).how = How::kAlias;
-    known(v).source = source;
+    known(v).not_before = known(source).not_before;
+    known(v).source = chained ? known(source).source : source;
   }
 
   // The step after which a value may be read.
@@ -234,9 +237,14 @@ class Lowering {
     add_reference(node, call);
   }
 
-  // Values from nowhere are computed now. Calls of constants are constants already: simplify() has
-  // been here.
+  // Values from nowhere are computed now, and there is nothing to those without elements. Calls of
+  // constants are constants already: simplify() has been here.
   bool make_constant(const Node& node, const Call& call) {
+    if (results_are_empty(call)) {
+      for (std::size_t i = 0; i < call.outputs.size(); ++i)
+        set_constant(node.first_output + static_cast<ValueId>(i), Tensor::zeros(call.outputs[i]));
+      return true;
+    }
     constexpr std::int64_t kMostElements = 1 << 20;
     if (!node.inputs.empty()) return false;
     if (node.op == &op::constant) {
@@ -500,6 +508,10 @@ class Lowering {
   }
 
   void add_reference(const Node& node, const Call& call) {
+    if (std::max(call.inputs.size(), call.outputs.size()) > ReferenceStep::kMost)
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("{}: {} operands, reference arithmetic in a plan takes {} at most",
+                              where(call), call.inputs.size(), ReferenceStep::kMost));
     ReferenceStep root{node.op, node.attributes, f_.call_types(node), node.scope, {}, {}};
     for (ValueId id : node.inputs) root.in.push_back(memory(id));
     for (std::size_t r = 0; r < call.outputs.size(); ++r)

@@ -1,10 +1,13 @@
 // Where things live while a plan runs: slots in the workspace, registers of a program in buffers of
 // scratch.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
 
 #include "limpid/compile/plan.h"
+#include "limpid/core/error.h"
 
 namespace limpid::detail {
 namespace {
@@ -21,6 +24,11 @@ class Arena {
     for (auto it = free_.begin(); it != free_.end(); ++it)
       if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
     if (best == free_.end()) {
+      constexpr std::size_t kMost = std::size_t{1} << 62;
+      if (bytes > kMost - end_)
+        throw Error(
+            ErrorCode::kUnsupported,
+            fmt::format("compile: the values of the function take more than {} bytes", kMost));
       const std::size_t offset = end_;
       end_ += bytes;
       return offset;

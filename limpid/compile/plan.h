@@ -118,6 +118,8 @@ struct TransposeStep {
 
 // Reference arithmetic of a primitive without a kernel for its types.
 struct ReferenceStep {
+  // Of operands, and of results: a run keeps their addresses on the stack.
+  static constexpr std::size_t kMost = 64;
   const Op* op;
   Attributes attributes;
   Function::CallTypes types;

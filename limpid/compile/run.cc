@@ -1,6 +1,7 @@
 // Runs a plan: step after step, each cut into pieces for the threads of the pool. Nothing here
 // allocates, locks or throws.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "limpid/compile/plan.h"
@@ -278,9 +279,8 @@ void run_transpose(const TransposeStep& t, const Worker& worker, Piece piece) {
 }
 
 void run_reference(const ReferenceStep& r, const Worker& worker) {
-  constexpr std::size_t kMostOperands = 64;
-  std::array<const void*, kMostOperands> in{};
-  std::array<void*, kMostOperands> out{};
+  std::array<const void*, ReferenceStep::kMost> in{};
+  std::array<void*, ReferenceStep::kMost> out{};
   for (std::size_t i = 0; i < r.in.size(); ++i) in[i] = at<const void>(worker.slots, r.in[i]);
   for (std::size_t i = 0; i < r.out.size(); ++i) out[i] = at<void>(worker.slots, r.out[i]);
   const Call call{*r.op, r.types.inputs, r.types.outputs, r.attributes, r.scope};

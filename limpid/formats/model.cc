@@ -12,6 +12,7 @@
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/text.h"
 #include "limpid/transforms/bind.h"
+#include "limpid/transforms/expand.h"
 #include "limpid/transforms/vmap.h"
 
 namespace limpid {
@@ -64,14 +65,20 @@ void check_tensors(const Model& model) {
   }
 }
 
-// Of all values but the parameters; anything above the limit where it is above.
+// Of all values but the parameters, and of the largest one that a body makes: the scores of an
+// attention, say. Anything above the limit where it is above.
 std::uint64_t example_bytes(const Model& model) {
   const Function& f = model.function;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < f.types().size() && bytes <= kMaxExampleBytes; ++i)
     if (i >= f.inputs().size() || !model.params.find(f.inputs()[i].name))
       bytes += f.types()[i].bytes();
-  return bytes;
+  if (bytes > kMaxExampleBytes) return bytes;
+  const Function open = expand(f);
+  std::uint64_t largest = 0;
+  for (std::size_t i = f.inputs().size(); i < open.types().size(); ++i)
+    largest = std::max<std::uint64_t>(largest, open.types()[i].bytes());
+  return bytes + largest;
 }
 
 // Throws where function and parameters do not make a model.

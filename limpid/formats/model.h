@@ -19,8 +19,8 @@ struct Model {
   std::string config;  // hyper-parameters as JSON, for whoever made the model; may be empty
 };
 
-// The most bytes that the values of one example may take together, parameters aside: a bound on
-// what a few lines of text in a file can ask for.
+// The most bytes that the values of one example may take together, parameters aside and with the
+// largest one inside of a composition: a bound on what a few lines of text in a file can ask for.
 inline constexpr std::uint64_t kMaxExampleBytes = std::uint64_t{1} << 30;
 
 // Writes the tensors under their names, and in the metadata "limpid.format" ("1"),

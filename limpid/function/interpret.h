@@ -17,6 +17,10 @@ using Observer = std::function<void(const Node& node, std::size_t result, const 
 std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> inputs,
                               const Observer& observer = {});
 
+// Whether no result has an element: nothing is to be computed then, however long the other
+// dimensions are.
+bool results_are_empty(const Call& call);
+
 // One call: by reference arithmetic, or by interpreting the body.
 std::vector<Tensor> interpret_call(const Call& call, std::span<const Tensor> inputs);
 

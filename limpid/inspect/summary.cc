@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <set>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"
@@ -12,16 +12,6 @@
 
 namespace limpid {
 namespace {
-
-// Counts of a Function from a stranger may overflow; then the largest number stands for them.
-std::int64_t sum_or_most(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
-}
-std::int64_t product_or_most(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
-}
 
 // Half the flops of the products in a call, at any depth of its body.
 std::int64_t multiply_adds(const Call& call) {

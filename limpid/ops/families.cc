@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/shape.h"
@@ -128,7 +129,9 @@ bool moves_elements(const Op& op) {
 
 bool every_element_is(const Value& v, double number) {
   const Node* node = v.builder().maker(v.id());
-  while (node && moves_elements(*node->op)) node = v.builder().maker(node->inputs[0]);
+  // A few steps, lest a long chain be walked again for every use of it.
+  for (int steps = 0; steps < 8 && node && moves_elements(*node->op); ++steps)
+    node = v.builder().maker(node->inputs[0]);
   return node && node->op == &op::constant &&
          all_are(node->attributes.get<Tensor>("value"), number);
 }
@@ -155,7 +158,8 @@ std::int64_t flops_of_body(const Call& call) {
   std::int64_t total = 0;
   for (const Node& node : body.nodes()) {
     const Function::CallTypes types = body.call_types(node);
-    total += node.op->flops({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
+    total = sum_or_most(total, node.op->flops({*node.op, types.inputs, types.outputs,
+                                               node.attributes, node.scope}));
   }
   return total;
 }

@@ -189,7 +189,8 @@ Values pad_gradient(const GradientCall& c) {
   List strides;
   for (std::size_t d = 0; d < low.size(); ++d) {
     const std::int64_t size = c.inputs[0].shape()[d];
-    strides.push_back(list(c.attributes, "interior")[d] + 1);
+    // Between fewer than two there is nothing, however much is asked for.
+    strides.push_back(size < 2 ? 1 : list(c.attributes, "interior")[d] + 1);
     limits.push_back(low[d] + (size == 0 ? 0 : (size - 1) * strides[d] + 1));
   }
   return {slice(c.cotangents[0], low, limits, strides)};
@@ -314,12 +315,12 @@ std::size_t batch_of(const Call& call) {
   return common;
 }
 
-Shape joined(std::initializer_list<std::span<const std::int64_t>> parts) {
+Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_t>> parts) {
   List dims;
   for (const auto& part : parts) dims.insert(dims.end(), part.begin(), part.end());
   if (dims.size() > Shape::kMaxRank)
-    throw Error(ErrorCode::kShape, fmt::format("a result of rank {}, at most {} is possible",
-                                               dims.size(), Shape::kMaxRank));
+    throw Error(ErrorCode::kShape, fmt::format("{}: a result of rank {}, at most {} is possible",
+                                               where(call), dims.size(), Shape::kMaxRank));
   return Shape(dims);
 }
 
@@ -330,8 +331,8 @@ std::vector<Type> gather_types(const Call& call) {
   if (x.rank() == batch)
     throw Error(ErrorCode::kShape,
                 fmt::format("{}: {} has no rows", where(call), to_string(call.inputs[0])));
-  return {
-      {call.inputs[0].dtype, joined({call.inputs[1].shape.dims(), x.dims().subspan(batch + 1)})}};
+  return {{call.inputs[0].dtype,
+           joined(call, {call.inputs[1].shape.dims(), x.dims().subspan(batch + 1)})}};
 }
 
 // Sizes of a walk over rows by number.
@@ -413,8 +414,8 @@ std::vector<Type> scatter_types(const Call& call) {
                     "index and a size of 0 or more are expected",
                     where(call), to_string(call.inputs[0]), to_string(call.inputs[1]), size));
   const std::int64_t one[] = {size};
-  return {{call.inputs[1].dtype,
-           joined({indices.dims().first(batch), one, updates.dims().subspan(indices.rank())})}};
+  return {{call.inputs[1].dtype, joined(call, {indices.dims().first(batch), one,
+                                               updates.dims().subspan(indices.rank())})}};
 }
 
 template <class T>

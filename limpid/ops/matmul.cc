@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "limpid/core/arithmetic.h"
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/families.h"
@@ -103,7 +104,7 @@ Values matmul_batching(const BatchingCall& c) {
 
 std::int64_t matmul_flops(const Call& call) {
   const Product p = product_of(call);
-  return 2 * p.batch * p.m * p.n * p.k;
+  return product_or_most(2 * p.batch * p.m * p.n, p.k);
 }
 
 std::vector<Example> matmul_examples() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
@@ -106,8 +107,8 @@ class Pass {
     constexpr std::int64_t kMostFlops = std::int64_t{1} << 28;  // a moment of reference arithmetic
     std::int64_t in = 0;
     std::int64_t out = 0;
-    for (const Type& t : call.inputs) in += t.shape.elements();
-    for (const Type& t : call.outputs) out += t.shape.elements();
+    for (const Type& t : call.inputs) in = sum_or_most(in, t.shape.elements());
+    for (const Type& t : call.outputs) out = sum_or_most(out, t.shape.elements());
     return out <= std::max(in, kFew) && call.op.flops(call) <= kMostFlops;
   }
 

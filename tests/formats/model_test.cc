@@ -169,6 +169,18 @@ TEST(LoadModel, RefusesHugeValues) {
   expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
 }
 
+// The scores stand in no type of the function.
+TEST(LoadModel, RefusesHugeValuesInsideOfACall) {
+  Safetensors file;
+  file.metadata = {{"limpid.format", "1"},
+                   {"limpid.function",
+                    "function f(%x: f32[65536, 1]) {\n"
+                    "  %0 = scaled_dot_product_attention(%x, %x, %x) {causal = false, scale = 1.0} "
+                    ": f32[65536, 1]\n"
+                    "  return %0\n}\n"}};
+  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+}
+
 Tensor random_rows(std::int64_t count, std::int64_t features) {
   return Tensor::generate<float>(Shape{count, features}, [](std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = 2 * Key(7).uniform(i) - 1;

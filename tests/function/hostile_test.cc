@@ -1,0 +1,204 @@
+// Functions from strangers whose attributes and shapes are as large as they can be: whatever is
+// done with them ends in an Error or in the interpreter's bits, soon.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
+#include "limpid/function/text.h"
+#include "limpid/inspect/summary.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::int64_t kSome = 4;
+
+// All that is done with a Function without knowing more of it. "" where it goes well.
+std::string error_of(const std::string& text, bool differentiate = true) {
+  try {
+    const Function f = parse_function(text);
+    verify(f);
+    summarize(f, {}, 3);
+    shape_trace(f, {});
+    const std::vector<Tensor> x{Tensor::from<float>({kSome}, {1, -2, 3, 0.5f})};
+    const std::vector<Tensor> expected = interpret(f, x);
+    const std::vector<Tensor> got = compile(f)(x);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i].same_bits(expected[i])) << text;
+    compile(vmap(f, {0}, 2));
+    if (!differentiate) return "";
+    const Function gradient = vjp(f, {0});
+    compile(gradient)(std::vector<Tensor>{x[0], Tensor::zeros(f.type(f.outputs()[0].value))});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string with(const std::string& ops) {
+  return "function f(%x: f32[4]) {\n" + ops + "\n  return %y\n}\n";
+}
+
+struct Case {
+  const char* ops;
+  const char* error;  // a part of it; "" for none
+};
+
+void expect_errors(std::span<const Case> cases) {
+  for (const Case& c : cases) {
+    const std::string error = error_of(with(c.ops));
+    if (*c.error == 0)
+      EXPECT_EQ(error, "") << c.ops;
+    else
+      EXPECT_NE(error.find(c.error), std::string::npos) << c.ops << "\n" << error;
+  }
+}
+
+TEST(Hostile, Attributes) {
+  const Case cases[] = {
+      {"%y = slice(%x) {limits = [4], starts = [0], strides = [9223372036854775807]} : f32[1]", ""},
+      {"%y = slice(%x) {limits = [4], starts = [4], strides = [4611686018427387904]} : f32[0]", ""},
+      {"%y = slice(%x) {limits = [9223372036854775807], starts = [0], strides = [1]} : f32[4]",
+       "slice: dimension 0"},
+      {"%y = slice(%x) {limits = [4], starts = [-9223372036854775808], strides = [1]} : f32[4]",
+       "slice: dimension 0"},
+      {"%y = slice(%x) {limits = [], starts = [0], strides = [1]} : f32[4]", "slice: limits has 0"},
+      {"%0 = slice(%x) {limits = [1], starts = [0], strides = [1]} : f32[1]\n"
+       "%y = pad(%0) {high = [0], interior = [9223372036854775807], low = [2], value = 1.0} "
+       ": f32[3]",
+       ""},
+      {"%y = pad(%x) {high = [0], interior = [9223372036854775807], low = [0], value = 0.0} "
+       ": f32[4]",
+       "grows beyond 2^63"},
+      {"%y = pad(%x) {high = [9223372036854775807], interior = [0], low = [1], value = 0.0} "
+       ": f32[4]",
+       "grows beyond 2^63"},
+      {"%y = pad(%x) {high = [4611686018427387904], interior = [0], low = [0], value = 0.0} "
+       ": f32[4]",
+       "overflows"},
+      {"%y = concatenate(%x, %x) {axis = 9223372036854775807} : f32[8]", "is outside of f32[4]"},
+      {"%y = concatenate() {axis = 0} : f32[8]", "takes 1 to 64 inputs"},
+      {"%0 = iota() {size = 4} : i32[4]\n%y = gather(%x, %0) {batch = 9223372036854775807} : "
+       "f32[4]",
+       "do not share 9223372036854775807 leading dimensions"},
+      {"%0 = iota() {size = 4} : i32[4]\n%y = gather(%x, %0) {batch = 1} : f32[4]", "has no rows"},
+      {"%0 = iota() {size = 4} : i32[4]\n%y = scatter_add(%0, %x) {batch = -1, size = 4} : f32[4]",
+       "do not share -1 leading dimensions"},
+      {"%0 = iota() {size = 4} : i32[4]\n"
+       "%y = scatter_add(%0, %x) {batch = 0, size = 9223372036854775807} : f32[4]",
+       "overflows"},
+      {"%0 = constant() {value = i64[3] (-9223372036854775808, 9223372036854775807, 1)} : i64[3]\n"
+       "%y = gather(%x, %0) {batch = 0} : f32[3]",
+       ""},
+      {"%0 = constant() {value = i64[4] (-9223372036854775808, 9223372036854775807, 1, 1)} : "
+       "i64[4]\n"
+       "%y = scatter_add(%0, %x) {batch = 0, size = 2} : f32[2]",
+       ""},
+      {"%y = iota() {size = 9223372036854775807} : i32[4]", "is outside of [0, 2^31]"},
+      {"%y = layer_norm(%x) {dims = 0, eps = 0.0} : f32[4]", "1 to 1 are possible"},
+      {"%y = layer_norm(%x) {dims = -9223372036854775808, eps = 0.0} : f32[4]", "are possible"},
+      {"%y = layer_norm(%x) {dims = 1, eps = nan} : f32[4]", "eps is nan"},
+      {"%y = rms_norm(%x) {dims = 1, eps = inf} : f32[4]", ""},
+      {"%y = softmax(%x) {axis = -1} : f32[4]", "axis -1 is outside"},
+      {"%y = transpose(%x) {permutation = [9223372036854775807]} : f32[4]", "is no permutation"},
+      {"%y = reshape(%x) {shape = [-1]} : f32[4]", "is negative"},
+      {"%y = reshape(%x) {shape = [1, 1, 1, 1, 1, 1, 1, 1, 4]} : f32[4]", "9 dimensions"},
+      {"%y = broadcast(%x) {shape = [4611686018427387904, 4]} : f32[4]", "overflows"},
+      {"%y = swish(%x) {beta = nan} : f32[4]", ""},
+      {"%y = clamp(%x) {high = nan, low = 0.0} : f32[4]", "low <= high is expected"},
+      {"%0 = reshape(%x) {shape = [1, 4]} : f32[1, 4]\n"
+       "%1 = scaled_dot_product_attention(%0, %0, %0) {causal = true, scale = nan} : f32[1, 4]\n"
+       "%y = reshape(%1) {shape = [4]} : f32[4]",
+       ""},
+  };
+  expect_errors(cases);
+}
+
+// Dimensions that are long beside an empty one: nothing is to be done, however often.
+TEST(Hostile, EmptyTensorsOfLongDimensions) {
+  const std::string huge = "1125899906842624";
+  const auto around = [&](const std::string& shape, const std::string& op) {
+    return with(
+        "%0 = slice(%x) {limits = [0], starts = [0], strides = [1]} : f32[0]\n"
+        "%1 = reshape(%0) {shape = " +
+        shape + "} : f32" + shape + "\n" + op +
+        "\n%3 = reshape(%2) {shape = [0]} : f32[0]\n"
+        "%y = concatenate(%3, %x) {axis = 0} : f32[4]");
+  };
+  const std::string rows = "[" + huge + ", 0]";
+  const std::string three = "[" + huge + ", 3, 0]";
+  const std::string products = "[" + huge + ", 0, 0]";
+  for (const std::string op :
+       {"softmax(%1) {axis = 1}", "softmax(%1) {axis = 0}", "log_softmax(%1) {axis = 1}",
+        "layer_norm(%1) {dims = 1, eps = 0.1}", "rms_norm(%1) {dims = 1, eps = 0.1}", "exp(%1)",
+        "concatenate(%1, %1) {axis = 1}"})
+    // The sums of the rows, which the gradient takes, are more than a machine holds.
+    EXPECT_EQ(error_of(around(rows, "%2 = " + op + " : f32" + rows), false), "") << op;
+  EXPECT_EQ(
+      error_of(around(rows, "%2 = transpose(%1) {permutation = [1, 0]} : f32[0, " + huge + "]")),
+      "");
+  for (const std::string op : {"sum", "max", "min"})
+    EXPECT_EQ(error_of(around(three, "%2 = " + op + "(%1) {axis = 1} : f32" + rows)), "") << op;
+  EXPECT_EQ(error_of(around(
+                three, "%2 = transpose(%1) {permutation = [0, 2, 1]} : f32[" + huge + ", 0, 3]")),
+            "");
+  EXPECT_EQ(error_of(around(products,
+                            "%2 = matmul(%1, %1) {transpose_a = false, transpose_b = true} "
+                            ": f32" +
+                                products)),
+            "");
+}
+
+// More than a machine has: an Error of the allocation, or before it.
+TEST(Hostile, MoreMemoryThanThereIs) {
+  std::string ops =
+      "%0 = broadcast(%x) {shape = [144115188075855872, 4]} : f32[144115188075855872, 4]\n";
+  for (int i = 1; i < 9; ++i)
+    ops += "%" + std::to_string(i) + " = sum(%0) {axis = " + std::to_string(i % 2) + "} : f32[" +
+           (i % 2 == 0 ? "4" : "144115188075855872") + "]\n";
+  const Function f = parse_function("function f(%x: f32[4]) {\n" + ops + "  return %8\n}\n");
+  summarize(f, {}, 1);
+  shape_trace(f, {});
+  const std::vector<Tensor> x{Tensor::zeros({Dtype::kF32, {kSome}})};
+  EXPECT_THROW(interpret(f, x), Error);
+  EXPECT_THROW(compile(f)(x), Error);
+}
+
+// Eight values that live at once take 2^64 bytes, which must not count as none.
+TEST(Hostile, MoreMemoryThanAddresses) {
+  std::string ops;
+  for (int i = 0; i < 8; ++i)
+    ops += fmt::format(
+        "  %{0} = pad(%x) {{high = [576460752303423484], interior = [0], low = [0], value = "
+        "{0}.5}} "
+        ": f32[576460752303423488]\n",
+        i);
+  for (int i = 0; i < 8; ++i) ops += fmt::format("  %s{0} = sum(%{0}) {{axis = 0}} : f32[]\n", i);
+  const Function f = parse_function("function f(%x: f32[4]) {\n" + ops +
+                                    "  return %s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7\n}\n");
+  EXPECT_THROW(compile(f), Error);
+}
+
+// Reshapes and broadcasts that change nothing stand for each other, in a chain as long as the text.
+TEST(Hostile, LongChains) {
+  constexpr int kLength = 150'000;
+  std::string text = "function f(%x: f32[4]) {\n";
+  std::string last = "%x";
+  for (int i = 0; i < kLength; ++i) {
+    text += i % 2 == 0
+                ? fmt::format("%{} = broadcast({}) {{shape = [1, 4]}} : f32[1, 4]\n", i, last)
+                : fmt::format("%{} = reshape({}) {{shape = [4]}} : f32[4]\n", i, last);
+    last = fmt::format("%{}", i);
+  }
+  text += fmt::format("%y = negate({}) : f32[4]\n  return %y\n}}\n", last);
+  const Executable run = compile(parse_function(text));
+  const std::vector<Tensor> x{Tensor::from<float>({kSome}, {1, 2, 3, 4})};
+  EXPECT_TRUE(run(x)[0].same_bits(Tensor::from<float>({kSome}, {-1, -2, -3, -4})));
+}
+
+}  // namespace
+}  // namespace limpid
