@@ -204,6 +204,12 @@ Value channel_sum(const Value& x) {
 std::vector<Type> batch_norm_types(const Call& call) {
   const Type x = channel_types(call)[0];
   const Type channels{x.dtype, {x.shape[1]}};
+  // A division by one less than the elements follows.
+  if (x.shape[1] != 0 && x.shape.elements() / x.shape[1] < 2)
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: input is {}, 2 or more elements of each channel are expected in "
+                            "training",
+                            where(call), to_string(call.inputs[0])));
   return {x, channels, channels};
 }
 

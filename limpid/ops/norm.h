@@ -25,7 +25,8 @@ Value group_norm(Value x, std::int64_t groups, Value gamma, Value beta, double e
 
 // x (N, C, ...), in training: each channel by its own mean and variance over all other dimensions.
 // The running statistics go in and come out as values: (1 - momentum) of the old ones and momentum
-// of the batch's, whose variance there divides by one less than its elements. Throws kShape.
+// of the batch's, whose variance there divides by one less than its elements. Throws kShape, also
+// where a channel has fewer than two elements.
 struct BatchNormResult {
   Value y, running_mean, running_var;
 };

@@ -147,6 +147,25 @@ TEST(Norms, ParametersAndFirstValues) {
   EXPECT_TRUE(BatchNorm{5}.init_state().at("running_var").same_bits(ones({5})));
 }
 
+// The running variance would be divided by zero, and be lost for ever.
+TEST(BatchNorm, RefusesOneElementAChannel) {
+  const auto train = [](const Shape& x) {
+    Builder builder("train");
+    const auto constants = [&](const Params& params) {
+      Args args;
+      for (const auto& [name, value] : params) args.set(name, constant(builder, value));
+      return args;
+    };
+    const BatchNorm layer{2};
+    layer(constants(layer.init(Key(0))), constants(layer.init_state()),
+          constant(builder, Tensor::zeros({Dtype::kF32, x})));
+  };
+  EXPECT_THROW(train({1, 2}), Error);
+  EXPECT_THROW(train({0, 2, 5}), Error);
+  EXPECT_NO_THROW(train({2, 2}));
+  EXPECT_NO_THROW(train({1, 2, 2}));
+}
+
 TEST(Embedding, TakesRows) {
   const Embedding layer{10, 4};
   const Tensor table = layer.init(Key(0)).at("weight");
