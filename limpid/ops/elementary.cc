@@ -96,8 +96,8 @@ Values power_gradient(const GradientCall& c) {
   const Value zero = number_like(g(c), 0);
   const Value one = number_like(g(c), 1);
   const Value by_x = select(y == zero, zero, y * power(x(c), y - 1.0));
-  const Value positive = x(c) > zero;
-  const Value by_y = select(positive, out(c) * log(select(positive, x(c), one)), zero);
+  const Value without_log = x(c) <= zero;
+  const Value by_y = select(without_log, zero, out(c) * log(select(without_log, one, x(c))));
   return {g(c) * by_x, g(c) * by_y};
 }
 

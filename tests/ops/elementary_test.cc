@@ -34,6 +34,13 @@ TEST(Power, HasSlopesAtZeroAndBelow) {
   EXPECT_EQ(by[1], (std::vector<double>{0, 0, 0, 0, std::log(2.0), 0}));
 }
 
+TEST(Power, OfANanHasNoSlopes) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto by = slopes({nan, 2}, {2, nan});
+  for (const std::vector<double>& slope : by)
+    for (double s : slope) EXPECT_TRUE(std::isnan(s)) << s;
+}
+
 TEST(Power, StretchesItsOperands) {
   const Function f =
       trace("f", {{"x", {Dtype::kF32, {2, 1}}}, {"y", {Dtype::kF32, {3}}}},
