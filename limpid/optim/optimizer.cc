@@ -10,7 +10,7 @@ namespace {
 
 // ---- numbers by name
 
-enum class Range : std::uint8_t { kShare, kNotNegative, kSwitch };
+enum class Range : std::uint8_t { kShare, kBelowOne, kNotNegative, kSwitch };
 
 struct Number {
   std::string_view name;
@@ -45,8 +45,8 @@ constexpr Number kRmsProp[] = {number<&RmsProp::alpha>("alpha", Range::kShare),
                                number<&RmsProp::weight_decay>("weight_decay", Range::kNotNegative),
                                number<&RmsProp::centered>("centered", Range::kSwitch)};
 template <class A>
-constexpr Number kAdam[] = {number<&A::beta1>("beta1", Range::kShare),
-                            number<&A::beta2>("beta2", Range::kShare),
+constexpr Number kAdam[] = {number<&A::beta1>("beta1", Range::kBelowOne),
+                            number<&A::beta2>("beta2", Range::kBelowOne),
                             number<&A::eps>("eps", Range::kNotNegative),
                             number<&A::weight_decay>("weight_decay", Range::kNotNegative),
                             number<&A::amsgrad>("amsgrad", Range::kSwitch)};
@@ -83,6 +83,8 @@ bool fits(Range range, double value) {
   switch (range) {
     case Range::kShare:
       return value >= 0 && value <= 1;
+    case Range::kBelowOne:
+      return value >= 0 && value < 1;
     case Range::kNotNegative:
       return value >= 0 && value <= 1e30;
     case Range::kSwitch:
@@ -95,6 +97,8 @@ std::string_view text(Range range) {
   switch (range) {
     case Range::kShare:
       return "a number in [0, 1]";
+    case Range::kBelowOne:
+      return "a number in [0, 1)";
     case Range::kNotNegative:
       return "a number that is not negative";
     case Range::kSwitch:
