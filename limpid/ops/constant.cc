@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "limpid/core/error.h"
 #include "limpid/ops/families.h"
@@ -96,15 +98,28 @@ Value constant(Builder& builder, Tensor value) {
   return builder.call(op::constant, {}, {{"value", std::move(value)}}).front();
 }
 
+namespace {
+
+// A whole number that the type has.
+template <class T>
+Value whole_constant(Builder& builder, double number, Dtype dtype) {
+  // The highest of i64 is no double, and rounds to the power of two above it.
+  constexpr double kAbove = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+  constexpr double kLowest = static_cast<double>(std::numeric_limits<T>::min());
+  if (!(number >= kLowest && number < kAbove && number == std::trunc(number)))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("constant: {} is no {}", number, name(dtype)));
+  return constant(builder, Tensor::scalar(static_cast<T>(number)));
+}
+
+}  // namespace
+
 Value constant(Builder& builder, double number, Dtype dtype) {
   if (dtype == Dtype::kF32) return constant(builder, Tensor::scalar(static_cast<float>(number)));
   if (dtype == Dtype::kF64) return constant(builder, Tensor::scalar(number));
-  if (dtype == Dtype::kI32)
-    return constant(builder, Tensor::scalar(static_cast<std::int32_t>(number)));
-  if (dtype == Dtype::kI64)
-    return constant(builder, Tensor::scalar(static_cast<std::int64_t>(number)));
-  if (dtype == Dtype::kU8)
-    return constant(builder, Tensor::scalar(static_cast<std::uint8_t>(number)));
+  if (dtype == Dtype::kI32) return whole_constant<std::int32_t>(builder, number, dtype);
+  if (dtype == Dtype::kI64) return whole_constant<std::int64_t>(builder, number, dtype);
+  if (dtype == Dtype::kU8) return whole_constant<std::uint8_t>(builder, number, dtype);
   throw Error(ErrorCode::kDtype, fmt::format("constant: a number does not become {}", name(dtype)));
 }
 

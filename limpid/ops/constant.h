@@ -11,7 +11,9 @@ extern const Op constant, iota;
 
 // A tensor written into the function.
 Value constant(Builder& builder, Tensor value);
-// A scalar of the given floating dtype, the number rounded to it.
+// A scalar of the given dtype, the number rounded to it where it is floating. Throws
+// kInvalidArgument for a number that an integer dtype does not have, 0.5 among them, and kDtype for
+// the dtypes that are neither.
 Value constant(Builder& builder, double number, Dtype dtype);
 
 // 0, 1, ..., size - 1 as i32[size].

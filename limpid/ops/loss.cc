@@ -122,10 +122,11 @@ Values binary_gradient(const GradientCall& c) {
 
 Values kl_body(std::span<const Value> in, const Attributes&) {
   const Value& t = in[1];
-  const Value positive = t > number_like(t, 0);
-  // 1 stands for a target without a logarithm.
-  const Value safe = select(positive, t, number_like(t, 1));
-  return {select(positive, t * (log(safe) - in[0]), number_like(t, 0))};
+  const Value zero = number_like(t, 0);
+  const Value none = t == zero;
+  // 1 stands for the target whose logarithm is infinite.
+  const Value safe = select(none, number_like(t, 1), t);
+  return {select(none, zero, t * (log(safe) - in[0]))};
 }
 
 Values hinge_body(std::span<const Value> in, const Attributes&) {
@@ -411,6 +412,7 @@ class LabelWeights {
 };
 
 Value soft_loss(const Value& logits, const Value& target, const CrossEntropyOptions& o) {
+  if (logits.rank() == 0) call1(op::soft_cross_entropy, {logits, target});  // says what is wrong
   if (o.ignore_index)
     throw Error(ErrorCode::kInvalidArgument,
                 "cross_entropy: a label to ignore makes no sense among probabilities");

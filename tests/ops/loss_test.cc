@@ -87,6 +87,14 @@ TEST(KlDivergence, OfATargetOfZero) {
       1);
 }
 
+TEST(KlDivergence, OfATargetThatIsNoProbability) {
+  const std::vector<Tensor> in{row({-1, -1}), row({NAN, -0.5f})};
+  for (float x : numbers(value_of(in, [](std::span<const Value> v) {
+         return kl_divergence(v[0], v[1], Reduction::kNone);
+       })))
+    EXPECT_TRUE(std::isnan(x)) << x;
+}
+
 TEST(Normalize, OfZeroIsZeroWithAFiniteSlope) {
   const std::vector<Tensor> in{row({0, 0})};
   const Code code = [](std::span<const Value> v) { return normalize(v[0]); };
@@ -110,6 +118,11 @@ TEST(Losses, RefuseWhatMakesNoSense) {
   refuses(
       [](std::span<const Value> v) { return cross_entropy(v[0], v[1], {.label_smoothing = 2}); });
   refuses([](std::span<const Value> v) { return cross_entropy(v[0], v[1], {.ignore_index = 0}); });
+  refuses([](std::span<const Value> v) { return cross_entropy(sum(v[0]), sum(v[1])); });
+  refuses([](std::span<const Value> v) {
+    const Value labels = cast(v[1], Dtype::kI32);
+    return cross_entropy(v[0], labels, {.ignore_index = std::int64_t{1} << 40});
+  });
   refuses([](std::span<const Value> v) { return info_nce_loss(v[0], v[1]); });  // one row, not many
   refuses([](std::span<const Value> v) { return mse_loss(v[0], slice(v[1], 0, 0, 1)); });
   refuses([](std::span<const Value> v) { return nll_loss(v[0], v[1]); });  // labels are i32
