@@ -419,28 +419,6 @@ constexpr AttributeSpec kCastAttributes[] = {{"dtype", AttributeKind::kDtype}};
 
 // ---- the families
 
-template <const Op& op, class F>
-consteval Op unary(std::string_view name, std::string_view formula, std::string_view accuracy,
-                   Gradient rule, Element element, Onnx onnx,
-                   std::vector<Example> (*examples)() = unary_examples, bool smooth = true) {
-  return complete({.name = name,
-                   .formula = formula,
-                   .shapes = kElementwiseShapes,
-                   .min_inputs = 1,
-                   .max_inputs = 1,
-                   .attributes = kNoAttributes,
-                   .types = floating_elementwise,
-                   .reference = reference_unary<F>,
-                   .gradient = gradient(rule),
-                   .smooth = smooth,
-                   .batching = batching(batch_elementwise<op>),
-                   .flops = flops_one_an_element,
-                   .kernel = element_kernel(element),
-                   .onnx = onnx,
-                   .accuracy = accuracy,
-                   .examples = examples});
-}
-
 // A record of floating elements, made for integers as well.
 template <class F>
 consteval Op for_integers(Op record, Element element_i32) {
@@ -537,26 +515,28 @@ constexpr Op minimum =
 
 constexpr Op negate =
     simplified(for_integers<Negate>(
-                   unary<negate, Negate>("negate", "-x", kExact, negate_gradient, Element::kNegate,
-                                         {"Neg", 13}, numeric_unary_examples),
+                   unary<negate, Negate>("negate", "-x", kExact, gradient(negate_gradient),
+                                         Element::kNegate, {"Neg", 13}, numeric_unary_examples),
                    Element::kNegateI32),
                undo_twice<negate>);
-constexpr Op abs =
-    simplified(for_integers<Abs>(unary<abs, Abs>("abs", "|x|", kExact, abs_gradient, Element::kAbs,
-                                                 {"Abs", 13}, numeric_unary_examples, false),
-                                 Element::kAbsI32),
-               simpler_abs);
+constexpr Op abs = simplified(
+    for_integers<Abs>(unary<abs, Abs>("abs", "|x|", kExact, gradient(abs_gradient), Element::kAbs,
+                                      {"Abs", 13}, numeric_unary_examples, false),
+                      Element::kAbsI32),
+    simpler_abs);
 constexpr Op exp =
-    unary<exp, Exp>("exp", "e^x", "0.90 ulp", exp_gradient, Element::kExp, {"Exp", 13});
-constexpr Op log = unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", log_gradient,
-                                   Element::kLog, {"Log", 13}, positive_examples);
+    unary<exp, Exp>("exp", "e^x", "0.90 ulp", gradient(exp_gradient), Element::kExp, {"Exp", 13});
+constexpr Op log =
+    unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", gradient(log_gradient),
+                    Element::kLog, {"Log", 13}, positive_examples);
 constexpr Op tanh = unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", "0.98 ulp",
-                                      tanh_gradient, Element::kTanh, {"Tanh", 13});
+                                      gradient(tanh_gradient), Element::kTanh, {"Tanh", 13});
 constexpr Op erf = unary<erf, Erf>("erf", "2 / sqrt(pi) * integral of e^(-t^2) from 0 to x",
-                                   "1.00 ulp", erf_gradient, Element::kErf, {"Erf", 13});
-constexpr Op sigmoid = unary<sigmoid, Sigmoid>(
-    "sigmoid", "1 / (1 + e^-x)", "0.91 ulp", sigmoid_gradient, Element::kSigmoid, {"Sigmoid", 13});
-constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, sqrt_gradient,
+                                   "1.00 ulp", gradient(erf_gradient), Element::kErf, {"Erf", 13});
+constexpr Op sigmoid =
+    unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", "0.91 ulp", gradient(sigmoid_gradient),
+                            Element::kSigmoid, {"Sigmoid", 13});
+constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, gradient(sqrt_gradient),
                                       Element::kSqrt, {"Sqrt", 13}, positive_examples);
 
 constexpr Op equal =

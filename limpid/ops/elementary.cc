@@ -120,29 +120,8 @@ std::vector<Example> wide_examples() {
 }
 
 template <const Op& op, class F>
-consteval Op function(std::string_view name, std::string_view formula, std::string_view accuracy,
-                      GradientRule rule, Element element, Onnx onnx,
-                      std::vector<Example> (*examples)()) {
-  return complete({.name = name,
-                   .formula = formula,
-                   .shapes = kElementwiseShapes,
-                   .min_inputs = 1,
-                   .max_inputs = 1,
-                   .attributes = kNoAttributes,
-                   .types = floating_elementwise,
-                   .reference = reference_unary<F>,
-                   .gradient = rule,
-                   .batching = batching(batch_elementwise<op>),
-                   .flops = flops_one_an_element,
-                   .kernel = element_kernel(element),
-                   .onnx = onnx,
-                   .accuracy = accuracy,
-                   .examples = examples});
-}
-
-template <const Op& op, class F>
 consteval Op rounding(std::string_view name, std::string_view formula, Element element, Onnx onnx) {
-  return function<op, F>(name, formula, kExact, no_gradient(kSteps), element, onnx, wide_examples);
+  return unary<op, F>(name, formula, kExact, no_gradient(kSteps), element, onnx, wide_examples);
 }
 
 }  // namespace
@@ -151,19 +130,17 @@ namespace op {
 
 // ONNX writes the first two and rsqrt with several operators.
 constexpr Op log1p =
-    function<log1p, Log1p>("log1p", "log(1 + x)", "0.51 ulp", gradient(log1p_gradient),
-                           Element::kLog1p, {}, log1p_examples);
-constexpr Op expm1 = function<expm1, Expm1>(
-    "expm1", "e^x - 1", "0.51 ulp", gradient(expm1_gradient), Element::kExpm1, {}, unary_examples);
-constexpr Op sin =
-    function<sin, Sin>("sin", "sine of x radians", "0.51 ulp", gradient(sin_gradient),
-                       Element::kSin, {"Sin", 7}, wide_examples);
-constexpr Op cos =
-    function<cos, Cos>("cos", "cosine of x radians", "0.51 ulp", gradient(cos_gradient),
-                       Element::kCos, {"Cos", 7}, wide_examples);
+    unary<log1p, Log1p>("log1p", "log(1 + x)", "0.51 ulp", gradient(log1p_gradient),
+                        Element::kLog1p, {}, log1p_examples);
+constexpr Op expm1 = unary<expm1, Expm1>("expm1", "e^x - 1", "0.51 ulp", gradient(expm1_gradient),
+                                         Element::kExpm1, {}, unary_examples);
+constexpr Op sin = unary<sin, Sin>("sin", "sine of x radians", "0.51 ulp", gradient(sin_gradient),
+                                   Element::kSin, {"Sin", 7}, wide_examples);
+constexpr Op cos = unary<cos, Cos>("cos", "cosine of x radians", "0.51 ulp", gradient(cos_gradient),
+                                   Element::kCos, {"Cos", 7}, wide_examples);
 constexpr Op rsqrt =
-    function<rsqrt, Rsqrt>("rsqrt", "1 / sqrt(x), two roundings", "1.50 ulp",
-                           gradient(rsqrt_gradient), Element::kRsqrt, {}, positive_examples);
+    unary<rsqrt, Rsqrt>("rsqrt", "1 / sqrt(x), two roundings", "1.50 ulp", gradient(rsqrt_gradient),
+                        Element::kRsqrt, {}, positive_examples);
 constexpr Op power = complete({.name = "power",
                                .formula = "x^y; special values as C's pow",
                                .shapes = kElementwiseShapes,

@@ -171,4 +171,29 @@ std::vector<Example> numeric_examples();  // and integers
 std::vector<Example> divisor_examples();  // [0.5, 2], two inputs
 std::vector<Example> numeric_divisor_examples();
 
+// ---- records
+
+// A function of one floating element; F is its reference arithmetic.
+template <const Op& op, class F>
+consteval Op unary(std::string_view name, std::string_view formula, std::string_view accuracy,
+                   GradientRule rule, kernels::Element element, Onnx onnx,
+                   std::vector<Example> (*examples)() = unary_examples, bool smooth = true) {
+  return complete({.name = name,
+                   .formula = formula,
+                   .shapes = kElementwiseShapes,
+                   .min_inputs = 1,
+                   .max_inputs = 1,
+                   .attributes = kNoAttributes,
+                   .types = floating_elementwise,
+                   .reference = reference_unary<F>,
+                   .gradient = rule,
+                   .smooth = smooth,
+                   .batching = batching(batch_elementwise<op>),
+                   .flops = flops_one_an_element,
+                   .kernel = element_kernel(element),
+                   .onnx = onnx,
+                   .accuracy = accuracy,
+                   .examples = examples});
+}
+
 }  // namespace limpid
