@@ -12,7 +12,8 @@ extern const Op scaled_dot_product_attention;
 
 struct AttentionOptions {
   // Query i sees the keys up to i + (S - L): the last query sees them all, so that a query attends
-  // alike whether it came with those before it or after them, by a cache of keys.
+  // alike whether it came with those before it or after them, by a cache of keys. (PyTorch's
+  // is_causal aligns at the first key instead, which is the same where L is S.)
   bool causal = false;
   // Times the products of queries and keys; 0 stands for 1 / sqrt(D).
   double scale = 0;

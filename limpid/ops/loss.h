@@ -68,7 +68,7 @@ Value mae_loss(Value prediction, Value target, Reduction reduction = Reduction::
 // 0.
 Value huber_loss(Value prediction, Value target, double delta = 1,
                  Reduction reduction = Reduction::kMean);
-// huber_loss of the delta beta, divided by beta.
+// huber_loss of the delta beta, divided by beta; 0 is refused (PyTorch takes it for mae_loss).
 Value smooth_l1_loss(Value prediction, Value target, double beta = 1,
                      Reduction reduction = Reduction::kMean);
 

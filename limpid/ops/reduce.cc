@@ -235,6 +235,17 @@ Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
 Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
 Value min(Value x, std::int64_t axis) { return reduce(op::min, x, axis); }
 Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
+Value argmin(Value x, std::int64_t axis) { return argmax(-x, axis); }
+
+Value mean(Value x, std::int64_t axis) {
+  const Shape shape = x.shape();
+  const auto count = shape[normalize_axis(axis, shape.rank(), "mean")];
+  return sum(x, axis) / static_cast<double>(count);
+}
+Value variance(Value x, std::int64_t axis) {
+  const Value centered = x - expand_axis(mean(x, axis), x.shape(), axis);
+  return mean(centered * centered, axis);
+}
 
 Value sum(Value x) { return sum(reshape(x, Shape{x.shape().elements()}), 0); }
 Value mean(Value x) { return sum(x) / static_cast<double>(x.shape().elements()); }

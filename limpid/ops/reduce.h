@@ -19,6 +19,11 @@ Value min(Value x, std::int64_t axis);
 // The place of the first largest element, or of the first NaN, as i32. Throws kShape for an empty
 // axis.
 Value argmax(Value x, std::int64_t axis);
+Value argmin(Value x, std::int64_t axis);
+// The mean, and the mean square of what is left when that is taken away: the variance that divides
+// by the number of elements (PyTorch's var with correction 0).
+Value mean(Value x, std::int64_t axis);
+Value variance(Value x, std::int64_t axis);
 
 // Over all elements, as if they stood in one row.
 Value sum(Value x);

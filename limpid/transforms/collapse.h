@@ -16,7 +16,9 @@ struct Collapsed {
 
 // For inference:
 // * dropout goes: its input is its result;
-// * linear after linear becomes one linear of the weight W2 W1 and the bias W2 b1 + b2;
+// * linear after linear becomes one linear of the weight W2 W1 and the bias W2 b1 + b2, also where
+// a
+//   narrow layer between them made two products cheaper than the one;
 // * batch norm by running statistics behind a linear goes into it: with s = gamma / sqrt(var + eps)
 //   the weight s W and the bias (b - mean) s + beta.
 // A linear that something else reads as well stays. The new weights are ops of the old ones, which

@@ -1,0 +1,44 @@
+// What is made of reductions.
+#include "limpid/ops/reduce.h"
+
+#include <gtest/gtest.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+Tensor of(Value (*reduction)(Value, std::int64_t), const Tensor& x, std::int64_t axis) {
+  const Function f = trace("f", {{"x", x.type()}}, [&](std::span<const Value> in) {
+    return std::vector<Value>{reduction(in[0], axis)};
+  });
+  return interpret(f, std::vector<Tensor>{x})[0];
+}
+
+const Tensor& matrix() {
+  static const Tensor x = Tensor::from<double>({2, 3}, {1, 2, 6, -1, 0, -2});
+  return x;
+}
+
+TEST(Reduce, MeanAndVarianceOverAnAxis) {
+  EXPECT_TRUE(of(mean, matrix(), 1).same_bits(Tensor::from<double>({2}, {3, -1})));
+  EXPECT_TRUE(of(mean, matrix(), 0).same_bits(Tensor::from<double>({3}, {0, 1, 2})));
+  EXPECT_TRUE(of(variance, matrix(), -2).same_bits(Tensor::from<double>({3}, {1, 1, 16})));
+}
+
+TEST(Reduce, ArgminIsTheFirstSmallest) {
+  EXPECT_TRUE(of(argmin, matrix(), 1).same_bits(Tensor::from<std::int32_t>({2}, {0, 2})));
+  const Tensor tied = Tensor::from<float>({3}, {2, 1, 1});
+  EXPECT_EQ(of(argmin, tied, 0).item<std::int32_t>(), 1);
+}
+
+TEST(Reduce, AnAxisOutsideIsNamed) {
+  EXPECT_THROW(of(mean, matrix(), 2), Error);
+  EXPECT_THROW(of(argmin, matrix(), -3), Error);
+}
+
+}  // namespace
+}  // namespace limpid
