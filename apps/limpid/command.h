@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace limpid::tool {
 
@@ -25,6 +26,21 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// For an option whose numbers are above 0, or not below it.
+inline CLI::Validator positive(bool or_zero = false) {
+  return CLI::Validator(
+      [or_zero](std::string& text) {
+        double number = 0;
+        const bool well =
+            CLI::detail::lexical_cast(text, number) && (number > 0 || (or_zero && number == 0));
+        return well ? std::string()
+                    : (or_zero ? "a number of 0 or more is expected, "
+                               : "a positive number is expected, ") +
+                          text + " came";
+      },
+      "");
+}
 
 // For an option whose numbers lie in [low, high].
 inline CLI::Validator within(std::int64_t low, std::int64_t high) {

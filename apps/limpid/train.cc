@@ -247,7 +247,7 @@ void add_train(CLI::App& app) {
   add("--optimizer", options->optimizer, "What makes steps of gradients")
       ->check(CLI::IsMember(optim::optimizer_names()));
   command->add_option("--lr", options->rate, "Learning rate; by default " + usual_rates())
-      ->check(CLI::NonNegativeNumber);
+      ->check(positive(true));
   for (const OptimizerNumber& n : kNumbers)
     command
         ->add_option_function<double>(
@@ -267,9 +267,9 @@ void add_train(CLI::App& app) {
   add("--decay-factor", run.schedule.factor, "What each fall leaves (schedule step)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--clip-value", run.clip.value, "Largest size of a gradient's element")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--clip-norm", run.clip.norm, "Largest L2 norm of all gradients together")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   add("--seed", run.seed, "Of the first weights, the order and the dropout");
   add_threads_option(*command, options->threads);
   add("--out", options->out, "Folder for model.safetensors and log.jsonl")->type_name("DIR");

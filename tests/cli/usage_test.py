@@ -92,6 +92,10 @@ class Usage(tool.ToolTest):
                       ("--momentum", "1.5"), ("--weight-decay", "-1"), ("--clip-norm", "0"),
                       ("--clip-value", "-1"), ("--warmup", "-1"), ("--decay-factor", "2")):
             self.error(2, *small, *wrong)
+        self.assertEqual(self.error(2, *small, "--clip-norm", "-1"),
+                         "--clip-norm: a positive number is expected, -1 came")
+        self.assertEqual(self.error(2, *small, "--lr", "nan"),
+                         "--lr: a number of 0 or more is expected, nan came")
         self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
 
     def test_neurons(self):
