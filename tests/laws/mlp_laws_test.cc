@@ -152,6 +152,25 @@ TEST(SameBits, OneRowEqualsTheInterpreter) {
     EXPECT_TRUE(compile(model, {isa})(row)[0].same_bits(expected)) << name(isa);
 }
 
+// Small bound weights have a kernel of their own for one row: sums of several blocks, outputs of no
+// whole panel.
+TEST(SameBits, OneRowOfSmallBoundWeightsEqualsTheInterpreter) {
+  for (const auto& [in, out] : {std::pair<std::int64_t, std::int64_t>{600, 7},
+                                {513, 17},
+                                {257, 1},
+                                {300, 70},
+                                {1, 5},
+                                {256, 128}}) {
+    const nn::Mlp net = nn::mlp({in, out}, relu);
+    const Function model = bind(net.function(), net.init(Key(6)));
+    const std::vector<Tensor> row{random_tensor({Dtype::kF32, {in}}, Key(7), -1, 1, 2)};
+    const Tensor expected = interpret(model, row)[0];
+    for (kernels::Isa isa : kernels::available_isas())
+      EXPECT_TRUE(compile(model, {isa})(row)[0].same_bits(expected))
+          << name(isa) << ", " << in << " to " << out;
+  }
+}
+
 // A whole step of training, forward, backward, dropout and optimiser, against the interpreter.
 TEST(SameBits, TrainingStepOnEveryInstructionSetAndThreadCount) {
   const nn::Mlp net = nn::mlp({50, 40, 33, 7}, relu, 0.2);
