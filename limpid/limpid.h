@@ -11,6 +11,7 @@
 #include "limpid/data/batches.h"
 #include "limpid/data/dataset.h"
 #include "limpid/data/digits.h"
+#include "limpid/data/split.h"
 #include "limpid/formats/idx.h"
 #include "limpid/formats/model.h"
 #include "limpid/formats/safetensors.h"

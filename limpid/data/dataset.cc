@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <utility>
 
 #include "limpid/core/error.h"
+#include "limpid/data/batches.h"
 #include "limpid/formats/idx.h"
 #include "limpid/formats/in_quotes.h"
 
@@ -14,6 +15,10 @@ namespace limpid {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::pair<Task, std::string_view> kTasks[] = {{Task::kClassification, "classification"},
+                                                        {Task::kMultiLabel, "multilabel"},
+                                                        {Task::kRegression, "regression"}};
 
 // The file of one part: part "train" or "t10k", what "images-idx3" or "labels-idx1".
 fs::path find_file(const fs::path& folder, std::string_view part, std::string_view what) {
@@ -84,8 +89,31 @@ void check_labels(const Dataset& test, std::int64_t classes, const fs::path& fil
 
 }  // namespace
 
+std::string_view name(Task task) {
+  return std::find_if(std::begin(kTasks), std::end(kTasks),
+                      [&](const auto& entry) { return entry.first == task; })
+      ->second;
+}
+
+std::optional<Task> task_from_name(std::string_view name) {
+  for (const auto& [task, task_name] : kTasks)
+    if (task_name == name) return task;
+  return {};
+}
+
+std::int64_t Dataset::outputs() const {
+  return task == Task::kClassification ? classes : targets.shape().back();
+}
+
+Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
+  Dataset part = data;
+  part.inputs = gather_rows(data.inputs, rows);
+  part.targets = gather_rows(data.targets, rows);
+  return part;
+}
+
 Split load_idx_folder(const fs::path& folder) {
-  Split split{load_part(folder, "train"), load_part(folder, "t10k")};
+  Split split{.train = load_part(folder, "train"), .test = load_part(folder, "t10k")};
   const std::int64_t features = split.train.inputs.shape()[1];
   if (split.test.inputs.shape()[1] != features)
     fail(find_file(folder, "t10k", "images-idx3"),
@@ -97,6 +125,7 @@ Split load_idx_folder(const fs::path& folder) {
   check_labels(split.test, classes, find_file(folder, "t10k", "labels-idx1"));
   split.train.classes = classes;
   split.test.classes = classes;
+  split.validation = gather_rows(split.train, {});
   return split;
 }
 

@@ -1,35 +1,63 @@
-// Labelled examples in memory, and the folder of IDX files that MNIST and its relatives come in.
-// Leans on formats.
+// Examples with their targets in memory, and the folder of IDX files that MNIST and its relatives
+// come in. Leans on formats.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "limpid/core/tensor.h"
 
 namespace limpid {
 
-// Examples and their classes, row by row.
-struct Dataset {
-  Tensor inputs;             // f32 [N, features]
-  Tensor targets;            // i32 [N], each in [0, classes)
-  std::int64_t classes = 0;  // how many classes there are
-  std::string name;          // for people
-
-  // The number of examples, N.
-  std::int64_t size() const { return targets.elements(); }
+// What a network is to learn of its targets.
+enum class Task : std::uint8_t {
+  kClassification,  // one class of several
+  kMultiLabel,      // any number of labels at once, each 0 or 1
+  kRegression,      // numbers
 };
 
+// "classification", "multilabel", "regression".
+std::string_view name(Task task);
+std::optional<Task> task_from_name(std::string_view name);
+
+// Examples and their targets, row by row.
+struct Dataset {
+  Tensor inputs;             // f32 [N, features]
+  Tensor targets;            // classification: i32 [N], each in [0, classes); else f32 [N, outputs]
+  std::int64_t classes = 0;  // how many classes there are; 0 unless the task is classification
+  std::string name;          // for people
+  Task task = Task::kClassification;
+  std::vector<std::string> feature_names = {};  // one for each feature, or none
+  std::vector<std::string> class_names = {};    // one for each class, or none
+  std::vector<std::string> target_names = {};   // one for each column of targets, or none
+
+  // The number of examples, N.
+  std::int64_t size() const { return inputs.shape()[0]; }
+  // How many numbers a network gives for one example: the classes, or the columns of targets.
+  std::int64_t outputs() const;
+};
+
+// Examples `rows` of the data, in this order, and everything else of it. Throws what gather_rows of
+// batches.h throws.
+Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows);
+
+// Parts without a common example. A part that nobody asked for has none at all: size() == 0.
 struct Split {
-  Dataset train;
-  Dataset test;
+  Dataset train = {};
+  Dataset validation = {};
+  Dataset test = {};
 };
 
 // The four files of MNIST from a folder: `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and
 // the same with `t10k`, each also as `train-images.idx3-ubyte`, each also with `.gz` behind it.
 // Pixels are u8 / 255 as f32, each image one row of height * width. The number of classes is the
-// largest label of the training part + 1, at least 2; the name is the folder's.
+// largest label of the training part + 1, at least 2; the name is the folder's. The validation part
+// is empty.
 // Throws kNotFound where a file is missing, kFormat where the files do not fit together or hold no
 // examples (naming the row of a test label that no training label announced), and what load_idx
 // throws.

@@ -277,7 +277,9 @@ Dataset digits(Key key, std::int64_t count) {
 
 Split digits_split(std::uint64_t seed, std::int64_t train_count, std::int64_t test_count) {
   const Key key(seed);
-  return {digits(key.fold_in(0), train_count), digits(key.fold_in(1), test_count)};
+  return {.train = digits(key.fold_in(0), train_count),
+          .validation = digits(key, 0),
+          .test = digits(key.fold_in(1), test_count)};
 }
 
 }  // namespace limpid

@@ -18,8 +18,8 @@ inline constexpr std::int64_t kDigitSide = 28;
 // uniform over ten classes. Throws kInvalidArgument where count is negative.
 Dataset digits(Key key, std::int64_t count);
 
-// Both parts of a data set of this kind: keys Key(seed).fold_in(0) for training, fold_in(1) for the
-// test.
+// The parts of a data set of this kind: keys Key(seed).fold_in(0) for training, fold_in(1) for the
+// test; the validation part is empty.
 Split digits_split(std::uint64_t seed, std::int64_t train_count = 60'000,
                    std::int64_t test_count = 10'000);
 

@@ -1,0 +1,99 @@
+#include "limpid/data/split.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/data/batches.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid {
+namespace {
+
+// Far below where the product with a number of rows would overflow.
+constexpr std::int64_t kMostShare = 1'000'000;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, "split: " + what);
+}
+
+std::string to_text(const Shares& shares) {
+  return fmt::format("{}/{}/{}", shares.train, shares.validation, shares.test);
+}
+
+void check_shares(const Shares& shares) {
+  for (const std::int64_t share : {shares.train, shares.validation, shares.test})
+    if (share < 0 || share > kMostShare)
+      refuse(fmt::format("shares are 0 to {}, came {}", kMostShare, to_text(shares)));
+  if (shares.train == 0)
+    refuse(fmt::format("training must have a share, came {}", to_text(shares)));
+}
+
+std::size_t part_size(std::int64_t rows, std::int64_t share, std::int64_t sum) {
+  if (share == 0) return 0;
+  return static_cast<std::size_t>(std::max<std::int64_t>(1, rows * share / sum));
+}
+
+Dataset part_of(const Dataset& all, std::span<const std::int32_t> rows) {
+  std::vector<std::int32_t> in_order(rows.begin(), rows.end());
+  std::sort(in_order.begin(), in_order.end());
+  return gather_rows(all, in_order);
+}
+
+}  // namespace
+
+Shares parse_shares(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  bool well_formed = true;
+  for (std::string_view rest = text; well_formed;) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    const char* const end = part.data() + part.size();
+    const auto [behind, error] = std::from_chars(part.data(), end, numbers.emplace_back());
+    well_formed = error == std::errc{} && behind == end;
+    if (part.size() == rest.size()) break;
+    rest.remove_prefix(part.size() + 1);
+  }
+  if (!well_formed || numbers.size() < 2 || numbers.size() > 3)
+    throw Error(ErrorCode::kParse,
+                fmt::format("shares are integers as in 80/10/10 (training, validation, test) or "
+                            "90/10 (no test), came {}",
+                            in_quotes(text)));
+  const Shares shares{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
+  check_shares(shares);
+  return shares;
+}
+
+Split split_rows(const Dataset& all, const Shares& shares, Key key) {
+  check_shares(shares);
+  const std::int64_t sum = shares.train + shares.validation + shares.test;
+  const std::size_t validation = part_size(all.size(), shares.validation, sum);
+  const std::size_t test = part_size(all.size(), shares.test, sum);
+  const std::vector<std::int32_t> rows = permutation(key, all.size());
+  if (rows.size() <= validation + test)
+    refuse(fmt::format("{} rows are too few for {}", rows.size(), to_text(shares)));
+  const std::size_t train = rows.size() - validation - test;
+  const std::span<const std::int32_t> order(rows);
+  return {.train = part_of(all, order.first(train)),
+          .validation = part_of(all, order.subspan(train, validation)),
+          .test = part_of(all, order.last(test))};
+}
+
+Split with_validation(Split data, const Shares& shares, Key key) {
+  check_shares(shares);
+  if (shares.test != 0)
+    refuse(fmt::format("the data has its own test part: a test share of 0 is expected, came {}",
+                       to_text(shares)));
+  if (data.validation.size() != 0) refuse("the data has a validation part already");
+  if (shares.validation == 0) return data;
+  Split parts = split_rows(data.train, shares, key);
+  parts.test = std::move(data.test);
+  return parts;
+}
+
+}  // namespace limpid

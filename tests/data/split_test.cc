@@ -1,0 +1,162 @@
+#include "limpid/data/split.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "limpid/data/batches.h"
+#include "limpid/data/digits.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::expect_error;
+
+// N rows whose only feature is their number, of a regression on its half and its double.
+Dataset numbered(std::int32_t n) {
+  Dataset data;
+  data.inputs = Tensor::generate<float>(
+      Shape{n, 1}, [](std::span<float> out) { std::iota(out.begin(), out.end(), 0.0f); });
+  data.targets = Tensor::generate<float>(Shape{n, 2}, [](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<float>(i / 2) * (i % 2 == 0 ? 0.5f : 2.0f);
+  });
+  data.name = "numbers";
+  data.task = Task::kRegression;
+  data.feature_names = {"number"};
+  data.target_names = {"half", "double"};
+  return data;
+}
+
+std::vector<std::int32_t> rows_of(const Dataset& part) {
+  const auto values = part.inputs.values<float>();
+  return {values.begin(), values.end()};
+}
+
+std::vector<std::int32_t> sorted(std::vector<std::int32_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+TEST(Task, HasANameEach) {
+  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression})
+    EXPECT_EQ(task_from_name(name(task)), task);
+  EXPECT_EQ(name(Task::kMultiLabel), "multilabel");
+  EXPECT_EQ(task_from_name("ranking"), std::nullopt);
+}
+
+TEST(Dataset, SaysHowManyOutputsANetworkNeeds) {
+  EXPECT_EQ(numbered(3).outputs(), 2);
+  EXPECT_EQ(digits(Key(0), 2).outputs(), 10);
+}
+
+TEST(SplitRows, FollowsTheStatedRule) {
+  const Split split = split_rows(numbered(10), {60, 20, 20}, Key(4));
+  const std::vector<std::int32_t> order = permutation(Key(4), 10);
+  EXPECT_EQ(rows_of(split.train), sorted({order.begin(), order.begin() + 6}));
+  EXPECT_EQ(rows_of(split.validation), sorted({order.begin() + 6, order.begin() + 8}));
+  EXPECT_EQ(rows_of(split.test), sorted({order.begin() + 8, order.end()}));
+  EXPECT_NE(rows_of(split_rows(numbered(10), {60, 20, 20}, Key(5)).train), rows_of(split.train));
+}
+
+TEST(SplitRows, GivesTheSameOnEveryMachine) {
+  const Split split = split_rows(numbered(10), {60, 20, 20}, Key(0));
+  EXPECT_EQ(rows_of(split.train), (std::vector<std::int32_t>{0, 1, 2, 6, 8, 9}));
+  EXPECT_EQ(rows_of(split.validation), (std::vector<std::int32_t>{4, 5}));
+  EXPECT_EQ(rows_of(split.test), (std::vector<std::int32_t>{3, 7}));
+}
+
+TEST(SplitRows, KeepsTargetsWithTheirInputsAndWhatTheyAreCalled) {
+  const Split split = split_rows(numbered(50), {}, Key(1));
+  for (const Dataset* part : {&split.train, &split.validation, &split.test}) {
+    EXPECT_EQ(part->name, "numbers");
+    EXPECT_EQ(part->task, Task::kRegression);
+    EXPECT_EQ(part->feature_names, (std::vector<std::string>{"number"}));
+    EXPECT_EQ(part->target_names, (std::vector<std::string>{"half", "double"}));
+    ASSERT_EQ(part->targets.shape(), (Shape{part->size(), 2}));
+    const std::vector<std::int32_t> rows = rows_of(*part);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      EXPECT_EQ(part->targets.values<float>()[2 * i + 1], static_cast<float>(2 * rows[i]));
+  }
+}
+
+TEST(SplitRows, CountsAreExact) {
+  struct Case {
+    std::int32_t rows;
+    Shares shares;
+    std::int64_t train, validation, test;
+  };
+  const Case cases[] = {
+      {150, {80, 10, 10}, 120, 15, 15}, {159, {80, 10, 10}, 129, 15, 15},
+      {150, {8, 1, 1}, 120, 15, 15},    {3, {80, 10, 10}, 1, 1, 1},
+      {4, {1, 0, 0}, 4, 0, 0},          {5, {90, 0, 10}, 4, 0, 1},
+      {1, {7, 0, 0}, 1, 0, 0},          {7, {1'000'000, 1'000'000, 1'000'000}, 3, 2, 2},
+  };
+  for (const Case& c : cases) {
+    const Split split = split_rows(numbered(c.rows), c.shares, Key(2));
+    EXPECT_EQ(split.train.size(), c.train) << c.rows;
+    EXPECT_EQ(split.validation.size(), c.validation) << c.rows;
+    EXPECT_EQ(split.test.size(), c.test) << c.rows;
+    std::vector<std::int32_t> all = rows_of(split.train);
+    for (const Dataset* part : {&split.validation, &split.test})
+      for (const std::int32_t row : rows_of(*part)) all.push_back(row);
+    EXPECT_EQ(sorted(all), rows_of(numbered(c.rows)));
+  }
+}
+
+TEST(SplitRows, RefusesWhatLeavesNothingToTrainOn) {
+  const auto splitting = [](std::int32_t n, Shares shares) {
+    return [=] { split_rows(numbered(n), shares, Key(0)); };
+  };
+  expect_error(ErrorCode::kInvalidArgument, "2 rows are too few for 80/10/10", splitting(2, {}));
+  expect_error(ErrorCode::kInvalidArgument, "0 rows are too few", splitting(0, {1, 0, 0}));
+  expect_error(ErrorCode::kInvalidArgument, "training must have a share, came 0/50/50",
+               splitting(9, {0, 50, 50}));
+  expect_error(ErrorCode::kInvalidArgument, "shares are 0 to 1000000, came 1/-1/0",
+               splitting(9, {1, -1, 0}));
+  expect_error(ErrorCode::kInvalidArgument, "shares are 0 to 1000000, came 1000001/0/0",
+               splitting(9, {1'000'001, 0, 0}));
+}
+
+TEST(WithValidation, TakesItFromTheTrainingPartAlone) {
+  const Split data{.train = numbered(20), .validation = numbered(0), .test = numbered(7)};
+  const Split split = with_validation(data, {90, 10, 0}, Key(3));
+  EXPECT_EQ(split.train.size(), 18);
+  EXPECT_EQ(split.validation.size(), 2);
+  EXPECT_TRUE(split.test.inputs.same_bits(data.test.inputs));
+  EXPECT_EQ(rows_of(split.train), rows_of(split_rows(data.train, {90, 10, 0}, Key(3)).train));
+}
+
+TEST(WithValidation, ChangesNothingWithoutAShare) {
+  const Split data = digits_split(0, 5, 3);
+  EXPECT_EQ(data.validation.size(), 0);
+  const Split split = with_validation(data, {100, 0, 0}, Key(3));
+  EXPECT_TRUE(split.train.inputs.same_bits(data.train.inputs));
+  EXPECT_EQ(split.validation.size(), 0);
+  EXPECT_TRUE(split.test.inputs.same_bits(data.test.inputs));
+}
+
+TEST(WithValidation, RefusesToTakeWhatIsThere) {
+  const Split data{.train = numbered(20), .validation = numbered(2), .test = numbered(7)};
+  expect_error(ErrorCode::kInvalidArgument, "has a validation part already", [&] {
+    with_validation(data, {90, 10, 0}, Key(3));
+  });
+  expect_error(ErrorCode::kInvalidArgument, "a test share of 0 is expected, came 80/10/10",
+               [&] { with_validation(digits_split(0, 9, 1), {}, Key(3)); });
+}
+
+TEST(Shares, AreReadFromText) {
+  EXPECT_EQ(parse_shares("80/10/10"), (Shares{80, 10, 10}));
+  EXPECT_EQ(parse_shares("9/1"), (Shares{9, 1, 0}));
+  EXPECT_EQ(parse_shares("1/0/0"), (Shares{1, 0, 0}));
+  for (const char* text : {"", "80", "80/", "80/10/", "80/10/10/", "1/1/1/1", "/10", "80/ten",
+                           "0.8/0.2", " 80/20", "80/20 ", "99999999999999999999/1"})
+    expect_error(ErrorCode::kParse, "shares are integers as in 80/10/10",
+                 [&] { parse_shares(text); });
+  expect_error(ErrorCode::kInvalidArgument, "training must have a share",
+               [] { parse_shares("0/1"); });
+  expect_error(ErrorCode::kInvalidArgument, "came 5/-1/0", [] { parse_shares("5/-1"); });
+}
+
+}  // namespace
+}  // namespace limpid
