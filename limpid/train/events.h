@@ -1,0 +1,170 @@
+// What a run of training tells about itself: the events of its log as plain values. Leans on core.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "limpid/core/params.h"
+
+namespace limpid::train {
+
+// Metrics by name: "loss", "accuracy".
+using Numbers = Named<double>;
+
+// ---- how a run began
+
+struct RunEvent {
+  struct Data {
+    std::string name;
+    std::int64_t train = 0, validation = 0, test = 0;  // examples of each part
+    std::int64_t features = 0, outputs = 0;
+    std::vector<std::string> class_names;  // may be empty
+  };
+  struct Environment {
+    std::string isa;
+    std::int64_t threads = 1;
+    std::string cpu, system, compiler;
+  };
+  std::string version;
+  std::vector<std::string> command;  // the arguments, the program's name first
+  std::string config;                // JSON: what repeats the run
+  std::string model;                 // JSON: the model's hyper-parameters
+  std::int64_t parameters = 0;       // numbers that are trained
+  std::string task;                  // "classification", "multilabel" or "regression"
+  Data data;
+  Environment environment;
+};
+
+// ---- what the data is like
+
+// Of the finite values of one column of the training part; `std` is the population's.
+struct FeatureFacts {
+  std::string name;  // empty where the data has no names
+  std::int64_t column = 0;
+  double min = 0, max = 0, mean = 0, std = 0;
+};
+
+// A value of the inputs that is no number or infinite.
+struct NonFinite {
+  std::string part;  // "train", "validation", "test"
+  std::int64_t row = 0, column = 0;
+  double value = 0;
+};
+
+// Rows of `part` whose inputs are those, bit for bit, of an earlier row of `other`, which may be
+// the same part.
+struct Duplicates {
+  std::string part, other;
+  std::int64_t rows = 0;                // so many of
+  std::int64_t of = 0;                  // the part's rows
+  std::int64_t row = 0, other_row = 0;  // the first pair
+};
+
+struct DataFacts {
+  std::int64_t rows = 0;                       // of the training part
+  double min = 0, max = 0, mean = 0, std = 0;  // of all finite values of its inputs
+  std::int64_t constant_features = 0;          // columns with one value
+  std::vector<FeatureFacts> features;          // at most kListedFeatures
+  std::vector<std::int64_t> class_counts;      // of the training part; empty without classes
+  std::vector<Duplicates> duplicates;          // only pairs of parts that have some
+  std::int64_t non_finite = 0;                 // in all parts
+  std::vector<NonFinite> first_non_finite;     // at most kListedNonFinite of them
+};
+// Of more columns, those of the largest root mean square are listed.
+inline constexpr std::size_t kListedFeatures = 64;
+inline constexpr std::size_t kListedNonFinite = 8;
+
+// ---- how a run goes
+
+struct StepEvent {
+  std::int64_t step = 0;   // counted from 1: the steps done, this one among them
+  std::int64_t epoch = 0;  // counted from 1
+  double loss = 0;         // of the step's batch, before its update
+  double learning_rate = 0;
+  double gradient_norm = 0;  // before any clipping
+};
+
+// L2 norms; `update_norm` is that of what the step added to the parameter.
+struct ParameterStatistics {
+  std::string name;  // "layers.0.weight"
+  double mean = 0, std = 0, norm = 0;
+  double gradient_norm = 0;
+  double update_norm = 0;
+
+  double update_ratio() const { return norm > 0 ? update_norm / norm : 0; }
+};
+
+// Of one value on the way through a layer, over a whole batch.
+struct ActivationStatistics {
+  std::string op;  // that made it: "linear", "relu"
+  double mean = 0, std = 0;
+  double zero_share = 0;       // of the elements
+  double dead_share = 0;       // of the units: 0 for every example of the batch
+  double saturated_share = 0;  // of the elements: where the activation's slope is below nn::kFlat
+};
+
+struct LayerStatistics {
+  std::string name;  // "layers.0"
+  std::vector<ParameterStatistics> parameters;
+  std::vector<ActivationStatistics> activations;  // in the order in which they are computed
+};
+
+struct ProbeEvent {
+  std::int64_t step = 0;  // steps done before; the updates are those of the step that follows
+  std::vector<LayerStatistics> layers;
+};
+
+struct EpochEvent {
+  std::int64_t epoch = 0;  // counted from 1
+  std::int64_t step = 0;   // steps done
+  double learning_rate = 0;
+  Numbers train, validation;  // validation is empty where there is none
+  double gradient_norm = 0;
+  double samples_per_second = 0;
+  bool best = false;
+};
+
+enum class Severity : std::uint8_t { kInfo, kWarning, kError };
+
+// What the doctor found.
+struct Finding {
+  std::string rule;  // its name in docs/reference/doctor.md
+  Severity severity = Severity::kWarning;
+  std::string layer;      // "layers.0"; empty where it is the whole network
+  std::string symptom;    // with its numbers
+  std::string cause;      // the likely one
+  std::string fix;        // to try
+  std::int64_t step = 0;  // when it was found: steps done
+};
+
+// The run was taken up again from a checkpoint.
+struct ResumeEvent {
+  std::int64_t step = 0;  // steps done
+};
+
+// ---- how it ended
+
+struct ClassScores {
+  double precision = 0, recall = 0, f1 = 0;
+};
+
+struct TestResult {
+  Numbers metrics;
+  std::vector<std::vector<std::int64_t>> confusion;  // [label][answer]; may be empty
+  std::vector<ClassScores> per_class;                // may be empty
+};
+
+struct EndEvent {
+  std::string reason;  // "finished", "early stopping", "non-finite loss", "interrupted"
+  std::int64_t best_epoch = 0;
+  Numbers validation;
+  TestResult test;
+  double seconds = 0;
+};
+
+using Event = std::variant<RunEvent, DataFacts, StepEvent, ProbeEvent, EpochEvent, Finding,
+                           ResumeEvent, EndEvent>;
+
+}  // namespace limpid::train

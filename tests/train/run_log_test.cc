@@ -1,0 +1,184 @@
+// The log of a run: written, read back, cut, broken.
+#include "limpid/train/run_log.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/error.h"
+
+namespace limpid::train {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+RunEvent run_event() {
+  RunEvent e;
+  e.version = "1.2.3";
+  e.command = {"limpid", "train", "--lr", "0.1"};
+  e.config = R"({"data":"digits","layers":[784,10]})";
+  e.model = R"({"model":"mlp"})";
+  e.parameters = 7850;
+  e.task = "classification";
+  e.data = {"digits", 60, 20, 10, 784, 2, {"no", "yes"}};
+  e.environment = {"avx2", 2, "a CPU", "a system", "a compiler"};
+  return e;
+}
+
+DataFacts data_facts() {
+  DataFacts e;
+  e.rows = 60;
+  e.mean = 0.25;
+  e.features = {{"height", 3, -1, 2, 0.5, 0.75}};
+  e.class_counts = {20, 40};
+  e.duplicates = {{"validation", "train", 2, 20, 7, 3}};
+  e.non_finite = 1;
+  e.first_non_finite = {{"test", 4, 5, -kInfinity}};
+  return e;
+}
+
+ProbeEvent probe_event(std::int64_t step) {
+  return {step,
+          {{"layers.0",
+            {{"layers.0.weight", 0.5, 0.25, 4, 2, 0.125}},
+            {{"relu", 0.1, 0.2, 0.3, 0.4, 0.5}}}}};
+}
+
+EndEvent end_event() {
+  return {"finished",
+          2,
+          {{"loss", 0.5}},
+          {{{"loss", 0.25}, {"accuracy", 0.75}}, {{3, 1}, {0, 4}}, {{1, 0.75, 0.8}, {0.8, 1, 0.9}}},
+          12.5};
+}
+
+std::vector<Event> events() {
+  return {run_event(),
+          data_facts(),
+          probe_event(0),
+          StepEvent{1, 1, 2.5, 0.1, 3},
+          StepEvent{2, 1, std::nan(""), 0.1, kInfinity},
+          EpochEvent{1, 2, 0.1, {{"loss", 2}}, {{"loss", 3}, {"accuracy", 0.5}}, 3, 1e4, true},
+          Finding{"loss_not_finite", Severity::kError, "layers.0", "symptom", "cause", "fix", 2},
+          ResumeEvent{2},
+          probe_event(2),
+          end_event()};
+}
+
+std::string text_of(const std::vector<Event>& events) {
+  std::string text;
+  for (const Event& e : events) text += to_json_line(e);
+  return text;
+}
+
+TEST(RunLog, WhatIsReadWritesTheSameLines) {
+  const RunLog log = parse_run_log(text_of(events()), "log");
+  EXPECT_TRUE(log.notes.empty());
+  ASSERT_EQ(log.steps.size(), 2u);
+  EXPECT_TRUE(std::isnan(log.steps[1].loss));
+  EXPECT_EQ(log.steps[1].gradient_norm, kInfinity);
+  ASSERT_EQ(log.probes.size(), 2u);
+  EXPECT_EQ(log.probes[0].layers[0].parameters[0].update_ratio(), 0.125 / 4);
+  ASSERT_TRUE(log.data && log.end);
+  EXPECT_EQ(log.data->first_non_finite[0].value, -kInfinity);
+  EXPECT_EQ(log.end->test.metrics.at("accuracy"), 0.75);
+  EXPECT_EQ(log.end->test.metrics.size(), 2u);
+
+  const std::vector<Event> read{log.run,       *log.data,     log.probes[0],   log.steps[0],
+                                log.steps[1],  log.epochs[0], log.findings[0], log.resumes[0],
+                                log.probes[1], *log.end};
+  EXPECT_EQ(text_of(read), text_of(events()));
+}
+
+TEST(RunLog, AnEventIsOneLine) {
+  Finding finding;
+  finding.symptom = "two\nlines, \xff and \x01";
+  const std::string line = to_json_line(finding);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_EQ(line.find('\xff'), std::string::npos);
+  const std::string steps = to_json_line(StepEvent{2, 1, std::nan(""), 0.1, -kInfinity});
+  EXPECT_EQ(steps,
+            "{\"event\":\"step\",\"step\":2,\"epoch\":1,\"loss\":\"nan\",\"learning_rate\":0.1,"
+            "\"gradient_norm\":\"-inf\"}\n");
+}
+
+TEST(RunLog, ALogCutAnywhereBehindItsFirstLineIsRead) {
+  const std::string text = text_of(events());
+  const std::size_t first = to_json_line(run_event()).size();
+  for (std::size_t size = first; size < text.size(); ++size) {
+    const RunLog log = parse_run_log(text.substr(0, size), "log");
+    // What is whole but for its '\n' is read, too.
+    const bool whole = text[size - 1] == '\n' || text[size] == '\n';
+    EXPECT_EQ(log.notes.size(), whole ? 0u : 1u) << size;
+  }
+  for (std::size_t size = 0; size + 1 < first; ++size)
+    EXPECT_THROW(parse_run_log(text.substr(0, size), "log"), Error) << size;
+}
+
+void expect_error(const std::string& text, const std::string& part) {
+  try {
+    parse_run_log(text, "the log");
+    FAIL() << "read: " << text.substr(0, 200);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kFormat);
+    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+  }
+}
+
+TEST(RunLog, HostileLinesAreErrors) {
+  const std::string run = to_json_line(run_event());
+  const std::string step = to_json_line(StepEvent{1, 1, 2.5, 0.1, 3});
+  expect_error("", "is empty");
+  expect_error("nonsense\n" + step, "line 1: the line is no JSON");
+  expect_error(step, "line 1: the event 'run' is expected first");
+  expect_error(run + run + step, "line 2: the event 'run'");
+  expect_error(run + "\n" + step, "line 2");
+  expect_error(run + "[1]\n" + step, "line 2: the line is no event");
+  expect_error(run + "{\"event\":3}\n" + step, "line 2: the line is no event");
+  expect_error(run + "{\"event\":\"step\"}\n" + step, "'step' is missing");
+  const auto with = [&](const std::string& old, const std::string& now) {
+    std::string line = step;
+    line.replace(line.find(old), old.size(), now);
+    return run + line + step;
+  };
+  expect_error(with("2.5", "\"x\""), "'loss': a number is expected");
+  expect_error(with("2.5", "null"), "'loss': a number is expected");
+  expect_error(with("\"step\":1", "\"step\":1.5"), "'step': a whole number is expected");
+  expect_error(with("\"step\":1", "\"step\":18446744073709551615"), "below 2^63");
+  const std::string deep(200'000, '[');
+  expect_error(with("2.5", deep), "inside of each other");
+  expect_error(run + deep + "\n" + step, "inside of each other");
+  std::string wide = "{\"event\":\"epoch\"";
+  for (int i = 0; i < 5000; ++i) wide += ",\"" + std::to_string(i) + "\":0";
+  expect_error(run + wide + "}\n" + step, "members");
+}
+
+TEST(RunLog, EventsOfUnknownKindsArePassedOver) {
+  const RunLog log = parse_run_log(to_json_line(run_event()) + "{\"event\":\"song\"}\n" +
+                                       to_json_line(StepEvent{1, 1, 2.5, 0.1, 3}),
+                                   "log");
+  EXPECT_EQ(log.steps.size(), 1u);
+  ASSERT_EQ(log.notes.size(), 1u);
+  EXPECT_NE(log.notes[0].find("line 2"), std::string::npos);
+}
+
+TEST(RunLog, GoesOnBehindACheckpoint) {
+  std::vector<Event> all = events();
+  const std::string kept = log_until(text_of(all), 1, "log");
+  // The probe of step 0 tells of the first step's update; all later ones are gone.
+  EXPECT_EQ(kept, text_of({all[0], all[1], all[2], all[3]}));
+  const std::string cut = text_of(all).substr(0, text_of(all).size() - 3);
+  EXPECT_EQ(log_until(cut, 2, "log"),
+            text_of({all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]}));
+}
+
+TEST(RunLog, AConfigurationMustBeJson) {
+  RunEvent e = run_event();
+  e.config = "{";
+  EXPECT_THROW(to_json_line(e), Error);
+}
+
+}  // namespace
+}  // namespace limpid::train
