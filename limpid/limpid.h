@@ -12,6 +12,7 @@
 #include "limpid/data/dataset.h"
 #include "limpid/data/digits.h"
 #include "limpid/data/split.h"
+#include "limpid/data/standardize.h"
 #include "limpid/formats/idx.h"
 #include "limpid/formats/model.h"
 #include "limpid/formats/safetensors.h"

@@ -1,0 +1,194 @@
+#include "limpid/data/standardize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/function/builder.h"
+#include "limpid/ops/arithmetic.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::pair<Scaling, std::string_view> kScalings[] = {
+    {Scaling::kNone, "none"}, {Scaling::kZScore, "zscore"}, {Scaling::kMinMax, "minmax"}};
+
+[[noreturn]] void refuse(ErrorCode code, const std::string& what) {
+  throw Error(code, "standardize: " + what);
+}
+
+// ---- fitting
+
+// One column of a table, as f64.
+class Column {
+ public:
+  Column(const Tensor& table, std::int64_t column)
+      : values_(table.values<float>()),
+        width_(static_cast<std::size_t>(table.shape()[1])),
+        column_(static_cast<std::size_t>(column)) {}
+
+  std::size_t size() const { return values_.size() / width_; }
+  double operator[](std::size_t row) const {
+    return static_cast<double>(values_[row * width_ + column_]);
+  }
+
+ private:
+  std::span<const float> values_;
+  std::size_t width_;
+  std::size_t column_;
+};
+
+struct Fit {
+  double center;
+  double scale;
+};
+
+Fit fit(const Column& column, Scaling scaling, const std::string& name) {
+  double low = column[0], high = column[0], sum = 0;
+  for (std::size_t row = 0; row < column.size(); ++row) {
+    const double x = column[row];
+    if (!std::isfinite(x))
+      refuse(ErrorCode::kInvalidArgument,
+             fmt::format("row {} has {} in column {}, a finite number is expected", row, x, name));
+    low = std::min(low, x);
+    high = std::max(high, x);
+    sum += x;
+  }
+  // A mean of equal numbers may be rounded away from them; their distance from it means nothing.
+  if (low == high) return {low, 1};
+  if (scaling == Scaling::kMinMax) return {low, high - low};
+  const auto n = static_cast<double>(column.size());
+  const double mean = sum / n;
+  double squares = 0;
+  for (std::size_t row = 0; row < column.size(); ++row)
+    squares += (column[row] - mean) * (column[row] - mean);
+  return {mean, std::sqrt(squares / n)};
+}
+
+Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, Scaling scaling) {
+  const std::int64_t columns = table.shape()[1];
+  std::vector<float> centers, scales;
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const auto at = static_cast<std::size_t>(c);
+    const std::string name = names.empty() ? std::to_string(c) : in_quotes(names[at]);
+    const auto [center, scale] = fit(Column(table, c), scaling, name);
+    // The differences from the centre go through f32 too.
+    if (2 * scale > std::numeric_limits<float>::max() || scale < std::numeric_limits<float>::min())
+      refuse(ErrorCode::kInvalidArgument,
+             fmt::format("a spread of {} in column {} is beyond f32", scale, name));
+    centers.push_back(static_cast<float>(center));
+    scales.push_back(static_cast<float>(scale));
+  }
+  return {Tensor::from(Shape{columns}, centers), Tensor::from(Shape{columns}, scales)};
+}
+
+// ---- applying
+
+Tensor apply(const Affine& affine, const Tensor& table, std::string_view what) {
+  if (table.shape().rank() != 2 || table.shape()[1] != affine.center.elements())
+    refuse(ErrorCode::kShape, fmt::format("{} are {}, the fit has {} columns", what,
+                                          to_string(table.type()), affine.center.elements()));
+  const auto raw = table.values<float>();
+  const auto center = affine.center.values<float>();
+  const auto scale = affine.scale.values<float>();
+  return Tensor::generate<float>(table.shape(), [&](std::span<float> out) {
+    for (std::size_t i = 0, c = 0; i < out.size(); ++i, c = c + 1 == center.size() ? 0 : c + 1)
+      out[i] = (raw[i] - center[c]) / scale[c];
+  });
+}
+
+// The two tensors as parameters of the shape of what they are for.
+Params params_of(const Affine& affine, std::string_view of, const Shape& shape) {
+  if (affine.center.elements() != shape.elements())
+    refuse(ErrorCode::kShape, fmt::format("the model's {} has the shape {}, the fit has {} columns",
+                                          of, to_string(shape), affine.center.elements()));
+  const std::string name = fmt::format("standardize.{}", of);
+  return {{name + ".center", affine.center.reshape(shape)},
+          {name + ".scale", affine.scale.reshape(shape)}};
+}
+
+}  // namespace
+
+std::string_view name(Scaling scaling) {
+  return std::find_if(std::begin(kScalings), std::end(kScalings),
+                      [&](const auto& entry) { return entry.first == scaling; })
+      ->second;
+}
+
+std::optional<Scaling> scaling_from_name(std::string_view name) {
+  for (const auto& [scaling, scaling_name] : kScalings)
+    if (scaling_name == name) return scaling;
+  return {};
+}
+
+Standardization fit_standardization(const Dataset& train, Scaling scaling) {
+  if (scaling == Scaling::kNone) return {};
+  if (train.size() == 0)
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("{} has no rows to fit to", in_quotes(train.name)));
+  Standardization result{fit_columns(train.inputs, train.feature_names, scaling), {}};
+  if (train.task == Task::kRegression)
+    result.targets = fit_columns(train.targets, train.target_names, scaling);
+  return result;
+}
+
+Split standardize(Split data, const Standardization& standardization) {
+  for (Dataset* part : {&data.train, &data.validation, &data.test}) {
+    if (standardization.inputs)
+      part->inputs = apply(*standardization.inputs, part->inputs, "inputs");
+    if (standardization.targets)
+      part->targets = apply(*standardization.targets, part->targets, "targets");
+  }
+  return data;
+}
+
+Model with_standardization(const Model& model, const Standardization& standardization) {
+  const std::optional<Affine>& of_inputs = standardization.inputs;
+  const std::optional<Affine>& of_targets = standardization.targets;
+  if (!of_inputs && !of_targets) return model;
+  if (!model.params.within("standardize").empty())
+    refuse(ErrorCode::kInvalidArgument, "the model is standardised already");
+  const Input data = data_input(model);
+  const Output& result = model.function.outputs().front();
+  Params added;
+  if (of_inputs) added.merge("", params_of(*of_inputs, "input", data.type.shape));
+  if (of_targets)
+    added.merge("", params_of(*of_targets, "output", model.function.type(result.value).shape));
+
+  std::vector<Input> inputs;
+  for (const Input& input : model.function.inputs())
+    if (input.name != data.name) inputs.push_back(input);
+  for (const auto& [name, tensor] : added) inputs.push_back({name, tensor.type()});
+  inputs.push_back(data);
+  const auto body = [&](std::span<const Value> in) {
+    Args args;
+    for (std::size_t i = 0; i < in.size(); ++i) args.set(inputs[i].name, in[i]);
+    Builder& builder = in[0].builder();
+    if (of_inputs) {
+      const Builder::Scope scope(builder, "standardize");
+      args.set(data.name, (in.back() - args.at("standardize.input.center")) /
+                              args.at("standardize.input.scale"));
+    }
+    std::vector<Value> arguments;
+    for (const Input& input : model.function.inputs()) arguments.push_back(args.at(input.name));
+    Value output = builder.inline_function(model.function, arguments).front();
+    if (of_targets) {
+      const Builder::Scope scope(builder, "standardize");
+      output = output * args.at("standardize.output.scale") + args.at("standardize.output.center");
+    }
+    return std::vector<Value>{output};
+  };
+  Model wrapped{trace(model.function.name(), inputs, body, {result.name}), model.params,
+                model.config};
+  wrapped.params.merge("", added);
+  return wrapped;
+}
+
+}  // namespace limpid
