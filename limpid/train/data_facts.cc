@@ -1,0 +1,170 @@
+#include "limpid/train/data_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+namespace limpid::train {
+namespace {
+
+struct Part {
+  std::string_view name;
+  const Dataset* data;
+
+  std::span<const float> row(std::int64_t i) const {
+    const auto width = static_cast<std::size_t>(data->inputs.shape()[1]);
+    return data->inputs.values<float>().subspan(static_cast<std::size_t>(i) * width, width);
+  }
+};
+
+std::vector<Part> parts_of(const Split& data) {
+  std::vector<Part> parts;
+  for (const Part& part :
+       {Part{"train", &data.train}, Part{"validation", &data.validation}, Part{"test", &data.test}})
+    if (part.data->inputs.shape().rank() == 2 && part.data->size() > 0) parts.push_back(part);
+  return parts;
+}
+
+// ---- columns
+
+// Of finite values; sums of squares are about the first one, against cancellation.
+struct Sums {
+  std::int64_t count = 0;
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
+  double first = 0, sum = 0, squares = 0;
+
+  void add(double v) {
+    if (count++ == 0) first = v;
+    min = std::min(min, v);
+    max = std::max(max, v);
+    sum += v - first;
+    squares += (v - first) * (v - first);
+  }
+  double mean() const { return count ? first + sum / static_cast<double>(count) : 0; }
+  double std() const {
+    if (count == 0) return 0;
+    const double n = static_cast<double>(count);
+    return std::sqrt(std::max(0.0, squares / n - (sum / n) * (sum / n)));
+  }
+};
+
+void describe_columns(const Dataset& train, DataFacts& facts) {
+  const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
+  const auto values = train.inputs.values<float>();
+  std::vector<Sums> columns(width);
+  Sums all;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) continue;
+    columns[i % width].add(static_cast<double>(values[i]));
+    all.add(static_cast<double>(values[i]));
+  }
+  if (all.count > 0) {
+    facts.min = all.min;
+    facts.max = all.max;
+  }
+  facts.mean = all.mean();
+  facts.std = all.std();
+
+  for (std::size_t c = 0; c < width; ++c) {
+    const Sums& s = columns[c];
+    if (s.count == 0 || s.min == s.max) ++facts.constant_features;
+    if (s.count == 0) continue;
+    facts.features.push_back({train.feature_names.empty() ? "" : train.feature_names[c],
+                              static_cast<std::int64_t>(c), s.min, s.max, s.mean(), s.std()});
+  }
+  if (facts.features.size() <= kListedFeatures) return;
+  std::stable_sort(facts.features.begin(), facts.features.end(),
+                   [](const FeatureFacts& a, const FeatureFacts& b) {
+                     return std::hypot(a.mean, a.std) > std::hypot(b.mean, b.std);
+                   });
+  facts.features.resize(kListedFeatures);
+}
+
+// ---- rows
+
+void find_non_finite(const Part& part, DataFacts& facts) {
+  for (std::int64_t r = 0; r < part.data->size(); ++r) {
+    const std::span<const float> row = part.row(r);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (std::isfinite(row[c])) continue;
+      ++facts.non_finite;
+      if (facts.first_non_finite.size() < kListedNonFinite)
+        facts.first_non_finite.push_back(
+            {std::string(part.name), r, static_cast<std::int64_t>(c), static_cast<double>(row[c])});
+    }
+  }
+}
+
+// The first row of each kind, over all parts so far.
+class Seen {
+ public:
+  struct Place {
+    const Part* part;
+    std::int64_t row;
+  };
+
+  // Where a row of these bits was first seen, or nullptr; then it is remembered.
+  const Place* find_or_add(const Part& part, std::int64_t row) {
+    const std::span<const float> values = part.row(row);
+    const std::uint64_t key = hash(std::as_bytes(values));
+    const auto [begin, end] = places_.equal_range(key);
+    for (auto it = begin; it != end; ++it) {
+      const std::span<const float> other = it->second.part->row(it->second.row);
+      if (other.size() == values.size() &&
+          std::memcmp(other.data(), values.data(), values.size_bytes()) == 0)
+        return &it->second;
+    }
+    places_.emplace(key, Place{&part, row});
+    return nullptr;
+  }
+
+ private:
+  std::unordered_multimap<std::uint64_t, Place> places_;
+};
+
+void find_duplicates(const std::vector<Part>& parts, DataFacts& facts) {
+  Seen seen;
+  for (const Part& part : parts) {
+    for (std::int64_t r = 0; r < part.data->size(); ++r) {
+      const Seen::Place* place = seen.find_or_add(part, r);
+      if (!place) continue;
+      auto found = std::find_if(
+          facts.duplicates.begin(), facts.duplicates.end(),
+          [&](const Duplicates& d) { return d.part == part.name && d.other == place->part->name; });
+      if (found == facts.duplicates.end())
+        found =
+            facts.duplicates.insert(found, {std::string(part.name), std::string(place->part->name),
+                                            0, part.data->size(), r, place->row});
+      ++found->rows;
+    }
+  }
+}
+
+void count_classes(const Dataset& train, DataFacts& facts) {
+  if (train.task != Task::kClassification) return;
+  facts.class_counts.assign(static_cast<std::size_t>(train.classes), 0);
+  for (std::int32_t label : train.targets.values<std::int32_t>())
+    ++facts.class_counts[static_cast<std::size_t>(label)];
+}
+
+}  // namespace
+
+DataFacts data_facts(const Split& data) {
+  DataFacts facts;
+  const std::vector<Part> parts = parts_of(data);
+  facts.rows = data.train.size();
+  for (const Part& part : parts) {
+    if (part.data == &data.train) {
+      describe_columns(data.train, facts);
+      count_classes(data.train, facts);
+    }
+    find_non_finite(part, facts);
+  }
+  find_duplicates(parts, facts);
+  return facts;
+}
+
+}  // namespace limpid::train

@@ -1,0 +1,96 @@
+// What is said about data before training.
+#include "limpid/train/data_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "limpid/data/digits.h"
+
+namespace limpid::train {
+namespace {
+
+Dataset dataset(std::int64_t width, const std::vector<float>& values,
+                std::vector<std::int32_t> labels) {
+  const auto rows = static_cast<std::int64_t>(labels.size());
+  return {Tensor::from<float>({rows, width}, values), Tensor::from<std::int32_t>({rows}, labels), 2,
+          "test"};
+}
+
+TEST(DataFacts, ColumnsClassesAndScales) {
+  Split data;
+  data.train = dataset(3, {1, 10, 7, 2, 30, 7, 3, 50, 7, 6, 10, 7}, {0, 1, 1, 1});
+  data.train.feature_names = {"a", "b", "c"};
+  const DataFacts facts = data_facts(data);
+  EXPECT_EQ(facts.rows, 4);
+  EXPECT_EQ(facts.class_counts, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(facts.constant_features, 1);
+  ASSERT_EQ(facts.features.size(), 3u);
+  EXPECT_EQ(facts.features[1].name, "b");
+  EXPECT_EQ(facts.features[0].mean, 3);
+  EXPECT_DOUBLE_EQ(facts.features[0].std, std::sqrt(3.5));
+  EXPECT_EQ(facts.features[1].max, 50);
+  EXPECT_EQ(facts.features[2].std, 0);
+  EXPECT_EQ(facts.min, 1);
+  EXPECT_EQ(facts.max, 50);
+  EXPECT_TRUE(facts.duplicates.empty());
+  EXPECT_EQ(facts.non_finite, 0);
+}
+
+TEST(DataFacts, AStandardDeviationFarFromZeroIsExact) {
+  Split data;
+  data.train = dataset(1, {1e6f, 1e6f + 1, 1e6f + 2}, {0, 1, 0});
+  EXPECT_NEAR(data_facts(data).features[0].std, std::sqrt(2.0 / 3), 1e-12);
+}
+
+TEST(DataFacts, DoublesInsideAndBetweenParts) {
+  Split data;
+  data.train = dataset(2, {1, 2, 3, 4, 1, 2, 5, 6}, {0, 1, 1, 0});
+  data.validation = dataset(2, {7, 8, 3, 4}, {0, 0});
+  data.test = dataset(2, {7, 8, 1, 2, 9, 9, 9, 9}, {0, 1, 0, 1});
+  const DataFacts facts = data_facts(data);
+  ASSERT_EQ(facts.duplicates.size(), 5u);
+  const auto expect = [&](std::size_t i, const char* part, const char* other, std::int64_t rows,
+                          std::int64_t of, std::int64_t row, std::int64_t other_row) {
+    const Duplicates& d = facts.duplicates[i];
+    EXPECT_EQ(d.part, part);
+    EXPECT_EQ(d.other, other);
+    EXPECT_EQ(d.rows, rows);
+    EXPECT_EQ(d.of, of);
+    EXPECT_EQ(d.row, row);
+    EXPECT_EQ(d.other_row, other_row);
+  };
+  expect(0, "train", "train", 1, 4, 2, 0);
+  expect(1, "validation", "train", 1, 2, 1, 1);
+  expect(2, "test", "validation", 1, 4, 0, 0);
+  expect(3, "test", "train", 1, 4, 1, 0);
+  expect(4, "test", "test", 1, 4, 3, 2);
+}
+
+TEST(DataFacts, ValuesThatAreNoNumbersHaveAPlace) {
+  Split data;
+  data.train = dataset(2, {1, 2, 3, NAN}, {0, 1});
+  data.test = dataset(2, {-INFINITY, 2}, {0});
+  const DataFacts facts = data_facts(data);
+  EXPECT_EQ(facts.non_finite, 2);
+  ASSERT_EQ(facts.first_non_finite.size(), 2u);
+  EXPECT_EQ(facts.first_non_finite[0].part, "train");
+  EXPECT_EQ(facts.first_non_finite[0].row, 1);
+  EXPECT_EQ(facts.first_non_finite[0].column, 1);
+  EXPECT_TRUE(std::isnan(facts.first_non_finite[0].value));
+  EXPECT_EQ(facts.first_non_finite[1].part, "test");
+  EXPECT_EQ(facts.first_non_finite[1].value, -INFINITY);
+  EXPECT_EQ(facts.features[1].mean, 2);
+}
+
+TEST(DataFacts, OfManyColumnsTheLargestAreListed) {
+  const DataFacts facts = data_facts(digits_split(0, 200, 50));
+  EXPECT_EQ(facts.features.size(), kListedFeatures);
+  EXPECT_GT(facts.constant_features, 0);
+  EXPECT_EQ(facts.min, 0);
+  EXPECT_EQ(facts.max, 1);
+  EXPECT_TRUE(facts.duplicates.empty());
+}
+
+}  // namespace
+}  // namespace limpid::train
