@@ -81,22 +81,30 @@ TEST(Executable, RunsReferenceStepsWithoutAllocation) {
   EXPECT_EQ(allocations(), before);
 }
 
-// Two pools and many Executables at once, each run with its own Workspace, give what one gives
+// Two pools and a hundred Executables at once, each run with its own Workspace, give what one gives
 // alone.
 TEST(Executable, RunsFromManyThreadsAtOnce) {
-  const nn::Mlp net = nn::mlp({64, 48, 5}, relu, 0.1);
-  const Function step = train::classifier_step(net, optim::Sgd{0.9}, 64);
-  const Executable executable = compile(step);
-  const std::vector<Tensor> inputs = numbers_for(step);
-  const std::vector<Tensor> expected = executable(inputs);
+  constexpr std::size_t kExecutables = 100;
+  std::vector<Executable> executables;
+  std::vector<std::vector<Tensor>> inputs, expected;
+  for (std::size_t e = 0; e < kExecutables; ++e) {
+    const auto width = static_cast<std::int64_t>(8 + e);
+    const nn::Mlp net = nn::mlp({24, width, 5}, relu, 0.1);
+    const Function step = train::classifier_step(net, optim::Sgd{0.9}, 16);
+    executables.push_back(compile(step, {.isa = {}, .nanoseconds_worth_sharing = 0}));
+    inputs.push_back(numbers_for(step));
+    expected.push_back(executables.back()(inputs.back()));
+  }
   ThreadPool pools[] = {ThreadPool({.threads = 2}), ThreadPool({.threads = 3})};
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
-  for (int t = 0; t < 6; ++t)
+  for (std::size_t t = 0; t < 6; ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 10; ++i) {
-        const std::vector<Tensor> got = executable(inputs, t < 2 ? nullptr : &pools[t % 2]);
-        for (std::size_t o = 0; o < got.size(); ++o) wrong += !got[o].same_bits(expected[o]);
+      // Every Executable from every thread, beginning at another one.
+      for (std::size_t i = 0; i < kExecutables; ++i) {
+        const std::size_t e = (i + t * 17) % kExecutables;
+        const std::vector<Tensor> got = executables[e](inputs[e], t < 2 ? nullptr : &pools[t % 2]);
+        for (std::size_t o = 0; o < got.size(); ++o) wrong += !got[o].same_bits(expected[e][o]);
       }
     });
   for (std::thread& t : threads) t.join();

@@ -1,0 +1,11 @@
+// Calls of the C library that code for a real-time thread must not make, counted in the whole
+// program since it began. Linked into a test, they stand before the C library's own.
+#pragma once
+
+#include <cstddef>
+
+// malloc and its kin, and free; operator new comes through here.
+std::size_t allocator_calls();
+// Locking mutexes and reader-writer locks of POSIX, and waiting for its conditions; those of the
+// standard library come through here.
+std::size_t lock_calls();
