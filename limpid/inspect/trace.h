@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limpid/core/params.h"
+#include "limpid/core/statistics.h"
 #include "limpid/function/function.h"
 
 namespace limpid {
@@ -23,20 +24,6 @@ struct Observation {
 // `inputs` holds a tensor for every input of the function, by name; others in it are left aside.
 // Throws kNotFound for an input without one, kShape or kDtype where one does not fit.
 Observation observe(const Function& function, const Params& inputs);
-
-// Of the elements of one tensor, in f64 whatever its dtype. min to max are those of the finite
-// elements, NaN where there are none; `std` is the population's (n below the sum).
-struct Statistics {
-  std::int64_t count = 0;
-  double min = 0;
-  double mean = 0;
-  double std = 0;
-  double max = 0;
-  double zero_share = 0;  // of all elements, -0 among them; 0 where there are no elements
-  std::int64_t nans = 0;
-  std::int64_t infs = 0;
-};
-Statistics statistics(const Tensor& tensor);
 
 // One value of the run and the op that made it; the data comes first, as op "input".
 struct TraceRow {

@@ -56,7 +56,8 @@ struct Case {
     net = nn::mlp(std::move(sizes), activation, dropout);
     const Params drawn = net.init(Key(3));
     for (const auto& [name, value] : drawn)
-      params.set(name, Tensor::generate<float>(value.shape(), [&](std::span<float> out) {
+      params.set(name,
+                 Tensor::generate<float>(value.shape(), [&, &value = value](std::span<float> out) {
                    for (std::size_t i = 0; i < out.size(); ++i)
                      out[i] = scale * value.values<float>()[i];
                  }));
@@ -68,10 +69,11 @@ struct Case {
     inputs.push_back(data.targets);
     inputs.push_back(Tensor::scalar<std::int64_t>(7));
     for (const auto& [name, value] : params)
-      inputs.push_back(Tensor::generate<float>(value.shape(), [&](std::span<float> out) {
-        for (std::size_t i = 0; i < out.size(); ++i)
-          out[i] = value.values<float>()[i] * 0.75f + 0.01f;
-      }));
+      inputs.push_back(
+          Tensor::generate<float>(value.shape(), [&, &value = value](std::span<float> out) {
+            for (std::size_t i = 0; i < out.size(); ++i)
+              out[i] = value.values<float>()[i] * 0.75f + 0.01f;
+          }));
   }
 
   std::vector<LayerStatistics> statistics() const {

@@ -1,0 +1,78 @@
+#include "limpid/core/statistics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/half.h"
+
+namespace limpid {
+namespace {
+
+double number_of(Bf16 v) { return to_f32(v); }
+double number_of(F16 v) { return to_f32(v); }
+template <class T>
+double number_of(T v) {
+  return static_cast<double>(v);
+}
+
+template <class T>
+std::vector<double> numbers(const Tensor& tensor) {
+  std::vector<double> result;
+  result.reserve(static_cast<std::size_t>(tensor.elements()));
+  for (T v : tensor.values<T>()) result.push_back(number_of(v));
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> to_doubles(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case Dtype::kF32:
+      return numbers<float>(tensor);
+    case Dtype::kF64:
+      return numbers<double>(tensor);
+    case Dtype::kBf16:
+      return numbers<Bf16>(tensor);
+    case Dtype::kF16:
+      return numbers<F16>(tensor);
+    case Dtype::kI32:
+      return numbers<std::int32_t>(tensor);
+    case Dtype::kI64:
+      return numbers<std::int64_t>(tensor);
+    case Dtype::kU8:
+      return numbers<std::uint8_t>(tensor);
+    case Dtype::kBool:
+      return numbers<bool>(tensor);
+  }
+  return {};
+}
+
+Statistics statistics(const Tensor& tensor) {
+  const std::vector<double> all = to_doubles(tensor);
+  Statistics s;
+  s.count = static_cast<std::int64_t>(all.size());
+  s.min = s.max = s.mean = s.std = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t zeros = 0;
+  std::int64_t finite = 0;
+  double sum = 0;
+  for (double v : all) {
+    zeros += v == 0;
+    s.nans += std::isnan(v);
+    s.infs += std::isinf(v);
+    if (!std::isfinite(v)) continue;
+    ++finite;
+    sum += v;
+    s.min = std::fmin(s.min, v);
+    s.max = std::fmax(s.max, v);
+  }
+  if (!all.empty()) s.zero_share = static_cast<double>(zeros) / static_cast<double>(all.size());
+  if (finite == 0) return s;
+  s.mean = sum / static_cast<double>(finite);
+  double squares = 0;
+  for (double v : all)
+    if (std::isfinite(v)) squares += (v - s.mean) * (v - s.mean);
+  s.std = std::sqrt(squares / static_cast<double>(finite));
+  return s;
+}
+
+}  // namespace limpid
