@@ -1,0 +1,245 @@
+#include "limpid/formats/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+#include "limpid/formats/detail/csv_records.h"
+#include "limpid/formats/detail/report.h"
+#include "limpid/formats/file.h"
+#include "limpid/formats/utf8.h"
+
+namespace limpid {
+namespace {
+
+using detail::CsvRecords;
+using detail::Reporter;
+using Kind = CsvOptions::Kind;
+
+bool is_missing(std::string_view cell) {
+  constexpr std::string_view kWords[] = {"na", "nan", "?"};
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  return cell.empty() || std::any_of(std::begin(kWords), std::end(kWords), [&](auto word) {
+           return std::equal(cell.begin(), cell.end(), word.begin(), word.end(), same);
+         });
+}
+
+// The number that the whole cell is, infinite where f32 has none that large; nothing for other
+// text.
+std::optional<float> number_of(std::string_view cell) {
+  if (cell.size() > 1 && cell.front() == '+' && cell[1] != '-') cell.remove_prefix(1);
+  const char* const end = cell.data() + cell.size();
+  float number = 0;
+  const auto [behind, error] = std::from_chars(cell.data(), end, number);
+  if (behind != end || error == std::errc::invalid_argument || std::isnan(number)) return {};
+  if (error == std::errc{}) return number;
+  // Too large, or too near to 0: only f64 tells which.
+  double wide = 0;
+  std::from_chars(cell.data(), end, wide);
+  return std::abs(wide) < 1 ? static_cast<float>(wide) : std::numeric_limits<float>::infinity();
+}
+
+// One column while its cells come in.
+class ColumnReader {
+ public:
+  ColumnReader(std::string name, Kind kind, const Reporter& report) : kind_(kind), report_(report) {
+    column_.name = std::move(name);
+  }
+
+  Kind kind() const { return kind_; }
+
+  void add(std::string_view cell, std::int64_t line) {
+    if (kind_ == Kind::kIgnored) return;
+    if (is_missing(cell)) {
+      if (first_line_ == 0)
+        ++leading_missing_;
+      else
+        add_missing(1);
+      return;
+    }
+    if (first_line_ == 0) begin(cell, line);
+    if (column_.categorical)
+      add_category(cell, line);
+    else
+      add_number(cell, line);
+  }
+
+  // Sorts the categories. Throws where nothing says what the column is.
+  CsvColumn finish() && {
+    if (first_line_ == 0) {
+      if (kind_ == Kind::kAny)
+        report_.broken("column {} has no value in any row", in_quotes(column_.name));
+      column_.categorical = kind_ == Kind::kCategorical;
+      add_missing(leading_missing_);
+    }
+    if (column_.categorical) sort_categories();
+    return std::move(column_);
+  }
+
+ private:
+  // The first value says what the column is.
+  void begin(std::string_view cell, std::int64_t line) {
+    first_line_ = line;
+    first_ = cell;
+    if (kind_ == Kind::kAny) refuse_decimal_comma(cell, line);
+    column_.categorical = kind_ == Kind::kCategorical || (kind_ == Kind::kAny && !number_of(cell));
+    add_missing(leading_missing_);
+  }
+
+  void add_missing(std::size_t count) {
+    if (column_.categorical)
+      column_.codes.insert(column_.codes.end(), count, -1);
+    else
+      column_.numbers.insert(column_.numbers.end(), count, std::nanf(""));
+  }
+
+  void add_number(std::string_view cell, std::int64_t line) {
+    const std::optional<float> number = number_of(cell);
+    if (!number && kind_ == Kind::kAny) refuse_mixture(cell, line);
+    if (!number)
+      report_.broken("line {}, column {}: {} is no number", line, in_quotes(column_.name),
+                     in_quotes(cell));
+    if (!std::isfinite(*number))
+      report_.broken("line {}, column {}: {} is no finite number of f32", line,
+                     in_quotes(column_.name), in_quotes(cell));
+    column_.numbers.push_back(*number);
+  }
+
+  void add_category(std::string_view cell, std::int64_t line) {
+    const auto [entry, is_new] =
+        code_of_.try_emplace(std::string(cell), static_cast<std::int32_t>(code_of_.size()));
+    if (is_new) {
+      if (kind_ == Kind::kAny && number_of(cell)) refuse_mixture(cell, line);
+      if (const std::size_t fault = utf8_fault(cell); fault != cell.size())
+        report_.broken("line {}, column {}: {} is not UTF-8", line, in_quotes(column_.name),
+                       in_quotes(cell));
+      column_.categories.emplace_back(cell);
+    }
+    column_.codes.push_back(entry->second);
+  }
+
+  [[noreturn]] void refuse_mixture(std::string_view cell, std::int64_t line) const {
+    report_.broken("line {}, column {}: {} is {}, but {} in line {} is {}", line,
+                   in_quotes(column_.name), in_quotes(cell),
+                   column_.categorical ? "a number" : "text", in_quotes(first_), first_line_,
+                   column_.categorical ? "text" : "a number");
+  }
+
+  // As categories such numbers would go unnoticed.
+  void refuse_decimal_comma(std::string_view cell, std::int64_t line) const {
+    std::string with_point(cell);
+    std::replace(with_point.begin(), with_point.end(), ',', '.');
+    if (with_point != cell && number_of(with_point))
+      report_.broken("line {}, column {}: {} has a comma, numbers have a point", line,
+                     in_quotes(column_.name), in_quotes(cell));
+  }
+
+  void sort_categories() {
+    std::vector<std::int32_t> order(column_.categories.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [this](std::int32_t a, std::int32_t b) {
+      return column_.categories[static_cast<std::size_t>(a)] <
+             column_.categories[static_cast<std::size_t>(b)];
+    });
+    std::vector<std::int32_t> place(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      place[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+    std::sort(column_.categories.begin(), column_.categories.end());
+    for (std::int32_t& code : column_.codes)
+      if (code >= 0) code = place[static_cast<std::size_t>(code)];
+  }
+
+  Kind kind_;
+  const Reporter& report_;
+  CsvColumn column_;
+  std::unordered_map<std::string, std::int32_t> code_of_;
+  std::size_t leading_missing_ = 0;
+  std::int64_t first_line_ = 0;  // 0: no value came yet
+  std::string first_;
+};
+
+char detect_separator(std::string_view text) {
+  bool quoted = false, semicolon = false;
+  for (const char c : text.substr(std::min(text.size(), text.find_first_not_of("\r\n")))) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '\t') return c;
+    if (c == '\n') break;
+    semicolon = semicolon || c == ';';
+  }
+  return semicolon ? ';' : ',';
+}
+
+std::vector<std::string> read_names(const CsvRecords& records, bool header,
+                                    const Reporter& report) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const std::string_view field : records.fields()) {
+    names.push_back(header && !field.empty() ? std::string(field)
+                                             : fmt::format("column{}", names.size() + 1));
+    if (utf8_fault(names.back()) != names.back().size())
+      report.broken("line {}: the column name {} is not UTF-8", records.line(),
+                    in_quotes(names.back()));
+    if (!taken.insert(names.back()).second)
+      report.broken("line {}: two columns are named {}, if this is the header", records.line(),
+                    in_quotes(names.back()));
+  }
+  return names;
+}
+
+// The text behind its byte order mark.
+std::string_view without_mark(std::string_view text, const Reporter& report) {
+  if (text.substr(0, 2) == "\xff\xfe" || text.substr(0, 2) == "\xfe\xff")
+    report.unsupported("is UTF-16 text, UTF-8 is expected");
+  return text.substr(text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0);
+}
+
+}  // namespace
+
+CsvTable load_csv(const std::filesystem::path& path, const CsvOptions& options) {
+  const Tensor bytes = read_file(path, kMaxCsvBytes);
+  const auto text = bytes.values<std::uint8_t>();
+  return parse_csv({reinterpret_cast<const char*>(text.data()), text.size()}, path.string(),
+                   options);
+}
+
+CsvTable parse_csv(std::string_view text, std::string_view where, const CsvOptions& options) {
+  const Reporter report("csv", where);
+  text = without_mark(text, report);
+  CsvRecords records(text, options.separator.value_or(detect_separator(text)), kMaxCsvColumns,
+                     report);
+  if (!records.next()) report.broken("holds no line");
+  CsvTable table;
+  table.header = options.header.value_or(
+      std::none_of(records.fields().begin(), records.fields().end(),
+                   [](std::string_view field) { return number_of(field).has_value(); }));
+
+  std::vector<ColumnReader> readers;
+  for (std::string& name : read_names(records, table.header, report)) {
+    const Kind kind = options.kind ? options.kind(name, readers.size() + 1) : Kind::kAny;
+    readers.emplace_back(std::move(name), kind, report);
+  }
+  const std::int64_t first_line = records.line();
+  for (bool more = table.header ? records.next() : true; more; more = records.next()) {
+    const auto& fields = records.fields();
+    if (fields.size() != readers.size())
+      report.broken("line {} has {} fields, line {} has {}", records.line(), fields.size(),
+                    first_line, readers.size());
+    for (std::size_t i = 0; i < fields.size(); ++i) readers[i].add(fields[i], records.line());
+    table.lines.push_back(records.line());
+  }
+  if (table.lines.empty()) report.broken("holds no row but the header");
+  if (table.lines.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    report.unsupported("holds {} rows, at most 2^31 - 1 are supported", table.lines.size());
+  for (ColumnReader& reader : readers)
+    if (reader.kind() != Kind::kIgnored) table.columns.push_back(std::move(reader).finish());
+  return table;
+}
+
+}  // namespace limpid

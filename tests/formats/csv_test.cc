@@ -1,0 +1,230 @@
+#include "limpid/formats/csv.h"
+
+#include <fmt/format.h>
+
+#include <clocale>
+#include <cmath>
+
+#include "limpid/core/key.h"
+#include "limpid/formats/utf8.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::expect_error;
+using Kind = CsvOptions::Kind;
+using namespace std::literals;
+
+CsvTable parse(std::string_view text, const CsvOptions& options = {}) {
+  return parse_csv(text, "a.csv", options);
+}
+
+void expect_refused(std::string_view part, std::string_view text, const CsvOptions& options = {},
+                    int line = __builtin_LINE()) {
+  expect_error(
+      ErrorCode::kFormat, part, [&] { parse(text, options); }, line);
+}
+
+std::vector<std::string> names(const CsvTable& table) {
+  std::vector<std::string> all;
+  for (const CsvColumn& column : table.columns) all.push_back(column.name);
+  return all;
+}
+
+// A column as text: its numbers, or its rows' categories; "-" where a value is missing.
+std::vector<std::string> cells(const CsvColumn& column) {
+  std::vector<std::string> all;
+  for (const float number : column.numbers)
+    all.push_back(std::isnan(number) ? "-" : fmt::format("{}", number));
+  for (const std::int32_t code : column.codes)
+    all.push_back(code < 0 ? "-" : column.categories[static_cast<std::size_t>(code)]);
+  return all;
+}
+
+using Cells = std::vector<std::string>;
+
+TEST(Csv, HasNumbersAndCategories) {
+  const CsvTable table = parse("size,colour\n1.5,red\n-2e3,blue\n+.25,red\n");
+  EXPECT_TRUE(table.header);
+  EXPECT_EQ(table.rows(), 3);
+  EXPECT_EQ(table.lines, (std::vector<std::int64_t>{2, 3, 4}));
+  EXPECT_EQ(names(table), (Cells{"size", "colour"}));
+  EXPECT_FALSE(table.columns[0].categorical);
+  EXPECT_EQ(table.columns[0].numbers, (std::vector<float>{1.5f, -2000, 0.25f}));
+  EXPECT_TRUE(table.columns[1].categorical);
+  EXPECT_EQ(table.columns[1].categories, (Cells{"blue", "red"}));
+  EXPECT_EQ(table.columns[1].codes, (std::vector<std::int32_t>{1, 0, 1}));
+}
+
+TEST(Csv, HasQuotesAsTheStandardSaysThem) {
+  const CsvTable table = parse(
+      "\"a,b\",\"say \"\"so\"\"\",c\r\n"
+      "\"two\r\nlines\",\"\"\"\",\"1\"\r\n"
+      "\"\", \" x \" ,  2 ");
+  EXPECT_EQ(names(table), (Cells{"a,b", "say \"so\"", "c"}));
+  EXPECT_EQ(cells(table.columns[0]), (Cells{"two\r\nlines", "-"}));
+  EXPECT_EQ(cells(table.columns[1]), (Cells{"\"", " x "}));
+  EXPECT_EQ(cells(table.columns[2]), (Cells{"1", "2"}));
+  EXPECT_EQ(table.lines, (std::vector<std::int64_t>{2, 4}));
+}
+
+TEST(Csv, EndsItsLinesInAnyUsualWay) {
+  for (const char* text :
+       {"a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n", "a,b\n\n1,2\r\n\r\n3,4\n\n",
+        "\xef\xbb\xbf"
+        "a,b\n1,2\n3,4"}) {
+    const CsvTable table = parse(text);
+    EXPECT_EQ(names(table), (Cells{"a", "b"})) << text;
+    EXPECT_EQ(cells(table.columns[1]), (Cells{"2", "4"})) << text;
+  }
+}
+
+TEST(Csv, FindsItsSeparator) {
+  EXPECT_EQ(names(parse("a,b\n1,2\n")), (Cells{"a", "b"}));
+  EXPECT_EQ(names(parse("a;b,c\n1;2\n")), (Cells{"a", "b,c"}));
+  EXPECT_EQ(names(parse("a\tb;c,d\n1\t2\n")), (Cells{"a", "b;c,d"}));
+  EXPECT_EQ(names(parse("\"a;b\",c\n1,2\n")), (Cells{"a;b", "c"}));
+  EXPECT_EQ(names(parse("a\n1\n")), (Cells{"a"}));
+  EXPECT_EQ(names(parse("\n\na;b\n1;2\n")), (Cells{"a", "b"}));
+  EXPECT_EQ(names(parse("a;b,c;d\n1,2\n", {.separator = ','})), (Cells{"a;b", "c;d"}));
+  EXPECT_EQ(cells(parse("a\tb\n\t2\n1\t\n").columns[0]), (Cells{"-", "1"}));
+}
+
+TEST(Csv, FindsItsHeader) {
+  EXPECT_FALSE(parse("1,red\n2,blue\n").header);
+  EXPECT_EQ(names(parse("1,red\n2,blue\n")), (Cells{"column1", "column2"}));
+  EXPECT_EQ(names(parse(",x\n0,1\n")), (Cells{"column1", "x"}));
+  EXPECT_TRUE(parse("a,b\nx,y\n").header);
+  EXPECT_EQ(parse("a,b\nx,y\n", {.header = false}).rows(), 2);
+  EXPECT_EQ(names(parse("1,2\n3,4\n", {.header = true})), (Cells{"1", "2"}));
+}
+
+TEST(Csv, KnowsWhatIsMissing) {
+  const CsvTable table = parse("n,c\n,\nNA,na\nnan,NaN\n?,?\n\"\",\"NA\"\n1,x\n2,y\n,\n");
+  EXPECT_EQ(cells(table.columns[0]), (Cells{"-", "-", "-", "-", "-", "1", "2", "-"}));
+  EXPECT_EQ(cells(table.columns[1]), (Cells{"-", "-", "-", "-", "-", "x", "y", "-"}));
+}
+
+TEST(Csv, ReadsNumbersToTheNearestF32WhateverTheLocale) {
+  // A locale with a decimal comma, where the machine has one.
+  const std::string before = std::setlocale(LC_ALL, nullptr);
+  for (const char* locale : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"}) std::setlocale(LC_ALL, locale);
+  const CsvTable table = parse("x\n0.1\n16777217\n3.4028235e38\n1e-50\n-0\n1E2\n");
+  std::setlocale(LC_ALL, before.c_str());
+  EXPECT_EQ(table.columns[0].numbers,
+            (std::vector<float>{0.1f, 16777216, 3.4028235e38f, 0, 0, 100}));
+  EXPECT_TRUE(std::signbit(table.columns[0].numbers[4]));
+}
+
+TEST(Csv, TakesColumnsAsItIsTold) {
+  CsvOptions options;
+  options.kind = [](std::string_view name, std::size_t number) {
+    if (name == "zip") return Kind::kCategorical;
+    if (number == 3) return Kind::kIgnored;
+    return name == "n" ? Kind::kNumeric : Kind::kAny;
+  };
+  const CsvTable table = parse("n,zip,mix\n,01,1\n,1,x\n,01,2\n", options);
+  EXPECT_EQ(names(table), (Cells{"n", "zip"}));
+  EXPECT_EQ(cells(table.columns[0]), (Cells{"-", "-", "-"}));
+  EXPECT_FALSE(table.columns[0].categorical);
+  EXPECT_EQ(table.columns[1].categories, (Cells{"01", "1"}));
+  expect_refused("line 2, column 'n': 'x' is no number", "n\nx\n", options);
+}
+
+TEST(CsvFault, NamesLineAndColumn) {
+  expect_refused("csv 'a.csv': line 3 has 3 fields, line 1 has 2", "a,b\n1,2\n1,2,3\n");
+  expect_refused("line 5 has 1 fields, line 1 has 2", "a,b\n\"x\ny\",2\n\n1\n");
+  expect_refused("line 3, column 'b': 'x' is text, but '2' in line 2 is a number",
+                 "a,b\n1,2\n1,x\n");
+  expect_refused("line 4, column 'b': '3' is a number, but 'x' in line 2 is text",
+                 "a,b\n1,x\n1,y\n1,3\n");
+  expect_refused("line 2, column 'a': '1e39' is no finite number of f32", "a\n1e39\n");
+  expect_refused("line 3, column 'a': '-inf' is no finite number of f32", "a\n1\n-inf\n");
+  expect_refused("line 2, column 'a': '1,5' has a comma, numbers have a point", "a;b\n1,5;2\n");
+  expect_refused("column 'b' has no value in any row", "a,b\n1,\n2,NA\n");
+  expect_refused("line 1: two columns are named 'a', if this is the header", "a,b,a\n1,2,3\n");
+  expect_refused("line 1: the column name 'a\\xff' is not UTF-8", "a\xff\n1\n");
+  expect_refused("line 2, column 'a': '\\xc0\\xaf' is not UTF-8", "a\n\xc0\xaf\n");
+}
+
+TEST(CsvFault, NamesTheLineOfAQuoteOutOfPlace) {
+  expect_refused("line 2: a quote opens that never closes", "a\n\"x\ny\n");
+  expect_refused("line 2: a quote inside of a field that has none around it", "a\nx\"y\"\n");
+  expect_refused("line 3: text behind a closing quote", "a\n\"x\ny\"z\n");
+  expect_refused("line 2: a carriage return without a line feed", "a\nx\ry\n");
+  expect_refused("line 2: a byte 0", "a\nx\0\n"s);
+}
+
+TEST(CsvFault, RefusesWhatIsNoTable) {
+  expect_refused("holds no line", "");
+  expect_refused("holds no line", "\xef\xbb\xbf\r\n\n");
+  expect_refused("holds no row but the header", "a,b\n");
+  expect_error(ErrorCode::kUnsupported, "is UTF-16 text, UTF-8 is expected", [] {
+    parse(
+        "\xff\xfe"
+        "a\0"s);
+  });
+  expect_error(ErrorCode::kUnsupported, "line 1 has more than 65536 fields",
+               [] { parse(std::string(70'000, ',')); });
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "t.csv", testing::bytes_of("a\n"));
+  expect_error(ErrorCode::kFormat, "/t.csv': holds no row", [&] { load_csv(folder / "t.csv"); });
+  expect_error(ErrorCode::kIo, "/none': No such file", [&] { load_csv(folder / "none"); });
+}
+
+constexpr std::string_view kSample =
+    "name,\"si\"\"ze\",n\r\n\"x, y\",1.5,2\r\nz,,-3e2\r\n\"a\nb\",?,4\r\n";
+
+// Whatever the bytes are, there is a table with as many values in every column, or an Error.
+bool parses(std::string_view text) {
+  try {
+    const CsvTable table = parse(text);
+    for (const CsvColumn& column : table.columns)
+      EXPECT_EQ(column.numbers.size() + column.codes.size(), table.lines.size());
+    return true;
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string_view(error.what()).substr(0, 12), "csv 'a.csv':");
+    return false;
+  }
+}
+
+TEST(CsvFuzz, EveryTruncationParsesOrIsRefused) {
+  EXPECT_TRUE(parses(kSample));
+  int parsed = 0;
+  for (std::size_t n = 0; n < kSample.size(); ++n) parsed += parses(kSample.substr(0, n));
+  EXPECT_GT(parsed, 5);
+  EXPECT_LT(parsed, 40);
+}
+
+TEST(CsvFuzz, ChangedBytesParseOrAreRefused) {
+  constexpr std::string_view kTelling = ",;\t\"\r\n01.e-?Nan \xef\xbb\xbf\xff\x00"sv;
+  int parsed = 0;
+  for (std::uint64_t round = 0; round < 20'000; ++round) {
+    const Key key = Key(9).fold_in(round);
+    std::string changed(kSample);
+    for (std::uint64_t i = 0; i <= key.below(3, 0); ++i)
+      changed[key.below(changed.size(), 2 * i + 1)] =
+          kTelling[key.below(kTelling.size(), 2 * i + 2)];
+    parsed += parses(changed);
+  }
+  EXPECT_GT(parsed, 1000);
+  EXPECT_LT(parsed, 19'000);
+}
+
+TEST(Utf8, IsToldFromOtherBytes) {
+  EXPECT_EQ(first_code_point("A")->value, U'A');
+  EXPECT_EQ(first_code_point("\xc3\xa9x")->value, U'\u00e9');
+  EXPECT_EQ(first_code_point("\xe2\x82\xac")->value, U'\u20ac');
+  EXPECT_EQ(first_code_point("\xf0\x9f\x98\x80")->value, U'\U0001f600');
+  EXPECT_EQ(first_code_point("\xf4\x8f\xbf\xbf")->value, U'\U0010ffff');
+  EXPECT_EQ(first_code_point("\xf0\x9f\x98\x80")->bytes, 4u);
+  for (const char* bad : {"", "\x80", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
+                          "\xf4\x90\x80\x80", "\xf0\x8f\xbf\xbf", "\xf8\x88\x80\x80\x80", "\xff"})
+    EXPECT_FALSE(first_code_point(bad)) << testing::Bytes(testing::bytes_of(bad)).size();
+  EXPECT_EQ(utf8_fault("a\xc3\xa9"), 3u);
+  EXPECT_EQ(utf8_fault("a\xc3\xa9\xc3"), 3u);
+}
+
+}  // namespace
+}  // namespace limpid
