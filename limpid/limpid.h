@@ -13,6 +13,7 @@
 #include "limpid/data/digits.h"
 #include "limpid/data/split.h"
 #include "limpid/data/standardize.h"
+#include "limpid/data/synthetic.h"
 #include "limpid/formats/csv.h"
 #include "limpid/formats/idx.h"
 #include "limpid/formats/model.h"

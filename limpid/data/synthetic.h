@@ -1,0 +1,46 @@
+// Small data sets without a file: truth tables, shapes in the plane, curves. Leans on dataset.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "limpid/core/key.h"
+#include "limpid/data/dataset.h"
+
+namespace limpid {
+
+// "xor", "and", "or", "spiral", "moons", "circles", "sine", "abs".
+std::vector<std::string_view> synthetic_names();
+
+struct SyntheticOptions {
+  std::optional<std::int64_t> count = {};  // rows of each part: 4 for truth tables, else 1,000
+  std::optional<double> noise = {};        // by default what the table below says
+};
+
+// `count` rows of the data set of a name. With t_i = key.fold_in(0).uniform(i), class c_i = i mod
+// 2, and the functions of docs/arithmetic.md, row i is
+//
+//   name            inputs                                            target         noise
+//   xor, and, or    (floor(i / 2) mod 2, i mod 2)                     a xor b, ...   0
+//   spiral          t (cos(3 pi t + pi c), sin(3 pi t + pi c))        c              0.02
+//   moons           c = 0: (cos(pi t), sin(pi t))                     c              0.1
+//                   c = 1: (1 - cos(pi t), 0.5 - sin(pi t))
+//   circles         (1 - c / 2) (cos(2 pi t), sin(2 pi t))            c              0.05
+//   sine            2 pi t - pi                                       sin(x)         0
+//   abs             2 t - 1                                           |x|            0
+//
+// plus noise * n, where n are normal numbers of the key key.fold_in(1): on the inputs of the
+// classifications, on the targets of the regressions (sine, abs). So a row depends on (key, i)
+// alone and has the same bits on every machine. Throws kNotFound for another name, naming those
+// above, kInvalidArgument where count is negative or from 2^31 on, or noise is negative or not
+// finite.
+Dataset synthetic(std::string_view name, Key key, const SyntheticOptions& options = {});
+
+// The parts: keys Key(seed).fold_in(0) for training, fold_in(1) for the test; the validation part
+// is empty. Without noise the parts of a truth table are the same rows.
+Split synthetic_split(std::string_view name, std::uint64_t seed,
+                      const SyntheticOptions& options = {});
+
+}  // namespace limpid

@@ -1,0 +1,140 @@
+#include "limpid/data/synthetic.h"
+
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <string>
+
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::expect_error;
+
+TEST(Synthetic, HaveTheSameBitsOnEveryMachine) {
+  const std::map<std::string, std::uint64_t, std::less<>> hashes = {
+      {"xor", 0xed8e0419b86705b1u},   {"and", 0x14d671773c51a1e5u},
+      {"or", 0xde452386b10940dbu},    {"spiral", 0x3840feae5a3a69feu},
+      {"moons", 0x35b476817dc5d363u}, {"circles", 0xcf3695ac339f5b7du},
+      {"sine", 0x51960e8201a5c89au},  {"abs", 0xe9b77bdf307452fcu}};
+  EXPECT_EQ(synthetic_names().size(), hashes.size());
+  for (const std::string_view name : synthetic_names()) {
+    const Dataset data = synthetic(name, Key(0), {.count = 50, .noise = 0.25});
+    const std::uint64_t both[] = {hash(data.inputs), hash(data.targets)};
+    EXPECT_EQ(hash(std::as_bytes(std::span(both))), hashes.find(name)->second) << name;
+  }
+}
+
+TEST(Synthetic, TruthTablesAreTheirFourRows) {
+  const std::map<std::string, std::vector<std::int32_t>> targets = {
+      {"xor", {0, 1, 1, 0}}, {"and", {0, 0, 0, 1}}, {"or", {0, 1, 1, 1}}};
+  for (const auto& [name, expected] : targets) {
+    const Dataset data = synthetic(name, Key(0));
+    EXPECT_TRUE(data.inputs.same_bits(Tensor::from<float>(Shape{4, 2}, {0, 0, 0, 1, 1, 0, 1, 1})));
+    EXPECT_TRUE(data.targets.same_bits(Tensor::from(Shape{4}, expected))) << name;
+    EXPECT_EQ(data.classes, 2);
+    EXPECT_EQ(data.name, name);
+  }
+}
+
+// Every point of the shapes fulfils the equation of its class.
+TEST(Synthetic, ShapesAreWhatTheyAreCalled) {
+  const auto each = [](std::string_view name, const auto& check) {
+    const Dataset data = synthetic(name, Key(3), {.count = 500, .noise = 0.0});
+    const auto xy = data.inputs.values<float>();
+    for (std::size_t i = 0; i < 500; ++i) {
+      const std::int32_t label = data.targets.values<std::int32_t>()[i];
+      ASSERT_EQ(label, static_cast<std::int32_t>(i % 2));
+      check(static_cast<double>(xy[2 * i]), static_cast<double>(xy[2 * i + 1]), label == 1);
+    }
+  };
+  each("circles", [](double x, double y, bool inner) {
+    EXPECT_NEAR(std::hypot(x, y), inner ? 0.5 : 1, 1e-6);
+  });
+  each("moons", [](double x, double y, bool lower) {
+    EXPECT_NEAR(lower ? std::hypot(x - 1, y - 0.5) : std::hypot(x, y), 1, 1e-6);
+    EXPECT_TRUE(lower ? y <= 0.5 + 1e-6 : y >= -1e-6);
+  });
+  each("spiral", [](double x, double y, bool second) {
+    const double t = std::hypot(x, y);
+    const double angle = 3 * std::numbers::pi * t + (second ? std::numbers::pi : 0);
+    EXPECT_NEAR(x, t * std::cos(angle), 1e-5);
+    EXPECT_NEAR(y, t * std::sin(angle), 1e-5);
+  });
+}
+
+TEST(Synthetic, CurvesAreWhatTheyAreCalled) {
+  for (const std::string_view name : {"sine", "abs"}) {
+    const Dataset data = synthetic(name, Key(3), {.count = 500});
+    EXPECT_EQ(data.task, Task::kRegression);
+    EXPECT_EQ(data.outputs(), 1);
+    ASSERT_EQ(data.targets.shape(), (Shape{500, 1}));
+    float low = 0, high = 0;
+    for (std::size_t i = 0; i < 500; ++i) {
+      const float x = data.inputs.values<float>()[i];
+      EXPECT_NEAR(data.targets.values<float>()[i], name == "abs" ? std::abs(x) : std::sin(x), 1e-6);
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+    const float reach = name == "abs" ? 1 : std::numbers::pi_v<float>;
+    EXPECT_GE(low, -reach);
+    EXPECT_LE(high, reach);
+    EXPECT_LT(low, -0.95f * reach);
+    EXPECT_GT(high, 0.95f * reach);
+  }
+}
+
+TEST(Synthetic, NoiseHasTheStatedDeviation) {
+  for (const std::string_view name : synthetic_names()) {
+    const Dataset clean = synthetic(name, Key(1), {.count = 2000, .noise = 0.0});
+    const Dataset noisy = synthetic(name, Key(1), {.count = 2000, .noise = 0.5});
+    const bool regression = clean.task == Task::kRegression;
+    const Tensor& before = regression ? clean.targets : clean.inputs;
+    const Tensor& after = regression ? noisy.targets : noisy.inputs;
+    EXPECT_TRUE((regression ? clean.inputs : clean.targets)
+                    .same_bits(regression ? noisy.inputs : noisy.targets));
+    double squares = 0;
+    for (std::size_t i = 0; i < before.values<float>().size(); ++i)
+      squares +=
+          std::pow(static_cast<double>(after.values<float>()[i] - before.values<float>()[i]), 2);
+    EXPECT_NEAR(std::sqrt(squares / static_cast<double>(before.elements())), 0.5, 0.03) << name;
+  }
+}
+
+TEST(Synthetic, RowsDependOnKeyAndNumberAlone) {
+  for (const std::string_view name : synthetic_names()) {
+    const Dataset few = synthetic(name, Key(5), {.count = 3, .noise = 0.1});
+    const Dataset many = synthetic(name, Key(5), {.count = 20, .noise = 0.1});
+    EXPECT_TRUE(few.inputs.same_bits(many.inputs.rows(0, 3))) << name;
+    EXPECT_TRUE(few.targets.same_bits(many.targets.rows(0, 3))) << name;
+  }
+}
+
+TEST(Synthetic, PartsShareNothingButTruth) {
+  const Split moons = synthetic_split("moons", 4, {.count = 30});
+  EXPECT_TRUE(
+      moons.train.inputs.same_bits(synthetic("moons", Key(4).fold_in(0), {.count = 30}).inputs));
+  EXPECT_TRUE(
+      moons.test.inputs.same_bits(synthetic("moons", Key(4).fold_in(1), {.count = 30}).inputs));
+  EXPECT_EQ(moons.validation.size(), 0);
+  EXPECT_EQ(synthetic_split("sine", 0).train.size(), 1000);
+  const Split gate = synthetic_split("xor", 4);
+  EXPECT_TRUE(gate.train.inputs.same_bits(gate.test.inputs));
+}
+
+TEST(Synthetic, RefuseWhatMakesNoSense) {
+  expect_error(ErrorCode::kNotFound,
+               "no data set 'star' is drawn here; there are: xor, and, or, spiral, moons",
+               [] { synthetic("star", Key(0)); });
+  for (const std::string_view name : {"moons", "sine"}) {
+    expect_error(ErrorCode::kInvalidArgument, "-1 rows, expected 0 to 2^31 - 1",
+                 [&] { synthetic(name, Key(0), {.count = -1}); });
+    for (const double noise : {-0.5, std::nan(""), HUGE_VAL})
+      expect_error(ErrorCode::kInvalidArgument, ", 0 or more is expected",
+                   [&] { synthetic(name, Key(0), {.noise = noise}); });
+  }
+}
+
+}  // namespace
+}  // namespace limpid
