@@ -9,6 +9,7 @@
 
 namespace limpid::tool {
 
+void add_doctor(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_hash(CLI::App& app);
 void add_ops(CLI::App& app);

@@ -98,7 +98,7 @@ struct ParameterStatistics {
 
 // Of one value on the way through a layer, over a whole batch.
 struct ActivationStatistics {
-  std::string op;  // that made it: "linear", "relu"
+  std::string op;  // that made it: "linear", "relu"; "input" for what the first layer is given
   double mean = 0, std = 0;
   double zero_share = 0;       // of the elements
   double dead_share = 0;       // of the units: 0 for every example of the batch

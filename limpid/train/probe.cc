@@ -57,6 +57,7 @@ const nn::Activation* activation_of(const Node& node) {
 }
 
 struct Observed {
+  std::string op;
   ValueId value;
   ValueId input;                     // the node's first
   const nn::Activation* activation;  // or nullptr
@@ -72,7 +73,8 @@ std::optional<Observed> observed(const Function& loss, const Node& node) {
   if (!activation && kind != KernelKind::kLinear && kind != KernelKind::kLayerNorm &&
       kind != KernelKind::kRmsNorm)
     return {};
-  return Observed{node.first_output, node.inputs[0], activation};
+  return Observed{std::string(activation ? activation->name : node.op->name), node.first_output,
+                  node.inputs[0], activation};
 }
 
 // ---- statistics in ops, each an f64 scalar
@@ -158,13 +160,17 @@ ProbeFunction probe_function(const Function& loss, std::size_t parameters) {
     layer.parameters.push_back({name});
     parts.push_back({layer.name, true, i});
   }
+  const auto add = [&](const std::string& scope, const Observed& o) {
+    LayerStatistics& layer = layer_named(probe.layers, scope);
+    layer.activations.push_back({o.op});
+    parts.push_back({layer.name, false, all.size()});
+    all.push_back(o);
+  };
   for (const Node& node : loss.nodes())
     if (const auto o = observed(loss, node)) {
-      LayerStatistics& layer = layer_named(probe.layers, node.scope);
-      layer.activations.push_back(
-          {std::string(o->activation ? o->activation->name : node.op->name)});
-      parts.push_back({layer.name, false, all.size()});
-      all.push_back(*o);
+      if (all.empty() && is_floating(loss.type(o->input).dtype))
+        add(node.scope, {"input", o->input, o->input, nullptr});
+      add(node.scope, *o);
     }
 
   std::vector<std::size_t> wrt(parameters);

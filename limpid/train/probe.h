@@ -17,7 +17,7 @@ struct ProbeFunction {
   // it. Outputs: f64 scalars, in the order in which `layers` names them.
   Function function;
   // A layer for each scope that has parameters, products, norms or activations, in the order of the
-  // loss; the numbers are yet to come.
+  // loss; what the first of them is given is observed as "input". The numbers are yet to come.
   std::vector<LayerStatistics> layers;
 };
 

@@ -13,6 +13,10 @@ class Pages(tool.ToolTest):
         self.assertEqual(self.output("ops", "--markdown"), (DOCS / "reference/ops.md").read_text(),
                          "run ./dev docs")
 
+    def test_the_reference_is_what_the_doctor_looks_for(self):
+        self.assertEqual(self.output("doctor", "--markdown"),
+                         (DOCS / "reference/doctor.md").read_text(), "run ./dev docs")
+
     def test_one_op(self):
         text = self.output("ops", "softmax")
         self.assertTrue(text.startswith("## softmax\n\ne^(x - max) / sum of e^(x - max)\n"), text)

@@ -120,7 +120,7 @@ TEST(Probe, ActivationsOfAReluNetwork) {
     out[5] = -1000;
   });
   const std::vector<LayerStatistics> layers = c.statistics();
-  ASSERT_EQ(layers[0].activations.size(), 2u);
+  ASSERT_EQ(layers[0].activations.size(), 3u);
   ASSERT_EQ(layers[1].activations.size(), 1u);
   std::vector<Tensor> seen;
   interpret(c.loss, std::span(c.inputs).first(7),
@@ -128,10 +128,12 @@ TEST(Probe, ActivationsOfAReluNetwork) {
               if (node.op->name == "linear" || node.op->name == "relu") seen.push_back(value);
             });
   ASSERT_EQ(seen.size(), 3u);
-  const ActivationStatistics& hidden = layers[0].activations[1];
-  EXPECT_EQ(layers[0].activations[0].op, "linear");
+  const ActivationStatistics& hidden = layers[0].activations[2];
+  EXPECT_EQ(layers[0].activations[1].op, "linear");
   EXPECT_EQ(hidden.op, "relu");
-  EXPECT_NEAR(layers[0].activations[0].std, sums_of(seen[0]).std, 1e-4);
+  EXPECT_EQ(layers[0].activations[0].op, "input");
+  EXPECT_NEAR(layers[0].activations[0].std, sums_of(c.inputs[4]).std, 1e-5);
+  EXPECT_NEAR(layers[0].activations[1].std, sums_of(seen[0]).std, 1e-4);
   EXPECT_NEAR(hidden.mean, sums_of(seen[1]).mean, 1e-4);
   EXPECT_NEAR(hidden.std, sums_of(seen[1]).std, 1e-4);
   double zeros = 0;
@@ -159,12 +161,12 @@ TEST(Probe, SaturationIsWhereTheSlopeIsFlat) {
               flat /= static_cast<double>(value.elements());
             });
   EXPECT_GT(flat, 0.3);
-  EXPECT_NEAR(c.statistics()[0].activations[1].saturated_share, flat, 1e-12);
+  EXPECT_NEAR(c.statistics()[0].activations[2].saturated_share, flat, 1e-12);
 }
 
 TEST(Probe, KnowsActivationsThatAreCallsOfAnotherOp) {
   const Case c({784, 12, 10}, nn::activation_from_name("hard_tanh").apply, 0, 20);
-  const ActivationStatistics& hidden = c.statistics()[0].activations[1];
+  const ActivationStatistics& hidden = c.statistics()[0].activations[2];
   EXPECT_EQ(hidden.op, "hard_tanh");
   EXPECT_GT(hidden.saturated_share, 0.3);
 }

@@ -1,0 +1,89 @@
+// limpid doctor: what is wrong with a run of training, and what to try.
+#include "limpid/train/doctor.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/findings.h"
+#include "apps/limpid/output.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid::tool {
+namespace {
+
+struct Options {
+  std::string run;
+  std::vector<std::string> thresholds;  // "name=value"
+  bool json = false;
+  bool markdown = false;
+};
+
+// A rule or a number that does not exist is a fault of the command line.
+train::Thresholds parse_thresholds(const std::vector<std::string>& all) {
+  train::Thresholds thresholds;
+  for (const std::string& text : all) {
+    const std::size_t equals = text.find('=');
+    double value = 0;
+    const char* const last = text.data() + text.size();
+    if (equals == std::string::npos ||
+        std::from_chars(text.data() + equals + 1, last, value).ptr != last ||
+        equals + 1 == text.size())
+      throw UsageError(fmt::format("--threshold {}: expected NAME=VALUE, as in dead_share=0.3",
+                                   in_quotes(text)));
+    try {
+      thresholds.set(text.substr(0, equals), value);
+    } catch (const Error& e) {
+      throw UsageError(fmt::format("--threshold: {}", e.what()));
+    }
+  }
+  return thresholds;
+}
+
+Json json_of(const train::Finding& f) {
+  Json event = Json::parse(train::to_json_line(f));
+  event.erase("event");
+  return event;
+}
+
+void doctor(const Options& options) {
+  if (options.markdown) return print(train::doctor_reference());
+  if (options.run.empty()) throw UsageError("a run's folder is expected");
+  const train::Thresholds thresholds = parse_thresholds(options.thresholds);
+  const train::RunLog log = train::parse_run_log(log_path(options.run));
+  const std::vector<train::Finding> found = train::diagnose(log, thresholds);
+  if (options.json) {
+    Json list = Json::array();
+    for (const train::Finding& f : found) list.push_back(json_of(f));
+    return print_json({{"findings", list}, {"notes", log.notes}});
+  }
+  for (const std::string& note : log.notes) print(fmt::format("note: {}\n", note));
+  for (const train::Finding& f : found) print(to_text(f));
+  if (found.empty())
+    print(fmt::format("{} rules found nothing wrong in {} steps.\n", train::rules().size(),
+                      log.steps.empty() ? 0 : log.steps.back().step));
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("doctor", "What is wrong with a run of training, and what to try");
+  command->add_option("run", options->run, "Folder that train wrote, or its log.jsonl")
+      ->type_name("RUN");
+  command
+      ->add_option("--threshold", options->thresholds,
+                   "Another threshold for a rule (docs/reference/doctor.md)")
+      ->type_name("NAME=VALUE");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--markdown", options->markdown, "Print docs/reference/doctor.md");
+  command->callback([options] { doctor(*options); });
+}
+
+}  // namespace limpid::tool

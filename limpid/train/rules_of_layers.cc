@@ -1,0 +1,285 @@
+// The doctor's rules on what the probes saw, layer by layer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "limpid/core/error.h"
+#include "limpid/nn/activation.h"
+#include "limpid/train/detail/rules.h"
+
+namespace limpid::train::detail {
+namespace {
+
+double norm_of(const LayerStatistics& layer, double ParameterStatistics::*field) {
+  double squares = 0;
+  for (const ParameterStatistics& p : layer.parameters) squares += p.*field * p.*field;
+  return std::sqrt(squares);
+}
+double weight_norm(const LayerStatistics& l) { return norm_of(l, &ParameterStatistics::norm); }
+double gradient_norm(const LayerStatistics& l) {
+  return norm_of(l, &ParameterStatistics::gradient_norm);
+}
+double update_norm(const LayerStatistics& l) {
+  return norm_of(l, &ParameterStatistics::update_norm);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// A number of each layer and probe, `measure` giving nothing where it does not apply.
+using Measure = std::function<std::optional<double>(const ProbeEvent&, const LayerStatistics&)>;
+
+struct Worst {
+  std::string layer;
+  double value;
+};
+
+// The layer whose median over the probes is largest.
+std::optional<Worst> largest_median(const RunLog& log, const Measure& measure) {
+  std::optional<Worst> worst;
+  if (log.probes.empty()) return worst;
+  for (std::size_t l = 0; l < log.probes[0].layers.size(); ++l) {
+    std::vector<double> values;
+    for (const ProbeEvent& probe : log.probes)
+      if (l < probe.layers.size())
+        if (const auto v = measure(probe, probe.layers[l])) values.push_back(*v);
+    if (values.empty()) continue;
+    const double typical = median(values);
+    if (!worst || typical > worst->value) worst = {log.probes[0].layers[l].name, typical};
+  }
+  return worst;
+}
+
+Finding finding(Severity severity, const std::string& layer, std::string symptom, std::string cause,
+                std::string fix) {
+  return {"", severity, layer, std::move(symptom), std::move(cause), std::move(fix), 0};
+}
+
+const nn::Activation* activation_of(const ActivationStatistics& a) {
+  for (const std::string& name : nn::activation_names())
+    if (name == a.op) return &nn::activation_from_name(name);
+  return nullptr;
+}
+
+// A hidden activation that is exactly 0, slope and all, on one side: ReLU and its like.
+bool can_die(const ActivationStatistics& a) {
+  const nn::Activation* known = activation_of(a);
+  return known && known->low == 0 && known->flat_below == 0 && a.op != "step";
+}
+// One that is flat at both ends.
+bool can_saturate(const ActivationStatistics& a) {
+  const nn::Activation* known = activation_of(a);
+  return known && !can_die(a) && std::isfinite(known->low) && std::isfinite(known->high);
+}
+
+double root_mean_square(const ActivationStatistics& a) { return std::hypot(a.mean, a.std); }
+
+const ActivationStatistics* find_op(const LayerStatistics& layer, std::string_view op) {
+  for (const ActivationStatistics& a : layer.activations)
+    if (a.op == op) return &a;
+  return nullptr;
+}
+
+// The share of one kind of activations, the largest in the layer.
+Measure share_of(bool (*applies)(const ActivationStatistics&),
+                 double ActivationStatistics::*share) {
+  return [=](const ProbeEvent&, const LayerStatistics& layer) {
+    std::optional<double> largest;
+    for (const ActivationStatistics& a : layer.activations)
+      if (applies(a)) largest = std::max(largest.value_or(0), a.*share);
+    return largest;
+  };
+}
+
+}  // namespace
+
+double largest_rate(const RunLog& log) {
+  double largest = 0;
+  for (const StepEvent& s : log.steps) largest = std::max(largest, s.learning_rate);
+  return largest;
+}
+
+std::string rate_times(const RunLog& log, double factor) {
+  return fmt::format("--lr {:.2g}", factor * largest_rate(log));
+}
+
+double typical_update_ratio(const RunLog& log) {
+  std::vector<double> ratios;
+  for (const ProbeEvent& probe : log.probes) {
+    double largest = 0;
+    for (const LayerStatistics& layer : probe.layers)
+      if (weight_norm(layer) > 0)
+        largest = std::max(largest, update_norm(layer) / weight_norm(layer));
+    ratios.push_back(largest);
+  }
+  return median(ratios);
+}
+
+std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t) {
+  // How many times smaller than the largest of the layers, each beside the size of its weights.
+  const auto smaller = [](const ProbeEvent& probe,
+                          const LayerStatistics& layer) -> std::optional<double> {
+    double largest = 0;
+    for (const LayerStatistics& l : probe.layers)
+      if (weight_norm(l) > 0) largest = std::max(largest, gradient_norm(l) / weight_norm(l));
+    if (!(weight_norm(layer) > 0) || !(gradient_norm(layer) > 0) || !std::isfinite(largest))
+      return {};
+    return largest / (gradient_norm(layer) / weight_norm(layer));
+  };
+  const auto worst = largest_median(log, smaller);
+  if (!worst || worst->value < t["vanishing_factor"]) return {};
+  return finding(Severity::kWarning, worst->layer,
+                 fmt::format("its gradient is {:.1e} times smaller than that of the layer with the "
+                             "largest, beside its weights",
+                             worst->value),
+                 "each layer between passes on a part of the gradient only: activations with small "
+                 "slopes, or weights that are too small",
+                 "--activation relu with --init he, or fewer --layers");
+}
+
+std::optional<Finding> exploding_gradient(const RunLog& log, const Thresholds& t) {
+  const auto relative = [](const ProbeEvent&, const LayerStatistics& layer) {
+    return weight_norm(layer) > 0 ? std::optional(gradient_norm(layer) / weight_norm(layer))
+                                  : std::nullopt;
+  };
+  const auto worst = largest_median(log, relative);
+  if (!worst || !(worst->value > t["exploding_factor"])) return {};
+  return finding(Severity::kError, worst->layer,
+                 fmt::format("its gradient is {:.1e} times as large as its weights", worst->value),
+                 "the weights are drawn too large, or inputs or targets are not normalised",
+                 fmt::format("--init he, {}, or --clip-norm 1; normalise inputs and targets",
+                             rate_times(log, 0.1)));
+}
+
+std::optional<Finding> dead_units(const RunLog& log, const Thresholds& t) {
+  const auto worst = largest_median(log, share_of(can_die, &ActivationStatistics::dead_share));
+  if (!worst || worst->value < t["dead_share"]) return {};
+  return finding(
+      worst->value > 0.9 ? Severity::kError : Severity::kWarning, worst->layer,
+      fmt::format("{:.0f} % of its units are 0 for every example of a batch", 100 * worst->value),
+      "a step that was too long, or biases far below 0, have put the units where their "
+      "slope is 0; they cannot come back",
+      fmt::format("{}, or --activation leaky_relu", rate_times(log, 0.1)));
+}
+
+std::optional<Finding> saturated_units(const RunLog& log, const Thresholds& t) {
+  const auto worst =
+      largest_median(log, share_of(can_saturate, &ActivationStatistics::saturated_share));
+  if (!worst || worst->value < t["saturated_share"]) return {};
+  return finding(Severity::kWarning, worst->layer,
+                 fmt::format("{:.0f} % of its activations lie where the slope is below {}",
+                             100 * worst->value, nn::kFlat),
+                 "the values before the activation are too large: large weights, large inputs, or "
+                 "steps that are too long",
+                 fmt::format("--init xavier, {}, or normalise the inputs", rate_times(log, 0.1)));
+}
+
+std::optional<Finding> zero_activations(const RunLog& log, const Thresholds&) {
+  if (log.probes.empty()) return {};
+  const ProbeEvent& last = log.probes.back();
+  for (const LayerStatistics& layer : last.layers)
+    for (const ActivationStatistics& a : layer.activations) {
+      if (a.zero_share < 1) continue;
+      return finding(Severity::kError, layer.name,
+                     fmt::format("all its values behind {} are 0 at step {}", a.op, last.step),
+                     a.op == "input" ? "the batch holds nothing but zeros"
+                                     : "its weights are 0, or all its units have died",
+                     a.op == "input" ? "look at the data"
+                                     : fmt::format("--init he, or {}", rate_times(log, 0.1)));
+    }
+  return {};
+}
+
+std::optional<Finding> update_ratio(const RunLog& log, const Thresholds& t) {
+  const auto ratio = [](const ProbeEvent&, const LayerStatistics& layer) {
+    return weight_norm(layer) > 0 ? std::optional(update_norm(layer) / weight_norm(layer))
+                                  : std::nullopt;
+  };
+  const auto largest = largest_median(log, ratio);
+  if (!largest || log.probes.size() < 2) return {};
+  if (largest->value > t["update_ratio_high"])
+    return finding(Severity::kWarning, largest->layer,
+                   fmt::format("a step changes its weights by {:.1e} of their size; about 1e-3 is "
+                               "usual",
+                               largest->value),
+                   fmt::format("the learning rate of {:.3g} is too large", largest_rate(log)),
+                   rate_times(log, 0.1));
+  // Where there is little left to learn, small steps are right.
+  const bool learnt = !log.epochs.empty() && !log.steps.empty() &&
+                      log.epochs.back().train.find("loss") &&
+                      log.epochs.back().train.at("loss") < 0.5 * log.steps.front().loss;
+  double ever = 0;
+  for (const ProbeEvent& probe : log.probes)
+    for (const LayerStatistics& layer : probe.layers)
+      ever = std::max(ever, ratio(probe, layer).value_or(0));
+  if (ever > 0 && ever < t["update_ratio_low"] && !learnt)
+    return finding(Severity::kWarning, largest->layer,
+                   fmt::format("no step changes weights by more than {:.1e} of their size; about "
+                               "1e-3 is usual",
+                               ever),
+                   fmt::format("the learning rate of {:.3g} is too small", largest_rate(log)),
+                   rate_times(log, 100));
+  return {};
+}
+
+std::optional<Finding> frozen_weights(const RunLog& log, const Thresholds&) {
+  if (log.probes.size() < 2) return {};
+  for (std::size_t l = 0; l < log.probes[0].layers.size(); ++l) {
+    bool moved = log.probes[0].layers[l].parameters.empty();
+    double gradient = 0;
+    for (const ProbeEvent& probe : log.probes)
+      if (l < probe.layers.size()) {
+        // A NaN has moved.
+        moved = moved || update_norm(probe.layers[l]) != 0;
+        gradient = std::max(gradient, gradient_norm(probe.layers[l]));
+      }
+    if (moved) continue;
+    return finding(
+        Severity::kError, log.probes[0].layers[l].name,
+        fmt::format("its weights have not changed in {} probes; their gradient's norm was "
+                    "at most {:.3g}",
+                    log.probes.size(), gradient),
+        gradient > 0
+            ? fmt::format("a learning rate of {:.3g} changes no bit of them", largest_rate(log))
+            : "no gradient reaches them: weights of 0 or dead units behind them",
+        gradient > 0 ? (largest_rate(log) > 0 ? rate_times(log, 100) : "--lr 0.01") : "--init he");
+  }
+  return {};
+}
+
+std::optional<Finding> poor_initialization(const RunLog& log, const Thresholds& t) {
+  if (log.probes.empty() || log.probes[0].step != 0) return {};
+  const std::vector<LayerStatistics>& layers = log.probes[0].layers;
+  double input = 0;
+  for (const LayerStatistics& layer : layers) {
+    if (const ActivationStatistics* a = find_op(layer, "input")) input = root_mean_square(*a);
+    const ActivationStatistics* a = find_op(layer, "linear");
+    if (!a || !(input > 0)) continue;
+    const std::string fix = "--init he for relu and its like, --init xavier for tanh and sigmoid";
+    for (const ParameterStatistics& p : layer.parameters)
+      if (p.std == 0 && p.name.ends_with(".weight"))
+        return finding(Severity::kError, layer.name,
+                       fmt::format("all numbers of {} are {:.3g}", p.name, p.mean),
+                       "units that begin alike are given the same gradients and stay alike", fix);
+    const double spread = a->std / input;
+    if (spread < t["spread_low"] || !(spread <= t["spread_high"]))
+      return finding(Severity::kWarning, layer.name,
+                     fmt::format("before the first step the standard deviation of its values is "
+                                 "{:.2e}, {:.2e} times the size of the inputs",
+                                 a->std, spread),
+                     spread < t["spread_low"]
+                         ? "the first weights are too small: the signal dies out on its way"
+                         : "the first weights are too large: the signal grows on its way",
+                     fix);
+  }
+  return {};
+}
+
+}  // namespace limpid::train::detail

@@ -1,0 +1,234 @@
+// The doctor's rules on the curve of the loss.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "limpid/train/detail/rules.h"
+
+namespace limpid::train::detail {
+namespace {
+
+double loss_of(const Numbers& numbers) {
+  const double* loss = numbers.find("loss");
+  return loss ? *loss : std::nan("");
+}
+
+double mean_of(std::span<const double> values) {
+  double sum = 0;
+  for (double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+// The mean of the first losses: the first one is from before any update, but of one batch.
+double initial_loss(const RunLog& log) {
+  std::vector<double> first;
+  for (const StepEvent& s : log.steps)
+    if (first.size() < 3) first.push_back(s.loss);
+  return first.empty() ? std::nan("") : mean_of(first);
+}
+
+// The loss smoothed: by epoch where there are enough of them, else over windows of steps.
+struct Levels {
+  std::vector<double> losses;
+  std::string_view unit;  // "epoch" or "window"
+};
+constexpr std::size_t kFewEpochs = 8;
+constexpr std::size_t kWindows = 16;
+constexpr std::size_t kWindow = 5;  // steps, at least
+
+Levels levels_of(const RunLog& log) {
+  Levels levels{{}, "epoch"};
+  if (log.epochs.size() >= kFewEpochs) {
+    for (const EpochEvent& e : log.epochs) levels.losses.push_back(loss_of(e.train));
+    return levels;
+  }
+  levels.unit = "window";
+  const std::size_t n = log.steps.size();
+  const std::size_t windows = std::min(kWindows, n / kWindow);
+  for (std::size_t w = 0; w < windows; ++w) {
+    std::vector<double> part;
+    for (std::size_t i = w * n / windows; i < (w + 1) * n / windows; ++i)
+      part.push_back(log.steps[i].loss);
+    levels.losses.push_back(mean_of(part));
+  }
+  return levels;
+}
+
+std::int64_t steps_done(const RunLog& log) { return log.steps.empty() ? 0 : log.steps.back().step; }
+
+// The loss of answering every class alike; NaN for other tasks.
+double loss_of_chance(const RunLog& log) {
+  return log.run.task == "classification" ? std::log(static_cast<double>(log.run.data.outputs))
+                                          : std::nan("");
+}
+
+Finding finding(Severity severity, std::string symptom, std::string cause, std::string fix) {
+  Finding f;
+  f.severity = severity;
+  f.symptom = std::move(symptom);
+  f.cause = std::move(cause);
+  f.fix = std::move(fix);
+  return f;
+}
+
+// The curve has fallen, and by how much of the initial loss.
+double largest_drop(double initial, const Levels& levels) {
+  const double lowest = *std::min_element(levels.losses.begin(), levels.losses.end());
+  return (initial - lowest) / initial;
+}
+
+bool all_finite(const Levels& levels) {
+  return std::all_of(levels.losses.begin(), levels.losses.end(),
+                     [](double v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
+  const auto bad = std::find_if(log.steps.begin(), log.steps.end(),
+                                [](const StepEvent& s) { return !std::isfinite(s.loss); });
+  if (bad == log.steps.end()) return {};
+  std::string symptom = fmt::format("the loss is {} in step {}", bad->loss, bad->step);
+  if (bad != log.steps.begin()) symptom += fmt::format(", after {:.4g}", (bad - 1)->loss);
+  if (log.data && log.data->non_finite > 0)
+    return finding(Severity::kError, symptom, "the data holds values that are not finite",
+                   "see data_not_finite");
+  return finding(
+      Severity::kError, symptom,
+      fmt::format("the steps are too long: the learning rate is {:.3g} and the gradient's "
+                  "norm was {:.3g}",
+                  bad->learning_rate, (bad == log.steps.begin() ? bad : bad - 1)->gradient_norm),
+      fmt::format("{}, or --clip-norm 1", rate_times(log, 0.1)));
+}
+
+std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
+  const Levels levels = levels_of(log);
+  const double initial = initial_loss(log);
+  if (static_cast<double>(steps_done(log)) < t["flat_steps"] || levels.losses.size() < 4 ||
+      !all_finite(levels) || !(initial > 0) || initial < 0.5 * loss_of_chance(log))
+    return {};
+  const double drop = largest_drop(initial, levels);
+  const double last = levels.losses.back();
+  if (drop >= t["flat_drop"] || last > (1 + t["explode_rise"]) * initial) return {};
+  const std::string symptom = fmt::format("the loss began at {:.4g} and is {:.4g} after {} steps",
+                                          initial, last, steps_done(log));
+  const double ratio = typical_update_ratio(log);
+  if (ratio < t["update_ratio_low"] * 10)
+    return finding(Severity::kError, symptom,
+                   fmt::format("the updates are tiny: {:.1e} of the weights a step", ratio),
+                   rate_times(log, 10));
+  if (ratio > t["update_ratio_high"])
+    return finding(Severity::kError, symptom,
+                   fmt::format("the updates are large: {:.1e} of the weights a step; the network "
+                               "jumps about or its units have died",
+                               ratio),
+                   rate_times(log, 0.1));
+  return finding(
+      Severity::kError, symptom,
+      "no gradient of use reaches the weights, or the inputs say nothing about the "
+      "targets",
+      fmt::format("--init he with --activation relu, or {}; see that each target belongs "
+                  "to its row",
+                  rate_times(log, 10)));
+}
+
+std::optional<Finding> loss_exploding(const RunLog& log, const Thresholds& t) {
+  const Levels levels = levels_of(log);
+  const double initial = initial_loss(log);
+  if (levels.losses.size() < 4 || !all_finite(levels) || !(initial > 0)) return {};
+  const double lowest = *std::min_element(levels.losses.begin(), levels.losses.end());
+  const double last = levels.losses.back();
+  const bool above_start = last > (1 + t["explode_rise"]) * initial;
+  const bool lost_gain = last > (1 + t["explode_rise"]) * lowest &&
+                         last - lowest > t["explode_loss"] * (initial - lowest) &&
+                         lowest < (1 - t["flat_drop"]) * initial;
+  if (!above_start && !lost_gain) return {};
+  return finding(
+      Severity::kError,
+      fmt::format("the loss began at {:.4g}, was {:.4g} at best and is {:.4g} now", initial,
+                  std::min(initial, lowest), last),
+      fmt::format("the steps are too long where the slope is steep; the largest learning "
+                  "rate was {:.3g}",
+                  largest_rate(log)),
+      fmt::format("{}, or --clip-norm 1, or --warmup", rate_times(log, 0.1)));
+}
+
+std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) {
+  const Levels levels = levels_of(log);
+  const double initial = initial_loss(log);
+  const std::size_t n = levels.losses.size();
+  if (n < kFewEpochs || !all_finite(levels) || !(initial > 0)) return {};
+  const std::span<const double> half = std::span(levels.losses).subspan(n / 2);
+  std::size_t rises = 0;
+  for (std::size_t i = 1; i < half.size(); ++i)
+    rises += half[i] > (1 + t["oscillation_rise"]) * half[i - 1];
+  const double share = static_cast<double>(rises) / static_cast<double>(half.size() - 1);
+  const double level = mean_of(half);
+  if (share < t["oscillation_share"] || level < t["oscillation_level"] * initial) return {};
+  const auto [low, high] = std::minmax_element(half.begin(), half.end());
+  return finding(
+      Severity::kWarning,
+      fmt::format("{} of the last {} {}s ended with a loss more than {:.0f} % above that "
+                  "of the one before; it swings between {:.4g} and {:.4g}",
+                  rises, half.size() - 1, levels.unit, 100 * t["oscillation_rise"], *low, *high),
+      fmt::format("the steps leap over the valley; the learning rate is {:.3g}",
+                  log.steps.back().learning_rate),
+      fmt::format("{}, or a larger --batch, or --schedule cosine", rate_times(log, 0.1)));
+}
+
+std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
+  if (log.epochs.empty()) return {};
+  std::size_t best = 0;
+  for (std::size_t e = 0; e < log.epochs.size(); ++e)
+    if (loss_of(log.epochs[e].validation) < loss_of(log.epochs[best].validation)) best = e;
+  const EpochEvent& at_best = log.epochs[best];
+  const EpochEvent& last = log.epochs.back();
+  const double low = loss_of(at_best.validation);
+  const double rise = loss_of(last.validation) - low;
+  const double initial = initial_loss(log);
+  if (log.epochs.size() - 1 - best < 2 || !(rise > t["overfit_rise"] * low) ||
+      !(rise > t["overfit_of_start"] * initial) || !(loss_of(last.train) < loss_of(at_best.train)))
+    return {};
+  return finding(
+      Severity::kWarning,
+      fmt::format("since epoch {} the validation loss rose from {:.4g} to {:.4g} while the "
+                  "training loss fell from {:.4g} to {:.4g}",
+                  at_best.epoch, low, loss_of(last.validation), loss_of(at_best.train),
+                  loss_of(last.train)),
+      fmt::format("the network learns its {} examples by heart", log.run.data.train),
+      fmt::format("--epochs {}, --dropout 0.5, --weight-decay 0.001, fewer or narrower "
+                  "--layers, or more data",
+                  at_best.epoch));
+}
+
+std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
+  const Levels levels = levels_of(log);
+  const double initial = initial_loss(log);
+  const std::size_t n = levels.losses.size();
+  if (!log.end || n < 4 || log.epochs.empty() || !all_finite(levels) || !(initial > 0)) return {};
+  const double last = levels.losses.back();
+  const double validation = loss_of(log.epochs.back().validation);
+  if (last < t["underfit_level"] * initial || largest_drop(initial, levels) < t["flat_drop"] ||
+      last > (1 + t["explode_rise"]) * initial ||
+      (std::isfinite(validation) && validation > 2 * last))
+    return {};
+  const double before = levels.losses[n - 1 - n / 4];
+  const bool falling = last < (1 - t["underfit_still"]) * before;
+  std::string symptom =
+      fmt::format("the training loss ended at {:.4g}, {:.0f} % of the {:.4g} it began at", last,
+                  100 * last / initial, initial);
+  if (std::isfinite(validation))
+    symptom += fmt::format(", the validation loss at {:.4g}", validation);
+  if (falling)
+    return finding(Severity::kWarning, symptom + "; both were still falling",
+                   "training ended too early, or goes too slowly",
+                   fmt::format("more --epochs, or {}", rate_times(log, 10)));
+  return finding(
+      Severity::kWarning, symptom,
+      "the network is too small or too strongly held back, or the inputs say little about "
+      "the targets",
+      "wider or more --layers, less --dropout and --weight-decay");
+}
+
+}  // namespace limpid::train::detail

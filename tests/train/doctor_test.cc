@@ -1,0 +1,85 @@
+// The doctor's table and its ways; tests/cli/doctor_test.py provokes each illness in real runs.
+#include "limpid/train/doctor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "limpid/core/error.h"
+
+namespace limpid::train {
+namespace {
+
+RunLog with_losses(const std::vector<double>& losses) {
+  RunLog log;
+  log.run.task = "regression";
+  std::int64_t step = 0;
+  for (double loss : losses) log.steps.push_back({++step, 1, loss, 0.1, 1});
+  return log;
+}
+
+std::set<std::string> names(const std::vector<Finding>& found) {
+  std::set<std::string> all;
+  for (const Finding& f : found) all.insert(f.rule);
+  return all;
+}
+
+TEST(Doctor, EveryRuleIsSaidInFullAndHasANameOfItsOwn) {
+  std::set<std::string_view> rule_names, threshold_names;
+  for (const Rule& rule : rules()) {
+    EXPECT_TRUE(rule_names.insert(rule.name).second) << rule.name;
+    EXPECT_FALSE(rule.looks_for.empty() || rule.fix.empty());
+    for (const Threshold& t : rule.thresholds)
+      EXPECT_TRUE(threshold_names.insert(t.name).second) << t.name;
+  }
+}
+
+TEST(Doctor, AnEmptyLogIsHealthy) { EXPECT_TRUE(diagnose(RunLog()).empty()); }
+
+TEST(Doctor, ALogOfNothingButNansIsNoTrouble) {
+  RunLog log = with_losses(std::vector<double>(200, std::nan("")));
+  log.steps[0].loss = 1;
+  const double nan = std::nan("");
+  const LayerStatistics layer{
+      "layers.0",
+      {{"layers.0.weight", nan, nan, nan, nan, nan}},
+      {{"input", nan, nan, nan, nan, nan}, {"linear", nan, nan, nan, nan, nan}}};
+  log.probes = {{0, {layer}}, {1, {layer, layer}}, {2, {}}};
+  log.epochs = {{1, 200, 0.1, {{"loss", nan}}, {{"loss", nan}}, nan, nan, false}};
+  log.end = EndEvent();
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_TRUE(names(found).count("loss_not_finite"));
+  EXPECT_NE(found[0].symptom.find("the loss is nan in step 2, after 1"), std::string::npos)
+      << found[0].symptom;
+  EXPECT_EQ(found[0].step, 200);
+}
+
+TEST(Doctor, ThresholdsDecide) {
+  std::vector<double> falling;
+  for (int i = 0; i < 200; ++i) falling.push_back(1 - 0.0005 * i);
+  EXPECT_TRUE(diagnose(with_losses(falling)).empty());
+  Thresholds strict;
+  strict.set("flat_drop", 0.2);
+  EXPECT_EQ(names(diagnose(with_losses(falling), strict)), std::set<std::string>{"loss_flat"});
+  strict.set("flat_steps", 1000);
+  EXPECT_TRUE(diagnose(with_losses(falling), strict).empty());
+  EXPECT_THROW(strict.set("flat", 1), Error);
+  EXPECT_THROW(strict.set("flat_drop", INFINITY), Error);
+}
+
+TEST(Doctor, TheGravestComesFirstAndNothingIsSaidTwice) {
+  RunLog log = with_losses({1, 0.5, INFINITY});
+  log.data = DataFacts();
+  log.data->rows = 100;
+  log.data->class_counts = {99, 1};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].severity, Severity::kError);
+  EXPECT_EQ(found[1].rule, "class_imbalance");
+  EXPECT_EQ(new_findings(found, {found[1]}).size(), 1u);
+  EXPECT_TRUE(new_findings(found, found).empty());
+}
+
+}  // namespace
+}  // namespace limpid::train
