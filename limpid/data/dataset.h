@@ -35,6 +35,7 @@ struct Dataset {
   std::vector<std::string> feature_names = {};  // one for each feature, or none
   std::vector<std::string> class_names = {};    // one for each class, or none
   std::vector<std::string> target_names = {};   // one for each column of targets, or none
+  std::string table_schema = {};  // JSON of the TableSchema by which a table was read, or ""
 
   // The number of examples, N.
   std::int64_t size() const { return inputs.shape()[0]; }

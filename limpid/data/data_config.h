@@ -1,0 +1,37 @@
+// What a model remembers of the data that it was trained on: the task, what features and outputs
+// are called, and how a table's columns became features. JSON under the key "data" of a model's
+// config. Leans on table_schema.h and formats/model.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limpid/data/table_schema.h"
+#include "limpid/formats/model.h"
+
+namespace limpid {
+
+struct DataConfig {
+  Task task = Task::kClassification;
+  std::vector<std::string> feature_names = {};
+  std::vector<std::string> class_names = {};
+  std::vector<std::string> target_names = {};
+  std::optional<TableSchema> table = {};
+
+  bool operator==(const DataConfig&) const = default;
+};
+
+// Throws kFormat where the data's table_schema is none.
+DataConfig data_config(const Dataset& data);
+
+// As a JSON object, and back. from_json throws kFormat for text that no configuration has.
+std::string to_json(const DataConfig& config);
+DataConfig data_config_from_json(std::string_view json);
+
+// What the config of a model says under "data"; nothing where it says nothing. Throws kFormat where
+// that is no DataConfig.
+std::optional<DataConfig> data_config_of(const Model& model);
+
+}  // namespace limpid

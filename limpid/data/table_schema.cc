@@ -1,0 +1,138 @@
+#include "limpid/data/table_schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "limpid/core/error.h"
+#include "limpid/data/detail/shallow_json.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::pair<Missing, std::string_view> kMissing[] = {
+    {Missing::kError, "error"}, {Missing::kDrop, "drop"}, {Missing::kImpute, "impute"}};
+constexpr std::pair<Unseen, std::string_view> kUnseen[] = {{Unseen::kError, "error"},
+                                                           {Unseen::kZeros, "zeros"}};
+
+template <class T, std::size_t N>
+std::string_view name_in(const std::pair<T, std::string_view> (&table)[N], T value) {
+  return std::find_if(std::begin(table), std::end(table),
+                      [&](const auto& entry) { return entry.first == value; })
+      ->second;
+}
+
+template <class T, std::size_t N>
+std::optional<T> value_in(const std::pair<T, std::string_view> (&table)[N], std::string_view name) {
+  for (const auto& [value, value_name] : table)
+    if (value_name == name) return value;
+  return {};
+}
+
+[[noreturn]] void refuse(std::string_view what) {
+  throw Error(ErrorCode::kFormat, fmt::format("table schema: {}", what));
+}
+
+Json json_of(const TableColumn& column) {
+  Json json{{"name", column.name}, {"categorical", column.categorical}};
+  if (!column.categories.empty()) json["categories"] = column.categories;
+  if (column.fill) json["fill"] = *column.fill;
+  return json;
+}
+
+TableColumn column_of(const Json& json) {
+  TableColumn column{json.at("name").get<std::string>(), json.at("categorical").get<bool>()};
+  if (json.contains("categories"))
+    column.categories = json.at("categories").get<std::vector<std::string>>();
+  if (json.contains("fill")) {
+    const auto fill = json.at("fill").get<double>();
+    if (!(std::abs(fill) <= std::numeric_limits<float>::max()))
+      refuse(fmt::format("column {} is filled with {}", in_quotes(column.name), fill));
+    column.fill = static_cast<float>(fill);
+  }
+  return column;
+}
+
+void verify(const TableColumn& column, Missing missing) {
+  if (column.categorical && column.categories.empty())
+    refuse(fmt::format("column {} has no categories", in_quotes(column.name)));
+  if (missing == Missing::kImpute && !column.fill)
+    refuse(fmt::format("column {} has no fill", in_quotes(column.name)));
+  if (column.categorical && column.fill &&
+      !(*column.fill >= 0 && *column.fill < static_cast<float>(column.categories.size())))
+    refuse(fmt::format("column {} is filled with category {} of {}", in_quotes(column.name),
+                       *column.fill, column.categories.size()));
+}
+
+template <class T>
+T known(const std::optional<T>& value, const Json& name) {
+  if (!value) refuse(fmt::format("{} is not known", in_quotes(name.get<std::string>())));
+  return *value;
+}
+
+}  // namespace
+
+std::string_view name(Missing missing) { return name_in(kMissing, missing); }
+std::optional<Missing> missing_from_name(std::string_view name) { return value_in(kMissing, name); }
+std::string_view name(Unseen unseen) { return name_in(kUnseen, unseen); }
+std::optional<Unseen> unseen_from_name(std::string_view name) { return value_in(kUnseen, name); }
+
+std::vector<std::string> TableSchema::feature_names() const {
+  std::vector<std::string> names;
+  for (const TableColumn& column : features) {
+    if (!column.categorical) names.push_back(column.name);
+    if (column.categorical)
+      for (const std::string& category : column.categories)
+        names.push_back(fmt::format("{}={}", column.name, category));
+  }
+  return names;
+}
+
+void verify(const TableSchema& schema) {
+  for (const TableColumn& column : schema.features) verify(column, schema.missing);
+  const bool classes = schema.task == Task::kClassification;
+  if (schema.targets.empty() || (classes && schema.targets.size() != 1))
+    refuse(fmt::format("{} targets for a {}", schema.targets.size(), name(schema.task)));
+  for (const TableColumn& column : schema.targets)
+    if (classes ? column.categories.size() < 2 : column.categorical)
+      refuse(fmt::format("target {} is none of a {}", in_quotes(column.name), name(schema.task)));
+}
+
+std::string to_json(const TableSchema& schema) {
+  Json json{{"task", std::string(name(schema.task))},
+            {"missing", std::string(name(schema.missing))},
+            {"unseen", std::string(name(schema.unseen))},
+            {"features", Json::array()},
+            {"targets", Json::array()}};
+  for (const TableColumn& column : schema.features) json["features"].push_back(json_of(column));
+  for (const TableColumn& column : schema.targets) json["targets"].push_back(json_of(column));
+  return json.dump();
+}
+
+TableSchema table_schema_from_json(std::string_view text) {
+  try {
+    const Json json = detail::parse_shallow_json(text);
+    TableSchema schema;
+    schema.task = known(task_from_name(json.at("task").get<std::string>()), json.at("task"));
+    schema.missing =
+        known(missing_from_name(json.at("missing").get<std::string>()), json.at("missing"));
+    schema.unseen =
+        known(unseen_from_name(json.at("unseen").get<std::string>()), json.at("unseen"));
+    for (const Json& column : json.at("features")) schema.features.push_back(column_of(column));
+    for (const Json& column : json.at("targets")) schema.targets.push_back(column_of(column));
+    verify(schema);
+    return schema;
+  } catch (const nlohmann::json::exception& e) {
+    refuse(e.what());
+  }
+}
+
+}  // namespace limpid

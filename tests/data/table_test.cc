@@ -1,0 +1,321 @@
+#include "limpid/data/table.h"
+
+#include <fmt/format.h>
+
+#include "limpid/data/data_config.h"
+#include "limpid/nn/mlp.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::bytes_of;
+using testing::expect_error;
+
+using Names = std::vector<std::string>;
+
+// A file, and what it is read as.
+class Table : public ::testing::Test {
+ protected:
+  std::filesystem::path put(std::string_view text, std::string_view name = "t.csv") {
+    testing::write(folder_ / name, bytes_of(text));
+    return folder_ / name;
+  }
+  // All rows as the training part.
+  Dataset read(std::string_view text, const TableOptions& options) {
+    return load_table(put(text), options, {1, 0, 0}, Key(0)).train;
+  }
+  void expect_refused(ErrorCode code, std::string_view part, std::string_view text,
+                      const TableOptions& options, int line = __builtin_LINE()) {
+    expect_error(
+        code, part, [&] { read(text, options); }, line);
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+Tensor floats(const Shape& shape, std::initializer_list<float> values) {
+  return Tensor::from<float>(shape, values);
+}
+Tensor classes(std::initializer_list<std::int32_t> values) {
+  return Tensor::from<std::int32_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
+}
+
+constexpr std::string_view kPets =
+    "id,kind,weight,colour\n1,dog,9.5,red\n2,cat,4,blue\n3,cat,3.5,green\n4,dog,7,red\n";
+
+TEST_F(Table, BecomesFeaturesAndClasses) {
+  const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
+  EXPECT_EQ(data.name, "t.csv");
+  EXPECT_EQ(data.task, Task::kClassification);
+  EXPECT_EQ(data.feature_names, (Names{"weight", "colour=blue", "colour=green", "colour=red"}));
+  EXPECT_TRUE(data.inputs.same_bits(
+      floats(Shape{4, 4}, {9.5f, 0, 0, 1, 4, 1, 0, 0, 3.5f, 0, 1, 0, 7, 0, 0, 1})));
+  EXPECT_EQ(data.class_names, (Names{"cat", "dog"}));
+  EXPECT_EQ(data.classes, 2);
+  EXPECT_EQ(data.target_names, (Names{"kind"}));
+  EXPECT_TRUE(data.targets.same_bits(classes({1, 0, 0, 1})));
+}
+
+TEST_F(Table, WithoutAHeaderHasNumbersForNames) {
+  const Dataset data = read("1,a,5\n2,b,6\n", {.targets = {"2"}, .ignored = {"column3"}});
+  EXPECT_EQ(data.feature_names, (Names{"column1"}));
+  EXPECT_EQ(data.class_names, (Names{"a", "b"}));
+}
+
+TEST_F(Table, TakesNumbersForCategoriesWhereItIsTold) {
+  const Dataset data =
+      read("zip,y\n08,1.5\n8,2.5\n08,1.5\n", {.targets = {"y"}, .categorical = {"zip"}});
+  EXPECT_EQ(data.feature_names, (Names{"zip=08", "zip=8"}));
+  EXPECT_TRUE(data.inputs.same_bits(floats(Shape{3, 2}, {1, 0, 0, 1, 1, 0})));
+}
+
+TEST_F(Table, TheTaskFollowsFromTheTargets) {
+  const auto task = [&](std::string_view text, TableOptions options) {
+    return read(text, options).task;
+  };
+  EXPECT_EQ(task("x,y\n1,0\n2,1\n", {.targets = {"y"}}), Task::kClassification);
+  EXPECT_EQ(task("x,y\n1,0\n2,1\n3,2\n", {.targets = {"y"}}), Task::kClassification);
+  EXPECT_EQ(task("x,y\n1,1\n2,2\n", {.targets = {"y"}}), Task::kRegression);
+  EXPECT_EQ(task("x,y\n1,0\n2,2\n", {.targets = {"y"}}), Task::kRegression);
+  EXPECT_EQ(task("x,y\n1,0\n2,0\n", {.targets = {"y"}}), Task::kRegression);
+  EXPECT_EQ(task("x,y\n1,0\n2,0.5\n3,1\n", {.targets = {"y"}}), Task::kRegression);
+  EXPECT_EQ(task("x,y,z\n1,0,1\n2,1,1\n", {.targets = {"y", "z"}}), Task::kMultiLabel);
+  EXPECT_EQ(task("x,y,z\n1,0,1\n2,1,3\n", {.targets = {"y", "z"}}), Task::kRegression);
+  EXPECT_EQ(task("x,y\n1,0\n2,1\n", {.targets = {"y"}, .task = Task::kRegression}),
+            Task::kRegression);
+  EXPECT_EQ(task("x,y\n1,0\n2,1\n", {.targets = {"y"}, .task = Task::kMultiLabel}),
+            Task::kMultiLabel);
+}
+
+TEST_F(Table, ClassesOfNumbersAreInTheirOrder) {
+  const Dataset data =
+      read("x,y\n1,10\n2,9\n3,10\n4,-1.5\n", {.targets = {"y"}, .task = Task::kClassification});
+  EXPECT_EQ(data.class_names, (Names{"-1.5", "9", "10"}));
+  EXPECT_TRUE(data.targets.same_bits(classes({2, 1, 2, 0})));
+}
+
+TEST_F(Table, SeveralTargetsAreColumnsInTheOrderNamed) {
+  const Dataset data = read("a,x,b\n1,2,3\n4,5,6\n", {.targets = {"b", "a"}});
+  EXPECT_EQ(data.task, Task::kRegression);
+  EXPECT_EQ(data.classes, 0);
+  EXPECT_EQ(data.outputs(), 2);
+  EXPECT_EQ(data.target_names, (Names{"b", "a"}));
+  EXPECT_TRUE(data.targets.same_bits(floats(Shape{2, 2}, {3, 1, 6, 4})));
+}
+
+constexpr std::string_view kHoles = "n,c,y\n1,a,0.5\n,b,1.5\n3,?,2.5\n5,b,3.5\n";
+
+TEST_F(Table, AMissingValueIsAnErrorUnlessAsked) {
+  expect_refused(ErrorCode::kFormat, "line 3, column 'n': a value is missing", kHoles,
+                 {.targets = {"y"}});
+  expect_refused(ErrorCode::kFormat, "line 3, column 'y': a value is missing", "x,y\n1,2\n2,NA\n",
+                 {.targets = {"y"}});
+  expect_refused(ErrorCode::kFormat, "line 3, column 'y': a value is missing", "x,y\n1,2\n2,NA\n",
+                 {.targets = {"y"}, .missing = Missing::kImpute});
+}
+
+TEST_F(Table, RowsWithMissingValuesCanBeDropped) {
+  const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kDrop});
+  EXPECT_TRUE(data.inputs.same_bits(floats(Shape{2, 3}, {1, 1, 0, 5, 0, 1})));
+  EXPECT_TRUE(data.targets.same_bits(floats(Shape{2, 1}, {0.5f, 3.5f})));
+  const Dataset labelled =
+      read("x,y\n1,b\n2,\n3,a\n", {.targets = {"y"}, .missing = Missing::kDrop});
+  EXPECT_TRUE(labelled.targets.same_bits(classes({1, 0})));
+  expect_refused(ErrorCode::kFormat, "every row has a missing value", "x,y,z\n1,,2\n,1,3\n",
+                 {.targets = {"z"}, .missing = Missing::kDrop});
+}
+
+TEST_F(Table, MissingValuesCanBecomeMeanAndMode) {
+  const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
+  EXPECT_TRUE(data.inputs.same_bits(floats(Shape{4, 3}, {1, 1, 0, 3, 0, 1, 3, 0, 1, 5, 0, 1})));
+}
+
+TEST_F(Table, MeanAndModeAreOfTheTrainingPart) {
+  std::string text = "n,y\n";
+  for (int i = 0; i < 20; ++i)
+    text += fmt::format("{},{}.5\n", i % 4 == 3 ? "" : std::to_string(i), i);
+  const Split split =
+      load_table(put(text), {.targets = {"y"}, .missing = Missing::kImpute}, {50, 25, 25}, Key(1));
+  double sum = 0, known = 0;
+  const auto each = [](const Dataset& part, const auto& f) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(part.size()); ++i)
+      f(static_cast<int>(part.targets.values<float>()[i]), part.inputs.values<float>()[i]);
+  };
+  each(split.train, [&](int row, float) {
+    if (row % 4 != 3) sum += row, ++known;
+  });
+  int filled = 0;
+  for (const Dataset* part : {&split.train, &split.validation, &split.test})
+    each(*part, [&](int row, float x) {
+      EXPECT_EQ(x, row % 4 == 3 ? static_cast<float>(sum / known) : static_cast<float>(row));
+      filled += row % 4 == 3;
+    });
+  EXPECT_EQ(filled, 5);
+}
+
+TEST_F(Table, IsSplitByItsKey) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 40; ++i) text += fmt::format("{},{}.5\n", i, i);
+  const Split split = load_table(put(text), {.targets = {"y"}}, {80, 10, 10}, Key(3));
+  EXPECT_EQ(split.train.size(), 32);
+  EXPECT_EQ(split.validation.size(), 4);
+  EXPECT_EQ(split.test.size(), 4);
+  const Dataset all = read(text, {.targets = {"y"}});
+  EXPECT_TRUE(split.test.inputs.same_bits(split_rows(all, {80, 10, 10}, Key(3)).test.inputs));
+}
+
+TEST_F(Table, MayHaveAFileForTheTest) {
+  const auto train = put("x,c,y\n1,a,no\n2,b,yes\n3,a,no\n4,b,yes\n");
+  const auto test = put("y,more,c,x\nyes,8,a,7\n", "test.csv");
+  const Split split = load_table(train, {.targets = {"y"}}, {75, 25, 0}, Key(0), test);
+  EXPECT_EQ(split.train.size(), 3);
+  EXPECT_EQ(split.validation.size(), 1);
+  EXPECT_TRUE(split.test.inputs.same_bits(floats(Shape{1, 3}, {7, 1, 0})));
+  EXPECT_TRUE(split.test.targets.same_bits(classes({1})));
+  expect_error(ErrorCode::kInvalidArgument, "a test share of 0 is expected", [&] {
+    load_table(train, {.targets = {"y"}}, {80, 10, 10}, Key(0), test);
+  });
+}
+
+TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
+  const auto train = put("c,y\na,0.5\nb,1.5\n");
+  const auto test = put("c,y\nb,1\nnew,2\n", "test.csv");
+  expect_error(ErrorCode::kFormat, "/test.csv': line 3, column 'c': training had no 'new'", [&] {
+    load_table(train, {.targets = {"y"}}, {1, 0, 0}, Key(0), test);
+  });
+  const Split split =
+      load_table(train, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), test);
+  EXPECT_TRUE(split.test.inputs.same_bits(floats(Shape{2, 2}, {0, 1, 0, 0})));
+  // A class is no feature: there is no number for one that training did not have.
+  const auto labelled = put("x,y\n1,0\n2,1\n");
+  const auto other = put("x,y\n1,0\n2,7\n", "other.csv");
+  expect_error(ErrorCode::kFormat, "line 3, column 'y': training had no '7'", [&] {
+    load_table(labelled, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), other);
+  });
+}
+
+TEST_F(Table, NamesTheColumnsThatThereAre) {
+  expect_refused(ErrorCode::kNotFound,
+                 "there is no column 'sort'; there are: 'id', 'kind', 'weight', 'colour'", kPets,
+                 {.targets = {"sort"}});
+  expect_refused(ErrorCode::kNotFound, "there is no column '2'", kPets, {.targets = {"2"}});
+  expect_refused(ErrorCode::kNotFound, "there is no column 'x'", kPets,
+                 {.targets = {"kind"}, .ignored = {"x"}});
+  expect_refused(ErrorCode::kInvalidArgument, "which column is the target? There are: 'id', 'kind'",
+                 kPets, {});
+  expect_refused(ErrorCode::kInvalidArgument, "column 'kind' is named for two purposes", kPets,
+                 {.targets = {"kind"}, .ignored = {"kind"}});
+  expect_refused(ErrorCode::kInvalidArgument, "target 'kind' is named twice", kPets,
+                 {.targets = {"kind", "kind"}});
+  expect_refused(ErrorCode::kFormat, "has no column but the targets", "y\n1\n2\n",
+                 {.targets = {"y"}});
+}
+
+TEST_F(Table, RefusesTargetsThatAreNoneOfTheTask) {
+  expect_refused(ErrorCode::kFormat, "a classification has 1 target, 2 are named", "a,b,c\n1,0,1\n",
+                 {.targets = {"a", "b"}, .task = Task::kClassification});
+  expect_refused(ErrorCode::kFormat, "target 'kind' has text, a regression needs numbers", kPets,
+                 {.targets = {"kind"}, .task = Task::kRegression});
+  expect_refused(ErrorCode::kFormat, "target 'kind' has text, a regression needs numbers", kPets,
+                 {.targets = {"weight", "kind"}});
+  expect_refused(ErrorCode::kFormat, "target 'weight' has numbers other than 0 and 1", kPets,
+                 {.targets = {"weight"}, .task = Task::kMultiLabel});
+  expect_refused(ErrorCode::kFormat, "target 'y' has the one class 'a'", "x,y\n1,a\n2,a\n",
+                 {.targets = {"y"}});
+}
+
+TEST_F(Table, RefusesMoreCategoriesThanMakeSense) {
+  std::string text = "name,x,y\n";
+  for (int i = 0; i < 1025; ++i) text += fmt::format("n{},{}.5,{}.5\n", i, i, i);
+  expect_refused(ErrorCode::kUnsupported,
+                 "column 'name' has 1025 different values, at most 1024 are supported", text,
+                 {.targets = {"x"}});
+  expect_refused(ErrorCode::kUnsupported, "column 'x' has 1025 different values", text,
+                 {.targets = {"x"}, .ignored = {"name"}, .task = Task::kClassification});
+}
+
+TEST_F(Table, RefusesFeaturesBeyondMemory) {
+  // 1,024 categories in each of 30 columns, 60,000 rows: 7 GB of features from 9 MB of text.
+  std::string text = "y";
+  for (int c = 0; c < 30; ++c) text += fmt::format(",c{}", c);
+  for (int row = 0; row < 60'000; ++row) {
+    text += fmt::format("\n{}.5", row % 7);
+    for (int c = 0; c < 30; ++c) text += fmt::format(",k{}", row % 1024);
+  }
+  expect_refused(ErrorCode::kUnsupported, "60000 rows of 30720 features are more than 4294967296",
+                 text, {.targets = {"y"}});
+}
+
+TEST_F(Table, IsReadAgainAsItWasRead) {
+  const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
+  const TableSchema schema = table_schema_from_json(data.table_schema);
+  const auto file = put("colour,weight\nred,1\nblue,2\n", "new.csv");
+  const Dataset rows = load_table_rows(file, schema, false);
+  EXPECT_TRUE(rows.inputs.same_bits(floats(Shape{2, 4}, {1, 0, 0, 1, 2, 1, 0, 0})));
+  EXPECT_EQ(rows.targets.shape(), (Shape{2, 0}));
+  EXPECT_EQ(rows.class_names, (Names{"cat", "dog"}));
+  expect_error(ErrorCode::kFormat, "has no column 'kind'; it has: 'colour', 'weight'",
+               [&] { load_table_rows(file, schema, true); });
+}
+
+TEST_F(Table, FillsWhatIsMissingInOneRow) {
+  const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
+  const TableSchema schema = table_schema_from_json(data.table_schema);
+  const Dataset row = load_table_rows(put("n,c\n,?\n", "new.csv"), schema, false);
+  EXPECT_TRUE(row.inputs.same_bits(floats(Shape{1, 3}, {3, 0, 1})));
+}
+
+TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
+  const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
+  const DataConfig config = data_config(data);
+  EXPECT_EQ(data_config_from_json(to_json(config)), config);
+  EXPECT_EQ(config.table, table_schema_from_json(data.table_schema));
+  const nn::Mlp net{{4, 2}};
+  const std::string json = R"({"model": "mlp", "data": )" + to_json(config) + "}";
+  EXPECT_EQ(data_config_of({net.function(), net.init(Key(0)), json}), config);
+  for (const char* other : {"", "no json", "[]", R"({"model": "mlp"})"})
+    EXPECT_EQ(data_config_of({net.function(), net.init(Key(0)), other}), std::nullopt) << other;
+}
+
+TEST(TableSchema, RefusesWhatContradictsItself) {
+  const auto reading = [](const std::string& json) {
+    return [json] { table_schema_from_json(json); };
+  };
+  const auto schema = [](std::string_view missing, std::string_view features, std::string_view task,
+                         std::string_view targets) {
+    return fmt::format(
+        R"({{"task":"{}","missing":"{}","unseen":"error","features":[{}],"targets":[{}]}})", task,
+        missing, features, targets);
+  };
+  const std::string y = R"({"name":"y","categorical":false})";
+  const std::string x = R"({"name":"x","categorical":true,"categories":["a","b"],"fill":1})";
+  EXPECT_EQ(table_schema_from_json(schema("impute", x, "regression", y)).features[0].fill, 1.0f);
+  const auto expect = [&](std::string_view part, const std::string& json) {
+    expect_error(ErrorCode::kFormat, part, reading(json));
+  };
+  expect("column 'x' has no categories",
+         schema("error", R"({"name":"x","categorical":true})", "regression", y));
+  expect("column 'y' has no fill", schema("impute", y, "regression", y));
+  for (const char* fill : {"2", "-1", "1e30"})
+    expect(
+        "column 'x' is filled with category",
+        schema("impute",
+               fmt::format(R"({{"name":"x","categorical":true,"categories":["a","b"],"fill":{}}})",
+                           fill),
+               "regression", y));
+  expect("column 'y' is filled with 1e+300",
+         schema("impute", R"({"name":"y","categorical":false,"fill":1e300})", "regression", y));
+  expect("0 targets for a regression", schema("error", y, "regression", ""));
+  expect("2 targets for a classification", schema("error", y, "classification", x + "," + x));
+  expect("target 'y' is none of a classification", schema("error", x, "classification", y));
+  expect("target 'x' is none of a regression", schema("error", y, "regression", x));
+  expect("'ranking' is not known", schema("error", y, "ranking", y));
+  expect("'guess' is not known", schema("guess", y, "regression", y));
+  expect("table schema:", "{");
+  expect("table schema:", "{}");
+  expect("nested too deeply", std::string(100'000, '['));
+}
+
+}  // namespace
+}  // namespace limpid
