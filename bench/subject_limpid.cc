@@ -1,4 +1,4 @@
-// Limpid as a user would call it: parameters bound for inference; the step that train_classifier
+// Limpid as a user would call it: parameters bound for inference; the step that Trainer
 // makes, without the report of the gradient's norm, for training. Both without allocation.
 #include <cstring>
 #include <utility>
@@ -106,7 +106,7 @@ struct TrainingState {
     if (task.optimizer == "sgd")
       optimizer = lp::optim::Sgd{.momentum = static_cast<double>(task.momentum)};
     const lp::Function reported =
-        lp::train::classifier_step(mlp_of(network), optimizer, task.batch);
+        lp::train::step_function(lp::train::mlp_problem(mlp_of(network)), {optimizer}, task.batch);
     lp::Params start = params_of(network);
     parameters = start.size();
     start.merge("", lp::optim::init(optimizer, start));

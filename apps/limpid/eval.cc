@@ -1,4 +1,4 @@
-// limpid eval: how good a classifier is on the test part of a data set.
+// limpid eval: how good a model is on the test part of a data set.
 #include <fmt/format.h>
 
 #include <memory>
@@ -8,8 +8,9 @@
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/output.h"
+#include "apps/limpid/scores.h"
 #include "apps/limpid/threads.h"
-#include "limpid/train/classifier.h"
+#include "limpid/train/evaluator.h"
 
 namespace limpid::tool {
 namespace {
@@ -21,6 +22,12 @@ struct Options {
   bool json = false;
 };
 
+Json json_of(const Dataset& test, const train::TestResult& result) {
+  Json json{{"data", test.name}, {"examples", test.size()}};
+  json.update(scores_json(result));
+  return json;
+}
+
 void eval(const Options& options) {
   const DataSpec spec = parse_data_spec(options.data);
   const Model model = load_model(options.model);
@@ -29,24 +36,23 @@ void eval(const Options& options) {
   test.inputs = fit_inputs(test, model);
   check_classes(test, model);
   ThreadPool pool({.threads = options.threads});
-  const train::Evaluation result = train::Evaluator(bound(model), test, &pool)(Params{});
-  if (options.json) {
-    print_json(Json{{"data", test.name},
-                    {"examples", test.size()},
-                    {"accuracy", json_of(result.accuracy)},
-                    {"loss", json_of(result.loss)}});
-    return;
-  }
-  print(fmt::format("examples  {}\naccuracy  {:.2f} %\nloss      {:.6g}\n", test.size(),
-                    100 * result.accuracy, result.loss));
+  const auto losses = [loss = train::usual_loss(test.task)](const Args&, const Value& output,
+                                                            const Value& target) {
+    return train::losses_of(loss, output, target);
+  };
+  const train::TestResult result = train::Evaluator(bound(model), losses, test, &pool)(Params{});
+  if (options.json)
+    print_json(json_of(test, result));
+  else
+    print(fmt::format("examples  {}\n\n{}", test.size(), scores_text(test, result)));
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "eval", "Accuracy and mean cross-entropy of a classifier on the test part of a data set");
+  CLI::App* command =
+      app.add_subcommand("eval", "Loss and metrics of a model on the test part of a data set");
   add_model_option(*command, options->model);
   command->add_option("--data", options->data, kDataSpecHelp)->type_name("SPEC")->required();
   add_threads_option(*command, options->threads);

@@ -19,7 +19,7 @@
 #include "apps/limpid/threads.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/model.h"
-#include "limpid/train/classifier.h"
+#include "limpid/train/trainer.h"
 
 namespace limpid::tool {
 namespace {
@@ -38,7 +38,7 @@ struct Options {
   double decay_every = 10;
   std::string out;
   int threads = 1;
-  train::ClassifierOptions run;
+  train::TrainOptions run;
 };
 
 nn::Mlp network(const Options& options) {
@@ -100,27 +100,28 @@ Json run_json(const Options& options, const nn::Mlp& net, const Split& data) {
           {"batch", options.run.batch},
           {"learning_rate", options.run.schedule.rate},
           {"schedule", schedule_json(options.run.schedule)},
-          {"optimizer", optimizer_json(options.run.optimizer)},
-          {"clip_value", limit_json(options.run.clip.value)},
-          {"clip_norm", limit_json(options.run.clip.norm)},
+          {"optimizer", optimizer_json(options.run.rule.optimizer)},
+          {"clip_value", limit_json(options.run.rule.clip.value)},
+          {"clip_norm", limit_json(options.run.rule.clip.norm)},
           {"seed", options.run.seed}};
 }
 
-Json epoch_json(const train::EpochReport& r) {
+Json epoch_json(const train::EpochEvent& e) {
   return {{"event", "epoch"},
-          {"epoch", r.epoch},
-          {"learning_rate", json_of(r.learning_rate)},
-          {"train_loss", json_of(r.train_loss)},
-          {"test_loss", json_of(r.test.loss)},
-          {"test_accuracy", json_of(r.test.accuracy)},
-          {"gradient_norm", json_of(r.gradient_norm)},
-          {"samples_per_second", json_of(r.samples_per_second)}};
+          {"epoch", e.epoch},
+          {"learning_rate", json_of(e.learning_rate)},
+          {"train_loss", json_of(e.train.at("loss"))},
+          {"test_loss", json_of(e.validation.at("loss"))},
+          {"test_accuracy", json_of(e.validation.at("accuracy"))},
+          {"gradient_norm", json_of(e.gradient_norm)},
+          {"samples_per_second", json_of(e.samples_per_second)}};
 }
 
-std::string epoch_line(const train::EpochReport& r) {
+std::string epoch_line(const train::EpochEvent& e, std::int64_t epochs) {
   return fmt::format("{:>5}   {:>10.4f}   {:>9.4f}   {:>11.2f} %   {:>8.3f}   {:>9.0f}\n",
-                     fmt::format("{}/{}", r.epoch, r.epochs), r.train_loss, r.test.loss,
-                     100 * r.test.accuracy, r.gradient_norm, r.samples_per_second);
+                     fmt::format("{}/{}", e.epoch, epochs), e.train.at("loss"),
+                     e.validation.at("loss"), 100 * e.validation.at("accuracy"), e.gradient_norm,
+                     e.samples_per_second);
 }
 
 constexpr std::string_view kHeader =
@@ -129,16 +130,17 @@ constexpr std::string_view kHeader =
 // A bar on a terminal, drawn over itself; nothing in a pipe.
 class Progress {
  public:
-  void step(const train::StepReport& r) {
+  void step(const train::StepEvent& e, std::int64_t epochs, std::int64_t steps) {
+    const std::int64_t step = e.step - (e.epoch - 1) * steps;
     const auto now = std::chrono::steady_clock::now();
-    if (!terminal_ || (now - drawn_ < std::chrono::milliseconds(50) && r.step != r.steps)) return;
+    if (!terminal_ || (now - drawn_ < std::chrono::milliseconds(50) && step != steps)) return;
     drawn_ = now;
     constexpr std::int64_t kWidth = 40;
-    const std::int64_t filled = kWidth * r.step / r.steps;
+    const std::int64_t filled = kWidth * step / steps;
     std::string bar;
     for (std::int64_t i = 0; i < kWidth; ++i) bar += i < filled ? "━" : "╌";
-    print(fmt::format("\r{:>5}   {} {:>4}/{}   loss {:.4f}",
-                      fmt::format("{}/{}", r.epoch, r.epochs), bar, r.step, r.steps, r.loss));
+    print(fmt::format("\r{:>5}   {} {:>4}/{}   loss {:.4f}", fmt::format("{}/{}", e.epoch, epochs),
+                      bar, step, steps, e.loss));
     flush();
   }
   void clear() {
@@ -169,10 +171,10 @@ optim::Optimizer optimizer_of(const Options& options) {
 void train(Options options) {
   const nn::Mlp net = network(options);
   const Function function = net.function();
-  options.run.optimizer = optimizer_of(options);
+  options.run.rule.optimizer = optimizer_of(options);
   optim::Schedule& schedule = options.run.schedule;
   schedule.kind = optim::schedule_from_name(options.schedule);
-  schedule.rate = options.rate.value_or(optim::usual_rate(options.run.optimizer));
+  schedule.rate = options.rate.value_or(optim::usual_rate(options.run.rule.optimizer));
   const Split data = load_data(parse_data_spec(options.data));
   const std::int64_t batches = (data.train.size() + options.run.batch - 1) / options.run.batch;
   schedule.every =
@@ -186,18 +188,24 @@ void train(Options options) {
   print(kHeader);
   flush();
   Progress progress;
-  train::Observer observer;
-  observer.step = [&](const train::StepReport& r) { progress.step(r); };
-  observer.epoch = [&](const train::EpochReport& r) {
+  train::Trainer trainer(train::mlp_problem(net), data, options.run, &pool);
+  while (trainer.ending() == train::Ending::kNone) {
+    const train::StepResult result = trainer.step();
+    if (trainer.ending() == train::Ending::kNonFinite)
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("train: the loss is {} in step {}, a finite one is expected; a "
+                              "learning rate below {} may help",
+                              result.step.loss, result.step.step, result.step.learning_rate));
+    progress.step(result.step, options.run.epochs, trainer.steps_an_epoch());
+    if (!result.epoch) continue;
     progress.clear();
-    print(epoch_line(r));
+    print(epoch_line(*result.epoch, options.run.epochs));
     flush();
-    log.line(epoch_json(r));
-  };
-  const Params params = train::train_classifier(net, data, options.run, &pool, observer);
+    log.line(epoch_json(*result.epoch));
+  }
   if (options.out.empty()) return;
   const std::string path = options.out + "/model.safetensors";
-  save_model(path, {function, params, net.config()});
+  save_model(path, {function, trainer.model(), net.config()});
   print(fmt::format("saved {}\n", path));
 }
 
@@ -225,7 +233,7 @@ std::string usual_rates() {
 void add_train(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("train", "Train a classifier and save it");
-  train::ClassifierOptions& run = options->run;
+  train::TrainOptions& run = options->run;
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
     return command->add_option(name, value, help)->capture_default_str();
   };
@@ -266,9 +274,10 @@ void add_train(CLI::App& app) {
       ->check(CLI::Range(1e-6, 1e9));
   add("--decay-factor", run.schedule.factor, "What each fall leaves (schedule step)")
       ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--clip-value", run.clip.value, "Largest size of a gradient's element")
+  command->add_option("--clip-value", run.rule.clip.value, "Largest size of a gradient's element")
       ->check(positive());
-  command->add_option("--clip-norm", run.clip.norm, "Largest L2 norm of all gradients together")
+  command
+      ->add_option("--clip-norm", run.rule.clip.norm, "Largest L2 norm of all gradients together")
       ->check(positive());
   add("--seed", run.seed, "Of the first weights, the order and the dropout");
   add_threads_option(*command, options->threads);

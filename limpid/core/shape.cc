@@ -43,9 +43,9 @@ Shape Shape::erase(std::size_t axis) const {
 }
 
 Shape Shape::replace(std::size_t axis, std::int64_t dim) const {
-  std::vector<std::int64_t> d(begin(), end());
+  std::array<std::int64_t, kMaxRank> d = dims_;
   d[axis] = dim;
-  return Shape(d);
+  return Shape(std::span<const std::int64_t>(d.data(), rank_));
 }
 
 bool Shape::operator==(const Shape& other) const {

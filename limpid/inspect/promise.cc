@@ -13,7 +13,7 @@
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/classifier.h"
+#include "limpid/train/step.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/vmap.h"
@@ -129,7 +129,8 @@ void add_network(Lines& lines, std::string_view name, const Function& f,
 // Twenty steps on drawn digits, dropout at work.
 std::uint64_t hash_of_training(kernels::Isa isa, ThreadPool& pool) {
   constexpr std::int64_t kBatch = 64, kSteps = 20;
-  const Function step = train::classifier_step(digits_net(), optim::Sgd{.momentum = 0.9}, kBatch);
+  const Function step =
+      train::step_function(train::mlp_problem(digits_net()), {optim::Sgd{.momentum = 0.9}}, kBatch);
   const Executable executable = compile(step, {isa});
   const Dataset data = digits(Key(4), kBatch);
   Params carried = digits_net().init(Key(5));

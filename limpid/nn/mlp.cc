@@ -6,14 +6,66 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
+#include "limpid/nn/norm.h"
 #include "limpid/ops/random.h"
+#include "limpid/ops/shape.h"
 
 namespace limpid::nn {
 namespace {
 
+constexpr std::string_view kNormNames[] = {"none", "layer", "rms", "batch"};
+
 std::string layer_name(std::size_t i) { return fmt::format("layers.{}", i); }
+std::string norm_name(std::size_t i) { return fmt::format("norms.{}", i); }
+
+Params norm_init(MlpNorm norm, std::int64_t features) {
+  switch (norm) {
+    case MlpNorm::kNone:
+      return {};
+    case MlpNorm::kLayer:
+      return LayerNorm{features}.init(Key(0));
+    case MlpNorm::kRms:
+      return RmsNorm{features}.init(Key(0));
+    case MlpNorm::kBatch:
+      return BatchNorm{features}.init(Key(0));
+  }
+  return {};
+}
+
+// Batch norm is defined on rows (N, features).
+Value batch_norm_of_any_rank(const Args& args, const Value& x) {
+  const Shape shape = x.shape();
+  const std::int64_t features = shape.back();
+  const Value rows = reshape(x, {shape.elements() / features, features});
+  return reshape(BatchNorm{features}.inference(args, args, rows), shape);
+}
+
+// The network, `normalize(i, x)` being the norm of hidden layer i.
+template <class Normalize>
+Value apply(const Mlp& net, const Args& params, Value x, const std::optional<Value>& key,
+            const Normalize& normalize) {
+  const std::vector<Linear> all = net.layers();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string name = layer_name(i);
+    const Builder::Scope scope(x.builder(), name);
+    x = all[i](params.within(name), x);
+    if (i + 1 == all.size()) break;
+    x = net.activation.apply(normalize(i, x));
+    if (key && net.dropout > 0)
+      x = limpid::dropout(x, fold_in(*key, static_cast<std::int64_t>(i)), net.dropout);
+  }
+  return x;
+}
 
 }  // namespace
+
+std::vector<std::string> mlp_norm_names() { return {std::begin(kNormNames), std::end(kNormNames)}; }
+std::string_view name(MlpNorm norm) { return kNormNames[static_cast<std::size_t>(norm)]; }
+MlpNorm mlp_norm_from_name(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kNormNames); ++i)
+    if (kNormNames[i] == name) return static_cast<MlpNorm>(i);
+  throw_missing(name, mlp_norm_names());
+}
 
 std::vector<Linear> Mlp::layers() const {
   if (sizes.size() < 2)
@@ -31,33 +83,66 @@ std::vector<Linear> Mlp::layers() const {
 Params Mlp::init(Key key) const {
   Params params;
   const std::vector<Linear> all = layers();
-  for (std::size_t i = 0; i < all.size(); ++i)
+  for (std::size_t i = 0; i < all.size(); ++i) {
     params.merge(layer_name(i), all[i].init(key.fold_in(i)));
+    if (i + 1 < all.size()) params.merge(norm_name(i), norm_init(norm, all[i].out));
+  }
   return params;
 }
 
+Params Mlp::init_state() const {
+  Params state;
+  if (norm != MlpNorm::kBatch) return state;
+  for (std::size_t i = 0; i + 2 < sizes.size(); ++i)
+    state.merge(norm_name(i), BatchNorm{sizes[i + 1]}.init_state());
+  return state;
+}
+
 Value Mlp::operator()(const Args& params, Value x, std::optional<Value> key) const {
-  const std::vector<Linear> all = layers();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string name = layer_name(i);
-    const Builder::Scope scope(x.builder(), name);
-    x = all[i](params.within(name), x);
-    if (i + 1 == all.size()) break;
-    x = activation.apply(x);
-    if (key && dropout > 0)
-      x = limpid::dropout(x, fold_in(*key, static_cast<std::int64_t>(i)), dropout);
-  }
-  return x;
+  return apply(*this, params, x, key, [&](std::size_t i, const Value& hidden) {
+    const Args args = params.within(norm_name(i));
+    const std::int64_t features = sizes[i + 1];
+    switch (norm) {
+      case MlpNorm::kNone:
+        return hidden;
+      case MlpNorm::kLayer:
+        return LayerNorm{features}(args, hidden);
+      case MlpNorm::kRms:
+        return RmsNorm{features}(args, hidden);
+      case MlpNorm::kBatch:
+        return batch_norm_of_any_rank(args, hidden);
+    }
+    return hidden;
+  });
+}
+
+Mlp::Training Mlp::training(const Args& params, const Args& state, Value x, Value key) const {
+  if (norm != MlpNorm::kBatch) return {(*this)(params, x, key), state};
+  Args next = state;  // for the order of its names
+  const Value logits = apply(*this, params, x, key, [&](std::size_t i, const Value& hidden) {
+    const std::string name = norm_name(i);
+    const BatchNorm::Result result =
+        BatchNorm{sizes[i + 1]}(params.within(name), state.within(name), hidden);
+    next.merge(name, result.state);
+    return result.y;
+  });
+  return {logits, next};
 }
 
 Function Mlp::function() const {
   // Types only: nothing is drawn.
   std::vector<Input> inputs;
+  const auto add = [&](const std::string& name, const Params& params) {
+    for (const auto& [part, tensor] : params)
+      inputs.push_back({Params::join(name, part), tensor.type()});
+  };
   const std::vector<Linear> all = layers();
   for (std::size_t i = 0; i < all.size(); ++i) {
     inputs.push_back({layer_name(i) + ".weight", {Dtype::kF32, {all[i].out, all[i].in}}});
     inputs.push_back({layer_name(i) + ".bias", {Dtype::kF32, {all[i].out}}});
+    if (i + 1 < all.size()) add(norm_name(i), norm_init(norm, all[i].out));
   }
+  add("", init_state());
   inputs.push_back({"x", {Dtype::kF32, {sizes.front()}}});
   return trace("mlp", inputs,
                [&](std::span<const Value> in) {
@@ -69,11 +154,9 @@ Function Mlp::function() const {
 }
 
 std::string Mlp::config() const {
-  return nlohmann::ordered_json{{"model", "mlp"},
-                                {"sizes", sizes},
-                                {"activation", std::string(activation.name)},
-                                {"dropout", dropout},
-                                {"init", init_name}}
+  return nlohmann::ordered_json{
+      {"model", "mlp"},     {"sizes", sizes},    {"activation", std::string(activation.name)},
+      {"dropout", dropout}, {"init", init_name}, {"norm", std::string(name(norm))}}
       .dump();
 }
 
@@ -84,7 +167,8 @@ Mlp Mlp::from_config(std::string_view json) {
       throw Error(ErrorCode::kInvalidArgument, "mlp: the configuration is of another model");
     Mlp net{parsed.at("sizes").get<std::vector<std::int64_t>>(),
             activation_from_name(parsed.at("activation").get<std::string>()),
-            parsed.at("dropout").get<double>(), parsed.at("init").get<std::string>()};
+            parsed.at("dropout").get<double>(), parsed.at("init").get<std::string>(),
+            mlp_norm_from_name(parsed.value("norm", "none"))};
     net.layers();
     return net;
   } catch (const nlohmann::json::exception& e) {
@@ -93,7 +177,7 @@ Mlp Mlp::from_config(std::string_view json) {
 }
 
 Mlp mlp(std::vector<std::int64_t> sizes, Value (*activation)(Value), double dropout) {
-  return {std::move(sizes), activation_of(activation), dropout, "he"};
+  return {std::move(sizes), activation_of(activation), dropout, "he", MlpNorm::kNone};
 }
 
 std::vector<Input> inputs_of(const Params& params) {

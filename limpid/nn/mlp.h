@@ -1,4 +1,4 @@
-// Mlp: linear layers with an activation, and dropout, between them; the last gives logits.
+// Mlp: linear layers; between them a norm, an activation and dropout; the last gives logits.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,44 @@
 
 namespace limpid::nn {
 
+// What normalises the values of a hidden layer.
+enum class MlpNorm : std::uint8_t { kNone, kLayer, kRms, kBatch };
+
+// "none", "layer", "rms", "batch".
+std::vector<std::string> mlp_norm_names();
+std::string_view name(MlpNorm norm);
+// Throws kNotFound, naming those there are.
+MlpNorm mlp_norm_from_name(std::string_view name);
+
 struct Mlp {
   std::vector<std::int64_t> sizes;  // features in, hidden widths, features out
   Activation activation = activation_from_name("relu");
   double dropout = 0;  // behind every hidden activation, in training only
   std::string init_name = "he";
+  MlpNorm norm = MlpNorm::kNone;  // behind every linear layer but the last
 
-  // "layers.0.weight", "layers.0.bias", "layers.1.weight", ... Throws kInvalidArgument for fewer
-  // than two sizes or a size below 1.
+  // "layers.0.weight", "layers.0.bias", then with a norm "norms.0.weight" and, but for rms,
+  // "norms.0.bias"; "layers.1.weight", ... Throws kInvalidArgument for fewer than two sizes or a
+  // size below 1.
   Params init(Key key) const;
+  // The running statistics of batch norm, "norms.0.running_mean", "norms.0.running_var", ...;
+  // nothing for the other norms.
+  Params init_state() const;
 
   // x (..., sizes.front()) to logits (..., sizes.back()). With a key (i64 scalar) dropout is at
-  // work.
+  // work. Batch norm goes by the running statistics, which are among the parameters.
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const;
 
-  // The model of one example, without dropout: the parameters, then "x" f32[sizes.front()], to
-  // "logits".
+  struct Training {
+    Value logits;
+    Args state;  // the next one
+  };
+  // In training, x (N, sizes.front()): dropout is at work, and batch norm goes by the statistics of
+  // the batch.
+  Training training(const Args& params, const Args& state, Value x, Value key) const;
+
+  // The model of one example, without dropout: the parameters, the running statistics, then "x"
+  // f32[sizes.front()], to "logits".
   Function function() const;
 
   // The hyper-parameters as JSON, and back. from_config throws kParse or kInvalidArgument.

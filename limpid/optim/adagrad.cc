@@ -29,7 +29,7 @@ Update Adagrad::operator()(const Args& params, const Args& gradients, const Args
   Update next;
   for (const auto& [name, p] : params) {
     Value g = gradients.at(name);
-    if (weight_decay != 0) g = g + p * weight_decay;
+    if (decays(weight_decay, decay_vectors, p)) g = g + p * weight_decay;
     const Value sum = state.at(state_name(name)) + g * g;
     next.state.set(state_name(name), sum);
     next.params.set(name, p - rate * (g / (sqrt(sum) + eps)));

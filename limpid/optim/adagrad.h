@@ -12,6 +12,7 @@ struct Adagrad {
   double eps = 1e-10;
   double initial_sum = 0;
   double weight_decay = 0;
+  bool decay_vectors = true;
 
   // "sum.<name>", initial_sum everywhere, for every parameter.
   Params init(const Params& params) const;

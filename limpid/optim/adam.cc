@@ -14,7 +14,7 @@ constexpr const char* kPower2 = "beta2_power";
 // The numbers that both share.
 struct Settings {
   double beta1, beta2, eps, weight_decay;
-  bool amsgrad, decoupled;
+  bool amsgrad, decoupled, decay_vectors;
 };
 
 Params init_of(const Settings& s, const Params& params) {
@@ -43,8 +43,12 @@ Update update_of(const Settings& s, const Args& params, const Args& gradients, c
   for (const auto& [name, p] : params) {
     Value g = gradients.at(name);
     Value start = p;
-    if (s.weight_decay != 0 && s.decoupled) start = p * (1.0 - rate * s.weight_decay);
-    if (s.weight_decay != 0 && !s.decoupled) g = g + p * s.weight_decay;
+    if (decays(s.weight_decay, s.decay_vectors, p)) {
+      if (s.decoupled)
+        start = p * (1.0 - rate * s.weight_decay);
+      else
+        g = g + p * s.weight_decay;
+    }
     const std::string mean_name = Args::join(kMean, name);
     const std::string square_name = Args::join(kSquare, name);
     const Value average = state.at(mean_name) * s.beta1 + g * (1 - s.beta1);
@@ -63,10 +67,10 @@ Update update_of(const Settings& s, const Args& params, const Args& gradients, c
 }
 
 Settings settings(const Adam& a) {
-  return {a.beta1, a.beta2, a.eps, a.weight_decay, a.amsgrad, false};
+  return {a.beta1, a.beta2, a.eps, a.weight_decay, a.amsgrad, false, a.decay_vectors};
 }
 Settings settings(const AdamW& a) {
-  return {a.beta1, a.beta2, a.eps, a.weight_decay, a.amsgrad, true};
+  return {a.beta1, a.beta2, a.eps, a.weight_decay, a.amsgrad, true, a.decay_vectors};
 }
 
 }  // namespace

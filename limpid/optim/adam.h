@@ -24,6 +24,7 @@ struct Adam {
   double eps = 1e-8;
   double weight_decay = 0;
   bool amsgrad = false;
+  bool decay_vectors = true;
 
   // For every parameter "exp_avg.<name>", "exp_avg_sq.<name>", and with amsgrad
   // "max_exp_avg_sq.<name>", zeros; then "beta1_power" and "beta2_power", f64 scalars of 1.
@@ -41,6 +42,7 @@ struct AdamW {
   double eps = 1e-8;
   double weight_decay = 0.01;
   bool amsgrad = false;
+  bool decay_vectors = true;
 
   Params init(const Params& params) const;
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;

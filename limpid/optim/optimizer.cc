@@ -38,21 +38,25 @@ constexpr Number number(std::string_view name, Range range) {
 
 constexpr Number kSgd[] = {number<&Sgd::momentum>("momentum", Range::kShare),
                            number<&Sgd::weight_decay>("weight_decay", Range::kNotNegative),
-                           number<&Sgd::nesterov>("nesterov", Range::kSwitch)};
+                           number<&Sgd::nesterov>("nesterov", Range::kSwitch),
+                           number<&Sgd::decay_vectors>("decay_vectors", Range::kSwitch)};
 constexpr Number kRmsProp[] = {number<&RmsProp::alpha>("alpha", Range::kShare),
                                number<&RmsProp::eps>("eps", Range::kNotNegative),
                                number<&RmsProp::momentum>("momentum", Range::kShare),
                                number<&RmsProp::weight_decay>("weight_decay", Range::kNotNegative),
-                               number<&RmsProp::centered>("centered", Range::kSwitch)};
+                               number<&RmsProp::centered>("centered", Range::kSwitch),
+                               number<&RmsProp::decay_vectors>("decay_vectors", Range::kSwitch)};
 template <class A>
 constexpr Number kAdam[] = {number<&A::beta1>("beta1", Range::kBelowOne),
                             number<&A::beta2>("beta2", Range::kBelowOne),
                             number<&A::eps>("eps", Range::kNotNegative),
                             number<&A::weight_decay>("weight_decay", Range::kNotNegative),
-                            number<&A::amsgrad>("amsgrad", Range::kSwitch)};
+                            number<&A::amsgrad>("amsgrad", Range::kSwitch),
+                            number<&A::decay_vectors>("decay_vectors", Range::kSwitch)};
 constexpr Number kAdagrad[] = {number<&Adagrad::eps>("eps", Range::kNotNegative),
                                number<&Adagrad::initial_sum>("initial_sum", Range::kNotNegative),
-                               number<&Adagrad::weight_decay>("weight_decay", Range::kNotNegative)};
+                               number<&Adagrad::weight_decay>("weight_decay", Range::kNotNegative),
+                               number<&Adagrad::decay_vectors>("decay_vectors", Range::kSwitch)};
 
 // ---- the table, in the order of the variant
 

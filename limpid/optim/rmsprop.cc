@@ -29,7 +29,7 @@ Update RmsProp::operator()(const Args& params, const Args& gradients, const Args
   for (const auto& [name, p] : params) {
     const std::string square_name = Args::join(kSquare, name);
     Value g = gradients.at(name);
-    if (weight_decay != 0) g = g + p * weight_decay;
+    if (decays(weight_decay, decay_vectors, p)) g = g + p * weight_decay;
     const Value square = state.at(square_name) * alpha + g * g * (1 - alpha);
     next.state.set(square_name, square);
     Value variance = square;

@@ -17,6 +17,7 @@ struct RmsProp {
   double momentum = 0;
   double weight_decay = 0;
   bool centered = false;
+  bool decay_vectors = true;
 
   // For every parameter "square_avg.<name>", "grad_avg.<name>" if centered, "momentum.<name>" with
   // momentum; zeros.

@@ -21,7 +21,7 @@ Update Sgd::operator()(const Args& params, const Args& gradients, const Args& st
   Update next;
   for (const auto& [name, p] : params) {
     Value step = gradients.at(name);
-    if (weight_decay != 0) step = step + p * weight_decay;
+    if (decays(weight_decay, decay_vectors, p)) step = step + p * weight_decay;
     if (momentum != 0) {
       const Value v = state.at(state_name(name)) * momentum + step;
       next.state.set(state_name(name), v);

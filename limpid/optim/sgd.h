@@ -12,6 +12,7 @@ struct Sgd {
   double momentum = 0;
   double weight_decay = 0;
   bool nesterov = false;
+  bool decay_vectors = true;
 
   // "momentum.<name>", zeros, for every parameter; nothing without momentum.
   Params init(const Params& params) const;

@@ -12,7 +12,7 @@
 #include "limpid/function/interpret.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/classifier.h"
+#include "limpid/train/step.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/vmap.h"
 #include "tests/compile/count_allocations.h"
@@ -54,7 +54,7 @@ struct Prepared {
 
 TEST(Executable, RunsWithoutAllocation) {
   const nn::Mlp net = nn::mlp({50, 40, 7}, relu, 0.2);
-  const Function step = train::classifier_step(net, optim::Sgd{0.9}, 300);
+  const Function step = train::step_function(train::mlp_problem(net), {optim::Sgd{0.9}}, 300);
   const Function model = vmap(bind(net.function(), net.init(Key(0))), {0}, 33);
   ThreadPool pool({.threads = 3});
   for (const Function& f : {step, model})
@@ -90,7 +90,7 @@ TEST(Executable, RunsFromManyThreadsAtOnce) {
   for (std::size_t e = 0; e < kExecutables; ++e) {
     const auto width = static_cast<std::int64_t>(8 + e);
     const nn::Mlp net = nn::mlp({24, width, 5}, relu, 0.1);
-    const Function step = train::classifier_step(net, optim::Sgd{0.9}, 16);
+    const Function step = train::step_function(train::mlp_problem(net), {optim::Sgd{0.9}}, 16);
     executables.push_back(compile(step, {.isa = {}, .nanoseconds_worth_sharing = 0}));
     inputs.push_back(numbers_for(step));
     expected.push_back(executables.back()(inputs.back()));

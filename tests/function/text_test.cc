@@ -9,7 +9,7 @@
 #include "limpid/function/text.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/classifier.h"
+#include "limpid/train/step.h"
 
 namespace limpid {
 namespace {
@@ -30,8 +30,8 @@ TEST(Text, OfAnMlp) {
 }
 
 TEST(Text, OfAWholeTrainingStepReadsBack) {
-  const Function step =
-      train::classifier_step(nn::mlp({6, 5, 4}, gelu, 0.3), optim::Sgd{0.9, 0.1, true}, 7);
+  const Function step = train::step_function(train::mlp_problem(nn::mlp({6, 5, 4}, gelu, 0.3)),
+                                             {optim::Sgd{0.9, 0.1, true}}, 7);
   EXPECT_EQ(parse_function(to_text(step)), step);
 }
 
@@ -127,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Text cut anywhere, and text with any byte changed, is read or refused; nothing else happens.
 TEST(Text, MutatedTextNeverCrashes) {
-  const std::string whole =
-      to_text(train::classifier_step(nn::mlp({6, 5, 4}, silu, 0.3), optim::Sgd{0.9}, 3));
+  const std::string whole = to_text(train::step_function(
+      train::mlp_problem(nn::mlp({6, 5, 4}, silu, 0.3)), {optim::Sgd{0.9}}, 3));
   const auto attempt = [](std::string_view text) {
     try {
       verify(parse_function(text));

@@ -7,7 +7,7 @@
 #include "limpid/data/batches.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/optim/optimizer.h"
-#include "limpid/train/classifier.h"
+#include "limpid/train/step.h"
 #include "tests/golden/golden.h"
 
 namespace limpid::golden {
@@ -34,7 +34,7 @@ TEST_P(Training, LossesOfAHundredStepsAgree) {
   const std::size_t parameters = carried.size();
   carried.merge("", optim::init(optimizer, carried));
 
-  const Executable step = compile(train::classifier_step(net, optimizer, 32));
+  const Executable step = compile(train::step_function(train::mlp_problem(net), {optimizer}, 32));
   const auto losses = expected.at("losses").values<float>();
   for (std::int64_t s = 0; s < 100; ++s) {
     const Tensor batch = task.at("batches").rows(s, 1);

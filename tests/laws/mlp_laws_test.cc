@@ -9,7 +9,7 @@
 #include "limpid/function/interpret.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/classifier.h"
+#include "limpid/train/step.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/vmap.h"
@@ -175,7 +175,7 @@ TEST(SameBits, OneRowOfSmallBoundWeightsEqualsTheInterpreter) {
 TEST(SameBits, TrainingStepOnEveryInstructionSetAndThreadCount) {
   const nn::Mlp net = nn::mlp({50, 40, 33, 7}, relu, 0.2);
   for (const optim::Sgd& optimizer : {optim::Sgd{}, optim::Sgd{0.9, 0.01, true}}) {
-    const Function step = train::classifier_step(net, optimizer, 37);
+    const Function step = train::step_function(train::mlp_problem(net), {optimizer}, 37);
     verify(step);
     const std::vector<Tensor> inputs = random_inputs(step, Key(3), -1, 1, 7);
     const std::vector<Tensor> expected = interpret(step, inputs);
@@ -194,7 +194,8 @@ TEST(SameBits, TrainingStepOnEveryInstructionSetAndThreadCount) {
 TEST(SameBits, AdamStepOnEveryInstructionSetAndThreadCount) {
   const nn::Mlp net = nn::mlp({50, 40, 33, 7}, relu, 0.2);
   const optim::Clip clip{.value = 0.5, .norm = 0.1};
-  const Function step = train::classifier_step(net, optim::AdamW{.amsgrad = true}, 37, clip);
+  const Function step =
+      train::step_function(train::mlp_problem(net), {optim::AdamW{.amsgrad = true}, clip}, 37);
   std::vector<Tensor> inputs = random_inputs(step, Key(3), -1, 1, 7);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = step.inputs()[i].name;
@@ -214,8 +215,8 @@ TEST(SameBits, AdamStepOnEveryInstructionSetAndThreadCount) {
 }
 
 TEST(SameBits, RealTrainingStepOnThreads) {
-  const Function step =
-      train::classifier_step(nn::mlp({784, 256, 128, 10}, relu, 0.2), optim::Sgd{0.9}, 128);
+  const Function step = train::step_function(
+      train::mlp_problem(nn::mlp({784, 256, 128, 10}, relu, 0.2)), {optim::Sgd{0.9}}, 128);
   const std::vector<Tensor> inputs = random_inputs(step, Key(4), -0.1, 0.1, 10);
   std::vector<Tensor> expected;
   for (kernels::Isa isa : kernels::available_isas()) {

@@ -22,6 +22,7 @@ std::vector<Optimizer> all() {
     for (const auto& [number, value] : numbers(other))
       set_number(other, number,
                  number == "eps" || number == "initial_sum"                       ? 1e-3
+                 : number == "decay_vectors"                                      ? 0
                  : value == 0 && number != "weight_decay" && number != "momentum" ? 1
                                                                                   : 0.5);
     optimizers.push_back(other);
@@ -118,6 +119,26 @@ TEST(Optimizer, CenteredRmsPropOnAConstantGradient) {
   for (float x : carried.at("w").values<float>()) EXPECT_TRUE(std::isfinite(x));
 }
 
+// With gradients of zero, only what decays moves.
+TEST(Optimizer, VectorsDecayWhereAsked) {
+  const Params params{{"weight", Tensor::from<float>({1, 2}, {1, 1})},
+                      {"bias", Tensor::from<float>({2}, {1, 1})}};
+  const Params gradients{{"weight", Tensor::zeros({Dtype::kF32, {1, 2}})},
+                         {"bias", Tensor::zeros({Dtype::kF32, {2}})}};
+  for (const std::string& name : optimizer_names())
+    for (const bool vectors : {true, false}) {
+      Optimizer optimizer = optimizer_from_name(name);
+      set_number(optimizer, "weight_decay", 0.1);
+      set_number(optimizer, "decay_vectors", vectors);
+      Params carried = params;
+      carried.merge("", init(optimizer, params));
+      step(compile(update_function(optimizer, nn::inputs_of(params))), 2, carried, gradients,
+           0.01f);
+      EXPECT_LT(carried.at("weight").values<float>()[0], 1) << name;
+      EXPECT_EQ(carried.at("bias").values<float>()[0] < 1, vectors) << name;
+    }
+}
+
 TEST(Optimizer, NamesAndNumbers) {
   for (const std::string& name : optimizer_names()) {
     Optimizer optimizer = optimizer_from_name(name);
@@ -142,7 +163,8 @@ TEST(Optimizer, NamesAndNumbers) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "adam: has no momentum; it has beta1, beta2, eps, weight_decay, amsgrad");
+                 "adam: has no momentum; it has beta1, beta2, eps, weight_decay, amsgrad, "
+                 "decay_vectors");
   }
 }
 

@@ -157,7 +157,8 @@ Function batched_net() {
 }
 
 Function training_step() {
-  return train::classifier_step(nn::mlp({50, 40, 7}, relu, 0.2), optim::AdamW{}, 60);
+  return train::step_function(train::mlp_problem(nn::mlp({50, 40, 7}, relu, 0.2)), {optim::AdamW{}},
+                              60);
 }
 
 Function attention_block() {

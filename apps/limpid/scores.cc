@@ -1,0 +1,89 @@
+#include "apps/limpid/scores.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "limpid/inspect/table.h"
+
+namespace limpid::tool {
+namespace {
+
+// The largest confusion matrix that is printed.
+constexpr std::size_t kMostClasses = 20;
+
+// Of a class, or of a label where the task is to give several.
+std::string class_name(const Dataset& data, std::size_t c) {
+  const auto& names = data.task == Task::kClassification ? data.class_names : data.target_names;
+  return c < names.size() ? names[c] : std::to_string(c);
+}
+
+std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+Table metrics_table(const train::TestResult& result) {
+  Table table{{{"metric", Align::kLeft}, {"value", Align::kRight}}, {}};
+  for (const auto& [name, value] : result.metrics)
+    table.rows.push_back({name, score_text(name, value)});
+  return table;
+}
+
+Table class_table(const Dataset& data, const train::TestResult& result) {
+  Table table{{{data.task == Task::kClassification ? "class" : "label", Align::kLeft},
+               {"precision", Align::kRight},
+               {"recall", Align::kRight},
+               {"F1", Align::kRight}},
+              {}};
+  const bool counted = !result.confusion.empty();
+  if (counted) table.columns.push_back({"examples", Align::kRight});
+  for (std::size_t c = 0; c < result.per_class.size(); ++c) {
+    const train::ClassScores& s = result.per_class[c];
+    table.rows.push_back(
+        {class_name(data, c), percent(s.precision), percent(s.recall), percent(s.f1)});
+    if (!counted) continue;
+    const auto& row = result.confusion[c];
+    table.rows.back().push_back(grouped(std::accumulate(row.begin(), row.end(), std::int64_t{0})));
+  }
+  return table;
+}
+
+Table confusion_table(const Dataset& data, const train::TestResult& result) {
+  Table table{{{"label \\ answer", Align::kLeft}}, {}};
+  for (std::size_t c = 0; c < result.confusion.size(); ++c)
+    table.columns.push_back({class_name(data, c), Align::kRight});
+  for (std::size_t c = 0; c < result.confusion.size(); ++c) {
+    table.rows.push_back({class_name(data, c)});
+    for (const std::int64_t count : result.confusion[c])
+      table.rows.back().push_back(count == 0 ? "." : std::to_string(count));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string score_text(const std::string& metric, double value) {
+  const bool share = metric.find("accuracy") != std::string::npos || metric == "exact_match" ||
+                     metric.starts_with("macro_");
+  return share ? percent(value) : short_number(value);
+}
+
+std::string scores_text(const Dataset& data, const train::TestResult& result) {
+  std::string text = to_text(metrics_table(result));
+  if (!result.per_class.empty()) text += "\n" + to_text(class_table(data, result));
+  if (!result.confusion.empty() && result.confusion.size() <= kMostClasses)
+    text += "\n" + to_text(confusion_table(data, result));
+  return text;
+}
+
+Json scores_json(const train::TestResult& result) {
+  Json json = Json::object();
+  for (const auto& [name, value] : result.metrics) json[name] = json_of(value);
+  if (!result.per_class.empty()) {
+    json["per_class"] = Json::array();
+    for (const train::ClassScores& s : result.per_class)
+      json["per_class"].push_back({{"precision", s.precision}, {"recall", s.recall}, {"f1", s.f1}});
+  }
+  if (!result.confusion.empty()) json["confusion"] = result.confusion;
+  return json;
+}
+
+}  // namespace limpid::tool

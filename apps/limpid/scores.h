@@ -1,0 +1,22 @@
+// Metrics for people: what an evaluation found, as readable tables.
+#pragma once
+
+#include <string>
+
+#include "apps/limpid/output.h"
+#include "limpid/data/dataset.h"
+#include "limpid/train/events.h"
+
+namespace limpid::tool {
+
+// A metric as people read it: "97.53 %" of an accuracy, "0.0871" of a loss.
+std::string score_text(const std::string& metric, double value);
+
+// The metrics; scores by class or label; the confusion matrix where it fits a terminal. `data` says
+// what classes are called.
+std::string scores_text(const Dataset& data, const train::TestResult& result);
+
+// The same as members of an object: the metrics by name, "per_class" and "confusion".
+Json scores_json(const train::TestResult& result);
+
+}  // namespace limpid::tool

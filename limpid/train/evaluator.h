@@ -1,0 +1,45 @@
+// Evaluator: the loss and the metrics of a model over a data set, in batches. Leans on compile.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "limpid/compile/executable.h"
+#include "limpid/data/dataset.h"
+#include "limpid/train/metrics.h"
+#include "limpid/train/problem.h"
+
+namespace limpid::train {
+
+class Evaluator {
+ public:
+  // `inference` of one example: parameters and last the data, to one output; `losses` as in
+  // Problem, called with all inputs of the function but the data. Throws kShape or kDtype where the
+  // data does not fit.
+  Evaluator(const Function& inference,
+            const std::function<Value(const Args& values, Value output, Value target)>& losses,
+            const Dataset& data, ThreadPool* pool = nullptr);
+  Evaluator(const Problem& problem, const Dataset& data, ThreadPool* pool = nullptr)
+      : Evaluator(problem.inference, problem.losses, data, pool) {}
+
+  // "loss", the mean over the examples of the mean of their losses, and the metrics of the data's
+  // task. Neither the pool nor how examples are batched changes a bit.
+  TestResult operator()(const Params& params);
+  // The same for parameters in the order of the function's inputs, wherever they are.
+  TestResult operator()(std::span<const void* const> params);
+
+ private:
+  struct Batch {
+    std::int64_t size;
+    Workspace workspace;
+  };
+  Workspace& workspace_of(std::int64_t size);
+
+  Function function_;
+  Dataset data_;
+  ThreadPool* pool_;
+  std::vector<Batch> batches_;
+};
+
+}  // namespace limpid::train

@@ -1,0 +1,137 @@
+#include "limpid/train/problem.h"
+
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid::train {
+namespace {
+
+constexpr std::string_view kLossNames[] = {"cross_entropy", "binary_cross_entropy", "mse", "mae",
+                                           "huber"};
+
+// What with_standardization calls its parameters.
+constexpr const char* kStandardize = "standardize";
+constexpr const char* kInputCenter = "standardize.input.center";
+constexpr const char* kInputScale = "standardize.input.scale";
+constexpr const char* kOutputCenter = "standardize.output.center";
+constexpr const char* kOutputScale = "standardize.output.scale";
+
+// One value a column, for each row of x where it has rows.
+Value by_column(const Args& carried, const char* name, const Value& x) {
+  return broadcast(carried.at(name), x.shape());
+}
+
+Value standardized(const Args& carried, const Value& x) {
+  if (!carried.find(kInputCenter)) return x;
+  const Builder::Scope scope(x.builder(), kStandardize);
+  return (x - by_column(carried, kInputCenter, x)) / by_column(carried, kInputScale, x);
+}
+
+Value in_units(const Args& carried, const Value& y) {
+  if (!carried.find(kOutputCenter)) return y;
+  const Builder::Scope scope(y.builder(), kStandardize);
+  return y * by_column(carried, kOutputScale, y) + by_column(carried, kOutputCenter, y);
+}
+
+// The network at inference, with any parameters.
+Model model_of(const nn::Mlp& net, Task task, const Standardization& standardization) {
+  const Function network = net.function();
+  Model model{
+      trace(network.name(), network.inputs(),
+            [&](std::span<const Value> in) { return in[0].builder().inline_function(network, in); },
+            {task == Task::kRegression ? "prediction" : network.outputs().front().name}),
+      {},
+      ""};
+  for (std::size_t i = 0; i + 1 < network.inputs().size(); ++i)
+    model.params.set(network.inputs()[i].name, Tensor::zeros(network.inputs()[i].type));
+  return with_standardization(model, standardization);
+}
+
+}  // namespace
+
+std::vector<Input> Problem::parameters() const {
+  std::vector<Input> trained;
+  for (const Input& input : inference.inputs())
+    if (!carried.find(input.name)) trained.push_back(input);
+  trained.pop_back();  // the data
+  return trained;
+}
+
+// ---- losses
+
+std::vector<std::string> loss_names() { return {std::begin(kLossNames), std::end(kLossNames)}; }
+std::string_view name(Loss::Kind kind) { return kLossNames[static_cast<std::size_t>(kind)]; }
+Loss::Kind loss_from_name(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kLossNames); ++i)
+    if (kLossNames[i] == name) return static_cast<Loss::Kind>(i);
+  throw_missing(name, loss_names());
+}
+
+Loss usual_loss(Task task) {
+  switch (task) {
+    case Task::kClassification:
+      return {.kind = Loss::Kind::kCrossEntropy};
+    case Task::kMultiLabel:
+      return {.kind = Loss::Kind::kBinaryCrossEntropy};
+    case Task::kRegression:
+      return {.kind = Loss::Kind::kMse};
+  }
+  return {};
+}
+
+bool fits(Loss::Kind kind, Task task) {
+  const Loss::Kind usual = usual_loss(task).kind;
+  return kind == usual ||
+         (usual == Loss::Kind::kMse && (kind == Loss::Kind::kMae || kind == Loss::Kind::kHuber));
+}
+
+Value losses_of(const Loss& loss, Value output, Value target) {
+  switch (loss.kind) {
+    case Loss::Kind::kCrossEntropy:
+      return cross_entropy(
+          output, target, {.reduction = Reduction::kNone, .label_smoothing = loss.label_smoothing});
+    case Loss::Kind::kBinaryCrossEntropy:
+      return binary_cross_entropy(output, target, Reduction::kNone);
+    case Loss::Kind::kMse:
+      return mse_loss(output, target, Reduction::kNone);
+    case Loss::Kind::kMae:
+      return mae_loss(output, target, Reduction::kNone);
+    case Loss::Kind::kHuber:
+      return huber_loss(output, target, loss.delta, Reduction::kNone);
+  }
+  return output;
+}
+
+// ---- a network of linear layers
+
+Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& chosen,
+                    const Standardization& standardization) {
+  const Loss loss = chosen.value_or(usual_loss(task));
+  if (!fits(loss.kind, task))
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("mlp_problem: loss {} does not fit {}",
+                                                         name(loss.kind), limpid::name(task)));
+  const Model model = model_of(net, task, standardization);
+  Problem problem;
+  problem.task = task;
+  problem.inference = model.function;
+  problem.carried = net.init_state();
+  problem.carried.merge(kStandardize, model.params.within(kStandardize));
+  problem.target =
+      task == Task::kClassification ? Type{Dtype::kI32, {}} : Type{Dtype::kF32, {net.sizes.back()}};
+  problem.init = [net](Key key) { return net.init(key); };
+  problem.forward = [net](const Args& params, const Args& state, const Value& x, const Value& key) {
+    const nn::Mlp::Training result = net.training(params, state, standardized(state, x), key);
+    return Problem::Result{in_units(state, result.logits), result.state};
+  };
+  problem.losses = [loss](const Args& state, const Value& output, const Value& target) {
+    if (!state.find(kOutputScale)) return losses_of(loss, output, target);
+    const Value scale = by_column(state, kOutputScale, output);  // the centres cancel
+    return losses_of(loss, output / scale, target / scale);
+  };
+  return problem;
+}
+
+}  // namespace limpid::train

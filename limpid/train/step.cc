@@ -1,0 +1,213 @@
+#include "limpid/train/step.h"
+
+#include <numeric>
+
+#include "limpid/function/builder.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+
+namespace limpid::train {
+namespace {
+
+constexpr const char* kSum = "sum";
+constexpr const char* kLoss = "loss";
+constexpr const char* kLossSum = "loss_sum";
+
+using Inputs = std::vector<Input>;
+
+void append(Inputs& all, const Inputs& more) { all.insert(all.end(), more.begin(), more.end()); }
+
+std::vector<std::string> names_of(const Inputs& inputs) {
+  std::vector<std::string> names;
+  for (const Input& i : inputs) names.push_back(i.name);
+  return names;
+}
+
+// "x", "y" and "key".
+Inputs batch_inputs(const Problem& problem, std::int64_t rows) {
+  const Type& x = problem.example().type;
+  return {{"x", {x.dtype, x.shape.insert(0, rows)}},
+          {"y", {problem.target.dtype, problem.target.shape.insert(0, rows)}},
+          {"key", {Dtype::kI64, {}}}};
+}
+
+// The values of a Function's inputs by name, as they are read one after the other.
+class Reader {
+ public:
+  explicit Reader(std::span<const Value> values) : values_(values) {}
+  Args next(const Inputs& inputs) {
+    Args args;
+    for (const Input& i : inputs) args.set(i.name, values_[at_++]);
+    return args;
+  }
+  Value next() { return values_[at_++]; }
+
+ private:
+  std::span<const Value> values_;
+  std::size_t at_ = 0;
+};
+
+// Loss, what is carried on, and the gradients of the parameters, of one batch.
+struct Gradients {
+  Value loss;
+  Args carried;
+  Args gradients;
+};
+
+class BatchGradient {
+ public:
+  BatchGradient(const Problem& problem, std::int64_t rows)
+      : params_(problem.parameters()), carried_(nn::inputs_of(problem.carried)) {
+    std::vector<std::size_t> wrt(params_.size());
+    std::iota(wrt.begin(), wrt.end(), std::size_t{0});
+    function_ = value_and_grad(loss_function(problem, rows), wrt);
+  }
+
+  Gradients operator()(const Args& params, const Args& carried,
+                       std::span<const Value> batch) const {
+    std::vector<Value> arguments = params.values();
+    for (const auto& [name, value] : carried) arguments.push_back(value);
+    arguments.insert(arguments.end(), batch.begin(), batch.end());
+    const std::vector<Value> results = batch[0].builder().inline_function(function_, arguments);
+    Reader read(results);
+    Gradients all;
+    all.loss = read.next();
+    all.carried = read.next(carried_);
+    all.gradients = read.next(params_);
+    return all;
+  }
+
+  const Inputs& params() const { return params_; }
+  const Inputs& carried() const { return carried_; }
+
+ private:
+  Inputs params_;
+  Inputs carried_;
+  Function function_;
+};
+
+// Adds the share of a micro batch to what the ones before it gave.
+void accumulate(Gradients& g, const Args& sums, const Value& share) {
+  Args gradients;
+  for (const auto& [name, gradient] : g.gradients)
+    gradients.set(name, sums.at(Args::join(kSum, name)) + gradient * share);
+  g.gradients = gradients;
+  g.loss = sums.at(kLossSum) + g.loss * share;
+}
+
+Args clipped(Args gradients, const optim::Clip& clip) {
+  if (clip.value) gradients = optim::clip_by_value(gradients, *clip.value);
+  if (clip.norm) gradients = optim::clip_by_global_norm(gradients, *clip.norm);
+  return gradients;
+}
+
+Function step_of(const Problem& problem, const UpdateRule& rule, std::int64_t rows,
+                 bool accumulated) {
+  const BatchGradient gradient_of(problem, rows);
+  const Inputs& params = gradient_of.params();
+  const Inputs state = optim::state_inputs(rule.optimizer, params);
+  const Inputs sums = accumulated ? sum_inputs(problem) : Inputs{};
+  Inputs inputs = params;
+  append(inputs, gradient_of.carried());
+  append(inputs, state);
+  std::vector<std::string> names = names_of(inputs);
+  names.insert(names.end(), {kLoss, "gradient_norm"});
+  append(inputs, sums);
+  append(inputs, batch_inputs(problem, rows));
+  if (accumulated) inputs.push_back({"share", {Dtype::kF32, {}}});
+  inputs.push_back({"rate", {Dtype::kF32, {}}});
+  return trace(
+      "train_step", inputs,
+      [&](std::span<const Value> in) {
+        Reader read(in);
+        const Args values = read.next(params);
+        const Args carried = read.next(gradient_of.carried());
+        const Args moments = read.next(state);
+        const Args so_far = read.next(sums);
+        const std::vector<Value> batch{read.next(), read.next(), read.next()};
+        Gradients g = gradient_of(values, carried, batch);
+        if (accumulated) accumulate(g, so_far, read.next());
+        const Builder::Scope scope(in[0].builder(), "optimizer");
+        const Value norm = optim::global_norm(g.gradients);
+        const optim::Update next = optim::update(
+            rule.optimizer, values, clipped(g.gradients, rule.clip), moments, read.next());
+        std::vector<Value> outputs = next.params.values();
+        for (const auto& [name, value] : g.carried) outputs.push_back(value);
+        for (const auto& [name, value] : next.state) outputs.push_back(value);
+        outputs.insert(outputs.end(), {g.loss, norm});
+        return outputs;
+      },
+      names);
+}
+
+}  // namespace
+
+Function loss_function(const Problem& problem, std::int64_t rows) {
+  const Inputs params = problem.parameters();
+  const Inputs carried = nn::inputs_of(problem.carried);
+  Inputs inputs = params;
+  append(inputs, carried);
+  append(inputs, batch_inputs(problem, rows));
+  std::vector<std::string> names = names_of(carried);
+  names.insert(names.begin(), kLoss);
+  return trace(
+      kLoss, inputs,
+      [&](std::span<const Value> in) {
+        Reader read(in);
+        const Args values = read.next(params);
+        const Args state = read.next(carried);
+        const Value x = read.next();
+        const Value y = read.next();
+        const Problem::Result result = problem.forward(values, state, x, read.next());
+        const Builder::Scope scope(x.builder(), kLoss);
+        std::vector<Value> outputs{mean(problem.losses(state, result.output, y))};
+        for (const Input& c : carried) outputs.push_back(result.carried.at(c.name));
+        return outputs;
+      },
+      names);
+}
+
+Function step_function(const Problem& problem, const UpdateRule& rule, std::int64_t rows) {
+  return step_of(problem, rule, rows, false);
+}
+
+Function accumulated_step_function(const Problem& problem, const UpdateRule& rule,
+                                   std::int64_t rows) {
+  return step_of(problem, rule, rows, true);
+}
+
+Function accumulate_function(const Problem& problem, std::int64_t rows) {
+  const BatchGradient gradient_of(problem, rows);
+  const Inputs sums = sum_inputs(problem);
+  Inputs handed_on = gradient_of.carried();
+  append(handed_on, sums);
+  Inputs inputs = gradient_of.params();
+  append(inputs, handed_on);
+  append(inputs, batch_inputs(problem, rows));
+  inputs.push_back({"share", {Dtype::kF32, {}}});
+  return trace(
+      "accumulate", inputs,
+      [&](std::span<const Value> in) {
+        Reader read(in);
+        const Args values = read.next(gradient_of.params());
+        const Args carried = read.next(gradient_of.carried());
+        const Args so_far = read.next(sums);
+        const std::vector<Value> batch{read.next(), read.next(), read.next()};
+        Gradients g = gradient_of(values, carried, batch);
+        accumulate(g, so_far, read.next());
+        std::vector<Value> outputs = g.carried.values();
+        for (const auto& [name, value] : g.gradients) outputs.push_back(value);
+        outputs.push_back(g.loss);
+        return outputs;
+      },
+      names_of(handed_on));
+}
+
+std::vector<Input> sum_inputs(const Problem& problem) {
+  Inputs sums;
+  for (const Input& p : problem.parameters()) sums.push_back({Args::join(kSum, p.name), p.type});
+  sums.push_back({kLossSum, {Dtype::kF32, {}}});
+  return sums;
+}
+
+}  // namespace limpid::train

@@ -1,0 +1,202 @@
+// Trainer: the loop over compiled steps, for any Problem. Leans on step.h, evaluator.h and
+// events.h.
+//
+//   Trainer trainer(mlp_problem(net), data, {.epochs = 10}, &pool);
+//   while (trainer.ending() == Ending::kNone) trainer.step();
+//   save_model("model.safetensors", {problem.inference, trainer.model(), net.config()});
+//
+// A step is a pure function of (state, batch, key, rate), and the state is all there is: a run that
+// goes on from a state() gives the bits of one that was never interrupted.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "limpid/compile/executable.h"
+#include "limpid/data/dataset.h"
+#include "limpid/optim/schedule.h"
+#include "limpid/train/evaluator.h"
+#include "limpid/train/events.h"
+#include "limpid/train/feeder.h"
+#include "limpid/train/problem.h"
+#include "limpid/train/step.h"
+
+namespace limpid::train {
+
+// Training ends where `patience` epochs brought no better metric, and the best weights are kept. An
+// epoch is better where the metric is, by more than min_delta.
+struct EarlyStopping {
+  std::int64_t patience = 5;
+  double min_delta = 0;
+};
+
+struct TrainOptions {
+  std::int64_t epochs = 10;
+  std::int64_t batch = 128;     // examples of a (micro) batch; the last of an epoch may have fewer
+  std::int64_t accumulate = 1;  // micro batches of an update; the last of an epoch may have fewer
+  optim::Schedule schedule{.kind = optim::Schedule::Kind::kLinear,
+                           .rate = 0.05};  // steps: the run's
+  UpdateRule rule = {};
+  std::uint64_t seed = 0;       // of the first weights, the order and the dropout
+  std::string metric = "loss";  // of the validation part: which epoch is the best
+  std::optional<EarlyStopping> early_stopping = {};
+  bool check_finite =
+      false;  // look at every parameter after every step, not at loss and norm alone
+  bool gather_ahead = false;  // a thread gathers the next batch during a step; the same bits
+};
+
+// Everything that a run needs to go on.
+struct TrainState {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;  // updates done
+  Params params, carried, optimizer;
+  // Sums over the steps of the epoch under way.
+  double loss_sum = 0;  // of loss * examples
+  double gradient_norm_sum = 0;
+  std::int64_t best_epoch = 0;  // counted from 1; 0 before the first
+  double best_score = 0;        // its metric
+  Params best;                  // its parameters and what is carried, with early stopping alone
+};
+
+enum class Ending : std::uint8_t { kNone, kFinished, kEarlyStopping, kNonFinite };
+// "", "finished", "early stopping", "non-finite loss".
+std::string_view name(Ending ending);
+
+struct StepResult {
+  StepEvent step;
+  std::optional<EpochEvent> epoch = {};  // where the step was an epoch's last
+};
+
+class Trainer {
+ public:
+  // `data` and the pool must outlive the trainer. Throws kInvalidArgument, kShape or kDtype where
+  // options or data do not fit the problem.
+  Trainer(Problem problem, const Split& data, const TrainOptions& options,
+          ThreadPool* pool = nullptr);
+
+  // One update, and behind an epoch's last one the evaluation on the validation part (the test part
+  // where there is none, which then is never called the best). Where the loss or the norm of the
+  // gradient is not finite, the update is not made: the state stays what it was before, and the
+  // training ends.
+  StepResult step();
+
+  Ending ending() const { return ending_; }
+  std::int64_t steps_done() const { return step_; }
+  std::int64_t steps() const { return steps_an_epoch_ * options_.epochs; }
+  std::int64_t steps_an_epoch() const { return steps_an_epoch_; }
+  double learning_rate() const { return schedule_.at(step_); }  // of the next step
+
+  TrainState state() const;
+  // Goes on from a state of a run with the same problem, data and options. Throws kFormat where it
+  // is none.
+  void restore(const TrainState& state);
+
+  // What the problem's inference takes beside the data: the best with early stopping, else the
+  // last.
+  Params model() const;
+  const Problem& problem() const { return problem_; }
+
+  // Where a Probe of loss_function finds what the last step saw and made: the inputs of the loss
+  // (of the update's last micro batch) and the parameters after the step. Good until the next step.
+  std::vector<const void*> observed() const;
+  std::int64_t observed_rows() const { return last_.batch.rows; }
+
+  // The Function that was run last, and what went into it: a step that ended with kNonFinite can be
+  // repeated op by op.
+  struct Replay {
+    Function function;
+    std::vector<Tensor> inputs;
+  };
+  Replay replay() const;
+
+ private:
+  // Values that a step reads and writes, in two copies that change places.
+  class Buffers {
+   public:
+    explicit Buffers(const Params& values);
+    std::size_t size() const { return types_.size(); }
+    const void* now(std::size_t i) const { return copies_[current_][i].get(); }
+    void* next(std::size_t i) const { return copies_[1 - current_][i].get(); }
+    void advance() { current_ = 1 - current_; }
+    // What is now.
+    void zero();
+    void copy_from(const Buffers& other);
+    void set(const Params& values);
+    Params values() const;
+    std::size_t index(std::string_view name) const;
+    // Throws kFormat where these are not values of the same names and types.
+    void check(const Params& values, std::string_view what) const;
+    bool next_is_finite() const;
+
+   private:
+    std::vector<Type> types_;
+    std::vector<std::string> names_;
+    std::vector<std::shared_ptr<std::byte>> copies_[2];
+    std::size_t current_ = 0;
+  };
+
+  enum class Part : std::uint8_t { kWhole, kAccumulate, kLast };
+  struct Plan {
+    Function function;
+    Workspace workspace;
+  };
+  struct Update {
+    float loss = 0;
+    float gradient_norm = 0;
+    std::int64_t examples = 0;
+  };
+  // What the last plan was run on, beside the state.
+  struct Last {
+    Plan* plan = nullptr;
+    Feeder::Batch batch;
+    std::int64_t key = 0;
+    float share = 0, rate = 0;
+  };
+
+  void check() const;
+  std::int64_t examples_of_update() const;
+  Update update(float rate);
+  void run(Part part, Update& result);
+  Plan& plan_of(Part part, std::int64_t rows);
+  EpochEvent end_epoch();
+  void compare(EpochEvent& epoch);
+  void start_feeder();
+  std::vector<const void*> model_pointers() const;
+
+  Problem problem_;
+  const Split& data_;
+  TrainOptions options_;
+  ThreadPool* pool_;
+  Key key_;
+  std::int64_t batches_an_epoch_ = 0;
+  std::int64_t steps_an_epoch_ = 0;
+  optim::Schedule schedule_;
+
+  // The state.
+  std::int64_t step_ = 0;
+  Buffers params_, carried_;
+  Buffers carried_before_;  // an update of several micro batches
+  Buffers optimizer_;
+  Buffers sums_;  // over the micro batches of the update under way
+  double loss_sum_ = 0;
+  double gradient_norm_sum_ = 0;
+  std::int64_t best_epoch_ = 0;
+  double best_score_ = 0;
+  Params best_;
+  Ending ending_ = Ending::kNone;
+
+  std::map<std::pair<Part, std::int64_t>, Plan> plans_;
+  std::unique_ptr<Feeder> feeder_;
+  std::optional<Evaluator> evaluator_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+  Last last_;
+  std::int64_t timed_examples_ = 0;  // of the epoch, since the trainer was made or restored
+  std::chrono::duration<double> time_{};
+};
+
+}  // namespace limpid::train

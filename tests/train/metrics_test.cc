@@ -1,0 +1,122 @@
+// Metrics against numbers worked out by hand; they are scikit-learn's definitions.
+#include "limpid/train/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/core/error.h"
+
+namespace limpid::train {
+namespace {
+
+void expect_class(const ClassScores& got, double precision, double recall, double f1) {
+  EXPECT_DOUBLE_EQ(got.precision, precision);
+  EXPECT_DOUBLE_EQ(got.recall, recall);
+  EXPECT_DOUBLE_EQ(got.f1, f1);
+}
+
+TEST(Metrics, Classification) {
+  // The answers are 0, 1, 0 (the first of equals), 2, 0, 2.
+  const Tensor logits =
+      Tensor::from<float>({6, 3}, {2, 1, 0, 0, 3, 1, 1, 1, 0, 0, 0, 5, 4, 0, 1, 0, 2, 3});
+  const Tensor labels = Tensor::from<std::int32_t>({6}, {0, 1, 1, 2, 2, 1});
+  const TestResult result = classification_metrics(logits, labels);
+  EXPECT_EQ(result.confusion,
+            (std::vector<std::vector<std::int64_t>>{{1, 0, 0}, {1, 1, 1}, {1, 0, 1}}));
+  ASSERT_EQ(result.per_class.size(), 3u);
+  expect_class(result.per_class[0], 1.0 / 3, 1, 0.5);
+  expect_class(result.per_class[1], 1, 1.0 / 3, 0.5);
+  expect_class(result.per_class[2], 0.5, 0.5, 0.5);
+  EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 0.5);
+  EXPECT_DOUBLE_EQ(result.metrics.at("macro_precision"), (1.0 / 3 + 1 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(result.metrics.at("macro_recall"), (1 + 1.0 / 3 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(result.metrics.at("macro_f1"), 0.5);
+}
+
+TEST(Metrics, ClassesThatNobodyMeetsDoNotCount) {
+  const Tensor logits = Tensor::from<float>({2, 4}, {1, 0, 0, 0, 0, 1, 0, 0});
+  const TestResult result = classification_metrics(logits, Tensor::from<std::int32_t>({2}, {0, 0}));
+  expect_class(result.per_class[0], 1, 0.5, 2.0 / 3);
+  expect_class(result.per_class[1], 0, 0, 0);
+  expect_class(result.per_class[3], 0, 0, 0);
+  EXPECT_DOUBLE_EQ(result.metrics.at("macro_f1"), 1.0 / 3);
+}
+
+TEST(Metrics, TopFive) {
+  // Label 6 is the fifth, the sixth, behind five equal ones, and no number.
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor logits = Tensor::from<float>({4, 7}, {1, 2,    3, 4, 9, 8, 2.5f,  //
+                                                     1, 2.6f, 3, 4, 9, 8, 2.5f,  //
+                                                     1, 1,    1, 1, 1, 0, 1,     //
+                                                     0, 0,    0, 0, 0, 0, nan});
+  const TestResult result =
+      classification_metrics(logits, Tensor::from<std::int32_t>({4}, {6, 6, 6, 6}));
+  EXPECT_DOUBLE_EQ(result.metrics.at("top_5_accuracy"), 0.25);
+  // The answer is the place of a NaN.
+  EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 0.25);
+}
+
+TEST(Metrics, MultiLabel) {
+  const Tensor logits = Tensor::from<float>({3, 2}, {1, -1, 2, 3, -1, 0});
+  const Tensor targets = Tensor::from<float>({3, 2}, {1, 0, 0, 1, 1, 1});
+  const TestResult result = multilabel_metrics(logits, targets);
+  EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 3.0 / 6);
+  EXPECT_DOUBLE_EQ(result.metrics.at("exact_match"), 1.0 / 3);
+  expect_class(result.per_class[0], 0.5, 0.5, 0.5);
+  expect_class(result.per_class[1], 1, 0.5, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(result.metrics.at("macro_f1"), (0.5 + 2.0 / 3) / 2);
+  EXPECT_TRUE(result.confusion.empty());
+}
+
+TEST(Metrics, Regression) {
+  const Tensor predictions = Tensor::from<float>({4, 2}, {1, 10, 2, 20, 4, 20, 3, 50});
+  const Tensor targets = Tensor::from<float>({4, 2}, {1, 12, 3, 18, 3, 24, 5, 46});
+  const TestResult result = regression_metrics(predictions, targets);
+  EXPECT_DOUBLE_EQ(result.metrics.at("rmse"), std::sqrt(46.0 / 8));
+  EXPECT_DOUBLE_EQ(result.metrics.at("mae"), 2);
+  EXPECT_DOUBLE_EQ(result.metrics.at("r2"), ((1 - 6.0 / 8) + (1 - 40.0 / 660)) / 2);
+}
+
+TEST(Metrics, R2OfTargetsThatDoNotVary) {
+  const Tensor targets = Tensor::from<float>({2, 1}, {3, 3});
+  EXPECT_EQ(regression_metrics(targets, targets).metrics.at("r2"), 1);
+  EXPECT_EQ(regression_metrics(Tensor::from<float>({2, 1}, {3, 4}), targets).metrics.at("r2"), 0);
+}
+
+// A sum in f32 would lose the small ones.
+TEST(Metrics, SumsAreInF64) {
+  const std::int64_t rows = 1 << 16;
+  const Tensor targets = Tensor::zeros({Dtype::kF32, {rows, 1}});
+  const Tensor predictions = Tensor::generate<float>({rows, 1}, [](std::span<float> out) {
+    std::fill(out.begin(), out.end(), 1e-4f);
+    out[0] = 1e4f;
+  });
+  const double exact = (1e4 + static_cast<double>(1e-4f) * (rows - 1)) / rows;
+  EXPECT_NEAR(regression_metrics(predictions, targets).metrics.at("mae"), exact, 1e-14);
+}
+
+TEST(Metrics, NamesAreWhatEvaluationsGive) {
+  const Tensor seven = Tensor::zeros({Dtype::kF32, {2, 7}});
+  const Tensor labels = Tensor::zeros({Dtype::kI32, {2}});
+  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression}) {
+    std::vector<std::string> names =
+        metrics_of(task, seven, task == Task::kClassification ? labels : seven).metrics.names();
+    names.insert(names.begin(), "loss");
+    EXPECT_EQ(names, metric_names(task, 7));
+  }
+  EXPECT_EQ(metric_names(Task::kClassification, 5).size(), 5u);
+}
+
+TEST(Metrics, RefusesWhatDoesNotFit) {
+  const Tensor two = Tensor::zeros({Dtype::kF32, {2, 3}});
+  EXPECT_THROW(classification_metrics(two, Tensor::zeros({Dtype::kI32, {3}})), Error);
+  EXPECT_THROW(classification_metrics(two, Tensor::from<std::int32_t>({2}, {0, 3})), Error);
+  EXPECT_THROW(classification_metrics(two, Tensor::from<std::int32_t>({2}, {0, -1})), Error);
+  EXPECT_THROW(multilabel_metrics(two, Tensor::zeros({Dtype::kF32, {2, 2}})), Error);
+  EXPECT_THROW(regression_metrics(two, Tensor::zeros({Dtype::kF32, {3, 2}})), Error);
+}
+
+}  // namespace
+}  // namespace limpid::train

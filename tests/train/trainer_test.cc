@@ -1,0 +1,375 @@
+// The trainer: what its steps compute, that a run may be taken up anywhere, and how it ends.
+#include "limpid/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
+#include "limpid/inspect/op_example.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+#include "tests/compile/count_allocations.h"
+
+namespace limpid::train {
+namespace {
+
+constexpr std::int64_t kFeatures = 6;
+
+Tensor uniform(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1) {
+  return random_tensor({Dtype::kF32, shape}, Key(seed), low, high);
+}
+
+// Whether the first feature is above the second, or the numbers 100 + 10 x0 and x1 x2.
+Dataset examples(Task task, std::int64_t rows, std::uint64_t seed) {
+  Dataset data;
+  data.inputs = uniform({rows, kFeatures}, seed);
+  data.name = "examples";
+  data.task = task;
+  const auto x = data.inputs.values<float>();
+  const auto at = [&](std::size_t row, std::size_t column) { return x[row * kFeatures + column]; };
+  if (task == Task::kClassification) {
+    data.classes = 2;
+    data.targets = Tensor::generate<std::int32_t>({rows}, [&](std::span<std::int32_t> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = at(i, 0) > at(i, 1);
+    });
+  } else {
+    data.targets = Tensor::generate<float>({rows, 2}, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+        const bool labels = task == Task::kMultiLabel;
+        out[2 * i] = labels ? static_cast<float>(at(i, 0) > 0) : 100 + 10 * at(i, 0);
+        out[2 * i + 1] = labels ? static_cast<float>(at(i, 1) > 0) : at(i, 1) * at(i, 2);
+      }
+    });
+  }
+  return data;
+}
+
+Split split(Task task) {
+  return {examples(task, 45, 1), examples(task, 20, 2), examples(task, 20, 3)};
+}
+
+nn::Mlp network(double dropout = 0.2) { return nn::mlp({kFeatures, 9, 2}, relu, dropout); }
+
+void expect_same(const Params& a, const Params& b) {
+  ASSERT_EQ(a.names(), b.names());
+  for (const auto& [name, value] : a) EXPECT_TRUE(value.same_bits(b.at(name))) << name;
+}
+
+void expect_same(const TrainState& a, const TrainState& b) {
+  EXPECT_EQ(a.step, b.step);
+  expect_same(a.params, b.params);
+  expect_same(a.carried, b.carried);
+  expect_same(a.optimizer, b.optimizer);
+  EXPECT_EQ(a.loss_sum, b.loss_sum);
+  EXPECT_EQ(a.gradient_norm_sum, b.gradient_norm_sum);
+  EXPECT_EQ(a.best_epoch, b.best_epoch);
+  EXPECT_EQ(a.best_score, b.best_score);
+  expect_same(a.best, b.best);
+}
+
+void finish(Trainer& trainer) {
+  while (trainer.ending() == Ending::kNone) trainer.step();
+}
+
+// ---- what a step computes
+
+TEST(Step, AccumulationIsTheDocumentedSum) {
+  const Problem problem = mlp_problem(network(), Task::kRegression);
+  const Params params = problem.init(Key(4));
+  constexpr std::int64_t kRows[] = {8, 8, 3};
+  constexpr float kRate = 0.25f;
+  Params sums;
+  for (const Input& i : sum_inputs(problem)) sums.set(i.name, Tensor::zeros(i.type));
+  Params expected = sums;  // added by hand
+  std::vector<Tensor> last;
+  for (std::uint64_t m = 0; m < 3; ++m) {
+    const std::vector<Tensor> batch{
+        uniform({kRows[m], kFeatures}, 10 + m), uniform({kRows[m], 2}, 20 + m),
+        key_tensor(Key(30 + m)),
+        Tensor::scalar(static_cast<float>(static_cast<double>(kRows[m]) / 19.0))};
+    // By hand: loss and gradients of the micro batch, times its share.
+    std::vector<Tensor> inputs = params.values();
+    inputs.insert(inputs.end(), batch.begin(), batch.begin() + 3);
+    const Function loss = loss_function(problem, kRows[m]);
+    const std::vector<Tensor> results = interpret(value_and_grad(loss, {0, 1, 2, 3}), inputs);
+    const float share = batch[3].item<float>();
+    const auto add = [&](const std::string& sum, const Tensor& part) {
+      const auto before = expected.at(sum).values<float>();
+      expected.set(sum, Tensor::generate<float>(part.shape(), [&](std::span<float> out) {
+                     for (std::size_t i = 0; i < out.size(); ++i)
+                       out[i] = before[i] + part.values<float>()[i] * share;
+                   }));
+    };
+    for (std::size_t p = 0; p < 4; ++p) add("sum." + params.names()[p], results[1 + p]);
+    add("loss_sum", results[0]);
+
+    inputs = params.values();
+    for (const auto& [name, value] : sums) inputs.push_back(value);
+    inputs.insert(inputs.end(), batch.begin(), batch.end());
+    if (m < 2) {
+      std::size_t i = 0;
+      const std::vector<Tensor> next = interpret(accumulate_function(problem, kRows[m]), inputs);
+      for (const std::string& name : sums.names()) sums.set(name, next[i++]);
+      expect_same(sums, expected);
+    } else {
+      inputs.push_back(Tensor::scalar(kRate));
+      last = interpret(accumulated_step_function(problem, {optim::Sgd{}}, kRows[m]), inputs);
+    }
+  }
+  for (std::size_t p = 0; p < 4; ++p) {
+    const std::string name = params.names()[p];
+    const auto before = params.at(name).values<float>();
+    const auto gradient = expected.at("sum." + name).values<float>();
+    for (std::size_t i = 0; i < before.size(); ++i)
+      ASSERT_EQ(last[p].values<float>()[i], before[i] - kRate * gradient[i]) << name << " " << i;
+  }
+  EXPECT_EQ(last[4].item<float>(), expected.at("loss_sum").item<float>());
+}
+
+TEST(Trainer, AccumulatesWhatOneLargeBatchGivesButForRounding) {
+  const Split data = split(Task::kClassification);
+  const Problem problem = mlp_problem(network(0));
+  Trainer whole(problem, data, {.epochs = 2, .batch = 20});
+  Trainer parts(problem, data, {.epochs = 2, .batch = 5, .accumulate = 4});
+  EXPECT_EQ(whole.steps(), 6);
+  EXPECT_EQ(parts.steps(), 6);
+  while (whole.ending() == Ending::kNone) {
+    const StepResult a = whole.step();
+    const StepResult b = parts.step();
+    EXPECT_NEAR(a.step.loss, b.step.loss, 1e-5);
+    EXPECT_NEAR(a.step.gradient_norm, b.step.gradient_norm, 1e-5);
+  }
+  EXPECT_EQ(parts.ending(), Ending::kFinished);
+}
+
+TEST(Trainer, EveryTaskLearns) {
+  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression}) {
+    const Split data = split(task);
+    const Standardization scale = fit_standardization(data.train, Scaling::kZScore);
+    Trainer trainer(
+        mlp_problem(network(0), task, {}, scale), data,
+        {.epochs = 60, .batch = 15, .schedule = {.rate = 0.01}, .rule = {optim::Adam{}}});
+    std::vector<double> losses;
+    while (trainer.ending() == Ending::kNone)
+      if (const auto epoch = trainer.step().epoch) losses.push_back(epoch->validation.at("loss"));
+    EXPECT_LT(losses.back(), losses.front() / 2) << limpid::name(task);
+    // The model takes and gives numbers in their own units.
+    Evaluator evaluate(trainer.problem(), data.validation);
+    const TestResult result = evaluate(trainer.model());
+    EXPECT_EQ(result.metrics.at("loss"), losses.back());
+    if (task == Task::kRegression) {
+      EXPECT_LT(result.metrics.at("rmse"), 3);
+    }
+  }
+}
+
+TEST(Trainer, BatchNormCarriesItsStatistics) {
+  const Split data = split(Task::kClassification);
+  nn::Mlp net = network(0);
+  net.norm = nn::MlpNorm::kBatch;
+  Trainer trainer(mlp_problem(net), data, {.epochs = 3, .batch = 15});
+  finish(trainer);
+  const Params model = trainer.model();
+  const auto mean = model.at("norms.0.running_mean").values<float>();
+  EXPECT_TRUE(std::any_of(mean.begin(), mean.end(), [](float m) { return m != 0; }));
+  EXPECT_EQ(model.names(), [&] {
+    std::vector<std::string> names;
+    for (const Input& i : net.function().inputs()) names.push_back(i.name);
+    names.pop_back();
+    return names;
+  }());
+}
+
+TEST(Trainer, StepsAllocateNothing) {
+  const Split data = split(Task::kRegression);
+  const Problem problem = mlp_problem(network(), Task::kRegression);
+  for (const std::int64_t accumulate : {1, 2})
+    for (const bool ahead : {false, true}) {
+      Trainer trainer(problem, data,
+                      {.epochs = 3, .batch = 5, .accumulate = accumulate, .gather_ahead = ahead});
+      while (trainer.steps_done() <= trainer.steps_an_epoch()) trainer.step();
+      const std::size_t before = allocations();
+      trainer.step();
+      trainer.step();
+      EXPECT_EQ(allocations(), before);
+    }
+}
+
+// ---- the same bits
+
+TrainOptions everything() {
+  return {.epochs = 6,
+          .batch = 7,
+          .accumulate = 2,
+          .schedule = {.kind = optim::Schedule::Kind::kCosine, .rate = 0.02, .warmup = 3},
+          .rule = {optim::AdamW{}, {.value = 0.5, .norm = 1}},
+          .seed = 9,
+          .metric = "macro_f1",
+          .early_stopping = EarlyStopping{.patience = 6}};
+}
+
+nn::Mlp normed_network() {
+  nn::Mlp net = network();
+  net.norm = nn::MlpNorm::kBatch;
+  return net;
+}
+
+TEST(Trainer, GoesOnFromAnyStepAsIfNothingHadBeen) {
+  const Split data = split(Task::kClassification);
+  const Problem problem = mlp_problem(normed_network());
+  Trainer whole(problem, data, everything());
+  std::vector<TrainState> states{whole.state()};
+  while (whole.ending() == Ending::kNone) {
+    whole.step();
+    states.push_back(whole.state());
+  }
+  ASSERT_EQ(whole.steps(), 24);
+  for (const TrainState& state : states) {
+    Trainer other(problem, data, everything());
+    other.restore(state);
+    finish(other);
+    EXPECT_EQ(other.ending(), whole.ending());
+    expect_same(other.state(), states.back());
+    expect_same(other.model(), whole.model());
+  }
+}
+
+TEST(Trainer, NeitherThreadsNorGatheringAheadChangeABit) {
+  const Split data = split(Task::kClassification);
+  const Problem problem = mlp_problem(normed_network());
+  Trainer alone(problem, data, everything());
+  finish(alone);
+  ThreadPool pool({.threads = 3});
+  for (ThreadPool* with : {&pool, static_cast<ThreadPool*>(nullptr)}) {
+    TrainOptions options = everything();
+    options.gather_ahead = true;
+    Trainer other(problem, data, options, with);
+    finish(other);
+    expect_same(other.state(), alone.state());
+  }
+}
+
+TEST(Trainer, RefusesTheStateOfAnotherRun) {
+  const Split data = split(Task::kClassification);
+  Trainer trainer(mlp_problem(network()), data, everything());
+  trainer.step();
+  const TrainState good = trainer.state();
+  const auto expect_refused = [&](const std::function<void(TrainState&)>& change) {
+    TrainState state = good;
+    change(state);
+    EXPECT_THROW(trainer.restore(state), Error);
+    expect_same(trainer.state(), good);
+  };
+  expect_refused([](TrainState& s) { s.seed = 1; });
+  expect_refused([](TrainState& s) { s.step = 1000; });
+  expect_refused([](TrainState& s) { s.step = -1; });
+  expect_refused([](TrainState& s) { s.best_epoch = 1; });
+  expect_refused([](TrainState& s) { s.params = {}; });
+  expect_refused([](TrainState& s) { s.params.set("layers.0.bias", Tensor::scalar(1.0f)); });
+  expect_refused([](TrainState& s) { s.optimizer = {}; });
+  expect_refused([](TrainState& s) { s.carried.set("more", Tensor::scalar(1.0f)); });
+  expect_refused([](TrainState& s) { s.best.set("more", Tensor::scalar(1.0f)); });
+}
+
+// ---- how a run ends
+
+TEST(Trainer, StopsEarlyWithTheBestModel) {
+  Split data = split(Task::kClassification);
+  // Labels of chance: what is learnt of them by heart does not carry over.
+  data.train.targets = Tensor::generate<std::int32_t>({45}, [](std::span<std::int32_t> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = Key(5).word(i) % 2 == 1;
+  });
+  Trainer trainer(mlp_problem(network(0)), data,
+                  {.epochs = 200,
+                   .batch = 9,
+                   .schedule = {.rate = 0.3},
+                   .early_stopping = EarlyStopping{.patience = 4}});
+  std::vector<double> losses;
+  std::int64_t best = 0;
+  while (trainer.ending() == Ending::kNone)
+    if (const auto epoch = trainer.step().epoch) {
+      losses.push_back(epoch->validation.at("loss"));
+      if (epoch->best) best = epoch->epoch;
+    }
+  EXPECT_EQ(trainer.ending(), Ending::kEarlyStopping);
+  EXPECT_EQ(static_cast<std::int64_t>(losses.size()), best + 4);
+  EXPECT_EQ(losses[static_cast<std::size_t>(best - 1)],
+            *std::min_element(losses.begin(), losses.end()));
+  Evaluator evaluate(trainer.problem(), data.validation);
+  EXPECT_EQ(evaluate(trainer.model()).metrics.at("loss"),
+            losses[static_cast<std::size_t>(best - 1)]);
+}
+
+TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
+  const Split data = split(Task::kRegression);
+  const Problem problem = mlp_problem(network(0), Task::kRegression);
+  for (const std::int64_t accumulate : {1, 2}) {
+    Trainer trainer(problem, data,
+                    {.epochs = 9, .batch = 5, .accumulate = accumulate, .schedule = {.rate = 1e4}});
+    TrainState before = trainer.state();
+    StepResult result;
+    while (trainer.ending() == Ending::kNone) {
+      before = trainer.state();
+      result = trainer.step();
+    }
+    ASSERT_EQ(trainer.ending(), Ending::kNonFinite);
+    EXPECT_FALSE(std::isfinite(result.step.loss) && std::isfinite(result.step.gradient_norm));
+    EXPECT_GT(before.step, 0);
+    expect_same(trainer.state(), before);
+    const Trainer::Replay replay = trainer.replay();
+    const std::vector<Tensor> again = interpret(replay.function, replay.inputs);
+    const double loss =
+        static_cast<double>(again[replay.function.output_index("loss")].item<float>());
+    EXPECT_TRUE(loss == result.step.loss || (std::isnan(loss) && std::isnan(result.step.loss)));
+    EXPECT_THROW(trainer.step(), Error);
+  }
+}
+
+TEST(Trainer, ChecksEveryParameterWhereAsked) {
+  const Split data = split(Task::kRegression);
+  const Problem problem = mlp_problem(network(0), Task::kRegression);
+  // The first update overflows, its loss and gradient do not.
+  TrainOptions options{.epochs = 1, .batch = 45, .schedule = {.rate = 3e38}};
+  Trainer careless(problem, data, options);
+  careless.step();
+  EXPECT_EQ(careless.ending(), Ending::kFinished);
+  options.check_finite = true;
+  Trainer careful(problem, data, options);
+  const TrainState before = careful.state();
+  careful.step();
+  EXPECT_EQ(careful.ending(), Ending::kNonFinite);
+  expect_same(careful.state(), before);
+}
+
+TEST(Trainer, NoEpochsAreTheFirstModel) {
+  const Split data = split(Task::kClassification);
+  const Problem problem = mlp_problem(network());
+  Trainer trainer(problem, data, {.epochs = 0, .seed = 3});
+  EXPECT_EQ(trainer.ending(), Ending::kFinished);
+  expect_same(trainer.model(), problem.init(Key(3).fold_in(0)));
+}
+
+TEST(Trainer, RefusesWhatDoesNotFit) {
+  const Split data = split(Task::kClassification);
+  const Problem problem = mlp_problem(network());
+  const auto expect_refused = [&](const Problem& p, const Split& d, const TrainOptions& o) {
+    EXPECT_THROW(Trainer(p, d, o), Error);
+  };
+  expect_refused(problem, data, {.epochs = -1});
+  expect_refused(problem, data, {.batch = 0});
+  expect_refused(problem, data, {.accumulate = 0});
+  expect_refused(problem, data, {.metric = "rmse"});
+  expect_refused(problem, {}, {});
+  expect_refused(problem, {data.train, {}, data.test}, {.early_stopping = EarlyStopping{}});
+  expect_refused(problem, split(Task::kRegression), {});
+  expect_refused(mlp_problem(nn::mlp({kFeatures + 1, 2}, relu)), data, {});
+  Split three = data;
+  three.test.classes = 3;
+  expect_refused(problem, three, {});
+  EXPECT_THROW(mlp_problem(network(), Task::kClassification, Loss{Loss::Kind::kMse}), Error);
+}
+
+}  // namespace
+}  // namespace limpid::train
