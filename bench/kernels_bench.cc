@@ -114,6 +114,12 @@ void products(const Kernels& k) {
   product(k, 128, 16384, 4096, B::kPacked);
   product(k, 128, 16384, 4096, B::kTransposed);
   product(k, 32, 4096, 4096, B::kPacked);
+  product(k, 16, 4096, 4096, B::kPacked);
+  product(k, 16, 16384, 4096, B::kPacked);
+  product(k, 16, 4096, 16384, B::kPacked);
+  product(k, 8, 1024, 1024, B::kPacked);
+  product(k, 16, 1024, 1024, B::kPacked);
+  product(k, 64, 64, 64, B::kPacked);
   product(k, 7, 1024, 1024, B::kPacked);
   product(k, 4, 1024, 1024, B::kPacked);
   product(k, 3, 1024, 1024, B::kPacked);
@@ -132,14 +138,55 @@ void products(const Kernels& k) {
 void elements(const Kernels& k) {
   constexpr std::size_t n = 2048;
   Buffer a(n), b(n), c(n), out(n);
-  static const char* const names[kElementCount] = {"negate",     "abs",         "exp",
-                                                   "log",        "tanh",        "erf",
-                                                   "sqrt",       "relu",        "sigmoid",
-                                                   "add",        "subtract",    "multiply",
-                                                   "divide",     "maximum",     "minimum",
-                                                   "equal",      "not_equal",   "less",
-                                                   "less_equal", "equal_i32",   "shift_right_i32",
-                                                   "i32_to_f32", "mask_to_f32", "select"};
+  static constexpr const char* names[] = {"negate",
+                                          "abs",
+                                          "exp",
+                                          "log",
+                                          "tanh",
+                                          "erf",
+                                          "sqrt",
+                                          "relu",
+                                          "sigmoid",
+                                          "gelu",
+                                          "gelu_tanh",
+                                          "silu",
+                                          "log1p",
+                                          "expm1",
+                                          "sin",
+                                          "cos",
+                                          "rsqrt",
+                                          "floor",
+                                          "ceil",
+                                          "round",
+                                          "truncate",
+                                          "sign",
+                                          "add",
+                                          "subtract",
+                                          "multiply",
+                                          "divide",
+                                          "maximum",
+                                          "minimum",
+                                          "power",
+                                          "equal",
+                                          "not_equal",
+                                          "less",
+                                          "less_equal",
+                                          "equal_i32",
+                                          "not_equal_i32",
+                                          "less_i32",
+                                          "less_equal_i32",
+                                          "negate_i32",
+                                          "abs_i32",
+                                          "add_i32",
+                                          "subtract_i32",
+                                          "multiply_i32",
+                                          "maximum_i32",
+                                          "minimum_i32",
+                                          "shift_right_i32",
+                                          "i32_to_f32",
+                                          "mask_to_f32",
+                                          "select"};
+  static_assert(std::size(names) == kElementCount);
   for (std::size_t e = 0; e < kElementCount; ++e)
     per_element(names[e], n, [&] { k.element[e](out.data(), a.data(), b.data(), c.data(), n); });
   per_element("exp of 10", 10, [&] {

@@ -29,6 +29,34 @@ std::size_t scratch_bytes(const detail::Plan& plan) {
   return round_up(most);
 }
 
+// From these sizes on a plan's memory gets a huge page, and allocate_aligned() gives one. A page
+// that is mostly empty still pays where it keeps the weights of a network in the second-level cache
+// from driving each other out.
+constexpr std::size_t kWorthAHugePage = std::size_t{512} << 10;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::shared_ptr<std::byte> allocate_pages(std::size_t bytes) {
+  return allocate_aligned(bytes < kWorthAHugePage ? bytes : std::max(bytes, kHugePage));
+}
+
+// Puts the constants side by side, in the order in which the steps read them. Large ones have pages
+// of their own.
+void gather_constants(detail::Plan& plan) {
+  const auto moves = [](const Tensor& t) { return t.bytes().size() < kHugePage; };
+  std::size_t bytes = 0;
+  for (const Tensor& t : plan.constants)
+    if (moves(t)) bytes += round_up(t.bytes().size());
+  if (bytes < kWorthAHugePage) return;
+  const std::shared_ptr<std::byte> memory = allocate_pages(bytes);
+  std::byte* to = memory.get();
+  for (Tensor& t : plan.constants) {
+    if (!moves(t)) continue;
+    std::copy(t.bytes().begin(), t.bytes().end(), to);
+    t = Tensor::borrow(t.type(), to, memory);
+    to += round_up(t.bytes().size());
+  }
+}
+
 }  // namespace
 
 Executable compile(const Function& function, const CompileOptions& options) {
@@ -40,6 +68,7 @@ Executable compile(const Function& function, const CompileOptions& options) {
                             function.name(), name(isa)));
   auto plan = std::make_shared<detail::Plan>(detail::lower(function, isa));
   plan->scratch_bytes = scratch_bytes(*plan);
+  gather_constants(*plan);
   plan->worth_sharing = options.nanoseconds_worth_sharing;
   return Executable(std::move(plan));
 }
@@ -68,7 +97,7 @@ Workspace::Workspace(const Executable& executable, ThreadPool* pool)
     : plan_(executable.plan_), pool_(pool), slots_(plan_->slots.size(), nullptr) {
   const std::size_t threads = pool ? static_cast<std::size_t>(pool->threads()) : 1;
   const std::size_t bytes = plan_->workspace_bytes + threads * plan_->scratch_bytes + 1;
-  memory_ = allocate_aligned(bytes);
+  memory_ = allocate_pages(bytes);
   scratch_ = memory_.get() + plan_->workspace_bytes;
   input_slots_.resize(plan_->function.inputs().size());
   output_slots_.resize(plan_->function.outputs().size());

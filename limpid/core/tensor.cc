@@ -4,18 +4,59 @@
 
 #include <new>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include "limpid/core/error.h"
 
 namespace limpid {
 
+namespace {
+
+[[noreturn]] void throw_no_memory(std::size_t bytes) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("tensor: the system has no {} bytes of memory left", bytes));
+}
+
+// Memory of this size and more lies on huge pages where the system has them: read once from
+// beginning to end it comes half as fast again, and in a cache no two parts of it meet.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// A sanitizer watches the heap alone.
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr bool kHugePages = true;
+
+std::shared_ptr<std::byte> allocate_huge(std::size_t bytes) {
+  const std::size_t rounded = (bytes / kHugePage + 1) * kHugePage;
+  const std::size_t mapped = rounded + kHugePage;
+  void* const all =
+      rounded > bytes && mapped > rounded
+          ? mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+          : MAP_FAILED;
+  if (all == MAP_FAILED) throw_no_memory(bytes);
+  auto* const begin = static_cast<std::byte*>(all);
+  const std::size_t skipped =
+      (kHugePage - reinterpret_cast<std::uintptr_t>(all) % kHugePage) % kHugePage;
+  // A refusal costs speed alone.
+  (void)madvise(begin + skipped, rounded, MADV_HUGEPAGE);
+  return {begin + skipped, [begin, mapped](std::byte*) { munmap(begin, mapped); }};
+}
+#else
+constexpr bool kHugePages = false;
+
+std::shared_ptr<std::byte> allocate_huge(std::size_t bytes) { throw_no_memory(bytes); }
+#endif
+
+}  // namespace
+
 std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
+  if (kHugePages && bytes >= kHugePage) return allocate_huge(bytes);
   // Rounded up, so that a kernel may load whole vectors at the end of a buffer of ours.
   const std::size_t rounded = (bytes / Tensor::kAlignment + 1) * Tensor::kAlignment;
   auto* data = static_cast<std::byte*>(
       ::operator new (rounded, std::align_val_t{Tensor::kAlignment}, std::nothrow));
-  if (!data)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("tensor: the system has no {} bytes of memory left", bytes));
+  if (!data) throw_no_memory(bytes);
   std::memset(data, 0, rounded);
   return {data, [](std::byte* p) { ::operator delete (p, std::align_val_t{Tensor::kAlignment}); }};
 }
