@@ -26,7 +26,7 @@ std::size_t scratch_bytes(const detail::Plan& plan) {
     if (const auto* m = std::get_if<detail::MatmulStep>(&step.root))
       most = std::max(most, sizeof(float) * plan.kernels->matmul_scratch_floats(m->m, m->n, m->k));
   }
-  return round_up(most);
+  return plan.band_bytes + round_up(most);
 }
 
 // From these sizes on a plan's memory gets a huge page, and allocate_aligned() gives one. A page
@@ -82,7 +82,9 @@ std::vector<Type> Executable::output_types() const {
 }
 
 std::string Executable::plan() const { return detail::plan_text(*plan_); }
-std::size_t Executable::workspace_bytes() const { return plan_->workspace_bytes; }
+std::size_t Executable::workspace_bytes() const {
+  return plan_->workspace_bytes + plan_->band_bytes;
+}
 
 std::vector<Tensor> Executable::operator()(std::span<const Tensor> inputs, ThreadPool* pool) const {
   check_arguments(plan_->function, inputs);
@@ -116,6 +118,8 @@ Workspace::Workspace(const Executable& executable, ThreadPool* pool)
         break;
       case detail::Place::kWorkspace:
         slots_[s] = memory_.get() + slot.offset;
+        break;
+      case detail::Place::kBand:
         break;
     }
   }

@@ -553,6 +553,7 @@ class Lowering {
 Plan lower(const Function& function, kernels::Isa isa) {
   Plan plan = Lowering(function, isa).run();
   fuse(plan);
+  find_bands(plan);
   for (Step& step : plan.steps) place_registers(step.program, plan.slots);
   place_slots(plan);
   return plan;

@@ -65,30 +65,78 @@ bool is_four_bytes(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype:
 
 }  // namespace
 
-void place_slots(Plan& plan) {
-  constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-  std::vector<std::size_t> first(plan.slots.size(), kNever);
-  std::vector<std::size_t> last(plan.slots.size(), 0);
-  for (std::size_t i = 0; i < plan.steps.size(); ++i)
-    for_each_slot(plan.steps[i], [&](SlotId s, bool) {
-      first[static_cast<std::size_t>(s)] = std::min(first[static_cast<std::size_t>(s)], i);
-      last[static_cast<std::size_t>(s)] = i;
-    });
-  std::vector<std::vector<std::size_t>> begins(plan.steps.size());
-  std::vector<std::vector<std::size_t>> ends(plan.steps.size());
-  for (std::size_t s = 0; s < plan.slots.size(); ++s)
-    if (plan.slots[s].place == Place::kWorkspace && first[s] != kNever) {
-      begins[first[s]].push_back(s);
-      ends[last[s]].push_back(s);
-    }
-  Arena arena;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    for (std::size_t s : begins[i])
-      plan.slots[s].offset = arena.take(round_up(plan.slots[s].type.bytes()));
-    for (std::size_t s : ends[i])
-      arena.give_back(plan.slots[s].offset, round_up(plan.slots[s].type.bytes()));
+namespace {
+
+// The times from the first to the last use of each slot.
+class Lives {
+ public:
+  explicit Lives(std::size_t slots) : first_(slots, kNever), last_(slots, 0) {}
+
+  void use(std::size_t slot, std::size_t time) {
+    first_[slot] = std::min(first_[slot], time);
+    last_[slot] = time;
   }
-  plan.workspace_bytes = arena.end();
+  bool any(std::size_t slot) const { return first_[slot] != kNever; }
+  std::size_t first(std::size_t slot) const { return first_[slot]; }
+  std::size_t last(std::size_t slot) const { return last_[slot]; }
+
+ private:
+  static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> first_, last_;
+};
+
+// Gives `slots` their offsets for lives within [begin, end); returns the bytes that they take.
+template <class Bytes>
+std::size_t place(Plan& plan, const std::vector<std::size_t>& slots, const Lives& lives,
+                  std::size_t begin, std::size_t end, const Bytes& bytes) {
+  std::vector<std::vector<std::size_t>> begins(end - begin), ends(end - begin);
+  for (std::size_t s : slots) {
+    begins[lives.first(s) - begin].push_back(s);
+    ends[lives.last(s) - begin].push_back(s);
+  }
+  Arena arena;
+  for (std::size_t t = 0; t < end - begin; ++t) {
+    for (std::size_t s : begins[t])
+      plan.slots[s].offset = arena.take(round_up(bytes(plan.slots[s])));
+    for (std::size_t s : ends[t])
+      arena.give_back(plan.slots[s].offset, round_up(bytes(plan.slots[s])));
+  }
+  return arena.end();
+}
+
+}  // namespace
+
+void place_slots(Plan& plan) {
+  Lives in_steps(plan.slots.size()), in_bands(plan.slots.size());
+  for (std::size_t b = 0; b < plan.bands.size(); ++b)
+    for (std::size_t i = plan.bands[b].first; i < plan.bands[b].first + plan.bands[b].count; ++i)
+      for_each_slot(plan.steps[i], [&](SlotId id, bool) {
+        in_steps.use(static_cast<std::size_t>(id), i);
+        in_bands.use(static_cast<std::size_t>(id), b);
+      });
+  std::vector<std::size_t> shared;
+  std::vector<std::vector<std::size_t>> of_band(plan.bands.size());
+  for (std::size_t s = 0; s < plan.slots.size(); ++s) {
+    Slot& slot = plan.slots[s];
+    if (slot.place != Place::kWorkspace || !in_bands.any(s)) continue;
+    const std::size_t b = in_bands.first(s);
+    if (in_bands.last(s) != b || plan.bands[b].rows == 0) {
+      shared.push_back(s);
+      continue;
+    }
+    slot.place = Place::kBand;
+    slot.row_bytes = slot.type.bytes() / plan.bands[b].rows;
+    of_band[b].push_back(s);
+  }
+  plan.workspace_bytes = place(plan, shared, in_bands, 0, plan.bands.size(),
+                               [](const Slot& slot) { return slot.type.bytes(); });
+  plan.band_bytes = 0;
+  for (std::size_t b = 0; b < plan.bands.size(); ++b) {
+    const Band& band = plan.bands[b];
+    const std::size_t bytes = place(plan, of_band[b], in_steps, band.first, band.first + band.count,
+                                    [&](const Slot& slot) { return slot.row_bytes * band.block; });
+    plan.band_bytes = std::max(plan.band_bytes, bytes);
+  }
 }
 
 void place_registers(Program& program, const std::vector<Slot>& slots) {

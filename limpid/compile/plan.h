@@ -20,12 +20,15 @@ namespace limpid::detail {
 
 // ---- slots
 
-enum class Place : std::uint8_t { kInput, kOutput, kConstant, kWorkspace };
+enum class Place : std::uint8_t { kInput, kOutput, kConstant, kWorkspace, kBand };
 
 struct Slot {
   Type type;
   Place place = Place::kWorkspace;
-  std::size_t offset = 0;  // the number of the input, output or constant; bytes into the workspace
+  // The number of the input, output or constant; bytes into the workspace or a thread's band
+  // memory.
+  std::size_t offset = 0;
+  std::size_t row_bytes = 0;  // in a band's memory, which holds the rows at work alone
 };
 using SlotId = std::int32_t;
 
@@ -141,13 +144,25 @@ struct Step {
   std::int32_t not_before = -1;  // the step that its program stays behind, if only by a barrier
 };
 
+// Steps, one after the other, that may all be done for some rows before the next rows: row r of
+// what they make depends on row r of what they are given. docs/decisions/0010-bands-of-rows.md.
+struct Band {
+  std::size_t first = 0, count = 0;
+  std::size_t rows = 0;          // 0: a single step that is not cut by rows
+  std::size_t block = 0;         // rows that go through the steps together, at most
+  std::size_t weight_bytes = 0;  // that every block reads
+  double nanoseconds = 0;
+};
+
 struct Plan {
   Function function;  // as it was before lowering: the types and names of inputs and outputs
   const kernels::Kernels* kernels = nullptr;
   std::vector<Slot> slots;
   std::vector<Step> steps;
+  std::vector<Band> bands;  // all steps, in their order
   std::vector<Tensor> constants;
   std::size_t workspace_bytes = 0;
+  std::size_t band_bytes = 0;     // for each thread, at the beginning of its scratch
   std::size_t scratch_bytes = 0;  // for each thread
   double worth_sharing = 0;       // nanoseconds a piece
 };
@@ -164,7 +179,11 @@ Plan lower(const Function& function, kernels::Isa isa);
 // registers.
 void fuse(Plan& plan);
 
-// Gives every workspace slot its offset; slots whose lives do not meet share memory.
+// Gathers the steps into bands.
+void find_bands(Plan& plan);
+
+// Gives every workspace slot its offset, and those that no other band sees a place in the band's
+// memory; slots whose lives do not meet share memory.
 void place_slots(Plan& plan);
 
 // Gives the registers of a program their buffers.

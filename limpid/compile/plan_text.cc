@@ -1,4 +1,5 @@
-// A plan as text: a step a line, its program behind it.
+// A plan as text: a step a line, its program behind it. Slots are named in (input), out, const, s
+// (workspace) and b (in a band's memory).
 #include <fmt/format.h>
 
 #include "limpid/compile/plan.h"
@@ -17,6 +18,8 @@ std::string slot_text(const Plan& plan, SlotId id) {
       return fmt::format("const{}", slot.offset);
     case Place::kWorkspace:
       return fmt::format("s{}", id);
+    case Place::kBand:
+      return fmt::format("b{}", id);
   }
   return {};
 }
@@ -103,8 +106,14 @@ std::string program_text(const Plan& plan, const Program& p) {
 
 std::string plan_text(const Plan& plan) {
   std::string text;
-  for (const Step& step : plan.steps)
-    text += std::visit(RootText{plan}, step.root) + program_text(plan, step.program) + "\n";
+  for (const Band& band : plan.bands) {
+    if (band.count > 1)
+      text +=
+          fmt::format("{} steps for {} rows, {} at a time:\n", band.count, band.rows, band.block);
+    for (std::size_t i = band.first; i < band.first + band.count; ++i)
+      text += std::visit(RootText{plan}, plan.steps[i].root) +
+              program_text(plan, plan.steps[i].program) + "\n";
+  }
   return text;
 }
 

@@ -1,5 +1,5 @@
-// Runs a plan: step after step, each cut into pieces for the threads of the pool. Nothing here
-// allocates, locks or throws.
+// Runs a plan: band after band, the rows of each cut into pieces for the threads of the pool, or
+// step after step where there are too few rows for that. Nothing here allocates, locks or throws.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,16 +12,23 @@ namespace {
 
 using kernels::Range;
 
-template <class T>
-T* at(void* const* slots, SlotId id) {
-  return static_cast<T*>(slots[static_cast<std::size_t>(id)]);
-}
-
 // One thread's view of a plan at work.
 struct Worker {
   const Plan& plan;
   void* const* slots;
   std::byte* scratch;
+  std::byte* band;           // memory of the band at work
+  std::size_t band_row = 0;  // the first row that it holds
+
+  template <class T>
+  T* at(SlotId id) const {
+    void* const whole = slots[static_cast<std::size_t>(id)];
+    if (whole != nullptr) return static_cast<T*>(whole);
+    // Where row 0 would be, were it there.
+    const Slot& slot = plan.slots[static_cast<std::size_t>(id)];
+    return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(band) + slot.offset -
+                                band_row * slot.row_bytes);
+  }
 
   float* floats() const { return reinterpret_cast<float*>(scratch); }
   std::byte* buffer(std::int32_t b) const {
@@ -80,7 +87,7 @@ class ProgramRun {
   Source source(std::size_t r) const {
     const SlotId slot = program_.inputs[r].slot;
     const Dtype dtype = worker_.plan.slots[static_cast<std::size_t>(slot)].type.dtype;
-    return {at<const std::byte>(worker_.slots, slot), dtype == Dtype::kBool};
+    return {worker_.at<const std::byte>(slot), dtype == Dtype::kBool};
   }
 
   void fill(std::size_t r, std::size_t begin, std::size_t n) const {
@@ -96,7 +103,7 @@ class ProgramRun {
   // The lanes of a register for the chunk that begins at element `begin`.
   std::byte* lanes(std::size_t r, std::size_t begin) const {
     const SlotId direct = program_.direct[r];
-    return direct >= 0 ? at<std::byte>(worker_.slots, direct) + begin * 4
+    return direct >= 0 ? worker_.at<std::byte>(direct) + begin * 4
                        : worker_.buffer(program_.buffers[r]);
   }
 
@@ -112,7 +119,7 @@ class ProgramRun {
     std::byte* out = lanes(result, begin);
     if (!in.function) {
       std::uint64_t key;
-      std::memcpy(&key, at<const std::byte>(worker_.slots, in.key), sizeof key);
+      std::memcpy(&key, worker_.at<const std::byte>(in.key), sizeof key);
       worker_.plan.kernels->random_bits(key, begin, n, reinterpret_cast<std::int32_t*>(out));
       return;
     }
@@ -127,7 +134,7 @@ class ProgramRun {
     const auto r = static_cast<std::size_t>(o.reg);
     if (program_.direct[r] == o.slot) return;
     const std::byte* from = lanes(r, begin);
-    auto* to = at<std::byte>(worker_.slots, o.slot);
+    auto* to = worker_.at<std::byte>(o.slot);
     if (worker_.plan.slots[static_cast<std::size_t>(o.slot)].type.dtype == Dtype::kBool)
       worker_.plan.kernels->mask_to_bool(reinterpret_cast<const std::uint32_t*>(from), n,
                                          reinterpret_cast<std::uint8_t*>(to) + begin);
@@ -152,11 +159,6 @@ struct Piece {
   std::size_t index, count;
 };
 
-void run_lanes(const Step& step, const Worker& worker, Piece piece) {
-  const Range range = part(step.program.elements, 64, piece.index, piece.count);
-  ProgramRun(step.program, worker).run(range.begin, range.end);
-}
-
 // The program behind rows x columns of a result of `width` columns.
 void run_behind(const Step& step, const Worker& worker, std::size_t first, Range rows,
                 Range columns, std::size_t width) {
@@ -171,8 +173,8 @@ void run_behind(const Step& step, const Worker& worker, std::size_t first, Range
 }
 
 kernels::Matmul matmul_arguments(const MatmulStep& m, const Worker& worker, std::size_t item) {
-  const float* a = at<const float>(worker.slots, m.a) + item * m.m * m.k;
-  const float* b = at<const float>(worker.slots, m.b) + (m.packed ? 0 : item * m.k * m.n);
+  const float* a = worker.at<const float>(m.a) + item * m.m * m.k;
+  const float* b = worker.at<const float>(m.b) + (m.packed ? 0 : item * m.k * m.n);
   kernels::Matmul arguments{};
   arguments.m = m.m;
   arguments.n = m.n;
@@ -180,53 +182,25 @@ kernels::Matmul matmul_arguments(const MatmulStep& m, const Worker& worker, std:
   arguments.a = m.transpose_a ? kernels::Matrix{a, 1, m.m} : kernels::Matrix{a, m.k, 1};
   arguments.b = m.transpose_b ? kernels::Matrix{b, 1, m.k} : kernels::Matrix{b, m.n, 1};
   arguments.packed_b = m.packed ? b : nullptr;
-  arguments.c = at<float>(worker.slots, m.c) + item * m.m * m.n;
+  arguments.c = worker.at<float>(m.c) + item * m.m * m.n;
   arguments.c_row_stride = m.n;
-  arguments.bias = m.bias >= 0 ? at<const float>(worker.slots, m.bias) : nullptr;
+  arguments.bias = m.bias >= 0 ? worker.at<const float>(m.bias) : nullptr;
   arguments.relu = m.relu;
   return arguments;
 }
 
-// Rows of a product that are finished, program and all, before the next ones: their results are
-// then still in the second cache.
-constexpr std::size_t kRowsAtATime = 96;
-
 void run_product(const Step& step, const MatmulStep& m, const Worker& worker, std::size_t item,
                  Range rows, Range columns) {
-  const kernels::Matmul arguments = matmul_arguments(m, worker, item);
-  // An operand that is not packed would be packed anew for every block of rows.
-  const std::size_t block =
-      m.packed ? kRowsAtATime : std::max<std::size_t>(1, rows.end - rows.begin);
-  for (std::size_t r = rows.begin; r < rows.end; r += block) {
-    const Range some{r, std::min(rows.end, r + block)};
-    worker.plan.kernels->matmul(arguments, some, columns, worker.floats());
-    run_behind(step, worker, item * m.m * m.n, some, columns, m.n);
-  }
-}
-
-void run_matmul(const Step& step, const MatmulStep& m, const Worker& worker, Piece piece) {
-  constexpr std::size_t kRowUnit = 24;  // whole register tiles on every instruction set
-  if (m.batch > 1) {
-    const Range items = part(m.batch, 1, piece.index, piece.count);
-    for (std::size_t i = items.begin; i < items.end; ++i)
-      run_product(step, m, worker, i, {0, m.m}, {0, m.n});
-    return;
-  }
-  // The longer side is cut: each piece then repeats less of the packing of the other operand.
-  const bool by_columns = m.n >= m.m;
-  const Range rows = by_columns ? Range{0, m.m} : part(m.m, kRowUnit, piece.index, piece.count);
-  const Range columns = by_columns
-                            ? part(m.n, worker.plan.kernels->panel_width, piece.index, piece.count)
-                            : Range{0, m.n};
-  if (rows.begin < rows.end && columns.begin < columns.end)
-    run_product(step, m, worker, 0, rows, columns);
+  if (rows.begin >= rows.end || columns.begin >= columns.end) return;
+  worker.plan.kernels->matmul(matmul_arguments(m, worker, item), rows, columns, worker.floats());
+  run_behind(step, worker, item * m.m * m.n, rows, columns, m.n);
 }
 
 void run_row_kernel(const RowsStep& r, const Worker& worker, const float* in, std::size_t rows,
                     float* out) {
   const kernels::Kernels& k = *worker.plan.kernels;
   const auto parameter = [&](SlotId slot) {
-    return slot >= 0 ? at<const float>(worker.slots, slot) : nullptr;
+    return slot >= 0 ? worker.at<const float>(slot) : nullptr;
   };
   switch (r.kind) {
     case RowsStep::Kind::kSoftmax:
@@ -246,104 +220,189 @@ void run_row_kernel(const RowsStep& r, const Worker& worker, const float* in, st
   }
 }
 
-void run_rows(const Step& step, const RowsStep& r, const Worker& worker, Piece piece) {
+void run_rows(const Step& step, const RowsStep& r, const Worker& worker, Range rows) {
+  const std::size_t width = r.reduces_rows() ? 1 : r.columns;
+  run_row_kernel(r, worker, worker.at<const float>(r.in) + rows.begin * r.columns,
+                 rows.end - rows.begin, worker.at<float>(r.out) + rows.begin * width);
+  run_behind(step, worker, 0, rows, {0, width}, width);
+}
+
+void reduce_columns(const Step& step, const RowsStep& r, const Worker& worker, Range columns) {
   using Kind = RowsStep::Kind;
   const kernels::Kernels& k = *worker.plan.kernels;
-  const float* in = at<const float>(worker.slots, r.in);
-  float* out = at<float>(worker.slots, r.out);
-  if (r.reduces_columns()) {
-    const Range columns = part(r.columns, 16, piece.index, piece.count);
-    const auto kernel = r.kind == Kind::kSumColumns   ? k.sum_columns
-                        : r.kind == Kind::kMaxColumns ? k.max_columns
-                                                      : k.min_columns;
-    for (std::size_t o = 0; o < r.outer; ++o) {
-      kernel(in + o * r.rows * r.columns, r.rows, r.columns, columns, out + o * r.columns);
-      run_behind(step, worker, 0, {o, o + 1}, columns, r.columns);
-    }
-    return;
+  const auto kernel = r.kind == Kind::kSumColumns   ? k.sum_columns
+                      : r.kind == Kind::kMaxColumns ? k.max_columns
+                                                    : k.min_columns;
+  const float* in = worker.at<const float>(r.in);
+  float* out = worker.at<float>(r.out);
+  for (std::size_t o = 0; o < r.outer; ++o) {
+    kernel(in + o * r.rows * r.columns, r.rows, r.columns, columns, out + o * r.columns);
+    run_behind(step, worker, 0, {o, o + 1}, columns, r.columns);
   }
-  const Range rows = part(r.rows, 1, piece.index, piece.count);
-  const std::size_t width = r.reduces_rows() ? 1 : r.columns;
-  run_row_kernel(r, worker, in + rows.begin * r.columns, rows.end - rows.begin,
-                 out + rows.begin * width);
-  run_behind(step, worker, 0, rows, {0, width}, width);
 }
 
 void run_transpose(const TransposeStep& t, const Worker& worker, Piece piece) {
   const Range items = part(t.outer, 1, piece.index, piece.count);
   for (std::size_t i = items.begin; i < items.end; ++i) {
     const std::size_t first = i * t.rows * t.columns;
-    worker.plan.kernels->transpose(at<const float>(worker.slots, t.in) + first, t.rows, t.columns,
-                                   at<float>(worker.slots, t.out) + first);
+    worker.plan.kernels->transpose(worker.at<const float>(t.in) + first, t.rows, t.columns,
+                                   worker.at<float>(t.out) + first);
   }
 }
 
 void run_reference(const ReferenceStep& r, const Worker& worker) {
   std::array<const void*, ReferenceStep::kMost> in{};
   std::array<void*, ReferenceStep::kMost> out{};
-  for (std::size_t i = 0; i < r.in.size(); ++i) in[i] = at<const void>(worker.slots, r.in[i]);
-  for (std::size_t i = 0; i < r.out.size(); ++i) out[i] = at<void>(worker.slots, r.out[i]);
+  for (std::size_t i = 0; i < r.in.size(); ++i) in[i] = worker.at<const void>(r.in[i]);
+  for (std::size_t i = 0; i < r.out.size(); ++i) out[i] = worker.at<void>(r.out[i]);
   const Call call{*r.op, r.types.inputs, r.types.outputs, r.attributes, r.scope};
   r.op->reference(call, {in.data(), r.in.size()}, {out.data(), r.out.size()});
 }
 
 void run_copy(const CopyStep& c, const Worker& worker) {
   const std::size_t bytes = worker.plan.slots[static_cast<std::size_t>(c.in)].type.bytes();
-  if (bytes > 0)
-    std::memcpy(at<void>(worker.slots, c.out), at<const void>(worker.slots, c.in), bytes);
+  if (bytes > 0) std::memcpy(worker.at<void>(c.out), worker.at<const void>(c.in), bytes);
+}
+
+// ---- steps one after the other
+
+void run_matmul(const Step& step, const MatmulStep& m, const Worker& worker, Piece piece) {
+  if (m.batch > 1) {
+    const Range items = part(m.batch, 1, piece.index, piece.count);
+    for (std::size_t i = items.begin; i < items.end; ++i)
+      run_product(step, m, worker, i, {0, m.m}, {0, m.n});
+    return;
+  }
+  // The longer side is cut: each piece then repeats less of the packing of the other operand.
+  constexpr std::size_t kRowUnit = 24;  // whole register tiles on every instruction set
+  if (m.packed || m.n >= m.m)
+    run_product(step, m, worker, 0, {0, m.m},
+                part(m.n, worker.plan.kernels->panel_width, piece.index, piece.count));
+  else
+    run_product(step, m, worker, 0, part(m.m, kRowUnit, piece.index, piece.count), {0, m.n});
 }
 
 void run_piece(const Step& step, const Worker& worker, Piece piece) {
   if (const auto* m = std::get_if<MatmulStep>(&step.root))
     return run_matmul(step, *m, worker, piece);
-  if (std::holds_alternative<LanesStep>(step.root)) return run_lanes(step, worker, piece);
-  if (const auto* r = std::get_if<RowsStep>(&step.root)) return run_rows(step, *r, worker, piece);
+  if (const auto* r = std::get_if<RowsStep>(&step.root))
+    return r->reduces_columns()
+               ? reduce_columns(step, *r, worker, part(r->columns, 16, piece.index, piece.count))
+               : run_rows(step, *r, worker, part(r->rows, 1, piece.index, piece.count));
   if (const auto* t = std::get_if<TransposeStep>(&step.root))
     return run_transpose(*t, worker, piece);
+  if (std::holds_alternative<LanesStep>(step.root)) {
+    const Range lanes = part(step.program.elements, 64, piece.index, piece.count);
+    return ProgramRun(step.program, worker).run(lanes.begin, lanes.end);
+  }
   // The last two are not shared.
   if (piece.index > 0) return;
   if (const auto* r = std::get_if<ReferenceStep>(&step.root)) run_reference(*r, worker);
   if (const auto* c = std::get_if<CopyStep>(&step.root)) run_copy(*c, worker);
 }
 
+// ---- bands
+
+void run_step_rows(const Step& step, const Worker& worker, Range rows, std::size_t all_rows) {
+  if (const auto* m = std::get_if<MatmulStep>(&step.root))
+    return run_product(step, *m, worker, 0, rows, {0, m->n});
+  if (const auto* r = std::get_if<RowsStep>(&step.root)) return run_rows(step, *r, worker, rows);
+  const std::size_t width = step.program.elements / all_rows;
+  ProgramRun(step.program, worker).run(rows.begin * width, rows.end * width);
+}
+
+void run_band_rows(const Band& band, Worker worker, Range rows) {
+  const std::size_t count = rows.end - rows.begin;
+  const std::size_t blocks = (count + band.block - 1) / band.block;
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const Range block = {rows.begin + count * b / blocks, rows.begin + count * (b + 1) / blocks};
+    worker.band_row = block.begin;
+    for (std::size_t i = 0; i < band.count; ++i)
+      run_step_rows(worker.plan.steps[band.first + i], worker, block, band.rows);
+  }
+}
+
+// ---- threads
+
+Worker worker_of(const Plan& plan, void* const* slots, std::byte* scratch, int thread) {
+  std::byte* const mine = scratch + static_cast<std::size_t>(thread) * plan.scratch_bytes;
+  return {plan, slots, mine + plan.band_bytes, mine};
+}
+
 struct Shared {
   const Plan& plan;
+  const Band& band;
   const Step& step;
   void* const* slots;
   std::byte* scratch;
   std::size_t pieces;
 };
 
-void run_shared(void* context, std::size_t index, int worker) {
+void run_shared_rows(void* context, std::size_t index, int thread) {
   const auto& s = *static_cast<const Shared*>(context);
-  const Worker me{s.plan, s.slots,
-                  s.scratch + static_cast<std::size_t>(worker) * s.plan.scratch_bytes};
-  run_piece(s.step, me, {index, s.pieces});
+  run_band_rows(s.band, worker_of(s.plan, s.slots, s.scratch, thread),
+                part(s.band.rows, 1, index, s.pieces));
 }
 
-// Pieces that a step is worth cutting into.
-std::size_t pieces_of(const Step& step, double worth_sharing, int threads) {
-  const bool shared = !std::holds_alternative<ReferenceStep>(step.root) &&
-                      !std::holds_alternative<CopyStep>(step.root);
-  if (threads <= 1 || !shared) return 1;
+void run_shared_step(void* context, std::size_t index, int thread) {
+  const auto& s = *static_cast<const Shared*>(context);
+  Worker worker = worker_of(s.plan, s.slots, s.scratch, thread);
+  // All rows are at work, and all threads see all of them.
+  worker.band = s.scratch;
+  run_piece(s.step, worker, {index, s.pieces});
+}
+
+// Pieces that work is worth cutting into.
+std::size_t pieces_of(double nanoseconds, double worth_sharing, int threads) {
+  if (threads <= 1) return 1;
   if (worth_sharing <= 0) return static_cast<std::size_t>(threads);
-  const double worth = step.nanoseconds / worth_sharing;
+  const double worth = nanoseconds / worth_sharing;
   if (worth < 2) return 1;
   return static_cast<std::size_t>(std::min<double>(threads, worth));
+}
+
+// Whether threads take rows of the band through all its steps, and not each a part of every step's
+// columns. Every thread then reads all weights, which pays where they are in its own cache or where
+// there are many rows to each.
+bool shares_rows(const Band& band, std::size_t pieces) {
+  constexpr std::size_t kInOwnCache = std::size_t{1} << 20;
+  constexpr std::size_t kFewRows = 2, kManyRows = 48;
+  const std::size_t rows = band.rows / pieces;
+  if (band.rows > band.block) return true;
+  return rows >= (band.weight_bytes <= kInOwnCache ? kFewRows : kManyRows);
+}
+
+bool is_shared(const Step& step) {
+  return !std::holds_alternative<ReferenceStep>(step.root) &&
+         !std::holds_alternative<CopyStep>(step.root);
 }
 
 }  // namespace
 
 void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool) noexcept {
-  const Worker alone{plan, slots, scratch};
-  for (const Step& step : plan.steps) {
-    const std::size_t pieces = pieces_of(step, plan.worth_sharing, pool ? pool->threads() : 1);
-    if (pieces == 1) {
-      run_piece(step, alone, {0, 1});
+  const int threads = pool ? pool->threads() : 1;
+  const Worker alone = worker_of(plan, slots, scratch, 0);
+  for (const Band& band : plan.bands) {
+    const std::size_t pieces = pieces_of(band.nanoseconds, plan.worth_sharing, threads);
+    if (band.rows > 0 && pieces == 1) {
+      run_band_rows(band, alone, {0, band.rows});
       continue;
     }
-    Shared shared{plan, step, slots, scratch, pieces};
-    pool->run(pieces, run_shared, &shared);
+    if (band.rows > 0 && shares_rows(band, pieces)) {
+      Shared shared{plan,  band,    plan.steps[band.first],
+                    slots, scratch, std::min(pieces, band.rows)};
+      pool->run(shared.pieces, run_shared_rows, &shared);
+      continue;
+    }
+    for (std::size_t i = band.first; i < band.first + band.count; ++i) {
+      const Step& step = plan.steps[i];
+      Shared shared{plan, band, step, slots, scratch, 1};
+      if (is_shared(step)) shared.pieces = pieces_of(step.nanoseconds, plan.worth_sharing, threads);
+      if (shared.pieces == 1)
+        run_piece(step, alone, {0, 1});
+      else
+        pool->run(shared.pieces, run_shared_step, &shared);
+    }
   }
 }
 

@@ -116,7 +116,7 @@ TEST(Plan, HasBiasAndReluInsideOfTheProduct) {
   const std::string plan = compile(bind(net.function(), net.init(Key(0)))).plan();
   EXPECT_NE(plan.find("packed + const1 relu"), std::string::npos) << plan;
   EXPECT_EQ(plan.find("lanes"), std::string::npos) << plan;
-  EXPECT_EQ(std::count(plan.begin(), plan.end(), '\n'), 2) << plan;
+  EXPECT_EQ(std::count(plan.begin(), plan.end(), '\n'), 3) << plan;  // two steps and their heading
 }
 
 TEST(Plan, MakesOnePassOfAChain) {

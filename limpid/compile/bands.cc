@@ -1,0 +1,112 @@
+// Bands: runs of steps whose results depend, row for row, on the same rows of their operands. A few
+// rows go through all steps of a band while they are in the cache, and what passes from one step to
+// the next needs memory for those few rows only.
+#include <algorithm>
+
+#include "limpid/compile/plan.h"
+
+namespace limpid::detail {
+namespace {
+
+// Rows that go through a band together: enough that reading the weights again for the next ones
+// costs little, few enough for the second-level cache.
+constexpr std::size_t kMostRows = 96;
+// Where there are no weights, bytes of the widest operand in the rows that go together.
+constexpr std::size_t kBytesOfRows = std::size_t{64} << 10;
+
+// Whether the elements that a program reads for row r of `rows` lie in row r of the operand.
+bool is_by_rows(const LaneInput& input, std::size_t elements, std::size_t rows) {
+  return input.inner * input.period == elements && input.period % rows == 0;
+}
+
+// The rows that a step may be cut into; 0 where it cannot be cut, or into as many as are wanted.
+std::size_t rows_of(const Step& step) {
+  if (const auto* m = std::get_if<MatmulStep>(&step.root))
+    return m->batch == 1 && m->packed && !m->transpose_a ? m->m : 0;
+  if (const auto* r = std::get_if<RowsStep>(&step.root)) return r->reduces_columns() ? 0 : r->rows;
+  return 0;
+}
+bool takes_any_rows(const Step& step, std::size_t rows) {
+  return std::holds_alternative<LanesStep>(step.root) && rows > 0 &&
+         step.program.elements % rows == 0;
+}
+
+class Banding {
+ public:
+  explicit Banding(Plan& plan) : plan_(plan), made_in_(plan.slots.size(), 0) {}
+
+  void run() {
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (!joins(i)) begin(i);
+      Band& band = plan_.bands.back();
+      ++band.count;
+      band.nanoseconds += plan_.steps[i].nanoseconds;
+      for_each_slot(plan_.steps[i], [&](SlotId s, bool writes) {
+        if (writes) made_in_[static_cast<std::size_t>(s)] = plan_.bands.size();
+      });
+    }
+    for (Band& band : plan_.bands) choose_block(band);
+  }
+
+ private:
+  void begin(std::size_t i) {
+    Band band{.first = i};
+    band.rows = rows_of(plan_.steps[i]);
+    // A program before a step by rows begins that step's band.
+    if (band.rows == 0 && i + 1 < plan_.steps.size())
+      if (const std::size_t next = rows_of(plan_.steps[i + 1]);
+          takes_any_rows(plan_.steps[i], next))
+        band.rows = next;
+    plan_.bands.push_back(band);
+  }
+
+  bool made_here(SlotId slot) const {
+    return made_in_[static_cast<std::size_t>(slot)] == plan_.bands.size();
+  }
+
+  bool joins(std::size_t i) const {
+    if (plan_.bands.empty()) return false;
+    const Step& step = plan_.steps[i];
+    const std::size_t rows = plan_.bands.back().rows;
+    if (rows == 0 || (rows_of(step) != rows && !takes_any_rows(step, rows))) return false;
+    if (const auto* m = std::get_if<MatmulStep>(&step.root))
+      if (made_here(m->b) || (m->bias >= 0 && made_here(m->bias))) return false;
+    if (const auto* r = std::get_if<RowsStep>(&step.root))
+      if ((r->gamma >= 0 && made_here(r->gamma)) || (r->beta >= 0 && made_here(r->beta)))
+        return false;
+    for (const Instruction& in : step.program.instructions)
+      if (!in.function && made_here(in.key)) return false;
+    return std::all_of(
+        step.program.inputs.begin(), step.program.inputs.end(), [&](const LaneInput& input) {
+          return !made_here(input.slot) || is_by_rows(input, step.program.elements, rows);
+        });
+  }
+
+  void choose_block(Band& band) {
+    if (band.rows == 0) return;
+    std::size_t widest = 1;
+    for (std::size_t i = band.first; i < band.first + band.count; ++i) {
+      const Step& step = plan_.steps[i];
+      if (const auto* m = std::get_if<MatmulStep>(&step.root))
+        band.weight_bytes += m->n * m->k * sizeof(float);
+      for_each_slot(step, [&](SlotId s, bool) {
+        if (made_in_[static_cast<std::size_t>(s)] == 0) return;
+        widest =
+            std::max(widest, plan_.slots[static_cast<std::size_t>(s)].type.bytes() / band.rows);
+      });
+    }
+    const std::size_t most =
+        band.weight_bytes > 0 ? kMostRows : std::max<std::size_t>(1, kBytesOfRows / widest);
+    band.block = std::min(band.rows, most);
+  }
+
+  Plan& plan_;
+  // The number of the band, from 1, that writes a slot; 0 where none does.
+  std::vector<std::size_t> made_in_;
+};
+
+}  // namespace
+
+void find_bands(Plan& plan) { Banding(plan).run(); }
+
+}  // namespace limpid::detail
