@@ -1,17 +1,12 @@
 #include "bench/machine.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "bench/cpus.h"
 
 namespace bench {
 namespace {
@@ -28,43 +23,6 @@ std::string line_of(const char* path, const std::string& key) {
     return line;
   }
   return "unknown";
-}
-
-constexpr int kSteps = 200000;
-constexpr int kChains = 12;  // latency times throughput, and some more
-
-#ifdef __x86_64__
-
-// One multiply-add on each of the chains, kSteps times. Assembly, so that no compiler sees that the
-// answer is known.
-__attribute__((target("avx2,fma"))) void chains_avx2() {
-  __m256 a[kChains] = {};
-  const __m256 one = _mm256_set1_ps(1.0f);
-  for (int s = 0; s < kSteps; ++s)
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) asm volatile("vfmadd231ps %1,%1,%0" : "+x"(a[c]) : "x"(one));
-}
-
-__attribute__((target("avx512f"))) void chains_avx512() {
-  __m512 a[kChains] = {};
-  const __m512 one = _mm512_set1_ps(1.0f);
-  for (int s = 0; s < kSteps; ++s)
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) asm volatile("vfmadd231ps %1,%1,%0" : "+v"(a[c]) : "v"(one));
-}
-
-#endif
-
-double gflops(void (*chains)(), int lanes) {
-  using Clock = std::chrono::steady_clock;
-  double best = 0;
-  for (int attempt = 0; attempt < 50; ++attempt) {
-    const auto start = Clock::now();
-    chains();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::max(best, 2.0 * lanes * kChains * kSteps / seconds / 1e9);
-  }
-  return best;
 }
 
 }  // namespace
@@ -85,21 +43,11 @@ Machine this_machine() {
 #else
   machine.compiler = "GCC " __VERSION__;
 #endif
-  cpu_set_t allowed;
-  sched_getaffinity(0, sizeof allowed, &allowed);
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &allowed)) machine.cpus.push_back(cpu);
-  return machine;
-}
-
-double peak_gflops() {
-  double best = 0;
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    best = std::max(best, gflops(chains_avx2, 8));
-  if (__builtin_cpu_supports("avx512f")) best = std::max(best, gflops(chains_avx512, 16));
+  machine.cpus = allowed_cpus();
+#ifdef LIMPID_FLAGS
+  machine.flags = LIMPID_FLAGS;
 #endif
-  return best;
+  return machine;
 }
 
 }  // namespace bench

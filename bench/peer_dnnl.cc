@@ -120,8 +120,6 @@ class Dnnl : public Subject {
             [x] { return static_cast<const float*>(x.get_data_handle()); }};
   }
 
-  Training training(const Network&, int, const TrainingTask&) override { return {}; }
-
  private:
   bool inner_product_;
 };

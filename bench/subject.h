@@ -27,11 +27,16 @@ struct Gated {
   std::vector<float> down;      // (width, hidden), row-major
 };
 
+// A call that times itself, since it is made by another process than this: given milliseconds, the
+// answer to "time" of subject_main.cc.
+using TimesItself = std::function<std::string(double)>;
+
 // A forward pass that is ready to run.
 struct Forward {
   std::function<void()> run;
   // The logits (or results) of the last run, (batch, out), row-major.
   std::function<const float*()> logits;
+  TimesItself time = {};  // none where `run` is to be timed
 };
 
 // A function of each element or each row of a matrix: "relu", "gelu", "gelu_tanh", "silu",
@@ -48,6 +53,7 @@ struct Training {
   std::function<void()> step;
   // The parameters as they are.
   std::function<Network()> network;
+  TimesItself time = {};  // none where `step` is to be timed
 };
 
 struct TrainingTask {
@@ -70,6 +76,7 @@ class Subject {
   virtual ~Subject() = default;
   // Versions and settings, one line.
   virtual std::string describe() = 0;
+  // No functions where the library has no such activation.
   virtual Forward forward(const Network& network, int batch, int threads,
                           std::span<const float> x) = 0;
   // No functions where the library does not have it.
@@ -79,7 +86,7 @@ class Subject {
   // No functions where the library does not have it.
   virtual Forward function(const FunctionTask&, int /*threads*/) { return {}; }
   // No functions where the library does not train.
-  virtual Training training(const Network& network, int threads, const TrainingTask& task) = 0;
+  virtual Training training(const Network&, int /*threads*/, const TrainingTask&) { return {}; }
 };
 
 // `variant` is the program's argument, or "".

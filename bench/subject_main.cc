@@ -1,14 +1,16 @@
 // The program around one library. It obeys lines on the standard input, until its end:
 //   describe                 answers one line
 //   forward NETWORK BATCH THREADS
-//                            prepares and runs once; answers "floats N" and the logits
+//                            prepares and runs once; answers "floats N" and the first logits
 //   gated SIZES ROWS THREADS the same for a gated block
 //   function NAME ROWS COLUMNS THREADS
-//                            prepares and runs once; answers "floats N" and the results
+//                            prepares and runs once; answers "floats N" and the first results
 //   train OPTIMIZER BATCH THREADS N
 //                            prepares and makes N steps; answers "floats N" and the parameters
+//   forget                   frees what was prepared; answers "forgotten"
 //   time MILLISECONDS        repeats what was prepared; answers "time NANOSECONDS CALLS SWITCHES":
-//                            the median call, and how often the system took the CPU away
+//                            the median call (0: too short to be seen), and how often the system
+//                            took the CPU away
 // "none" answers what the library does not do, "error ..." what failed.
 #include <sys/resource.h>
 
@@ -39,7 +41,11 @@ long involuntary_switches() {
   return usage.ru_nivcsw;
 }
 
+// As much of an answer as is looked at.
+constexpr std::size_t kMostAnswered = 1 << 18;
+
 void answer(std::span<const float> values) {
+  values = values.first(std::min(values.size(), kMostAnswered));
   std::printf("floats %zu\n", values.size());
   std::fwrite(values.data(), sizeof(float), values.size(), stdout);
 }
@@ -82,33 +88,37 @@ class Session {
       std::string network;
       int batch = 0, threads = 0;
       words >> network >> batch >> threads;
-      network_ = network_of(network);
-      x_ = rows_of_input(batch, network_.sizes.front());
-      prepared(subject_->forward(network_, batch, threads, x_), batch * network_.sizes.back());
+      forget();
+      const Network made = network_of(network);
+      x_ = rows_of_input(batch, made.sizes.front());
+      prepared(subject_->forward(made, batch, threads, x_), batch, made.sizes.back());
     } else if (verb == "gated") {
       std::string sizes;
       int rows = 0, threads = 0;
       words >> sizes >> rows >> threads;
+      forget();
       const Gated gated = gated_of(sizes);
       x_ = rows_of_input(rows, gated.width);
-      prepared(subject_->gated(gated, rows, threads, x_), rows * gated.width);
+      prepared(subject_->gated(gated, rows, threads, x_), rows, gated.width);
     } else if (verb == "function") {
       FunctionTask task{"", 0, 0, {}};
       int threads = 0;
       words >> task.name >> task.rows >> task.columns >> threads;
+      forget();
       x_ = function_input(task.rows, task.columns);
       task.x = x_;
-      prepared(subject_->function(task, threads), task.rows * task.columns);
+      prepared(subject_->function(task, threads), task.rows, task.columns);
     } else if (verb == "train") {
       TrainingTask task{0, {}, {}, "", kRate, kMomentum};
       int threads = 0, steps = 0;
       words >> task.optimizer >> task.batch >> threads >> steps;
-      network_ = network_of(kDigits);
-      x_ = rows_of_input(task.batch * kTrainingBatches, network_.sizes.front());
+      forget();
+      const Network network = network_of(kDigits);
+      x_ = rows_of_input(task.batch * kTrainingBatches, network.sizes.front());
       labels_ = digits_labels(task.batch * kTrainingBatches);
       task.images = x_;
       task.labels = labels_;
-      const Training training = subject_->training(network_, threads, task);
+      const Training training = subject_->training(network, threads, task);
       if (!training.step) {
         std::printf("none\n");
         return;
@@ -116,32 +126,46 @@ class Session {
       for (int i = 0; i < steps; ++i) training.step();
       answer(flat(training.network()));
       call_ = training.step;
+      time_ = training.time;
     } else if (verb == "time") {
       double milliseconds = 0;
       words >> milliseconds;
-      time_calls(call_, milliseconds);
+      if (time_)
+        std::printf("%s\n", time_(milliseconds).c_str());
+      else
+        time_calls(call_, milliseconds);
+    } else if (verb == "forget") {
+      forget();
+      std::printf("forgotten\n");
     } else {
       std::printf("error unknown command: %s\n", line.c_str());
     }
   }
 
  private:
+  // What was prepared may be as large as the memory has room for once.
+  void forget() {
+    call_ = nullptr;
+    time_ = nullptr;
+  }
+
   // Runs once and answers with the results.
-  void prepared(const Forward& forward, int results) {
+  void prepared(const Forward& forward, int rows, int columns) {
     if (!forward.run) {
       std::printf("none\n");
       return;
     }
     forward.run();
-    answer({forward.logits(), static_cast<std::size_t>(results)});
+    answer({forward.logits(), static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)});
     call_ = forward.run;
+    time_ = forward.time;
   }
 
-  Network network_;
   std::vector<float> x_;
   std::vector<std::int32_t> labels_;
   std::unique_ptr<Subject> subject_;
   std::function<void()> call_;
+  TimesItself time_;
 };
 
 }  // namespace

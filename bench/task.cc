@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <random>
 #include <sstream>
 
@@ -25,11 +27,14 @@ std::vector<float> uniform(std::size_t count, std::uint32_t seed, double scale) 
   return out;
 }
 
-double of_element(const std::string& name, double x) {
-  const double cubic = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-  if (name == "relu") return std::max(x, 0.0);
-  if (name == "gelu") return x / 2 * (1 + std::erf(x / std::sqrt(2)));
-  if (name == "gelu_tanh") return x / 2 * (1 + std::tanh(cubic));
+template <class Real>
+Real of_element(const std::string& name, Real x) {
+  const Real cubic =
+      std::sqrt(2 / std::numbers::pi_v<Real>) * (x + static_cast<Real>(0.044715L) * x * x * x);
+  if (name == "relu") return std::max(x, Real{0});
+  // 1 + erf and 1 + tanh, without what the sum would lose in the tail.
+  if (name == "gelu") return x / 2 * std::erfc(-x / std::numbers::sqrt2_v<Real>);
+  if (name == "gelu_tanh") return x / (1 + std::exp(-2 * cubic));
   if (name == "silu") return x / (1 + std::exp(-x));
   if (name == "sigmoid") return 1 / (1 + std::exp(-x));
   return std::tanh(x);
@@ -223,33 +228,42 @@ std::vector<double> reference_training(const Network& network, const TrainingTas
 }
 
 std::vector<float> function_input(int rows, int columns) {
-  return uniform(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 50, 4);
+  return uniform(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 50, 8);
 }
 
 namespace {
 
-void of_row(const std::string& name, std::span<double> row) {
-  const auto n = static_cast<double>(row.size());
-  double mean = 0, squares = 0, exponentials = 0;
-  for (double x : row) mean += name == "layer_norm" ? x / n : 0;
-  for (double x : row) squares += (x - mean) * (x - mean) / n;
-  for (double x : row) exponentials += std::exp(x);
-  for (double& x : row)
-    x = name == "softmax" ? std::exp(x) / exponentials : (x - mean) / std::sqrt(squares + 1e-5);
+void of_row(const std::string& name, std::span<long double> row) {
+  const auto n = static_cast<long double>(row.size());
+  long double mean = 0, squares = 0, exponentials = 0;
+  for (const long double x : row) mean += name == "layer_norm" ? x / n : 0;
+  for (const long double x : row) squares += (x - mean) * (x - mean) / n;
+  for (const long double x : row) exponentials += std::exp(x);
+  for (long double& x : row)
+    x = name == "softmax" ? std::exp(x) / exponentials : (x - mean) / std::sqrt(squares + 1e-5L);
 }
 
 }  // namespace
 
-std::vector<double> reference_function(const FunctionTask& task) {
-  std::vector<double> y(task.x.begin(), task.x.end());
+std::vector<long double> reference_function(const FunctionTask& task) {
+  std::vector<long double> y(task.x.begin(), task.x.end());
   if (task.name == "softmax" || task.name.ends_with("norm")) {
     const auto columns = static_cast<std::size_t>(task.columns);
     for (std::size_t first = 0; first < y.size(); first += columns)
       of_row(task.name, {&y[first], columns});
   } else {
-    for (double& x : y) x = of_element(task.name, x);
+    for (long double& x : y) x = of_element(task.name, x);
   }
   return y;
+}
+
+double error_in_ulp(float computed, long double exact) {
+  int exponent = 0;
+  std::frexp(exact, &exponent);
+  const int unit =
+      std::max(exponent - std::numeric_limits<float>::digits,
+               std::numeric_limits<float>::min_exponent - std::numeric_limits<float>::digits);
+  return static_cast<double>(std::abs(computed - exact) / std::ldexp(1.0L, unit));
 }
 
 std::vector<float> flat(const Network& network) {

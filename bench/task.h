@@ -28,9 +28,11 @@ std::vector<double> reference_gated(const Gated& gated, int rows, std::span<cons
 // The parameters after that many steps, flat.
 std::vector<double> reference_training(const Network& network, const TrainingTask& task, int steps);
 
-// A matrix in [-4, 4), and what a function makes of it.
+// A matrix in [-8, 8), and what a function makes of it.
 std::vector<float> function_input(int rows, int columns);
-std::vector<double> reference_function(const FunctionTask& task);
+std::vector<long double> reference_function(const FunctionTask& task);
+// In units of the last place of the f32 next to the exact value.
+double error_in_ulp(float computed, long double exact);
 
 // Layer by layer, weight before bias.
 std::vector<float> flat(const Network& network);

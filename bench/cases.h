@@ -1,0 +1,36 @@
+// The cases of the comparison: what is asked of each library, what the answer is, and what it costs
+// at the least.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/speeds.h"
+
+namespace bench {
+
+struct Case {
+  enum class Kind { kForward, kGated, kTraining, kFunction };
+  Kind kind;
+  std::string what;  // the network, the sizes of the block, the optimiser or the function
+  int batch;         // rows; of a function, columns too
+  int threads;
+  std::string table, row;  // where its figures stand
+  bool heavy = false;      // prepared only once
+  bool quick = true;       // takes part in a quick look
+
+  std::string name() const;
+  // The line that has subject_main.cc prepare it.
+  std::string prepare() const;
+  // What a call does at the least: every weight read once.
+  Work work() const;
+  // The first numbers of the right answer.
+  std::vector<long double> right_answer() const;
+  // The largest error of a right answer.
+  double tolerance() const;
+};
+
+// Ordered by the number of threads, then by table.
+std::vector<Case> all_cases();
+
+}  // namespace bench

@@ -1,0 +1,37 @@
+// A library that lives in a program of another language: its child process, and files to hand it
+// models and numbers.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/process.h"
+#include "bench/subject.h"
+
+namespace bench {
+
+class Foreign {
+ public:
+  explicit Foreign(const Process::Options& options);
+  ~Foreign();
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
+
+  Process& process() { return process_; }
+  // A path in a folder that goes with this object.
+  std::string path(const std::string& name) const { return folder_ / name; }
+  // Writes numbers to such a path, little-endian, and returns it.
+  std::string file(const std::string& name, std::span<const std::byte> bytes) const;
+
+  // Of the answer to a line that prepares a call.
+  static TimesItself timing(const std::shared_ptr<Foreign>& self);
+
+ private:
+  Process process_;
+  std::filesystem::path folder_;
+};
+
+}  // namespace bench

@@ -1,0 +1,35 @@
+// Writes ONNX models: the few messages of onnx.proto3 that networks of float tensors need, in
+// protobuf's wire format (https://protobuf.dev/programming-guides/encoding). Opset 23.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace bench {
+
+class OnnxModel {
+ public:
+  using Shape = std::vector<std::int64_t>;
+  using Attribute = std::pair<std::string, std::variant<std::int64_t, float, std::string>>;
+
+  OnnxModel();
+
+  void input(const std::string& name, const Shape& shape);
+  void output(const std::string& name, const Shape& shape);
+  void weight(const std::string& name, const Shape& shape, std::span<const float> values);
+  // An operator with one result.
+  void node(const std::string& op, const std::vector<std::string>& inputs,
+            const std::string& output, const std::vector<Attribute>& attributes = {});
+
+  // Throws std::runtime_error where the file cannot be written.
+  void write(const std::string& path) const;
+
+ private:
+  std::string graph_;
+};
+
+}  // namespace bench

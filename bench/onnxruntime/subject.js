@@ -1,0 +1,116 @@
+// ONNX Runtime inside Node, for peer_onnxruntime.cc. Obeys lines on the standard input:
+//   describe IDENTITY        answers one line; IDENTITY is a model that gives its input (1, 1) as y
+//   load MODEL INPUT ROWS COLUMNS THREADS CPU
+//                            loads a model of x (ROWS, COLUMNS) to y, and the numbers of x, runs once, answers
+//                            "floats N" and the first numbers of y; a second thread runs on CPU
+//   time MILLISECONDS        answers "time NANOSECONDS CALLS 0": the median call, less what a call of IDENTITY takes
+//                            beside it; 0 where that is most of it
+// Every model has a second result, z (1). Only z is asked for where time is taken: the model is computed whole, and Node
+// spends no time on copying y. The synchronous call under the package's own is made: run() of the package waits for
+// Node's event loop each time.
+'use strict';
+const fs = require('fs');
+const { Tensor } = require('onnxruntime-common');
+const { binding, initOrt } = require('onnxruntime-node/dist/binding.js');
+const { version } = require('onnxruntime-node/package.json');
+
+const kMostAnswered = 1 << 18; // as in subject_main.cc
+
+const now = () => Number(process.hrtime.bigint());
+
+function sessionOf(model, threads, cpu) {
+  const options = {
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+  };
+  // Counted from one; of the threads besides the calling one.
+  if (threads > 1) options.extra = { session: { intra_op_thread_affinities: String(cpu + 1) } };
+  const session = new binding.InferenceSession();
+  session.loadModel(model, options);
+  return session;
+}
+
+function tensorOf(numbers, ...shape) {
+  return new Tensor('float32', numbers, shape);
+}
+
+function timedCallOf(session, x) {
+  const feeds = { x };
+  const fetches = { z: tensorOf(new Float32Array(1), 1) };
+  const options = {};
+  return () => session.run(feeds, fetches, options);
+}
+
+// The median of samples, each the mean of as many calls as take 100 microseconds.
+function timeOf(call, milliseconds) {
+  const budget = milliseconds * 1e6;
+  const start = now();
+  let warm = 0;
+  do {
+    call();
+    ++warm;
+  } while (now() - start < 0.15 * budget || warm < 2);
+  const inner = Math.max(1, Math.floor((1e5 * warm) / (now() - start)));
+  const samples = [];
+  while (samples.length < 5 || now() - start < budget) {
+    const begin = now();
+    for (let i = 0; i < inner; ++i) call();
+    samples.push((now() - begin) / inner);
+  }
+  samples.sort((a, b) => a - b);
+  return { nanoseconds: samples[samples.length >> 1], calls: samples.length * inner };
+}
+
+function write(bytes) {
+  for (let done = 0; done < bytes.length; ) done += fs.writeSync(1, bytes, done);
+}
+
+let identity = null;
+let session = null;
+let call = null;
+
+function obey(words) {
+  if (words[0] === 'describe') {
+    identity = timedCallOf(sessionOf(words[1], 1, 0), tensorOf(new Float32Array(1), 1, 1));
+    const cost = (timeOf(identity, 300).nanoseconds / 1e3).toFixed(1);
+    write(Buffer.from(`ONNX Runtime ${version} in Node ${process.versions.node}, less about ${cost} us a call\n`));
+  } else if (words[0] === 'load') {
+    const [rows, columns, threads, cpu] = words.slice(3).map(Number);
+    if (session) session.dispose();
+    session = sessionOf(words[1], threads, cpu);
+    const input = fs.readFileSync(words[2]);
+    const x = tensorOf(new Float32Array(input.buffer.slice(input.byteOffset, input.byteOffset + input.length)), rows, columns);
+    call = timedCallOf(session, x);
+    const { y } = session.run({ x }, { y: null }, {});
+    const answer = y.data.subarray(0, kMostAnswered);
+    write(Buffer.from(`floats ${answer.length}\n`));
+    write(Buffer.from(answer.buffer, answer.byteOffset, answer.length * 4));
+  } else if (words[0] === 'time') {
+    const cost = timeOf(identity, Number(words[1]) / 5).nanoseconds;
+    const { nanoseconds, calls } = timeOf(call, Number(words[1]));
+    const rest = nanoseconds - cost;
+    write(Buffer.from(`time ${(rest > cost / 4 ? rest : 0).toFixed(3)} ${calls} 0\n`));
+  } else {
+    throw new Error(`unknown command: ${words.join(' ')}`);
+  }
+}
+
+initOrt();
+const chunk = Buffer.alloc(4096);
+let text = '';
+for (;;) {
+  const count = fs.readSync(0, chunk);
+  if (count === 0) break;
+  text += chunk.toString('utf8', 0, count);
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+    const line = text.slice(0, end);
+    text = text.slice(end + 1);
+    try {
+      obey(line.split(' '));
+    } catch (e) {
+      write(Buffer.from(`error ${String(e.message).replace(/\n/g, ' ')}\n`));
+    }
+  }
+}

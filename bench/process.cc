@@ -1,0 +1,66 @@
+#include "bench/process.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "bench/cpus.h"
+
+namespace bench {
+
+Process::Process(const Options& options) : name_(options.name) {
+  int to[2], from[2];
+  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  // A program that has ended is found out by its answer that does not come.
+  std::signal(SIGPIPE, SIG_IGN);
+  pid_ = fork();
+  if (pid_ == 0) {
+    dup2(to[0], STDIN_FILENO);
+    dup2(from[1], STDOUT_FILENO);
+    if (options.cpu) pin(0, *options.cpu);
+    for (const auto& [variable, value] : options.environment)
+      setenv(variable.c_str(), value.c_str(), 1);
+    std::vector<char*> words;
+    for (const std::string& word : options.command) words.push_back(const_cast<char*>(word.data()));
+    words.push_back(nullptr);
+    execvp(words[0], words.data());
+    _exit(127);
+  }
+  close(to[0]);
+  close(from[1]);
+  to_ = fdopen(to[1], "w");
+  from_ = fdopen(from[0], "r");
+}
+
+Process::~Process() {
+  std::fclose(to_);
+  std::fclose(from_);
+  waitpid(pid_, nullptr, 0);
+}
+
+std::string Process::ask(const std::string& line) {
+  std::fprintf(to_, "%s\n", line.c_str());
+  std::fflush(to_);
+  std::string reply;
+  for (int c = std::fgetc(from_); c != '\n'; c = std::fgetc(from_)) {
+    if (c == EOF) throw std::runtime_error(name_ + " ended at: " + line);
+    reply += static_cast<char>(c);
+  }
+  if (reply.compare(0, 5, "error") == 0) throw std::runtime_error(name_ + ": " + reply);
+  return reply;
+}
+
+std::vector<float> Process::ask_floats(const std::string& line) {
+  const std::string reply = ask(line);
+  if (reply == "none") return {};
+  std::vector<float> values(std::stoul(reply.substr(7)));
+  if (std::fread(values.data(), sizeof(float), values.size(), from_) != values.size())
+    throw std::runtime_error(name_ + " ended at: " + line);
+  return values;
+}
+
+}  // namespace bench

@@ -1,0 +1,45 @@
+// Figures as markdown tables and as JSON, in a folder.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/machine.h"
+#include "bench/speeds.h"
+
+namespace bench {
+
+using Json = nlohmann::ordered_json;
+
+double median(std::vector<double> values);
+
+// Three digits, or all that stand before the point: "0.0123", "1.23", "12.3", "1234".
+std::string number(double value);
+
+struct Table {
+  std::string title;
+  std::vector<std::string> columns;  // after the one of the row's names
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> cells;  // [row][column]
+
+  void add(const std::string& name, std::vector<std::string> row) {
+    names.push_back(name);
+    cells.push_back(std::move(row));
+  }
+  // Without the columns that have nothing in any row.
+  std::string markdown() const;
+};
+
+std::string markdown(const Machine& machine);
+std::string markdown(const Speeds& speeds);
+Json json(const Machine& machine);
+Json json(const Speeds& speeds);
+
+// Prints the text, and writes NAME.md and NAME.json where there is a folder (""; none). Throws
+// where it cannot.
+void publish(const std::filesystem::path& folder, const std::string& name,
+             const std::string& markdown, const Json& figures);
+
+}  // namespace bench

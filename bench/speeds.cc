@@ -1,0 +1,208 @@
+#include "bench/speeds.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "bench/cpus.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSteps = 200000;
+constexpr int kChains = 12;  // latency times throughput, and some more
+
+#ifdef __x86_64__
+
+// One multiply-add on each of the chains, kSteps times. Assembly, here and below, so that no
+// compiler sees that the answer is known.
+__attribute__((target("avx2,fma"))) void chains_avx2() {
+  __m256 a[kChains] = {};
+  const __m256 one = _mm256_set1_ps(1.0f);
+  for (int s = 0; s < kSteps; ++s)
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) asm volatile("vfmadd231ps %1,%1,%0" : "+x"(a[c]) : "x"(one));
+}
+
+__attribute__((target("avx512f"))) void chains_avx512() {
+  __m512 a[kChains] = {};
+  const __m512 one = _mm512_set1_ps(1.0f);
+  for (int s = 0; s < kSteps; ++s)
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) asm volatile("vfmadd231ps %1,%1,%0" : "+v"(a[c]) : "v"(one));
+}
+
+// Whole blocks of 512 bytes.
+__attribute__((target("avx2"))) void read_avx2(const std::byte* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += 512)
+#pragma GCC unroll 16
+    for (std::size_t j = 0; j < 512; j += 32) {
+      __m256 value;
+      asm volatile("vmovaps %1,%0"
+                   : "=x"(value)
+                   : "m"(*reinterpret_cast<const __m256*>(from + i + j)));
+    }
+}
+
+__attribute__((target("avx512f"))) void read_avx512(const std::byte* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += 512)
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < 512; j += 64) {
+      __m512 value;
+      asm volatile("vmovaps %1,%0"
+                   : "=v"(value)
+                   : "m"(*reinterpret_cast<const __m512*>(from + i + j)));
+    }
+}
+
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool has_avx512() { return __builtin_cpu_supports("avx512f"); }
+
+#endif
+
+// The first half to the second.
+void copy_half(std::byte* memory, std::size_t bytes) {
+  std::memcpy(memory + bytes / 2, memory, bytes / 2);
+  asm volatile("" ::: "memory");
+}
+
+std::size_t cache_bytes(int level) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+    std::ifstream level_file(folder + "/level"), type_file(folder + "/type"),
+        size_file(folder + "/size");
+    int found = 0;
+    std::string type;
+    std::size_t size = 0;
+    char unit = 0;
+    if (level_file >> found && type_file >> type && size_file >> size && found == level &&
+        type != "Instruction") {
+      size_file >> unit;
+      return size << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
+    }
+  }
+  constexpr std::size_t kUsual[] = {32 << 10, 1 << 20, 32 << 20};
+  return kUsual[level - 1];
+}
+
+// Makes the call on every thread at once, some times; seconds of the fastest time, the slowest
+// thread counting.
+double best_seconds(int threads, int attempts, const std::function<void(int)>& call) {
+  const std::vector<int> cpus = allowed_cpus();
+  std::atomic<int> arrived{0};
+  std::vector<std::vector<double>> seconds(static_cast<std::size_t>(threads));
+  const auto work = [&](int self) {
+    pin(0, cpus[static_cast<std::size_t>(self) % cpus.size()]);
+    call(self);
+    for (int attempt = 1; attempt <= attempts; ++attempt) {
+      arrived.fetch_add(1);
+      while (arrived.load() < attempt * threads) {
+      }
+      const auto start = Clock::now();
+      call(self);
+      seconds[static_cast<std::size_t>(self)].push_back(
+          std::chrono::duration<double>(Clock::now() - start).count());
+    }
+  };
+  std::vector<std::thread> others;
+  for (int t = 0; t < threads; ++t) others.emplace_back(work, t);
+  for (std::thread& t : others) t.join();
+  double best = 1e30;
+  for (std::size_t attempt = 0; attempt < static_cast<std::size_t>(attempts); ++attempt) {
+    double slowest = 0;
+    for (const auto& s : seconds) slowest = std::max(slowest, s[attempt]);
+    best = std::min(best, slowest);
+  }
+  return best;
+}
+
+double gflops(int threads, void (*chains)(), int lanes) {
+  return 2.0 * lanes * kChains * kSteps * threads /
+         best_seconds(threads, 50, [&](int) { chains(); }) / 1e9;
+}
+
+struct Free {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+using Buffer = std::unique_ptr<std::byte, Free>;
+
+Buffer buffer_of(std::size_t bytes) {
+  Buffer buffer(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
+  std::memset(buffer.get(), 1, bytes);
+  return buffer;
+}
+
+// GB/s of calls on (a buffer of its own, its bytes), repeated until a millisecond's worth is moved.
+double bandwidth(int threads, std::size_t bytes,
+                 const std::function<void(std::byte*, std::size_t)>& call) {
+  std::vector<Buffer> buffers;
+  for (int t = 0; t < threads; ++t) buffers.push_back(buffer_of(bytes));
+  const std::size_t repeats = std::max<std::size_t>(1, (std::size_t{1} << 26) / bytes);
+  const double seconds = best_seconds(threads, 15, [&](int self) {
+    for (std::size_t r = 0; r < repeats; ++r)
+      call(buffers[static_cast<std::size_t>(self)].get(), bytes);
+  });
+  return static_cast<double>(bytes) * static_cast<double>(repeats) * threads / seconds / 1e9;
+}
+
+}  // namespace
+
+Speeds measure_speeds(int threads) {
+  Speeds speeds;
+  speeds.threads = threads;
+  for (int level = 1; level <= 3; ++level)
+    speeds.caches[static_cast<std::size_t>(level - 1)] = cache_bytes(level);
+  const auto share = static_cast<std::size_t>(threads);
+  // Well within each, since other things are in there too.
+  const std::size_t sizes[kLevels] = {speeds.caches[0] / 2, speeds.caches[1] / 2,
+                                      speeds.caches[2] / 4 / share, 8 * speeds.caches[2] / share};
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const std::size_t bytes = sizes[level] / 4096 * 4096;
+    const auto faster = [&](double& best,
+                            const std::function<void(std::byte*, std::size_t)>& call) {
+      best = std::max(best, bandwidth(threads, bytes, call));
+    };
+#ifdef __x86_64__
+    if (has_avx2()) faster(speeds.read[level], read_avx2);
+    if (has_avx512()) faster(speeds.read[level], read_avx512);
+#endif
+    faster(speeds.copy[level], copy_half);
+  }
+#ifdef __x86_64__
+  if (has_avx2()) speeds.gflops = std::max(speeds.gflops, gflops(threads, chains_avx2, 8));
+  if (has_avx512()) speeds.gflops = std::max(speeds.gflops, gflops(threads, chains_avx512, 16));
+#endif
+  return speeds;
+}
+
+double bound(const Work& work, const Speeds& speeds) {
+  if (speeds.gflops == 0) return 0;
+  const double bytes = work.read + work.copied;
+  double moving = 0, nearer = 0;
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    double held = bytes;
+    if (level < speeds.caches.size())
+      held = static_cast<double>(speeds.caches[level]) * (level < 2 ? speeds.threads : 1);
+    const double here = std::clamp(bytes, nearer, std::max(nearer, held)) - nearer;
+    nearer += here;
+    if (here > 0)
+      moving += here / bytes * (work.read / speeds.read[level] + work.copied / speeds.copy[level]);
+  }
+  return std::max(work.flops / speeds.gflops, moving);
+}
+
+}  // namespace bench
