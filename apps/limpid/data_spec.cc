@@ -2,66 +2,216 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <vector>
 
 #include "apps/limpid/command.h"
-#include "limpid/data/digits.h"
+#include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid::tool {
 namespace {
 
-[[noreturn]] void refuse(std::string_view spec, std::string_view why) {
-  throw UsageError(fmt::format("--data {}: {}", in_quotes(spec), why));
+using Kind = DataSpec::Kind;
+
+// The text of an option that does not mean anything; the caller says which option it was.
+struct Refusal {
+  std::string why;
+};
+
+template <class T>
+T number_of(std::string_view text, std::string_view expected) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw Refusal{fmt::format("{} is expected, {} came", expected, in_quotes(text))};
+  return number;
 }
 
-void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
-  if (first < 0 || count < 0 || first > size - count)
-    throw UsageError(fmt::format("the test part has {} examples, 0 to {}: {} to {} are not there",
-                                 size, size - 1, first, first + count - 1));
+std::uint64_t seed_of(std::string_view text) {
+  return number_of<std::uint64_t>(text, "an integer from 0 to 2^64 - 1");
+}
+
+// One of several words.
+template <class T>
+T word_of(std::string_view text,
+          std::initializer_list<std::pair<std::string_view, T>> meaning_of_words) {
+  std::vector<std::string_view> words;
+  for (const auto& [word, meaning] : meaning_of_words) {
+    if (word == text) return meaning;
+    words.push_back(word);
+  }
+  throw Refusal{
+      fmt::format("one of {} is expected, {} came", fmt::join(words, ", "), in_quotes(text))};
+}
+
+// ---- options
+
+struct Option {
+  std::string_view key;
+  std::vector<Kind> kinds;  // that have it
+  void (*set)(DataSpec& spec, std::string_view value);
+};
+
+const std::vector<Option>& all_options() {
+  static const std::vector<Option> all = {
+      {"split",
+       {Kind::kDigits, Kind::kSynthetic, Kind::kIdx, Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) { spec.split = parse_shares(value); }},
+      {"seed",
+       {Kind::kIdx, Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) { spec.seed = seed_of(value); }},
+      {"standardize",
+       {Kind::kDigits, Kind::kSynthetic, Kind::kIdx, Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) {
+         spec.scaling = word_of<Scaling>(value, {{"none", Scaling::kNone},
+                                                 {"zscore", Scaling::kZScore},
+                                                 {"minmax", Scaling::kMinMax}});
+       }},
+      {"count",
+       {Kind::kDigits, Kind::kSynthetic},
+       [](DataSpec& spec, std::string_view value) {
+         spec.drawn.count = number_of<std::int32_t>(value, "a number of rows");
+         if (*spec.drawn.count < 1) throw Refusal{"at least 1 row is expected"};
+       }},
+      {"noise",
+       {Kind::kSynthetic},
+       [](DataSpec& spec, std::string_view value) {
+         spec.drawn.noise = number_of<double>(value, "a number");
+         if (!(*spec.drawn.noise >= 0 && *spec.drawn.noise <= 1e6))
+           throw Refusal{"a noise from 0 to 1e6 is expected"};
+       }},
+      {"target",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) { spec.table.targets.emplace_back(value); }},
+      {"ignore",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) { spec.table.ignored.emplace_back(value); }},
+      {"categorical",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) { spec.table.categorical.emplace_back(value); }},
+      {"task",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) {
+         spec.table.task = word_of<Task>(value, {{"classification", Task::kClassification},
+                                                 {"multilabel", Task::kMultiLabel},
+                                                 {"regression", Task::kRegression}});
+       }},
+      {"missing",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) {
+         spec.table.missing = word_of<Missing>(
+             value,
+             {{"error", Missing::kError}, {"drop", Missing::kDrop}, {"impute", Missing::kImpute}});
+       }},
+      {"unseen",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) {
+         spec.table.unseen =
+             word_of<Unseen>(value, {{"error", Unseen::kError}, {"zeros", Unseen::kZeros}});
+       }},
+      {"header",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) {
+         spec.table.text.header = word_of<bool>(value, {{"yes", true}, {"no", false}});
+       }},
+      {"separator",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) {
+         spec.table.text.separator =
+             word_of<char>(value, {{"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}});
+       }},
+      {"test",
+       {Kind::kCsv},
+       [](DataSpec& spec, std::string_view value) { spec.test_file = value; }},
+  };
+  return all;
+}
+
+bool has(const Option& option, Kind kind) {
+  return std::find(option.kinds.begin(), option.kinds.end(), kind) != option.kinds.end();
+}
+
+void set_option(DataSpec& spec, std::string_view key, std::string_view value) {
+  std::vector<std::string_view> known;
+  for (const Option& option : all_options()) {
+    if (!has(option, spec.kind)) continue;
+    known.push_back(option.key);
+    if (option.key != key) continue;
+    if (value.empty()) throw Refusal{"something is expected behind the ="};
+    return option.set(spec, value);
+  }
+  throw Refusal{fmt::format("there is no such option; there are: {}", fmt::join(known, ", "))};
+}
+
+// ---- the text
+
+// Where an option begins, at a comma that letters and a = follow; text.size() where none does.
+std::size_t find_option(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  for (std::size_t comma = text.find(','); comma != std::string_view::npos;
+       comma = text.find(',', comma + 1)) {
+    const std::size_t end = text.find_first_not_of(kLetters, comma + 1);
+    if (end != std::string_view::npos && end > comma + 1 && text[end] == '=') return comma;
+  }
+  return text.size();
+}
+
+// Sets kind, value and seed. Throws Refusal where there is no such kind.
+void set_kind(DataSpec& spec, std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const bool has_value = colon != std::string_view::npos;
+  const std::string_view value = has_value ? text.substr(colon + 1) : std::string_view();
+  const std::vector<std::string_view> drawn = synthetic_names();
+  const bool is_drawn = std::find(drawn.begin(), drawn.end(), kind) != drawn.end();
+  if (kind == "digits" || is_drawn) {
+    spec.kind = is_drawn ? Kind::kSynthetic : Kind::kDigits;
+    spec.value = kind;
+    if (has_value) spec.seed = seed_of(value);
+    return;
+  }
+  if (kind != "idx" && kind != "csv")
+    throw Refusal{fmt::format("expected digits, {}, with or without :SEED, idx:DIR or csv:FILE",
+                              fmt::join(drawn, ", "))};
+  spec.kind = kind == "idx" ? Kind::kIdx : Kind::kCsv;
+  spec.value = value;
+  if (value.empty())
+    throw Refusal{fmt::format("a {} belongs behind {}:", kind == "idx" ? "folder" : "file", kind)};
 }
 
 }  // namespace
 
+const std::string kDataSpecHelp = fmt::format(
+    "Examples: digits or {}, drawn here (with :SEED), idx:DIR (a folder of MNIST's four "
+    "files), csv:FILE,target=COLUMN; options follow as in ,split=80/10/10: docs/data.md",
+    fmt::join(synthetic_names(), ", "));
+
 DataSpec parse_data_spec(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  const std::string_view kind = text.substr(0, colon);
-  const bool has_rest = colon != std::string_view::npos;
-  const std::string_view rest = has_rest ? text.substr(colon + 1) : std::string_view();
   DataSpec spec;
-  if (kind == "digits") {
-    if (!has_rest) return spec;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), spec.seed);
-    if (error != std::errc{} || end != rest.data() + rest.size())
-      refuse(text, "the seed is an integer from 0 to 2^64 - 1");
+  std::string where;
+  try {
+    std::size_t end = find_option(text);
+    set_kind(spec, text.substr(0, end));
+    for (std::string_view rest = text.substr(end); !rest.empty(); rest.remove_prefix(end)) {
+      rest.remove_prefix(1);  // the comma
+      end = find_option(rest);
+      const std::string_view option = rest.substr(0, end);
+      const std::size_t sign = option.find('=');
+      where = fmt::format("{}: ", option.substr(0, sign));
+      set_option(spec, option.substr(0, sign), option.substr(sign + 1));
+    }
     return spec;
+  } catch (const Refusal& refusal) {
+    throw UsageError(fmt::format("--data {}: {}{}", in_quotes(text), where, refusal.why));
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("--data {}: {}{}", in_quotes(text), where, error.what()));
   }
-  if (kind == "idx") {
-    if (rest.empty()) refuse(text, "a folder belongs behind idx:");
-    spec.kind = DataSpec::Kind::kIdx;
-    spec.folder = rest;
-    return spec;
-  }
-  refuse(text, "expected digits, digits:SEED or idx:DIR");
 }
 
-Split load_data(const DataSpec& spec, const DataCounts& counts) {
-  if (spec.kind == DataSpec::Kind::kIdx) return load_idx_folder(spec.folder);
-  return digits_split(spec.seed, counts.train, counts.test);
-}
-
-Dataset load_test_rows(const DataSpec& spec, std::int64_t first, std::int64_t count) {
-  // A digit depends on its number alone: those behind the last one wanted need not be drawn.
-  DataCounts counts{.train = 0};
-  if (spec.kind == DataSpec::Kind::kDigits) {
-    check_rows(first, count, counts.test);
-    counts.test = first + count;
-  }
-  Dataset test = load_data(spec, counts).test;
-  check_rows(first, count, test.size());
-  test.inputs = test.inputs.rows(first, count);
-  test.targets = test.targets.rows(first, count);
-  return test;
+Scaling scaling_of(const DataSpec& spec) {
+  return spec.scaling.value_or(spec.kind == Kind::kCsv ? Scaling::kZScore : Scaling::kNone);
 }
 
 }  // namespace limpid::tool

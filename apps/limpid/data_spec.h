@@ -1,39 +1,50 @@
-// What --data means: "digits", "digits:SEED", "idx:DIR".
+// What --data means: "digits:7", "csv:pets.csv,target=kind", ...: the kind of the data, where it
+// is, and options. The same text stands in configurations.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "limpid/data/dataset.h"
+#include "limpid/data/split.h"
+#include "limpid/data/standardize.h"
+#include "limpid/data/synthetic.h"
+#include "limpid/data/table.h"
+#include "limpid/formats/model.h"
 
 namespace limpid::tool {
 
 struct DataSpec {
-  enum class Kind : std::uint8_t { kDigits, kIdx };
+  enum class Kind : std::uint8_t { kDigits, kSynthetic, kIdx, kCsv };
   Kind kind = Kind::kDigits;
-  std::uint64_t seed = 0;  // of the digits
-  std::string folder;      // of the IDX files
+  std::string value;                     // the name of what is drawn, else the file or folder
+  std::uint64_t seed = 0;                // of what is drawn, and of the split
+  std::optional<Shares> split = {};      // by default 100/0 where the test part is given, else
+                                         // 80/10/10
+  std::optional<Scaling> scaling = {};   // see scaling_of
+  SyntheticOptions drawn = {};           // count: of digits too
+  TableOptions table = {};               // of CSV
+  std::optional<std::string> test_file;  // of CSV
 };
 
 // For the help of an option.
-inline constexpr const char* kDataSpecHelp =
-    "Examples: digits or digits:SEED (drawn here), idx:DIR (a folder of MNIST's four files)";
+extern const std::string kDataSpecHelp;
 
 // Throws UsageError, naming what there is.
 DataSpec parse_data_spec(std::string_view text);
 
-// How many examples to draw of data that is drawn.
-struct DataCounts {
-  std::int64_t train = 60'000;
-  std::int64_t test = 10'000;
-};
+// What the spec says, or its kind's default: zscore for files of numbers, none for images and what
+// is drawn.
+Scaling scaling_of(const DataSpec& spec);
 
-// Throws what load_idx_folder throws.
-Split load_data(const DataSpec& spec, const DataCounts& counts = {});
+// The parts to train on. Throws what reading the data throws.
+Split load_data(const DataSpec& spec);
 
-// Examples [first, first + count) of the test part. Throws UsageError where they are not all in it,
-// and what load_idx_folder throws.
-Dataset load_test_rows(const DataSpec& spec, std::int64_t first, std::int64_t count);
+// What a model is tried on: the test part; of a table that comes in one file and that the spec does
+// not split, all rows. A table is read as the model's own was. Throws what reading the data throws.
+// `most` is how many rows the caller looks at, at most: the others need not be drawn.
+Dataset load_examples(const DataSpec& spec, const Model& model,
+                      Targets targets = Targets::kRequired, std::int64_t most = 2'147'483'647);
 
 }  // namespace limpid::tool

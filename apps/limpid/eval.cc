@@ -31,10 +31,9 @@ Json json_of(const Dataset& test, const train::TestResult& result) {
 void eval(const Options& options) {
   const DataSpec spec = parse_data_spec(options.data);
   const Model model = load_model(options.model);
-  // Nobody reads the training part: digits need not draw it.
-  Dataset test = load_data(spec, {.train = 0}).test;
+  Dataset test = load_examples(spec, model);
   test.inputs = fit_inputs(test, model);
-  check_classes(test, model);
+  check_outputs(test, model);
   ThreadPool pool({.threads = options.threads});
   const auto losses = [loss = train::usual_loss(test.task)](const Args&, const Value& output,
                                                             const Value& target) {

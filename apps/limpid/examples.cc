@@ -57,6 +57,26 @@ Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input)
   return Tensor::from<float>(input.type.shape.insert(0, 1), numbers);
 }
 
+void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
+  if (first > size - count)
+    throw UsageError(fmt::format("there are {} examples, 0 to {}: {} to {} are not there", size,
+                                 size - 1, first, first + count - 1));
+}
+
+// The examples that the options count out of their data set.
+Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
+  const DataSpec spec = parse_data_spec(options.data);
+  const std::int64_t first = options.index;
+  const std::int64_t least = first + options.count.value_or(1);
+  Dataset data = load_examples(spec, model, Targets::kIfPresent, least);
+  const bool rest = !options.count && !data.table_schema.empty();
+  const std::int64_t count = rest ? std::max<std::int64_t>(1, data.size() - first) : least - first;
+  check_rows(first, count, data.size());
+  data.inputs = data.inputs.rows(first, count);
+  data.targets = data.targets.rows(first, count);
+  return data;
+}
+
 }  // namespace
 
 void add_model_option(CLI::App& command, std::string& path) {
@@ -65,7 +85,7 @@ void add_model_option(CLI::App& command, std::string& path) {
 
 void add_example_options(CLI::App& command, ExampleOptions& options) {
   CLI::Option* data = command.add_option("--data", options.data, kDataSpecHelp)->type_name("SPEC");
-  command.add_option("--index", options.index, "The first example of the test part")
+  command.add_option("--index", options.index, "The first example, counted from 0")
       ->needs(data)
       ->check(within(0, kMostExamples))
       ->type_name("I")
@@ -88,7 +108,7 @@ Tensor fit_inputs(const Dataset& data, const Model& model) {
 
 Examples read_examples(const ExampleOptions& options, const Model& model) {
   if (!options.data.empty()) {
-    Dataset data = load_test_rows(parse_data_spec(options.data), options.index, options.count);
+    Dataset data = rows_of_data(options, model);
     Tensor inputs = fit_inputs(data, model);
     return {std::move(inputs), options.index, std::move(data)};
   }
@@ -96,12 +116,20 @@ Examples read_examples(const ExampleOptions& options, const Model& model) {
   return {example_of_numbers(parse_numbers(options.values), data_input(model)), 0, {}};
 }
 
-void check_classes(const Dataset& data, const Model& model) {
+void check_outputs(const Dataset& data, const Model& model) {
   const Type& output = model.function.type(model.function.outputs().front().value);
-  if (output.dtype != Dtype::kF32 || output.shape.rank() != 1 || output.shape.back() < data.classes)
+  const std::int64_t given =
+      output.dtype == Dtype::kF32 && output.shape.rank() == 1 ? output.shape.back() : 0;
+  const bool classes = data.task == Task::kClassification;
+  const std::int64_t wanted = classes ? data.classes : has_targets(data) ? data.outputs() : given;
+  if (given == 0 || (classes ? given < wanted : given != wanted))
     throw Error(ErrorCode::kShape,
-                fmt::format("the model gives {}, {} has {} classes", to_string(output),
-                            in_quotes(data.name), data.classes));
+                fmt::format("the model gives {}, {} has {} {}", to_string(output),
+                            in_quotes(data.name), wanted, classes ? "classes" : "targets"));
+}
+
+bool has_targets(const Dataset& data) {
+  return data.targets.shape().rank() == 1 || data.targets.shape()[1] > 0;
 }
 
 std::string picture_of(const Dataset& data, std::int64_t row) {

@@ -18,7 +18,7 @@ struct ExampleOptions {
   std::string data;
   std::string values;
   std::int64_t index = 0;
-  std::int64_t count = 1;
+  std::optional<std::int64_t> count = 1;  // nothing: the rest of a table, 1 of other data
 };
 
 // The model's path, the first argument of a command.
@@ -40,8 +40,12 @@ Examples read_examples(const ExampleOptions& options, const Model& model);
 // kDtype.
 Tensor fit_inputs(const Dataset& data, const Model& model);
 
-// Throws kShape where the model's output is not f32 with a logit for every class of the data.
-void check_classes(const Dataset& data, const Model& model);
+// Throws kShape where the model's output is not f32 with a logit for every class of the data, or as
+// many numbers as its targets have.
+void check_outputs(const Dataset& data, const Model& model);
+
+// A table may come without its targets: then they are f32 [N, 0].
+bool has_targets(const Dataset& data);
 
 // The image in half blocks where an example of a data set is a square one, else "".
 std::string picture_of(const Dataset& data, std::int64_t row);

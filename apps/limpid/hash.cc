@@ -25,7 +25,7 @@ struct Options {
 void hash_outputs(const Options& options) {
   const DataSpec spec = parse_data_spec(options.data);
   const Model model = load_model(options.model);
-  const Dataset test = load_data(spec, {.train = 0}).test;
+  const Dataset test = load_examples(spec, model, Targets::kIfPresent);
   const Tensor inputs = fit_inputs(test, model);
   ThreadPool pool({.threads = options.threads});
   const Tensor outputs = predict(model, inputs, &pool);

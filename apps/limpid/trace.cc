@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/limpid/answers.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/output.h"
@@ -95,8 +96,8 @@ void print_text(const Examples& examples, const std::vector<TraceRow>& rows,
                 const std::optional<Neuron>& neuron) {
   if (examples.data) {
     print(picture_of(*examples.data, 0));
-    print(fmt::format("example {}: label {}\n", examples.first,
-                      examples.data->targets.values<std::int32_t>()[0]));
+    const std::string target = target_text(*examples.data, 0);
+    print(fmt::format("example {}{}{}\n", examples.first, target.empty() ? "" : ": ", target));
   }
   print(to_text(rows));
   if (neuron) print("\n" + to_text(*neuron));

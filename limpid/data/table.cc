@@ -136,15 +136,14 @@ Source read_source(const fs::path& file, const TableOptions& options) {
   return source;
 }
 
-Source read_source(const fs::path& file, const TableSchema& schema, bool with_targets,
+Source read_source(const fs::path& file, const TableSchema& schema, Targets targets,
                    const TableText& text) {
   std::map<std::string, Kind, std::less<>> kinds;
   const auto add = [&](const TableColumn& column) {
     kinds[column.name] = column.categorical ? Kind::kCategorical : Kind::kNumeric;
   };
   for (const TableColumn& column : schema.features) add(column);
-  if (with_targets)
-    for (const TableColumn& column : schema.targets) add(column);
+  for (const TableColumn& column : schema.targets) add(column);
   std::vector<std::string> names;
   CsvTable table =
       load_csv(file, {text.separator, text.header, [&](std::string_view name, std::size_t) {
@@ -160,7 +159,10 @@ Source read_source(const fs::path& file, const TableSchema& schema, bool with_ta
     return found;
   };
   for (const TableColumn& column : schema.features) source.features.push_back(find(column));
-  if (with_targets)
+  const bool present = std::all_of(
+      schema.targets.begin(), schema.targets.end(),
+      [&](const TableColumn& column) { return find_column(source.table, column.name); });
+  if (targets == Targets::kRequired || present)
     for (const TableColumn& column : schema.targets) source.targets.push_back(find(column));
   return source;
 }
@@ -487,16 +489,16 @@ Split load_table(const fs::path& file, const TableOptions& options, const Shares
     for (Dataset* part : {&split.train, &split.validation, &split.test})
       if (part->size() > 0) impute(*part, schema);
   }
-  if (test_file) split.test = load_table_rows(*test_file, schema, true, options.text);
+  if (test_file) split.test = load_table_rows(*test_file, schema, Targets::kRequired, options.text);
   for (Dataset* part : {&split.train, &split.validation, &split.test})
     part->table_schema = to_json(schema);
   return split;
 }
 
-Dataset load_table_rows(const fs::path& file, const TableSchema& schema, bool with_targets,
+Dataset load_table_rows(const fs::path& file, const TableSchema& schema, Targets targets,
                         const TableText& text) {
   verify(schema);
-  const Source source = read_source(file, schema, with_targets, text);
+  const Source source = read_source(file, schema, targets, text);
   Dataset data = encode(source, schema);
   if (schema.missing == Missing::kImpute) impute(data, schema);
   data.table_schema = to_json(schema);

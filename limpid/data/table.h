@@ -55,10 +55,15 @@ Split load_table(const std::filesystem::path& file, const TableOptions& options,
                  const Shares& shares, Key key,
                  const std::optional<std::filesystem::path>& test_file = {});
 
+// Whether the columns of the targets are read where an earlier table's schema says how.
+enum class Targets : std::uint8_t {
+  kRequired,   // they must be there
+  kIfPresent,  // where one is not there, the targets are f32 [N, 0]
+};
+
 // Reads a table as an earlier one was read: columns are found by name, others are passed over.
-// Without targets these columns need not be there, and the targets are f32 [N, 0]. Throws what
-// load_table throws for its test file.
+// Throws what load_table throws for its test file.
 Dataset load_table_rows(const std::filesystem::path& file, const TableSchema& schema,
-                        bool with_targets, const TableText& text = {});
+                        Targets targets, const TableText& text = {});
 
 }  // namespace limpid

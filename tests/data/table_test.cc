@@ -251,18 +251,26 @@ TEST_F(Table, IsReadAgainAsItWasRead) {
   const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
   const TableSchema schema = table_schema_from_json(data.table_schema);
   const auto file = put("colour,weight\nred,1\nblue,2\n", "new.csv");
-  const Dataset rows = load_table_rows(file, schema, false);
+  const Dataset rows = load_table_rows(file, schema, Targets::kIfPresent);
   EXPECT_TRUE(rows.inputs.same_bits(floats(Shape{2, 4}, {1, 0, 0, 1, 2, 1, 0, 0})));
   EXPECT_EQ(rows.targets.shape(), (Shape{2, 0}));
   EXPECT_EQ(rows.class_names, (Names{"cat", "dog"}));
   expect_error(ErrorCode::kFormat, "has no column 'kind'; it has: 'colour', 'weight'",
-               [&] { load_table_rows(file, schema, true); });
+               [&] { load_table_rows(file, schema, Targets::kRequired); });
+}
+
+TEST_F(Table, HasItsTargetsReadAgainWhereTheyAre) {
+  const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
+  const TableSchema schema = table_schema_from_json(data.table_schema);
+  const Dataset again = load_table_rows(put(kPets, "new.csv"), schema, Targets::kIfPresent);
+  EXPECT_TRUE(again.targets.same_bits(data.targets));
+  EXPECT_TRUE(again.inputs.same_bits(data.inputs));
 }
 
 TEST_F(Table, FillsWhatIsMissingInOneRow) {
   const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
   const TableSchema schema = table_schema_from_json(data.table_schema);
-  const Dataset row = load_table_rows(put("n,c\n,?\n", "new.csv"), schema, false);
+  const Dataset row = load_table_rows(put("n,c\n,?\n", "new.csv"), schema, Targets::kIfPresent);
   EXPECT_TRUE(row.inputs.same_bits(floats(Shape{1, 3}, {3, 0, 1})));
 }
 

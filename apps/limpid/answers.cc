@@ -1,0 +1,165 @@
+#include "apps/limpid/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "limpid/compile/executable.h"
+#include "limpid/function/builder.h"
+#include "limpid/inspect/table.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/softmax.h"
+
+namespace limpid::tool {
+namespace {
+
+Tensor probabilities_of(Task task, const Tensor& logits) {
+  const Function function =
+      trace("probabilities", {{"logits", logits.type()}}, [&](std::span<const Value> in) {
+        return std::vector<Value>{task == Task::kClassification ? softmax(in[0]) : sigmoid(in[0])};
+      });
+  return compile(function)({&logits, 1}).front();
+}
+
+// The numbers of one row of f32 [N, columns].
+std::span<const float> row_of(const Tensor& table, std::int64_t row) {
+  const auto width = static_cast<std::size_t>(table.shape()[1]);
+  return table.values<float>().subspan(static_cast<std::size_t>(row) * width, width);
+}
+
+std::int64_t prediction_of(std::span<const float> logits) {
+  return std::max_element(logits.begin(), logits.end()) - logits.begin();
+}
+
+std::int32_t label_of(const Dataset& data, std::int64_t row) {
+  return data.targets.values<std::int32_t>()[static_cast<std::size_t>(row)];
+}
+
+// A class by its name, or by its number where classes have none.
+std::string class_text(const Dataset& data, std::int64_t number) {
+  const auto at = static_cast<std::size_t>(number);
+  return at < data.class_names.size() ? data.class_names[at] : std::to_string(number);
+}
+
+std::string output_name(const Dataset& data, std::int64_t column) {
+  const auto at = static_cast<std::size_t>(column);
+  return at < data.target_names.size() ? data.target_names[at] : fmt::format("output {}", column);
+}
+
+std::string probability_text(float p) { return fmt::format("{:.6f}", p); }
+
+Json numbers_json(std::span<const float> numbers) {
+  Json list = Json::array();
+  for (const float number : numbers) list.push_back(json_of(number));
+  return list;
+}
+
+// ---- one example
+
+std::string class_table(const Dataset& data, std::span<const float> logits,
+                        std::span<const float> probabilities) {
+  Table table{{{"class", Align::kRight}, {"logit", Align::kRight}, {"probability", Align::kRight}},
+              {}};
+  for (std::size_t c = 0; c < logits.size(); ++c)
+    table.rows.push_back({class_text(data, static_cast<std::int64_t>(c)),
+                          short_number(static_cast<double>(logits[c])),
+                          probability_text(probabilities[c])});
+  return to_text(table);
+}
+
+// ---- a line for each example
+
+Table classes_table(const Examples& examples, const Tensor& logits, const Tensor& probabilities) {
+  const Dataset& data = *examples.data;
+  Table table{{{"example", Align::kRight}, {"prediction"}, {"probability", Align::kRight}}, {}};
+  if (has_targets(data)) table.columns.push_back({"label"});
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    const std::int64_t best = prediction_of(row_of(logits, i));
+    table.rows.push_back(
+        {std::to_string(examples.first + i), class_text(data, best),
+         probability_text(row_of(probabilities, i)[static_cast<std::size_t>(best)])});
+    if (has_targets(data)) table.rows.back().push_back(class_text(data, label_of(data, i)));
+  }
+  return table;
+}
+
+// Of labels their probabilities, of a regression its numbers.
+Table numbers_table(const Examples& examples, const Tensor& numbers) {
+  const Dataset& data = *examples.data;
+  const bool labels = data.task == Task::kMultiLabel;
+  const auto text = [&](float number) {
+    return labels ? probability_text(number) : short_number(static_cast<double>(number));
+  };
+  Table table{{{"example", Align::kRight}}, {}};
+  const std::int64_t columns = numbers.shape()[1];
+  for (std::int64_t c = 0; c < columns; ++c)
+    table.columns.push_back({output_name(data, c), Align::kRight});
+  if (has_targets(data))
+    for (std::int64_t c = 0; c < columns; ++c)
+      table.columns.push_back({"target " + output_name(data, c), Align::kRight});
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    table.rows.push_back({std::to_string(examples.first + i)});
+    for (const float number : row_of(numbers, i)) table.rows.back().push_back(text(number));
+    if (has_targets(data))
+      for (const float target : row_of(data.targets, i))
+        table.rows.back().push_back(short_number(static_cast<double>(target)));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string target_text(const Dataset& data, std::int64_t row) {
+  if (!has_targets(data)) return "";
+  if (data.task == Task::kClassification)
+    return "label " + printable(class_text(data, label_of(data, row)));
+  std::vector<std::string> numbers;
+  for (const float target : row_of(data.targets, row))
+    numbers.push_back(short_number(static_cast<double>(target)));
+  return fmt::format("target {}", fmt::join(numbers, ", "));
+}
+
+Json answers_json(const Examples& examples, const Tensor& outputs) {
+  const Dataset& data = *examples.data;
+  const bool classes = data.task == Task::kClassification;
+  const bool numbers = data.task == Task::kRegression;
+  const Tensor probabilities = numbers ? Tensor() : probabilities_of(data.task, outputs);
+  Json list = Json::array();
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    Json answer{{"example", examples.first + i}};
+    if (classes && has_targets(data)) answer["label"] = label_of(data, i);
+    if (classes) answer["prediction"] = prediction_of(row_of(outputs, i));
+    if (classes && !data.class_names.empty())
+      answer["class"] = class_text(data, prediction_of(row_of(outputs, i)));
+    answer[numbers ? "outputs" : "logits"] = numbers_json(row_of(outputs, i));
+    if (!numbers) answer["probabilities"] = numbers_json(row_of(probabilities, i));
+    if (!classes && has_targets(data)) answer["targets"] = numbers_json(row_of(data.targets, i));
+    list.push_back(std::move(answer));
+  }
+  return Json{{"answers", list}};
+}
+
+void print_answers(const Examples& examples, const Tensor& outputs) {
+  const Dataset& data = *examples.data;
+  const bool classes = data.task == Task::kClassification;
+  const bool numbers = data.task == Task::kRegression;
+  const Tensor shown = numbers ? outputs : probabilities_of(data.task, outputs);
+  if (!data.feature_names.empty() || !classes) {
+    print(to_text(classes ? classes_table(examples, outputs, shown)
+                          : numbers_table(examples, shown)));
+    return;
+  }
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    if (i > 0) print("\n");
+    print(picture_of(data, i));
+    const std::string target = target_text(data, i);
+    print(fmt::format("example {}: {}{}prediction {}\n", examples.first + i, target,
+                      target.empty() ? "" : ", ",
+                      printable(class_text(data, prediction_of(row_of(outputs, i))))));
+    print(class_table(data, row_of(outputs, i), row_of(shown, i)));
+  }
+}
+
+}  // namespace limpid::tool
