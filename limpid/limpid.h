@@ -19,6 +19,7 @@
 #include "limpid/formats/csv.h"
 #include "limpid/formats/idx.h"
 #include "limpid/formats/model.h"
+#include "limpid/formats/npy.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/function.h"

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/formats/detail/byte_order.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/formats/file.h"
 
@@ -181,14 +181,6 @@ void check_size(const Type& type, const Source& source, const Reporter& report) 
                   source.bound());
 }
 
-// Turns big-endian elements into the machine's.
-void reverse_each(std::span<std::byte> bytes, std::size_t size) {
-  static_assert(std::endian::native == std::endian::little, "elements are reversed below");
-  for (std::size_t i = 0; i < bytes.size(); i += size)
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
-                 bytes.begin() + static_cast<std::ptrdiff_t>(i + size));
-}
-
 }  // namespace
 
 Tensor load_idx(const std::filesystem::path& path) {
@@ -206,7 +198,7 @@ Tensor parse_idx(std::span<const std::byte> bytes, std::string_view where) {
     if (n != out.size())
       report.broken("ended after {} of the {} bytes of {}", n, out.size(), to_string(type));
     source->finish();
-    reverse_each(out, size_of(type.dtype));
+    detail::reverse_each(out, size_of(type.dtype));
   });
 }
 

@@ -1,0 +1,50 @@
+// The reading of .npz archives.
+#include <string>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/detail/report.h"
+#include "limpid/formats/detail/zip.h"
+#include "limpid/formats/file.h"
+#include "limpid/formats/npy.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+
+// The array's name of an entry.
+std::string array_name(const detail::ZipEntry& entry, const detail::Reporter& report) {
+  const std::string& name = entry.name;
+  if (name.size() <= kSuffix.size() ||
+      name.compare(name.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0)
+    report.unsupported("{} is no .npy file", in_quotes(name));
+  return name.substr(0, name.size() - kSuffix.size());
+}
+
+}  // namespace
+
+Params load_npz(const std::filesystem::path& path) {
+  return parse_npz(read_file(path, kMaxNpyBytes).bytes(), path.string());
+}
+
+Params parse_npz(std::span<const std::byte> bytes, std::string_view where) {
+  const detail::Reporter report("npz", where);
+  const std::vector<detail::ZipEntry> entries = detail::read_zip_directory(bytes, report);
+  std::uint64_t total = 0;
+  for (const detail::ZipEntry& entry : entries) {
+    if (entry.size > kMaxNpyBytes - total)
+      report.unsupported("its arrays have more than {} bytes", kMaxNpyBytes);
+    total += entry.size;
+  }
+  Params arrays;
+  for (const detail::ZipEntry& entry : entries) {
+    const std::string name = array_name(entry, report);
+    const Tensor file = Tensor::generate_bytes(
+        {Dtype::kU8, Shape{static_cast<std::int64_t>(entry.size)}},
+        [&](std::span<std::byte> out) { detail::unpack(entry, out, report); });
+    arrays.set(name, parse_npy(file.bytes(), fmt::format("{}, {}", where, entry.name)));
+  }
+  return arrays;
+}
+
+}  // namespace limpid

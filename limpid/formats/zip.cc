@@ -1,0 +1,245 @@
+// The reading of ZIP archives.
+#include <zlib.h>
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "limpid/formats/detail/zip.h"
+#include "limpid/formats/utf8.h"
+
+namespace limpid::detail {
+namespace {
+
+// Signatures of records.
+constexpr std::uint32_t kLocal = 0x04034b50;
+constexpr std::uint32_t kCentral = 0x02014b50;
+constexpr std::uint32_t kEnd = 0x06054b50;
+constexpr std::uint32_t kEnd64 = 0x06064b50;
+constexpr std::uint32_t kLocator64 = 0x07064b50;
+// What stands in a field of 32 bits whose value is in a ZIP64 record.
+constexpr std::uint64_t kIn64 = 0xffffffff;
+constexpr std::uint64_t kZip64Field = 0x0001;
+
+constexpr std::uint64_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22, kEnd64Bytes = 56,
+                        kLocator64Bytes = 20;
+
+// Little-endian numbers at places that are checked.
+class Bytes {
+ public:
+  Bytes(std::span<const std::byte> bytes, const Reporter& report)
+      : bytes_(bytes), report_(report) {}
+
+  std::uint64_t size() const { return bytes_.size(); }
+  std::span<const std::byte> part(std::uint64_t at, std::uint64_t count) const {
+    if (at > bytes_.size() || count > bytes_.size() - at)
+      report_.broken("{} bytes at {} lie outside of the archive's {}", count, at, bytes_.size());
+    return bytes_.subspan(at, count);
+  }
+  std::uint64_t number(std::uint64_t at, std::uint64_t count) const {
+    std::uint64_t value = 0;
+    const std::span<const std::byte> in = part(at, count);
+    for (std::size_t i = in.size(); i-- > 0;)
+      value = value << 8 | std::to_integer<std::uint64_t>(in[i]);
+    return value;
+  }
+  std::uint64_t u16(std::uint64_t at) const { return number(at, 2); }
+  std::uint64_t u32(std::uint64_t at) const { return number(at, 4); }
+  std::uint64_t u64(std::uint64_t at) const { return number(at, 8); }
+  std::string text(std::uint64_t at, std::uint64_t count) const {
+    const auto in = part(at, count);
+    return {reinterpret_cast<const char*>(in.data()), in.size()};
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  const Reporter& report_;
+};
+
+struct Directory {
+  std::uint64_t entries, size, start;
+};
+
+// The end record is the last thing in the file but for a comment, whose length it holds.
+std::uint64_t find_end(const Bytes& bytes, const Reporter& report) {
+  constexpr std::uint64_t kMostComment = 65'535;
+  if (bytes.size() < kEndBytes) report.broken("is too short for a ZIP archive");
+  for (std::uint64_t comment = 0; comment <= kMostComment; ++comment) {
+    if (bytes.size() < kEndBytes + comment) break;
+    const std::uint64_t at = bytes.size() - kEndBytes - comment;
+    if (bytes.u32(at) == kEnd && bytes.u16(at + 20) == comment) return at;
+  }
+  report.broken("has no directory at its end: it is no ZIP archive, or is cut short");
+}
+
+Directory find_directory(const Bytes& bytes, const Reporter& report) {
+  std::uint64_t end = find_end(bytes, report);
+  if (bytes.u16(end + 4) != 0 || bytes.u16(end + 6) != 0)
+    report.unsupported("is one of several parts of an archive");
+  Directory directory{bytes.u16(end + 10), bytes.u32(end + 12), bytes.u32(end + 16)};
+  if (end >= kLocator64Bytes && bytes.u32(end - kLocator64Bytes) == kLocator64) {
+    const std::uint64_t end64 = bytes.u64(end - kLocator64Bytes + 8);
+    if (bytes.part(end64, kEnd64Bytes).size() != kEnd64Bytes || bytes.u32(end64) != kEnd64)
+      report.broken("has no ZIP64 record where it says");
+    directory = {bytes.u64(end64 + 32), bytes.u64(end64 + 40), bytes.u64(end64 + 48)};
+    end = end64;
+  }
+  if (directory.size > end || directory.start != end - directory.size)
+    report.broken("its directory of {} bytes at {} does not end where its end begins, at {}",
+                  directory.size, directory.start, end);
+  if (directory.entries > directory.size / kCentralBytes)
+    report.broken("its directory of {} bytes cannot list {} entries", directory.size,
+                  directory.entries);
+  return directory;
+}
+
+// Sizes and offset of an entry that are too large for its record: behind each other in one field.
+void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t length, std::uint64_t& size,
+                std::uint64_t& packed, std::uint64_t& offset, const Reporter& report) {
+  if (size != kIn64 && packed != kIn64 && offset != kIn64) return;
+  for (const std::uint64_t end = at + length; end - at >= 4;) {
+    const std::uint64_t count = bytes.u16(at + 2);
+    if (count > end - at - 4) break;
+    if (bytes.u16(at) == kZip64Field) {
+      const Bytes field(bytes.part(at + 4, count), report);
+      std::uint64_t place = 0;
+      for (std::uint64_t* number : {&size, &packed, &offset})
+        if (*number == kIn64) {
+          *number = field.u64(place);
+          place += 8;
+        }
+      return;
+    }
+    at += 4 + count;
+  }
+  report.broken("a size that stands in a ZIP64 field is not there");
+}
+
+// Where an entry lies: its local header and its packed bytes.
+struct Extent {
+  std::uint64_t start, end;
+};
+
+struct Listed {
+  ZipEntry entry;
+  Extent extent;
+  std::uint64_t next;  // where the next record of the directory begins
+};
+
+Listed read_entry(const Bytes& bytes, std::uint64_t at, const Reporter& report) {
+  if (bytes.u32(at) != kCentral) report.broken("its directory has no entry at {}", at);
+  const std::uint64_t flags = bytes.u16(at + 8), method = bytes.u16(at + 10);
+  const std::uint64_t name = bytes.u16(at + 28), extra = bytes.u16(at + 30);
+  std::uint64_t packed = bytes.u32(at + 20), size = bytes.u32(at + 24), offset = bytes.u32(at + 42);
+  Listed listed{{bytes.text(at + kCentralBytes, name),
+                 {},
+                 0,
+                 method == 8,
+                 static_cast<std::uint32_t>(bytes.u32(at + 16))},
+                {},
+                at + kCentralBytes + name + extra + bytes.u16(at + 32)};
+  ZipEntry& entry = listed.entry;
+  read_zip64(bytes, at + kCentralBytes + name, extra, size, packed, offset, report);
+  if (utf8_fault(entry.name) != name)
+    report.broken("the name {} is not UTF-8", in_quotes(entry.name));
+  if ((flags & 1) != 0) report.unsupported("{} is encrypted", in_quotes(entry.name));
+  if (method != 0 && method != 8)
+    report.unsupported("{} is compressed by method {}, 0 (stored) and 8 (deflate) are supported",
+                       in_quotes(entry.name), method);
+  if (bytes.u32(offset) != kLocal || bytes.u16(offset + 8) != method ||
+      bytes.u16(offset + 26) != name || bytes.text(offset + kLocalBytes, name) != entry.name)
+    report.broken("{} is not at {}, where the directory says", in_quotes(entry.name), offset);
+  const std::uint64_t data = offset + kLocalBytes + name + bytes.u16(offset + 28);
+  entry.packed = bytes.part(data, packed);
+  entry.size = size;
+  listed.extent = {offset, data + packed};
+  // Deflate packs at most 258 bytes into two bits.
+  constexpr std::uint64_t kMostPerByte = 1032;
+  if (entry.deflated ? size / kMostPerByte > packed : size != packed)
+    report.broken("{} cannot hold {} bytes in {}", in_quotes(entry.name), size, packed);
+  return listed;
+}
+
+void check_overlaps(std::vector<Extent> extents, std::uint64_t directory, const Reporter& report) {
+  std::sort(extents.begin(), extents.end(),
+            [](const Extent& a, const Extent& b) { return a.start < b.start; });
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if (extents[i].end > (i + 1 < extents.size() ? extents[i + 1].start : directory))
+      report.broken("its entries overlap at {}", extents[i].end);
+}
+
+class Inflater {
+ public:
+  Inflater() {
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // Whether `packed` is a whole stream of exactly out.size() bytes.
+  bool run(std::span<const std::byte> packed, std::span<std::byte> out) {
+    std::byte surplus[1];  // a stream that goes on shows itself here
+    int status = Z_OK;
+    while (status == Z_OK) {
+      const std::span<std::byte> into = out.empty() ? std::span<std::byte>(surplus) : out;
+      const auto given = static_cast<uInt>(std::min(packed.size(), kChunk));
+      const auto wanted = static_cast<uInt>(std::min(into.size(), kChunk));
+      // zlib never writes through next_in; its type is older than const.
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
+      stream_.avail_in = given;
+      stream_.next_out = reinterpret_cast<Bytef*>(into.data());
+      stream_.avail_out = wanted;
+      status = inflate(&stream_, Z_NO_FLUSH);
+      if (status == Z_MEM_ERROR) throw std::bad_alloc();
+      packed = packed.subspan(given - stream_.avail_in);
+      const std::size_t made = wanted - stream_.avail_out;
+      if (out.empty() && made != 0) return false;
+      out = out.subspan(made);
+    }
+    return status == Z_STREAM_END && packed.empty() && out.empty();
+  }
+
+ private:
+  // zlib's counters hold 32 bits.
+  static constexpr std::size_t kChunk = std::size_t{1} << 30;
+  z_stream stream_{};
+};
+
+}  // namespace
+
+std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive,
+                                         const Reporter& report) {
+  const Bytes bytes(archive, report);
+  const Directory directory = find_directory(bytes, report);
+  std::vector<ZipEntry> entries;
+  std::vector<Extent> extents;
+  std::set<std::string> names;
+  std::uint64_t at = directory.start;
+  for (std::uint64_t i = 0; i < directory.entries; ++i) {
+    Listed listed = read_entry(bytes, at, report);
+    if (!names.insert(listed.entry.name).second)
+      report.broken("two entries are named {}", in_quotes(listed.entry.name));
+    at = listed.next;
+    extents.push_back(listed.extent);
+    entries.push_back(std::move(listed.entry));
+  }
+  if (at != directory.start + directory.size)
+    report.broken("its directory ends at {}, {} is expected", at, directory.start + directory.size);
+  check_overlaps(std::move(extents), directory.start, report);
+  return entries;
+}
+
+void unpack(const ZipEntry& entry, std::span<std::byte> out, const Reporter& report) {
+  if (!entry.deflated)
+    std::copy(entry.packed.begin(), entry.packed.end(), out.begin());
+  else if (!Inflater().run(entry.packed, out))
+    report.broken("{} does not unpack to the {} bytes that it announces", in_quotes(entry.name),
+                  entry.size);
+  const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size());
+  if (crc != entry.crc32) report.broken("the checksum of {} does not hold", in_quotes(entry.name));
+}
+
+}  // namespace limpid::detail

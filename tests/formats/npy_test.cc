@@ -1,0 +1,393 @@
+#include "limpid/formats/npy.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "limpid/core/half.h"
+#include "limpid/core/key.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::Bytes;
+using testing::bytes_of;
+using testing::expect_error;
+using namespace std::literals;
+
+const std::string kFolder = LIMPID_NUMPY_FIXTURES;
+
+Tensor load(const std::string& name) { return load_npy(kFolder + name + ".npy"); }
+Bytes bytes_of_file(const std::string& name) { return bytes_of(testing::read(kFolder + name)); }
+Tensor parse(std::string_view file) { return parse_npy(bytes_of(file), "a.npy"); }
+
+// 3 i - 4, as the fixtures have it.
+template <class T>
+Tensor counted(const Shape& shape) {
+  return Tensor::generate<T>(shape, [](std::span<T> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<T>(3 * static_cast<int>(i) - 4);
+  });
+}
+
+// A file of version 1 with this header text.
+std::string file_of(std::string_view header, std::string_view data = "") {
+  std::string file = "\x93NUMPY\x01\0"s;
+  file += static_cast<char>(header.size() & 0xff);
+  file += static_cast<char>(header.size() >> 8);
+  return file + std::string(header) + std::string(data);
+}
+
+TEST(Npy, ReadsWhatNumPyWrote) {
+  const Shape shape{2, 3};
+  EXPECT_TRUE(load("f4").same_bits(counted<float>(shape)));
+  EXPECT_TRUE(load("f8").same_bits(counted<double>(shape)));
+  EXPECT_TRUE(load("i4").same_bits(counted<std::int32_t>(shape)));
+  EXPECT_TRUE(load("i8").same_bits(counted<std::int64_t>(shape)));
+  EXPECT_TRUE(load("u1").same_bits(Tensor::from<std::uint8_t>(shape, {0, 3, 6, 9, 12, 15})));
+  EXPECT_TRUE(
+      load("b1").same_bits(Tensor::from<bool>(shape, {false, true, false, true, false, true})));
+  const Tensor halves = load("f2");
+  ASSERT_EQ(halves.type(), (Type{Dtype::kF16, shape}));
+  EXPECT_EQ(halves.values<F16>()[0].bits, 0xc400);  // -4
+  EXPECT_EQ(halves.values<F16>()[5].bits, 0x4980);  // 11
+  EXPECT_TRUE(load("vector").same_bits(counted<float>(Shape{5})));
+  EXPECT_TRUE(load("scalar").same_bits(Tensor::scalar(-4.0f)));
+  EXPECT_TRUE(load("empty").same_bits(counted<float>(Shape{0, 3})));
+}
+
+TEST(Npy, ReadsEveryVersionOrderAndByteOrder) {
+  for (const char* name : {"version2", "version3"}) EXPECT_TRUE(load(name).same_bits(load("f4")));
+  for (const char* name : {"f4", "f8", "f2", "i4", "i8"})
+    EXPECT_TRUE(load("big_"s + name).same_bits(load(name))) << name;
+  const Shape shape{2, 3, 4};
+  EXPECT_TRUE(load("fortran_f4").same_bits(counted<float>(shape)));
+  EXPECT_TRUE(load("fortran_i8").same_bits(counted<std::int64_t>(shape)));
+  EXPECT_TRUE(load("fortran_big_f8").same_bits(counted<double>(shape)));
+  EXPECT_EQ(load("fortran_u1").values<std::uint8_t>()[23], 69);
+  EXPECT_EQ(load("fortran_u1").values<std::uint8_t>()[1], 3);
+}
+
+TEST(Npy, ReadsHeadersThatAreWrittenOtherwise) {
+  for (const char* header : {"{\"shape\":(2,),'fortran_order':False,'descr':'|u1'}",
+                             "{'descr': '=u1', 'fortran_order': True, 'shape': (2L,), }  \n"})
+    EXPECT_TRUE(
+        parse(file_of(header, "\1\2")).same_bits(Tensor::from<std::uint8_t>(Shape{2}, {1, 2})));
+}
+
+TEST(Npy, WritesWhatNumPyWrites) {
+  for (const char* name : {"f4", "f8", "f2", "i4", "i8", "u1", "b1", "vector", "scalar", "empty"})
+    EXPECT_EQ(testing::text_of(serialize_npy(load(name))), testing::read(kFolder + name + ".npy"))
+        << name;
+  const testing::TemporaryFolder folder;
+  save_npy(folder / "x.npy", load("f4"));
+  EXPECT_TRUE(load_npy(folder / "x.npy").same_bits(load("f4")));
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"x.npy"}));
+  expect_error(ErrorCode::kUnsupported, "NumPy has no bf16", [] {
+    serialize_npy(Tensor::zeros({Dtype::kBf16, Shape{2}}));
+  });
+}
+
+TEST(NpyFault, RefusesWhatIsNoArrayOfNumbers) {
+  expect_error(ErrorCode::kUnsupported, "/objects.npy': elements of type '|O' are not supported",
+               [] { load("objects"); });
+  expect_error(ErrorCode::kUnsupported, "holds an array of records", [] { load("records"); });
+  expect_error(ErrorCode::kUnsupported, "elements of type '<c8'", [] { load("complex"); });
+  expect_error(ErrorCode::kIo, "/none.npy': No such file", [] { load("none"); });
+}
+
+TEST(NpyFault, RefusesBrokenHeaders) {
+  const auto expect = [](ErrorCode code, std::string_view part, const std::string& file,
+                         int line = __builtin_LINE()) {
+    expect_error(
+        code, part, [&] { parse(file); }, line);
+  };
+  const auto header = [](std::string_view descr, std::string_view shape) {
+    return file_of(
+        fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': {}, }}", descr, shape),
+        "\1\2");
+  };
+  const std::string good = header("'|u1'", "(2,)");
+  EXPECT_EQ(parse(good).elements(), 2);
+  expect(ErrorCode::kFormat, "does not begin as a .npy file does", "PK\3\4");
+  expect(ErrorCode::kUnsupported, "is of version 4.0", "\x93NUMPY\4\0\0\0"s);
+  expect(ErrorCode::kUnsupported, "is of version 1.1", "\x93NUMPY\1\1\0\0"s);
+  expect(ErrorCode::kUnsupported, "a header of 10001 bytes, at most 10000",
+         file_of(std::string(10'001, ' ')));
+  expect(ErrorCode::kUnsupported, "a header of 4294967295 bytes", "\x93NUMPY\2\0\xff\xff\xff\xff"s);
+  expect(ErrorCode::kFormat, "u8[3] has 3 bytes, 2 follow the header", header("'|u1'", "(3,)"));
+  expect(ErrorCode::kFormat, "u8[] has 1 bytes, 2 follow the header", header("'|u1'", "()"));
+  expect(ErrorCode::kFormat, "u8[2] has 2 bytes, 3 follow the header", good + "x");
+  expect(ErrorCode::kFormat, "negative", header("'|u1'", "(-2,)"));
+  expect(ErrorCode::kFormat, "overflow",
+         header("'<f8'", "(9223372036854775807, 9223372036854775807)"));
+  expect(ErrorCode::kUnsupported, "the limit is 4294967296", header("'|u1'", "(4294967297,)"));
+  expect(ErrorCode::kUnsupported, "9 dimensions, at most 8",
+         header("'|u1'", "(1, 1, 1, 1, 1, 1, 1, 1, 2)"));
+  expect(ErrorCode::kFormat, "a bool is neither 0 nor 1", header("'|b1'", "(2,)"));
+  expect(ErrorCode::kFormat, "a dimension is expected", header("'|u1'", "(x)"));
+  expect(ErrorCode::kFormat, "( is expected, '2, }' came", header("'|u1'", "2"));
+  expect(ErrorCode::kUnsupported, "elements of type ''", header("''", "(2,)"));
+  expect(ErrorCode::kFormat, "the header lacks", file_of("{}"));
+  expect(ErrorCode::kFormat, "the key 'more' too many", file_of("{'more': 1}"));
+  expect(ErrorCode::kFormat, "the key 'descr' too many",
+         file_of("{'descr': '|u1', 'descr': '|u1'}"));
+  expect(ErrorCode::kFormat, "True or False is expected", file_of("{'fortran_order': 1}"));
+  expect(ErrorCode::kFormat, "its end is expected, 'x' came",
+         file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x"));
+}
+
+// Reads, or throws an Error that names the file.
+template <class F>
+bool reads(const F& f, std::string_view prefix) {
+  try {
+    f();
+    return true;
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string_view(error.what()).substr(0, prefix.size()), prefix);
+    return false;
+  }
+}
+
+Bytes changed_bytes(Bytes bytes, Key key) {
+  for (std::uint64_t i = 0; i <= key.below(2, 0); ++i)
+    bytes[key.below(bytes.size(), 2 * i + 1)] = static_cast<std::byte>(key.word(2 * i + 2));
+  return bytes;
+}
+
+TEST(NpyFuzz, EveryTruncationIsRefused) {
+  for (const char* name : {"f4.npy", "version2.npy", "fortran_f4.npy"}) {
+    const Bytes whole = bytes_of_file(name);
+    for (std::size_t n = 0; n < whole.size(); ++n)
+      EXPECT_FALSE(reads([&] { parse_npy(std::span(whole).first(n), "a"); }, "npy 'a': ")) << n;
+  }
+}
+
+TEST(NpyFuzz, ChangedBytesLoadOrAreRefused) {
+  int loaded = 0;
+  for (std::uint64_t round = 0; round < 20'000; ++round) {
+    const Bytes changed = changed_bytes(
+        bytes_of_file(round % 2 == 0 ? "fortran_f4.npy" : "big_i8.npy"), Key(8).fold_in(round));
+    loaded += reads([&] { parse_npy(changed, "a"); }, "npy 'a': ");
+  }
+  EXPECT_GT(loaded, 1000);
+  EXPECT_LT(loaded, 19'000);
+}
+
+// ---- archives
+
+TEST(Npz, ReadsWhatNumPyWrote) {
+  for (const char* name : {"stored.npz", "deflated.npz"}) {
+    const Params arrays = load_npz(kFolder + name);
+    EXPECT_EQ(arrays.names(), (std::vector<std::string>{"x", "y"})) << name;
+    EXPECT_TRUE(arrays.at("x").same_bits(counted<float>(Shape{2, 3}))) << name;
+    EXPECT_TRUE(arrays.at("y").same_bits(counted<std::int64_t>(Shape{5}))) << name;
+  }
+}
+
+TEST(Npz, ReadsWhatWasWrittenToAStream) {
+  EXPECT_TRUE(
+      load_npz(kFolder + "streamed.npz").at("y").same_bits(counted<std::int64_t>(Shape{5})));
+}
+
+std::string little(std::uint64_t number, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(number >> (8 * i) & 0xff);
+  return text;
+}
+
+// What a record of the directory says of an entry.
+struct Record {
+  std::string name;
+  std::uint64_t offset, packed, size, crc, method = 0, flags = 0;
+  std::string extra = {};
+
+  std::string text() const {
+    return "PK\1\2"s + little(20, 4) + little(flags, 2) + little(method, 2) + little(0, 4) +
+           little(crc, 4) + little(packed, 4) + little(size, 4) + little(name.size(), 2) +
+           little(extra.size(), 2) + little(0, 10) + little(offset, 4) + name + extra;
+  }
+};
+
+std::string local(const std::string& name, const std::string& data, std::uint64_t method = 0) {
+  return "PK\3\4"s + little(20, 4) + little(method, 2) + little(0, 16) + little(name.size(), 2) +
+         little(0, 2) + name + data;
+}
+
+std::string archive(const std::string& entries, const std::vector<Record>& records) {
+  std::string directory;
+  for (const Record& record : records) directory += record.text();
+  return entries + directory + "PK\5\6"s + little(0, 4) + little(records.size(), 2) +
+         little(records.size(), 2) + little(directory.size(), 4) + little(entries.size(), 4) +
+         little(0, 2);
+}
+
+const std::string kArray =
+    file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }", "\1\2");
+
+std::uint64_t crc_of(const std::string& text) {
+  return crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
+}
+
+std::string raw_deflate(const std::string& text) {
+  // A gzip stream without its header of ten bytes and its trailer of eight.
+  const std::string whole = testing::text_of(testing::gzip(bytes_of(text)));
+  return whole.substr(10, whole.size() - 18);
+}
+
+Params parse_archive(std::string_view file) { return parse_npz(bytes_of(file), "a.npz"); }
+
+Record good_record() { return {"x.npy", 0, kArray.size(), kArray.size(), crc_of(kArray)}; }
+
+TEST(Npz, ReadsAnArchiveByHand) {
+  EXPECT_EQ(parse_archive(archive(local("x.npy", kArray), {good_record()})).at("x").elements(), 2);
+  EXPECT_TRUE(parse_archive(archive("", {})).empty());
+  // With a comment at its end.
+  std::string commented = archive(local("x.npy", kArray), {good_record()});
+  commented.replace(commented.size() - 2, 2, little(5, 2) + "PK\5\6!");
+  EXPECT_EQ(parse_archive(commented).size(), 1u);
+}
+
+TEST(Npz, ReadsZip64Records) {
+  Record record = good_record();
+  const std::uint64_t none = 0xffffffff;
+  record.extra = little(9, 2) + little(2, 2) + "??" + little(1, 2) + little(24, 2) +
+                 little(kArray.size(), 8) + little(kArray.size(), 8) + little(0, 8);
+  record.packed = record.size = record.offset = none;
+  const std::string entries = local("x.npy", kArray);
+  EXPECT_EQ(parse_archive(archive(entries, {record})).size(), 1u);
+  record.extra = little(1, 2) + little(8, 2) + little(kArray.size(), 8);
+  expect_error(ErrorCode::kFormat, "8 bytes at 8 lie outside of the archive's 8",
+               [&] { parse_archive(archive(entries, {record})); });
+  record.extra = "";
+  expect_error(ErrorCode::kFormat, "a size that stands in a ZIP64 field is not there",
+               [&] { parse_archive(archive(entries, {record})); });
+  // The directory's own place in a record of 64 bits.
+  const std::string directory = good_record().text();
+  const std::string end64 = "PK\6\6"s + little(44, 8) + little(45, 4) + little(0, 8) +
+                            little(1, 8) + little(1, 8) + little(directory.size(), 8) +
+                            little(entries.size(), 8);
+  const std::string tail = "PK\6\7"s + little(0, 4) + little(entries.size() + directory.size(), 8) +
+                           little(1, 4) + "PK\5\6"s + little(0, 4) + little(0xffff, 2) +
+                           little(0xffff, 2) + little(none, 4) + little(none, 4) + little(0, 2);
+  EXPECT_EQ(parse_archive(entries + directory + end64 + tail).size(), 1u);
+}
+
+TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
+  const std::string entries = local("x.npy", kArray);
+  const auto expect = [&](ErrorCode code, std::string_view part, const auto& change,
+                          int line = __builtin_LINE()) {
+    Record record = good_record();
+    change(record);
+    expect_error(
+        code, part, [&] { parse_archive(archive(entries, {record})); }, line);
+  };
+  expect(ErrorCode::kFormat, "'y.npy' is not at 0, where the directory says",
+         [](Record& r) { r.name = "y.npy"; });
+  expect(ErrorCode::kFormat, "'x.npy' is not at 1", [](Record& r) { r.offset = 1; });
+  expect(ErrorCode::kFormat, "lie outside of the archive's",
+         [](Record& r) { r.offset = 0xfffffff0; });
+  expect(ErrorCode::kFormat, "lie outside of the archive's",
+         [](Record& r) { r.packed = r.size = 100'000; });
+  expect(ErrorCode::kFormat, "its entries overlap", [](Record& r) { ++r.packed, ++r.size; });
+  expect(ErrorCode::kFormat, "cannot hold 1000 bytes in", [](Record& r) { r.size = 1000; });
+  expect(ErrorCode::kFormat, "the checksum of 'x.npy' does not hold", [](Record& r) { ++r.crc; });
+  expect(ErrorCode::kUnsupported, "'x.npy' is encrypted", [](Record& r) { r.flags = 1; });
+  expect(ErrorCode::kUnsupported, "'x.npy' is compressed by method 12",
+         [](Record& r) { r.method = 12; });
+  expect_error(ErrorCode::kUnsupported, "'x.txt' is no .npy file", [&] {
+    Record record = good_record();
+    record.name = "x.txt";
+    parse_archive(archive(local("x.txt", kArray), {record}));
+  });
+  expect_error(ErrorCode::kFormat, "npy 'a.npz, x.npy': does not begin as", [&] {
+    parse_archive(archive(local("x.npy", "text"), {{"x.npy", 0, 4, 4, crc_of("text")}}));
+  });
+}
+
+TEST(NpzFault, RefusesWhatIsNoArchive) {
+  const std::string entries = local("x.npy", kArray);
+  std::string file = archive(entries, {good_record()});
+  expect_error(ErrorCode::kFormat, "npz 'a.npz': is too short", [] { parse_archive("PK"); });
+  expect_error(ErrorCode::kFormat, "has no directory at its end", [&] { parse_archive(kArray); });
+  expect_error(ErrorCode::kFormat, "does not end where its end begins",
+               [&] { parse_archive("x" + file); });
+  std::string more = file;
+  more[more.size() - 12] = 9;
+  expect_error(ErrorCode::kFormat, "cannot list 9 entries", [&] { parse_archive(more); });
+  expect_error(ErrorCode::kIo, "No such file", [] { load_npz(kFolder + "none.npz"); });
+}
+
+TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
+  // 4 GiB announced, in a few bytes.
+  const std::string packed = raw_deflate(kArray);
+  Record record{"x.npy", 0, packed.size(), 0xfffffffe, crc_of(kArray), 8};
+  const std::string entries = local("x.npy", packed, 8);
+  expect_error(ErrorCode::kFormat, "'x.npy' cannot hold 4294967294 bytes in",
+               [&] { parse_archive(archive(entries, {record})); });
+  // 64 MiB where a few bytes are announced.
+  const std::string large = raw_deflate(kArray + std::string(64 << 20, '\0'));
+  record = {"x.npy", 0, large.size(), kArray.size(), crc_of(kArray), 8};
+  expect_error(ErrorCode::kFormat, "'x.npy' does not unpack to the",
+               [&] { parse_archive(archive(local("x.npy", large, 8), {record})); });
+  // The same bytes under many names.
+  record = good_record();
+  expect_error(ErrorCode::kFormat, "two entries are named 'x.npy'", [&] {
+    parse_archive(archive(local("x.npy", kArray), {record, record}));
+  });
+  const std::string inner = local("y.npy", kArray);
+  const Record outer{"x.npy", 0, inner.size(), inner.size(), crc_of(inner)};
+  const std::string outer_entry = local("x.npy", inner);
+  const Record nested{"y.npy", outer_entry.size() - inner.size(), kArray.size(), kArray.size(),
+                      crc_of(kArray)};
+  expect_error(ErrorCode::kFormat, "its entries overlap", [&] {
+    parse_archive(archive(outer_entry, {outer, nested}));
+  });
+}
+
+TEST(NpzFault, RefusesDeflateThatIsNotWhole) {
+  const std::string packed = raw_deflate(kArray);
+  const auto expect = [&](const std::string& bytes, std::size_t size) {
+    const Record record{"x.npy", 0, bytes.size(), size, crc_of(kArray), 8};
+    expect_error(ErrorCode::kFormat, "does not unpack to the",
+                 [&] { parse_archive(archive(local("x.npy", bytes, 8), {record})); });
+  };
+  const Record good{"x.npy", 0, packed.size(), kArray.size(), crc_of(kArray), 8};
+  EXPECT_EQ(parse_archive(archive(local("x.npy", packed, 8), {good})).size(), 1u);
+  expect(packed + "x", kArray.size());
+  expect(packed.substr(0, packed.size() - 1), kArray.size());
+  expect(packed, kArray.size() + 1);
+  expect(packed, kArray.size() - 1);
+  expect(packed, 0);
+  expect("\xff" + packed.substr(1), kArray.size());
+}
+
+TEST(NpzFuzz, EveryTruncationIsRefused) {
+  for (const char* name : {"stored.npz", "deflated.npz", "streamed.npz"}) {
+    const Bytes whole = bytes_of_file(name);
+    for (std::size_t n = 0; n < whole.size(); ++n)
+      EXPECT_FALSE(reads([&] { parse_npz(std::span(whole).first(n), "a"); }, "np")) << n;
+  }
+}
+
+TEST(NpzFuzz, ChangedBytesLoadAsTheyWereOrAreRefused) {
+  const Params expected = load_npz(kFolder + "stored.npz");
+  int loaded = 0;
+  for (std::uint64_t round = 0; round < 20'000; ++round) {
+    const Bytes changed = changed_bytes(
+        bytes_of_file(round % 2 == 0 ? "stored.npz" : "deflated.npz"), Key(8).fold_in(round));
+    loaded += reads(
+        [&] {
+          // The checksums cover the arrays; of the rest only what says nothing of them may differ.
+          for (const auto& [name, array] : parse_npz(changed, "a"))
+            EXPECT_TRUE(!expected.find(name) || array.same_bits(expected.at(name))) << round;
+        },
+        "np");
+  }
+  EXPECT_GT(loaded, 1000);
+  EXPECT_LT(loaded, 15'000);
+}
+
+}  // namespace
+}  // namespace limpid
