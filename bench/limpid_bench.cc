@@ -17,36 +17,12 @@
 
 #include "bench/cases.h"
 #include "bench/machine.h"
-#include "bench/process.h"
+#include "bench/peers.h"
 #include "bench/report.h"
 #include "bench/task.h"
 
 namespace bench {
 namespace {
-
-// A library, and how its program is started.
-struct Peer {
-  std::string name;
-  std::string program;
-  std::string variant;
-  std::string blas;  // a folder whose libblas.so.3 it is to use
-};
-
-const char* const kOpenBlas = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
-
-// Limpid first; without any of the others the comparison goes on.
-const std::vector<Peer> kPeers = {
-    {"limpid", "subject_limpid", "", ""},
-    {"libtorch, OpenBLAS", "subject_torch", "OpenBLAS", kOpenBlas},
-    {"libtorch, BLIS", "subject_torch", "BLIS", "/usr/lib/x86_64-linux-gnu/blis-openmp"},
-    {"PyTorch, Python", "subject_pytorch", "", kOpenBlas},
-    {"ONNX Runtime", "subject_onnxruntime", "", ""},
-    {"oneDNN, matmul", "subject_dnnl", "matmul", ""},
-    {"oneDNN, inner product", "subject_dnnl", "inner_product", ""},
-    {"XNNPACK", "subject_xnnpack", "", ""},
-    {"Eigen", "subject_eigen", "run-time", ""},
-    {"Eigen, compile-time sizes", "subject_eigen", "compile-time", ""},
-};
 
 struct Settings {
   int rounds = 15;
@@ -62,45 +38,18 @@ struct Subject {
   std::unique_ptr<Process> process;
 };
 
-std::unique_ptr<Process> start(const Peer& peer, const std::filesystem::path& folder,
-                               const Machine& machine, int threads) {
-  Process::Options options{.name = peer.name,
-                           .command = {folder / peer.program, peer.variant},
-                           .environment = {},
-                           .cpu = {}};
-  const auto set = [&](const char* name, const std::string& value) {
-    options.environment.emplace_back(name, value);
-  };
-  if (!peer.blas.empty()) set("LD_LIBRARY_PATH", peer.blas);
-  // libtorch leaves AVX-512 alone unless it is asked for.
-  if (machine.isa.find("avx512") != std::string::npos) set("ATEN_CPU_CAPABILITY", "avx512");
-  // OpenMP's threads are placed as limpid's are.
-  std::string places;
-  for (int i = 0; i < threads; ++i)
-    places += fmt::format("{}{{{}}}", i ? "," : "", machine.cpus[static_cast<std::size_t>(i)]);
-  set("OMP_PLACES", places);
-  set("OMP_PROC_BIND", "true");
-  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS"})
-    set(name, std::to_string(threads));
-  return std::make_unique<Process>(options);
-}
-
 // Those that can be had. The others are said once.
-std::vector<Subject> start_all(const std::filesystem::path& folder, const Machine& machine,
-                               int threads, std::map<std::string, std::string>& left_out) {
+std::vector<Subject> start_all(const Machine& machine, int threads,
+                               std::map<std::string, std::string>& left_out) {
   std::vector<Subject> subjects;
-  for (const Peer& peer : kPeers) {
+  for (const Peer& peer : all_peers()) {
     if (left_out.contains(peer.name)) continue;
-    if (!std::filesystem::exists(folder / peer.program)) {
-      left_out[peer.name] = "was not built";
-      continue;
-    }
     try {
-      Subject subject{peer.name, "", start(peer, folder, machine, threads)};
+      Subject subject{peer.name, "", start(peer, "subject_", machine, threads)};
       subject.description = subject.process->ask("describe");
       subjects.push_back(std::move(subject));
     } catch (const std::exception& e) {
-      if (peer.name == kPeers[0].name) throw;
+      if (&peer == &all_peers().front()) throw;
       left_out[peer.name] = e.what();
     }
   }
@@ -222,7 +171,7 @@ class Tables {
   std::vector<Table> tables_;
 };
 
-int run(const Settings& settings, const std::filesystem::path& folder) {
+void run(const Settings& settings) {
   const Machine machine = this_machine();
   std::map<int, Speeds> speeds;
   std::map<std::string, std::string> left_out;
@@ -238,7 +187,7 @@ int run(const Settings& settings, const std::filesystem::path& folder) {
     if (threads != c.threads) {
       subjects.clear();
       speeds[c.threads] = measure_speeds(c.threads);
-      subjects = start_all(folder, machine, c.threads, left_out);
+      subjects = start_all(machine, c.threads, left_out);
       for (const Subject& s : subjects)
         if (!descriptions.contains(s.name)) descriptions[s.name] = s.description;
       threads = c.threads;
@@ -284,7 +233,6 @@ int run(const Settings& settings, const std::filesystem::path& folder) {
            {"subjects", descriptions},
            {"left_out", left_out},
            {"results", figures}});
-  return 0;
 }
 
 }  // namespace
@@ -307,7 +255,7 @@ int main(int argc, char** argv) {
     settings.milliseconds = 25;
   }
   try {
-    return bench::run(settings, std::filesystem::canonical("/proc/self/exe").parent_path());
+    bench::run(settings);
   } catch (const std::exception& e) {
     fmt::print(stderr, "limpid_bench: {}\n", e.what());
     return 1;

@@ -27,6 +27,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t id() const { return pid_; }
+
   // The answer. Throws where it begins with "error", and where the program has ended.
   std::string ask(const std::string& line);
   // The numbers behind an answer "floats N"; none behind "none".

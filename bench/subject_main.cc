@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -25,15 +24,10 @@
 
 #include "bench/subject.h"
 #include "bench/task.h"
+#include "bench/timing.h"
 
 namespace bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double nanoseconds(Clock::duration d) {
-  return std::chrono::duration<double, std::nano>(d).count();
-}
 
 long involuntary_switches() {
   rusage usage;
@@ -48,30 +42,6 @@ void answer(std::span<const float> values) {
   values = values.first(std::min(values.size(), kMostAnswered));
   std::printf("floats %zu\n", values.size());
   std::fwrite(values.data(), sizeof(float), values.size(), stdout);
-}
-
-// The median of samples, each the mean of as many calls as take 100 microseconds.
-void time_calls(const std::function<void()>& call, double milliseconds) {
-  const double budget = milliseconds * 1e6;
-  const long switches = involuntary_switches();
-  const auto start = Clock::now();
-  int warm = 0;
-  do {
-    call();
-    ++warm;
-  } while (nanoseconds(Clock::now() - start) < 0.15 * budget || warm < 2);
-  const double one = nanoseconds(Clock::now() - start) / warm;
-  const int inner = std::max(1, static_cast<int>(1e5 / one));
-  std::vector<double> samples;
-  while (samples.size() < 5 || nanoseconds(Clock::now() - start) < budget) {
-    const auto begin = Clock::now();
-    for (int i = 0; i < inner; ++i) call();
-    samples.push_back(nanoseconds(Clock::now() - begin) / inner);
-  }
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  std::printf("time %.3f %zu %ld\n", *middle, samples.size() * static_cast<std::size_t>(inner),
-              involuntary_switches() - switches);
 }
 
 class Session {
@@ -133,7 +103,7 @@ class Session {
       if (time_)
         std::printf("%s\n", time_(milliseconds).c_str());
       else
-        time_calls(call_, milliseconds);
+        answer_time(milliseconds);
     } else if (verb == "forget") {
       forget();
       std::printf("forgotten\n");
@@ -147,6 +117,13 @@ class Session {
   void forget() {
     call_ = nullptr;
     time_ = nullptr;
+  }
+
+  void answer_time(double milliseconds) {
+    const long switches = involuntary_switches();
+    const Timing timing = time_calls(call_, milliseconds);
+    std::printf("time %.3f %zu %ld\n", timing.nanoseconds, timing.calls,
+                involuntary_switches() - switches);
   }
 
   // Runs once and answers with the results.

@@ -1,0 +1,89 @@
+// How long a call of a small network takes in the worst case: every one of many calls is timed,
+// from a pinned thread, with the first-in-first-out scheduling of real-time threads where the
+// system lets us. What the same loop sees without the call says what of it is the machine's.
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include "bench/prepared.h"
+#include "bench/report.h"
+
+namespace bench {
+namespace {
+
+namespace lp = limpid;
+using Clock = std::chrono::steady_clock;
+
+std::vector<double> sorted_nanoseconds(const std::function<void()>& call, std::size_t calls) {
+  std::vector<double> samples(calls);
+  for (int i = 0; i < 1000; ++i) call();
+  for (double& sample : samples) {
+    const auto start = Clock::now();
+    call();
+    sample = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+  }
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
+void run(std::size_t calls, const std::filesystem::path& out) {
+  const Machine machine = this_machine();
+  const lp::nn::Mlp net = lp::nn::mlp({64, 64, 64, 1}, lp::relu);
+  Prepared prepared(lp::bind(net.function(), some_params(net)), 1);
+  const sched_param highest{.sched_priority = sched_get_priority_max(SCHED_FIFO)};
+  const bool real_time = sched_setscheduler(0, SCHED_FIFO, &highest) == 0;
+  const bool locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+
+  Table table{fmt::format("{} calls, one after the other, microseconds", calls),
+              {"median", "99 %", "99.99 %", "largest"},
+              {},
+              {}};
+  Json figures = Json::object();
+  const auto add = [&](const std::string& name, const std::function<void()>& call) {
+    const std::vector<double> ns = sorted_nanoseconds(call, calls);
+    std::vector<std::string> row;
+    for (const double part : {0.5, 0.99, 0.9999, 1.0}) {
+      const double us = ns[static_cast<std::size_t>(part * static_cast<double>(calls - 1))] / 1e3;
+      row.push_back(number(us));
+      figures[name].push_back(us);
+    }
+    table.add(name, std::move(row));
+  };
+  add("64-64-64-1 ReLU", [&] { prepared.run(); });
+  add("nothing", [] {});
+
+  const std::string setting = fmt::format(
+      "One pinned thread, {}, memory {}locked.\n\n",
+      real_time ? "SCHED_FIFO" : "without SCHED_FIFO (not permitted)", locked ? "" : "not ");
+  publish(out, "realtime", markdown(machine) + "\n" + setting + table.markdown() + "\n",
+          {{"machine", json(machine)},
+           {"calls", calls},
+           {"sched_fifo", real_time},
+           {"memory_locked", locked},
+           {"microseconds_at_50_99_99.99_100_percent", figures}});
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  CLI::App app{"The worst case of a small network's time."};
+  std::size_t calls = 1000000;
+  std::filesystem::path out;
+  app.add_option("--calls", calls, "How many")->check(CLI::Range(1000, 1000000000));
+  app.add_flag_function(
+      "--quick", [](std::int64_t) {}, "The same: it takes two seconds");
+  app.add_option("--out", out, "Write realtime.md and realtime.json into this folder");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    bench::run(calls, out);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "realtime_bench: {}\n", e.what());
+    return 1;
+  }
+}
