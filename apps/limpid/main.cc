@@ -1,4 +1,5 @@
 // limpid, the command line tool: `limpid --help` says what it does.
+#include <csignal>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -7,6 +8,7 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/output.h"
+#include "apps/limpid/stop_signals.h"
 
 namespace limpid::tool {
 namespace {
@@ -65,8 +67,12 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   namespace tool = limpid::tool;
+  // A file that may not grow is an error like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return tool::run(argc, argv);
+  } catch (const tool::Interrupted& e) {
+    return tool::fail(e.exit_code(), e.what());
   } catch (const std::bad_alloc&) {
     return tool::fail(tool::kFailure, "out of memory");
   } catch (const std::exception& e) {

@@ -17,6 +17,10 @@ class Pages(tool.ToolTest):
         self.assertEqual(self.output("doctor", "--markdown"),
                          (DOCS / "reference/doctor.md").read_text(), "run ./dev docs")
 
+    def test_the_keys_of_configurations_are_what_the_table_says(self):
+        self.assertEqual(self.output("train", "--markdown"),
+                         (DOCS / "reference/train.md").read_text(), "run ./dev docs")
+
     def test_one_op(self):
         text = self.output("ops", "softmax")
         self.assertTrue(text.startswith("## softmax\n\ne^(x - max) / sum of e^(x - max)\n"), text)

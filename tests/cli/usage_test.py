@@ -93,9 +93,9 @@ class Usage(tool.ToolTest):
                       ("--clip-value", "-1"), ("--warmup", "-1"), ("--decay-factor", "2")):
             self.error(2, *small, *wrong)
         self.assertEqual(self.error(2, *small, "--clip-norm", "-1"),
-                         "--clip-norm: a positive number is expected, -1 came")
+                         "--clip-norm: expected a positive number, came '-1'")
         self.assertEqual(self.error(2, *small, "--lr", "nan"),
-                         "--lr: a number of 0 or more is expected, nan came")
+                         "--lr: expected a number of 0 or more, came 'nan'")
         self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
 
     def test_neurons(self):

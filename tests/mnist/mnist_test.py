@@ -37,7 +37,7 @@ def train(tool, data, out, seed, threads, isa=None):
          "--out", out],
         check=True, env=environment, stdout=subprocess.DEVNULL)
     lines = (pathlib.Path(out) / "log.jsonl").read_text().splitlines()
-    accuracy = json.loads(lines[-1])["test_accuracy"]
+    accuracy = json.loads(lines[-1])["test"]["accuracy"]
     digest = hashlib.sha256((pathlib.Path(out) / "model.safetensors").read_bytes()).hexdigest()
     print(f"seed {seed}, {threads} threads, {isa or 'default'}: {100 * accuracy:.2f} %, {digest[:16]}",
           flush=True)

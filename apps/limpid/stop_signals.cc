@@ -1,0 +1,29 @@
+#include "apps/limpid/stop_signals.h"
+
+namespace limpid::tool {
+namespace {
+
+volatile std::sig_atomic_t received_signal = 0;
+
+extern "C" void remember(int signal) { received_signal = signal; }
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  received_signal = 0;
+  struct sigaction action {};
+  action.sa_handler = remember;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, &interrupt_);
+  ::sigaction(SIGTERM, &action, &terminate_);
+}
+
+StopSignals::~StopSignals() {
+  ::sigaction(SIGINT, &interrupt_, nullptr);
+  ::sigaction(SIGTERM, &terminate_, nullptr);
+}
+
+int StopSignals::received() { return received_signal; }
+
+}  // namespace limpid::tool

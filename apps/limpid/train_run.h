@@ -1,0 +1,24 @@
+// A training run of the tool: data, model, folder, log, checkpoints, and what people see of it.
+#pragma once
+
+#include <string>
+
+#include "limpid/train/config.h"
+
+namespace limpid::tool {
+
+struct RunOptions {
+  std::string out;         // the run's folder; "" writes nothing
+  bool overwrite = false;  // an unfinished run in that folder
+  int threads = 1;         //
+  bool json = false;       // the log's lines on standard output, instead of tables
+};
+
+// Trains from the beginning. Throws UsageError where the configuration makes no sense, Error where
+// something fails, Interrupted where a signal ends it.
+void train_from_start(const train::TrainConfig& config, const RunOptions& options);
+
+// Goes on with the run of a folder: its configuration, its checkpoint, its log.
+void train_from_checkpoint(const RunOptions& options);
+
+}  // namespace limpid::tool

@@ -1,0 +1,94 @@
+// TrainConfig: every choice of a training run, from JSON or from flags. One table of keys checks
+// what comes, says what happens where nothing comes, and makes docs/reference/train.md. Leans on
+// trainer.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "limpid/data/dataset.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/train/problem.h"
+#include "limpid/train/trainer.h"
+
+namespace limpid::train {
+
+// What was chosen; what was not is filled in by complete().
+struct TrainConfig {
+  template <class T>
+  using Choice = std::optional<T>;
+  using Integers = std::vector<std::int64_t>;
+
+  Choice<std::string> data, task;
+  Choice<Integers> hidden, layers;
+  Choice<std::string> activation, norm, init;
+  Choice<double> dropout;
+  Choice<std::string> loss;
+  Choice<double> label_smoothing, delta;
+  Choice<std::string> optimizer;
+  Choice<double> rate, momentum, weight_decay, alpha, beta1, beta2, eps, initial_sum;
+  Choice<bool> nesterov, centered, amsgrad, decay_vectors;
+  Choice<std::string> schedule;
+  Choice<std::int64_t> warmup;
+  Choice<double> decay_every, decay_factor;
+  Choice<double> clip_value, clip_norm;
+  Choice<std::int64_t> epochs, batch, accumulate, seed;
+  Choice<std::string> metric;
+  Choice<std::int64_t> patience;
+  Choice<double> min_delta;
+  Choice<bool> check_finite;
+  Choice<std::int64_t> log_every, probe_every, checkpoint_every;
+};
+
+struct ConfigKey {
+  template <class T>
+  using Member = std::optional<T> TrainConfig::*;
+
+  std::string_view path;  // "optimizer.lr"
+  std::string_view flag;  // "--lr"
+  std::variant<Member<std::string>, Member<std::int64_t>, Member<double>, Member<bool>,
+               Member<TrainConfig::Integers>>
+      member;
+  std::string_view help;
+  std::string_view otherwise;  // what happens where nothing is chosen, in words
+  // Numbers: least and most; `open_low` and `open_high` leave the ends out.
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool open_low = false, open_high = false;
+  std::vector<std::string> (*choices)() = nullptr;  // text: what there is
+};
+std::span<const ConfigKey> config_keys();
+
+// Throws kParse where the text is no JSON object, or breaks the table: all faults in one line, each
+// with its path, as in `config.optimizer.lr: expected a positive number, came "fast"`.
+TrainConfig parse_train_config(std::string_view json, std::string_view source);
+
+// What was chosen, as JSON that parse_train_config reads as the same.
+std::string to_json(const TrainConfig& config);
+
+// Sets what a flag says; of a switch, "true" or "false". Throws kInvalidArgument, naming the flag.
+void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view text);
+
+// Everything of `config`, but what `over` chooses.
+TrainConfig overridden(TrainConfig config, const TrainConfig& over);
+
+// Fills in what the data and the other choices suggest, so that to_json of the result repeats the
+// run. Throws kInvalidArgument where choices contradict each other or do not fit the data, naming
+// the key.
+TrainConfig complete(const TrainConfig& config, const Split& data);
+
+// What a complete configuration asks for.
+nn::Mlp network_of(const TrainConfig& config);
+Loss loss_of(const TrainConfig& config);
+TrainOptions options_of(const TrainConfig& config, const Split& data);
+
+// The reference page of all keys, in Markdown.
+std::string train_reference();
+
+}  // namespace limpid::train

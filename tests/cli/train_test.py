@@ -1,0 +1,286 @@
+"""Training as its users meet it: configurations, checkpoints, signals, full disks, what the log says."""
+
+import json
+import random
+import re
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+import tool
+
+KILLS = 50
+
+
+class TrainTest(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.data = self.folder / "data"
+        tool.write_idx_folder(self.data, [i % 3 for i in range(60)], [i % 3 for i in range(20)])
+        self.out = self.folder / "run"
+
+    def arguments(self, *more, out=None):
+        """A small run that uses much of what there is."""
+        return ("train", "--data", f"idx:{self.data}", "--hidden", "6,5", "--dropout", "0.2", "--norm", "batch",
+                "--optimizer", "adamw", "--batch", "7", "--accumulate", "2", "--threads", "1",
+                "--out", out or self.out, *more)
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen([tool.TOOL, *map(str, arguments)], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, **options)
+
+    def interrupted(self, which=signal.SIGTERM, epochs=4000):
+        """A run that a signal ended, with the rest of what it said."""
+        process = self.start(*self.arguments("--epochs", epochs))
+        while not (self.out / "checkpoint.safetensors").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        time.sleep(0.05)
+        process.send_signal(which)
+        _, message = process.communicate(timeout=60)
+        return process.returncode, message.decode()
+
+    def log(self, out=None):
+        """The log's events without what differs from life to life: times, how it was called, resumes."""
+        events = [json.loads(line) for line in ((out or self.out) / "log.jsonl").read_text().splitlines()]
+        for event in events:
+            for key in ("samples_per_second", "seconds", "command"):
+                event.pop(key, None)
+        return [event for event in events if event["event"] != "resume"]
+
+    def model(self, out=None):
+        return ((out or self.out) / "model.safetensors").read_bytes()
+
+    def expect_same_run(self, other):
+        self.assertEqual(self.model(), self.model(other))
+        self.assertEqual(self.log(), self.log(other))
+
+
+class Killed(TrainTest):
+    def test_at_any_moment_nothing_is_lost(self):
+        whole = self.folder / "whole"
+        arguments = ("--data", f"idx:{self.data},split=80/20", "--patience", "150", "--epochs", "200",
+                     "--checkpoint-every", "1", "--log-every", "1")
+        start = time.monotonic()
+        self.output(*self.arguments(*arguments, out=whole))
+        life = (time.monotonic() - start) / 12
+        chance = random.Random(1)
+        kills = 0
+        runs = 0
+        while kills < KILLS:
+            self.out = self.folder / f"run{runs}"
+            runs += 1
+            command = self.arguments(*arguments)
+            while True:
+                process = self.start(*command)
+                try:
+                    # Not more often than was asked for: the last run may then finish.
+                    _, message = process.communicate(
+                        timeout=chance.uniform(0, life) if kills < KILLS else 120)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    kills += 1
+                    if (self.out / "config.json").exists():
+                        command = ("train", "--resume", self.out, "--threads", "1")
+                    continue
+                self.assertEqual((process.returncode, message), (0, b""))
+                break
+            self.expect_same_run(whole)
+        leftover = [p.name for p in self.out.iterdir() if not p.name.startswith(".limpid-")]
+        self.assertEqual(sorted(leftover), ["checkpoint.safetensors", "config.json", "log.jsonl",
+                                            "model.safetensors"])
+
+
+class Stopped(TrainTest):
+    def test_signals_end_a_run_in_good_order(self):
+        for which, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+            self.out = self.folder / which.name
+            returned, message = self.interrupted(which, epochs=1000)
+            self.assertEqual(returned, code)
+            self.assertRegex(message, r"\Alimpid: train: interrupted after step \d+ of 5000; "
+                                      rf"`limpid train --resume {self.out}` goes on\n\Z")
+            self.assertEqual(self.log()[-1]["reason"], "interrupted")
+            self.output("train", "--resume", self.out, "--threads", "1")
+            self.assertEqual(self.log()[-1]["reason"], "finished")
+        self.expect_same_run(self.folder / "SIGTERM")
+
+    def test_unfinished_runs_are_not_overwritten_by_chance(self):
+        self.interrupted()
+        checkpoint = (self.out / "checkpoint.safetensors").read_bytes()
+        self.assertRegex(self.error(2, *self.arguments("--epochs", "1")),
+                         r"is not finished \(step \d+\); --resume .* goes on with it, --overwrite begins")
+        self.assertEqual((self.out / "checkpoint.safetensors").read_bytes(), checkpoint)
+        self.output(*self.arguments("--epochs", "1", "--overwrite"))
+        self.output(*self.arguments("--epochs", "1"))  # finished ones may be
+
+    def test_what_resume_refuses(self):
+        self.error(1, "train", "--resume", self.folder / "nowhere")
+        self.output(*self.arguments("--epochs", "2"))
+        finished = self.model()
+        self.error(2, "train", "--resume", self.out, "--epochs", "3")
+        self.error(2, "train", "--resume", self.out, "--out", self.out)
+        self.output("train", "--resume", self.out)
+        self.assertEqual(self.model(), finished)
+        for what in (self.data / "train-labels-idx1-ubyte", self.out / "config.json"):
+            good = what.read_bytes()
+            what.write_bytes(good.replace(b"\x01\x02", b"\x02\x01").replace(b'"seed": 0', b'"seed": 1'))
+            self.assertIn("of another configuration or of other data", self.error(1, "train", "--resume", self.out))
+            what.write_bytes(good)
+        checkpoint = self.out / "checkpoint.safetensors"
+        good = checkpoint.read_bytes()
+        for broken in (b"", good[:100], good[:-1], good.replace(b"state.step", b"state.stop"),
+                       good.replace(b'"limpid.checkpoint":"1"', b'"limpid.checkpoint":"2"'), finished):
+            checkpoint.write_bytes(broken)
+            self.error(1, "train", "--resume", self.out)
+        checkpoint.write_bytes(good)
+        (self.out / "log.jsonl").write_text("{}\n{}\n")
+        self.error(1, "train", "--resume", self.out)
+        self.assertEqual(self.model(), finished)
+
+
+class Disk(TrainTest):
+    def limited(self, size):
+        return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    def test_a_full_disk_leaves_the_last_checkpoint(self):
+        whole = self.folder / "whole"
+        self.output(*self.arguments("--epochs", "1000", out=whole))
+        self.interrupted(epochs=1000)
+        checkpoint = self.out / "checkpoint.safetensors"
+        good = checkpoint.read_bytes()
+        log = (self.out / "log.jsonl").stat().st_size
+        # Not even the log; the log, but no checkpoint; all for a while.
+        for size in (100, max(log, len(good) - 1), len(good) + log + 5000):
+            process = self.start("train", "--resume", self.out, "--threads", "1", preexec_fn=self.limited(size))
+            _, message = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 1, size)
+            self.assertRegex(message.decode(), r"\Alimpid: write '[^\n]*': File too large\n\Z")
+            self.assertFalse(list(self.out.glob(".limpid-*")))
+            if size < len(good):
+                self.assertEqual(checkpoint.read_bytes(), good)
+        self.output("train", "--resume", self.out, "--threads", "1")
+        self.expect_same_run(whole)
+
+    def test_folders_that_cannot_be(self):
+        file = self.folder / "file"
+        file.write_text("")
+        for out in (file, file / "run", "/proc/run"):
+            self.assertIn("write ", self.error(1, *self.arguments("--epochs", "1", out=out)))
+
+
+class Configuration(TrainTest):
+    def config(self, content):
+        path = self.folder / "config.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def test_the_effective_configuration_repeats_the_run(self):
+        self.output(*self.arguments("--epochs", "3", "--warmup", "2", "--clip-norm", "1", "--label-smoothing", "0.1"))
+        again = self.folder / "again"
+        self.output("train", "--config", self.out / "config.json", "--out", again, "--threads", "1")
+        self.expect_same_run(again)
+        self.assertEqual((self.out / "config.json").read_text(), (again / "config.json").read_text())
+
+    def test_flags_override_the_file(self):
+        path = self.config({"data": f"idx:{self.data}", "epochs": 7, "model": {"hidden": [3], "dropout": 0.1},
+                            "optimizer": {"name": "sgd", "lr": 0.5}})
+        self.output("train", "--config", path, "--epochs", "1", "--hidden", "none", "--out", self.out)
+        config = json.loads((self.out / "config.json").read_text())
+        self.assertEqual(config["epochs"], 1)
+        self.assertEqual(config["model"]["layers"], [4, 3])
+        self.assertEqual(config["model"]["dropout"], 0.1)
+        self.assertEqual(config["optimizer"]["lr"], 0.5)
+        self.assertEqual(config["optimizer"]["momentum"], 0.9)
+
+    def test_all_faults_are_named_at_once(self):
+        path = self.config({"epochs": "x", "optimizer": {"lr": "fast", "foo": 1}, "model": 3, "batch": 0, "seed": 1.5,
+                            "schedule": {"name": "never"}, "clip": {"norm": 0}, "check_finite": 1, "dropout": 0.5})
+        message = self.error(2, "train", "--config", path)
+        for part in ('config.epochs: expected an integer from 0 to 1000000000, came "x"',
+                     'config.optimizer.lr: expected a number of 0 or more, came "fast"',
+                     "config.optimizer.foo: there is no such key; there are name, lr, momentum",
+                     "config.model: expected an object, came 3",
+                     "config.batch: expected an integer from 1 to 16777216, came 0",
+                     "config.seed: expected an integer",
+                     'config.schedule.name: expected one of constant, linear, step, cosine, came "never"',
+                     "config.clip.norm: expected a positive number, came 0",
+                     "config.check_finite: expected true or false, came 1",
+                     "config.dropout: there is no such key; there are data, task, model"):
+            self.assertIn(part, message)
+
+    def test_no_configuration(self):
+        for text in ("", "[]", "{", "3", '{"epochs": 1e999}', '{"epochs": null}', "[" * 100_000,
+                     '{"model": ' * 40 + "1" + "}" * 40, '{"epochs": 99999999999999999999}'):
+            self.error(2, "train", "--config", self.config(text))
+        self.error(1, "train", "--config", self.folder / "missing.json")
+
+    def test_what_contradicts_itself_or_the_data(self):
+        idx = ("train", "--data", f"idx:{self.data}", "--epochs", "0")
+        for part, *arguments in (
+                ("config.model.layers: 5 features in, the data has 4", "--layers", "5,3"),
+                ("config.model.layers: 2 outputs, the data has 3", "--layers", "4,2"),
+                ("config.model.hidden", "--layers", "4,3", "--hidden", "2"),
+                ("config.loss.name: mse does not fit classification", "--loss", "mse"),
+                ("config.loss.delta", "--huber-delta", "1"),
+                ("config.optimizer.momentum: adam: has no momentum", "--optimizer", "adam", "--momentum", "0.9"),
+                ("config.task: regression, but the data is for classification", "--task", "regression"),
+                ("config.early_stopping.metric: classification has no rmse", "--metric", "rmse"),
+                ("config.early_stopping.patience: the data has no validation part", "--patience", "3"),
+                ("config.batch: the last batch", "--norm", "batch", "--batch", "59"),
+                ("--hidden: expected a list", "--hidden", "3,x"),
+                ("--epochs: expected an integer", "--epochs", "1.5")):
+            self.assertIn(part, self.error(2, *idx, *arguments))
+
+
+class Told(TrainTest):
+    def test_json_lines_are_those_of_the_log(self):
+        lines = self.output(*self.arguments("--epochs", "3", "--json")).splitlines()
+        self.assertEqual(lines, (self.out / "log.jsonl").read_text().splitlines())
+        events = [json.loads(line) for line in lines]
+        self.assertEqual(events[0]["event"], "run")
+        self.assertEqual(events[0]["data"]["train"], 60)
+        self.assertEqual([e["epoch"] for e in events if e["event"] == "epoch"], [1, 2, 3])
+        self.assertEqual(len([e for e in events if e["event"] == "step"]), 15)
+        self.assertEqual(events[-1]["event"], "end")
+        self.assertEqual(events[-1]["reason"], "finished")
+        self.assertEqual(sum(map(sum, events[-1]["test"]["confusion"])), 20)
+
+    def test_lines_in_a_pipe(self):
+        text = self.output(*self.arguments("--epochs", "120"))
+        self.assertRegex(text, r"\n +epoch +train loss +test loss +test accuracy")
+        self.assertLess(len(re.findall(r"\n +\d+/120 ", text)), 60)
+        self.assertIn("120/120", text)
+        self.assertIn("macro_f1", text)
+        self.assertIn("label \\ answer", text)
+
+    def test_writes_nothing_unless_asked(self):
+        before = sorted(self.folder.rglob("*"))
+        self.output("train", "--data", f"idx:{self.data}", "--epochs", "1")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_eval_agrees_with_the_end_of_training(self):
+        self.output(*self.arguments("--epochs", "2"))
+        result = self.document("eval", self.out / "model.safetensors", "--data", f"idx:{self.data}")
+        end = self.log()[-1]["test"]
+        for name in ("accuracy", "macro_f1", "confusion", "loss"):
+            self.assertEqual(result[name], end[name], name)
+
+    def test_a_loss_that_is_not_finite(self):
+        run = self.run_tool("train", "--data", f"idx:{self.data}", "--lr", "1e30", "--out", self.out)
+        self.assertEqual(run.returncode, 1)
+        message = run.stderr.decode()
+        self.assertRegex(message, r"\Alimpid: train: step \d+ of epoch \d+ gave a loss of nan [^\n]* in "
+                                  r"'layers\.\d+' gave [^\n]*; the state before it is in [^\n]*\n\Z")
+        self.assertIn("loss_not_finite", run.stdout.decode())
+        self.assertEqual(self.log()[-1]["reason"], "non-finite loss")
+        self.assertFalse((self.out / "model.safetensors").exists())
+        # Taken up again, the same step fails the same way.
+        again = self.run_tool("train", "--resume", self.out)
+        self.assertEqual((again.returncode, again.stderr.decode()), (1, message))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,134 @@
+// The configuration of a run: what the table of keys promises of every key.
+#include "limpid/train/config.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "limpid/core/error.h"
+#include "limpid/train/checkpoint.h"
+
+namespace limpid::train {
+namespace {
+
+Split data_of(Task task, std::int64_t rows) {
+  Dataset train;
+  train.task = task;
+  train.inputs = Tensor::zeros({Dtype::kF32, {rows, 5}});
+  train.classes = task == Task::kClassification ? 3 : 0;
+  train.targets = task == Task::kClassification ? Tensor::zeros({Dtype::kI32, {rows}})
+                                                : Tensor::zeros({Dtype::kF32, {rows, 2}});
+  return {train, {}, {}};
+}
+
+// A text that the key takes.
+std::string some_value(const ConfigKey& key) {
+  if (key.choices) return key.choices().back();
+  switch (key.member.index()) {
+    case 0:
+      return "text";
+    case 3:
+      return "true";
+    case 4:
+      return "7,8";
+    default:
+      return "0.5";
+  }
+}
+
+TEST(Config, EveryKeyReadsBackWhatItWrites) {
+  std::set<std::string_view> seen;
+  for (const ConfigKey& key : config_keys()) {
+    EXPECT_TRUE(seen.insert(key.path).second) << key.path;
+    EXPECT_TRUE(seen.insert(key.flag).second) << key.flag;
+    EXPECT_FALSE(key.help.empty() || key.otherwise.empty()) << key.path;
+    TrainConfig config;
+    set_from_text(config, key, key.member.index() == 1 ? "5" : some_value(key));
+    const std::string json = to_json(config);
+    EXPECT_GT(json.size(), 2u) << key.path;
+    EXPECT_EQ(to_json(parse_train_config(json, "test")), json);
+    EXPECT_EQ(to_json(overridden({}, config)), json);
+  }
+}
+
+TEST(Config, EveryRangeHolds) {
+  for (const ConfigKey& key : config_keys()) {
+    if (key.member.index() != 1 && key.member.index() != 2) continue;
+    TrainConfig config;
+    EXPECT_THROW(set_from_text(config, key, "-1"), Error) << key.path;
+    EXPECT_THROW(set_from_text(config, key, "nan"), Error) << key.path;
+    EXPECT_THROW(set_from_text(config, key, "1x"), Error) << key.path;
+    EXPECT_THROW(set_from_text(config, key, ""), Error) << key.path;
+    if (key.open_low) {
+      EXPECT_THROW(set_from_text(config, key, "0"), Error) << key.path;
+    }
+    if (key.open_high) {
+      EXPECT_THROW(set_from_text(config, key, "1"), Error) << key.path;
+    }
+  }
+}
+
+TEST(Config, ACompleteOneIsItsOwnCompletion) {
+  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression})
+    for (const std::int64_t rows : {4, 20'000})
+      for (const std::string& optimizer : optim::optimizer_names()) {
+        const Split data = data_of(task, rows);
+        TrainConfig config;
+        config.optimizer = optimizer;
+        const TrainConfig once = complete(config, data);
+        const TrainConfig read = parse_train_config(to_json(once), "test");
+        EXPECT_EQ(to_json(complete(read, data)), to_json(once));
+        EXPECT_EQ(network_of(read).sizes.front(), 5);
+        EXPECT_EQ(network_of(read).sizes.back(), data.train.outputs());
+        EXPECT_EQ(optim::name(options_of(read, data).rule.optimizer), optimizer);
+      }
+}
+
+TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
+  const TrainConfig large = complete({}, data_of(Task::kClassification, 10'000));
+  EXPECT_EQ(*large.optimizer, "sgd");
+  EXPECT_EQ(*large.momentum, 0.9);
+  EXPECT_EQ(*large.epochs, 10);
+  EXPECT_EQ(*large.layers, (TrainConfig::Integers{5, 256, 128, 3}));
+  const TrainConfig small = complete({}, data_of(Task::kClassification, 4));
+  EXPECT_EQ(*small.optimizer, "adam");
+  EXPECT_EQ(*small.epochs, 1000);
+  EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
+}
+
+TEST(Checkpoint, ReadsBackWhatItWrites) {
+  const std::string path = testing::TempDir() + "checkpoint.safetensors";
+  TrainState state;
+  state.seed = ~std::uint64_t{0};
+  state.step = 7;
+  state.params = {{"a.b", Tensor::scalar(1.5f)}, {"c", Tensor::zeros({Dtype::kF32, {2, 0}})}};
+  state.carried = {{"mean", Tensor::scalar(2.5f)}};
+  state.optimizer = {{"power", Tensor::scalar(0.1)}};
+  state.loss_sum = 0.1;
+  state.gradient_norm_sum = std::numeric_limits<double>::infinity();
+  state.best_epoch = 3;
+  state.best_score = -0.0;
+  state.best = state.carried;
+  save_checkpoint(path, {state, "a run\n"});
+  const Checkpoint read = load_checkpoint(path);
+  EXPECT_EQ(read.run, "a run\n");
+  EXPECT_EQ(read.state.seed, state.seed);
+  EXPECT_EQ(read.state.step, state.step);
+  EXPECT_EQ(read.state.loss_sum, state.loss_sum);
+  EXPECT_EQ(read.state.gradient_norm_sum, state.gradient_norm_sum);
+  EXPECT_EQ(read.state.best_epoch, state.best_epoch);
+  EXPECT_TRUE(std::signbit(read.state.best_score));
+  const auto expect_same = [](const Params& a, const Params& b) {
+    ASSERT_EQ(a.names(), b.names());
+    for (const auto& [name, value] : a) EXPECT_TRUE(value.same_bits(b.at(name))) << name;
+  };
+  expect_same(read.state.params, state.params);
+  expect_same(read.state.carried, state.carried);
+  expect_same(read.state.optimizer, state.optimizer);
+  expect_same(read.state.best, state.best);
+}
+
+}  // namespace
+}  // namespace limpid::train
