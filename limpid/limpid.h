@@ -8,6 +8,7 @@
 #include "limpid/core/key.h"
 #include "limpid/core/params.h"
 #include "limpid/core/tensor.h"
+#include "limpid/data/arrays.h"
 #include "limpid/data/batches.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/dataset.h"

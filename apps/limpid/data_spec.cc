@@ -57,13 +57,13 @@ struct Option {
 const std::vector<Option>& all_options() {
   static const std::vector<Option> all = {
       {"split",
-       {Kind::kDigits, Kind::kSynthetic, Kind::kIdx, Kind::kCsv},
+       {Kind::kDigits, Kind::kSynthetic, Kind::kIdx, Kind::kCsv, Kind::kNpz, Kind::kNpy},
        [](DataSpec& spec, std::string_view value) { spec.split = parse_shares(value); }},
       {"seed",
-       {Kind::kIdx, Kind::kCsv},
+       {Kind::kIdx, Kind::kCsv, Kind::kNpz, Kind::kNpy},
        [](DataSpec& spec, std::string_view value) { spec.seed = seed_of(value); }},
       {"standardize",
-       {Kind::kDigits, Kind::kSynthetic, Kind::kIdx, Kind::kCsv},
+       {Kind::kDigits, Kind::kSynthetic, Kind::kIdx, Kind::kCsv, Kind::kNpz, Kind::kNpy},
        [](DataSpec& spec, std::string_view value) {
          spec.scaling = word_of<Scaling>(value, {{"none", Scaling::kNone},
                                                  {"zscore", Scaling::kZScore},
@@ -92,7 +92,7 @@ const std::vector<Option>& all_options() {
        {Kind::kCsv},
        [](DataSpec& spec, std::string_view value) { spec.table.categorical.emplace_back(value); }},
       {"task",
-       {Kind::kCsv},
+       {Kind::kCsv, Kind::kNpz, Kind::kNpy},
        [](DataSpec& spec, std::string_view value) {
          spec.table.task = word_of<Task>(value, {{"classification", Task::kClassification},
                                                  {"multilabel", Task::kMultiLabel},
@@ -125,6 +125,9 @@ const std::vector<Option>& all_options() {
       {"test",
        {Kind::kCsv},
        [](DataSpec& spec, std::string_view value) { spec.test_file = value; }},
+      {"targets",
+       {Kind::kNpy},
+       [](DataSpec& spec, std::string_view value) { spec.targets_file = value; }},
   };
   return all;
 }
@@ -172,10 +175,15 @@ void set_kind(DataSpec& spec, std::string_view text) {
     if (has_value) spec.seed = seed_of(value);
     return;
   }
-  if (kind != "idx" && kind != "csv")
-    throw Refusal{fmt::format("expected digits, {}, with or without :SEED, idx:DIR or csv:FILE",
-                              fmt::join(drawn, ", "))};
-  spec.kind = kind == "idx" ? Kind::kIdx : Kind::kCsv;
+  constexpr std::pair<std::string_view, Kind> kFiles[] = {
+      {"idx", Kind::kIdx}, {"csv", Kind::kCsv}, {"npz", Kind::kNpz}, {"npy", Kind::kNpy}};
+  const auto found = std::find_if(std::begin(kFiles), std::end(kFiles),
+                                  [&](const auto& file) { return file.first == kind; });
+  if (found == std::end(kFiles))
+    throw Refusal{fmt::format(
+        "expected digits, {}, with or without :SEED, idx:DIR, csv:FILE, npz:FILE or npy:FILE",
+        fmt::join(drawn, ", "))};
+  spec.kind = found->second;
   spec.value = value;
   if (value.empty())
     throw Refusal{fmt::format("a {} belongs behind {}:", kind == "idx" ? "folder" : "file", kind)};
@@ -185,7 +193,8 @@ void set_kind(DataSpec& spec, std::string_view text) {
 
 const std::string kDataSpecHelp = fmt::format(
     "Examples: digits or {}, drawn here (with :SEED), idx:DIR (a folder of MNIST's four "
-    "files), csv:FILE,target=COLUMN; options follow as in ,split=80/10/10: docs/data.md",
+    "files), csv:FILE,target=COLUMN, npz:FILE, npy:FILE,targets=FILE; options follow as in "
+    ",split=80/10/10: docs/data.md",
     fmt::join(synthetic_names(), ", "));
 
 DataSpec parse_data_spec(std::string_view text) {
@@ -211,7 +220,9 @@ DataSpec parse_data_spec(std::string_view text) {
 }
 
 Scaling scaling_of(const DataSpec& spec) {
-  return spec.scaling.value_or(spec.kind == Kind::kCsv ? Scaling::kZScore : Scaling::kNone);
+  const bool numbers =
+      spec.kind == Kind::kCsv || spec.kind == Kind::kNpz || spec.kind == Kind::kNpy;
+  return spec.scaling.value_or(numbers ? Scaling::kZScore : Scaling::kNone);
 }
 
 }  // namespace limpid::tool

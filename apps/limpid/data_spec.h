@@ -16,16 +16,17 @@
 namespace limpid::tool {
 
 struct DataSpec {
-  enum class Kind : std::uint8_t { kDigits, kSynthetic, kIdx, kCsv };
+  enum class Kind : std::uint8_t { kDigits, kSynthetic, kIdx, kCsv, kNpz, kNpy };
   Kind kind = Kind::kDigits;
-  std::string value;                     // the name of what is drawn, else the file or folder
-  std::uint64_t seed = 0;                // of what is drawn, and of the split
-  std::optional<Shares> split = {};      // by default 100/0 where the test part is given, else
-                                         // 80/10/10
-  std::optional<Scaling> scaling = {};   // see scaling_of
-  SyntheticOptions drawn = {};           // count: of digits too
-  TableOptions table = {};               // of CSV
-  std::optional<std::string> test_file;  // of CSV
+  std::string value;                        // the name of what is drawn, else the file or folder
+  std::uint64_t seed = 0;                   // of what is drawn, and of the split
+  std::optional<Shares> split = {};         // by default 100/0 where the test part is given, else
+                                            // 80/10/10
+  std::optional<Scaling> scaling = {};      // see scaling_of
+  SyntheticOptions drawn = {};              // count: of digits too
+  TableOptions table = {};                  // of CSV; the task of npz and npy too
+  std::optional<std::string> test_file;     // of CSV
+  std::optional<std::string> targets_file;  // of npy
 };
 
 // For the help of an option.

@@ -1,9 +1,12 @@
 // What data_spec.h says that is in the data.
 #include <algorithm>
+#include <utility>
 
 #include "apps/limpid/data_spec.h"
+#include "limpid/data/arrays.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/digits.h"
+#include "limpid/formats/npy.h"
 
 namespace limpid::tool {
 namespace {
@@ -19,6 +22,24 @@ constexpr Shares kTestIsGiven{100, 0, 0};
 Split load_digits(const DataSpec& spec) {
   if (!spec.drawn.count) return digits_split(spec.seed);
   return digits_split(spec.seed, *spec.drawn.count, *spec.drawn.count);
+}
+
+// The arrays of NumPy's files, all rows as the training part or with the test part that they bring.
+Split load_arrays(const DataSpec& spec, std::optional<Task> task, Targets targets) {
+  if (spec.kind == Kind::kNpz) return arrays_split(load_npz(spec.value), spec.value, task, targets);
+  Params arrays{{"x", load_npy(spec.value)}};
+  if (spec.targets_file) arrays.set("y", load_npy(*spec.targets_file));
+  return arrays_split(arrays, spec.value, task, targets);
+}
+
+// The test part that arrays bring or the spec splits off, or all rows.
+Dataset load_array_examples(const DataSpec& spec, const Model& model, Targets targets) {
+  const std::optional<DataConfig> config = data_config_of(model);
+  std::optional<Task> task = spec.table.task;
+  if (!task && config) task = config->task;
+  const Split split = load_arrays(spec, task, targets);
+  if (split.test.size() > 0) return split.test;
+  return spec.split ? split_rows(split.train, *spec.split, split_key(spec)).test : split.train;
 }
 
 // All rows of a table, or the test part where the spec splits it.
@@ -42,6 +63,12 @@ Split load_data(const DataSpec& spec) {
     return load_table(spec.value, spec.table,
                       spec.split.value_or(spec.test_file ? kTestIsGiven : kOneTable),
                       split_key(spec), spec.test_file);
+  if (spec.kind == Kind::kNpz || spec.kind == Kind::kNpy) {
+    Split arrays = load_arrays(spec, spec.table.task, Targets::kRequired);
+    if (arrays.test.size() == 0)
+      return split_rows(arrays.train, spec.split.value_or(kOneTable), split_key(spec));
+    return with_validation(std::move(arrays), spec.split.value_or(kTestIsGiven), split_key(spec));
+  }
   Split split = spec.kind == Kind::kDigits      ? load_digits(spec)
                 : spec.kind == Kind::kSynthetic ? synthetic_split(spec.value, spec.seed, spec.drawn)
                                                 : load_idx_folder(spec.value);
@@ -51,6 +78,8 @@ Split load_data(const DataSpec& spec) {
 Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
                       std::int64_t most) {
   if (spec.kind == Kind::kCsv) return load_table_examples(spec, model, targets);
+  if (spec.kind == Kind::kNpz || spec.kind == Kind::kNpy)
+    return load_array_examples(spec, model, targets);
   if (spec.kind == Kind::kIdx) return load_idx_folder(spec.value).test;
   if (spec.kind == Kind::kSynthetic) return synthetic_split(spec.value, spec.seed, spec.drawn).test;
   constexpr std::int64_t kDigits = 10'000;

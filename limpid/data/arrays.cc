@@ -1,0 +1,220 @@
+#include "limpid/data/arrays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <vector>
+
+#include "limpid/core/half.h"
+#include "limpid/formats/detail/report.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid {
+namespace {
+
+using detail::Reporter;
+
+bool is_integer(Dtype dtype) {
+  return dtype == Dtype::kI32 || dtype == Dtype::kI64 || dtype == Dtype::kU8 ||
+         dtype == Dtype::kBool;
+}
+
+// ---- numbers of any dtype
+
+template <class T>
+double wide(T number) {
+  return static_cast<double>(number);
+}
+double wide(F16 number) { return static_cast<double>(to_f32(number)); }
+
+// f(i, number i as f64) for every element. i64 beyond 2^53 is rounded, as f32 would round it more.
+template <class F>
+void for_each_number(const Tensor& tensor, const F& f) {
+  const auto walk = [&](const auto& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) f(i, wide(values[i]));
+  };
+  switch (tensor.dtype()) {
+    case Dtype::kF32:
+      return walk(tensor.values<float>());
+    case Dtype::kF64:
+      return walk(tensor.values<double>());
+    case Dtype::kF16:
+      return walk(tensor.values<F16>());
+    case Dtype::kI32:
+      return walk(tensor.values<std::int32_t>());
+    case Dtype::kI64:
+      return walk(tensor.values<std::int64_t>());
+    case Dtype::kU8:
+      return walk(tensor.values<std::uint8_t>());
+    case Dtype::kBool:
+      return walk(tensor.values<bool>());
+    case Dtype::kBf16:
+      throw Error(ErrorCode::kDtype, "arrays: bf16 is none of NumPy's types");
+  }
+}
+
+// ---- one array of a source
+
+struct Array {
+  const Tensor& values;
+  std::string name;
+  const Reporter& report;
+
+  std::int64_t rows() const { return values.shape()[0]; }
+  std::int64_t columns() const { return values.elements() / std::max<std::int64_t>(1, rows()); }
+  std::int64_t row_of(std::size_t element) const {
+    return static_cast<std::int64_t>(element) / columns();
+  }
+
+  [[noreturn]] void refuse(std::size_t element, double number, std::string_view expected) const {
+    report.broken("row {} of {} has {}, {}", row_of(element), in_quotes(name), number, expected);
+  }
+
+  // f32 [N, columns].
+  Tensor numbers() const {
+    return Tensor::generate<float>(Shape{rows(), columns()}, [&](std::span<float> out) {
+      for_each_number(values, [&](std::size_t i, double x) {
+        if (std::isfinite(x) && std::abs(x) > std::numeric_limits<float>::max())
+          refuse(i, x, "which is beyond f32");
+        out[i] = static_cast<float>(x);
+      });
+    });
+  }
+
+  // i32 [N] in [0, classes); `expected` says why another number is none.
+  Tensor labels(std::int64_t classes, std::string_view expected) const {
+    return Tensor::generate<std::int32_t>(Shape{rows()}, [&](std::span<std::int32_t> out) {
+      for_each_number(values, [&](std::size_t i, double x) {
+        if (!(x >= 0 && x < static_cast<double>(classes)) || x != std::floor(x))
+          refuse(i, x, expected);
+        out[i] = static_cast<std::int32_t>(x);
+      });
+    });
+  }
+
+  bool all_labels() const {
+    bool all = true;
+    for_each_number(values, [&](std::size_t, double x) { all = all && (x == 0 || x == 1); });
+    return all;
+  }
+};
+
+Task task_of(const Array& y) {
+  if (!is_integer(y.values.dtype())) return Task::kRegression;
+  if (y.columns() == 1) return Task::kClassification;
+  return y.all_labels() ? Task::kMultiLabel : Task::kRegression;
+}
+
+void check_rows(const Array& x, const Array& y) {
+  if (y.values.shape().rank() > 2 || y.rows() != x.rows())
+    throw Error(ErrorCode::kShape,
+                fmt::format("arrays: {} is {} and {} is {}, [N, ...] and [N] or [N, outputs] are "
+                            "expected",
+                            in_quotes(x.name), to_string(x.values.type()), in_quotes(y.name),
+                            to_string(y.values.type())));
+}
+
+// ---- the parts
+
+class Source {
+ public:
+  Source(const Params& arrays, std::string_view where, Targets targets)
+      : arrays_(arrays), targets_(targets), report_("arrays", where) {}
+
+  bool has(const std::string& name) const { return arrays_.find(name) != nullptr; }
+
+  // The part of "x" or "x_train", ... Without a task it follows from the targets; without classes
+  // these follow from the labels.
+  Dataset part(const std::string& suffix, std::optional<Task> task, std::int64_t classes) const {
+    const Array x = array("x" + suffix);
+    Dataset data;
+    data.inputs = x.numbers();
+    data.task = task.value_or(Task::kRegression);
+    data.targets = Tensor::zeros({Dtype::kF32, Shape{x.rows(), 0}});
+    if (targets_ == Targets::kIfPresent && !has("y" + suffix)) return data;
+    const Array y = array("y" + suffix);
+    check_rows(x, y);
+    data.task = task.value_or(task_of(y));
+    if (data.task == Task::kClassification)
+      add_labels(data, y, classes);
+    else
+      data.targets = y.numbers();
+    if (data.task == Task::kMultiLabel && !y.all_labels())
+      report_.broken("{} has numbers other than 0 and 1, labels are 0 or 1", in_quotes(y.name));
+    return data;
+  }
+
+ private:
+  Array array(const std::string& name) const {
+    const Tensor* found = arrays_.find(name);
+    if (!found)
+      throw Error(
+          ErrorCode::kNotFound,
+          fmt::format("arrays: x and y, or x_train, y_train, x_test and y_test are expected; "
+                      "there is no {} among: {}",
+                      in_quotes(name), list()));
+    if (found->shape().rank() == 0)
+      throw Error(ErrorCode::kShape, fmt::format("arrays: {} is a scalar", in_quotes(name)));
+    if (found->elements() == 0)
+      report_.broken("{} is {}, which has no numbers", in_quotes(name), to_string(found->type()));
+    return {*found, name, report_};
+  }
+
+  void add_labels(Dataset& data, const Array& y, std::int64_t classes) const {
+    if (y.columns() != 1)
+      throw Error(ErrorCode::kShape, fmt::format("arrays: {} is {}, labels are [N]",
+                                                 in_quotes(y.name), to_string(y.values.type())));
+    data.targets =
+        classes == 0
+            ? y.labels(kMaxArrayClasses, fmt::format("labels are 0 to {}", kMaxArrayClasses - 1))
+            : y.labels(classes, fmt::format("the training part has labels 0 to {}", classes - 1));
+    const auto labels = data.targets.values<std::int32_t>();
+    data.classes =
+        classes == 0 ? std::max(2, *std::max_element(labels.begin(), labels.end()) + 1) : classes;
+  }
+
+  std::string list() const {
+    constexpr std::size_t kShown = 12;
+    std::vector<std::string> names;
+    for (const std::string& name : arrays_.names())
+      if (names.size() < kShown) names.push_back(in_quotes(name));
+    return fmt::format("{}{}", fmt::join(names, ", "), arrays_.size() > kShown ? ", ..." : "");
+  }
+
+  const Params& arrays_;
+  Targets targets_;
+  Reporter report_;
+};
+
+}  // namespace
+
+Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task,
+                   Targets targets) {
+  const Source source(arrays, where, targets);
+  const bool given = source.has("x_train") || source.has("x_test");
+  Split split;
+  split.train = source.part(given ? "_train" : "", task, 0);
+  split.train.name = std::filesystem::path(where).filename().string();
+  split.validation = gather_rows(split.train, {});
+  split.test = split.validation;
+  if (!given) return split;
+  const Dataset test = source.part("_test", split.train.task, split.train.classes);
+  const bool same_inputs = test.inputs.shape()[1] == split.train.inputs.shape()[1];
+  const bool same_targets =
+      test.targets.shape() == split.train.targets.shape().replace(0, test.size());
+  if (!same_inputs || !same_targets)
+    throw Error(
+        ErrorCode::kShape,
+        fmt::format("arrays: rows of the test part are {} to {}, those of the training part "
+                    "{} to {}",
+                    test.inputs.shape()[1], to_string(test.targets.type()),
+                    split.train.inputs.shape()[1], to_string(split.train.targets.type())));
+  split.test.inputs = test.inputs;
+  split.test.targets = test.targets;
+  return split;
+}
+
+}  // namespace limpid

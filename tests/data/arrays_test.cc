@@ -1,0 +1,144 @@
+#include "limpid/data/arrays.h"
+
+#include <limits>
+
+#include "limpid/core/half.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::expect_error;
+
+Tensor floats(const Shape& shape, std::initializer_list<float> values) {
+  return Tensor::from<float>(shape, values);
+}
+Tensor ints(const Shape& shape, std::initializer_list<std::int64_t> values) {
+  return Tensor::from<std::int64_t>(shape, values);
+}
+
+Dataset of(const Tensor& x, const Tensor& y, std::optional<Task> task = {}) {
+  return arrays_split({{"x", x}, {"y", y}}, "folder/a.npz", task).train;
+}
+
+void expect_refused(ErrorCode code, std::string_view part, const Params& arrays,
+                    std::optional<Task> task = {}, int line = __builtin_LINE()) {
+  expect_error(
+      code, part, [&] { arrays_split(arrays, "a.npz", task); }, line);
+}
+
+const Tensor kX = floats(Shape{2, 3}, {1, 2, 3, 4, 5, 6});
+
+TEST(Arrays, BecomeFeaturesAndClasses) {
+  const Dataset data = of(kX, ints(Shape{2}, {3, 0}));
+  EXPECT_EQ(data.name, "a.npz");
+  EXPECT_TRUE(data.inputs.same_bits(kX));
+  EXPECT_EQ(data.task, Task::kClassification);
+  EXPECT_EQ(data.classes, 4);
+  EXPECT_TRUE(data.targets.same_bits(Tensor::from<std::int32_t>(Shape{2}, {3, 0})));
+  EXPECT_EQ(of(kX, ints(Shape{2, 1}, {0, 0})).classes, 2);
+}
+
+TEST(Arrays, OfEveryDtypeBecomeF32) {
+  const Shape shape{2, 1, 2};
+  const Tensor expected = floats(Shape{2, 4 / 2}, {0, 1, 1, 0});
+  const Tensor y = ints(Shape{2}, {0, 1});
+  for (const Tensor& x :
+       {floats(shape, {0, 1, 1, 0}), Tensor::from<double>(shape, {0, 1, 1, 0}),
+        ints(shape, {0, 1, 1, 0}), Tensor::from<std::int32_t>(shape, {0, 1, 1, 0}),
+        Tensor::from<std::uint8_t>(shape, {0, 1, 1, 0}),
+        Tensor::from<bool>(shape, {false, true, true, false}),
+        Tensor::from<F16>(shape, {to_f16(0.0f), to_f16(1.0f), to_f16(1.0f), to_f16(0.0f)})})
+    EXPECT_TRUE(of(x, y).inputs.same_bits(expected)) << to_string(x.type());
+  expect_refused(ErrorCode::kDtype, "bf16 is none of NumPy's types",
+                 {{"x", Tensor::zeros({Dtype::kBf16, shape})}, {"y", y}});
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(of(floats(Shape{1, 1}, {inf}), ints(Shape{1}, {0})).inputs.item<float>(), inf);
+}
+
+TEST(Arrays, TheTaskFollowsFromTheTargets) {
+  const auto task = [](const Tensor& y) { return of(kX, y).task; };
+  EXPECT_EQ(task(Tensor::from<bool>(Shape{2}, {true, false})), Task::kClassification);
+  EXPECT_EQ(task(floats(Shape{2}, {1, 0})), Task::kRegression);
+  EXPECT_EQ(task(floats(Shape{2, 2}, {1, 0, 0, 1})), Task::kRegression);
+  EXPECT_EQ(task(ints(Shape{2, 2}, {1, 0, 0, 1})), Task::kMultiLabel);
+  EXPECT_EQ(task(ints(Shape{2, 2}, {1, 0, 0, 2})), Task::kRegression);
+  const Dataset asked = of(kX, floats(Shape{2}, {1, 0}), Task::kClassification);
+  EXPECT_EQ(asked.classes, 2);
+  EXPECT_TRUE(
+      of(kX, floats(Shape{2}, {0.5f, 3})).targets.same_bits(floats(Shape{2, 1}, {0.5f, 3})));
+}
+
+TEST(Arrays, MayBringTheirTestPart) {
+  const Split split = arrays_split({{"x_test", floats(Shape{1, 3}, {7, 8, 9})},
+                                    {"x_train", kX},
+                                    {"y_train", ints(Shape{2}, {2, 0})},
+                                    {"y_test", ints(Shape{1}, {1})}},
+                                   "a.npz");
+  EXPECT_EQ(split.train.size(), 2);
+  EXPECT_EQ(split.validation.size(), 0);
+  EXPECT_TRUE(split.test.inputs.same_bits(floats(Shape{1, 3}, {7, 8, 9})));
+  EXPECT_TRUE(split.test.targets.same_bits(Tensor::from<std::int32_t>(Shape{1}, {1})));
+  EXPECT_EQ(split.test.classes, 3);
+}
+
+TEST(Arrays, MayComeWithoutTargets) {
+  const Split split =
+      arrays_split({{"x", kX}}, "a.npz", Task::kClassification, Targets::kIfPresent);
+  EXPECT_EQ(split.train.task, Task::kClassification);
+  EXPECT_EQ(split.train.targets.type(), (Type{Dtype::kF32, Shape{2, 0}}));
+  EXPECT_EQ(split.test.size(), 0);
+}
+
+TEST(ArraysFault, SaysWhatIsMissing) {
+  const Tensor y = ints(Shape{2}, {0, 1});
+  expect_refused(ErrorCode::kNotFound,
+                 "x and y, or x_train, y_train, x_test and y_test are expected; there is no 'y' "
+                 "among: 'x', 'label'",
+                 {{"x", kX}, {"label", y}});
+  expect_refused(ErrorCode::kNotFound, "there is no 'x_test' among",
+                 {{"x_train", kX}, {"y_train", y}});
+  expect_refused(ErrorCode::kNotFound, "there is no 'x' among: ", {});
+}
+
+TEST(ArraysFault, NamesTheRow) {
+  expect_refused(ErrorCode::kFormat, "arrays 'a.npz': row 1 of 'y' has -1, labels are 0 to 65535",
+                 {{"x", kX}, {"y", ints(Shape{2}, {0, -1})}});
+  expect_refused(ErrorCode::kFormat, "row 0 of 'y' has 65536, labels are 0 to 65535",
+                 {{"x", kX}, {"y", ints(Shape{2}, {65'536, 1})}});
+  expect_refused(ErrorCode::kFormat, "row 1 of 'y' has 0.5, labels are",
+                 {{"x", kX}, {"y", floats(Shape{2}, {0, 0.5f})}}, Task::kClassification);
+  expect_refused(
+      ErrorCode::kFormat, "row 1 of 'x' has 1e+300, which is beyond f32",
+      {{"x", Tensor::from<double>(Shape{2, 2}, {1, 2, 3, 1e300})}, {"y", ints(Shape{2}, {0, 1})}});
+  expect_refused(ErrorCode::kFormat, "row 0 of 'y_test' has 2, the training part has labels 0 to 1",
+                 {{"x_train", kX},
+                  {"y_train", ints(Shape{2}, {0, 1})},
+                  {"x_test", kX},
+                  {"y_test", ints(Shape{2}, {2, 1})}});
+  expect_refused(ErrorCode::kFormat, "'y' has numbers other than 0 and 1",
+                 {{"x", kX}, {"y", floats(Shape{2}, {0, 2})}}, Task::kMultiLabel);
+}
+
+TEST(ArraysFault, RefusesShapesThatDoNotFit) {
+  const Tensor y = ints(Shape{2}, {0, 1});
+  expect_refused(ErrorCode::kShape, "'x' is f32[2, 3] and 'y' is i64[3]",
+                 {{"x", kX}, {"y", ints(Shape{3}, {0, 1, 1})}});
+  expect_refused(ErrorCode::kShape, "[N] or [N, outputs] are expected",
+                 {{"x", kX}, {"y", ints(Shape{2, 1, 1}, {0, 1})}});
+  expect_refused(ErrorCode::kShape, "'y' is i64[2, 2], labels are [N]",
+                 {{"x", kX}, {"y", ints(Shape{2, 2}, {0, 1, 1, 1})}}, Task::kClassification);
+  expect_refused(ErrorCode::kShape, "'x' is a scalar", {{"x", Tensor::scalar(1.0f)}, {"y", y}});
+  expect_refused(ErrorCode::kFormat, "'x' is f32[0, 3], which has no numbers",
+                 {{"x", Tensor::zeros({Dtype::kF32, Shape{0, 3}})}, {"y", y}});
+  expect_refused(ErrorCode::kShape,
+                 "rows of the test part are 2 to i32[2], those of the training "
+                 "part 3 to i32[2]",
+                 {{"x_train", kX},
+                  {"y_train", y},
+                  {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},
+                  {"y_test", y}});
+}
+
+}  // namespace
+}  // namespace limpid
