@@ -1,7 +1,10 @@
 // What data_spec.h says that is in the data.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
 #include "limpid/data/arrays.h"
 #include "limpid/data/data_config.h"
@@ -27,6 +30,9 @@ Split load_digits(const DataSpec& spec) {
 // The arrays of NumPy's files, all rows as the training part or with the test part that they bring.
 Split load_arrays(const DataSpec& spec, std::optional<Task> task, Targets targets) {
   if (spec.kind == Kind::kNpz) return arrays_split(load_npz(spec.value), spec.value, task, targets);
+  if (!spec.targets_file && targets == Targets::kRequired)
+    throw UsageError(fmt::format("--data npy:{}: the file of the targets is missing: ,targets=FILE",
+                                 spec.value));
   Params arrays{{"x", load_npy(spec.value)}};
   if (spec.targets_file) arrays.set("y", load_npy(*spec.targets_file));
   return arrays_split(arrays, spec.value, task, targets);

@@ -1,0 +1,189 @@
+"""What --data means: tables, arrays and what is drawn, from training to answers."""
+
+import json
+import math
+import pathlib
+import unittest
+
+import tool
+
+NUMPY = pathlib.Path(__file__).parents[1] / "formats/numpy"
+SMALL = ("--hidden", "4", "--epochs", "2", "--batch", "8", "--threads", "1")
+
+# Two measures, a colour, the answer; cats are light.
+PETS = "".join(
+    f"{i},{'cat' if i % 3 else 'dog'},{4 if i % 3 else 20}.{i % 10},{('red', 'blue')[i % 2]}\n"
+    for i in range(30)
+)
+
+
+class Data(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.pets = self.put("pets.csv", "id,kind,weight,colour\n" + PETS)
+        self.spec = f"csv:{self.pets},target=kind,ignore=id"
+
+    def put(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def train(self, spec):
+        """The model of a short training, and the first line of the log."""
+        out = self.folder / "run"
+        self.output("train", "--data", spec, "--out", out, *SMALL)
+        with open(out / "log.jsonl") as log:
+            return out / "model.safetensors", json.loads(log.readline())["data"]
+
+
+class Tables(Data):
+    def test_a_model_of_a_table_takes_the_raw_columns_of_others(self):
+        model, data = self.train(self.spec)
+        self.assertEqual((data["train"], data["validation"], data["test"]), (24, 3, 3))
+        self.assertEqual(data["features"], 3)
+        self.assertEqual(data["class_names"], ["cat", "dog"])
+        new = self.put("new.csv", "colour;more;weight\nblue;x;5\nred;y;21\n")
+        answers = self.document("run", model, "--data", f"csv:{new}")["answers"]
+        self.assertEqual([a["example"] for a in answers], [0, 1])
+        for answer in answers:
+            self.assertNotIn("label", answer)
+            self.assertEqual(answer["class"], data["class_names"][answer["prediction"]])
+            self.assertAlmostEqual(sum(answer["probabilities"]), 1, places=6)
+        text = self.output("run", model, "--data", f"csv:{new}")
+        self.assertRegex(text, r"\Aexample +prediction +probability\n +0 +(cat|dog) +\d\.\d{6}\n")
+        self.assertEqual(len(text.splitlines()), 3)
+
+    def test_rows_with_their_label_have_it_shown(self):
+        model, _ = self.train(self.spec)
+        answers = self.document("run", model, "--data", f"csv:{self.pets}")["answers"]
+        self.assertEqual([a["label"] for a in answers], [0 if i % 3 else 1 for i in range(30)])
+        some = self.document("run", model, "--data", f"csv:{self.pets}", "--index", "3", "--count",
+                             "2")["answers"]
+        self.assertEqual(some, answers[3:5])
+        rest = self.document("run", model, "--data", f"csv:{self.pets}", "--index", "28")["answers"]
+        self.assertEqual(rest, answers[28:])
+        self.assertIn("30 examples", self.error(2, "run", model, "--data", f"csv:{self.pets}",
+                                                "--index", "30"))
+
+    def test_eval_takes_all_rows_or_the_part_that_training_did_not_see(self):
+        model, _ = self.train(self.spec)
+        self.assertEqual(self.document("eval", model, "--data", f"csv:{self.pets}")["examples"], 30)
+        tested = self.document("eval", model, "--data", f"csv:{self.pets},split=80/10/10")
+        self.assertEqual(tested["examples"], 3)
+        self.assertIn("has no column 'kind'", self.error(
+            1, "eval", model, "--data", f"csv:{self.put('x.csv', 'weight,colour' + chr(10) + '1,red')}"))
+
+    def test_trace_shows_the_label(self):
+        model, _ = self.train(self.spec)
+        self.assertIn("example 1: label cat\n", self.output("trace", model, "--data",
+                                                            f"csv:{self.pets}", "--index", "1"))
+
+    def test_a_file_for_the_test(self):
+        test = self.put("test.csv", "kind,weight,colour\ncat,3,red\ndog,19,blue\n")
+        _, data = self.train(f"{self.spec},test={test},split=90/10")
+        self.assertEqual((data["train"], data["validation"], data["test"]), (27, 3, 2))
+
+    def test_a_regression_gives_numbers(self):
+        model, data = self.train(f"csv:{self.pets},target=weight,ignore=id")
+        self.assertEqual((data["features"], data["outputs"]), (4, 1))
+        answers = self.document("run", model, "--data", f"csv:{self.pets}", "--count", "3")["answers"]
+        self.assertEqual([a["targets"] for a in answers], [[20], [4.1], [4.2]])
+        self.assertTrue(all(math.isfinite(a["outputs"][0]) for a in answers))
+        text = self.output("run", model, "--data", f"csv:{self.pets}")
+        self.assertRegex(text, r"\Aexample +weight +target weight\n")
+
+
+class Mistakes(Data):
+    def refused(self, part, spec, code=1):
+        self.assertIn(part, self.error(code, "train", "--data", spec))
+
+    def test_specs_that_mean_nothing(self):
+        for part, spec in {
+            "expected digits, xor, and, or, spiral, moons, circles, sine, abs": "mnist",
+            "a file belongs behind csv:": "csv:",
+            "a file belongs behind npz:": "npz:,split=80/10/10",
+            "'-1' came": "moons:-1",
+            "targt: there is no such option; there are: split, seed": "csv:a.csv,targt=x",
+            "noise: there is no such option": "csv:a.csv,noise=1",
+            "target: there is no such option; there are: split, standardize, count": "moons,target=x",
+            "target: something is expected behind the =": "csv:a.csv,target=",
+            "split: shares are integers as in 80/10/10": "csv:a.csv,split=80",
+            "training must have a share, came 0/1/0": "csv:a.csv,split=0/1",
+            "missing: one of error, drop, impute is expected, 'zero' came": "csv:a,missing=zero",
+            "separator: one of comma, semicolon, tab is expected": "csv:a.csv,separator=;",
+            "header: one of yes, no is expected": "csv:a.csv,header=1",
+            "task: one of classification, multilabel, regression": "npz:a.npz,task=ranking",
+            "standardize: one of none, zscore, minmax": "idx:a,standardize=robust",
+            "count: a number of rows is expected, '1e3' came": "moons,count=1e3",
+            "count: at least 1 row": "moons,count=0",
+            "noise: a number is expected": "moons,noise=much",
+            "noise: a noise from 0 to 1e6 is expected": "moons,noise=nan",
+            "the file of the targets is missing": f"npy:{NUMPY}/f4.npy",
+        }.items():
+            with self.subTest(spec):
+                self.refused(part, spec, code=2)
+
+    def test_columns_that_are_not_there(self):
+        self.refused("there is no column 'sort'; there are: 'id', 'kind', 'weight', 'colour'",
+                     f"csv:{self.pets},target=sort")
+        self.refused("which column is the target?", f"csv:{self.pets}")
+
+    def test_tables_that_are_broken(self):
+        for part, text in {
+            "line 3, column 'a': a value is missing": "a,kind\n1,x\n,y\n",
+            "line 3, column 'a': 'x' is text, but '1' in line 2 is a number": "a,kind\n1,x\nx,y\n",
+            "line 3 has 1 fields, line 1 has 2": "a,kind\n1,x\n2\n",
+            "line 2: a quote opens that never closes": 'a,kind\n"1,x\n',
+            "holds no line": "",
+            "2 rows are too few for 80/10/10": "a,kind\n1,x\n2,y\n",
+        }.items():
+            with self.subTest(text):
+                self.refused(part, f"csv:{self.put('broken.csv', text)},target=kind")
+        self.refused("No such file", f"csv:{self.folder}/none.csv,target=kind")
+
+    def test_a_category_that_training_did_not_have(self):
+        model, _ = self.train(self.spec)
+        new = self.put("new.csv", "weight,colour\n1,red\n2,green\n")
+        self.assertIn("line 3, column 'colour': training had no 'green'",
+                      self.error(1, "run", model, "--data", f"csv:{new}"))
+
+    def test_arrays_that_are_none(self):
+        self.refused("elements of type '|O'", f"npy:{NUMPY}/objects.npy,targets={NUMPY}/f4.npy")
+        self.refused("'x' is f32[2, 3] and 'y' is i64[5]", f"npz:{NUMPY}/stored.npz")
+        self.refused("does not begin as a .npy file does",
+                     f"npy:{self.pets},targets={NUMPY}/f4.npy")
+        self.refused("it is no ZIP archive", f"npz:{self.pets}")
+
+    def test_a_split_of_what_brings_its_test(self):
+        self.refused("the data has its own test part", "moons,split=80/10/10")
+
+
+class Drawn(Data):
+    def test_everything_that_is_drawn_can_be_learnt(self):
+        for name in ("xor", "and", "or", "spiral", "moons", "circles", "sine", "abs"):
+            with self.subTest(name):
+                model, data = self.train(f"{name}:3,split=75/25")
+                count = 4 if data["features"] == 2 and name in ("xor", "and", "or") else 1000
+                self.assertEqual((data["train"], data["validation"], data["test"]),
+                                 (count * 3 // 4, count // 4, count))
+                self.assertEqual(self.document("eval", model, "--data", name)["examples"], count)
+                for file in (self.folder / "run").iterdir():
+                    file.unlink()
+
+    def test_rows_and_noise_as_asked(self):
+        model, data = self.train("moons:1,count=20,noise=0")
+        self.assertEqual((data["train"], data["test"]), (20, 20))
+        answers = self.document("run", model, "--data", "moons:1,count=20", "--count", "20")["answers"]
+        self.assertEqual([a["label"] for a in answers], [0, 1] * 10)
+
+
+class Arrays(Data):
+    def test_targets_in_a_file_of_their_own(self):
+        model, data = self.train(f"npy:{NUMPY}/f4.npy,targets={NUMPY}/f4.npy,split=1/0")
+        self.assertEqual((data["train"], data["features"], data["outputs"]), (2, 3, 3))
+        answers = self.document("run", model, "--data", f"npy:{NUMPY}/f4.npy", "--count", "2")
+        self.assertEqual([len(a["outputs"]) for a in answers["answers"]], [3, 3])
+
+
+if __name__ == "__main__":
+    unittest.main()
