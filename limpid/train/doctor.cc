@@ -24,7 +24,8 @@ constexpr Threshold kOscillating[] = {
     {"oscillation_share", 0.3, "share of the epochs of the second half with such a rise"},
     {"oscillation_level", 0.1, "share of the initial loss below which swings are no matter"}};
 constexpr Threshold kOverfitting[] = {
-    {"overfit_rise", 0.1, "rise of the validation loss above its lowest, as a share of that"},
+    {"overfit_rise", 0.1,
+     "rise of the validation loss above its lowest, and fall of the training loss, as shares"},
     {"overfit_of_start", 0.02, "the same rise as a share of the initial loss"}};
 constexpr Threshold kUnderfitting[] = {
     {"underfit_level", 0.5, "share of the initial loss above which the training loss is high"},
@@ -64,8 +65,8 @@ constexpr Rule kRules[] = {
      "a learning rate ten times smaller, a larger --batch, or --schedule cosine", kOscillating,
      detail::loss_oscillating},
     {"overfitting", "the training loss falls while the validation loss rises",
-     "fewer --epochs, --dropout, --weight-decay, fewer or narrower --layers, more data",
-     kOverfitting, detail::overfitting},
+     "--patience, --dropout, --weight-decay, fewer or narrower --layers, more data", kOverfitting,
+     detail::overfitting},
     {"underfitting", "training and validation loss both end high",
      "wider or more --layers, less --dropout, more --epochs", kUnderfitting, detail::underfitting},
     {"vanishing_gradient", "a layer whose gradient is far smaller than that of another",
@@ -100,9 +101,9 @@ constexpr Rule kRules[] = {
      {},
      detail::data_not_finite},
     {"inputs_not_normalized", "inputs of the first layer that are very large or very small",
-     "--standardize", kInputs, detail::inputs_not_normalized},
+     "--data SPEC,standardize=zscore", kInputs, detail::inputs_not_normalized},
     {"class_imbalance", "classes with many times the examples of others, or with none",
-     "more examples of the rare classes; judge by macro_f1", kImbalance, detail::class_imbalance},
+     "more examples of the rare classes; --metric macro_f1", kImbalance, detail::class_imbalance},
     {"duplicate_rows", "rows that repeat an earlier one of the same part", "keep one of each",
      kDuplicates, detail::duplicate_rows},
     {"leaked_rows", "rows of the validation or test part that are also in an earlier part",

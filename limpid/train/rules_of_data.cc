@@ -72,7 +72,7 @@ std::optional<Finding> inputs_not_normalized(const RunLog& log, const Thresholds
                                column_name(*f), f->mean, f->min, f->max);
       return finding(Severity::kWarning, symptom,
                      "one learning rate cannot suit weights whose inputs differ so much in size",
-                     "--standardize");
+                     "standardize=zscore behind --data's name");
     }
   return {};
 }
@@ -94,8 +94,8 @@ std::optional<Finding> class_imbalance(const RunLog& log, const Thresholds& t) {
                   class_name(log, place(most)), *most, class_name(log, place(fewest)), *fewest,
                   100 * share),
       "the data was gathered so",
-      "more examples of the rare classes, or theirs repeated; judge by macro_f1 and the "
-      "confusion matrix instead of accuracy");
+      "more examples of the rare classes, or theirs repeated; --metric macro_f1 and the confusion "
+      "matrix judge better than accuracy");
 }
 
 std::optional<Finding> duplicate_rows(const RunLog& log, const Thresholds& t) {

@@ -264,7 +264,9 @@ std::optional<Finding> poor_initialization(const RunLog& log, const Thresholds& 
     if (!a || !(input > 0)) continue;
     const std::string fix = "--init he for relu and its like, --init xavier for tanh and sigmoid";
     for (const ParameterStatistics& p : layer.parameters)
-      if (p.std == 0 && p.name.ends_with(".weight"))
+      // A norm that is not the mean's size is that of several numbers.
+      if (p.std == 0 && p.name.ends_with(".weight") &&
+          (p.mean == 0 || p.norm > 1.01 * std::fabs(p.mean)))
         return finding(Severity::kError, layer.name,
                        fmt::format("all numbers of {} are {:.3g}", p.name, p.mean),
                        "units that begin alike are given the same gradients and stay alike", fix);

@@ -72,10 +72,11 @@ Finding finding(Severity severity, std::string symptom, std::string cause, std::
   return f;
 }
 
-// The curve has fallen, and by how much of the initial loss.
-double largest_drop(double initial, const Levels& levels) {
+// Whether the curve has never fallen by flat_drop, from where it began or from what chance gives:
+// the first weights may be worse than chance, and getting there is no learning.
+bool never_fell(const RunLog& log, double initial, const Levels& levels, const Thresholds& t) {
   const double lowest = *std::min_element(levels.losses.begin(), levels.losses.end());
-  return (initial - lowest) / initial;
+  return lowest > (1 - t["flat_drop"]) * std::fmin(initial, loss_of_chance(log));
 }
 
 bool all_finite(const Levels& levels) {
@@ -108,9 +109,8 @@ std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
   if (static_cast<double>(steps_done(log)) < t["flat_steps"] || levels.losses.size() < 4 ||
       !all_finite(levels) || !(initial > 0) || initial < 0.5 * loss_of_chance(log))
     return {};
-  const double drop = largest_drop(initial, levels);
   const double last = levels.losses.back();
-  if (drop >= t["flat_drop"] || last > (1 + t["explode_rise"]) * initial) return {};
+  if (!never_fell(log, initial, levels, t) || last > (1 + t["explode_rise"]) * initial) return {};
   const std::string symptom = fmt::format("the loss began at {:.4g} and is {:.4g} after {} steps",
                                           initial, last, steps_done(log));
   const double ratio = typical_update_ratio(log);
@@ -178,17 +178,22 @@ std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) 
 }
 
 std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
-  if (log.epochs.empty()) return {};
+  // Early stopping has kept the weights from before the rise.
+  if (log.epochs.empty() || (log.end && log.end->reason == "early stopping")) return {};
   std::size_t best = 0;
   for (std::size_t e = 0; e < log.epochs.size(); ++e)
     if (loss_of(log.epochs[e].validation) < loss_of(log.epochs[best].validation)) best = e;
   const EpochEvent& at_best = log.epochs[best];
   const EpochEvent& last = log.epochs.back();
   const double low = loss_of(at_best.validation);
-  const double rise = loss_of(last.validation) - low;
   const double initial = initial_loss(log);
-  if (log.epochs.size() - 1 - best < 2 || !(rise > t["overfit_rise"] * low) ||
-      !(rise > t["overfit_of_start"] * initial) || !(loss_of(last.train) < loss_of(at_best.train)))
+  if (log.epochs.size() - 1 - best < 2) return {};
+  // One epoch alone may be bad luck.
+  const double lately =
+      std::fmin(loss_of(last.validation), loss_of(log.epochs[log.epochs.size() - 2].validation));
+  const double rise = lately - low;
+  if (!(rise > t["overfit_rise"] * low) || !(rise > t["overfit_of_start"] * initial) ||
+      !(loss_of(last.train) < (1 - t["overfit_rise"]) * loss_of(at_best.train)))
     return {};
   return finding(
       Severity::kWarning,
@@ -197,8 +202,8 @@ std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
                   at_best.epoch, low, loss_of(last.validation), loss_of(at_best.train),
                   loss_of(last.train)),
       fmt::format("the network learns its {} examples by heart", log.run.data.train),
-      fmt::format("--epochs {}, --dropout 0.5, --weight-decay 0.001, fewer or narrower "
-                  "--layers, or more data",
+      fmt::format("--epochs {} or --patience 3, --dropout 0.5, --weight-decay 0.001, fewer or "
+                  "narrower --layers, or more data",
                   at_best.epoch));
 }
 
@@ -207,14 +212,16 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
   const double initial = initial_loss(log);
   const std::size_t n = levels.losses.size();
   if (!log.end || n < 4 || log.epochs.empty() || !all_finite(levels) || !(initial > 0)) return {};
-  const double last = levels.losses.back();
+  const auto quarter = [&](std::size_t from_the_end) {
+    return mean_of(std::span(levels.losses).subspan(n - (from_the_end + 1) * (n / 4), n / 4));
+  };
+  const double last = quarter(0);
   const double validation = loss_of(log.epochs.back().validation);
-  if (last < t["underfit_level"] * initial || largest_drop(initial, levels) < t["flat_drop"] ||
-      last > (1 + t["explode_rise"]) * initial ||
-      (std::isfinite(validation) && validation > 2 * last))
+  const double high = t["underfit_level"] * initial;
+  if (last < high || validation < high || never_fell(log, initial, levels, t) ||
+      last > (1 + t["explode_rise"]) * initial || validation > 2 * last)
     return {};
-  const double before = levels.losses[n - 1 - n / 4];
-  const bool falling = last < (1 - t["underfit_still"]) * before;
+  const bool falling = last < (1 - t["underfit_still"]) * quarter(1);
   std::string symptom =
       fmt::format("the training loss ended at {:.4g}, {:.0f} % of the {:.4g} it began at", last,
                   100 * last / initial, initial);

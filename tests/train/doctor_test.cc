@@ -1,4 +1,4 @@
-// The doctor's table and its ways; tests/cli/doctor_test.py provokes each illness in real runs.
+// The doctor's table and its ways; illness_test.cc provokes each illness in small runs.
 #include "limpid/train/doctor.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,312 @@
+// Every rule of the doctor: its illness is provoked in a small run and found, what the finding says
+// to try is tried, and the finding is gone. And healthy runs are called healthy.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "limpid/data/digits.h"
+#include "limpid/ops/activation.h"
+#include "tests/train/small_run.h"
+
+namespace limpid::train {
+namespace {
+
+bool found(const std::vector<Finding>& findings, std::string_view rule) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& f) { return f.rule == rule; });
+}
+
+std::string text(const std::vector<Finding>& findings) {
+  std::string all;
+  for (const Finding& f : findings) all += f.rule + ": " + f.symptom + "\n";
+  return all;
+}
+
+void expect_ill(const SmallRun& run, std::string_view rule, const std::string& fix = "") {
+  const std::vector<Finding> findings = run.findings();
+  EXPECT_TRUE(found(findings, rule)) << rule << " is not among\n" << text(findings);
+  for (const Finding& f : findings)
+    if (f.rule == rule) {
+      EXPECT_NE(f.fix.find(fix), std::string::npos) << f.fix;
+    }
+}
+void expect_cured(const SmallRun& run, std::string_view rule) {
+  const std::vector<Finding> findings = run.findings();
+  EXPECT_FALSE(found(findings, rule)) << text(findings);
+}
+
+Split digits_for(std::int64_t train) {
+  Split data = digits_split(0, train, train / 4);
+  data.validation = data.test;
+  data.test = {};
+  return data;
+}
+
+// The tool's defaults, on little data.
+SmallRun usual(std::vector<std::int64_t> sizes = {784, 64, 10}, std::int64_t train = 1000) {
+  SmallRun run;
+  run.data = digits_for(train);
+  run.net = nn::mlp(std::move(sizes), relu, 0.2);
+  return run;
+}
+
+void use(SmallRun& run, std::string_view activation, const std::string& init) {
+  run.net.activation = nn::activation_from_name(activation);
+  run.net.init_name = init;
+}
+
+// One column x and the number 3 x, or what `scale` makes of x, with a little noise.
+SmallRun line(double rate, std::int64_t epochs, float scale = 1) {
+  SmallRun run;
+  run.task = Task::kRegression;
+  const Tensor both = nn::normal(1)(Key(5), {128, 1});
+  for (Dataset* part : {&run.data.train, &run.data.validation}) {
+    Dataset& d = *part;
+    d.task = Task::kRegression;
+    d.name = "line";
+    const Tensor x = both.rows(part == &run.data.train ? 0 : 64, 64);
+    d.inputs = Tensor::generate<float>({64, 1}, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = scale * x.values<float>()[i];
+    });
+    d.targets = Tensor::generate<float>({64, 1}, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = 3 * x.values<float>()[i] + (i % 2 ? 0.1f : -0.1f);
+    });
+  }
+  run.net = nn::mlp({1, 1}, nn::activation_from_name("identity").apply);
+  run.options.rule.optimizer = optim::Sgd{};
+  run.options.schedule = {optim::Schedule::Kind::kConstant, rate};
+  run.options.epochs = epochs;
+  run.options.batch = 64;
+  return run;
+}
+
+TEST(Healthy, TheUsualSettingsOnDigits) {
+  for (std::int64_t train : {500, 3000}) {
+    SmallRun run = usual({784, 256, 128, 10}, train);
+    EXPECT_EQ(text(run.findings()), "") << train;
+  }
+  for (const char* optimizer : {"adam", "adamw", "adagrad"}) {
+    SmallRun run = usual({784, 64, 10}, 2000);
+    run.options.rule.optimizer = optim::optimizer_from_name(optimizer);
+    run.options.schedule.rate = optim::usual_rate(run.options.rule.optimizer);
+    EXPECT_EQ(text(run.findings()), "") << optimizer;
+  }
+  for (const char* activation : {"tanh", "gelu", "leaky_relu", "silu"}) {
+    SmallRun run = usual({784, 128, 64, 10}, 2000);
+    use(run, activation, "xavier");
+    EXPECT_EQ(text(run.findings()), "") << activation;
+  }
+  EXPECT_EQ(text(usual({784, 10}, 2000).findings()), "");
+}
+
+TEST(Healthy, ALineIsLearnt) { EXPECT_EQ(text(line(0.1, 100).findings()), ""); }
+
+TEST(Illness, LossNotFinite) {
+  expect_ill(line(1e25, 5), "loss_not_finite", "--lr 1e+24");
+  expect_ill(line(3, 300), "loss_not_finite", "--lr 0.3");
+  expect_cured(line(0.3, 300), "loss_not_finite");
+}
+
+TEST(Illness, LossFlat) {
+  expect_ill(line(1e-5, 120), "loss_flat", "--lr 0.0001");
+  SmallRun slow = usual({784, 64, 10}, 500);
+  slow.options.rule.optimizer = optim::Sgd{};
+  slow.options.schedule = {optim::Schedule::Kind::kConstant, 1e-4};
+  slow.options.epochs = 30;
+  expect_ill(slow, "loss_flat", "--lr 0.001");
+  slow.options.schedule.rate = 1e-2;
+  expect_cured(slow, "loss_flat");
+}
+
+// The step's length grows until it is longer than the valley is wide.
+TEST(Illness, LossExploding) {
+  SmallRun run = line(1.15, 60);
+  run.options.schedule.kind = optim::Schedule::Kind::kConstant;
+  expect_ill(run, "loss_exploding", "--lr 0.1");
+  run.options.schedule.rate = 0.115;
+  expect_cured(run, "loss_exploding");
+}
+
+TEST(Illness, LossOscillating) {
+  SmallRun run = usual({784, 32, 10}, 500);
+  use(run, "tanh", "he");
+  run.net.dropout = 0;
+  run.options.rule.optimizer = optim::Sgd{};
+  run.options.batch = 500;
+  run.options.schedule = {optim::Schedule::Kind::kConstant, 2};
+  run.options.epochs = 40;
+  expect_ill(run, "loss_oscillating", "--lr 0.2");
+  run.options.schedule.rate = 0.2;
+  expect_cured(run, "loss_oscillating");
+}
+
+TEST(Illness, Overfitting) {
+  SmallRun run = usual({784, 256, 10}, 200);
+  run.net.dropout = 0;
+  run.options.epochs = 60;
+  // Labels that nothing tells apart can only be learnt by heart.
+  run.data.train.targets = Tensor::generate<std::int32_t>({200}, [](std::span<std::int32_t> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<std::int32_t>(Key(9).below(10, static_cast<std::int64_t>(i)));
+  });
+  expect_ill(run, "overfitting", "--patience 3");
+  run.options.early_stopping = EarlyStopping{.patience = 3};
+  expect_cured(run, "overfitting");
+}
+
+TEST(Illness, Underfitting) {
+  SmallRun run = usual({784, 1, 10}, 1000);
+  run.net.activation = nn::activation_from_name("tanh");
+  run.options.epochs = 20;
+  expect_ill(run, "underfitting", "wider or more --layers");
+  expect_cured(usual({784, 64, 10}, 1000), "underfitting");
+  SmallRun brief = usual({784, 64, 10}, 1000);
+  brief.options.schedule = {optim::Schedule::Kind::kConstant, 0.003};
+  brief.options.epochs = 3;
+  expect_ill(brief, "underfitting", "more --epochs");
+}
+
+TEST(Illness, VanishingGradient) {
+  SmallRun run = usual({784, 32, 32, 32, 32, 32, 32, 32, 32, 10}, 500);
+  use(run, "sigmoid", "xavier");
+  expect_ill(run, "vanishing_gradient", "--activation relu with --init he");
+  use(run, "relu", "he");
+  expect_cured(run, "vanishing_gradient");
+}
+
+TEST(Illness, ExplodingGradient) {
+  SmallRun run = line(1e-7, 30, 1000);
+  expect_ill(run, "exploding_gradient", "normalise inputs and targets");
+  run.standardize = true;
+  expect_cured(run, "exploding_gradient");
+}
+
+TEST(Illness, DeadUnits) {
+  SmallRun run = usual({784, 64, 10}, 2000);
+  run.options.schedule.rate = 3;
+  expect_ill(run, "dead_units", "--activation leaky_relu");
+  SmallRun cured = run;
+  cured.options.schedule.rate = 0.3;
+  expect_cured(cured, "dead_units");
+  use(run, "leaky_relu", "he");
+  expect_cured(run, "dead_units");
+}
+
+TEST(Illness, SaturatedUnits) {
+  SmallRun run = usual({784, 128, 64, 10}, 1000);
+  use(run, "tanh", "xavier");
+  run.options.rule.optimizer = optim::RmsProp{};
+  run.options.schedule.rate = 0.03;
+  expect_ill(run, "saturated_units", "--lr 0.003");
+  run.options.schedule.rate = 0.003;
+  expect_cured(run, "saturated_units");
+}
+
+TEST(Illness, ZeroActivationsFrozenWeightsPoorInitialization) {
+  SmallRun run = usual({784, 64, 10}, 500);
+  use(run, "relu", "zeros");
+  for (const char* rule : {"zero_activations", "frozen_weights", "poor_initialization"})
+    expect_ill(run, rule, "--init he");
+  use(run, "relu", "he");
+  for (const char* rule : {"zero_activations", "frozen_weights", "poor_initialization"})
+    expect_cured(run, rule);
+}
+
+TEST(Illness, PoorInitializationThroughDepth) {
+  SmallRun run = usual({784, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 10}, 500);
+  run.options.epochs = 1;
+  use(run, "relu", "truncated-normal");
+  expect_ill(run, "poor_initialization", "--init he");
+  use(run, "relu", "he");
+  expect_cured(run, "poor_initialization");
+}
+
+TEST(Illness, UpdateRatio) {
+  SmallRun run = usual({784, 64, 10}, 1000);
+  use(run, "leaky_relu", "he");
+  run.options.schedule = {optim::Schedule::Kind::kConstant, 2};
+  expect_ill(run, "update_ratio", "--lr 0.2");
+  run.options.schedule.rate = 0.2;
+  expect_cured(run, "update_ratio");
+  run.options.schedule.rate = 1e-6;
+  expect_ill(run, "update_ratio", "--lr 0.0001");
+  run.options.schedule.rate = 1e-4;
+  expect_cured(run, "update_ratio");
+}
+
+TEST(Illness, DataNotFinite) {
+  SmallRun run = usual({784, 64, 10}, 500);
+  run.options.epochs = 1;
+  const Tensor good = run.data.train.inputs;
+  run.data.train.inputs = Tensor::generate<float>(good.shape(), [&](std::span<float> out) {
+    std::copy(good.values<float>().begin(), good.values<float>().end(), out.begin());
+    out[784 * 7 + 12] = NAN;
+  });
+  expect_ill(run, "data_not_finite", "remove these rows");
+  expect_ill(run, "loss_not_finite", "see data_not_finite");
+  run.data.train.inputs = good;
+  expect_cured(run, "data_not_finite");
+  expect_cured(run, "loss_not_finite");
+}
+
+TEST(Illness, InputsNotNormalized) {
+  SmallRun run = line(1e-6, 30, 1000);
+  expect_ill(run, "inputs_not_normalized", "standardize=zscore");
+  run.standardize = true;
+  expect_cured(run, "inputs_not_normalized");
+}
+
+// `rows` of the training part, in this order.
+void take(SmallRun& run, const std::vector<std::int32_t>& rows) {
+  run.data.train = gather_rows(run.data.train, rows);
+}
+
+TEST(Illness, ClassImbalance) {
+  SmallRun run = usual({784, 64, 10}, 1000);
+  const auto labels = run.data.train.targets.values<std::int32_t>();
+  std::vector<std::int32_t> rows, balanced;
+  std::int64_t threes = 0;
+  for (std::int32_t i = 0; i < 1000; ++i) {
+    const bool rare = labels[static_cast<std::size_t>(i)] == 3;
+    if (rare && ++threes > 4) continue;
+    rows.push_back(i);
+    for (int copies = rare ? 25 : 1; copies > 0; --copies) balanced.push_back(i);
+  }
+  SmallRun cured = run;
+  take(run, rows);
+  expect_ill(run, "class_imbalance", "theirs repeated");
+  take(cured, balanced);
+  expect_cured(cured, "class_imbalance");
+}
+
+TEST(Illness, DuplicateAndLeakedRows) {
+  SmallRun run = usual({784, 64, 10}, 500);
+  run.options.epochs = 1;
+  SmallRun cured = run;
+  std::vector<std::int32_t> rows;
+  for (std::int32_t i = 0; i < 500; ++i) rows.push_back(i % 400);
+  take(run, rows);
+  run.data.validation = gather_rows(run.data.train, std::vector<std::int32_t>{1, 2, 3, 4});
+  expect_ill(run, "duplicate_rows", "keep one of each");
+  expect_ill(run, "leaked_rows", "before the data is split");
+  expect_cured(cured, "duplicate_rows");
+  expect_cured(cured, "leaked_rows");
+}
+
+// No rule without an illness above.
+TEST(Illness, EveryRuleIsProvoked) {
+  std::vector<std::string_view> names;
+  for (const Rule& rule : rules()) names.push_back(rule.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{
+                "loss_not_finite", "loss_flat", "loss_exploding", "loss_oscillating", "overfitting",
+                "underfitting", "vanishing_gradient", "exploding_gradient", "dead_units",
+                "saturated_units", "zero_activations", "update_ratio", "frozen_weights",
+                "poor_initialization", "data_not_finite", "inputs_not_normalized",
+                "class_imbalance", "duplicate_rows", "leaked_rows"}));
+}
+
+}  // namespace
+}  // namespace limpid::train
