@@ -13,6 +13,7 @@
 #include "apps/limpid/findings.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/progress.h"
+#include "apps/limpid/report.h"
 #include "apps/limpid/run_folder.h"
 #include "apps/limpid/scores.h"
 #include "apps/limpid/stop_signals.h"
@@ -211,9 +212,11 @@ class TrainRun {
     if (setup_.data.test.size() > 0)
       end.test = train::Evaluator(setup_.problem, setup_.data.test, &pool_)(model);
     end.seconds = seconds();
-    if (folder_)
-      save_model(folder_->model(), {setup_.problem.inference, model, setup_.model_config()});
+    const Model saved{setup_.problem.inference, model, setup_.model_config()};
+    if (folder_) save_model(folder_->model(), saved);
     write(end);
+    diagnose();
+    if (folder_) write_report(folder_->path(), log_, &saved, &setup_.data.test);
     if (trainer_.ending() == Ending::kEarlyStopping)
       say(fmt::format("stopped early: epoch {} was the best, its model is kept\n", end.best_epoch));
     if (setup_.data.test.size() > 0)
@@ -350,6 +353,7 @@ class TrainRun {
     end.best_epoch = trainer_.state().best_epoch;
     end.seconds = seconds();
     write(end);
+    if (folder_) write_report(folder_->path(), log_);
     progress_.say("");
     std::string message = fmt::format(
         "train: step {} of epoch {} gave a loss of {} and a gradient of norm {}, "

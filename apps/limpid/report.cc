@@ -1,0 +1,128 @@
+// limpid report: a run as one page of HTML.
+#include "limpid/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/data_spec.h"
+#include "apps/limpid/examples.h"
+#include "apps/limpid/findings.h"
+#include "apps/limpid/output.h"
+#include "apps/limpid/report.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/file.h"
+#include "limpid/formats/model.h"
+
+namespace limpid::tool {
+namespace {
+
+constexpr std::size_t kMistakes = 24;
+
+struct Answer {
+  std::int64_t row, label, answer;
+  double probability;
+};
+
+// The wrong answers, the surest first.
+std::vector<Answer> wrong_answers(const Tensor& logits, const Tensor& labels) {
+  const std::int64_t rows = logits.shape()[0];
+  const auto classes = static_cast<std::size_t>(logits.shape()[1]);
+  std::vector<Answer> wrong;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto row = logits.values<float>().subspan(static_cast<std::size_t>(r) * classes, classes);
+    const auto largest = std::max_element(row.begin(), row.end());
+    const std::int64_t label = labels.values<std::int32_t>()[static_cast<std::size_t>(r)];
+    if (largest - row.begin() == label) continue;
+    double sum = 0;
+    for (float z : row) sum += std::exp(static_cast<double>(z - *largest));
+    wrong.push_back({r, label, largest - row.begin(), 1 / sum});
+  }
+  std::stable_sort(wrong.begin(), wrong.end(),
+                   [](const Answer& a, const Answer& b) { return a.probability > b.probability; });
+  return wrong;
+}
+
+// The side of square images, 0 where the examples are none.
+std::int64_t image_side(const Dataset& data) {
+  const std::int64_t features = data.inputs.shape()[1];
+  const auto side =
+      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(features))));
+  const auto pixels = data.inputs.values<float>();
+  const bool grey =
+      std::all_of(pixels.begin(), pixels.end(), [](float p) { return p >= 0 && p <= 1; });
+  return side >= 8 && side * side == features && grey ? side : 0;
+}
+
+std::vector<report::Mistake> mistakes_of(const Model& model, const Dataset& data) {
+  if (data.task != Task::kClassification || data.size() == 0 || data.inputs.shape().rank() != 2)
+    return {};
+  const std::int64_t side = image_side(data);
+  if (side == 0) return {};
+  check_outputs(data, model);
+  std::vector<report::Mistake> mistakes;
+  for (const Answer& a : wrong_answers(predict(model, fit_inputs(data, model)), data.targets)) {
+    if (mistakes.size() == kMistakes) break;
+    const auto pixels = data.inputs.rows(a.row, 1).reshape({side * side});
+    std::vector<std::uint8_t> grey;
+    for (float p : pixels.values<float>())
+      grey.push_back(static_cast<std::uint8_t>(std::lround(p * 255)));
+    mistakes.push_back({a.row, a.label, a.answer, a.probability, grey, side});
+  }
+  return mistakes;
+}
+
+// The data of a run's configuration, or nothing where it names none.
+std::optional<Dataset> test_part(const std::string& config) {
+  const auto json = Json::parse(config, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("data") || !json["data"].is_string()) return {};
+  return load_data(parse_data_spec(json["data"].get<std::string>())).test;
+}
+
+// Writes the page of a run that ended some time ago. A page without pictures is better than none:
+// what is missing from the folder by now, or data that lay elsewhere, is said in a note.
+void report_again(const std::string& folder) {
+  train::RunLog log = train::parse_run_log(log_path(folder));
+  const auto note = [&](const std::exception& e) {
+    log.notes.push_back(fmt::format("not on this page: {}", e.what()));
+  };
+  std::optional<Model> model;
+  std::optional<Dataset> test;
+  try {
+    model = load_model(folder + "/model.safetensors");
+    test = test_part(log.run.config);
+  } catch (const Error& e) {
+    note(e);
+  } catch (const UsageError& e) {
+    note(e);
+  }
+  write_report(folder, log, model ? &*model : nullptr, test ? &*test : nullptr);
+}
+
+}  // namespace
+
+void write_report(const std::filesystem::path& folder, const train::RunLog& log, const Model* model,
+                  const Dataset* test) {
+  report::Beside beside;
+  if (model) beside.summary = summarize(model->function, model->params);
+  if (model && test) beside.mistakes = mistakes_of(*model, *test);
+  const std::string html = report::report_html(log, train::diagnose(log), beside);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(html));
+  write_file_atomically(folder / "report.html", {&bytes, 1});
+}
+
+void add_report(CLI::App& app) {
+  auto run = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("report", "A run of training as one page, RUN/report.html");
+  command->add_option("run", *run, "Folder that train wrote")->type_name("RUN")->required();
+  command->callback([run] {
+    report_again(*run);
+    print(fmt::format("saved {}/report.html\n", *run));
+  });
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,399 @@
+#include "limpid/report/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "limpid/inspect/table.h"
+#include "limpid/report/chart.h"
+#include "limpid/report/html.h"
+
+namespace limpid::report {
+namespace {
+
+using train::EpochEvent;
+using train::Finding;
+using train::LayerStatistics;
+using train::Numbers;
+using train::ProbeEvent;
+using train::RunLog;
+
+// Rows and columns of a confusion matrix that a page has room for.
+constexpr std::size_t kMostClasses = 40;
+
+constexpr std::string_view kStyle =
+    R"(:root { color-scheme: light dark; --page: #fff; --card: #f5f6f8; --text: #1c1f23; --soft: #5c6470; --line: #dfe3e8; --heat: 0 114 178; --error: #b3261e; --warning: #8a5a00; --info: #0b57a4; }
+@media (prefers-color-scheme: dark) { :root { --page: #14171b; --card: #1f2429; --text: #e8eaed; --soft: #a3abb5; --line: #343b43; --heat: 74 168 224; --error: #ff8a80; --warning: #ffc861; --info: #8ec5ff; } }
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 70rem; background: var(--page); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .25rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 2.25rem 0 .75rem; padding-bottom: .25rem; border-bottom: 1px solid var(--line); }
+p { margin: .25rem 0; }
+.soft { color: var(--soft); }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 1.25rem 0 0; padding: 0; }
+.tiles div { background: var(--card); border-radius: .5rem; padding: .6rem .8rem; }
+.tiles dt { color: var(--soft); font-size: .85rem; }
+.tiles dd { margin: 0; font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1.75rem 2rem; }
+figcaption { font-weight: 600; margin-bottom: .25rem; }
+.finding { border-left: .3rem solid var(--info); background: var(--card); border-radius: 0 .5rem .5rem 0; padding: .6rem .9rem; margin: .6rem 0; }
+.finding.error { border-color: var(--error); } .finding.warning { border-color: var(--warning); }
+.finding h3 { margin: 0 0 .25rem; font-size: 1rem; }
+.finding h3 span { color: var(--info); } .finding.error h3 span { color: var(--error); } .finding.warning h3 span { color: var(--warning); }
+.finding dl { margin: 0; display: grid; grid-template-columns: max-content 1fr; gap: .1rem .75rem; }
+.finding dt { color: var(--soft); } .finding dd { margin: 0; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { color: var(--soft); font-weight: 600; } th:first-child, td:first-child, .left { text-align: left; }
+.confusion td, .confusion th { padding: .3rem; text-align: center; min-width: 2.4rem; border: 1px solid var(--line); }
+.mistakes { display: grid; grid-template-columns: repeat(auto-fill, minmax(6.5rem, 1fr)); gap: 1rem; }
+.mistakes figure { margin: 0; font-size: .85rem; } .mistakes figcaption { font-weight: 400; margin: .3rem 0 0; }
+.mistakes img { width: 100%; image-rendering: pixelated; border: 1px solid var(--line); display: block; }
+pre { background: var(--card); border-radius: .5rem; padding: .75rem; overflow-x: auto; font-size: .85rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+@media print { body { max-width: none; padding: 0; } .chart, .finding, tr { break-inside: avoid; } .wide { overflow: visible; } }
+)";
+
+// A name of a metric for people: "macro_f1" is "macro f1".
+std::string metric_title(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string section(std::string_view title, const std::string& content) {
+  return content.empty() ? "" : fmt::format("<h2>{}</h2>\n{}", title, content);
+}
+
+// ---- what came out
+
+std::string tile(std::string_view name, const std::string& value) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value));
+}
+
+std::string duration(double seconds) {
+  if (!(seconds >= 60)) return fmt::format("{:.3g} s", seconds);
+  if (!(seconds < 3600 * 1000)) return fmt::format("{:.3g} h", seconds / 3600);
+  const auto minutes = static_cast<std::int64_t>(seconds / 60);
+  return minutes < 60 ? fmt::format("{} min {:.0f} s", minutes, std::fmod(seconds, 60))
+                      : fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
+std::string tiles(const RunLog& log) {
+  std::string text = "<dl class=\"tiles\">\n";
+  const Numbers* numbers = nullptr;
+  std::string part;
+  if (log.end && !log.end->test.metrics.empty()) {
+    numbers = &log.end->test.metrics;
+    part = "test";
+  } else if (!log.epochs.empty()) {
+    numbers = &log.epochs.back().validation;
+    part = "validation";
+  }
+  if (numbers)
+    for (const auto& [name, value] : *numbers)
+      text += tile(fmt::format("{} ({})", metric_title(name), part), short_number(value));
+  if (!log.epochs.empty()) {
+    text += tile("epochs", grouped(log.epochs.back().epoch));
+    if (log.end && log.end->best_epoch > 0)
+      text += tile("best epoch", grouped(log.end->best_epoch));
+  }
+  if (!log.steps.empty()) text += tile("steps", grouped(log.steps.back().step));
+  text += tile("parameters", grouped(log.run.parameters));
+  text += tile("ended", log.end ? log.end->reason : "not yet, or was killed");
+  if (log.end) text += tile("time", duration(log.end->seconds));
+  return text + "</dl>\n";
+}
+
+// ---- what the doctor found
+
+std::string findings_html(const std::vector<Finding>& findings) {
+  if (findings.empty())
+    return fmt::format("<p>None of the {} rules found anything wrong.</p>\n",
+                       train::rules().size());
+  std::string text;
+  for (const Finding& f : findings)
+    text += fmt::format(
+        "<div class=\"finding {0}\"><h3><span>{0}</span> "
+        "{1}{2}</h3><dl><dt>symptom</dt><dd>{3}</dd>"
+        "<dt>cause</dt><dd>{4}</dd><dt>try</dt><dd>{5}</dd></dl></div>\n",
+        name(f.severity), escaped(f.rule), f.layer.empty() ? "" : " in " + escaped(f.layer),
+        escaped(f.symptom), escaped(f.cause), escaped(f.fix));
+  return text;
+}
+
+// ---- tables
+
+using Cells = std::vector<std::string>;
+
+// Cells are HTML already; the first column is left-aligned.
+std::string table(std::string_view kind, const Cells& heading, const std::vector<Cells>& rows) {
+  std::string text = fmt::format("<div class=\"wide\"><table class=\"{}\"><thead><tr>", kind);
+  for (const std::string& cell : heading) text += fmt::format("<th>{}</th>", cell);
+  text += "</tr></thead><tbody>\n";
+  for (const Cells& row : rows) {
+    text += "<tr>";
+    for (const std::string& cell : row)
+      text += cell.starts_with("<t") ? cell : fmt::format("<td>{}</td>", cell);
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+std::string model_html(const RunLog& log, const Beside& beside) {
+  std::string text;
+  if (beside.summary) {
+    std::vector<Cells> rows;
+    for (const SummaryRow& row : beside.summary->rows)
+      rows.push_back({escaped(row.layer), escaped(row.op), escaped(tuple_text(row.output)),
+                      row.parameters ? grouped(row.parameters) : "",
+                      row.multiply_adds ? grouped(row.multiply_adds) : ""});
+    rows.push_back({"total", "", "", grouped(beside.summary->parameters),
+                    grouped(beside.summary->multiply_adds)});
+    text += table("", {"layer", "op", "output", "parameters", "multiply-adds"}, rows);
+  }
+  const auto& data = log.run.data;
+  text += fmt::format(
+      "<p>{}: {} examples for training, {} for validation, {} for the test; {} features, {} "
+      "outputs.</p>\n",
+      escaped(data.name), grouped(data.train), grouped(data.validation), grouped(data.test),
+      grouped(data.features), grouped(data.outputs));
+  return text;
+}
+
+// ---- curves
+
+Series step_series(const RunLog& log, std::string name, double train::StepEvent::*field) {
+  Series series{std::move(name), {}};
+  for (const train::StepEvent& s : log.steps)
+    series.points.push_back({static_cast<double>(s.step), s.*field});
+  return series;
+}
+
+Series epoch_series(const RunLog& log, std::string name, Numbers EpochEvent::*part,
+                    std::string_view metric) {
+  Series series{std::move(name), {}};
+  for (const EpochEvent& e : log.epochs)
+    if (const double* value = (e.*part).find(metric))
+      series.points.push_back({static_cast<double>(e.step), *value});
+  return series;
+}
+
+std::string curves(const RunLog& log) {
+  if (log.steps.empty() && log.epochs.empty()) return "";
+  Series batches = step_series(log, "training, by step", &train::StepEvent::loss);
+  batches.faint = true;
+  std::string text = "<div class=\"charts\">\n";
+  text += to_html({"Loss",
+                   "step",
+                   "loss",
+                   {epoch_series(log, "training, by epoch", &EpochEvent::train, "loss"),
+                    epoch_series(log, "validation", &EpochEvent::validation, "loss"), batches}});
+  std::vector<std::string> metrics;
+  for (const EpochEvent& e : log.epochs)
+    for (const auto& [name, value] : e.validation)
+      if (name != "loss" && std::find(metrics.begin(), metrics.end(), name) == metrics.end())
+        metrics.push_back(name);
+  // Shares of 1 in one chart, errors in their own units each in one.
+  Chart shares{"Metrics of the validation part", "step", "score", {}};
+  for (const std::string& name : metrics) {
+    Series series = epoch_series(log, metric_title(name), &EpochEvent::validation, name);
+    if (name == "rmse" || name == "mae")
+      text += to_html({"Validation: " + name, "step", name, {series}});
+    else
+      shares.series.push_back(series);
+  }
+  if (!shares.series.empty()) text += to_html(shares);
+  text += to_html({"Learning rate",
+                   "step",
+                   "rate",
+                   {step_series(log, "learning rate", &train::StepEvent::learning_rate)}});
+  text += to_html({"Norm of the gradient",
+                   "step",
+                   "L2 norm",
+                   {step_series(log, "gradient", &train::StepEvent::gradient_norm)},
+                   /*log_y=*/true});
+  return text + "</div>\n";
+}
+
+// ---- layers
+
+// A line for each layer, over the probes.
+Chart layer_chart(const RunLog& log, Chart chart,
+                  const std::function<std::optional<double>(const LayerStatistics&)>& measure) {
+  for (const ProbeEvent& probe : log.probes)
+    for (const LayerStatistics& layer : probe.layers) {
+      const std::optional<double> value = measure(layer);
+      if (!value) continue;
+      auto found = std::find_if(chart.series.begin(), chart.series.end(),
+                                [&](const Series& s) { return s.name == layer.name; });
+      if (found == chart.series.end()) found = chart.series.insert(found, {layer.name, {}});
+      found->points.push_back({static_cast<double>(probe.step), *value});
+    }
+  return chart;
+}
+
+std::optional<double> norm(const LayerStatistics& layer,
+                           double train::ParameterStatistics::*field) {
+  if (layer.parameters.empty()) return {};
+  double squares = 0;
+  for (const train::ParameterStatistics& p : layer.parameters) squares += p.*field * p.*field;
+  return std::sqrt(squares);
+}
+
+// The last one of a layer: behind its activation, where it has one.
+std::function<std::optional<double>(const LayerStatistics&)> activation(
+    double train::ActivationStatistics::*field) {
+  return [field](const LayerStatistics& layer) -> std::optional<double> {
+    if (layer.activations.empty()) return {};
+    return layer.activations.back().*field;
+  };
+}
+
+std::string layers_html(const RunLog& log) {
+  if (log.probes.empty()) return "";
+  const auto ratio = [](const LayerStatistics& layer) -> std::optional<double> {
+    const auto update = norm(layer, &train::ParameterStatistics::update_norm);
+    const auto weight = norm(layer, &train::ParameterStatistics::norm);
+    if (!update || !(*weight > 0)) return {};
+    return *update / *weight;
+  };
+  const auto gradient = [](const LayerStatistics& layer) {
+    return norm(layer, &train::ParameterStatistics::gradient_norm);
+  };
+  using A = train::ActivationStatistics;
+  std::string text = "<div class=\"charts\">\n";
+  text += to_html(
+      layer_chart(log, {"Norm of the gradient, by layer", "step", "L2 norm", {}, true}, gradient));
+  text += to_html(layer_chart(
+      log, {"Update over weights, by layer", "step", "ratio", {}, true, 1e-3, "1e-3: about right"},
+      ratio));
+  text +=
+      to_html(layer_chart(log, {"Activations: mean", "step", "mean", {}}, activation(&A::mean)));
+  text += to_html(layer_chart(log, {"Activations: standard deviation", "step", "std", {}},
+                              activation(&A::std)));
+  text += to_html(layer_chart(log, {"Activations: share of zeros", "step", "share", {}},
+                              activation(&A::zero_share)));
+  text += to_html(layer_chart(log, {"Units dead for a whole batch", "step", "share", {}},
+                              activation(&A::dead_share)));
+  text += to_html(layer_chart(log, {"Activations where the slope is flat", "step", "share", {}},
+                              activation(&A::saturated_share)));
+  return text + "</div>\n";
+}
+
+// ---- classes
+
+std::string class_name(const RunLog& log, std::size_t c) {
+  const auto& names = log.run.data.class_names;
+  return c < names.size() ? escaped(names[c]) : fmt::format("{}", c);
+}
+
+// The share of the row decides how dark a cell is.
+std::string confusion_html(const RunLog& log) {
+  const auto& confusion = log.end->test.confusion;
+  if (confusion.empty() || confusion.size() > kMostClasses) return "";
+  Cells heading{"label \\ answer"};
+  std::vector<Cells> rows;
+  for (std::size_t label = 0; label < confusion.size(); ++label) {
+    heading.push_back(class_name(log, label));
+    double total = 0;
+    for (std::int64_t n : confusion[label]) total += static_cast<double>(n);
+    Cells row{fmt::format("<th>{}</th>", class_name(log, label))};
+    for (std::size_t answer = 0; answer < confusion[label].size(); ++answer) {
+      const std::int64_t n = confusion[label][answer];
+      const double share = total > 0 ? static_cast<double>(n) / total : 0;
+      row.push_back(
+          fmt::format("<td style=\"background: rgb(var(--heat) / {:.3f})\" title=\"{} answered as "
+                      "{}: {}, {:.1f} "
+                      "%\">{}</td>",
+                      n > 0 ? 0.08 + 0.52 * share : 0, class_name(log, label),
+                      class_name(log, answer), n, 100 * share, n));
+    }
+    rows.push_back(std::move(row));
+  }
+  return table("confusion", heading, rows);
+}
+
+std::string scores_html(const RunLog& log) {
+  std::vector<Cells> rows;
+  const auto& all = log.end->test.per_class;
+  for (std::size_t c = 0; c < all.size(); ++c)
+    rows.push_back({class_name(log, c), fmt::format("{:.4f}", all[c].precision),
+                    fmt::format("{:.4f}", all[c].recall), fmt::format("{:.4f}", all[c].f1)});
+  return rows.empty() ? ""
+                      : "<h2>Scores by class</h2>\n" +
+                            table("", {"class", "precision", "recall", "F1"}, rows);
+}
+
+std::string mistakes_html(const RunLog& log, const std::vector<Mistake>& mistakes) {
+  if (mistakes.empty()) return "";
+  std::string text = "<div class=\"mistakes\">\n";
+  for (const Mistake& m : mistakes) {
+    const std::string label = class_name(log, static_cast<std::size_t>(m.label));
+    const std::string answer = class_name(log, static_cast<std::size_t>(m.answer));
+    text += fmt::format(
+        "<figure><img src=\"{}\" alt=\"example {}\"><figcaption>{} taken for {}<br><span "
+        "class=\"soft\">at {:.1f} %, row {}</span></figcaption></figure>\n",
+        png_uri(m.pixels, m.width), m.row, label, answer, 100 * m.probability, m.row);
+  }
+  return text + "</div>\n";
+}
+
+// ---- how to repeat it
+
+// An argument as a shell takes it.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string repeat_html(const RunLog& log) {
+  std::vector<std::string> words;
+  for (const std::string& word : log.run.command) words.push_back(shell_word(word));
+  const auto& e = log.run.environment;
+  return fmt::format(
+      "<pre>{}</pre>\n<p class=\"soft\">limpid {}; {}, {} {}; {}; {}; {}</p>\n<pre>{}</pre>\n",
+      escaped(fmt::format("{}", fmt::join(words, " "))), escaped(log.run.version), escaped(e.isa),
+      e.threads, e.threads == 1 ? "thread" : "threads", escaped(e.cpu), escaped(e.system),
+      escaped(e.compiler), escaped(log.run.config));
+}
+
+}  // namespace
+
+std::string report_html(const RunLog& log, const std::vector<Finding>& findings,
+                        const Beside& beside) {
+  std::string notes;
+  for (const std::string& note : log.notes)
+    notes += fmt::format("<p class=\"soft\">{}</p>\n", escaped(note));
+  for (const train::ResumeEvent& r : log.resumes)
+    notes += fmt::format("<p class=\"soft\">Taken up again at step {}.</p>\n", grouped(r.step));
+  std::string text = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<title>{0}: a run of limpid</title>\n<style>\n{1}{2}</style>\n</head>\n"
+      "<body>\n<h1>{0}</h1>\n<p class=\"soft\">{3} with {4} parameters</p>\n",
+      escaped(log.run.data.name), kStyle, chart_style(), escaped(log.run.task),
+      grouped(log.run.parameters));
+  text += tiles(log) + notes;
+  text += section("What the doctor found", findings_html(findings));
+  text += section("Curves", curves(log));
+  text += section("Layers", layers_html(log));
+  if (log.end) {
+    text += section("Confusion matrix of the test part", confusion_html(log));
+    text += section("The surest mistakes", mistakes_html(log, beside.mistakes));
+    text += scores_html(log);
+  }
+  text += section("Model and data", model_html(log, beside));
+  text += section("To repeat it", repeat_html(log));
+  return text + "</body>\n</html>\n";
+}
+
+}  // namespace limpid::report
