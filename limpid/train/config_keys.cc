@@ -29,7 +29,9 @@ std::vector<std::string> all_metric_names() {
 using C = TrainConfig;
 
 constexpr ConfigKey kKeys[] = {
-    {"data", "--data", &C::data, "Examples to train on: see `limpid train --help`", "digits"},
+    {"data", "--data", &C::data,
+     "Examples to train on: digits, moons, csv:FILE,target=COLUMN, npz:FILE, ...: docs/data.md",
+     "digits"},
     {.path = "task",
      .flag = "--task",
      .member = &C::task,
