@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <functional>
 
 #include "bench/plot.h"
@@ -250,9 +249,10 @@ void run(const Settings& settings) {
     for (const Curve& curve : section.plot.curves)
       figures["plots"][section.file][curve.name] = curve.points;
     if (settings.out.empty()) continue;
-    std::filesystem::create_directories(settings.out);
-    std::ofstream(settings.out / (section.file + ".svg")) << svg(section.plot);
-    text += fmt::format("![{0}]({1}.svg)\n\n", section.plot.title, section.file);
+    const std::filesystem::path plots = settings.out / "plots";
+    std::filesystem::create_directories(plots);
+    write(plots / (section.file + ".svg"), svg(section.plot));
+    text += fmt::format("![{}](plots/{}.svg)\n\n", section.plot.title, section.file);
   }
   publish(settings.out, "growth", text, figures);
 }

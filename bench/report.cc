@@ -8,15 +8,12 @@
 #include <stdexcept>
 
 namespace bench {
-namespace {
 
 void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
   if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
 }
-
-}  // namespace
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -37,8 +37,10 @@ std::string markdown(const Speeds& speeds);
 Json json(const Machine& machine);
 Json json(const Speeds& speeds);
 
-// Prints the text, and writes NAME.md and NAME.json where there is a folder (""; none). Throws
-// where it cannot.
+// Throws std::runtime_error where it cannot.
+void write(const std::filesystem::path& path, const std::string& text);
+
+// Prints the text, and writes NAME.md and NAME.json where there is a folder ("": none).
 void publish(const std::filesystem::path& folder, const std::string& name,
              const std::string& markdown, const Json& figures);
 
