@@ -128,11 +128,14 @@ Section times(const std::string& file, const std::string& title, const std::stri
   return section;
 }
 
-// Of all values that ops make.
+// Of all values that ops make, constants aside.
 double tensor_bytes(const lp::Function& f) {
   double sum = 0;
-  for (std::size_t v = f.inputs().size(); v < f.types().size(); ++v)
-    sum += static_cast<double>(f.types()[v].bytes());
+  for (const lp::Node& node : f.nodes()) {
+    if (node.op->name == "constant") continue;
+    for (std::size_t i = 0; i < f.output_count(node); ++i)
+      sum += static_cast<double>(f.type(node.first_output + static_cast<lp::ValueId>(i)).bytes());
+  }
   return sum;
 }
 

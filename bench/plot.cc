@@ -10,7 +10,7 @@ namespace bench {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 400;
-constexpr double kLeft = 70, kRight = 30, kTop = 36, kBottom = 50;
+constexpr double kLeft = 90, kRight = 30, kTop = 36, kBottom = 50;
 constexpr double kLegendLine = 18;
 
 // Told apart by those who see no red or no green too (Okabe and Ito).
