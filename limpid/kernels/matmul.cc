@@ -47,8 +47,10 @@ HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
 // Floats of a cache line.
 constexpr std::size_t kLine = 16;
 
-// Floats that are fetched ahead for every term of a sum: four tiles of rows fetch a panel.
-constexpr std::size_t kAhead = kPanel / 4;
+// Floats that are fetched ahead for every term of a sum: two tiles of rows, or as many more as
+// there are, fetch the next panel. 16 rows times 4096 x 4096, from memory, take 4.9 ms so; where
+// only four tiles fetched a panel they took 6.0.
+constexpr std::size_t kMostAhead = kPanel / 2, kLeastAhead = kPanel / 4;
 
 // One block of the sum over k for a few rows and some panels.
 struct Part {
@@ -62,7 +64,7 @@ struct Part {
   std::size_t columns;
   const float* bias;       // of the first column, or nullptr
   const float* ahead;      // what a later call reads
-  std::size_t ahead_step;  // kAhead, or 0 where there is nothing to fetch
+  std::size_t ahead_step;  // up to kMostAhead, or 0 where there is nothing to fetch
   bool first;              // c holds nothing yet
   bool relu;
 };
@@ -117,7 +119,11 @@ void tile(const Part& part) {
   const float* ahead = part.ahead;
   const std::size_t ahead_step = part.ahead_step;
   for (std::size_t k = part.k; k != 0; --k) {
-    __builtin_prefetch(ahead, 0, 2);
+    // Fewer rows come alone, and then nothing is fetched.
+    if constexpr (kRows >= kTileRows / 2) {
+      __builtin_prefetch(ahead, 0, 2);
+      if constexpr (kMostAhead > kLine) __builtin_prefetch(ahead + kLine, 0, 2);
+    }
     V terms[kWide];
     LIMPID_UNROLL
     for (std::size_t w = 0; w < kWide; ++w)
@@ -215,42 +221,51 @@ constexpr RowKernelsTable make_row_kernels() {
 }
 constexpr RowKernelsTable kRowKernels = make_row_kernels();
 
-// Terms [k_begin, k_begin + k) of columns [column, column + width) of B as one panel, k <= kBlock;
-// columns that are missing become zeros.
+// Terms [k_begin, k_begin + k) of columns [column, column + width) of B as one panel of `step`
+// columns, k <= kBlock; columns that are missing become zeros.
 void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t column,
-                std::size_t width, float* out) {
+                std::size_t width, std::size_t step, float* out) {
   const float* const from = b.data + k_begin * b.row_stride + column * b.col_stride;
   if (b.col_stride == 1) {
     for (std::size_t i = 0; i < k; ++i)
-      for (std::size_t j = 0; j < kPanel; j += kLanes) {
+      for (std::size_t j = 0; j < step; j += kLanes) {
         const float* const p = from + i * b.row_stride + j;
         V v = zero();
         if (j + kLanes <= width)
           v = load(p);
         else if (j < width)
           v = load_n(p, width - j);
-        store(v, out + i * kPanel + j);
+        store(v, out + i * step + j);
       }
     return;
   }
   const float* pointers[kLanes];
-  for (std::size_t j = 0; j < kPanel; j += kLanes) {
+  for (std::size_t j = 0; j < step; j += kLanes) {
     for (std::size_t i = 0; i < kLanes; ++i)
       pointers[i] = j + i < width ? from + (j + i) * b.col_stride : kZeros;
-    transpose_strip(pointers, k, out + j, kPanel);
+    transpose_strip(pointers, k, out + j, step);
   }
 }
 
-std::size_t packed_floats(std::size_t k, std::size_t n) { return k * round_up(n, kPanel); }
-
-void pack(const Matrix& b, std::size_t k, std::size_t n, Range columns, float* out) {
-  for (std::size_t c = columns.begin; c < columns.end; c += kPanel)
-    for (std::size_t begin = 0; begin < k; begin += kBlock)
-      pack_panel(b, begin, HWY_MIN(kBlock, k - begin), c, HWY_MIN(kPanel, n - c),
-                 out + c * k + begin * kPanel);
+// Floats from a term to the next in the panel that begins at `column`: the last panel is as wide as
+// its columns need.
+HWY_INLINE std::size_t panel_step(std::size_t n, std::size_t column) {
+  return HWY_MIN(kPanel, round_up(n - column, kLanes));
 }
 
-// Where a block of B is read: panel p, term i at data + p * panel + i * step.
+std::size_t packed_floats(std::size_t k, std::size_t n) { return k * round_up(n, kLanes); }
+
+void pack(const Matrix& b, std::size_t k, std::size_t n, Range columns, float* out) {
+  for (std::size_t c = columns.begin; c < columns.end; c += kPanel) {
+    const std::size_t step = panel_step(n, c);
+    for (std::size_t begin = 0; begin < k; begin += kBlock)
+      pack_panel(b, begin, HWY_MIN(kBlock, k - begin), c, HWY_MIN(kPanel, n - c), step,
+                 out + c * k + begin * step);
+  }
+}
+
+// Where a block of B is read: panel p, term i at data + p * panel + i * step. The last panel of a
+// packed B has a step of its own.
 struct Panels {
   const float* data;
   std::size_t panel, step;
@@ -320,8 +335,7 @@ class Product {
   Panels scratch_panels(Range k) const { return {b_scratch_, (k.end - k.begin) * kPanel, kPanel}; }
   // Packs what has to be packed of a chunk.
   Panels panels_of(Range chunk, Range k) const {
-    if (source_ == Source::kPacked)
-      return {m_.packed_b + chunk.begin * m_.k + k.begin * kPanel, m_.k * kPanel, kPanel};
+    if (source_ == Source::kPacked) return packed_panel(chunk.begin, k);
     // The last columns cannot be read in place: a vector would reach beyond them.
     const bool in_place = source_ == Source::kDirect && (chunk.end - chunk.begin) % kPanel == 0;
     if (in_place)
@@ -329,10 +343,14 @@ class Product {
     pack_b(chunk, k);
     return scratch_panels(k);
   }
+  Panels packed_panel(std::size_t column, Range k) const {
+    const std::size_t step = panel_step(m_.n, column);
+    return {m_.packed_b + column * m_.k + k.begin * step, m_.k * kPanel, step};
+  }
   void pack_b(Range columns, Range k) const {
     const std::size_t length = k.end - k.begin;
     for (std::size_t c = columns.begin; c < columns.end; c += kPanel)
-      pack_panel(m_.b, k.begin, length, c, HWY_MIN(kPanel, columns.end - c),
+      pack_panel(m_.b, k.begin, length, c, HWY_MIN(kPanel, columns.end - c), kPanel,
                  b_scratch_ + (c - columns.begin) * length);
   }
 
@@ -360,28 +378,34 @@ class Product {
     Part part;
     part.k = k.end - k.begin;
     part.b_panel = panels.panel;
-    part.b_step = panels.step;
     part.c_row = m_.c_row_stride;
     part.first = k.begin == 0;
     const bool last = k.end == m_.k;
     part.relu = last && m_.relu;
     const std::size_t count = rows.end - rows.begin;
     const bool few = count <= kTileRows;
+    const std::size_t step_ahead =
+        HWY_MAX(kLeastAhead, HWY_MIN(kMostAhead, kPanel * kTileRows / count + 1));
     std::size_t width = 0;
     for (std::size_t c = columns.begin; c < columns.end; c += width * kLanes) {
       const std::size_t left = columns.end - c;
       width = few ? width_of(count, left) : width_of(kTileRows, left);
-      part.b = panels.data + (c - columns.begin) / kPanel * panels.panel;
+      const Panels here = source_ == Source::kPacked
+                              ? packed_panel(c, k)
+                              : Panels{panels.data + (c - columns.begin) / kPanel * panels.panel,
+                                       panels.panel, panels.step};
+      part.b = here.data;
+      part.b_step = here.step;
       part.columns = HWY_MIN(width * kLanes, left);
       part.bias = last && m_.bias != nullptr ? m_.bias + c : nullptr;
       part.ahead = part.b + panels.panel;
-      part.ahead_step = panels.step == kPanel && left > kPanel && !few ? kAhead : 0;
+      part.ahead_step = here.step == kPanel && left > kPanel && !few ? step_ahead : 0;
       const float* const ahead_end = part.ahead + part.k * kPanel;
       for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
         place_a(row, rows.begin, k, part);
         part.c = m_.c + row * m_.c_row_stride + c;
         kRowKernels.of[size].tiles[packs_a_][width](part);
-        if (part.ahead_step != 0) part.ahead += part.k * kAhead;
+        part.ahead += part.k * part.ahead_step;
         if (part.ahead >= ahead_end) {
           part.ahead_step = 0;
           part.ahead = part.b;
@@ -419,7 +443,7 @@ void times_column(const Matmul& m, Range rows) {
   matvec({.w = m.a.data + rows.begin * m.a.row_stride,
           .w_row = m.a.row_stride,
           .x = packed ? m.packed_b : m.b.data,
-          .x_step = packed ? kPanel : m.b.row_stride,
+          .x_step = packed ? panel_step(m.n, 0) : m.b.row_stride,
           .outputs = rows.end - rows.begin,
           .k = m.k,
           .out = m.c + rows.begin * m.c_row_stride,
@@ -443,76 +467,43 @@ void row_times_columns(const Matmul& m, std::size_t row, Range columns) {
           .relu = m.relu});
 }
 
-// ---- one row times a packed matrix that is small: what Product would spend on its preparations
-// is more than the sums themselves take
-
-// Weights up to here are in the second-level cache if anywhere; above, Product fetches ahead.
-constexpr std::size_t kSmallFloats = 32 * 1024;
-// Panels at once: enough sums to hide the latency of a multiply-add.
-constexpr std::size_t kPanelsTogether = 4;
-
-// `count` panels from `column` on.
-template <std::size_t count>
-HWY_INLINE void row_times_panels(const Matmul& m, const float* a, std::size_t column, float* c) {
-  constexpr std::size_t kTotals = count * kVectors;
-  const std::size_t panel = m.k * kPanel;
-  const float* b = m.packed_b + column * m.k;
-  V total[kTotals];
-  std::size_t begin = 0;
-  do {
-    const std::size_t end = HWY_MIN(begin + kBlock, m.k);
-    V sum[kTotals];
-    LIMPID_UNROLL
-    for (std::size_t v = 0; v < kTotals; ++v) sum[v] = zero();
-    for (std::size_t k = begin; k < end; ++k, b += kPanel) {
-      const V x = set(a[k * m.a.col_stride]);
-      LIMPID_UNROLL
-      for (std::size_t v = 0; v < kTotals; ++v)
-        sum[v] = fma(x, load(b + v / kVectors * panel + v % kVectors * kLanes), sum[v]);
-    }
-    LIMPID_UNROLL
-    for (std::size_t v = 0; v < kTotals; ++v)
-      total[v] = begin == 0 ? sum[v] : hn::Add(total[v], sum[v]);
-    begin = end;
-  } while (begin < m.k);
-  LIMPID_UNROLL
-  for (std::size_t v = 0; v < kTotals; ++v) {
-    const std::size_t at = column + v * kLanes;
-    if (at >= m.n) break;
-    const std::size_t lanes = HWY_MIN(kLanes, m.n - at);
-    V y = total[v];
-    if (m.bias != nullptr)
-      y = hn::Add(y, lanes == kLanes ? load(m.bias + at) : load_n(m.bias + at, lanes));
-    if (m.relu) y = relu(y);
-    if (lanes == kLanes)
-      store(y, c + at);
-    else
-      store_n(y, c + at, lanes);
-  }
-}
-
+// One row times a packed matrix. Where that is small, what Product would spend on its preparations
+// is more than the sums themselves take.
 void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
-  const float* a = m.a.data + row * m.a.row_stride;
-  float* c = m.c + row * m.c_row_stride;
-  std::size_t column = columns.begin;
-  while (column < columns.end) {
-    const std::size_t left = (columns.end - column + kPanel - 1) / kPanel;
-    if (left >= kPanelsTogether) {
-      row_times_panels<kPanelsTogether>(m, a, column, c);
-      column += kPanelsTogether * kPanel;
-    } else if (left >= 2) {
-      row_times_panels<2>(m, a, column, c);
-      column += 2 * kPanel;
-    } else {
-      row_times_panels<1>(m, a, column, c);
-      column += kPanel;
-    }
+  constexpr bool kPackedA = false;
+  Part part{};
+  part.b_panel = m.k * kPanel;
+  part.c_row = m.c_row_stride;
+  for (std::size_t c = columns.begin; c < columns.end; c += part.columns) {
+    const std::size_t width = width_of(1, columns.end - c);
+    part.columns = HWY_MIN(width * kLanes, columns.end - c);
+    part.b_step = panel_step(m.n, c);
+    part.b = m.packed_b + c * m.k;
+    part.c = m.c + row * m.c_row_stride + c;
+    part.ahead = part.b;
+    std::size_t k = 0;
+    do {
+      part.k = HWY_MIN(kBlock, m.k - k);
+      part.a = m.a.data + row * m.a.row_stride + k;
+      part.first = k == 0;
+      k += part.k;
+      if (k == m.k) {
+        part.bias = m.bias != nullptr ? m.bias + c : nullptr;
+        part.relu = m.relu;
+      }
+      kRowKernels.of[1].tiles[kPackedA][width](part);
+      part.b += part.k * part.b_step;
+    } while (k < m.k);
+    part.bias = nullptr;
+    part.relu = false;
   }
 }
 
 void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return;
   const std::size_t row_count = rows.end - rows.begin;
+  if (row_count == 1 && matmul.packed_b != nullptr && matmul.a.col_stride == 1)
+    return row_times_packed(matmul, rows.begin, columns);
   // A packed column has gaps, which lanes over blocks do not read across.
   const bool enough_rows = matmul.packed_b == nullptr || row_count >= kLanes;
   if (matmul.n == 1 && matmul.a.col_stride == 1 && enough_rows) return times_column(matmul, rows);
@@ -521,8 +512,6 @@ void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
     for (std::size_t r = rows.begin; r < rows.end; ++r) row_times_columns(matmul, r, columns);
     return;
   }
-  if (row_count == 1 && matmul.packed_b != nullptr && matmul.n * matmul.k <= kSmallFloats)
-    return row_times_packed(matmul, rows.begin, columns);
   Product(matmul, rows, columns, scratch).run();
 }
 
