@@ -312,14 +312,16 @@ void run_step_rows(const Step& step, const Worker& worker, Range rows, std::size
 }
 
 void run_band_rows(const Band& band, Worker worker, Range rows) {
-  const std::size_t count = rows.end - rows.begin;
-  const std::size_t blocks = (count + band.block - 1) / band.block;
-  for (std::size_t b = 0; b < blocks; ++b) {
-    const Range block = {rows.begin + count * b / blocks, rows.begin + count * (b + 1) / blocks};
+  const Step* const steps = worker.plan.steps.data() + band.first;
+  const auto run_block = [&](Range block) {
     worker.band_row = block.begin;
-    for (std::size_t i = 0; i < band.count; ++i)
-      run_step_rows(worker.plan.steps[band.first + i], worker, block, band.rows);
-  }
+    for (std::size_t i = 0; i < band.count; ++i) run_step_rows(steps[i], worker, block, band.rows);
+  };
+  const std::size_t count = rows.end - rows.begin;
+  if (count <= band.block) return run_block(rows);
+  const std::size_t blocks = (count + band.block - 1) / band.block;
+  for (std::size_t b = 0; b < blocks; ++b)
+    run_block({rows.begin + count * b / blocks, rows.begin + count * (b + 1) / blocks});
 }
 
 // ---- threads

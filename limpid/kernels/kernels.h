@@ -119,7 +119,8 @@ struct Kernels {
 
   // Columns of a packed panel: work on columns is cut at multiples of it.
   std::size_t panel_width;
-  // Floats that a packed k x n matrix takes (n rounded up to whole panels, filled with zeros).
+  // Floats that a packed k x n matrix takes (the last panel is as many whole vectors wide as its
+  // columns need, filled with zeros).
   std::size_t (*packed_floats)(std::size_t k, std::size_t n);
   // Packs the columns of B in `columns` (begin a multiple of panel_width; end too, or n) to their
   // place in `out`.

@@ -438,7 +438,7 @@ std::size_t matmul_scratch_floats(std::size_t m, std::size_t n, std::size_t k) {
 constexpr std::size_t kVectorRows = 2;
 
 // Each row of A times the only column of B.
-void times_column(const Matmul& m, Range rows) {
+HWY_NOINLINE void times_column(const Matmul& m, Range rows) {
   const bool packed = m.packed_b != nullptr;
   matvec({.w = m.a.data + rows.begin * m.a.row_stride,
           .w_row = m.a.row_stride,
@@ -453,7 +453,7 @@ void times_column(const Matmul& m, Range rows) {
           .relu = m.relu});
 }
 // A row of A times each column of a transposed B.
-void row_times_columns(const Matmul& m, std::size_t row, Range columns) {
+HWY_NOINLINE void row_times_columns(const Matmul& m, std::size_t row, Range columns) {
   matvec({.w = m.b.data + columns.begin * m.b.col_stride,
           .w_row = m.b.col_stride,
           .x = m.a.data + row * m.a.row_stride,
@@ -469,7 +469,7 @@ void row_times_columns(const Matmul& m, std::size_t row, Range columns) {
 
 // One row times a packed matrix. Where that is small, what Product would spend on its preparations
 // is more than the sums themselves take.
-void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
+HWY_NOINLINE void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
   constexpr bool kPackedA = false;
   Part part{};
   part.b_panel = m.k * kPanel;
@@ -499,6 +499,11 @@ void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
   }
 }
 
+HWY_NOINLINE void product(const Matmul& matmul, Range rows, Range columns, float* scratch) {
+  Product(matmul, rows, columns, scratch).run();
+}
+
+// Small: one row of a small network is through before the preparations for more would be.
 void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return;
   const std::size_t row_count = rows.end - rows.begin;
@@ -508,11 +513,8 @@ void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
   const bool enough_rows = matmul.packed_b == nullptr || row_count >= kLanes;
   if (matmul.n == 1 && matmul.a.col_stride == 1 && enough_rows) return times_column(matmul, rows);
   const bool transposed_b = matmul.packed_b == nullptr && matmul.b.row_stride == 1;
-  if (transposed_b && row_count <= kVectorRows) {
-    for (std::size_t r = rows.begin; r < rows.end; ++r) row_times_columns(matmul, r, columns);
-    return;
-  }
-  Product(matmul, rows, columns, scratch).run();
+  if (!transposed_b || row_count > kVectorRows) return product(matmul, rows, columns, scratch);
+  for (std::size_t r = rows.begin; r < rows.end; ++r) row_times_columns(matmul, r, columns);
 }
 
 void fill_matmul(Kernels& table) {
