@@ -53,8 +53,10 @@ class Fusion {
   }
 
   void run() {
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
-      if (is_lanes(i)) hoist(i);
+    // Twice: a program that others have joined may depend on a later step than it did alone.
+    for (int pass = 0; pass < 2; ++pass)
+      for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+        if (is_lanes(i)) hoist(i);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
       if (is_lanes(i)) sink(i);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)

@@ -85,7 +85,7 @@ class Lowering {
   Plan run() {
     for (std::size_t i = 0; i < f_.inputs().size(); ++i)
       set_memory(static_cast<ValueId>(i), add_slot(f_.inputs()[i].type, Place::kInput, i), -1);
-    for (const Node& node : f_.nodes()) lower(node);
+    lower_nodes();
     for (std::size_t i = 0; i < f_.outputs().size(); ++i) write_output(i);
     return std::move(plan_);
   }
@@ -194,6 +194,28 @@ class Lowering {
   std::int32_t last_step() const { return static_cast<std::int32_t>(plan_.steps.size()) - 1; }
 
   // ---- nodes
+
+  // Numbers made of numbers that are given, an optimiser's for one, come first: what needs them can
+  // then ride behind a product instead of waiting for them.
+  void lower_nodes() {
+    std::vector<bool> early(f_.types().size(), false);
+    for (std::size_t i = 0; i < f_.inputs().size(); ++i)
+      early[i] = f_.inputs()[i].type.shape.elements() == 1;
+    const auto is_early = [&](ValueId v) { return early[static_cast<std::size_t>(v)]; };
+    std::vector<const Node*> rest;
+    for (const Node& node : f_.nodes()) {
+      const bool first = node.op->kernel.kind != KernelKind::kBarrier &&
+                         f_.call_types(node).outputs.size() == 1 &&
+                         elements(node.first_output) == 1 &&
+                         std::all_of(node.inputs.begin(), node.inputs.end(), is_early);
+      early[static_cast<std::size_t>(node.first_output)] = first;
+      if (first)
+        lower(node);
+      else
+        rest.push_back(&node);
+    }
+    for (const Node* node : rest) lower(*node);
+  }
 
   void lower(const Node& node) {
     const Function::CallTypes types = f_.call_types(node);

@@ -273,9 +273,12 @@ void run_matmul(const Step& step, const MatmulStep& m, const Worker& worker, Pie
       run_product(step, m, worker, i, {0, m.m}, {0, m.n});
     return;
   }
-  // The longer side is cut: each piece then repeats less of the packing of the other operand.
+  // The longer side is cut: each piece then repeats less of the packing of the other operand. The
+  // gradient of a weight, A^T B, is cut by rows, as the weight itself is where the next step reads
+  // it: a thread finds there what it has written.
   constexpr std::size_t kRowUnit = 24;  // whole register tiles on every instruction set
-  if (m.packed || m.n >= m.m)
+  const bool by_columns = m.packed || (m.transpose_a ? m.m < kRowUnit * piece.count : m.n >= m.m);
+  if (by_columns)
     run_product(step, m, worker, 0, {0, m.m},
                 part(m.n, worker.plan.kernels->panel_width, piece.index, piece.count));
   else
