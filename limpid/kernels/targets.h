@@ -10,6 +10,8 @@
 #define HWY_COMPILE_ALL_ATTAINABLE
 // One lane a time: HWY_EMU128 meets a bug of GCC before 12.3 and has no fused multiply-add either.
 #define HWY_BROKEN_EMU128 1
+// Highway's own checks end in its library, which is not linked: CMakeLists.txt says why.
+#define HWY_IS_DEBUG_BUILD 0
 
 #include "hwy/detect_targets.h"
 
