@@ -67,6 +67,7 @@ struct Setup {
   // What the model file says of itself.
   std::string model_config() const {
     Json json = Json::parse(net.config());
+    json["loss"] = Json::parse(to_json(train::loss_of(config)));
     json["data"] = Json::parse(to_json(data_config(data.train)));
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   }

@@ -25,10 +25,8 @@ void check_data(const Input& example, const Dataset& data) {
 
 }  // namespace
 
-Evaluator::Evaluator(
-    const Function& inference,
-    const std::function<Value(const Args& values, Value output, Value target)>& losses,
-    const Dataset& data, ThreadPool* pool)
+Evaluator::Evaluator(const Function& inference, const Losses& losses, const Dataset& data,
+                     ThreadPool* pool)
     : data_(data), pool_(pool) {
   check_data(inference.inputs().back(), data);
   std::vector<Input> inputs = inference.inputs();

@@ -1,7 +1,6 @@
 // Evaluator: the loss and the metrics of a model over a data set, in batches. Leans on compile.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,9 +16,8 @@ class Evaluator {
   // `inference` of one example: parameters and last the data, to one output; `losses` as in
   // Problem, called with all inputs of the function but the data. Throws kShape or kDtype where the
   // data does not fit.
-  Evaluator(const Function& inference,
-            const std::function<Value(const Args& values, Value output, Value target)>& losses,
-            const Dataset& data, ThreadPool* pool = nullptr);
+  Evaluator(const Function& inference, const Losses& losses, const Dataset& data,
+            ThreadPool* pool = nullptr);
   Evaluator(const Problem& problem, const Dataset& data, ThreadPool* pool = nullptr)
       : Evaluator(problem.inference, problem.losses, data, pool) {}
 

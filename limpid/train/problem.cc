@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "limpid/core/error.h"
+#include "limpid/data/detail/shallow_json.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/ops.h"
 
@@ -105,6 +108,41 @@ Value losses_of(const Loss& loss, Value output, Value target) {
   return output;
 }
 
+Losses losses_in_scale(const Loss& loss) {
+  return [loss](const Args& carried, const Value& output, const Value& target) {
+    if (!carried.find(kOutputScale)) return losses_of(loss, output, target);
+    const Value scale = by_column(carried, kOutputScale, output);  // the centres cancel
+    return losses_of(loss, output / scale, target / scale);
+  };
+}
+
+std::string to_json(const Loss& loss) {
+  nlohmann::ordered_json json{{"name", std::string(name(loss.kind))}};
+  if (loss.kind == Loss::Kind::kCrossEntropy) json["label_smoothing"] = loss.label_smoothing;
+  if (loss.kind == Loss::Kind::kHuber) json["delta"] = loss.delta;
+  return json.dump();
+}
+
+std::optional<Loss> loss_config_of(const Model& model) {
+  if (model.config.empty()) return {};
+  try {
+    const auto config = limpid::detail::parse_shallow_json(model.config);
+    if (!config.is_object() || !config.contains("loss")) return {};
+    const auto& json = config.at("loss");
+    const Loss loss{loss_from_name(json.at("name").get<std::string>()),
+                    json.value("label_smoothing", 0.0), json.value("delta", 1.0)};
+    if (!(loss.label_smoothing >= 0 && loss.label_smoothing <= 1 && loss.delta > 0))
+      throw Error(ErrorCode::kFormat, "a number is out of range");
+    return loss;
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(ErrorCode::kFormat,
+                fmt::format("the model's configuration of the loss: {}", e.what()));
+  } catch (const Error& e) {
+    throw Error(ErrorCode::kFormat,
+                fmt::format("the model's configuration of the loss: {}", e.what()));
+  }
+}
+
 // ---- a network of linear layers
 
 Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& chosen,
@@ -126,11 +164,7 @@ Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& ch
     const nn::Mlp::Training result = net.training(params, state, standardized(state, x), key);
     return Problem::Result{in_units(state, result.logits), result.state};
   };
-  problem.losses = [loss](const Args& state, const Value& output, const Value& target) {
-    if (!state.find(kOutputScale)) return losses_of(loss, output, target);
-    const Value scale = by_column(state, kOutputScale, output);  // the centres cancel
-    return losses_of(loss, output / scale, target / scale);
-  };
+  problem.losses = losses_in_scale(loss);
   return problem;
 }
 

@@ -15,6 +15,10 @@
 
 namespace limpid::train {
 
+// The losses of an output, of any shape; their mean is the loss. Works on one example as well as on
+// rows of them.
+using Losses = std::function<Value(const Args& carried, Value output, Value target)>;
+
 struct Problem {
   Task task = Task::kClassification;
   // Of one example: the parameters, what is carried, and last the data; to one output.
@@ -32,9 +36,7 @@ struct Problem {
   };
   // The model in training, on x (rows, ...); the key is for what draws random numbers.
   std::function<Result(const Args& params, const Args& carried, Value x, Value key)> forward;
-  // The losses of an output, of any shape; their mean is the loss. Works on one example as well as
-  // on rows of them.
-  std::function<Value(const Args& carried, Value output, Value target)> losses;
+  Losses losses;
 
   const Input& example() const { return inference.inputs().back(); }
   // The inputs of `inference` that are trained, in its order.
@@ -62,6 +64,15 @@ bool fits(Loss::Kind kind, Task task);
 
 // The losses of an output, unreduced: cross-entropy one an example, the others one an element.
 Value losses_of(const Loss& loss, Value output, Value target);
+
+// The same as a Problem has them: what is carried says in which scales the numbers of a regression
+// count, by the parameters of with_standardization.
+Losses losses_in_scale(const Loss& loss);
+
+// As a JSON object, for a model's config under "loss", and what such a config says; nothing where
+// it says nothing. Throws kFormat where that is no loss.
+std::string to_json(const Loss& loss);
+std::optional<Loss> loss_config_of(const Model& model);
 
 // ---- a network of linear layers
 

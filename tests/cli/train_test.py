@@ -1,6 +1,8 @@
 """Training as its users meet it: configurations, checkpoints, signals, full disks, what the log says."""
 
 import json
+import os
+import pathlib
 import random
 import re
 import resource
@@ -235,6 +237,25 @@ class Configuration(TrainTest):
             self.assertIn(part, self.error(2, *idx, *arguments))
 
 
+class Guide(TrainTest):
+    def test_its_commands_do_what_it_says(self):
+        text = (pathlib.Path(__file__).parents[2] / "docs/training.md").read_text()
+        commands = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(commands), 3)
+        bin = self.folder / "bin"
+        bin.mkdir()
+        (bin / "limpid").symlink_to(pathlib.Path(tool.TOOL).resolve())
+        environment = dict(os.environ, PATH=f"{bin}:{os.environ['PATH']}")
+        subprocess.run(["bash", "-euc", "".join(commands)], check=True, cwd=self.folder, env=environment,
+                       stdout=subprocess.DEVNULL, timeout=120)
+        runs = self.folder / "runs"
+        self.out = runs / "small"
+        self.expect_same_run(runs / "again")
+        files = sorted(p.name for p in (runs / "moons").iterdir())
+        for file in files:
+            self.assertIn(f"| `{file}` |", text)
+
+
 class Told(TrainTest):
     def test_json_lines_are_those_of_the_log(self):
         lines = self.output(*self.arguments("--epochs", "3", "--json")).splitlines()
@@ -267,6 +288,22 @@ class Told(TrainTest):
         end = self.log()[-1]["test"]
         for name in ("accuracy", "macro_f1", "confusion", "loss"):
             self.assertEqual(result[name], end[name], name)
+
+    def test_eval_of_a_regression_counts_as_training_did(self):
+        table = self.folder / "table.csv"
+        table.write_text("x,y,z\n" + "".join(f"{i},{i * i % 7},{1000 + 20 * i + i % 3}\n" for i in range(60)))
+        test = self.folder / "test.csv"
+        test.write_text("x,y,z\n" + "".join(f"{i},{i * i % 7},{1000 + 20 * i + i % 3}\n" for i in range(60, 80)))
+        for loss in ("mse", "huber"):
+            out = self.folder / loss
+            self.output("train", "--data", f"csv:{table},target=z,test={test}", "--epochs", "40", "--loss", loss,
+                        "--out", out)
+            end = self.log(out)[-1]["test"]
+            result = self.document("eval", out / "model.safetensors", "--data", f"csv:{test}")
+            for name in ("loss", "rmse", "mae", "r2"):
+                self.assertEqual(result[name], end[name], name)
+            self.assertGreater(end["r2"], 0.5)
+            self.assertGreater(end["rmse"] ** 2, 2 * end["loss"])
 
     def test_a_loss_that_is_not_finite(self):
         run = self.run_tool("train", "--data", f"idx:{self.data}", "--lr", "1e30", "--out", self.out)

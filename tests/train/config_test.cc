@@ -98,6 +98,24 @@ TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
   EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
 }
 
+TEST(Config, AModelRemembersItsLoss) {
+  for (const Loss& loss : {Loss{}, Loss{.label_smoothing = 0.25}, Loss{Loss::Kind::kMae},
+                           Loss{.kind = Loss::Kind::kHuber, .delta = 2}}) {
+    const auto read = loss_config_of({{}, {}, "{\"loss\": " + to_json(loss) + "}"});
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->kind, loss.kind);
+    EXPECT_EQ(read->label_smoothing, loss.label_smoothing);
+    EXPECT_EQ(read->delta, loss.delta);
+  }
+  EXPECT_FALSE(loss_config_of({{}, {}, ""}));
+  EXPECT_FALSE(loss_config_of({{}, {}, "{}"}));
+  for (const char* broken :
+       {"{", R"({"loss": 3})", R"({"loss": {"name": "what"}})", R"({"loss": {"name": 1}})",
+        R"({"loss": {"name": "huber", "delta": 0}})",
+        R"({"loss": {"name": "cross_entropy", "label_smoothing": 2}})"})
+    EXPECT_THROW(loss_config_of({{}, {}, broken}), Error) << broken;
+}
+
 TEST(Checkpoint, ReadsBackWhatItWrites) {
   const std::string path = testing::TempDir() + "checkpoint.safetensors";
   TrainState state;
