@@ -17,6 +17,7 @@
 #include "limpid/data/standardize.h"
 #include "limpid/data/synthetic.h"
 #include "limpid/data/table.h"
+#include "limpid/data/text.h"
 #include "limpid/formats/csv.h"
 #include "limpid/formats/idx.h"
 #include "limpid/formats/model.h"

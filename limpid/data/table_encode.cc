@@ -1,0 +1,244 @@
+// The encoding of a table's columns, and what stands for missing values.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "limpid/core/counts.h"
+#include "limpid/core/error.h"
+#include "limpid/data/detail/table_encode.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid::detail {
+namespace {
+
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+bool is_missing(const CsvColumn& column, std::size_t row) {
+  return column.categorical ? column.codes[row] < 0 : std::isnan(column.numbers[row]);
+}
+
+void check_missing(const TableSource& source, Missing missing) {
+  const auto check = [&](const std::vector<const CsvColumn*>& columns, std::size_t row) {
+    for (const CsvColumn* column : columns)
+      if (is_missing(*column, row))
+        source.report.broken("line {}, column {}: a value is missing", source.table.lines[row],
+                             in_quotes(column->name));
+  };
+  for (std::size_t row = 0; row < source.rows(); ++row) {
+    if (missing == Missing::kError) check(source.features, row);
+    if (missing != Missing::kDrop) check(source.targets, row);
+  }
+}
+
+std::vector<std::int32_t> complete_rows(const TableSource& source) {
+  std::vector<std::int32_t> rows;
+  for (std::size_t row = 0; row < source.rows(); ++row) {
+    const auto complete = [row](const CsvColumn* column) { return !is_missing(*column, row); };
+    if (std::all_of(source.features.begin(), source.features.end(), complete) &&
+        std::all_of(source.targets.begin(), source.targets.end(), complete))
+      rows.push_back(static_cast<std::int32_t>(row));
+  }
+  return rows;
+}
+
+// For each category of a column its number in the schema, -1 where it is not there.
+std::vector<std::int32_t> places_of(const CsvColumn& column, const TableColumn& known) {
+  std::map<std::string_view, std::int32_t> place_of;
+  for (const std::string& category : known.categories)
+    place_of.emplace(category, static_cast<std::int32_t>(place_of.size()));
+  std::vector<std::int32_t> places;
+  for (const std::string& category : column.categories) {
+    const auto found = place_of.find(category);
+    places.push_back(found == place_of.end() ? -1 : found->second);
+  }
+  return places;
+}
+
+[[noreturn]] void refuse_unseen(const TableSource& source, const CsvColumn& column, std::size_t row,
+                                const std::string& value) {
+  source.report.broken("line {}, column {}: training had no {}", source.table.lines[row],
+                       in_quotes(column.name), in_quotes(value));
+}
+
+// The features of one column, a place `stride` apart in each row: NaN where the value is missing.
+void encode_column(const TableSource& source, const CsvColumn& column, const TableColumn& known,
+                   Unseen unseen, std::span<float> out, std::size_t stride) {
+  const std::vector<std::int32_t> places = places_of(column, known);
+  const auto width = static_cast<std::size_t>(known.features());
+  for (std::size_t row = 0; row < source.rows(); ++row) {
+    const std::span<float> features = out.subspan(row * stride, width);
+    if (!known.categorical) {
+      features[0] = column.numbers[row];
+      continue;
+    }
+    const std::int32_t code = column.codes[row];
+    if (code < 0) {
+      std::fill(features.begin(), features.end(), kMissing);
+      continue;
+    }
+    const std::int32_t place = places[static_cast<std::size_t>(code)];
+    if (place >= 0)
+      features[static_cast<std::size_t>(place)] = 1;
+    else if (unseen == Unseen::kError)
+      refuse_unseen(source, column, row, column.categories[static_cast<std::size_t>(code)]);
+  }
+}
+
+Tensor encode_features(const TableSource& source, const TableSchema& schema) {
+  std::int64_t width = 0;
+  for (const TableColumn& column : schema.features) width += column.features();
+  const std::int64_t rows = source.table.rows();
+  const std::int64_t bytes = product_or_most(product_or_most(rows, width), sizeof(float));
+  if (static_cast<std::uint64_t>(bytes) > kMaxTableBytes)
+    source.report.unsupported("{} rows of {} features are more than {} bytes", rows, width,
+                              kMaxTableBytes);
+  return Tensor::generate<float>(Shape{rows, width}, [&](std::span<float> out) {
+    std::size_t offset = 0;
+    for (std::size_t c = 0; c < source.features.size(); ++c) {
+      encode_column(source, *source.features[c], schema.features[c], schema.unseen,
+                    out.subspan(offset), static_cast<std::size_t>(width));
+      offset += static_cast<std::size_t>(schema.features[c].features());
+    }
+  });
+}
+
+// Classes i32 [N]. A row whose target is missing gets class 0: it will be dropped.
+Tensor encode_classes(const TableSource& source, const TableColumn& known) {
+  CsvColumn column = *source.targets[0];
+  if (!column.categorical) {
+    std::map<float, std::int32_t> code_of;
+    for (const float number : numbers_of(column)) {
+      code_of.emplace(number, static_cast<std::int32_t>(code_of.size()));
+      column.categories.push_back(fmt::format("{}", number));
+    }
+    for (const float number : column.numbers)
+      column.codes.push_back(std::isnan(number) ? -1 : code_of.at(number));
+  }
+  const std::vector<std::int32_t> places = places_of(column, known);
+  return Tensor::generate<std::int32_t>(
+      Shape{source.table.rows()}, [&](std::span<std::int32_t> out) {
+        for (std::size_t row = 0; row < out.size(); ++row) {
+          const std::int32_t code = column.codes[row];
+          if (code < 0) continue;
+          out[row] = places[static_cast<std::size_t>(code)];
+          if (out[row] < 0)
+            refuse_unseen(source, column, row, column.categories[static_cast<std::size_t>(code)]);
+        }
+      });
+}
+
+// f32 [N, targets].
+Tensor encode_numbers(const TableSource& source) {
+  const std::size_t width = source.targets.size();
+  return Tensor::generate<float>(Shape{source.table.rows(), static_cast<std::int64_t>(width)},
+                                 [&](std::span<float> out) {
+                                   for (std::size_t i = 0; i < out.size(); ++i)
+                                     out[i] = source.targets[i % width]->numbers[i / width];
+                                 });
+}
+
+// One column's features in all rows of a data set.
+class Features {
+ public:
+  Features(std::span<const float> inputs, std::size_t stride, std::size_t offset, std::size_t width)
+      : inputs_(inputs), stride_(stride), offset_(offset), width_(width) {}
+
+  std::size_t rows() const { return inputs_.size() / stride_; }
+  std::span<const float> row(std::size_t i) const {
+    return inputs_.subspan(i * stride_ + offset_, width_);
+  }
+
+ private:
+  std::span<const float> inputs_;
+  std::size_t stride_, offset_, width_;
+};
+
+std::optional<float> mean_of(const Features& features) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < features.rows(); ++i) {
+    const float x = features.row(i)[0];
+    if (std::isnan(x)) continue;
+    sum += static_cast<double>(x);
+    ++count;
+  }
+  if (count == 0) return {};
+  return static_cast<float>(sum / static_cast<double>(count));
+}
+
+// The category that most rows have; the first of several.
+std::optional<float> mode_of(const Features& features, std::size_t categories) {
+  std::vector<std::int64_t> counts(categories);
+  for (std::size_t i = 0; i < features.rows(); ++i)
+    for (std::size_t k = 0; k < categories; ++k) counts[k] += features.row(i)[k] == 1;
+  const auto most = std::max_element(counts.begin(), counts.end());
+  if (*most == 0) return {};
+  return static_cast<float>(most - counts.begin());
+}
+
+}  // namespace
+
+Dataset encode_table(const TableSource& source, const TableSchema& schema) {
+  check_missing(source, schema.missing);
+  Dataset data;
+  data.name = source.name;
+  data.task = schema.task;
+  data.feature_names = schema.feature_names();
+  data.inputs = encode_features(source, schema);
+  if (schema.task == Task::kClassification) {
+    data.class_names = schema.targets.at(0).categories;
+    data.classes = static_cast<std::int64_t>(data.class_names.size());
+  }
+  for (const TableColumn& column : schema.targets) data.target_names.push_back(column.name);
+  data.targets = !source.targets.empty() && schema.task == Task::kClassification
+                     ? encode_classes(source, schema.targets[0])
+                     : encode_numbers(source);
+  if (schema.missing != Missing::kDrop) return data;
+  data = gather_rows(data, complete_rows(source));
+  if (data.size() == 0) source.report.broken("every row has a missing value");
+  return data;
+}
+
+void fit_fills(TableSchema& schema, const Dataset& train) {
+  const auto stride = static_cast<std::size_t>(train.inputs.shape()[1]);
+  std::size_t offset = 0;
+  for (TableColumn& column : schema.features) {
+    const auto width = static_cast<std::size_t>(column.features());
+    const Features features(train.inputs.values<float>(), stride, offset, width);
+    column.fill = column.categorical ? mode_of(features, width) : mean_of(features);
+    if (!column.fill)
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("table: column {} has no value in the training part",
+                              in_quotes(column.name)));
+    offset += width;
+  }
+}
+
+void impute(Dataset& data, const TableSchema& schema) {
+  const Tensor holes = data.inputs;
+  data.inputs = Tensor::generate<float>(holes.shape(), [&](std::span<float> out) {
+    const auto from = holes.values<float>();
+    std::copy(from.begin(), from.end(), out.begin());
+    for (std::size_t place = 0; place < out.size();)
+      for (const TableColumn& column : schema.features) {
+        const auto width = static_cast<std::size_t>(column.features());
+        if (std::isnan(out[place])) {
+          std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(place), width, 0.0f);
+          const float fill = column.fill.value();
+          if (column.categorical)
+            out[place + static_cast<std::size_t>(fill)] = 1;
+          else
+            out[place] = fill;
+        }
+        place += width;
+      }
+  });
+}
+
+}  // namespace limpid::detail
