@@ -39,7 +39,7 @@ void RunFolder::begin(std::string_view config_json) {
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) fail(path_, error.message());
-  for (const fs::path& old : {checkpoint(), model(), log()}) {
+  for (const fs::path& old : {checkpoint(), model(), log(), report()}) {
     fs::remove(old, error);
     if (error) fail(old, error.message());
   }

@@ -19,6 +19,7 @@ class RunFolder {
   std::filesystem::path log() const { return path_ / "log.jsonl"; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
   std::filesystem::path model() const { return path_ / "model.safetensors"; }
+  std::filesystem::path report() const { return path_ / "report.html"; }
   const std::filesystem::path& path() const { return path_; }
 
   bool has_checkpoint() const;

@@ -55,7 +55,9 @@ void train(Options options) {
 }
 
 void add_key(CLI::App& command, const train::ConfigKey& key, Options& options) {
-  const std::string help = fmt::format("{}; default: {}", key.help, key.otherwise);
+  const std::string choices =
+      key.choices ? fmt::format(": {}", fmt::join(key.choices(), ", ")) : "";
+  const std::string help = fmt::format("{}{}; default: {}", key.help, choices, key.otherwise);
   const std::string flag(key.flag);
   if (std::holds_alternative<train::ConfigKey::Member<bool>>(key.member)) {
     command.add_flag_callback(

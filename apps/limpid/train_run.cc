@@ -215,8 +215,11 @@ class TrainRun {
     end.seconds = seconds();
     const Model saved{setup_.problem.inference, model, setup_.model_config()};
     if (folder_) save_model(folder_->model(), saved);
+    // What the end gives away stands before it, where a resumed run would have it.
+    train::RunLog whole = log_;
+    whole.add(end);
+    diagnose(whole);
     write(end);
-    diagnose();
     if (folder_) write_report(folder_->path(), log_, &saved, &setup_.data.test);
     if (trainer_.ending() == Ending::kEarlyStopping)
       say(fmt::format("stopped early: epoch {} was the best, its model is kept\n", end.best_epoch));
@@ -283,8 +286,10 @@ class TrainRun {
     if (!options_.json) progress_.say(text);
   }
 
-  void diagnose() {
-    for (train::Finding finding : train::new_findings(train::diagnose(log_), log_.findings)) {
+  void diagnose() { diagnose(log_); }
+
+  void diagnose(const train::RunLog& log) {
+    for (const train::Finding& finding : train::new_findings(train::diagnose(log), log_.findings)) {
       write(finding);
       say(to_text(finding));
     }
@@ -359,7 +364,7 @@ class TrainRun {
     std::string message = fmt::format(
         "train: step {} of epoch {} gave a loss of {} and a gradient of norm {}, "
         "finite ones are expected",
-        step.step, step.epoch, step.loss, step.gradient_norm);
+        step.step, step.epoch, short_number(step.loss), short_number(step.gradient_norm));
     if (origin) message += ": " + train::to_text(*origin);
     if (folder_)
       message +=

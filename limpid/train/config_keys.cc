@@ -35,8 +35,8 @@ constexpr ConfigKey kKeys[] = {
     {.path = "task",
      .flag = "--task",
      .member = &C::task,
-     .help = "What is to be learnt of the targets; another one than the data's is refused",
-     .otherwise = "the data's",
+     .help = "What is to be learnt of the targets, where tables and arrays leave that open",
+     .otherwise = "what the targets look like",
      .choices = task_names},
 
     {.path = "model.hidden",

@@ -93,7 +93,7 @@ class Killed(TrainTest):
             self.expect_same_run(whole)
         leftover = [p.name for p in self.out.iterdir() if not p.name.startswith(".limpid-")]
         self.assertEqual(sorted(leftover), ["checkpoint.safetensors", "config.json", "log.jsonl",
-                                            "model.safetensors"])
+                                            "model.safetensors", "report.html"])
 
 
 class Stopped(TrainTest):
