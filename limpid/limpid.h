@@ -44,6 +44,7 @@
 #include "limpid/optim/clip.h"
 #include "limpid/optim/optimizer.h"
 #include "limpid/optim/schedule.h"
+#include "limpid/train/checkpoint.h"
 #include "limpid/train/metrics.h"
 #include "limpid/train/problem.h"
 #include "limpid/train/trainer.h"

@@ -43,7 +43,17 @@ void RunFolder::begin(std::string_view config_json) {
     fs::remove(old, error);
     if (error) fail(old, error.message());
   }
+  tidy();
   write_text(config(), config_json);
+}
+
+// Named as write_file_atomically names them.
+void RunFolder::tidy() const {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(".limpid-") && name.ends_with(".tmp")) fs::remove(entry.path(), ignored);
+  }
 }
 
 std::string read_text(const fs::path& path) {

@@ -24,6 +24,8 @@ class RunFolder {
 
   bool has_checkpoint() const;
 
+  // Removes the temporary files that a killed process left.
+  void tidy() const;
   // Makes the folder, empties it of an earlier run, and writes its configuration. Throws kIo.
   void begin(std::string_view config_json);
 

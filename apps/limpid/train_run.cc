@@ -175,6 +175,7 @@ class TrainRun {
                               "than the run's now",
                               in_quotes(folder_->checkpoint().string())));
     trainer_.restore(checkpoint.state);
+    folder_->tidy();
     const std::string source = folder_->log().string();
     const std::string kept =
         train::log_until(read_text(folder_->log()), trainer_.steps_done(), source);
