@@ -120,7 +120,9 @@ struct EpochEvent {
   std::int64_t epoch = 0;  // counted from 1
   std::int64_t step = 0;   // steps done
   double learning_rate = 0;
-  Numbers train, validation;  // validation is empty where there is none
+  // `validation` is of the test part where there is no validation part, empty where there is
+  // neither.
+  Numbers train, validation;
   double gradient_norm = 0;
   double samples_per_second = 0;
   bool best = false;
