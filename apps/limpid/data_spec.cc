@@ -33,14 +33,25 @@ std::uint64_t seed_of(std::string_view text) {
   return number_of<std::uint64_t>(text, "an integer from 0 to 2^64 - 1");
 }
 
+// The value of that name.
+template <class T>
+T named(std::string_view text, std::initializer_list<T> values) {
+  std::vector<std::string_view> names;
+  for (const T value : values) {
+    names.push_back(name(value));
+    if (names.back() == text) return value;
+  }
+  throw Refusal{
+      fmt::format("one of {} is expected, {} came", fmt::join(names, ", "), in_quotes(text))};
+}
+
 // One of several words.
 template <class T>
-T word_of(std::string_view text,
-          std::initializer_list<std::pair<std::string_view, T>> meaning_of_words) {
+T word_of(std::string_view text, std::initializer_list<std::pair<std::string_view, T>> meanings) {
   std::vector<std::string_view> words;
-  for (const auto& [word, meaning] : meaning_of_words) {
-    if (word == text) return meaning;
+  for (const auto& [word, meaning] : meanings) {
     words.push_back(word);
+    if (word == text) return meaning;
   }
   throw Refusal{
       fmt::format("one of {} is expected, {} came", fmt::join(words, ", "), in_quotes(text))};
@@ -65,9 +76,7 @@ const std::vector<Option>& all_options() {
       {"standardize",
        {Kind::kDigits, Kind::kSynthetic, Kind::kIdx, Kind::kCsv, Kind::kNpz, Kind::kNpy},
        [](DataSpec& spec, std::string_view value) {
-         spec.scaling = word_of<Scaling>(value, {{"none", Scaling::kNone},
-                                                 {"zscore", Scaling::kZScore},
-                                                 {"minmax", Scaling::kMinMax}});
+         spec.scaling = named(value, {Scaling::kNone, Scaling::kZScore, Scaling::kMinMax});
        }},
       {"count",
        {Kind::kDigits, Kind::kSynthetic},
@@ -94,22 +103,18 @@ const std::vector<Option>& all_options() {
       {"task",
        {Kind::kCsv, Kind::kNpz, Kind::kNpy},
        [](DataSpec& spec, std::string_view value) {
-         spec.table.task = word_of<Task>(value, {{"classification", Task::kClassification},
-                                                 {"multilabel", Task::kMultiLabel},
-                                                 {"regression", Task::kRegression}});
+         spec.table.task =
+             named(value, {Task::kClassification, Task::kMultiLabel, Task::kRegression});
        }},
       {"missing",
        {Kind::kCsv},
        [](DataSpec& spec, std::string_view value) {
-         spec.table.missing = word_of<Missing>(
-             value,
-             {{"error", Missing::kError}, {"drop", Missing::kDrop}, {"impute", Missing::kImpute}});
+         spec.table.missing = named(value, {Missing::kError, Missing::kDrop, Missing::kImpute});
        }},
       {"unseen",
        {Kind::kCsv},
        [](DataSpec& spec, std::string_view value) {
-         spec.table.unseen =
-             word_of<Unseen>(value, {{"error", Unseen::kError}, {"zeros", Unseen::kZeros}});
+         spec.table.unseen = named(value, {Unseen::kError, Unseen::kZeros});
        }},
       {"header",
        {Kind::kCsv},

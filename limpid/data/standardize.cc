@@ -122,12 +122,6 @@ std::string_view name(Scaling scaling) {
       ->second;
 }
 
-std::optional<Scaling> scaling_from_name(std::string_view name) {
-  for (const auto& [scaling, scaling_name] : kScalings)
-    if (scaling_name == name) return scaling;
-  return {};
-}
-
 Standardization fit_standardization(const Dataset& train, Scaling scaling) {
   if (scaling == Scaling::kNone) return {};
   if (train.size() == 0)

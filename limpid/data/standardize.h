@@ -19,7 +19,6 @@ enum class Scaling : std::uint8_t {
 
 // "none", "zscore", "minmax".
 std::string_view name(Scaling scaling);
-std::optional<Scaling> scaling_from_name(std::string_view name);
 
 // Column by column: standardised = (raw - center) / scale, raw = standardised * scale + center.
 struct Affine {

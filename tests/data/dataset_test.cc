@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 
@@ -118,16 +117,8 @@ TEST_F(IdxFolder, PassesOnWhatBreaksAFile) {
   expect_refused(ErrorCode::kFormat, "1 bytes too many");
 }
 
-// The folder of MNIST: below LIMPID_DATA, or in shared/data beside a folder above this one.
-std::optional<fs::path> mnist_folder() {
-  if (const char* data = std::getenv("LIMPID_DATA")) return fs::path(data) / "mnist";
-  for (fs::path up = fs::current_path(); up.has_relative_path(); up = up.parent_path())
-    if (fs::exists(up / "shared/data/mnist")) return up / "shared/data/mnist";
-  return {};
-}
-
 TEST(Mnist, LoadsAsItIsKnown) {
-  const std::optional<fs::path> folder = mnist_folder();
+  const std::optional<fs::path> folder = testing::data_folder("mnist");
   if (!folder) GTEST_SKIP() << "skipped: no data";
   const Split split = load_idx_folder(*folder);
   EXPECT_EQ(split.train.inputs.shape(), (Shape{60'000, 784}));

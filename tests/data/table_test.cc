@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "limpid/data/data_config.h"
 #include "limpid/nn/mlp.h"
 #include "tests/formats/helpers.h"
@@ -284,6 +286,43 @@ TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
   EXPECT_EQ(data_config_of({net.function(), net.init(Key(0)), json}), config);
   for (const char* other : {"", "no json", "[]", R"({"model": "mlp"})"})
     EXPECT_EQ(data_config_of({net.function(), net.init(Key(0)), other}), std::nullopt) << other;
+}
+
+// Whatever a file holds, there are data sets that fit together, or an Error.
+TEST_F(Table, ChangedBytesLoadOrAreRefused) {
+  constexpr std::string_view kWhole = "n,c,y\n1,a,0\n2,b,1\n,?,1\n5,\"a\",0\n";
+  constexpr std::string_view kTelling = ",;\"\n01.?ab";
+  const Missing policies[] = {Missing::kError, Missing::kDrop, Missing::kImpute};
+  const TableSchema schema = table_schema_from_json(
+      read(kWhole, {.targets = {"y"}, .missing = Missing::kImpute}).table_schema);
+  const auto check = [](const Dataset& data) {
+    const auto inputs = data.inputs.values<float>();
+    EXPECT_TRUE(std::all_of(inputs.begin(), inputs.end(), [](float x) { return x == x; }));
+    EXPECT_EQ(data.inputs.shape()[1], static_cast<std::int64_t>(data.feature_names.size()));
+    EXPECT_EQ(data.targets.shape()[0], data.size());
+  };
+  int loaded = 0;
+  for (std::uint64_t round = 0; round < 600; ++round) {
+    const Key key = Key(6).fold_in(round);
+    std::string changed(kWhole);
+    for (std::uint64_t i = 0; i <= key.below(3, 0); ++i)
+      changed[key.below(changed.size(), 2 * i + 1)] =
+          kTelling[key.below(kTelling.size(), 2 * i + 2)];
+    const auto file = put(changed);
+    const TableOptions options{.targets = {"y"}, .missing = policies[round % 3]};
+    try {
+      const Split split = load_table(file, options, {50, 25, 25}, key);
+      for (const Dataset* part : {&split.train, &split.validation, &split.test}) check(*part);
+      ++loaded;
+    } catch (const Error&) {
+    }
+    try {
+      check(load_table_rows(file, schema, Targets::kIfPresent));
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(loaded, 20);
+  EXPECT_LT(loaded, 580);
 }
 
 TEST(TableSchema, RefusesWhatContradictsItself) {

@@ -50,6 +50,16 @@ TEST(Text, IsSplitBehindNineTenthsOfItsCharacters) {
   expect("", "");
 }
 
+TEST(Text, OfShakespeareIsAsItIsKnown) {
+  const std::optional<std::filesystem::path> folder = testing::data_folder("tinyshakespeare");
+  if (!folder) GTEST_SKIP() << "skipped: no data";
+  const std::string text = load_text(*folder / "input.txt");
+  const Vocabulary vocabulary(text);
+  EXPECT_EQ(vocabulary.size(), 65);  // as nanoGPT counts them
+  EXPECT_EQ(vocabulary.encode(text).elements(), 1'115'394);
+  EXPECT_EQ(split_text(text).test.size(), 111'540u);
+}
+
 TEST(Vocabulary, NumbersCharactersByCodePoint) {
   const std::string text =
       "ba\n\xf0\x9f\x98\x80\xc3\xa9\xe2\x82\xac"

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +58,16 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+// A folder of data that is not part of the project: below LIMPID_DATA, or in shared/data beside a
+// folder above this one.
+inline std::optional<std::filesystem::path> data_folder(std::string_view name) {
+  namespace fs = std::filesystem;
+  if (const char* data = std::getenv("LIMPID_DATA")) return fs::path(data) / name;
+  for (fs::path up = fs::current_path(); up.has_relative_path(); up = up.parent_path())
+    if (fs::exists(up / "shared/data" / name)) return up / "shared/data" / name;
+  return {};
+}
 
 inline void write(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   std::ofstream(path, std::ios::binary) << text_of(bytes);
