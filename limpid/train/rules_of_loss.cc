@@ -31,19 +31,19 @@ double initial_loss(const RunLog& log) {
 // The loss smoothed: by epoch where there are enough of them, else over windows of steps.
 struct Levels {
   std::vector<double> losses;
-  std::string_view unit;  // "epoch" or "window"
+  bool by_epoch = false;
 };
 constexpr std::size_t kFewEpochs = 8;
 constexpr std::size_t kWindows = 16;
 constexpr std::size_t kWindow = 5;  // steps, at least
 
 Levels levels_of(const RunLog& log) {
-  Levels levels{{}, "epoch"};
+  Levels levels;
   if (log.epochs.size() >= kFewEpochs) {
+    levels.by_epoch = true;
     for (const EpochEvent& e : log.epochs) levels.losses.push_back(loss_of(e.train));
     return levels;
   }
-  levels.unit = "window";
   const std::size_t n = log.steps.size();
   const std::size_t windows = std::min(kWindows, n / kWindow);
   for (std::size_t w = 0; w < windows; ++w) {
@@ -158,7 +158,8 @@ std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) 
   const Levels levels = levels_of(log);
   const double initial = initial_loss(log);
   const std::size_t n = levels.losses.size();
-  if (n < kFewEpochs || !all_finite(levels) || !(initial > 0)) return {};
+  // Over fewer batches than an epoch has, luck alone makes a loss go up and down.
+  if (!levels.by_epoch || !all_finite(levels) || !(initial > 0)) return {};
   const std::span<const double> half = std::span(levels.losses).subspan(n / 2);
   std::size_t rises = 0;
   for (std::size_t i = 1; i < half.size(); ++i)
@@ -169,9 +170,9 @@ std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) 
   const auto [low, high] = std::minmax_element(half.begin(), half.end());
   return finding(
       Severity::kWarning,
-      fmt::format("{} of the last {} {}s ended with a loss more than {:.0f} % above that "
+      fmt::format("{} of the last {} epochs ended with a loss more than {:.0f} % above that "
                   "of the one before; it swings between {:.4g} and {:.4g}",
-                  rises, half.size() - 1, levels.unit, 100 * t["oscillation_rise"], *low, *high),
+                  rises, half.size() - 1, 100 * t["oscillation_rise"], *low, *high),
       fmt::format("the steps leap over the valley; the learning rate is {:.3g}",
                   log.steps.back().learning_rate),
       fmt::format("{}, or a larger --batch, or --schedule cosine", rate_times(log, 0.1)));
