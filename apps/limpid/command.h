@@ -11,6 +11,7 @@ namespace limpid::tool {
 
 void add_doctor(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_gradcheck(CLI::App& app);
 void add_hash(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_perceptron(CLI::App& app);

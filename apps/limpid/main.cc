@@ -48,7 +48,7 @@ int run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(1);
   for (auto* add : {add_train, add_eval, add_run, add_summary, add_trace, add_show, add_ops,
-                    add_hash, add_selftest, add_perceptron, add_doctor, add_report})
+                    add_hash, add_selftest, add_perceptron, add_doctor, add_report, add_gradcheck})
     add(app);
   try {
     check_command(app, argc, argv);

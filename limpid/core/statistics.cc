@@ -47,6 +47,15 @@ std::vector<double> to_doubles(const Tensor& tensor) {
   return {};
 }
 
+std::vector<std::int64_t> place_of(std::int64_t element, const Shape& shape) {
+  std::vector<std::int64_t> place(shape.rank());
+  for (std::size_t d = shape.rank(); d-- > 0;) {
+    place[d] = element % shape[d];
+    element /= shape[d];
+  }
+  return place;
+}
+
 Statistics statistics(const Tensor& tensor) {
   const std::vector<double> all = to_doubles(tensor);
   Statistics s;

@@ -11,6 +11,9 @@ namespace limpid {
 // Of any dtype; f64 has all values but those of i64 beyond 2^53, which are rounded.
 std::vector<double> to_doubles(const Tensor& tensor);
 
+// The indices of an element counted row by row, one for each dimension.
+std::vector<std::int64_t> place_of(std::int64_t element, const Shape& shape);
+
 // Of the elements of one tensor, in f64 whatever its dtype. min to max are those of the finite
 // elements, NaN where there are none; `std` is the population's (n below the sum).
 struct Statistics {

@@ -78,23 +78,13 @@ struct Replay {
   }
 };
 
-std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
-  std::vector<std::int64_t> place(shape.rank());
-  auto rest = static_cast<std::int64_t>(element);
-  for (std::size_t d = shape.rank(); d-- > 0;) {
-    place[d] = rest % shape[d];
-    rest /= shape[d];
-  }
-  return place;
-}
-
 void describe_value(const Tensor& value, NonFiniteOrigin& origin) {
   const std::vector<double> numbers = to_doubles(value);
   const auto finite = [](double v) { return std::isfinite(v); };
   const auto first = std::find_if_not(numbers.begin(), numbers.end(), finite);
   origin.type = value.type();
   origin.number = *first;
-  origin.index = place_of(static_cast<std::size_t>(first - numbers.begin()), value.shape());
+  origin.index = place_of(first - numbers.begin(), value.shape());
   origin.count = std::count_if(first, numbers.end(), [&](double v) { return !finite(v); });
 }
 

@@ -80,6 +80,18 @@ class Worked(tool.ToolTest):
         self.assertEqual((trace["ops"][0]["nans"], trace["ops"][0]["infs"]), (1, 1))
         self.assertIsNone(trace["ops"][0]["mean"])
 
+    def test_gradients_agree_with_differences(self):
+        model = self.model(tool.REAL)
+        rows = self.document("gradcheck", model)["inputs"]
+        self.assertEqual([row["input"] for row in rows],
+                         ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "x"])
+        self.assertTrue(all(row["agrees"] for row in rows), rows)
+        self.assertEqual([row["checked"] for row in rows], [6, 3, 3, 1, 2])
+        run = self.run_tool("gradcheck", model, "--tolerance", "0")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"DIFFERS", run.stdout)
+        self.assertRegex(run.stderr, rb"\Alimpid: gradcheck: the gradients of \d of 5 inputs differ")
+
     def test_show_prints_the_function(self):
         self.assertEqual(self.output("show", self.model(tool.WHOLE)), tool.mlp_text([2, 3, 1]))
 

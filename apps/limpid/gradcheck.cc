@@ -1,0 +1,87 @@
+// limpid gradcheck: a model's gradient against differences.
+#include "limpid/inspect/gradcheck.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/examples.h"
+#include "apps/limpid/output.h"
+#include "limpid/core/error.h"
+#include "limpid/nn/init.h"
+
+namespace limpid::tool {
+namespace {
+
+struct Options {
+  std::string model;
+  GradcheckOptions check;
+  std::uint64_t seed = 0;
+  bool json = false;
+};
+
+// An example drawn from a normal distribution; whole numbers are 0.
+Tensor drawn_example(const Type& type, Key key) {
+  return type.dtype == Dtype::kF32 ? nn::normal(1)(key, type.shape) : Tensor::zeros(type);
+}
+
+Json json_of(const GradcheckRow& r) {
+  return {{"input", r.name},
+          {"shape", tool::json_of(r.type.shape)},
+          {"checked", r.checked},
+          {"absolute_error", tool::json_of(r.absolute_error)},
+          {"relative_error", tool::json_of(r.relative_error)},
+          {"index", r.index},
+          {"gradient", tool::json_of(r.gradient)},
+          {"difference", tool::json_of(r.difference)},
+          {"agrees", r.agrees}};
+}
+
+void gradcheck_model(const Options& options) {
+  const Model model = load_model(options.model);
+  const Key key(options.seed);
+  Params inputs = model.params;
+  inputs.set(data_input(model).name, drawn_example(data_input(model).type, key.fold_in(0)));
+  const std::vector<GradcheckRow> rows =
+      gradcheck(model.function, inputs, key.fold_in(1), options.check);
+  if (options.json) {
+    Json list = Json::array();
+    for (const GradcheckRow& row : rows) list.push_back(json_of(row));
+    print_json({{"tolerance", options.check.tolerance}, {"inputs", list}});
+  } else {
+    print(to_text(rows));
+  }
+  const auto wrong =
+      std::count_if(rows.begin(), rows.end(), [](const GradcheckRow& r) { return !r.agrees; });
+  if (wrong > 0)
+    throw Error(
+        ErrorCode::kInternal,
+        fmt::format("gradcheck: the gradients of {} of {} inputs differ from differences by "
+                    "more than {}",
+                    wrong, rows.size(), options.check.tolerance));
+}
+
+}  // namespace
+
+void add_gradcheck(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "gradcheck", "A model's gradient by every parameter against differences, in f64");
+  add_model_option(*command, options->model);
+  command->add_option("--samples", options->check.samples, "Elements to try of a larger tensor")
+      ->check(within(1, std::int64_t{1} << 31))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--tolerance", options->check.tolerance, "Largest relative error")
+      ->check(positive(true))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Of the example and the elements that are tried")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { gradcheck_model(*options); });
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,162 @@
+#include "limpid/inspect/gradcheck.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
+#include "limpid/core/statistics.h"
+#include "limpid/function/builder.h"
+#include "limpid/inspect/table.h"
+#include "limpid/nn/init.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/widen.h"
+
+namespace limpid {
+namespace {
+
+// The first output as one number that depends on all of its elements.
+Function weighted_sum(const Function& wide, Key key) {
+  return trace("gradcheck", wide.inputs(), [&](std::span<const Value> in) {
+    Builder& builder = in[0].builder();
+    const Value y = builder.inline_function(wide, in)[0];
+    const Value weights = constant(builder, widen(nn::normal(1)(key, y.shape())));
+    return std::vector<Value>{sum(y * weights)};
+  });
+}
+
+// Elements to check: all of them, or as many as asked for, in their order.
+std::vector<std::int64_t> elements_of(std::int64_t count, std::int64_t samples, Key key) {
+  std::vector<std::int64_t> elements;
+  for (std::int64_t i = 0; i < std::min(count, samples); ++i)
+    elements.push_back(count <= samples
+                           ? i
+                           : static_cast<std::int64_t>(key.below(static_cast<std::uint64_t>(count),
+                                                                 static_cast<std::uint64_t>(i))));
+  std::sort(elements.begin(), elements.end());
+  elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+  return elements;
+}
+
+// A function of one number: the loss where one element of one input is moved.
+class Moved {
+ public:
+  Moved(const Function& loss, const std::vector<Tensor>& inputs)
+      : workspace_(compile(loss)), inputs_(inputs) {
+    for (const Tensor& t : inputs) pointers_.push_back(t.bytes().data());
+  }
+
+  double difference(std::size_t input, std::int64_t element, double step) {
+    const auto values = inputs_[input].values<double>();
+    std::vector<double> moved(values.begin(), values.end());
+    const double x = moved[static_cast<std::size_t>(element)];
+    const auto at = [&](double place) {
+      moved[static_cast<std::size_t>(element)] = place;
+      pointers_[input] = moved.data();
+      double result = 0;
+      void* output = &result;
+      workspace_.run(pointers_, {&output, 1});
+      return result;
+    };
+    const double high = at(x + step);
+    const double low = at(x - step);
+    pointers_[input] = values.data();
+    // What was really added, after rounding.
+    return (high - low) / ((x + step) - (x - step));
+  }
+
+ private:
+  Workspace workspace_;
+  const std::vector<Tensor>& inputs_;
+  std::vector<const void*> pointers_;
+};
+
+GradcheckRow check(Moved& loss, std::size_t input, const Tensor& value, const Tensor& gradient,
+                   const std::vector<std::int64_t>& elements, double tolerance) {
+  GradcheckRow row;
+  row.checked = static_cast<std::int64_t>(elements.size());
+  double largest = 0;
+  for (double g : gradient.values<double>()) largest = std::max(largest, std::fabs(g));
+  bool first = true;
+  for (std::int64_t e : elements) {
+    const double x = value.values<double>()[static_cast<std::size_t>(e)];
+    const double g = gradient.values<double>()[static_cast<std::size_t>(e)];
+    const auto error_of = [&](double d) {
+      const double size = std::max({std::fabs(g), std::fabs(d), 1e-3 * largest});
+      return g == d ? 0 : std::fabs(g - d) / size;
+    };
+    const double step = 1e-6 * std::max(1.0, std::fabs(x));
+    double difference = loss.difference(input, e, step);
+    if (!(error_of(difference) <= tolerance)) {
+      const double nearer = loss.difference(input, e, step / 10);
+      if (error_of(nearer) < error_of(difference)) difference = nearer;
+    }
+    const double error = error_of(difference);
+    if (!first && !(error > row.relative_error) && !std::isnan(error)) continue;
+    first = false;
+    row.gradient = g;
+    row.difference = difference;
+    row.absolute_error = std::fabs(g - difference);
+    row.relative_error = error;
+    row.index.assign(1, e);
+    if (std::isnan(error)) break;
+  }
+  row.agrees = row.relative_error <= tolerance;
+  return row;
+}
+
+}  // namespace
+
+std::vector<GradcheckRow> gradcheck(const Function& f, const Params& inputs, Key key,
+                                    const GradcheckOptions& options) {
+  if (f.outputs().empty() || !is_floating(f.type(f.outputs()[0].value).dtype))
+    throw Error(ErrorCode::kDtype, "gradcheck: a floating output is expected");
+  const Function loss = weighted_sum(widen(f), key);
+  std::vector<Tensor> values;
+  std::vector<std::size_t> wrt;
+  for (std::size_t i = 0; i < loss.inputs().size(); ++i) {
+    values.push_back(widen(inputs.at(loss.inputs()[i].name)));
+    if (loss.inputs()[i].type.dtype == Dtype::kF64) wrt.push_back(i);
+  }
+  const std::vector<Tensor> gradients = compile(grad(loss, wrt))(values);
+  Moved moved(loss, values);
+  std::vector<GradcheckRow> rows;
+  for (std::size_t w = 0; w < wrt.size(); ++w) {
+    const Tensor& value = values[wrt[w]];
+    GradcheckRow row =
+        check(moved, wrt[w], value, gradients[w],
+              elements_of(value.elements(), options.samples, key.fold_in(w)), options.tolerance);
+    row.name = loss.inputs()[wrt[w]].name;
+    row.type = f.inputs()[wrt[w]].type;
+    if (!row.index.empty()) row.index = place_of(row.index[0], value.shape());
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string to_text(const std::vector<GradcheckRow>& rows) {
+  Table table{{{"input"},
+               {"shape"},
+               {"checked", Align::kRight},
+               {"abs. error", Align::kRight},
+               {"rel. error", Align::kRight},
+               {"at"},
+               {"gradient", Align::kRight},
+               {"difference", Align::kRight},
+               {""}},
+              {}};
+  for (const GradcheckRow& r : rows)
+    table.rows.push_back({r.name, tuple_text(r.type.shape), grouped(r.checked),
+                          fmt::format("{:.1e}", r.absolute_error),
+                          fmt::format("{:.1e}", r.relative_error),
+                          fmt::format("[{}]", fmt::join(r.index, ", ")), short_number(r.gradient),
+                          short_number(r.difference), r.agrees ? "" : "DIFFERS"});
+  return to_text(table);
+}
+
+}  // namespace limpid
