@@ -48,7 +48,9 @@ constexpr Threshold kInputs[] = {
 constexpr Threshold kImbalance[] = {
     {"imbalance", 10, "examples of the most frequent class over those of the rarest"}};
 constexpr Threshold kDuplicates[] = {{"duplicate_share", 0.05, "share of a part's rows"}};
-constexpr Threshold kLeak[] = {{"leak_share", 0.01, "share of a part's rows"}};
+constexpr Threshold kLeak[] = {
+    {"leak_share", 0.01, "share of a part's rows"},
+    {"leak_least", 10, "rows of a part below which it is all there is, as of a truth table"}};
 
 constexpr Rule kRules[] = {
     {"loss_not_finite",

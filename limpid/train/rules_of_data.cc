@@ -112,7 +112,9 @@ std::optional<Finding> duplicate_rows(const RunLog& log, const Thresholds& t) {
 
 std::optional<Finding> leaked_rows(const RunLog& log, const Thresholds& t) {
   const Duplicates* d = log.data ? most_doubles(*log.data, /*between_parts=*/true) : nullptr;
-  if (!d || static_cast<double>(d->rows) < t["leak_share"] * static_cast<double>(d->of)) return {};
+  if (!d || static_cast<double>(d->of) < t["leak_least"] ||
+      static_cast<double>(d->rows) < t["leak_share"] * static_cast<double>(d->of))
+    return {};
   return finding(
       Severity::kWarning,
       fmt::format("{} of the {} rows of the {} part are also in the {} part; the first is "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "limpid/train/detail/rules.h"
 
@@ -61,6 +62,14 @@ std::int64_t steps_done(const RunLog& log) { return log.steps.empty() ? 0 : log.
 double loss_of_chance(const RunLog& log) {
   return log.run.task == "classification" ? std::log(static_cast<double>(log.run.data.outputs))
                                           : std::nan("");
+}
+
+// Early stopping keeps the weights from before the rise.
+bool stops_early(const RunLog& log) {
+  const auto config = nlohmann::json::parse(log.run.config, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json::json_pointer patience("/early_stopping/patience");
+  return config.is_object() && config.contains(patience) && config[patience].is_number() &&
+         config[patience] > 0;
 }
 
 Finding finding(Severity severity, std::string symptom, std::string cause, std::string fix) {
@@ -126,11 +135,13 @@ std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
                    rate_times(log, 0.1));
   return finding(
       Severity::kError, symptom,
-      "no gradient of use reaches the weights, or the inputs say nothing about the "
-      "targets",
-      fmt::format("--init he with --activation relu, or {}; see that each target belongs "
-                  "to its row",
-                  rate_times(log, 10)));
+      "the network is too simple for the task, no gradient of use reaches its weights, or the "
+      "inputs "
+      "say nothing about the targets",
+      fmt::format(
+          "more --layers, --init he with --activation relu, or {}; see that each target belongs "
+          "to its row",
+          rate_times(log, 10)));
 }
 
 std::optional<Finding> loss_exploding(const RunLog& log, const Thresholds& t) {
@@ -179,8 +190,7 @@ std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) 
 }
 
 std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
-  // Early stopping has kept the weights from before the rise.
-  if (log.epochs.empty() || (log.end && log.end->reason == "early stopping")) return {};
+  if (log.epochs.empty() || stops_early(log)) return {};
   std::size_t best = 0;
   for (std::size_t e = 0; e < log.epochs.size(); ++e)
     if (loss_of(log.epochs[e].validation) < loss_of(log.epochs[best].validation)) best = e;

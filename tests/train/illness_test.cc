@@ -288,7 +288,8 @@ TEST(Illness, DuplicateAndLeakedRows) {
   std::vector<std::int32_t> rows;
   for (std::int32_t i = 0; i < 500; ++i) rows.push_back(i % 400);
   take(run, rows);
-  run.data.validation = gather_rows(run.data.train, std::vector<std::int32_t>{1, 2, 3, 4});
+  run.data.validation =
+      gather_rows(run.data.train, std::vector<std::int32_t>(rows.begin(), rows.begin() + 40));
   expect_ill(run, "duplicate_rows", "keep one of each");
   expect_ill(run, "leaked_rows", "before the data is split");
   expect_cured(cured, "duplicate_rows");

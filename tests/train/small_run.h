@@ -23,6 +23,9 @@ struct SmallRun {
     log.run.task = name(task);
     log.run.data = {data.train.name,   data.train.size(), data.validation.size(), data.test.size(),
                     net.sizes.front(), net.sizes.back(),  data.train.class_names};
+    if (options.early_stopping)
+      log.run.config = "{\"early_stopping\": {\"patience\": " +
+                       std::to_string(options.early_stopping->patience) + "}}";
     log.add(data_facts(data));
     Standardization standardization;
     if (standardize) standardization = fit_standardization(data.train, Scaling::kZScore);
