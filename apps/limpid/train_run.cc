@@ -216,11 +216,7 @@ class TrainRun {
     end.seconds = seconds();
     const Model saved{setup_.problem.inference, model, setup_.model_config()};
     if (folder_) save_model(folder_->model(), saved);
-    // What the end gives away stands before it, where a resumed run would have it.
-    train::RunLog whole = log_;
-    whole.add(end);
-    diagnose(whole);
-    write(end);
+    end_with(end);
     if (folder_) write_report(folder_->path(), log_, &saved, &setup_.data.test);
     if (trainer_.ending() == Ending::kEarlyStopping)
       say(fmt::format("stopped early: epoch {} was the best, its model is kept\n", end.best_epoch));
@@ -296,6 +292,14 @@ class TrainRun {
     }
   }
 
+  // What the end gives away stands before it, where a resumed run would have it.
+  void end_with(const train::EndEvent& end) {
+    train::RunLog whole = log_;
+    whole.add(end);
+    diagnose(whole);
+    write(end);
+  }
+
   void probe() {
     const std::int64_t rows = trainer_.observed_rows();
     auto found = probes_.find(rows);
@@ -352,14 +356,13 @@ class TrainRun {
   [[noreturn]] void fail(const train::StepEvent& step) {
     checkpoint();
     write(step);
-    diagnose();
     const train::Trainer::Replay replay = trainer_.replay();
     const auto origin = train::find_nonfinite(replay.function, replay.inputs);
     train::EndEvent end;
     end.reason = name(Ending::kNonFinite);
     end.best_epoch = trainer_.state().best_epoch;
     end.seconds = seconds();
-    write(end);
+    end_with(end);
     if (folder_) write_report(folder_->path(), log_);
     progress_.say("");
     std::string message = fmt::format(

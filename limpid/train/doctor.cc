@@ -54,7 +54,7 @@ constexpr Threshold kLeak[] = {
 
 constexpr Rule kRules[] = {
     {"loss_not_finite",
-     "a loss that is NaN or infinite, at once or later",
+     "a loss, a gradient or a parameter that is NaN or infinite, at once or later",
      "a learning rate ten times smaller, or --clip-norm 1",
      {},
      detail::loss_not_finite},

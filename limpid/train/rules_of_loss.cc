@@ -96,10 +96,20 @@ bool all_finite(const Levels& levels) {
 }  // namespace
 
 std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
-  const auto bad = std::find_if(log.steps.begin(), log.steps.end(),
-                                [](const StepEvent& s) { return !std::isfinite(s.loss); });
+  auto bad = std::find_if(log.steps.begin(), log.steps.end(), [](const StepEvent& s) {
+    return !std::isfinite(s.loss) || !std::isfinite(s.gradient_norm);
+  });
+  // --check-finite ends a run whose last step shows nothing of it.
+  const bool ended = log.end && log.end->reason == "non-finite loss" && !log.steps.empty();
+  if (bad == log.steps.end() && ended) bad = log.steps.end() - 1;
   if (bad == log.steps.end()) return {};
-  std::string symptom = fmt::format("the loss is {} in step {}", bad->loss, bad->step);
+  std::string symptom =
+      !std::isfinite(bad->loss) ? fmt::format("the loss is {} in step {}", bad->loss, bad->step)
+      : !std::isfinite(bad->gradient_norm)
+          ? fmt::format("the norm of the gradient is {} in step {}, of a loss of {:.4g}",
+                        bad->gradient_norm, bad->step, bad->loss)
+          : fmt::format("step {} made a parameter that is not finite, of a loss of {:.4g}",
+                        bad->step, bad->loss);
   if (bad != log.steps.begin()) symptom += fmt::format(", after {:.4g}", (bad - 1)->loss);
   if (log.data && log.data->non_finite > 0)
     return finding(Severity::kError, symptom, "the data holds values that are not finite",

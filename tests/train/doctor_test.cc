@@ -55,6 +55,21 @@ TEST(Doctor, ALogOfNothingButNansIsNoTrouble) {
   EXPECT_EQ(found[0].step, 200);
 }
 
+TEST(Doctor, ALossMayBeFiniteWhereItsGradientOrAParameterIsNot) {
+  RunLog gradient = with_losses({1, 1e31});
+  gradient.steps.back().gradient_norm = INFINITY;
+  ASSERT_EQ(names(diagnose(gradient)), std::set<std::string>{"loss_not_finite"});
+  EXPECT_EQ(diagnose(gradient)[0].symptom,
+            "the norm of the gradient is inf in step 2, of a loss of 1e+31, after 1");
+
+  RunLog parameter = with_losses({1, 0.9});
+  EXPECT_TRUE(diagnose(parameter).empty());
+  parameter.end = EndEvent{"non-finite loss", 0, {}, {}, 0};
+  ASSERT_EQ(names(diagnose(parameter)), std::set<std::string>{"loss_not_finite"});
+  EXPECT_EQ(diagnose(parameter)[0].symptom,
+            "step 2 made a parameter that is not finite, of a loss of 0.9, after 1");
+}
+
 TEST(Doctor, ThresholdsDecide) {
   std::vector<double> falling;
   for (int i = 0; i < 200; ++i) falling.push_back(1 - 0.0005 * i);
