@@ -31,9 +31,9 @@ train::Thresholds parse_thresholds(const std::vector<std::string>& all) {
     const std::size_t equals = text.find('=');
     double value = 0;
     const char* const last = text.data() + text.size();
-    if (equals == std::string::npos ||
-        std::from_chars(text.data() + equals + 1, last, value).ptr != last ||
-        equals + 1 == text.size())
+    const char* const first = equals == std::string::npos ? last : text.data() + equals + 1;
+    const auto [end, error] = std::from_chars(first, last, value);
+    if (error != std::errc{} || end != last)
       throw UsageError(fmt::format("--threshold {}: expected NAME=VALUE, as in dead_share=0.3",
                                    in_quotes(text)));
     try {

@@ -129,16 +129,18 @@ TableSource read_table(const fs::path& file, const TableSchema& schema, Targets 
                       }});
   TableSource source{
       std::move(table), {}, {}, Reporter("csv", file.string()), file.filename().string()};
+  std::map<std::string_view, const CsvColumn*> columns;  // there may be very many
+  for (const CsvColumn& column : source.table.columns) columns[column.name] = &column;
   const auto find = [&](const TableColumn& column) {
-    const CsvColumn* found = find_column(source.table, column.name);
-    if (!found)
+    const auto found = columns.find(column.name);
+    if (found == columns.end())
       source.report.broken("has no column {}; it has: {}", in_quotes(column.name), list_of(names));
-    return found;
+    return found->second;
   };
   for (const TableColumn& column : schema.features) source.features.push_back(find(column));
-  const bool present = std::all_of(
-      schema.targets.begin(), schema.targets.end(),
-      [&](const TableColumn& column) { return find_column(source.table, column.name); });
+  const bool present =
+      std::all_of(schema.targets.begin(), schema.targets.end(),
+                  [&](const TableColumn& column) { return columns.count(column.name) > 0; });
   if (targets == Targets::kRequired || present)
     for (const TableColumn& column : schema.targets) source.targets.push_back(find(column));
   return source;

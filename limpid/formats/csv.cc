@@ -30,6 +30,23 @@ bool is_missing(std::string_view cell) {
          });
 }
 
+// Whether a decimal number that is not 0 is below 1 in size: from the power of ten of its first
+// digit, since from_chars does not tell the too large from the too small.
+bool below_one(std::string_view number) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 60;
+  const std::size_t e = std::min(number.size(), number.find_first_of("eE"));
+  const auto point = static_cast<std::int64_t>(std::min(e, number.find('.')));
+  const auto first = static_cast<std::int64_t>(number.find_first_of("123456789"));
+  const std::int64_t power = first < point ? point - first - 1 : point - first;
+  if (e == number.size()) return power < 0;
+  std::string_view exponent = number.substr(e + 1);
+  if (exponent.front() == '+') exponent.remove_prefix(1);
+  std::int64_t value = 0;
+  if (std::from_chars(exponent.data(), exponent.data() + exponent.size(), value).ec != std::errc{})
+    value = exponent.front() == '-' ? -kHuge : kHuge;
+  return power + std::clamp(value, -kHuge, kHuge) < 0;
+}
+
 // The number that the whole cell is, infinite where f32 has none that large; nothing for other
 // text.
 std::optional<float> number_of(std::string_view cell) {
@@ -39,10 +56,10 @@ std::optional<float> number_of(std::string_view cell) {
   const auto [behind, error] = std::from_chars(cell.data(), end, number);
   if (behind != end || error == std::errc::invalid_argument || std::isnan(number)) return {};
   if (error == std::errc{}) return number;
-  // Too large, or too near to 0: only f64 tells which.
-  double wide = 0;
+  if (!below_one(cell)) return std::numeric_limits<float>::infinity();
+  double wide = 0;  // stays 0 where f64 is too coarse, too
   std::from_chars(cell.data(), end, wide);
-  return std::abs(wide) < 1 ? static_cast<float>(wide) : std::numeric_limits<float>::infinity();
+  return static_cast<float>(wide);
 }
 
 // One column while its cells come in.

@@ -98,6 +98,11 @@ class Usage(tool.ToolTest):
                          "--lr: expected a number of 0 or more, came 'nan'")
         self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
 
+    def test_thresholds(self):
+        for threshold in ("", "=", "dead_share", "dead_share=", "dead_share=x", "dead_share=1x", "dead_share=1e400"):
+            self.usage_error("expected NAME=VALUE", "doctor", "run", "--threshold", threshold)
+        self.usage_error("there is no threshold 'dead'", "doctor", "run", "--threshold", "dead=1")
+
     def test_neurons(self):
         def trace(neuron):
             return ("trace", self.model, "--values", "1,2", "--neuron", neuron)

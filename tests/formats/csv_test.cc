@@ -140,6 +140,18 @@ TEST(CsvFault, NamesLineAndColumn) {
   expect_refused("line 4, column 'b': '3' is a number, but 'x' in line 2 is text",
                  "a,b\n1,x\n1,y\n1,3\n");
   expect_refused("line 2, column 'a': '1e39' is no finite number of f32", "a\n1e39\n");
+  // Beyond f64, too, and sizes that only digits and exponent together tell.
+  for (const std::string& text :
+       {"1e400"s, "-1e99999999999999999999"s, "1e+9223372036854775807"s,
+        "1" + std::string(400, '0'), "0." + std::string(400, '0') + "1e800",
+        "-1" + std::string(800, '0') + "e-400"})
+    expect_refused("is no finite number of f32", "a\n" + text + "\n");
+  for (const std::string& text :
+       {"1e-400"s, "-1e-99999999999999999999"s, "1e-9223372036854775808"s,
+        "0." + std::string(400, '0') + "1", "0." + std::string(800, '0') + "1e400",
+        "1" + std::string(400, '0') + "e-800"}) {
+    EXPECT_EQ(parse("a\n" + text + "\n").columns[0].numbers.at(0), 0) << text;
+  }
   expect_refused("line 3, column 'a': '-inf' is no finite number of f32", "a\n1\n-inf\n");
   expect_refused("line 2, column 'a': '1,5' has a comma, numbers have a point", "a;b\n1,5;2\n");
   expect_refused("column 'b' has no value in any row", "a,b\n1,\n2,NA\n");
