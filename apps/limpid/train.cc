@@ -84,9 +84,10 @@ void add_train(CLI::App& app) {
   CLI::Option* config = command->add_option("--config", options->config,
                                             "A JSON file of these choices; flags override it");
   config->type_name("FILE");
-  CLI::Option* out = command->add_option(
-      "--out", options->run.out,
-      "Folder for config.json, log.jsonl, checkpoint.safetensors and model.safetensors");
+  CLI::Option* out =
+      command->add_option("--out", options->run.out,
+                          "Folder for config.json, log.jsonl, checkpoint.safetensors, "
+                          "model.safetensors and report.html");
   out->type_name("RUN");
   command->add_flag("--overwrite", options->run.overwrite,
                     "Begin anew where --out holds an unfinished run");

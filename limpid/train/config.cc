@@ -356,6 +356,11 @@ TrainConfig parse_train_config(std::string_view text, std::string_view source) {
   try {
     json = detail::parse_shallow_json(text);
   } catch (const nlohmann::json::exception& e) {
+    // Behind the library's own name of its exception, in brackets.
+    const std::string_view what = e.what();
+    throw Error(ErrorCode::kParse,
+                fmt::format("configuration {}: {}", where, what.substr(what.find("] ") + 2)));
+  } catch (const Error& e) {
     throw Error(ErrorCode::kParse, fmt::format("configuration {}: {}", where, e.what()));
   }
   if (!json.is_object())

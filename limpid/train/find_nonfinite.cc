@@ -144,8 +144,14 @@ std::string to_text(const NonFiniteOrigin& origin) {
   std::string text = fmt::format("{}", fmt::join(origin.ops, " > "));
   if (!origin.layer.empty()) text += fmt::format(" in {}", in_quotes(origin.layer));
   text += " gave " + place;
-  for (std::size_t i = 0; i < origin.operands.size(); ++i)
-    text += (i == 0 ? "; its input " : ", ") + operand_text(origin.operands[i]);
+  std::vector<std::string> operands;  // each once: a square has its operand twice
+  for (const NonFiniteOrigin::Operand& operand : origin.operands)
+    if (const std::string said = operand_text(operand);
+        std::find(operands.begin(), operands.end(), said) == operands.end())
+      operands.push_back(said);
+  if (!operands.empty())
+    text += fmt::format("; its input{} {}", operands.size() == 1 ? "" : "s",
+                        fmt::join(operands, ", and "));
   return text;
 }
 

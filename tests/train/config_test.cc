@@ -53,6 +53,19 @@ TEST(Config, EveryKeyReadsBackWhatItWrites) {
   }
 }
 
+TEST(Config, AFaultNamesItsFile) {
+  for (const std::string& text : {std::string(), std::string("{"), std::string(100'000, '['),
+                                  std::string("{\"lr\": 1e999}"), std::string("{} {}")}) {
+    try {
+      parse_train_config(text, "run.json");
+      ADD_FAILURE() << text.substr(0, 20);
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()).find("configuration 'run.json': "), 0u) << e.what();
+      EXPECT_EQ(std::string(e.what()).find("json.exception"), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(Config, EveryRangeHolds) {
   for (const ConfigKey& key : config_keys()) {
     if (key.member.index() != 1 && key.member.index() != 2) continue;

@@ -48,6 +48,20 @@ TEST(FindNonFinite, LogarithmOfZero) {
       "input '%x' f32[2, 2] had min 0, mean 25.75, std 42.87, max 100");
 }
 
+TEST(FindNonFinite, TellsOfEachOperandOnce) {
+  const Tensor large = Tensor::from<float>({2, 2}, {1e30f, 1, 1, 1});
+  const auto square = find([](Value x) { return multiply(x, x); }, large);
+  ASSERT_TRUE(square);
+  EXPECT_EQ(to_text(*square),
+            "multiply in 'layers.1' gave inf at [0, 0] (1 of 4 elements of f32[2, 2] is not "
+            "finite); its input "
+            "'%x' f32[2, 2] had min 1, mean 2.5e+29, std 4.33e+29, max 1e+30");
+  const auto product = find([](Value x) { return multiply(x, -x); }, large);
+  ASSERT_TRUE(product);
+  EXPECT_NE(to_text(*product).find("; its inputs '%x' "), std::string::npos) << to_text(*product);
+  EXPECT_NE(to_text(*product).find(", and '%"), std::string::npos) << to_text(*product);
+}
+
 TEST(FindNonFinite, OverflowInExpBeforeTheNanItMakes) {
   const auto origin = find([](Value x) { return exp(x) / exp(x); }, kNumbers);
   ASSERT_TRUE(origin);
