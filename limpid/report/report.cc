@@ -92,7 +92,7 @@ std::string tiles(const RunLog& log) {
     part = "test";
   } else if (!log.epochs.empty()) {
     numbers = &log.epochs.back().validation;
-    part = "validation";
+    part = log.watched_part();
   }
   if (numbers)
     for (const auto& [name, value] : *numbers)
@@ -188,22 +188,25 @@ std::string curves(const RunLog& log) {
   Series batches = step_series(log, "training, by step", &train::StepEvent::loss);
   batches.faint = true;
   std::string text = "<div class=\"charts\">\n";
-  text += to_html({"Loss",
-                   "step",
-                   "loss",
-                   {epoch_series(log, "training, by epoch", &EpochEvent::train, "loss"),
-                    epoch_series(log, "validation", &EpochEvent::validation, "loss"), batches}});
+  text +=
+      to_html({"Loss",
+               "step",
+               "loss",
+               {epoch_series(log, "training, by epoch", &EpochEvent::train, "loss"),
+                epoch_series(log, std::string(log.watched_part()), &EpochEvent::validation, "loss"),
+                batches}});
   std::vector<std::string> metrics;
   for (const EpochEvent& e : log.epochs)
     for (const auto& [name, value] : e.validation)
       if (name != "loss" && std::find(metrics.begin(), metrics.end(), name) == metrics.end())
         metrics.push_back(name);
   // Shares of 1 in one chart, errors in their own units each in one.
-  Chart shares{"Metrics of the validation part", "step", "score", {}};
+  Chart shares{fmt::format("Metrics of the {} part", log.watched_part()), "step", "score", {}};
   for (const std::string& name : metrics) {
     Series series = epoch_series(log, metric_title(name), &EpochEvent::validation, name);
     if (name == "rmse" || name == "mae")
-      text += to_html({"Validation: " + name, "step", name, {series}});
+      text += to_html(
+          {fmt::format("{} of the {} part", name, log.watched_part()), "step", name, {series}});
     else
       shares.series.push_back(series);
   }

@@ -218,10 +218,10 @@ std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
     return {};
   return finding(
       Severity::kWarning,
-      fmt::format("since epoch {} the validation loss rose from {:.4g} to {:.4g} while the "
+      fmt::format("since epoch {} the {} loss rose from {:.4g} to {:.4g} while the "
                   "training loss fell from {:.4g} to {:.4g}",
-                  at_best.epoch, low, loss_of(last.validation), loss_of(at_best.train),
-                  loss_of(last.train)),
+                  at_best.epoch, log.watched_part(), low, loss_of(last.validation),
+                  loss_of(at_best.train), loss_of(last.train)),
       fmt::format("the network learns its {} examples by heart", log.run.data.train),
       fmt::format("--epochs {} or --patience 3, --dropout 0.5, --weight-decay 0.001, fewer or "
                   "narrower --layers, or more data",
@@ -247,7 +247,7 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
       fmt::format("the training loss ended at {:.4g}, {:.0f} % of the {:.4g} it began at", last,
                   100 * last / initial, initial);
   if (std::isfinite(validation))
-    symptom += fmt::format(", the validation loss at {:.4g}", validation);
+    symptom += fmt::format(", the {} loss at {:.4g}", log.watched_part(), validation);
   if (falling)
     return finding(Severity::kWarning, symptom + "; both were still falling",
                    "training ended too early, or goes too slowly",

@@ -480,6 +480,10 @@ void RunLog::add(const Event& event) {
   std::visit(visitor, event);
 }
 
+std::string_view RunLog::watched_part() const {
+  return run.data.validation == 0 && run.data.test > 0 ? "test" : "validation";
+}
+
 RunLog parse_run_log(std::string_view text, const std::string& source) {
   RunLog log;
   if (text.empty())

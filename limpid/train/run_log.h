@@ -29,6 +29,8 @@ struct RunLog {
   std::vector<std::string> notes;  // what was passed over in reading, a line each
 
   void add(const Event& event);
+  // The part that EpochEvent::validation tells of: "test" where there is no validation part.
+  std::string_view watched_part() const;
 };
 
 // `source` stands in messages. A last line that was cut or is broken is passed over, and so are

@@ -70,6 +70,23 @@ TEST(Doctor, ALossMayBeFiniteWhereItsGradientOrAParameterIsNot) {
             "step 2 made a parameter that is not finite, of a loss of 0.9, after 1");
 }
 
+TEST(Doctor, SaysWhichPartALossIsOf) {
+  RunLog log = with_losses(std::vector<double>(100, 1));
+  for (std::int64_t e = 1; e <= 5; ++e) {
+    const auto x = static_cast<double>(e);
+    log.epochs.push_back({e, 20 * e, 0.1, {{"loss", 1 / x}}, {{"loss", x / 10}}, 1, 1, false});
+  }
+  const auto symptom = [&] {
+    for (const Finding& f : diagnose(log))
+      if (f.rule == "overfitting") return f.symptom;
+    return std::string();
+  };
+  log.run.data.test = 10;
+  EXPECT_EQ(symptom().find("since epoch 1 the test loss rose"), 0u) << symptom();
+  log.run.data.validation = 10;
+  EXPECT_EQ(symptom().find("since epoch 1 the validation loss rose"), 0u) << symptom();
+}
+
 TEST(Doctor, ThresholdsDecide) {
   std::vector<double> falling;
   for (int i = 0; i < 200; ++i) falling.push_back(1 - 0.0005 * i);
