@@ -50,13 +50,15 @@ struct Fit {
   double scale;
 };
 
-Fit fit(const Column& column, Scaling scaling, const std::string& name) {
+Fit fit(const Column& column, Scaling scaling, std::string_view what, const std::string& name) {
   double low = column[0], high = column[0], sum = 0;
   for (std::size_t row = 0; row < column.size(); ++row) {
     const double x = column[row];
     if (!std::isfinite(x))
       refuse(ErrorCode::kInvalidArgument,
-             fmt::format("row {} has {} in column {}, a finite number is expected", row, x, name));
+             fmt::format("row {} of the training part has {} in column {} of the {}, a finite "
+                         "number is expected",
+                         row, x, name, what));
     low = std::min(low, x);
     high = std::max(high, x);
     sum += x;
@@ -72,17 +74,18 @@ Fit fit(const Column& column, Scaling scaling, const std::string& name) {
   return {mean, std::sqrt(squares / n)};
 }
 
-Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, Scaling scaling) {
+Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, Scaling scaling,
+                   std::string_view what) {
   const std::int64_t columns = table.shape()[1];
   std::vector<float> centers, scales;
   for (std::int64_t c = 0; c < columns; ++c) {
     const auto at = static_cast<std::size_t>(c);
     const std::string name = names.empty() ? std::to_string(c) : in_quotes(names[at]);
-    const auto [center, scale] = fit(Column(table, c), scaling, name);
+    const auto [center, scale] = fit(Column(table, c), scaling, what, name);
     // The differences from the centre go through f32 too.
     if (2 * scale > std::numeric_limits<float>::max() || scale < std::numeric_limits<float>::min())
       refuse(ErrorCode::kInvalidArgument,
-             fmt::format("a spread of {} in column {} is beyond f32", scale, name));
+             fmt::format("a spread of {} in column {} of the {} is beyond f32", scale, name, what));
     centers.push_back(static_cast<float>(center));
     scales.push_back(static_cast<float>(scale));
   }
@@ -127,9 +130,9 @@ Standardization fit_standardization(const Dataset& train, Scaling scaling) {
   if (train.size() == 0)
     refuse(ErrorCode::kInvalidArgument,
            fmt::format("{} has no rows to fit to", in_quotes(train.name)));
-  Standardization result{fit_columns(train.inputs, train.feature_names, scaling), {}};
+  Standardization result{fit_columns(train.inputs, train.feature_names, scaling, "inputs"), {}};
   if (train.task == Task::kRegression)
-    result.targets = fit_columns(train.targets, train.target_names, scaling);
+    result.targets = fit_columns(train.targets, train.target_names, scaling, "targets");
   return result;
 }
 
