@@ -53,5 +53,6 @@
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/jvp.h"
+#include "limpid/transforms/quantize.h"
 #include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"

@@ -15,6 +15,7 @@ void add_gradcheck(CLI::App& app);
 void add_hash(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_perceptron(CLI::App& app);
+void add_quantize(CLI::App& app);
 void add_report(CLI::App& app);
 void add_run(CLI::App& app);
 void add_selftest(CLI::App& app);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "apps/limpid/command.h"
@@ -11,8 +10,6 @@
 #include "apps/limpid/output.h"
 #include "apps/limpid/scores.h"
 #include "apps/limpid/threads.h"
-#include "limpid/ops/constant.h"
-#include "limpid/train/evaluator.h"
 
 namespace limpid::tool {
 namespace {
@@ -30,28 +27,12 @@ Json json_of(const Dataset& test, const train::TestResult& result) {
   return json;
 }
 
-// What the model was trained to make small, or what its task usually has.
-train::Loss loss_of(const Model& model, Task task) {
-  const std::optional<train::Loss> loss = train::loss_config_of(model);
-  return loss && train::fits(loss->kind, task) ? *loss : train::usual_loss(task);
-}
-
 void eval(const Options& options) {
   const DataSpec spec = parse_data_spec(options.data);
   const Model model = load_model(options.model);
-  Dataset test = load_examples(spec, model);
-  test.inputs = fit_inputs(test, model);
-  check_outputs(test, model);
+  const Dataset test = load_test_part(spec, model);
   ThreadPool pool({.threads = options.threads});
-  // Bound parameters are no inputs: what the loss asks of them is written beside the output.
-  const train::Losses losses = [&, in_scale = train::losses_in_scale(loss_of(model, test.task))](
-                                   const Args&, const Value& output, const Value& target) {
-    Args values;
-    for (const auto& [name, tensor] : model.params)
-      if (name.starts_with("standardize.")) values.set(name, constant(output.builder(), tensor));
-    return in_scale(values, output, target);
-  };
-  const train::TestResult result = train::Evaluator(bound(model), losses, test, &pool)(Params{});
+  const train::TestResult result = scores_of(model, test, pool);
   if (options.json)
     print_json(json_of(test, result));
   else

@@ -132,6 +132,13 @@ bool has_targets(const Dataset& data) {
   return data.targets.shape().rank() == 1 || data.targets.shape()[1] > 0;
 }
 
+Dataset load_test_part(const DataSpec& spec, const Model& model) {
+  Dataset test = load_examples(spec, model);
+  test.inputs = fit_inputs(test, model);
+  check_outputs(test, model);
+  return test;
+}
+
 std::string picture_of(const Dataset& data, std::int64_t row) {
   constexpr std::int64_t kSmallest = 8;
   const std::int64_t features = data.inputs.shape()[1];

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/limpid/data_spec.h"
 #include "limpid/data/dataset.h"
 #include "limpid/formats/model.h"
 
@@ -46,6 +47,9 @@ void check_outputs(const Dataset& data, const Model& model);
 
 // A table may come without its targets: then they are f32 [N, 0].
 bool has_targets(const Dataset& data);
+
+// The test part of a data set, its inputs as the model takes them. Throws as the two above.
+Dataset load_test_part(const DataSpec& spec, const Model& model);
 
 // The image in half blocks where an example of a data set is a square one, else "".
 std::string picture_of(const Dataset& data, std::int64_t row);

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <optional>
 
 #include "limpid/inspect/table.h"
+#include "limpid/ops/constant.h"
+#include "limpid/train/evaluator.h"
 
 namespace limpid::tool {
 namespace {
@@ -58,7 +61,25 @@ Table confusion_table(const Dataset& data, const train::TestResult& result) {
   return table;
 }
 
+// What the model was trained to make small, or what its task usually has.
+train::Loss loss_of(const Model& model, Task task) {
+  const std::optional<train::Loss> loss = train::loss_config_of(model);
+  return loss && train::fits(loss->kind, task) ? *loss : train::usual_loss(task);
+}
+
 }  // namespace
+
+train::TestResult scores_of(const Model& model, const Dataset& test, ThreadPool& pool) {
+  // Bound parameters are no inputs: what the loss asks of them is written beside the output.
+  const train::Losses losses = [&, in_scale = train::losses_in_scale(loss_of(model, test.task))](
+                                   const Args&, const Value& output, const Value& target) {
+    Args values;
+    for (const auto& [name, tensor] : model.params)
+      if (name.starts_with("standardize.")) values.set(name, constant(output.builder(), tensor));
+    return in_scale(values, output, target);
+  };
+  return train::Evaluator(bound(model), losses, test, &pool)(Params{});
+}
 
 std::string score_text(const std::string& metric, double value) {
   const bool share = metric.find("accuracy") != std::string::npos || metric == "exact_match" ||

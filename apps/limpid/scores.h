@@ -5,9 +5,14 @@
 
 #include "apps/limpid/output.h"
 #include "limpid/data/dataset.h"
+#include "limpid/formats/model.h"
 #include "limpid/train/events.h"
 
 namespace limpid::tool {
+
+// What the model scores on all of `test`, by the loss that it was trained with or its task usually
+// has. Throws what Evaluator does.
+train::TestResult scores_of(const Model& model, const Dataset& test, ThreadPool& pool);
 
 // A metric as people read it: "97.53 %" of an accuracy, "0.0871" of a loss.
 std::string score_text(const std::string& metric, double value);

@@ -35,6 +35,8 @@ Json json_of(const Summary& s) {
   Json inputs = Json::array();
   for (const Input& input : s.inputs)
     inputs.push_back({{"name", input.name}, {"shape", tool::json_of(input.type.shape)}});
+  Json bytes = Json::object();
+  for (const auto& [dtype, count] : s.bytes_by_dtype) bytes[std::string(name(dtype))] = count;
   return {{"name", s.name},
           {"batch", s.batch},
           {"inputs", inputs},
@@ -44,7 +46,8 @@ Json json_of(const Summary& s) {
           {"multiply_adds", s.multiply_adds},
           {"input_bytes", s.input_bytes},
           {"forward_bytes", s.forward_bytes},
-          {"parameter_bytes", s.parameter_bytes}};
+          {"parameter_bytes", s.parameter_bytes},
+          {"parameter_bytes_by_dtype", bytes}};
 }
 
 Json json_of(const std::vector<ShapeRow>& rows) {

@@ -70,7 +70,9 @@ class Banding {
     const std::size_t rows = plan_.bands.back().rows;
     if (rows == 0 || (rows_of(step) != rows && !takes_any_rows(step, rows))) return false;
     if (const auto* m = std::get_if<MatmulStep>(&step.root))
-      if (made_here(m->b) || (m->bias >= 0 && made_here(m->bias))) return false;
+      if (made_here(m->b) || (m->bias >= 0 && made_here(m->bias)) ||
+          (m->scale >= 0 && made_here(m->scale)))
+        return false;
     if (const auto* r = std::get_if<RowsStep>(&step.root))
       if ((r->gamma >= 0 && made_here(r->gamma)) || (r->beta >= 0 && made_here(r->beta)))
         return false;
@@ -88,7 +90,7 @@ class Banding {
     for (std::size_t i = band.first; i < band.first + band.count; ++i) {
       const Step& step = plan_.steps[i];
       if (const auto* m = std::get_if<MatmulStep>(&step.root))
-        band.weight_bytes += m->n * m->k * sizeof(float);
+        band.weight_bytes += m->n * m->k * bytes_of(m->weights);
       for_each_slot(step, [&](SlotId s, bool) {
         if (made_in_[static_cast<std::size_t>(s)] == 0) return;
         widest =

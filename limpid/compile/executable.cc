@@ -17,6 +17,12 @@ std::size_t round_up(std::size_t bytes) {
   return (bytes + Tensor::kAlignment - 1) / Tensor::kAlignment * Tensor::kAlignment;
 }
 
+std::size_t scratch_bytes(const detail::MatmulStep& m, const kernels::Kernels& kernels) {
+  if (m.weights == detail::MatmulStep::Weights::kF32)
+    return sizeof(float) * kernels.matmul_scratch_floats(m.m, m.n, m.k);
+  return detail::narrow_kernels(kernels, m.weights).scratch_bytes(m.m, m.k);
+}
+
 // What the largest step needs beside the slots, for each thread. A product and the program behind
 // it use it in turn.
 std::size_t scratch_bytes(const detail::Plan& plan) {
@@ -24,7 +30,7 @@ std::size_t scratch_bytes(const detail::Plan& plan) {
   for (const detail::Step& step : plan.steps) {
     most = std::max(most, step.program.buffer_count * detail::kChunk * 4);
     if (const auto* m = std::get_if<detail::MatmulStep>(&step.root))
-      most = std::max(most, sizeof(float) * plan.kernels->matmul_scratch_floats(m->m, m->n, m->k));
+      most = std::max(most, scratch_bytes(*m, *plan.kernels));
   }
   return plan.band_bytes + round_up(most);
 }

@@ -255,7 +255,11 @@ void for_each_slot(const Step& step, const std::function<void(SlotId, bool write
     visit(m->a, false);
     visit(m->b, false);
     if (m->bias >= 0) visit(m->bias, false);
+    if (m->scale >= 0) visit(m->scale, false);
     visit(m->c, true);
+  } else if (const auto* p = std::get_if<PackStep>(&step.root)) {
+    visit(p->in, false);
+    visit(p->out, true);
   } else if (const auto* r = std::get_if<RowsStep>(&step.root)) {
     visit(r->in, false);
     if (r->gamma >= 0) visit(r->gamma, false);

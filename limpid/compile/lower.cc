@@ -53,6 +53,7 @@ bool is_served(const Call& call) {
     case KernelKind::kElement:
       return element_of(call) != kNoElement;
     case KernelKind::kLinear:
+    case KernelKind::kQuantizedLinear:
       return x.dtype == Dtype::kF32;
     case KernelKind::kSoftmax:
     case KernelKind::kLogSoftmax:
@@ -72,6 +73,23 @@ constexpr double kNanosecondsPerWeightByte = 0.01;  // from the third-level cach
 constexpr double kNanosecondsPerLane = 0.15;
 constexpr double kNanosecondsPerRowElement = 0.5;
 constexpr double kNanosecondsPerReferenceElement = 2;
+constexpr double kNanosecondsPerPackedElement = 1;
+
+using Weights = MatmulStep::Weights;
+
+Weights weights_of(Dtype dtype) {
+  return dtype == Dtype::kBf16 ? Weights::kBf16
+         : dtype == Dtype::kI8 ? Weights::kI8
+                               : Weights::kF32;
+}
+
+// Whether a product has a kernel.
+bool is_served_product(const Call& call) {
+  if (call.inputs[0].dtype != Dtype::kF32) return false;
+  if (call.op.kernel.kind != KernelKind::kMatmul || call.inputs[1].dtype == Dtype::kF32)
+    return true;
+  return !call.attributes.get<bool>("transpose_a") && call.inputs[1].shape.rank() == 2;
+}
 
 class Lowering {
  public:
@@ -237,7 +255,8 @@ class Lowering {
         break;
       case KernelKind::kMatmul:
       case KernelKind::kLinear:
-        if (types.inputs[0].dtype == Dtype::kF32) return add_matmul(node, call);
+      case KernelKind::kQuantizedLinear:
+        if (is_served_product(call)) return add_matmul(node, call);
         break;
       case KernelKind::kSoftmax:
       case KernelKind::kLogSoftmax:
@@ -399,7 +418,7 @@ class Lowering {
   // ---- steps with a kernel of their own
 
   void add_matmul(const Node& node, const Call& call) {
-    const bool linear = node.op->kernel.kind == KernelKind::kLinear;
+    const bool linear = node.op->kernel.kind != KernelKind::kMatmul;
     const Shape& b = call.inputs[1].shape;
     const Shape& c = call.outputs[0].shape;
     MatmulStep root{};
@@ -412,13 +431,18 @@ class Lowering {
       root.batch *= static_cast<std::size_t>(b[d]);
     root.m = linear ? static_cast<std::size_t>(c.erase(c.rank() - 1).elements())
                     : static_cast<std::size_t>(c[c.rank() - 2]);
+    root.weights = weights_of(call.inputs[1].dtype);
     root.a = memory(node.inputs[0]);
-    root.b = matrix_operand(node.inputs[1], root);
-    if (node.inputs.size() == 3) root.bias = memory(node.inputs[2]);
+    root.b = root.weights == Weights::kF32 ? matrix_operand(node.inputs[1], root)
+                                           : narrow_operand(node.inputs[1], root);
+    std::size_t operand = 2;
+    if (root.weights == Weights::kI8) root.scale = memory(node.inputs[operand++]);
+    if (operand < node.inputs.size()) root.bias = memory(node.inputs[operand]);
     Step step;
     const double flops =
         2.0 * static_cast<double>(root.batch * root.m * root.n) * static_cast<double>(root.k);
-    const double weight_bytes = static_cast<double>(root.batch * root.k * root.n) * sizeof(float);
+    const double weight_bytes = static_cast<double>(root.batch * root.k * root.n) *
+                                static_cast<double>(bytes_of(root.weights));
     step.nanoseconds =
         std::max(kNanosecondsPerFlop * flops, kNanosecondsPerWeightByte * weight_bytes);
     step.program.elements = elements(node.first_output);
@@ -443,6 +467,30 @@ class Lowering {
       }));
     }
     return found->second;
+  }
+
+  SlotId narrow_operand(ValueId id, MatmulStep& root) {
+    root.packed = true;
+    const auto [found, fresh] = packed_.try_emplace({resolve(id), root.transpose_b}, -1);
+    if (!fresh) return found->second;
+    const kernels::NarrowKernels& narrow = narrow_kernels(*plan_.kernels, root.weights);
+    const Type type{Dtype::kU8, {static_cast<std::int64_t>(narrow.packed_bytes(root.k, root.n))}};
+    const Known& k = known(resolve(id));
+    if (k.how == How::kConstant) {
+      found->second = constant_slot(Tensor::generate_bytes(type, [&](std::span<std::byte> out) {
+        narrow.pack(k.constant.bytes().data(), root.transpose_b ? 1 : root.n,
+                    root.transpose_b ? root.k : 1, root.k, root.n, out.data());
+      }));
+      return found->second;
+    }
+    const PackStep pack{root.weights, memory(id), add_slot(type, Place::kWorkspace, 0),
+                        root.k,       root.n,     root.transpose_b};
+    Step step;
+    step.root = pack;
+    step.nanoseconds = kNanosecondsPerPackedElement * static_cast<double>(root.k * root.n);
+    plan_.steps.push_back(std::move(step));
+    found->second = pack.out;
+    return pack.out;
   }
 
   static RowsStep::Kind rows_kind(KernelKind kernel, bool last) {

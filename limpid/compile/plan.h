@@ -79,12 +79,34 @@ struct Program {
 
 // `batch` products of one shape, one after the other in memory.
 struct MatmulStep {
+  enum class Weights : std::uint8_t { kF32, kBf16, kI8 };
+
   std::size_t batch, m, n, k;
   SlotId a, b, c;
   SlotId bias = -1;
+  SlotId scale = -1;  // of i8
   bool transpose_a, transpose_b;
-  bool packed = false;  // b is a constant that pack() wrote
+  Weights weights = Weights::kF32;  // of b; narrower ones are always packed
+  bool packed = false;              // b is what pack() wrote: a constant, or by a PackStep
   bool relu = false;
+};
+
+inline std::size_t bytes_of(MatmulStep::Weights weights) {
+  using Weights = MatmulStep::Weights;
+  return weights == Weights::kF32 ? 4 : weights == Weights::kBf16 ? 2 : 1;
+}
+// The kernels of narrow weights. Requires that they are.
+inline const kernels::NarrowKernels& narrow_kernels(const kernels::Kernels& all,
+                                                    MatmulStep::Weights weights) {
+  return weights == MatmulStep::Weights::kBf16 ? all.bf16 : all.i8;
+}
+
+// Narrow weights that are no constant, packed anew in every run.
+struct PackStep {
+  MatmulStep::Weights weights;
+  SlotId in, out;
+  std::size_t k, n;
+  bool transposed;  // `in` is n x k
 };
 
 // A kernel on rows x columns matrices. The reductions of columns take `outer` of them and leave
@@ -138,7 +160,8 @@ struct CopyStep {
 struct LanesStep {};
 
 struct Step {
-  std::variant<LanesStep, MatmulStep, RowsStep, TransposeStep, ReferenceStep, CopyStep> root;
+  std::variant<LanesStep, MatmulStep, PackStep, RowsStep, TransposeStep, ReferenceStep, CopyStep>
+      root;
   Program program;               // over the elements of the root's result; may be empty
   double nanoseconds = 0;        // estimated, for the decision to share it among threads
   std::int32_t not_before = -1;  // the step that its program stays behind, if only by a barrier

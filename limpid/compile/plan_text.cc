@@ -50,6 +50,18 @@ std::string_view kind_text(RowsStep::Kind kind) {
   return {};
 }
 
+std::string_view weights_text(MatmulStep::Weights weights) {
+  switch (weights) {
+    case MatmulStep::Weights::kF32:
+      return "";
+    case MatmulStep::Weights::kBf16:
+      return " bf16";
+    case MatmulStep::Weights::kI8:
+      return " i8";
+  }
+  return {};
+}
+
 struct RootText {
   const Plan& plan;
 
@@ -57,10 +69,15 @@ struct RootText {
 
   std::string operator()(const LanesStep&) const { return "lanes"; }
   std::string operator()(const MatmulStep& m) const {
-    return fmt::format("{} = matmul {}x{}x{}x{} {}{} {}{}{}{}{}", s(m.c), m.batch, m.m, m.n, m.k,
-                       s(m.a), m.transpose_a ? "^T" : "", s(m.b), m.transpose_b ? "^T" : "",
-                       m.packed ? " packed" : "", m.bias >= 0 ? " + " + s(m.bias) : "",
+    return fmt::format("{} = matmul {}x{}x{}x{} {}{} {}{}{}{}{}{}{}", s(m.c), m.batch, m.m, m.n,
+                       m.k, s(m.a), m.transpose_a ? "^T" : "", s(m.b), m.transpose_b ? "^T" : "",
+                       weights_text(m.weights), m.packed ? " packed" : "",
+                       m.scale >= 0 ? " * " + s(m.scale) : "", m.bias >= 0 ? " + " + s(m.bias) : "",
                        m.relu ? " relu" : "");
+  }
+  std::string operator()(const PackStep& p) const {
+    return fmt::format("{} = pack {}x{} {}{}{}", s(p.out), p.k, p.n, s(p.in),
+                       p.transposed ? "^T" : "", weights_text(p.weights));
   }
   std::string operator()(const RowsStep& r) const {
     return fmt::format("{} = {} {}x{}x{} {}{}{}", s(r.out), kind_text(r.kind), r.outer, r.rows,

@@ -189,10 +189,39 @@ kernels::Matmul matmul_arguments(const MatmulStep& m, const Worker& worker, std:
   return arguments;
 }
 
+kernels::NarrowMatmul narrow_arguments(const MatmulStep& m, const Worker& worker) {
+  kernels::NarrowMatmul arguments{};
+  arguments.m = m.m;
+  arguments.n = m.n;
+  arguments.k = m.k;
+  arguments.a = worker.at<const float>(m.a);
+  arguments.a_row_stride = m.k;
+  arguments.packed_b = worker.at<const void>(m.b);
+  arguments.scale = m.scale >= 0 ? worker.at<const float>(m.scale) : nullptr;
+  arguments.c = worker.at<float>(m.c);
+  arguments.c_row_stride = m.n;
+  arguments.bias = m.bias >= 0 ? worker.at<const float>(m.bias) : nullptr;
+  arguments.relu = m.relu;
+  return arguments;
+}
+
+void multiply(const MatmulStep& m, const Worker& worker, std::size_t item, Range rows,
+              Range columns) {
+  const kernels::Kernels& k = *worker.plan.kernels;
+  if (m.weights == MatmulStep::Weights::kF32)
+    return k.matmul(matmul_arguments(m, worker, item), rows, columns, worker.floats());
+  narrow_kernels(k, m.weights).matmul(narrow_arguments(m, worker), rows, columns, worker.scratch);
+}
+
+std::size_t panel_width(const MatmulStep& m, const kernels::Kernels& kernels) {
+  return m.weights == MatmulStep::Weights::kF32 ? kernels.panel_width
+                                                : narrow_kernels(kernels, m.weights).panel_width;
+}
+
 void run_product(const Step& step, const MatmulStep& m, const Worker& worker, std::size_t item,
                  Range rows, Range columns) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return;
-  worker.plan.kernels->matmul(matmul_arguments(m, worker, item), rows, columns, worker.floats());
+  multiply(m, worker, item, rows, columns);
   run_behind(step, worker, item * m.m * m.n, rows, columns, m.n);
 }
 
@@ -250,6 +279,12 @@ void run_transpose(const TransposeStep& t, const Worker& worker, Piece piece) {
   }
 }
 
+void run_pack(const PackStep& p, const Worker& worker) {
+  narrow_kernels(*worker.plan.kernels, p.weights)
+      .pack(worker.at<const void>(p.in), p.transposed ? 1 : p.n, p.transposed ? p.k : 1, p.k, p.n,
+            worker.at<void>(p.out));
+}
+
 void run_reference(const ReferenceStep& r, const Worker& worker) {
   std::array<const void*, ReferenceStep::kMost> in{};
   std::array<void*, ReferenceStep::kMost> out{};
@@ -280,7 +315,7 @@ void run_matmul(const Step& step, const MatmulStep& m, const Worker& worker, Pie
   const bool by_columns = m.packed || (m.transpose_a ? m.m < kRowUnit * piece.count : m.n >= m.m);
   if (by_columns)
     run_product(step, m, worker, 0, {0, m.m},
-                part(m.n, worker.plan.kernels->panel_width, piece.index, piece.count));
+                part(m.n, panel_width(m, *worker.plan.kernels), piece.index, piece.count));
   else
     run_product(step, m, worker, 0, part(m.m, kRowUnit, piece.index, piece.count), {0, m.n});
 }
@@ -298,8 +333,9 @@ void run_piece(const Step& step, const Worker& worker, Piece piece) {
     const Range lanes = part(step.program.elements, 64, piece.index, piece.count);
     return ProgramRun(step.program, worker).run(lanes.begin, lanes.end);
   }
-  // The last two are not shared.
+  // The others are not shared.
   if (piece.index > 0) return;
+  if (const auto* p = std::get_if<PackStep>(&step.root)) run_pack(*p, worker);
   if (const auto* r = std::get_if<ReferenceStep>(&step.root)) run_reference(*r, worker);
   if (const auto* c = std::get_if<CopyStep>(&step.root)) run_copy(*c, worker);
 }
@@ -378,7 +414,8 @@ bool shares_rows(const Band& band, std::size_t pieces) {
 }
 
 bool is_shared(const Step& step) {
-  return !std::holds_alternative<ReferenceStep>(step.root) &&
+  return !std::holds_alternative<PackStep>(step.root) &&
+         !std::holds_alternative<ReferenceStep>(step.root) &&
          !std::holds_alternative<CopyStep>(step.root);
 }
 

@@ -11,6 +11,8 @@ namespace limpid::arithmetic {
 
 // Sums over k are cut into blocks of this many terms (docs/arithmetic.md, "Products and sums").
 inline constexpr std::size_t kBlock = 256;
+// Terms of a product of i8 whose sum fits in i32 whatever they are: 2^31 / (128 * 128) - 1.
+inline constexpr std::size_t kMostI8Terms = 131'071;
 // Partial sums of a reduction over the last axis.
 inline constexpr std::size_t kPartials = 16;
 

@@ -12,13 +12,14 @@ struct Entry {
   bool floating;
 };
 
-constexpr std::array<Entry, 8> kEntries{{
+constexpr std::array<Entry, 9> kEntries{{
     {Dtype::kF32, "f32", 4, true},
     {Dtype::kF64, "f64", 8, true},
     {Dtype::kBf16, "bf16", 2, true},
     {Dtype::kF16, "f16", 2, true},
     {Dtype::kI32, "i32", 4, false},
     {Dtype::kI64, "i64", 8, false},
+    {Dtype::kI8, "i8", 1, false},
     {Dtype::kU8, "u8", 1, false},
     {Dtype::kBool, "bool", 1, false},
 }};

@@ -8,12 +8,12 @@
 
 namespace limpid {
 
-enum class Dtype : std::uint8_t { kF32, kF64, kBf16, kF16, kI32, kI64, kU8, kBool };
+enum class Dtype : std::uint8_t { kF32, kF64, kBf16, kF16, kI32, kI64, kI8, kU8, kBool };
 
 // Bytes of one element.
 std::size_t size_of(Dtype dtype);
 
-// "f32", "f64", "bf16", "f16", "i32", "i64", "u8", "bool".
+// "f32", "f64", "bf16", "f16", "i32", "i64", "i8", "u8", "bool".
 std::string_view name(Dtype dtype);
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
@@ -54,6 +54,10 @@ struct DtypeOf<std::int32_t> {
 template <>
 struct DtypeOf<std::int64_t> {
   static constexpr Dtype value = Dtype::kI64;
+};
+template <>
+struct DtypeOf<std::int8_t> {
+  static constexpr Dtype value = Dtype::kI8;
 };
 template <>
 struct DtypeOf<std::uint8_t> {

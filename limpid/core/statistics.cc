@@ -39,6 +39,8 @@ std::vector<double> to_doubles(const Tensor& tensor) {
       return numbers<std::int32_t>(tensor);
     case Dtype::kI64:
       return numbers<std::int64_t>(tensor);
+    case Dtype::kI8:
+      return numbers<std::int8_t>(tensor);
     case Dtype::kU8:
       return numbers<std::uint8_t>(tensor);
     case Dtype::kBool:

@@ -18,8 +18,8 @@ namespace {
 using detail::Reporter;
 
 bool is_integer(Dtype dtype) {
-  return dtype == Dtype::kI32 || dtype == Dtype::kI64 || dtype == Dtype::kU8 ||
-         dtype == Dtype::kBool;
+  return dtype == Dtype::kI32 || dtype == Dtype::kI64 || dtype == Dtype::kI8 ||
+         dtype == Dtype::kU8 || dtype == Dtype::kBool;
 }
 
 // ---- numbers of any dtype
@@ -47,6 +47,8 @@ void for_each_number(const Tensor& tensor, const F& f) {
       return walk(tensor.values<std::int32_t>());
     case Dtype::kI64:
       return walk(tensor.values<std::int64_t>());
+    case Dtype::kI8:
+      return walk(tensor.values<std::int8_t>());
     case Dtype::kU8:
       return walk(tensor.values<std::uint8_t>());
     case Dtype::kBool:

@@ -130,16 +130,16 @@ Dtype element_type(std::uint32_t code, const Reporter& report) {
   switch (code) {
     case 0x08:
       return Dtype::kU8;
+    case 0x09:
+      return Dtype::kI8;
     case 0x0C:
       return Dtype::kI32;
     case 0x0D:
       return Dtype::kF32;
     case 0x0E:
       return Dtype::kF64;
-    case 0x09:
     case 0x0B:
-      report.unsupported("element type 0x{:02x} ({}) is not supported", code,
-                         code == 0x09 ? "signed byte" : "short");
+      report.unsupported("element type 0x{:02x} (short) is not supported", code);
     default:
       report.broken("unknown element type 0x{:02x}", code);
   }

@@ -15,7 +15,7 @@ namespace limpid {
 // The most bytes that an array may have.
 inline constexpr std::uint64_t kMaxIdxBytes = std::uint64_t{4} << 30;
 
-// Reads an IDX file: u8 (type 0x08), i32 (0x0C), f32 (0x0D) or f64 (0x0E), of rank 1 to
+// Reads an IDX file: u8 (type 0x08), i8 (0x09), i32 (0x0C), f32 (0x0D) or f64 (0x0E), of rank 1 to
 // Shape::kMaxRank. Gzip is told by its first two bytes, not by the file's name.
 //
 // Strict: the bytes after the header are exactly the array's, and those after a gzip stream none;

@@ -30,8 +30,8 @@ struct FormatDtype {
 };
 constexpr std::array kDtypes = {FormatDtype{"f4", Dtype::kF32}, FormatDtype{"f8", Dtype::kF64},
                                 FormatDtype{"f2", Dtype::kF16}, FormatDtype{"i4", Dtype::kI32},
-                                FormatDtype{"i8", Dtype::kI64}, FormatDtype{"u1", Dtype::kU8},
-                                FormatDtype{"b1", Dtype::kBool}};
+                                FormatDtype{"i8", Dtype::kI64}, FormatDtype{"i1", Dtype::kI8},
+                                FormatDtype{"u1", Dtype::kU8},  FormatDtype{"b1", Dtype::kBool}};
 
 struct Header {
   Type type;

@@ -16,8 +16,9 @@ namespace limpid {
 // The most bytes that an array, and all arrays of an archive together, may have.
 inline constexpr std::uint64_t kMaxNpyBytes = std::uint64_t{4} << 30;
 
-// Reads a file of version 1, 2 or 3 of the format: f32, f64, f16, i32, i64, u8 or bool of either
-// byte order and any rank to Shape::kMaxRank, in C or Fortran order; the tensor is row-major.
+// Reads a file of version 1, 2 or 3 of the format: f32, f64, f16, i32, i64, i8, u8 or bool of
+// either byte order and any rank to Shape::kMaxRank, in C or Fortran order; the tensor is
+// row-major.
 //
 // Strict: the bytes after the header are exactly the array's; a bool is 0 or 1. Errors name the
 // file, what was expected and what came. Throws kIo where the file cannot be read, kFormat where it

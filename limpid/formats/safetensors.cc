@@ -35,12 +35,13 @@ constexpr std::array kDtypes = {
     FormatDtype{"F32", Dtype::kF32},   FormatDtype{"F64", Dtype::kF64},
     FormatDtype{"BF16", Dtype::kBf16}, FormatDtype{"F16", Dtype::kF16},
     FormatDtype{"I32", Dtype::kI32},   FormatDtype{"I64", Dtype::kI64},
-    FormatDtype{"U8", Dtype::kU8},     FormatDtype{"BOOL", Dtype::kBool},
+    FormatDtype{"I8", Dtype::kI8},     FormatDtype{"U8", Dtype::kU8},
+    FormatDtype{"BOOL", Dtype::kBool},
 };
 // Element types of the format that no tensor of ours has.
-constexpr std::array<std::string_view, 14> kForeignDtypes = {
-    "I8",      "I16",         "U16",         "U32",     "U64",     "F8_E4M3", "F8_E5M2",
-    "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4",      "C64"};
+constexpr std::array<std::string_view, 13> kForeignDtypes = {
+    "I16",         "U16",         "U32",     "U64",     "F8_E4M3", "F8_E5M2", "F8_E8M0",
+    "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4",      "C64"};
 
 std::string_view format_name(Dtype dtype) {
   return std::find_if(kDtypes.begin(), kDtypes.end(),

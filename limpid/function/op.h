@@ -125,6 +125,7 @@ enum class KernelKind : std::uint8_t {
   kTranspose,   // last two dimensions
   kMatmul,
   kLinear,
+  kQuantizedLinear,
   kSoftmax,
   kLogSoftmax,
   kSum,

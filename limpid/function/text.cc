@@ -60,6 +60,8 @@ std::string values_text(const Tensor& tensor) {
       return values_text<std::int32_t>(tensor);
     case Dtype::kI64:
       return values_text<std::int64_t>(tensor);
+    case Dtype::kI8:
+      return values_text<std::int8_t>(tensor);
     case Dtype::kU8:
       return values_text<std::uint8_t>(tensor);
     case Dtype::kBool:
@@ -315,6 +317,8 @@ class Parser {
         return whole<std::int32_t, std::int32_t>(t);
       case Dtype::kI64:
         return whole<std::int64_t, std::int64_t>(t);
+      case Dtype::kI8:
+        return whole<std::int8_t, std::int8_t>(t);
       case Dtype::kU8:
         return whole<std::uint8_t, std::uint8_t>(t);
       case Dtype::kBool:

@@ -38,6 +38,8 @@ Tensor random_tensor(const Type& type, Key key, double low, double high, std::in
       return fill<std::int32_t>(type, whole);
     case Dtype::kI64:
       return fill<std::int64_t>(type, whole);
+    case Dtype::kI8:
+      return fill<std::int8_t>(type, whole);
     case Dtype::kU8:
       return fill<std::uint8_t>(type, whole);
     case Dtype::kBool:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "limpid/core/counts.h"
@@ -66,7 +67,14 @@ void count_parameters(Summary& summary, const Params& params) {
     summary.parameters = sum_or_most(summary.parameters, tensor.elements());
     if (is_floating(tensor.dtype()))
       summary.trainable = sum_or_most(summary.trainable, tensor.elements());
-    summary.parameter_bytes = sum_or_most(summary.parameter_bytes, bytes_of(tensor.type()));
+    const std::int64_t bytes = bytes_of(tensor.type());
+    summary.parameter_bytes = sum_or_most(summary.parameter_bytes, bytes);
+    auto& of = summary.bytes_by_dtype;
+    auto same = std::find_if(of.begin(), of.end(), [dtype = tensor.dtype()](const auto& entry) {
+      return entry.first == dtype;
+    });
+    if (same == of.end()) same = of.insert(of.end(), {tensor.dtype(), 0});
+    same->second = sum_or_most(same->second, bytes);
   }
 }
 
@@ -86,7 +94,10 @@ std::string note_of(const Node& node, const std::vector<const Input*>& parameter
   for (const auto& [name, value] : node.attributes)
     parts.push_back(fmt::format("{} = {}", name, attribute_text(value, {.max_elements = 4})));
   for (const Input* input : parameters)
-    parts.push_back(fmt::format("{} {}", input->name, tuple_text(input->type.shape)));
+    parts.push_back(fmt::format(
+        "{} {}{}", input->name,
+        input->type.dtype == Dtype::kF32 ? "" : fmt::format("{} ", name(input->type.dtype)),
+        tuple_text(input->type.shape)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -137,13 +148,16 @@ std::string to_text(const Summary& summary) {
   table.rows.push_back(
       {"total", "", "", grouped(summary.parameters), grouped(summary.multiply_adds)});
 
-  const Table totals{{{""}, {"", Align::kRight}},
-                     {{"parameters", grouped(summary.parameters)},
-                      {"trainable", grouped(summary.trainable)},
-                      {"multiply-adds", with_unit(summary.multiply_adds)},
-                      {"input size", with_unit(summary.input_bytes, "B")},
-                      {"forward size", with_unit(summary.forward_bytes, "B")},
-                      {"parameter size", with_unit(summary.parameter_bytes, "B")}}};
+  Table totals{{{""}, {"", Align::kRight}},
+               {{"parameters", grouped(summary.parameters)},
+                {"trainable", grouped(summary.trainable)},
+                {"multiply-adds", with_unit(summary.multiply_adds)},
+                {"input size", with_unit(summary.input_bytes, "B")},
+                {"forward size", with_unit(summary.forward_bytes, "B")},
+                {"parameter size", with_unit(summary.parameter_bytes, "B")}}};
+  if (summary.bytes_by_dtype.size() > 1)
+    for (const auto& [dtype, bytes] : summary.bytes_by_dtype)
+      totals.rows.push_back({fmt::format("  in {}", name(dtype)), with_unit(bytes, "B")});
   return fmt::format("{} at a batch of {}\n\n{}{}", printable(summary.name), summary.batch,
                      to_text(table), to_text(totals));
 }

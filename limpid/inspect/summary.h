@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "limpid/core/params.h"
@@ -31,6 +32,7 @@ struct Summary {
   std::int64_t input_bytes = 0;
   std::int64_t forward_bytes = 0;  // the results of all ops
   std::int64_t parameter_bytes = 0;
+  std::vector<std::pair<Dtype, std::int64_t>> bytes_by_dtype;  // of the parameters
 };
 
 // `function` is of one example; its inputs are the parameters, by name, and the data. Counts beyond

@@ -8,6 +8,8 @@ namespace limpid::kernels {
 void fill_element(Kernels& table);
 void fill_random(Kernels& table);
 void fill_matmul(Kernels& table);
+void fill_bf16(Kernels& table);
+void fill_i8(Kernels& table);
 void fill_rows(Kernels& table);
 void fill_norms(Kernels& table);
 

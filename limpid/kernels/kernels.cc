@@ -12,6 +12,8 @@ Kernels make_table(Isa isa) {
   fill_element(table);
   fill_random(table);
   fill_matmul(table);
+  fill_bf16(table);
+  fill_i8(table);
   fill_rows(table);
   fill_norms(table);
   return table;

@@ -105,6 +105,32 @@ struct Range {
   std::size_t begin, end;
 };
 
+// C = A B (+ bias) (then ReLU) as above, where B is narrower than f32 and A row-major.
+struct NarrowMatmul {
+  std::size_t m, n, k;
+  const float* a;
+  std::size_t a_row_stride;
+  const void* packed_b;  // as NarrowKernels::pack() wrote it
+  const float* scale;    // of i8: n values, one for each column of B
+  float* c;
+  std::size_t c_row_stride;
+  const float* bias;
+  bool relu;
+};
+
+// Products with weights of one narrow dtype.
+struct NarrowKernels {
+  std::size_t panel_width;  // as Kernels::panel_width
+  std::size_t (*packed_bytes)(std::size_t k, std::size_t n);
+  // Packs a k x n matrix; element (r, c) is b[r * row_stride + c * col_stride] of the dtype.
+  void (*pack)(const void* b, std::size_t row_stride, std::size_t col_stride, std::size_t k,
+               std::size_t n, void* out);
+  // Bytes of scratch that one thread needs inside matmul().
+  std::size_t (*scratch_bytes)(std::size_t m, std::size_t k);
+  // As Kernels::matmul.
+  void (*matmul)(const NarrowMatmul& matmul, Range rows, Range columns, void* scratch);
+};
+
 struct Kernels {
   Isa isa;
 
@@ -130,6 +156,10 @@ struct Kernels {
   // The part of C in rows x columns; calls on disjoint parts may run at once, each with its own
   // scratch (64-byte aligned). columns.begin is a multiple of panel_width; columns.end too, or n.
   void (*matmul)(const Matmul& matmul, Range rows, Range columns, float* scratch);
+
+  // B of bf16: each element is widened, and the product is that of f32. B of i8: the body of
+  // quantized_linear; k is at most arithmetic::kMostI8Terms.
+  NarrowKernels bf16, i8;
 
   // Row by row of a row-major rows x columns matrix; out has the same shape and may be in.
   void (*softmax)(const float* in, std::size_t rows, std::size_t columns, float* out);

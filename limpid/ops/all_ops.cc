@@ -28,7 +28,7 @@ constexpr const Op* kAllOps[] = {
     // reductions
     &op::sum, &op::max, &op::min, &op::argmax,
     // products
-    &op::matmul, &op::linear,
+    &op::matmul, &op::linear, &op::quantized_linear,
     // random numbers
     &op::random_bits, &op::fold_in, &op::shift_right, &op::uniform, &op::normal, &op::dropout,
     // activations

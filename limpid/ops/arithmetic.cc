@@ -251,12 +251,15 @@ Value simpler_abs(std::span<const Value> in_, const Attributes&) {
   return made_by(in_[0], op::abs) ? in_[0] : Value();
 }
 
-bool is_integer(Dtype d) { return d == Dtype::kU8 || d == Dtype::kI32 || d == Dtype::kI64; }
+bool is_integer(Dtype d) {
+  return d == Dtype::kI8 || d == Dtype::kU8 || d == Dtype::kI32 || d == Dtype::kI64;
+}
 
 // Whether every number of `narrow` is one of `wide`.
 bool holds(Dtype wide, Dtype narrow) {
   if (wide == narrow || narrow == Dtype::kBool) return true;
-  if (narrow == Dtype::kU8) return wide != Dtype::kBool;
+  if (narrow == Dtype::kU8) return wide != Dtype::kBool && wide != Dtype::kI8;
+  if (narrow == Dtype::kI8) return wide != Dtype::kBool && wide != Dtype::kU8;
   if (wide == Dtype::kF64) return narrow != Dtype::kI64;
   return wide == Dtype::kF32   ? narrow == Dtype::kBf16 || narrow == Dtype::kF16
          : wide == Dtype::kI64 ? narrow == Dtype::kI32
@@ -407,8 +410,8 @@ std::vector<Type> cast_types(const Call& call) {
 }
 
 std::vector<Example> cast_examples() {
-  constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kBf16, Dtype::kF16,
-                            Dtype::kI32, Dtype::kI64, Dtype::kU8,   Dtype::kBool};
+  constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kBf16, Dtype::kF16, Dtype::kI32,
+                            Dtype::kI64, Dtype::kI8,  Dtype::kU8,   Dtype::kBool};
   std::vector<Example> examples;
   for (Dtype from : kAll)
     for (Dtype to : kAll) examples.push_back({{{from, {11}}}, {{"dtype", to}}, -3, 3, 200});

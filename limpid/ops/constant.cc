@@ -119,6 +119,7 @@ Value constant(Builder& builder, double number, Dtype dtype) {
   if (dtype == Dtype::kF64) return constant(builder, Tensor::scalar(number));
   if (dtype == Dtype::kI32) return whole_constant<std::int32_t>(builder, number, dtype);
   if (dtype == Dtype::kI64) return whole_constant<std::int64_t>(builder, number, dtype);
+  if (dtype == Dtype::kI8) return whole_constant<std::int8_t>(builder, number, dtype);
   if (dtype == Dtype::kU8) return whole_constant<std::uint8_t>(builder, number, dtype);
   throw Error(ErrorCode::kDtype, fmt::format("constant: a number does not become {}", name(dtype)));
 }

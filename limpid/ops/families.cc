@@ -18,9 +18,10 @@ void throw_dtype(const Call& call, std::size_t input, std::string_view wanted) {
                                              input, to_string(call.inputs[input]), wanted));
 }
 
+bool is_computed_with(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
+
 void require_floating(const Call& call, std::size_t input) {
-  const Dtype d = call.inputs[input].dtype;
-  if (d != Dtype::kF32 && d != Dtype::kF64) throw_dtype(call, input, "f32 or f64");
+  if (!is_computed_with(call.inputs[input].dtype)) throw_dtype(call, input, "f32 or f64");
 }
 
 namespace {
@@ -55,8 +56,9 @@ std::vector<Type> floating_elementwise(const Call& call) {
 }
 
 std::vector<Type> numeric_elementwise(const Call& call) {
-  if (call.inputs[0].dtype != Dtype::kU8 && !is_numeric(call.inputs[0].dtype))
-    throw_dtype(call, 0, "f32, f64, i32, i64 or u8");
+  const Dtype d = call.inputs[0].dtype;
+  if (d != Dtype::kI8 && d != Dtype::kU8 && !is_numeric(d))
+    throw_dtype(call, 0, "f32, f64, i32, i64, i8 or u8");
   require_same_types(call);
   return {call.inputs[0]};
 }
@@ -176,7 +178,7 @@ std::vector<Example> floating_examples(std::size_t inputs, double low, double hi
 
 std::vector<Example> with_integers(std::vector<Example> examples) {
   const std::size_t inputs = examples[0].inputs.size();
-  for (Dtype d : {Dtype::kI32, Dtype::kI64, Dtype::kU8})
+  for (Dtype d : {Dtype::kI32, Dtype::kI64, Dtype::kI8, Dtype::kU8})
     examples.push_back({std::vector<Type>(inputs, Type{d, {2, 7}}), {}, -2, 2, 200});
   return examples;
 }

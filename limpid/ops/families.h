@@ -26,6 +26,8 @@ inline constexpr std::string_view kRounded = "correctly rounded";
 // The order of summation decides.
 inline constexpr std::string_view kSummed = "as summed: docs/arithmetic.md";
 
+// Whether it is f32 or f64: the other floating ones are storage.
+bool is_computed_with(Dtype dtype);
 // Calls f with a value of the C++ type of a floating dtype (f32, f64); throws kDtype for others.
 [[noreturn]] void throw_dtype(const Call& call, std::size_t input, std::string_view wanted);
 template <class F>
@@ -45,10 +47,12 @@ void dispatch_numeric(Dtype dtype, const F& f) {
   else
     dispatch_floating(dtype, f);
 }
-// Those and u8.
+// Those, i8 and u8.
 template <class F>
 void dispatch_arithmetic(Dtype dtype, const F& f) {
-  if (dtype == Dtype::kU8)
+  if (dtype == Dtype::kI8)
+    f(std::int8_t{});
+  else if (dtype == Dtype::kU8)
     f(std::uint8_t{});
   else
     dispatch_numeric(dtype, f);
@@ -77,9 +81,9 @@ void require_dtype(const Call& call, std::size_t input, Dtype dtype);
 void require_same_types(const Call& call, std::size_t first = 0);
 
 std::vector<Type> floating_elementwise(const Call& call);  // f32 or f64, all alike -> the same
-std::vector<Type> numeric_elementwise(const Call& call);   // i32, i64 and u8 too
+std::vector<Type> numeric_elementwise(const Call& call);   // i32, i64, i8 and u8 too
 std::vector<Type> floating_comparison(const Call& call);   // f32 or f64 -> bool
-std::vector<Type> numeric_comparison(const Call& call);    // i32, i64 and u8 too
+std::vector<Type> numeric_comparison(const Call& call);    // i32, i64, i8 and u8 too
 std::vector<Type> boolean_elementwise(const Call& call);   // bool -> bool
 // Floating (..., classes) and i32 labels (...) -> floating (...).
 std::vector<Type> labelled_types(const Call& call);

@@ -5,6 +5,7 @@
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/core/half.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/families.h"
 #include "limpid/ops/reduce.h"
@@ -49,13 +50,32 @@ Product product_of(const Call& call) {
   return p;
 }
 
+// Input 1 is what x, input 0, is multiplied with: of its dtype, or narrower.
+void require_weight(const Call& call) {
+  const Dtype weight = call.inputs[1].dtype;
+  if (call.inputs[0].dtype != Dtype::kF32) return require_dtype(call, 1, call.inputs[0].dtype);
+  if (weight != Dtype::kF32 && weight != Dtype::kBf16) throw_dtype(call, 1, "f32 or bf16");
+}
+
 std::vector<Type> matmul_types(const Call& call) {
-  require_floating(call, 0);
-  require_dtype(call, 1, call.inputs[0].dtype);
+  const bool bytes = call.inputs[0].dtype == Dtype::kI8;
+  if (!bytes && !is_computed_with(call.inputs[0].dtype)) throw_dtype(call, 0, "f32, f64 or i8");
+  require_weight(call);
   const Product p = product_of(call);
   const std::size_t lead = p.leading.rank();
-  return {{call.inputs[0].dtype, p.leading.insert(lead, p.n).insert(lead, p.m)}};
+  return {
+      {bytes ? Dtype::kI32 : call.inputs[0].dtype, p.leading.insert(lead, p.n).insert(lead, p.m)}};
 }
+
+// Sum of products modulo 2^32: the order of the terms does not show.
+std::int32_t dot(const std::int8_t* x, std::size_t x_stride, const std::int8_t* w,
+                 std::size_t w_stride, std::size_t k) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < k; ++i)
+    sum += static_cast<std::uint32_t>(x[i * x_stride] * w[i * w_stride]);
+  return static_cast<std::int32_t>(sum);
+}
+using arithmetic::dot;
 
 void matmul_reference(const Call& call, std::span<const void* const> in,
                       std::span<void* const> out) {
@@ -63,19 +83,36 @@ void matmul_reference(const Call& call, std::span<const void* const> in,
   const auto m = static_cast<std::size_t>(p.m);
   const auto n = static_cast<std::size_t>(p.n);
   const auto k = static_cast<std::size_t>(p.k);
-  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    for (std::size_t s = 0; s < static_cast<std::size_t>(p.batch); ++s) {
-      const T* a = static_cast<const T*>(in[0]) + s * m * k;
-      const T* b = static_cast<const T*>(in[1]) + s * k * n;
-      T* c = static_cast<T*>(out[0]) + s * m * n;
+  const auto batch = static_cast<std::size_t>(p.batch);
+  const auto products = [&](auto* all_c, const auto* all_a, const auto* all_b) {
+    for (std::size_t s = 0; s < batch; ++s) {
+      const auto* a = all_a + s * m * k;
+      const auto* b = all_b + s * k * n;
+      auto* c = all_c + s * m * n;
       for (std::size_t i = 0; i < m; ++i)
         for (std::size_t j = 0; j < n; ++j)
-          c[i * n + j] =
-              arithmetic::dot(p.transpose_a ? a + i : a + i * k, p.transpose_a ? m : 1,
-                              p.transpose_b ? b + j * k : b + j, p.transpose_b ? 1 : n, k);
+          c[i * n + j] = dot(p.transpose_a ? a + i : a + i * k, p.transpose_a ? m : 1,
+                             p.transpose_b ? b + j * k : b + j, p.transpose_b ? 1 : n, k);
     }
+  };
+  if (call.inputs[0].dtype == Dtype::kI8)
+    return products(static_cast<std::int32_t*>(out[0]), static_cast<const std::int8_t*>(in[0]),
+                    static_cast<const std::int8_t*>(in[1]));
+  if (call.inputs[1].dtype == Dtype::kBf16) {
+    const auto* narrow = static_cast<const Bf16*>(in[1]);
+    std::vector<float> wide(batch * k * n);
+    for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = to_f32(narrow[i]);
+    return products(static_cast<float*>(out[0]), static_cast<const float*>(in[0]), wide.data());
+  }
+  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    products(static_cast<T*>(out[0]), static_cast<const T*>(in[0]), static_cast<const T*>(in[1]));
   });
+}
+
+// A cotangent in the dtype of what it is for: rounded as that was.
+Value as(const Value& cotangent, const Value& of) {
+  return cotangent.dtype() == of.dtype() ? cotangent : cast(cotangent, of.dtype());
 }
 
 // With A' and B' the operands as they are multiplied: dA' = G B'^T, dB' = A'^T G.
@@ -85,8 +122,8 @@ Values matmul_gradient(const GradientCall& c) {
   const Value& a = c.inputs[0];
   const Value& b = c.inputs[1];
   const Value& g = c.cotangents[0];
-  return {ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb),
-          tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false)};
+  return {ta ? matmul(as(b, a), g, tb, true) : matmul(g, b, false, !tb),
+          as(tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false), b)};
 }
 
 Values matmul_batching(const BatchingCall& c) {
@@ -122,6 +159,15 @@ std::vector<Example> matmul_examples() {
   const Attributes plain{{"transpose_a", false}, {"transpose_b", false}};
   examples.push_back({{{Dtype::kF32, {1, 513}}, {Dtype::kF32, {513, 1}}}, plain});
   examples.push_back({{{Dtype::kF32, {3, 0}}, {Dtype::kF32, {0, 4}}}, plain});
+  for (bool flag : {false, true}) {
+    const Attributes flags{{"transpose_a", flag}, {"transpose_b", !flag}};
+    const Shape a = flag ? Shape{7, 5} : Shape{5, 7};
+    const Shape b = flag ? Shape{7, 19} : Shape{19, 7};
+    examples.push_back({{{Dtype::kF32, a}, {Dtype::kBf16, b}}, flags});
+    examples.push_back({{{Dtype::kI8, a}, {Dtype::kI8, b}}, flags, -2, 2, 256});
+  }
+  examples.push_back({{{Dtype::kF32, {5, 7}}, {Dtype::kBf16, {7, 19}}}, plain});
+  examples.push_back({{{Dtype::kF32, {2, 3, 4}}, {Dtype::kBf16, {2, 4, 5}}}, plain});
   return examples;
 }
 
@@ -129,7 +175,8 @@ std::vector<Example> matmul_examples() {
 
 std::vector<Type> linear_types(const Call& call) {
   require_floating(call, 0);
-  for (std::size_t i = 1; i < call.inputs.size(); ++i) require_dtype(call, i, call.inputs[0].dtype);
+  require_weight(call);
+  if (call.inputs.size() == 3) require_dtype(call, 2, call.inputs[0].dtype);
   const Shape& x = call.inputs[0].shape;
   const Shape& w = call.inputs[1].shape;
   if (w.rank() != 2)
@@ -164,7 +211,8 @@ Values linear_gradient(const GradientCall& c) {
   const std::int64_t rows = x.shape().erase(x.rank() - 1).elements();
   const Value g = reshape(c.cotangents[0], {rows, weight.shape()[0]});
   const Value rows_of_x = reshape(x, {rows, weight.shape()[1]});
-  Values result{reshape(matmul(g, weight), x.shape()), matmul(g, rows_of_x, true, false)};
+  Values result{reshape(matmul(g, weight), x.shape()),
+                as(matmul(g, rows_of_x, true, false), weight)};
   if (c.inputs.size() == 3) result.push_back(sum(g, 0));
   return result;
 }
@@ -189,6 +237,8 @@ std::vector<Example> linear_examples() {
       examples.push_back({{{d, x}, {d, {17, 6}}, {d, {17}}}, {}});
       examples.push_back({{{d, x}, {d, {5, 6}}}, {}});
     }
+  examples.push_back({{{Dtype::kF32, {3, 6}}, {Dtype::kBf16, {17, 6}}, {Dtype::kF32, {17}}}, {}});
+  examples.push_back({{{Dtype::kF32, {300}}, {Dtype::kBf16, {5, 300}}}, {}});
   return examples;
 }
 

@@ -11,6 +11,7 @@
 #include "limpid/ops/loss.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/norm.h"
+#include "limpid/ops/quantized.h"
 #include "limpid/ops/random.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"

@@ -138,6 +138,60 @@ class Worked(tool.ToolTest):
         self.assertEqual([op["flops"] for op in ops], [0, 60, 12, 28])
 
 
+class Quantize(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model.safetensors"
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier(4, 2)))
+        self.small = self.folder / "small.safetensors"
+
+    def quantize(self, to, *more):
+        return self.document("quantize", self.model, "--to", to, "--out", self.small,
+                             "--threads", "1", *more)
+
+    def logits(self, model):
+        return self.document("run", model, "--values", "1,0.5,-1,0.25")["logits"]
+
+    def test_sizes_times_and_the_file(self):
+        for to, dtype, size in (("bf16", "bf16", 2 * 8), ("int8", "i8", 8)):
+            result = self.quantize(to)
+            self.assertEqual(len(result["done"]), 1)
+            self.assertIn(f"layers.0.weight: f32[2, 4] became {dtype}[2, 4]", result["done"][0])
+            scales = 8 if to == "int8" else 0
+            self.assertEqual(result["before"]["parameter_bytes"], 4 * 8 + 8)
+            self.assertEqual(result["after"]["parameter_bytes"], size + 8 + scales)
+            for side in ("before", "after"):
+                self.assertEqual(list(result[side]["microseconds"]), ["1", "256"])
+                self.assertTrue(all(t > 0 for t in result[side]["microseconds"].values()))
+            summary = self.document("summary", self.small)
+            self.assertEqual(summary["parameter_bytes_by_dtype"], {dtype: size, "f32": 8 + scales})
+            self.assertIn(f"in {dtype}", self.output("summary", self.small))
+            self.assertIn(f"layers.0.weight {dtype} (2, 4)",
+                          self.output("summary", self.small, "--ops"))
+            # Weights of a few 64ths are numbers of bf16.
+            for before, after in zip(self.logits(self.model), self.logits(self.small)):
+                self.assertAlmostEqual(before, after, places=7 if to == "bf16" else 2)
+
+    def test_scores_before_and_after(self):
+        data = self.folder / "tiny"
+        tool.write_idx_folder(data, test_labels=[1, 0, 1, 1, 0])
+        result = self.quantize("int8", "--data", f"idx:{data}")
+        for side, model in (("before", self.model), ("after", self.small)):
+            scores = self.document("eval", model, "--data", f"idx:{data}")
+            for metric in ("loss", "accuracy"):
+                self.assertEqual(result[side][metric], scores[metric])
+
+    def test_excluded_parameters_stay(self):
+        result = self.quantize("int8", "--exclude", "layers.0.weight")
+        self.assertEqual(result["done"], [])
+        self.assertEqual(self.output("show", self.small), self.output("show", self.model))
+
+    def test_text(self):
+        text = self.output("quantize", self.model, "--to", "int8", "--threads", "1")
+        self.assertRegex(text, r"\Alayers.0.weight: f32\[2, 4\] became i8\[2, 4\] and a scale for "
+                               r"each output\n\n +before +int8\nparameter bytes +40 +24\n")
+
+
 class Classifier(tool.ToolTest):
     def setUp(self):
         super().setUp()

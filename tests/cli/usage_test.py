@@ -7,7 +7,7 @@ import unittest
 
 import tool
 
-COMMANDS = ("train", "eval", "run", "summary", "trace", "show", "perceptron")
+COMMANDS = ("train", "eval", "run", "summary", "trace", "show", "perceptron", "quantize")
 
 
 class Help(tool.ToolTest):
@@ -45,6 +45,11 @@ class Usage(tool.ToolTest):
         self.usage_error("--data", "eval", self.model)
         self.usage_error("--data", "run", self.model)
         self.usage_error("--values", "trace", self.model)
+
+    def test_quantize(self):
+        self.usage_error("--to", "quantize", self.model)
+        self.usage_error("f16", "quantize", self.model, "--to", "f16")
+        self.usage_error("no parameter 'w'", "quantize", self.model, "--to", "int8", "--exclude", "w")
 
     def test_data_that_does_not_exist_as_a_kind(self):
         for spec in ("mnist", "", "digits:", "digits:-1", "digits:1x", "digits:18446744073709551616",

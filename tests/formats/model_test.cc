@@ -2,14 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/key.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
+#include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
+#include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -129,6 +134,60 @@ TEST(LoadModel, RefusesTensorsThatDoNotFit) {
   file = file_of(model);
   file.tensors.set("extra", Tensor::zeros({Dtype::kF32, {1}}));
   expect_load_error(ErrorCode::kFormat, "tensor 'extra' is no input of the function", file);
+}
+
+Model quantized_model(Dtype to) {
+  const Model model = small_model();
+  const Quantized q = quantize(model.function, model.params, {.to = to});
+  return {q.function, q.params, model.config};
+}
+
+TEST(Model, OfNarrowWeightsComesBackAndRuns) {
+  const TemporaryFolder folder;
+  for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
+    const Model model = quantized_model(to);
+    save_model(folder / "m", model);
+    EXPECT_EQ(load_safetensors(folder / "m").tensors.at("layers.1.weight").dtype(), to);
+    const Model back = load_model(folder / "m");
+    EXPECT_EQ(back.function, model.function);
+    for (const auto& [name, tensor] : model.params)
+      EXPECT_TRUE(back.params.at(name).same_bits(tensor)) << name;
+    const Tensor x = random_tensor({Dtype::kF32, {9, 5}}, Key(2));
+    EXPECT_TRUE(predict(back, x).same_bits(predict(model, x, nullptr, 4)));
+  }
+}
+
+TEST(LoadModel, RefusesNarrowWeightsThatDoNotFit) {
+  const Model model = quantized_model(Dtype::kI8);
+  const auto expect_tensor = [&](const char* name, const Type& type, std::string_view part) {
+    Safetensors file = file_of(model);
+    file.tensors.set(name, Tensor::zeros(type));
+    expect_load_error(ErrorCode::kFormat, part, file);
+  };
+  expect_tensor("layers.1.weight", {Dtype::kU8, {3, 7}},
+                "'layers.1.weight' is u8[3, 7], the function expects i8[3, 7]");
+  expect_tensor("layers.1.weight_scale", {Dtype::kF32, {1}},
+                "'layers.1.weight_scale' is f32[1], the function expects f32[3]");
+  // The function agrees with such a tensor, and then not with itself.
+  Safetensors file = file_of(model);
+  std::string& text = file.metadata[1].second;
+  const std::string scale = "%layers.1.weight_scale: f32[3]";
+  ASSERT_NE(text.find(scale), std::string::npos) << text;
+  text.replace(text.find(scale), scale.size(), "%layers.1.weight_scale: f32[1]");
+  file.tensors.set("layers.1.weight_scale", Tensor::zeros({Dtype::kF32, {1}}));
+  EXPECT_NE(load_error(ErrorCode::kShape, file).find("scale has shape [1], [3] is expected"),
+            std::string::npos);
+}
+
+// Numbers that no quantization gives are numbers nevertheless.
+TEST(Model, OfScalesThatAreNanGivesNan) {
+  Model model = quantized_model(Dtype::kI8);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  model.params.set("layers.1.weight_scale", Tensor::from<float>({3}, {nan, 0, -1}));
+  const Tensor y = predict(model, random_tensor({Dtype::kF32, {1, 5}}, Key(2)));
+  EXPECT_TRUE(std::isnan(y.values<float>()[0]));
+  EXPECT_FALSE(std::isnan(y.values<float>()[1]));
+  EXPECT_FALSE(std::isnan(y.values<float>()[2]));
 }
 
 TEST(LoadModel, RefusesMoreOrFewerThanOneDataInput) {

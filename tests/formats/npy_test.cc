@@ -74,6 +74,9 @@ TEST(Npy, ReadsHeadersThatAreWrittenOtherwise) {
                              "{'descr': '=u1', 'fortran_order': True, 'shape': (2L,), }  \n"})
     EXPECT_TRUE(
         parse(file_of(header, "\1\2")).same_bits(Tensor::from<std::uint8_t>(Shape{2}, {1, 2})));
+  const char* const bytes = "{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }";
+  EXPECT_TRUE(
+      parse(file_of(bytes, "\1\xff")).same_bits(Tensor::from<std::int8_t>(Shape{2}, {1, -1})));
 }
 
 TEST(Npy, WritesWhatNumPyWrites) {

@@ -31,6 +31,7 @@ Safetensors sample() {
   Params& t = content.tensors;
   t.set("flags", Tensor::from<bool>(Shape{3}, {true, false, true}));
   t.set("layers.0.weight", Tensor::from<float>(Shape{2, 3}, {1, -0.0f, 0.5f, 1e-45f, -7, 3e38f}));
+  t.set("signed bytes", Tensor::from<std::int8_t>(Shape{3}, {-128, 0, 127}));
   t.set("bytes", Tensor::from<std::uint8_t>(Shape{5}, {0, 1, 127, 128, 255}));
   t.set("scalar", Tensor::scalar(std::numeric_limits<double>::quiet_NaN()));
   t.set("empty", Tensor::zeros({Dtype::kI64, Shape{4, 0, 2}}));

@@ -31,7 +31,7 @@ std::vector<To> results(const std::function<Value(Value, Value)>& op, const std:
 
 template <class T>
 class Integers : public testing::Test {};
-using Types = testing::Types<std::int32_t, std::int64_t, std::uint8_t>;
+using Types = testing::Types<std::int32_t, std::int64_t, std::int8_t, std::uint8_t>;
 TYPED_TEST_SUITE(Integers, Types);
 
 TYPED_TEST(Integers, WrapAround) {
@@ -104,9 +104,17 @@ TEST(Cast, SaturatesFromRealNumbersToIntegers) {
   EXPECT_EQ((converted<bool>(from)), (std::vector<bool>(7, true)));
 }
 
+TEST(Cast, SaturatesToSignedBytes) {
+  EXPECT_EQ((converted<std::int8_t>(
+                std::vector<float>{-1.9f, 1.9f, 127.5f, -300.0f, 1e30f, std::nanf("")})),
+            (std::vector<std::int8_t>{-1, 1, 127, -128, 127, 0}));
+}
+
 TEST(Cast, KeepsTheLowBitsBetweenIntegers) {
   EXPECT_EQ((converted<std::uint8_t>(std::vector<std::int32_t>{-1, 256, 511})),
             (std::vector<std::uint8_t>{255, 0, 255}));
+  EXPECT_EQ((converted<std::int8_t>(std::vector<std::int32_t>{-1, 128, 511})),
+            (std::vector<std::int8_t>{-1, -128, -1}));
 }
 
 // 2^60 + 2^52 is a tie in bf16, which one more decides; a double does not hold that one.

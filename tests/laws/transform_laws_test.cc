@@ -234,8 +234,8 @@ TEST(Simplify, FindsWhatIsHadForLess) {
 
 // Every way from one dtype through a second to a third, on numbers that do not fit.
 TEST(Simplify, KeepsCastsOfCasts) {
-  const Dtype all[] = {Dtype::kF32, Dtype::kF64, Dtype::kBf16, Dtype::kF16,
-                       Dtype::kI32, Dtype::kI64, Dtype::kU8,   Dtype::kBool};
+  const Dtype all[] = {Dtype::kF32, Dtype::kF64, Dtype::kBf16, Dtype::kF16, Dtype::kI32,
+                       Dtype::kI64, Dtype::kI8,  Dtype::kU8,   Dtype::kBool};
   for (Dtype a : all)
     for (Dtype b : all)
       for (Dtype c : all) {

@@ -1,0 +1,163 @@
+// limpid quantize: a model with narrower weights, and what that costs and gains.
+#include "limpid/transforms/quantize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/data_spec.h"
+#include "apps/limpid/examples.h"
+#include "apps/limpid/output.h"
+#include "apps/limpid/scores.h"
+#include "apps/limpid/threads.h"
+#include "limpid/compile/executable.h"
+#include "limpid/inspect/op_example.h"
+#include "limpid/inspect/summary.h"
+#include "limpid/inspect/table.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid::tool {
+namespace {
+
+constexpr std::int64_t kBatches[] = {1, 256};
+
+struct Options {
+  std::string model;
+  std::string to;
+  std::string out;
+  std::string data;
+  std::vector<std::string> exclude;
+  int threads = 1;
+  bool json = false;
+};
+
+// What is told about a model.
+struct Figures {
+  std::int64_t parameter_bytes = 0;
+  std::vector<double> microseconds;  // median time of a call, for each of kBatches
+  train::Numbers scores;             // on the data, where there is any
+};
+
+// Median over calls that take a fifth of a second together, after as many to warm up.
+double median_microseconds(const Function& function, ThreadPool& pool) {
+  using Clock = std::chrono::steady_clock;
+  const Executable executable = compile(function);
+  Workspace workspace(executable, &pool);
+  const std::vector<Tensor> inputs = random_inputs(function, Key(0), -1, 1);
+  std::vector<const void*> in;
+  for (const Tensor& t : inputs) in.push_back(t.bytes().data());
+  std::vector<double> times;
+  generate_together(executable.output_types(), [&](std::span<void* const> out) {
+    for (const bool counted : {false, true}) {
+      const Clock::time_point end = Clock::now() + std::chrono::milliseconds(100);
+      for (Clock::time_point start = Clock::now(); start < end;) {
+        workspace.run(in, out);
+        const Clock::time_point stop = Clock::now();
+        if (counted)
+          times.push_back(std::chrono::duration<double, std::micro>(stop - start).count());
+        start = stop;
+      }
+    }
+  });
+  if (times.empty()) return 0;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+Figures figures_of(const Model& model, const Dataset* test, ThreadPool& pool) {
+  Figures figures;
+  figures.parameter_bytes = summarize(model.function, model.params).parameter_bytes;
+  const Function f = bound(model);
+  for (const std::int64_t batch : kBatches)
+    figures.microseconds.push_back(median_microseconds(vmap(f, {0}, batch), pool));
+  if (test) figures.scores = scores_of(model, *test, pool).metrics;
+  return figures;
+}
+
+Json json_of(const Figures& f) {
+  Json times = Json::object();
+  for (std::size_t i = 0; i < std::size(kBatches); ++i)
+    times[std::to_string(kBatches[i])] = tool::json_of(f.microseconds[i]);
+  Json json{{"parameter_bytes", f.parameter_bytes}, {"microseconds", times}};
+  for (const auto& [name, value] : f.scores) json[name] = tool::json_of(value);
+  return json;
+}
+
+std::string table_of(const Figures& before, const Figures& after, const std::string& to) {
+  Table table{{{""}, {"before", Align::kRight}, {to, Align::kRight}}, {}};
+  const auto add = [&](std::string what, const auto& text) {
+    table.rows.push_back({std::move(what), text(before), text(after)});
+  };
+  add("parameter bytes", [](const Figures& f) { return grouped(f.parameter_bytes); });
+  for (std::size_t i = 0; i < std::size(kBatches); ++i)
+    add(fmt::format("microseconds a call at a batch of {}", kBatches[i]),
+        [&](const Figures& f) { return fmt::format("{:.2f}", f.microseconds[i]); });
+  for (const auto& [name, value] : before.scores)
+    table.rows.push_back({name, score_text(name, value), score_text(name, after.scores.at(name))});
+  return to_text(table);
+}
+
+void check_names(const Options& options, const Model& model) {
+  for (const std::string& name : options.exclude)
+    if (!model.params.find(name))
+      throw UsageError(fmt::format("--exclude: the model has no parameter '{}'", name));
+}
+
+void quantize_model(const Options& options) {
+  std::optional<DataSpec> spec;
+  if (!options.data.empty()) spec = parse_data_spec(options.data);
+  const Model model = load_model(options.model);
+  check_names(options, model);
+  std::optional<Dataset> test;
+  if (spec) test = load_test_part(*spec, model);
+  const Dtype to = options.to == "bf16" ? Dtype::kBf16 : Dtype::kI8;
+  Quantized quantized =
+      quantize(model.function, model.params, {.to = to, .exclude = options.exclude});
+  const Model result{std::move(quantized.function), std::move(quantized.params), model.config};
+  if (!options.out.empty()) save_model(options.out, result);
+  ThreadPool pool({.threads = options.threads});
+  const Dataset* const examples = test ? &*test : nullptr;
+  const Figures before = figures_of(model, examples, pool);
+  const Figures after = figures_of(result, examples, pool);
+  if (options.json) {
+    print_json(Json{{"to", options.to},
+                    {"out", options.out},
+                    {"threads", options.threads},
+                    {"done", quantized.done},
+                    {"before", json_of(before)},
+                    {"after", json_of(after)}});
+    return;
+  }
+  for (const std::string& line : quantized.done) print(printable(line) + "\n");
+  if (quantized.done.empty()) print("No parameter is the weight of products alone.\n");
+  print("\n" + table_of(before, after, options.to));
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "quantize", "A model with weights of fewer bytes, its size, speed and accuracy");
+  add_model_option(*command, options->model);
+  command->add_option("--to", options->to, "What the weights of products become")
+      ->check(CLI::IsMember({"bf16", "int8"}))
+      ->type_name("bf16|int8")
+      ->required();
+  command->add_option("--out", options->out, "File for the new model")->type_name("FILE");
+  command->add_option("--data", options->data, kDataSpecHelp)->type_name("SPEC");
+  command->add_option("--exclude", options->exclude, "Parameters that stay as they are")
+      ->type_name("NAME");
+  add_threads_option(*command, options->threads);
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { quantize_model(*options); });
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,104 @@
+// What the products with narrow weights share: the tiles that a result is cut into, and how one is
+// finished. Each tile runs over all terms at once: a panel of narrow weights is small. Included
+// once for every target.
+#include "limpid/kernels/math-inl.h"
+
+#if defined(LIMPID_KERNELS_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LIMPID_KERNELS_NARROW_INL_H_
+#undef LIMPID_KERNELS_NARROW_INL_H_
+#else
+#define LIMPID_KERNELS_NARROW_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+// Vectors of a panel, and rows of a tile: as many accumulators as leave registers for the operands.
+#if HWY_TARGET == HWY_AVX3
+// Of two panels: six numbers of x for four vectors, where one panel would need twelve for two.
+constexpr std::size_t kTileRows = 6, kVectors = 2, kAccumulators = 24;
+#elif HWY_TARGET == HWY_AVX2
+constexpr std::size_t kTileRows = 6, kVectors = 2, kAccumulators = 12;
+#elif HWY_TARGET == HWY_NEON
+constexpr std::size_t kTileRows = 6, kVectors = 4, kAccumulators = 24;
+#else
+constexpr std::size_t kTileRows = 2, kVectors = 4, kAccumulators = 8;
+#endif
+constexpr std::size_t kPanel = kVectors * kLanes;
+
+HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
+  return (n + step - 1) / step * step;
+}
+
+// Panels that a tile of so many rows takes at once where it can, of 1, 2 and 4: one alone would
+// leave the units waiting for the latency of its sums.
+constexpr std::size_t panels_at_once(std::size_t rows, std::size_t most = 4) {
+  while (most > 1 && rows * kVectors * most > kAccumulators) most /= 2;
+  return most;
+}
+
+// The tiles of a format, Format::tile<kRows, kPanels>(work, row, column), for 1, 2 and 4 panels.
+template <class Format>
+struct Tiles {
+  using Tile = void (*)(const typename Format::Work&, std::size_t row, std::size_t column);
+  Tile of[kTileRows + 1][3];
+};
+template <class Format, std::size_t kRows = kTileRows>
+constexpr void add_tiles(Tiles<Format>& tiles) {
+  tiles.of[kRows][0] = Format::template tile<kRows, 1>;
+  tiles.of[kRows][1] = Format::template tile<kRows, panels_at_once(kRows, 2)>;
+  tiles.of[kRows][2] = Format::template tile<kRows, panels_at_once(kRows)>;
+  if constexpr (kRows > 1) add_tiles<Format, kRows - 1>(tiles);
+}
+template <class Format>
+constexpr Tiles<Format> make_tiles() {
+  Tiles<Format> tiles{};
+  add_tiles(tiles);
+  return tiles;
+}
+
+// Rows are cut into tiles of sizes that differ by one at most: a tile of few rows is slow.
+template <class Format>
+void run_tiles(const typename Format::Work& work, Range rows, Range columns) {
+  static constexpr Tiles<Format> kTiles = make_tiles<Format>();
+  const std::size_t count = rows.end - rows.begin;
+  const std::size_t tiles = (count + kTileRows - 1) / kTileRows;
+  const std::size_t most = panels_at_once((count + tiles - 1) / tiles);
+  for (std::size_t c = columns.begin; c < columns.end;) {
+    const std::size_t left = (columns.end - c + kPanel - 1) / kPanel;
+    const std::size_t panels = left >= most ? most : 1;
+    std::size_t row = rows.begin;
+    for (std::size_t t = 0; t < tiles; ++t) {
+      const std::size_t size = count / tiles + (t < count % tiles);
+      kTiles.of[size][panels / 2](work, row, c);
+      row += size;
+    }
+    c += panels * kPanel;
+  }
+}
+
+// c[row + r][column + j] = sum(r, j) (+ bias) (then ReLU) for r in [0, rows), j in steps of a
+// vector of [0, width); columns beyond the matrix are left out.
+template <class Sum>
+HWY_INLINE void finish_tile(const NarrowMatmul& m, std::size_t row, std::size_t rows,
+                            std::size_t column, std::size_t width, const Sum& sum) {
+  for (std::size_t j = 0; j < width && column + j < m.n; j += kLanes) {
+    const std::size_t lanes = HWY_MIN(kLanes, m.n - column - j);
+    const auto of_columns = [&](const float* all) HWY_ATTR {
+      return lanes == kLanes ? load(all + column + j) : load_n(all + column + j, lanes);
+    };
+    const V bias = m.bias != nullptr ? of_columns(m.bias) : zero();
+    for (std::size_t r = 0; r < rows; ++r) {
+      V y = sum(r, j, of_columns);
+      if (m.bias != nullptr) y = hn::Add(y, bias);
+      if (m.relu) y = relu(y);
+      float* const to = m.c + (row + r) * m.c_row_stride + column + j;
+      lanes == kLanes ? store(y, to) : store_n(y, to, lanes);
+    }
+  }
+}
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

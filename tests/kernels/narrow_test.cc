@@ -1,0 +1,105 @@
+// Products with narrow weights where memory ends: nothing beyond the operands is read or written,
+// whichever part of the result is asked for.
+#include <algorithm>
+#include <cmath>
+
+#include "limpid/core/arithmetic.h"
+#include "limpid/core/half.h"
+#include "tests/kernels/support.h"
+
+namespace limpid::kernels {
+namespace {
+
+class NarrowTest : public OnEveryIsa {
+ protected:
+  struct Sizes {
+    std::size_t m, n, k;
+  };
+
+  // Rows and columns in parts, each with scratch of its own; operands end where a sanitizer sees.
+  void expect_product(const NarrowKernels& narrow, const void* weights,
+                      const std::vector<float>& scale, const std::vector<float>& expected, Sizes s,
+                      std::size_t row_parts, std::size_t column_parts) const {
+    std::vector<std::byte> packed(narrow.packed_bytes(s.k, s.n));
+    narrow.pack(weights, 1, s.k, s.k, s.n, packed.data());
+    const std::vector<float> a = values(1, s.m * s.k), bias = values(2, s.n);
+    Guarded c(s.m * s.n, 3);
+    const NarrowMatmul product{.m = s.m,
+                               .n = s.n,
+                               .k = s.k,
+                               .a = a.data(),
+                               .a_row_stride = s.k,
+                               .packed_b = packed.data(),
+                               .scale = scale.data(),
+                               .c = c.data(),
+                               .c_row_stride = s.n,
+                               .bias = bias.data(),
+                               .relu = true};
+    const std::size_t panels = (s.n + narrow.panel_width - 1) / narrow.panel_width;
+    const auto column = [&](std::size_t part) {
+      return std::min(s.n, panels * part / column_parts * narrow.panel_width);
+    };
+    for (std::size_t r = 0; r < row_parts; ++r)
+      for (std::size_t p = 0; p < column_parts; ++p) {
+        const Range rows{s.m * r / row_parts, s.m * (r + 1) / row_parts};
+        std::vector<std::byte> scratch(narrow.scratch_bytes(rows.end - rows.begin, s.k));
+        narrow.matmul(product, rows, {column(p), column(p + 1)}, scratch.data());
+      }
+    EXPECT_TRUE(same_values(c.data(), expected.data(), expected.size()))
+        << s.m << " x " << s.n << " x " << s.k;
+    EXPECT_TRUE(c.guards_intact());
+  }
+
+  static constexpr Sizes kSizes[] = {{1, 1, 1},   {1, 33, 7},   {2, 16, 64},  {3, 31, 65},
+                                     {13, 70, 9}, {50, 35, 33}, {100, 5, 19}, {1, 129, 300}};
+};
+
+TEST_P(NarrowTest, Bf16IsTheProductOfWidenedWeights) {
+  for (const Sizes& s : kSizes) {
+    std::vector<Bf16> weights;
+    std::vector<float> wide;
+    for (const float v : values(3, s.n * s.k)) {
+      weights.push_back(to_bf16(v));
+      wide.push_back(to_f32(weights.back()));
+    }
+    const std::vector<float> a = values(1, s.m * s.k), bias = values(2, s.n);
+    std::vector<float> expected;
+    for (std::size_t i = 0; i < s.m; ++i)
+      for (std::size_t j = 0; j < s.n; ++j)
+        expected.push_back(arithmetic::maximum(
+            arithmetic::dot(&a[i * s.k], 1, &wide[j * s.k], 1, s.k) + bias[j], 0.0f));
+    for (const std::size_t parts : {1, 2, 3})
+      expect_product(k().bf16, weights.data(), {}, expected, s, parts, 4 - parts);
+  }
+}
+
+TEST_P(NarrowTest, I8IsItsDefinition) {
+  for (const Sizes& s : kSizes) {
+    std::vector<std::int8_t> weights;
+    for (std::size_t i = 0; i < s.n * s.k; ++i)
+      weights.push_back(static_cast<std::int8_t>(Key(3).below(256, i)));
+    const std::vector<float> a = values(1, s.m * s.k), bias = values(2, s.n),
+                             scale = values(4, s.n);
+    std::vector<float> expected;
+    for (std::size_t i = 0; i < s.m; ++i) {
+      float largest = 0;
+      for (std::size_t t = 0; t < s.k; ++t) largest = std::max(largest, std::fabs(a[i * s.k + t]));
+      const float factor = 127.0f / largest;
+      for (std::size_t j = 0; j < s.n; ++j) {
+        std::int32_t sum = 0;
+        for (std::size_t t = 0; t < s.k; ++t)
+          sum += static_cast<std::int32_t>(std::nearbyint(a[i * s.k + t] * factor)) *
+                 weights[j * s.k + t];
+        const float both = largest / 127.0f * scale[j];
+        expected.push_back(arithmetic::maximum(static_cast<float>(sum) * both + bias[j], 0.0f));
+      }
+    }
+    for (const std::size_t parts : {1, 2, 3})
+      expect_product(k().i8, weights.data(), scale, expected, s, parts, 4 - parts);
+  }
+}
+
+LIMPID_ON_EVERY_ISA(NarrowTest);
+
+}  // namespace
+}  // namespace limpid::kernels

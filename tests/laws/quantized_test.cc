@@ -1,0 +1,437 @@
+// Weights of bf16 and i8: the bits of their products whatever the batch, the threads and the
+// instruction set, the bounds on what they lose, and the transformation that makes them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/compile/executable.h"
+#include "limpid/core/arithmetic.h"
+#include "limpid/core/error.h"
+#include "limpid/core/half.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/function/text.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/quantize.h"
+#include "limpid/transforms/vmap.h"
+#include "tests/laws/laws.h"
+#include "tests/laws/random_values.h"
+
+namespace limpid::laws {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::string error_of(ErrorCode code, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+// A layer with a ReLU behind it; its parameters are inputs.
+Function layer(Dtype weight, std::int64_t batch, std::int64_t in, std::int64_t out) {
+  std::vector<Input> inputs{{"x", {Dtype::kF32, {batch, in}}}, {"weight", {weight, {out, in}}}};
+  if (weight == Dtype::kI8) inputs.push_back({"scale", {Dtype::kF32, {out}}});
+  inputs.push_back({"bias", {Dtype::kF32, {out}}});
+  return trace("layer", inputs, [&](std::span<const Value> v) {
+    return std::vector<Value>{relu(weight == Dtype::kI8 ? quantized_linear(v[0], v[1], v[2], v[3])
+                                                        : linear(v[0], v[1], v[2]))};
+  });
+}
+
+struct Sizes {
+  std::int64_t in, out;
+};
+
+class NarrowWeights : public testing::TestWithParam<Dtype> {
+ protected:
+  // With the weight as an input and as a constant; the latter is packed once.
+  void expect_same_bits(std::int64_t batch, Sizes s) const {
+    SCOPED_TRACE(testing::Message() << batch << " x " << s.in << " -> " << s.out);
+    const Function f = layer(GetParam(), batch, s.in, s.out);
+    const std::vector<Tensor> inputs = random_inputs(f, Key(7), -2, 2, 256);
+    EXPECT_EQ(compiled_is_interpreted(f, inputs), "");
+    Params weights;
+    for (std::size_t i = 1; i < inputs.size(); ++i) weights.set(f.inputs()[i].name, inputs[i]);
+    EXPECT_EQ(compiled_is_interpreted(bind(f, weights), {inputs.data(), 1}), "");
+  }
+};
+
+TEST_P(NarrowWeights, CompiledEqualsInterpretedForEveryBatch) {
+  for (std::int64_t batch = 1; batch <= 70; ++batch) expect_same_bits(batch, {37, 45});
+}
+
+TEST_P(NarrowWeights, CompiledEqualsInterpretedForEverySize) {
+  for (const std::int64_t in : {1, 2, 3, 4, 5, 15, 16, 17, 64, 255, 256, 257, 513, 784})
+    for (const std::int64_t out : {1, 2, 15, 16, 17, 32, 33, 63, 64, 65, 128, 130})
+      for (const std::int64_t batch : {1, 2, 3, 5}) expect_same_bits(batch, {in, out});
+}
+
+// More rows than are encoded, or finished, at a time.
+TEST_P(NarrowWeights, CompiledEqualsInterpretedForManyRows) { expect_same_bits(203, {70, 33}); }
+
+TEST_P(NarrowWeights, RunInTheirKernel) {
+  const std::string plan = compile(layer(GetParam(), 3, 8, 5)).plan();
+  const std::string dtype(name(GetParam()));
+  EXPECT_NE(plan.find("in1^T " + dtype + "\n"), std::string::npos) << plan;
+  EXPECT_NE(plan.find(dtype + " packed"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("reference"), std::string::npos) << plan;
+  EXPECT_NE(plan.find(" relu\n"), std::string::npos) << plan;
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, NarrowWeights, testing::Values(Dtype::kBf16, Dtype::kI8),
+                         [](const auto& which) { return std::string(name(which.param)); });
+
+// ---- bf16
+
+TEST(Bf16Weights, GiveWhatTheWidenedOnesGive) {
+  for (const bool transposed : {false, true}) {
+    const Function f = trace("f",
+                             {{"a", {Dtype::kF32, {5, 300}}},
+                              {"b", {Dtype::kBf16, transposed ? Shape{9, 300} : Shape{300, 9}}}},
+                             [&](std::span<const Value> in) {
+                               const Value wide = cast(in[1], Dtype::kF32);
+                               return std::vector<Value>{matmul(in[0], in[1], false, transposed),
+                                                         matmul(in[0], wide, false, transposed)};
+                             });
+    const std::vector<Tensor> results = compile(f)(random_inputs(f, Key(1)));
+    EXPECT_TRUE(results[0].same_bits(results[1]));
+  }
+}
+
+// A network may keep its weights in f32 and multiply with what bf16 makes of them.
+TEST(Bf16Weights, ReceiveARoundedGradient) {
+  const Function loss =
+      trace("loss", {{"x", {Dtype::kF32, {4, 6}}}, {"w", {Dtype::kF32, {3, 6}}}},
+            [](std::span<const Value> in) {
+              return std::vector<Value>{sum(sum(linear(in[0], cast(in[1], Dtype::kBf16)), 1), 0)};
+            });
+  const std::vector<Tensor> inputs = random_inputs(loss, Key(2));
+  const std::vector<Tensor> gradients = interpret(grad(loss, {1}), inputs);
+  for (std::size_t j = 0; j < 6; ++j) {
+    float column = 0;
+    for (std::size_t i = 0; i < 4; ++i) column += inputs[0].values<float>()[i * 6 + j];
+    EXPECT_EQ(gradients[0].values<float>()[j], to_f32(to_bf16(column)));
+  }
+}
+
+TEST(Bf16Weights, OfAnotherDtypeThanF32AreRefused) {
+  Builder builder("f");
+  const Value x = builder.input("x", {Dtype::kF64, {2, 3}});
+  const Value w = builder.input("w", {Dtype::kBf16, {4, 3}});
+  const Value h = builder.input("h", {Dtype::kF16, {4, 3}});
+  EXPECT_NE(error_of(ErrorCode::kDtype, [&] { linear(x, w); }).find("f64 is expected"),
+            std::string::npos);
+  const Value y = builder.input("y", {Dtype::kF32, {2, 3}});
+  EXPECT_NE(error_of(ErrorCode::kDtype, [&] { linear(y, h); }).find("f32 or bf16 is expected"),
+            std::string::npos);
+}
+
+// ---- i8
+
+Tensor quantized(const std::vector<float>& x, std::int64_t features,
+                 const std::vector<std::int8_t>& weight, const std::vector<float>& scale) {
+  const auto rows = static_cast<std::int64_t>(x.size()) / features;
+  const auto out = static_cast<std::int64_t>(scale.size());
+  const Function f =
+      trace("f", {{"x", {Dtype::kF32, {rows, features}}}}, [&](std::span<const Value> in) {
+        Builder& b = in[0].builder();
+        return std::vector<Value>{
+            quantized_linear(in[0], constant(b, Tensor::from({out, features}, weight)),
+                             constant(b, Tensor::from({out}, scale)))};
+      });
+  const std::vector<Tensor> inputs{Tensor::from({rows, features}, x)};
+  EXPECT_EQ(compiled_is_interpreted(f, inputs), "");
+  return interpret(f, inputs)[0];
+}
+
+// 0.5 and 1.5 units are ties, and go to even codes; 2.54 is 127 units of 0.02.
+TEST(I8Weights, WorkedExample) {
+  const Tensor y = quantized({2.54f, 0.01f, 0.03f, -1.0f}, 4, {1, 100, 100, 2}, {0.5f});
+  const float unit = 2.54f / 127.0f;
+  EXPECT_EQ(y.item<float>(), (127.0f + 0.0f + 200.0f - 100.0f) * (unit * 0.5f));
+}
+
+TEST(I8Weights, RowsOfZerosAndOfTinyNumbersGiveNumbers) {
+  const Tensor y = quantized({0, -0.0f, 1e-45f, 0, 0x1p-126f, -0x1p-127f, 3e38f, -3e38f}, 2,
+                             {127, -127}, {2.0f});
+  EXPECT_EQ(y.values<float>()[0], 0.0f);
+  for (const float value : y.values<float>()) EXPECT_FALSE(std::isnan(value));
+}
+
+// And leave the other rows alone.
+TEST(I8Weights, RowsWithNanOrInfinityAreNan) {
+  for (const float bad : {kNan, -kNan, kInf, -kInf}) {
+    const Tensor y = quantized({1, 2, bad, 4, 0, bad, 5, 6}, 2, {1, 0, 0, 0}, {1.0f, 1.0f});
+    const auto v = y.values<float>();
+    for (const std::size_t i : {2, 3, 4, 5}) EXPECT_TRUE(std::isnan(v[i])) << bad << " at " << i;
+    for (const std::size_t i : {0, 1, 6, 7}) EXPECT_FALSE(std::isnan(v[i])) << bad << " at " << i;
+  }
+}
+
+// The largest sums that there can be, of either sign.
+TEST(I8Weights, SumsOfTheMostTermsAreExact) {
+  const std::size_t k = arithmetic::kMostI8Terms;
+  std::vector<std::int8_t> weight(2 * k, -128);
+  std::fill_n(weight.begin(), k, std::int8_t{127});
+  const Tensor y =
+      quantized(std::vector<float>(k, 127.0f), static_cast<std::int64_t>(k), weight, {1, 1});
+  EXPECT_EQ(y.values<float>()[0], static_cast<float>(127 * 127) * static_cast<float>(k));
+  EXPECT_EQ(y.values<float>()[1], static_cast<float>(-128.0 * 127 * static_cast<double>(k)));
+}
+
+TEST(I8Weights, OfOtherShapesAndDtypesAreRefused) {
+  constexpr Dtype kF = Dtype::kF32;
+  constexpr auto kTooMany = static_cast<std::int64_t>(arithmetic::kMostI8Terms) + 1;
+  struct Case {
+    ErrorCode code;
+    std::string part;
+    Type x, weight, scale, bias;
+  };
+  const Case cases[] = {
+      {ErrorCode::kDtype,
+       "input 0 is f64[2, 3]",
+       {Dtype::kF64, {2, 3}},
+       {Dtype::kI8, {4, 3}},
+       {kF, {4}},
+       {kF, {4}}},
+      {ErrorCode::kDtype,
+       "input 1 is u8[4, 3], i8 is",
+       {kF, {2, 3}},
+       {Dtype::kU8, {4, 3}},
+       {kF, {4}},
+       {kF, {4}}},
+      {ErrorCode::kShape,
+       "weight is i8[4], (out, in)",
+       {kF, {2, 3}},
+       {Dtype::kI8, {4}},
+       {kF, {4}},
+       {kF, {4}}},
+      {ErrorCode::kShape,
+       "weight has 131072 features",
+       {kF, {kTooMany}},
+       {Dtype::kI8, {1, kTooMany}},
+       {kF, {1}},
+       {kF, {1}}},
+      {ErrorCode::kShape,
+       "weight has 0 features",
+       {kF, {2, 0}},
+       {Dtype::kI8, {4, 0}},
+       {kF, {4}},
+       {kF, {4}}},
+      {ErrorCode::kShape,
+       "weight expects 3 features",
+       {kF, {2, 4}},
+       {Dtype::kI8, {4, 3}},
+       {kF, {4}},
+       {kF, {4}}},
+      {ErrorCode::kShape,
+       "scale has shape [3], [4]",
+       {kF, {2, 3}},
+       {Dtype::kI8, {4, 3}},
+       {kF, {3}},
+       {kF, {4}}},
+      {ErrorCode::kShape,
+       "bias has shape [1], [4]",
+       {kF, {2, 3}},
+       {Dtype::kI8, {4, 3}},
+       {kF, {4}},
+       {kF, {1}}},
+  };
+  for (const Case& c : cases) {
+    Builder b("f");
+    const Value x = b.input("x", c.x), w = b.input("w", c.weight), s = b.input("s", c.scale),
+                bias = b.input("b", c.bias);
+    const std::string message = error_of(c.code, [&] { quantized_linear(x, w, s, bias); });
+    EXPECT_NE(message.find(c.part), std::string::npos) << message;
+  }
+}
+
+// ---- quantize
+
+// |W x - got| against the bound of quantize(), and a rounding of f32 for each step.
+TEST(Quantize, StaysWithinItsBound) {
+  constexpr std::int64_t kIn = 300, kOut = 40, kRows = 6;
+  const Function f =
+      trace("f", {{"w", {Dtype::kF32, {kOut, kIn}}}, {"x", {Dtype::kF32, {kRows, kIn}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[1], in[0])}; });
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const Tensor w = random_tensor({Dtype::kF32, {kOut, kIn}}, Key(seed), -0.3, 0.5);
+    const Tensor x = random_tensor({Dtype::kF32, {kRows, kIn}}, Key(seed).fold_in(1), -1, 3);
+    const Quantized q = quantize(f, Params{{"w", w}});
+    const Tensor codes = q.params.at("w"), scale = q.params.at("w_scale");
+    const std::vector<Tensor> in{codes, scale, x};
+    const Tensor got = interpret(q.function, in)[0];
+    double largest_share = 0;
+    for (std::size_t r = 0; r < kRows; ++r)
+      for (std::size_t o = 0; o < kOut; ++o) {
+        const double s = scale.values<float>()[o];
+        double exact = 0, x_sum = 0, w_sum = 0, t = 0;
+        for (std::size_t i = 0; i < kIn; ++i) {
+          const double xi = x.values<float>()[r * kIn + i], wi = w.values<float>()[o * kIn + i];
+          const double stored = s * codes.values<std::int8_t>()[o * kIn + i];
+          ASSERT_LE(std::fabs(stored - wi), s / 2 * (1 + 1e-5));
+          exact += xi * wi;
+          x_sum += std::fabs(xi);
+          w_sum += std::fabs(stored);
+          t = std::max(t, std::fabs(xi) / 127);
+        }
+        const double bound = (s * x_sum + t * w_sum) / 2;
+        const double error = std::fabs(got.values<float>()[r * kOut + o] - exact);
+        EXPECT_LE(error, bound * (1 + 1e-5));
+        largest_share = std::max(largest_share, error / bound);
+      }
+    // A bound that nothing comes near would hold for anything.
+    EXPECT_GT(largest_share, 0.02);
+  }
+}
+
+Function mlp_function() { return nn::Mlp{{20, 16, 5}}.function(); }
+Params mlp_params() { return nn::Mlp{{20, 16, 5}}.init(Key(3)); }
+
+TEST(Quantize, ToBf16IsTheNetworkOfRoundedWeights) {
+  const Params params = mlp_params();
+  const Quantized q = quantize(mlp_function(), params, {.to = Dtype::kBf16});
+  Params rounded;
+  for (const auto& [name, value] : params) {
+    const bool weight = value.shape().rank() == 2;
+    EXPECT_EQ(q.params.at(name).dtype(), weight ? Dtype::kBf16 : Dtype::kF32) << name;
+    rounded.set(
+        name, Tensor::generate<float>(value.shape(), [&, &all = value](std::span<float> out) {
+          for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = weight ? to_f32(to_bf16(all.values<float>()[i])) : all.values<float>()[i];
+        }));
+  }
+  EXPECT_EQ(q.params.names(), params.names());
+  const std::vector<Tensor> x{random_tensor({Dtype::kF32, {20}}, Key(4))};
+  EXPECT_TRUE(interpret(bind(q.function, q.params), x)[0].same_bits(
+      interpret(bind(mlp_function(), rounded), x)[0]));
+}
+
+TEST(Quantize, ToI8GivesScalesAndSaysSo) {
+  const Quantized q = quantize(mlp_function(), mlp_params());
+  EXPECT_EQ(q.params.names(), (std::vector<std::string>{"layers.0.weight", "layers.0.weight_scale",
+                                                        "layers.0.bias", "layers.1.weight",
+                                                        "layers.1.weight_scale", "layers.1.bias"}));
+  EXPECT_EQ(q.done,
+            (std::vector<std::string>{
+                "layers.0.weight: f32[16, 20] became i8[16, 20] and a scale for each output",
+                "layers.1.weight: f32[5, 16] became i8[5, 16] and a scale for each output"}));
+  verify(q.function);
+  for (const Node& node : q.function.nodes()) EXPECT_NE(node.op, &op::linear);
+}
+
+TEST(Quantize, OfABatchIsTheBatchOfTheQuantized) {
+  for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
+    const Quantized q = quantize(mlp_function(), mlp_params(), {.to = to});
+    const Function f = bind(q.function, q.params);
+    for (const std::int64_t size : {1, 2, 13, 70}) {
+      const Function batch = vmap(f, {0}, size);
+      const std::vector<Tensor> x{random_tensor({Dtype::kF32, {size, 20}}, Key(4))};
+      EXPECT_EQ(compiled_is_interpreted(batch, x), "");
+      EXPECT_EQ(compile(batch).plan().find("reference"), std::string::npos);
+      const Tensor all = compile(batch)(x)[0];
+      for (std::int64_t i = 0; i < size; ++i)
+        EXPECT_TRUE(
+            slice(all, 0, i).same_bits(interpret(f, std::vector<Tensor>{slice(x[0], 0, i)})[0]));
+    }
+  }
+}
+
+TEST(Quantize, LeavesWhatIsNamedAndWhatIsReadOtherwise) {
+  const Function f =
+      trace("f",
+            {{"table", {Dtype::kF32, {9, 6}}},
+             {"kept", {Dtype::kF32, {6, 6}}},
+             {"free", {Dtype::kF32, {6, 6}}},
+             {"ids", {Dtype::kI32, {4}}}},
+            [](std::span<const Value> in) {
+              const Value x = gather(in[0], in[3]);
+              return std::vector<Value>{linear(linear(linear(x, in[1]), in[2]), in[0])};
+            });
+  const std::vector<Tensor> inputs = random_inputs(f, Key(1));
+  // "free" is no parameter, "table" is an embedding too.
+  const Params params{{"table", inputs[0]}, {"kept", inputs[1]}};
+  for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
+    EXPECT_EQ(quantize(f, params, {.to = to}).done.size(), 1u);
+    const Quantized q = quantize(f, params, {.to = to, .exclude = {"kept"}});
+    EXPECT_TRUE(q.done.empty());
+    EXPECT_EQ(q.function, f);
+  }
+}
+
+// matmul x w reads its weight the other way round.
+TEST(Quantize, TurnsTheWeightsOfMatmul) {
+  for (const bool transposed : {false, true}) {
+    const Function f = trace("f",
+                             {{"w", {Dtype::kF32, transposed ? Shape{7, 12} : Shape{12, 7}}},
+                              {"x", {Dtype::kF32, {3, 12}}}},
+                             [&](std::span<const Value> in) {
+                               return std::vector<Value>{matmul(in[1], in[0], false, transposed)};
+                             });
+    const std::vector<Tensor> inputs = random_inputs(f, Key(5));
+    const Tensor exact = interpret(f, inputs)[0];
+    for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
+      const Quantized q = quantize(f, Params{{"w", inputs[0]}}, {.to = to});
+      ASSERT_EQ(q.done.size(), 1u);
+      EXPECT_EQ(q.params.at("w").shape(),
+                (transposed || to == Dtype::kI8 ? Shape{7, 12} : Shape{12, 7}));
+      const std::vector<Tensor> x{inputs[1]};
+      const Tensor got = compile(bind(q.function, q.params))(x)[0];
+      for (std::size_t i = 0; i < 21; ++i)
+        EXPECT_NEAR(got.values<float>()[i], exact.values<float>()[i], 0.25f) << i;
+    }
+  }
+}
+
+TEST(Quantize, RefusesWhatItCannotDo) {
+  const auto part_of = [](std::string_view part, ErrorCode code, const Params& params,
+                          const QuantizeOptions& options) {
+    const std::string message = error_of(code, [&] { quantize(mlp_function(), params, options); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  part_of("to f16: bf16 or i8 is expected", ErrorCode::kInvalidArgument, mlp_params(),
+          {.to = Dtype::kF16});
+  part_of("no entry 'layers.7.weight'", ErrorCode::kNotFound, mlp_params(),
+          {.exclude = {"layers.7.weight"}});
+  Params broken = mlp_params();
+  std::vector<float> weight(5 * 16, 1.0f);
+  weight[2 * 16 + 3] = kInf;
+  broken.set("layers.1.weight", Tensor::from<float>({5, 16}, weight));
+  part_of("'layers.1.weight' has a NaN or an infinity at output 2", ErrorCode::kInvalidArgument,
+          broken, {});
+  const Function named =
+      trace("f", {{"w", {Dtype::kF32, {2, 3}}}, {"w_scale", {Dtype::kF32, {3}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[1], in[0])}; });
+  EXPECT_NE(
+      error_of(ErrorCode::kInvalidArgument,
+               [&] {
+                 quantize(named, Params{{"w", Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6})}});
+               })
+          .find("there is an input 'w_scale'"),
+      std::string::npos);
+}
+
+TEST(Quantize, HasNoGradientAndSaysWhy) {
+  const Quantized q = quantize(mlp_function(), mlp_params());
+  const Function f = bind(q.function, q.params);
+  const Function loss = trace("loss", f.inputs(), [&](std::span<const Value> in) {
+    return std::vector<Value>{sum(in[0].builder().inline_function(f, in)[0], 0)};
+  });
+  const std::string message = error_of(ErrorCode::kNoGradient, [&] { grad(loss, {0}); });
+  EXPECT_NE(message.find("quantized_linear 'layers.0'"), std::string::npos) << message;
+  EXPECT_NE(message.find("before it is quantized"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace limpid::laws
