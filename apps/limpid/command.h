@@ -13,6 +13,7 @@ void add_doctor(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_gradcheck(CLI::App& app);
 void add_hash(CLI::App& app);
+void add_lab(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_perceptron(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -31,12 +31,13 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
   return 0;
 }
 
-// CLI11 would only say that a subcommand is required.
+// CLI11 would only say that a subcommand is required. Commands may have commands of their own.
 void check_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
+  const auto commands = app.get_subcommands({});
+  if (commands.empty() || argc < 2 || argv[1][0] == '-') return;
   std::string names;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return;
+  for (const CLI::App* command : commands) {
+    if (command->get_name() == argv[1]) return check_command(*command, argc - 1, argv + 1);
     names += " " + command->get_name();
   }
   throw UsageError(std::string("there is no command '") + argv[1] + "'; there are:" + names);
@@ -49,7 +50,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   for (auto* add :
        {add_train, add_eval, add_run, add_summary, add_trace, add_show, add_quantize, add_ops,
-        add_hash, add_selftest, add_perceptron, add_doctor, add_report, add_gradcheck})
+        add_hash, add_selftest, add_perceptron, add_lab, add_doctor, add_report, add_gradcheck})
     add(app);
   try {
     check_command(app, argc, argv);

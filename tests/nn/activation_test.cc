@@ -9,40 +9,24 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
+#include "limpid/lab/activations.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
 
 namespace limpid::nn {
 namespace {
 
-struct Curve {
-  std::vector<double> x, y, slope;
-};
-
 constexpr double kStep = 0.001;
 
-// f and f' in f64 from -12 to 12; without slopes where there is no derivative.
-Curve curve_of(const Activation& activation) {
-  Curve curve;
-  for (int i = -12'000; i <= 12'000; ++i) curve.x.push_back(i * kStep);
-  const Tensor x = Tensor::from({static_cast<std::int64_t>(curve.x.size())}, curve.x);
-  const Function f = trace("f", {{"x", x.type()}}, [&](std::span<const Value> in) {
-    const Value y = activation.apply(in[0]);
-    return std::vector<Value>{sum(y), y};
-  });
-  const std::vector<Tensor> inputs{x};
-  const auto take = [](const Tensor& t) {
-    return std::vector<double>(t.values<double>().begin(), t.values<double>().end());
-  };
-  curve.y = take(interpret(f, inputs)[1]);
-  if (activation.steepest > 0) curve.slope = take(interpret(grad(f, {0}), inputs)[0]);
-  return curve;
+// From -12 to 12.
+lab::ActivationCurve curve_of(const Activation& activation) {
+  return lab::curve_of(activation, 12'000, kStep);
 }
 
 TEST(Activations, RangesHold) {
   for (const std::string& name : activation_names()) {
     const Activation& a = activation_from_name(name);
-    const Curve curve = curve_of(a);
+    const lab::ActivationCurve curve = curve_of(a);
     const auto [low, high] = std::minmax_element(curve.y.begin(), curve.y.end());
     EXPECT_GE(*low, a.low) << name;
     EXPECT_LE(*high, a.high) << name;
@@ -55,7 +39,7 @@ TEST(Activations, RangesHold) {
 TEST(Activations, SlopesHold) {
   for (const std::string& name : activation_names()) {
     const Activation& a = activation_from_name(name);
-    const Curve curve = curve_of(a);
+    const lab::ActivationCurve curve = curve_of(a);
     double steepest = 0;
     for (std::size_t i = 0; i < curve.slope.size(); ++i) {
       const double size = std::fabs(curve.slope[i]);
@@ -75,7 +59,7 @@ TEST(Activations, GainsKeepTheSecondMoment) {
   for (const std::string& name : activation_names()) {
     if (name == "tanh" || name == "sigmoid" || name == "selu") continue;
     const Activation& a = activation_from_name(name);
-    const Curve curve = curve_of(a);
+    const lab::ActivationCurve curve = curve_of(a);
     double moment = 0;
     for (std::size_t i = 0; i < curve.x.size(); ++i)
       moment += curve.y[i] * curve.y[i] * std::exp(-curve.x[i] * curve.x[i] / 2) * kStep /

@@ -11,7 +11,7 @@
 #include "limpid/optim/schedule.h"
 #include "limpid/transforms/grad.h"
 
-namespace limpid::experiments {
+namespace limpid::lab {
 
 struct Task {
   Tensor x, y;
@@ -81,4 +81,4 @@ Fitted fit(const L& net, const Task& task, const optim::Optimizer& optimizer,
   return result;
 }
 
-}  // namespace limpid::experiments
+}  // namespace limpid::lab

@@ -1,0 +1,193 @@
+// limpid lab: small experiments that show what networks can and cannot do.
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/output.h"
+#include "limpid/formats/file.h"
+#include "limpid/inspect/table.h"
+#include "limpid/lab/activations.h"
+#include "limpid/lab/approximation.h"
+#include "limpid/lab/collapse.h"
+#include "limpid/lab/init.h"
+#include "limpid/lab/perceptron.h"
+#include "limpid/report/chart.h"
+#include "limpid/report/html.h"
+#include "limpid/report/page.h"
+
+namespace limpid::tool {
+namespace {
+
+// What an experiment gave.
+struct Outcome {
+  std::string title, about;
+  Table table;
+  std::vector<std::string> notes;
+  std::vector<report::Chart> charts;
+};
+
+report::Cells escaped_cells(const std::vector<std::string>& cells) {
+  report::Cells result;
+  for (const std::string& cell : cells) result.push_back(report::escaped(cell));
+  return result;
+}
+
+std::string html_of(const Outcome& outcome) {
+  report::Cells heading;
+  for (const Column& column : outcome.table.columns)
+    heading.push_back(report::escaped(column.title));
+  std::vector<report::Cells> rows;
+  for (const auto& row : outcome.table.rows) rows.push_back(escaped_cells(row));
+  std::string body = fmt::format("<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
+                                 report::escaped(outcome.title), report::escaped(outcome.about));
+  body += report::section("Numbers", report::table("", heading, rows));
+  for (const std::string& note : outcome.notes)
+    body += fmt::format("<p>{}</p>\n", report::escaped(note));
+  std::string charts;
+  for (const report::Chart& chart : outcome.charts) charts += report::to_html(chart);
+  body += report::section("Pictures", "<div class=\"charts\">\n" + charts + "</div>\n");
+  return report::page(outcome.title, body);
+}
+
+void show(const Outcome& outcome, const std::string& html_path) {
+  if (!html_path.empty()) {
+    const std::string html = html_of(outcome);
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(html));
+    write_file_atomically(html_path, {&bytes, 1});
+  }
+  print(outcome.about + "\n\n" + to_text(outcome.table));
+  for (const std::string& note : outcome.notes) print(note + "\n");
+  if (!html_path.empty()) print(fmt::format("saved {}\n", printable(html_path)));
+}
+
+// An experiment as a command with options of its own, and --html.
+CLI::App* add_experiment(CLI::App& lab, const std::string& name, const std::string& about,
+                         std::function<Outcome()> run) {
+  CLI::App* command = lab.add_subcommand(name, about);
+  auto html = std::make_shared<std::string>();
+  command->add_option("--html", *html, "Write a page with pictures, too")->type_name("FILE");
+  command->callback([html, run = std::move(run)] { show(run(), *html); });
+  return command;
+}
+
+void add_seed(CLI::App* command, std::uint64_t& seed) {
+  command->add_option("--seed", seed, "Of everything that is drawn")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_size(CLI::App* command, const std::string& name, std::int64_t& size, std::int64_t most,
+              const std::string& about) {
+  command->add_option(name, size, about)
+      ->check(within(1, most))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_perceptron_lab(CLI::App& lab) {
+  auto epochs = std::make_shared<std::int64_t>(100);
+  CLI::App* command = add_experiment(
+      lab, "perceptron", "Which truth tables Rosenblatt's rule learns, and which never", [epochs] {
+        std::vector<lab::Lesson> lessons;
+        std::vector<std::string> notes;
+        for (const lab::TruthTable& t : lab::truth_tables()) {
+          lessons.push_back(lab::learn(t, *epochs));
+          notes.push_back(fmt::format("{}: {}", t.name, lab::ending(lessons.back())));
+        }
+        return Outcome{"The perceptron",
+                       "Rosenblatt's rule from zero weights, rate 1, the four corners in order: "
+                       "mistakes by epoch.",
+                       lab::to_table(lessons), notes, lab::charts_of(lessons)};
+      });
+  add_size(command, "--epochs", *epochs, 1000, "Epochs at most");
+}
+
+void add_init_lab(CLI::App& lab) {
+  auto options = std::make_shared<lab::SpreadOptions>();
+  CLI::App* command = add_experiment(
+      lab, "init", "The spread of values through many layers, by how weights are drawn", [options] {
+        const std::vector<lab::Spread> spreads = lab::spreads(*options);
+        return Outcome{
+            "First weights",
+            fmt::format("64 standard normal rows through {} layers of {} units without biases: "
+                        "standard deviation behind a layer; \"over\" is beyond f32.",
+                        options->layers, options->width),
+            lab::to_table(spreads),
+            {},
+            lab::charts_of(spreads)};
+      });
+  add_size(command, "--layers", options->layers, 200, "How many");
+  add_size(command, "--width", options->width, 1024, "Units of each");
+  add_seed(command, options->seed);
+}
+
+void add_activations_lab(CLI::App& lab) {
+  add_experiment(lab, "activations", "Every activation: range, slope, where it is flat", [] {
+    const std::vector<lab::ActivationCurve> curves = lab::activation_curves();
+    return Outcome{"Activations",
+                   fmt::format("Range and steepest slope; the slope measured from -8 to 8; flat is "
+                               "where it is below {}.",
+                               nn::kFlat),
+                   lab::to_table(curves),
+                   {},
+                   lab::charts_of(curves)};
+  });
+}
+
+void add_collapse_lab(CLI::App& lab) {
+  auto options = std::make_shared<lab::CollapseOptions>();
+  CLI::App* command = add_experiment(
+      lab, "collapse", "Which layers fold into one, and what that changes", [options] {
+        const std::vector<lab::Collapse> rows = lab::collapses(*options);
+        std::vector<std::string> notes;
+        for (const lab::Collapse& r : rows) {
+          if (r.done.empty()) notes.push_back(r.network + ": nothing folds");
+          for (const std::string& done : r.done) notes.push_back(r.network + ": " + done);
+        }
+        return Outcome{"Collapse",
+                       fmt::format("Two layers, {} to {} to {}, for 101 examples: before and after "
+                                   "collapse, and the largest change of an output at inference.",
+                                   options->in, options->hidden, options->out),
+                       lab::to_table(rows), notes, lab::charts_of(rows)};
+      });
+  add_size(command, "--in", options->in, 256, "Features that come in");
+  add_size(command, "--hidden", options->hidden, 1024, "Hidden units");
+  add_size(command, "--out", options->out, 256, "Outputs");
+  add_seed(command, options->seed);
+}
+
+void add_approximation_lab(CLI::App& lab) {
+  auto options = std::make_shared<lab::ApproximationOptions>();
+  CLI::App* command = add_experiment(
+      lab, "approximation", "What one hidden layer learns: XOR, abs(x), a sine", [options] {
+        const std::vector<lab::Approximation> rows = lab::approximations(*options);
+        return Outcome{"One hidden layer",
+                       "Adam, all points in every step; the largest error over the points, of "
+                       "probabilities for XOR.",
+                       lab::to_table(rows),
+                       {},
+                       lab::charts_of(rows)};
+      });
+  command
+      ->add_option("--units", options->units,
+                   "Hidden units; without it too few for each task, and enough")
+      ->check(within(1, 1024))
+      ->type_name("N");
+  add_seed(command, options->seed);
+}
+
+}  // namespace
+
+void add_lab(CLI::App& app) {
+  CLI::App* lab =
+      app.add_subcommand("lab", "Experiments: what small networks can and cannot do, and why");
+  lab->require_subcommand(1);
+  for (auto* add : {add_perceptron_lab, add_init_lab, add_activations_lab, add_collapse_lab,
+                    add_approximation_lab})
+    add(*lab);
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,93 @@
+"""The experiments of the lab: what they print and the pages they write."""
+
+import html.parser
+import unittest
+
+import tool
+
+EXPERIMENTS = ("perceptron", "init", "activations", "collapse", "approximation")
+
+
+def row(text, begin):
+    """The cells of the one line that begins like this."""
+    [line] = [line for line in text.splitlines() if line.startswith(begin + "  ")]
+    return line[len(begin):].split()
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.links = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("href", "src")]
+
+
+class Lab(tool.ToolTest):
+    def test_perceptron(self):
+        text = self.output("lab", "perceptron")
+        self.assertEqual(row(text, "AND"), ["1", "3", "3", "2", "1", "0", "learnt", "in", "6"])
+        self.assertIn("not learnt in 100", text)
+        self.assertIn("XOR: Never learnt", text)
+        self.assertIn("OR: Not learnt in 2 epochs", self.output("lab", "perceptron", "--epochs", "2"))
+
+    def test_small_weights_vanish_large_ones_explode_hes_stay(self):
+        text = self.output("lab", "init", "--layers", "30", "--width", "64")
+        self.assertLess(float(row(text, "ReLU, normal, std 0.01")[-1]), 1e-20)
+        self.assertGreater(float(row(text, "ReLU, normal, std 1")[-1]), 1e20)
+        self.assertTrue(0.1 < float(row(text, "ReLU, He normal")[-1]) < 10)
+        other = self.output("lab", "init", "--layers", "30", "--width", "64", "--seed", "1")
+        self.assertNotEqual(other, text)
+
+    def test_activations_are_as_steep_as_they_are_said_to_be(self):
+        text = self.output("lab", "activations")
+        self.assertEqual(row(text, "sigmoid")[:4], ["0", "1", "0.25", "0.25"])
+        self.assertEqual(row(text, "tanh")[:4], ["-1", "1", "1", "1"])
+        self.assertEqual(row(text, "relu")[:3], ["0", "1", "1"])
+
+    def test_linear_layers_fold_and_a_relu_between_them_keeps_them_apart(self):
+        sizes = ("--in", "4", "--hidden", "8", "--out", "2")
+        text = self.output("lab", "collapse", *sizes)
+        # 4 * 8 + 8 + 8 * 2 + 2 parameters become 4 * 2 + 2.
+        self.assertEqual(row(text, "linear, linear")[:6], ["2", "->", "1", "58", "->", "10"])
+        self.assertLess(float(row(text, "linear, linear")[-1]), 1e-4)
+        self.assertEqual(row(text, "linear, relu, linear")[:6], ["3", "->", "3", "58", "->", "58"])
+        self.assertEqual(row(text, "linear, relu, linear")[-1], "0")
+        self.assertIn("linear, relu, linear: nothing folds\n", text)
+        self.assertNotEqual(self.output("lab", "collapse", *sizes, "--seed", "7"), text)
+
+    def test_one_hidden_layer(self):
+        text = self.output("lab", "approximation", "--units", "4")
+        self.assertLess(float(row(text, "abs(x) on [-1, 1]")[-1]), 0.02)
+        self.assertLess(float(row(text, "XOR")[-1]), 0.02)
+        self.assertGreater(float(row(text, "sin(x) on [-2 pi, 2 pi]")[-1]), 0.02)
+
+    def test_pages_stand_alone(self):
+        path = self.folder / "page.html"
+        for experiment in EXPERIMENTS:
+            text = self.output("lab", experiment, "--html", path)
+            self.assertEqual(text.splitlines()[-1], f"saved {path}")
+            page = Page(path.read_text())
+            self.assertIn("svg", page.tags, experiment)
+            self.assertIn("table", page.tags, experiment)
+            self.assertNotIn("script", page.tags, experiment)
+            self.assertEqual(page.links, ["data:,"], experiment)
+            self.assertNotIn("No values to show", path.read_text(), experiment)
+            path.unlink()
+        self.error(1, "lab", "perceptron", "--html", self.folder / "none" / "page.html")
+
+    def test_what_there_is_not(self):
+        self.assertEqual(self.error(2, "lab", "fly"), "there is no command 'fly'; there are: "
+                         + " ".join(EXPERIMENTS))
+        self.error(2, "lab")
+        for wrong in (("init", "--layers", "0"), ("init", "--width", "x"),
+                      ("activations", "--seed", "1"), ("collapse", "--hidden", "1025"),
+                      ("approximation", "--units", "0"), ("perceptron", "--epochs", "0")):
+            self.error(2, "lab", *wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
