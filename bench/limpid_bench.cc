@@ -76,6 +76,7 @@ double largest_ulp(const std::vector<float>& answer, const std::vector<long doub
 struct Result {
   std::vector<double> rounds;  // nanoseconds a call; empty where the library does not do it
   double ulp = 0;              // of a function
+  double mib = 0;              // resident after the last round
   long switches = 0;
 };
 
@@ -110,6 +111,7 @@ std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
       std::sscanf(reply.c_str(), "time %lf %lu %ld", &nanoseconds, &calls, &switches);
       if (nanoseconds > 0) results[i].rounds.push_back(nanoseconds);
       results[i].switches += switches;
+      results[i].mib = subjects[i].process->resident_mib();
       // OpenMP's threads look for work for some milliseconds before they sleep.
       std::this_thread::sleep_for(std::chrono::milliseconds{15});
     }
@@ -129,7 +131,7 @@ class Tables {
                              function ? "nanoseconds an element" : "microseconds a call"),
                  subjects, true);
     std::vector<std::string> row{bound_ns > 0 ? number(bound_ns / unit) : ""};
-    std::vector<std::string> errors;
+    std::vector<std::string> errors, memory;
     double best = INFINITY;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool took_part = !results[i].rounds.empty();
@@ -137,6 +139,7 @@ class Tables {
       if (i > 0) best = std::min(best, ns);
       row.push_back(took_part ? number(ns / unit) : "");
       errors.push_back(took_part ? number(results[i].ulp) : "");
+      memory.push_back(took_part ? number(results[i].mib) : "");
     }
     const double ours = median(results[0].rounds);
     row.push_back(std::isfinite(best) ? fmt::format("{:.2f}", best / ours) : "");
@@ -145,6 +148,12 @@ class Tables {
     if (function && c.batch <= 256)
       table_of(fmt::format("Largest error on [-8, 8), {0} x {0}, in ulp", c.batch), subjects, false)
           .add(c.row, std::move(errors));
+    if (c.kind == Case::Kind::kTraining)
+      table_of(fmt::format("Memory of a program that takes these steps, {} thread{}, MiB resident, "
+                           "the library and the data included",
+                           c.threads, c.threads == 1 ? "" : "s"),
+               subjects, false)
+          .add(c.row, std::move(memory));
   }
 
   std::string markdown() const {
@@ -205,6 +214,7 @@ void run(const Settings& settings) {
                          {"bound_ns", bound_ns},
                          {"median_ns", median(results[i].rounds)},
                          {"error_ulp", results[i].ulp},
+                         {"resident_mib", results[i].mib},
                          {"rounds_ns", results[i].rounds},
                          {"preemptions", results[i].switches}});
     }

@@ -6,11 +6,29 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 
 #include "bench/cpus.h"
 
 namespace bench {
+namespace {
+
+// What the system says of a process and of those it started, kB, as MiB.
+double memory_mib(pid_t process, const std::string& word) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  double sum = 0;
+  std::ifstream status(folder + "/status");
+  for (std::string found; status >> found;)
+    if (found == word && status >> sum) break;
+  sum /= 1024;
+  std::ifstream children(folder + "/task/" + std::to_string(process) + "/children");
+  for (pid_t child; children >> child;) sum += memory_mib(child, word);
+  return sum;
+}
+
+}  // namespace
 
 Process::Process(const Options& options) : name_(options.name) {
   int to[2], from[2];
@@ -41,6 +59,9 @@ Process::~Process() {
   std::fclose(from_);
   waitpid(pid_, nullptr, 0);
 }
+
+double Process::resident_mib() const { return memory_mib(pid_, "VmRSS:"); }
+double Process::most_resident_mib() const { return memory_mib(pid_, "VmHWM:"); }
 
 std::string Process::ask(const std::string& line) {
   std::fprintf(to_, "%s\n", line.c_str());

@@ -27,7 +27,9 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  pid_t id() const { return pid_; }
+  // Memory of the process and of those it started, MiB: in use now, and the most so far.
+  double resident_mib() const;
+  double most_resident_mib() const;
 
   // The answer. Throws where it begins with "error", and where the program has ended.
   std::string ask(const std::string& line);

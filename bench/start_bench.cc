@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <string>
 
@@ -23,19 +22,6 @@ double milliseconds(Clock::duration d) {
 }
 
 // ---- programs
-
-// The most memory that a process and those it started have had in use, MiB.
-double resident_mib(pid_t process) {
-  const std::string folder = fmt::format("/proc/{0}/task/{0}/children", process);
-  double sum = 0;
-  std::ifstream status(fmt::format("/proc/{}/status", process));
-  for (std::string word; status >> word;)
-    if (word == "VmHWM:" && status >> sum) break;
-  sum /= 1024;
-  std::ifstream children(folder);
-  for (pid_t child; children >> child;) sum += resident_mib(child);
-  return sum;
-}
 
 struct Start {
   std::string name;
@@ -59,7 +45,7 @@ std::vector<Start> measure_starts(const Machine& machine, int rounds, Json& left
         if (answer == "none") throw std::runtime_error("has no such network");
         if (round == 0) continue;
         starts[i].milliseconds.push_back(time);
-        starts[i].mib.push_back(resident_mib(process->id()));
+        starts[i].mib.push_back(process->most_resident_mib());
       } catch (const std::exception& e) {
         left_out[peers[i].name] = e.what();
       }
