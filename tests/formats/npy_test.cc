@@ -196,7 +196,7 @@ TEST(Npz, ReadsWhatWasWrittenToAStream) {
 
 std::string little(std::uint64_t number, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(number >> (8 * i) & 0xff);
+  for (int i = 0; i < bytes; ++i, number >>= 8) text += static_cast<char>(number & 0xff);
   return text;
 }
 
