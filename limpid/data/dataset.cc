@@ -113,7 +113,10 @@ Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
 }
 
 Split load_idx_folder(const fs::path& folder) {
-  Split split{.train = load_part(folder, "train"), .test = load_part(folder, "t10k")};
+  // One by one: in a braced list GCC 12 destroys the empty middle part twice when the last throws.
+  Split split;
+  split.train = load_part(folder, "train");
+  split.test = load_part(folder, "t10k");
   const std::int64_t features = split.train.inputs.shape()[1];
   if (split.test.inputs.shape()[1] != features)
     fail(find_file(folder, "t10k", "images-idx3"),
