@@ -67,9 +67,10 @@ void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
 Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const DataSpec spec = parse_data_spec(options.data);
   const std::int64_t first = options.index;
+  const bool all = !options.count && options.all_data;
   const std::int64_t least = first + options.count.value_or(1);
-  Dataset data = load_examples(spec, model, Targets::kIfPresent, least);
-  const bool rest = !options.count && !data.table_schema.empty();
+  Dataset data = load_examples(spec, model, Targets::kIfPresent, all ? kMostExamples : least);
+  const bool rest = all || (!options.count && !data.table_schema.empty());
   const std::int64_t count = rest ? std::max<std::int64_t>(1, data.size() - first) : least - first;
   check_rows(first, count, data.size());
   data.inputs = data.inputs.rows(first, count);

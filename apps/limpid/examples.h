@@ -20,6 +20,7 @@ struct ExampleOptions {
   std::string values;
   std::int64_t index = 0;
   std::optional<std::int64_t> count = 1;  // nothing: the rest of a table, 1 of other data
+  bool all_data = false;                  // then the rest of other data too
 };
 
 // The model's path, the first argument of a command.

@@ -1,6 +1,7 @@
 // limpid run: what a model gives for some examples.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
+#include "limpid/formats/npy.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid::tool {
@@ -19,27 +21,43 @@ struct Options {
   ExampleOptions examples;
   int threads = 1;
   bool json = false;
+  std::filesystem::path out;
 };
 
-// The output's name, or "output", and its numbers.
-void print_output(const Model& model, const Tensor& output, bool json) {
+// The output's name, or "output".
+std::string output_name(const Model& model) {
   const std::string& name = model.function.outputs().front().name;
+  return name.empty() ? "output" : name;
+}
+
+void print_output(const Model& model, const Tensor& output, bool json) {
   if (json) {
-    print_json(Json{{name.empty() ? "output" : name, tool::json_of(output)}});
+    print_json(Json{{output_name(model), tool::json_of(output)}});
     return;
   }
   std::vector<std::string> numbers;
   for (float v : output.values<float>()) numbers.push_back(short_number(static_cast<double>(v)));
-  print(fmt::format("{} = {}\n", name.empty() ? "output" : printable(name),
-                    fmt::join(numbers, ", ")));
+  print(fmt::format("{} = {}\n", printable(output_name(model)), fmt::join(numbers, ", ")));
+}
+
+// The outputs as they are: [N, ...], N examples.
+void save_output(const Model& model, const Tensor& output, const std::filesystem::path& path) {
+  if (path.extension() == ".npz")
+    save_npz(path, {{output_name(model), output}});
+  else
+    save_npy(path, output);
 }
 
 void run(const Options& options) {
   const Model model = load_model(options.model);
   const Examples examples = read_examples(options.examples, model);
-  if (examples.data) check_outputs(*examples.data, model);
+  if (examples.data && options.out.empty()) check_outputs(*examples.data, model);
   ThreadPool pool({.threads = options.threads});
   const Tensor output = predict(model, examples.inputs, &pool);
+  if (!options.out.empty()) {
+    save_output(model, output, options.out);
+    return;
+  }
   if (!examples.data) {
     print_output(model, output, options.json);
     return;
@@ -49,6 +67,13 @@ void run(const Options& options) {
   else
     print_answers(examples, output);
 }
+
+const CLI::Validator is_array_file(
+    [](std::string& path) {
+      const std::filesystem::path extension = std::filesystem::path(path).extension();
+      return extension == ".npy" || extension == ".npz" ? "" : "a .npy or .npz file is expected";
+    },
+    "");
 
 }  // namespace
 
@@ -60,13 +85,22 @@ void add_run(CLI::App& app) {
   options->examples.count.reset();
   command
       ->add_option("--count", options->examples.count,
-                   "How many examples of --data; by default 1, or all of a table")
+                   "How many examples of --data; by default 1, or all of a table or for --out")
       ->needs(command->get_option("--data"))
       ->check(within(1, kMostExamples))
       ->type_name("N");
   add_threads_option(*command, options->threads);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { run(*options); });
+  CLI::Option* json = command->add_flag("--json", options->json, "Print JSON");
+  command
+      ->add_option("--out", options->out,
+                   "Write the outputs, [N, ...] of N examples, to a .npy or .npz file instead")
+      ->excludes(json)
+      ->check(is_array_file)
+      ->type_name("FILE");
+  command->callback([options] {
+    options->examples.all_data = !options->out.empty();
+    run(*options);
+  });
 }
 
 }  // namespace limpid::tool

@@ -46,4 +46,13 @@ Params load_npz(const std::filesystem::path& path);
 // The same from memory. `where` names the source in errors.
 Params parse_npz(std::span<const std::byte> bytes, std::string_view where);
 
+// The bytes of an archive of these arrays, each an entry NAME.npy, stored as numpy.savez does it:
+// weights hardly shrink, and what is stored can be mapped. The same arrays make the same bytes: the
+// entries bear the first day that the format has. Throws kUnsupported for bf16, which NumPy does
+// not have, and beyond 4 GiB; kInvalidArgument for an empty name or one that is not UTF-8.
+std::vector<std::byte> serialize_npz(const Params& arrays);
+
+// Writes those bytes to a file, atomically (see write_file_atomically, also for kIo).
+void save_npz(const std::filesystem::path& path, const Params& arrays);
+
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// The reading of .npz archives.
+// .npz archives.
 #include <string>
 
 #include "limpid/core/error.h"
@@ -45,6 +45,22 @@ Params parse_npz(std::span<const std::byte> bytes, std::string_view where) {
     arrays.set(name, parse_npy(file.bytes(), fmt::format("{}, {}", where, entry.name)));
   }
   return arrays;
+}
+
+std::vector<std::byte> serialize_npz(const Params& arrays) {
+  detail::ZipWriter archive;
+  for (const auto& [name, array] : arrays) {
+    if (name.empty())
+      throw Error(ErrorCode::kInvalidArgument, "npz: an array of the archive has no name");
+    archive.add(name + std::string(kSuffix), serialize_npy(array));
+  }
+  return std::move(archive).finish();
+}
+
+void save_npz(const std::filesystem::path& path, const Params& arrays) {
+  const std::vector<std::byte> bytes = serialize_npz(arrays);
+  const std::span<const std::byte> part(bytes);
+  write_file_atomically(path, {&part, 1});
 }
 
 }  // namespace limpid

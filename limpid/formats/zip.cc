@@ -13,10 +13,6 @@
 namespace limpid::detail {
 namespace {
 
-// Signatures of records.
-constexpr std::uint32_t kLocal = 0x04034b50;
-constexpr std::uint32_t kCentral = 0x02014b50;
-constexpr std::uint32_t kEnd = 0x06054b50;
 constexpr std::uint32_t kEnd64 = 0x06064b50;
 constexpr std::uint32_t kLocator64 = 0x07064b50;
 // What stands in a field of 32 bits whose value is in a ZIP64 record.
@@ -69,7 +65,7 @@ std::uint64_t find_end(const Bytes& bytes, const Reporter& report) {
   for (std::uint64_t comment = 0; comment <= kMostComment; ++comment) {
     if (bytes.size() < kEndBytes + comment) break;
     const std::uint64_t at = bytes.size() - kEndBytes - comment;
-    if (bytes.u32(at) == kEnd && bytes.u16(at + 20) == comment) return at;
+    if (bytes.u32(at) == kZipEnd && bytes.u16(at + 20) == comment) return at;
   }
   report.broken("has no directory at its end: it is no ZIP archive, or is cut short");
 }
@@ -129,7 +125,7 @@ struct Listed {
 };
 
 Listed read_entry(const Bytes& bytes, std::uint64_t at, const Reporter& report) {
-  if (bytes.u32(at) != kCentral) report.broken("its directory has no entry at {}", at);
+  if (bytes.u32(at) != kZipCentral) report.broken("its directory has no entry at {}", at);
   const std::uint64_t flags = bytes.u16(at + 8), method = bytes.u16(at + 10);
   const std::uint64_t name = bytes.u16(at + 28), extra = bytes.u16(at + 30);
   std::uint64_t packed = bytes.u32(at + 20), size = bytes.u32(at + 24), offset = bytes.u32(at + 42);
@@ -148,7 +144,7 @@ Listed read_entry(const Bytes& bytes, std::uint64_t at, const Reporter& report) 
   if (method != 0 && method != 8)
     report.unsupported("{} is compressed by method {}, 0 (stored) and 8 (deflate) are supported",
                        in_quotes(entry.name), method);
-  if (bytes.u32(offset) != kLocal || bytes.u16(offset + 8) != method ||
+  if (bytes.u32(offset) != kZipLocal || bytes.u16(offset + 8) != method ||
       bytes.u16(offset + 26) != name || bytes.text(offset + kLocalBytes, name) != entry.name)
     report.broken("{} is not at {}, where the directory says", in_quotes(entry.name), offset);
   const std::uint64_t data = offset + kLocalBytes + name + bytes.u16(offset + 28);

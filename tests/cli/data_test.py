@@ -3,7 +3,9 @@
 import json
 import math
 import pathlib
+import struct
 import unittest
+import zipfile
 
 import tool
 
@@ -183,6 +185,32 @@ class Arrays(Data):
         self.assertEqual((data["train"], data["features"], data["outputs"]), (2, 3, 3))
         answers = self.document("run", model, "--data", f"npy:{NUMPY}/f4.npy", "--count", "2")
         self.assertEqual([len(a["outputs"]) for a in answers["answers"]], [3, 3])
+
+    def test_outputs_to_a_file_that_numpy_reads(self):
+        model, _ = self.train(f"npy:{NUMPY}/f4.npy,targets={NUMPY}/f4.npy,split=1/0")
+        data = ("--data", f"npy:{NUMPY}/f4.npy")
+        answers = self.document("run", model, *data, "--count", "2")["answers"]
+        numbers = [n for answer in answers for n in answer["outputs"]]
+        npy, npz = self.folder / "y.npy", self.folder / "y.npz"
+        self.assertEqual(self.output("run", model, *data, "--out", npy), "")
+        header, values = npy.read_bytes()[:128], npy.read_bytes()[128:]
+        self.assertIn(b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", header)
+        self.assertEqual(struct.unpack("<6f", values), tuple(map(tool.f32, numbers)))
+        self.output("run", model, *data, "--out", npz)
+        with zipfile.ZipFile(npz) as archive:
+            self.assertEqual(archive.namelist(), ["prediction.npy"])
+            self.assertEqual(archive.read("prediction.npy"), npy.read_bytes())
+        self.output("run", model, *data, "--index", "1", "--out", npy)
+        self.assertEqual(npy.read_bytes()[128:], values[12:])
+        self.output("run", model, "--values", "1,2,3", "--out", npy)
+        self.assertIn(b"'shape': (1, 3)", npy.read_bytes())
+
+    def test_outputs_to_files_that_are_none(self):
+        model, _ = self.train(f"npy:{NUMPY}/f4.npy,targets={NUMPY}/f4.npy,split=1/0")
+        run = ("run", model, "--values", "1,2,3", "--out")
+        self.assertIn("a .npy or .npz file is expected", self.error(2, *run, self.folder / "y.txt"))
+        self.assertIn("--json", self.error(2, *run, self.folder / "y.npy", "--json"))
+        self.assertIn("No such file", self.error(1, *run, self.folder / "none/y.npy"))
 
 
 if __name__ == "__main__":

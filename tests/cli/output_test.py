@@ -1,14 +1,10 @@
 """What the commands print."""
 
 import math
-import struct
 import unittest
 
 import tool
-
-
-def f32(number):
-    return struct.unpack("<f", struct.pack("<f", number))[0]
+from tool import f32
 
 
 class Worked(tool.ToolTest):

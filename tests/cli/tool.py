@@ -47,6 +47,11 @@ class ToolTest(unittest.TestCase):
         return text[len("limpid: ") : -1]
 
 
+def f32(number):
+    """The nearest number that f32 has."""
+    return struct.unpack("<f", struct.pack("<f", number))[0]
+
+
 def header_of(tensors, metadata=None):
     """The header of a safetensors file as a dict; tensors are name -> (shape, numbers)."""
     header = {"__metadata__": metadata} if metadata else {}

@@ -15,6 +15,8 @@ version2.npy, version3.npy          f4.npy under a header of that version
 objects.npy, records.npy, complex.npy   what is refused
 stored.npz, deflated.npz            x: f4 [2, 3], y: i8 [5], as numpy.savez and savez_compressed do
 streamed.npz         the same, written to a stream that cannot seek
+
+written.npz is Limpid's (serialize_npz): f4.npy as "x" and i8.npy as "größe". It is checked here, not made.
 """
 
 import io
@@ -48,6 +50,13 @@ class Stream(io.RawIOBase):
         return len(data)
 
 
+def check_what_limpid_wrote():
+    with np.load(FOLDER / "written.npz") as arrays:
+        assert list(arrays) == ["x", "größe"]
+        np.testing.assert_array_equal(arrays["x"], array("f4", 2, 3), strict=True)
+        np.testing.assert_array_equal(arrays["größe"], array("i8", 2, 3), strict=True)
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     for dtype in ("f4", "f8", "f2", "i4", "i8", "u1", "b1"):
@@ -71,6 +80,7 @@ def main():
     stream = Stream()
     np.savez(stream, **both)
     (FOLDER / "streamed.npz").write_bytes(stream.bytes)
+    check_what_limpid_wrote()
 
 
 if __name__ == "__main__":

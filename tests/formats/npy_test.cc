@@ -277,6 +277,42 @@ TEST(Npz, ReadsZip64Records) {
   EXPECT_EQ(parse_archive(entries + directory + end64 + tail).size(), 1u);
 }
 
+TEST(Npz, ReadsWhatItWrites) {
+  const Params arrays{{"x", load("f4")},
+                      {"layers.0/bias", load("scalar")},
+                      {"größe", load("b1")},
+                      {"none", load("empty")},
+                      {"bytes", Tensor::from<std::int8_t>(Shape{2}, {1, -1})}};
+  const testing::TemporaryFolder folder;
+  save_npz(folder / "a.npz", arrays);
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.npz"}));
+  const Params read = load_npz(folder / "a.npz");
+  ASSERT_EQ(read.names(), arrays.names());
+  for (const auto& [name, array] : arrays) EXPECT_TRUE(read.at(name).same_bits(array)) << name;
+  EXPECT_TRUE(parse_npz(serialize_npz({}), "a").empty());
+}
+
+// written.npz is what this gave when NumPy 1.24 opened it: make_numpy_fixtures.py checks it.
+TEST(Npz, WritesTheBytesThatNumPyOpened) {
+  const std::vector<std::byte> bytes = serialize_npz({{"x", load("f4")}, {"größe", load("i8")}});
+  EXPECT_EQ(testing::text_of(bytes), testing::read(kFolder + "written.npz"));
+}
+
+TEST(NpzFault, RefusesToWriteWhatNumPyCannotRead) {
+  expect_error(ErrorCode::kUnsupported, "NumPy has no bf16", [] {
+    serialize_npz({{"x", Tensor::zeros({Dtype::kBf16, Shape{2}})}});
+  });
+  expect_error(ErrorCode::kInvalidArgument, "has no name", [] {
+    serialize_npz({{"", load("f4")}});
+  });
+  expect_error(ErrorCode::kInvalidArgument, "of UTF-8", [] {
+    serialize_npz({{"\xff", load("f4")}});
+  });
+  expect_error(ErrorCode::kInvalidArgument, "of at most 65535 bytes", [] {
+    serialize_npz({{std::string(65'536, 'x'), load("f4")}});
+  });
+}
+
 TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
   const std::string entries = local("x.npy", kArray);
   const auto expect = [&](ErrorCode code, std::string_view part, const auto& change,

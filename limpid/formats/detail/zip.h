@@ -12,6 +12,11 @@
 
 namespace limpid::detail {
 
+// Signatures of records.
+inline constexpr std::uint32_t kZipLocal = 0x04034b50;
+inline constexpr std::uint32_t kZipCentral = 0x02014b50;
+inline constexpr std::uint32_t kZipEnd = 0x06054b50;
+
 struct ZipEntry {
   std::string name;
   std::span<const std::byte> packed;
@@ -30,5 +35,21 @@ std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive,
 // Unpacks an entry into `out`, which has entry.size bytes. Throws where these are not exactly what
 // is in it, or the checksum differs.
 void unpack(const ZipEntry& entry, std::span<std::byte> out, const Reporter& report);
+
+// Writes an archive of stored entries in memory; the same entries make the same bytes. The caller
+// gives no name twice.
+class ZipWriter {
+ public:
+  // Throws kInvalidArgument for a name that is not UTF-8 or has more than 65535 bytes.
+  void add(const std::string& name, std::span<const std::byte> bytes);
+  // The archive; this object is used up. Throws kUnsupported where it would take the ZIP64 records
+  // of archives beyond 4 GiB.
+  std::vector<std::byte> finish() &&;
+
+ private:
+  std::vector<std::byte> archive_;
+  std::vector<std::byte> directory_;
+  std::size_t entries_ = 0;
+};
 
 }  // namespace limpid::detail
