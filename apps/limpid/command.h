@@ -14,6 +14,7 @@ void add_eval(CLI::App& app);
 void add_gradcheck(CLI::App& app);
 void add_hash(CLI::App& app);
 void add_lab(CLI::App& app);
+void add_onnx_test(CLI::App& app);  // where the tool is built with ONNX
 void add_ops(CLI::App& app);
 void add_perceptron(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -52,6 +52,9 @@ int run(int argc, char** argv) {
        {add_train, add_eval, add_run, add_summary, add_trace, add_show, add_quantize, add_ops,
         add_hash, add_selftest, add_perceptron, add_lab, add_doctor, add_report, add_gradcheck})
     add(app);
+#ifdef LIMPID_ONNX
+  add_onnx_test(app);
+#endif
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);

@@ -1,0 +1,68 @@
+// limpid onnx-test: folders of tests in the form of the ONNX project.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/output.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/formats/onnx/node_test.h"
+
+namespace limpid::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> folders;
+};
+
+// A folder with a model, or all folders in it that have one, sorted by name.
+std::vector<fs::path> tests_of(const fs::path& folder) {
+  if (fs::exists(folder / "model.onnx")) return {folder};
+  std::vector<fs::path> tests;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (fs::exists(entry.path() / "model.onnx")) tests.push_back(entry.path());
+  if (tests.empty())
+    throw UsageError(fmt::format("{} is no folder with a model.onnx, nor one of such folders",
+                                 in_quotes(folder.string())));
+  std::sort(tests.begin(), tests.end());
+  return tests;
+}
+
+void onnx_test(const Options& options) {
+  std::size_t passed = 0;
+  std::size_t failed = 0;
+  for (const std::string& folder : options.folders)
+    for (const fs::path& path : tests_of(folder)) {
+      const onnx::NodeTest test = onnx::run_node_test(path);
+      const std::string name = path.filename().string();
+      if (!test.passed) print(fmt::format("FAILED {}: {}\n", name, test.reason));
+      if (test.passed && test.random)
+        print(fmt::format("{}: random, only counts, shapes and dtypes are compared\n", name));
+      ++(test.passed ? passed : failed);
+    }
+  print(fmt::format("{} passed, {} failed\n", passed, failed));
+  if (failed > 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} of {} tests failed", failed, passed + failed));
+}
+
+}  // namespace
+
+void add_onnx_test(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "onnx-test", "Runs tests in the form of the ONNX project: model.onnx and test_data_set_K");
+  command->add_option("DIR", options->folders, "A test's folder, or one of such folders")
+      ->required();
+  command->callback([options] { onnx_test(*options); });
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,102 @@
+// The import of a model's contents: scopes of names, functions, and the limits on what they may
+// become. Leans on node.h.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "limpid/formats/onnx/detail/contents.h"
+#include "limpid/formats/onnx/detail/known.h"
+#include "limpid/formats/onnx/node.h"
+#include "limpid/formats/onnx/onnx.h"
+
+namespace limpid::onnx::detail {
+
+using AttributeMap = std::map<std::string, const AttributeContents*, std::less<>>;
+
+// The names that nodes of one graph or function body see.
+class Scope {
+ public:
+  // Of the model's graph, or of a function's body with the attributes of the call.
+  Scope(const Opsets& opsets, const AttributeMap& attributes)
+      : opsets_(opsets), attributes_(attributes) {}
+  // Of a graph in an attribute of a node: it sees the outer names too.
+  explicit Scope(const Scope* outer)
+      : outer_(outer), opsets_(outer->opsets_), attributes_(outer->attributes_) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  // Throws kFormat where the name is taken.
+  void set(const std::string& name, Value value);
+  // A default Value where there is none.
+  Value find(const std::string& name) const;
+  // Whether it is an input of a function that the call left out.
+  bool may_be_left_out(const std::string& name) const;
+  void leave_out(const std::string& name) { left_out_.insert(name); }
+
+  const Opsets& opsets() const { return opsets_; }
+  const AttributeMap& attributes() const { return attributes_; }
+
+ private:
+  const Scope* outer_ = nullptr;
+  const Opsets& opsets_;
+  const AttributeMap& attributes_;
+  std::unordered_map<std::string, Value> values_;
+  std::set<std::string, std::less<>> left_out_;
+};
+
+class Importer {
+ public:
+  Importer(const ModelContents& model, const ImportOptions& options);
+
+  Imported run();
+
+  // ---- for Node
+
+  Builder& builder() { return builder_; }
+  KnownValues& known() { return known_; }
+  const std::string& input_name(ValueId id) const;
+  void is_random() { random_ = true; }
+  Values graph(const GraphContents& graph, const Scope& outer, std::span<const Value> arguments);
+
+ private:
+  using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
+
+  const FunctionContents* find_function(const NodeContents& node) const;
+  void add_inputs(Scope& scope);
+  void add_input(Scope& scope, const std::string& name, const Type& type, const Tensor* value);
+  void nodes(const std::vector<NodeContents>& nodes, Scope& scope);
+  void node(const NodeContents& node, Scope& scope);
+  Values call_function(const FunctionContents& function, const NodeContents& node,
+                       const Scope& scope);
+  Values outputs(const std::vector<std::string>& names, const Scope& scope) const;
+  void count_node();
+
+  const ModelContents& model_;
+  const ImportOptions& options_;
+  Builder builder_;
+  KnownValues known_;
+  std::map<FunctionKey, const FunctionContents*> functions_;
+  std::set<const FunctionContents*> active_;
+  std::vector<std::string> input_names_;  // of the function
+  Params params_;
+  std::int64_t nodes_ = 0;
+  int depth_ = 0;
+  bool random_ = false;
+};
+
+// Throws kUnsupported where nodes of the graph, or of functions that it calls, have operators
+// without a row of the tables: all of them, with the names of their nodes.
+void check_operators(const ModelContents& model);
+
+// Version of the operators of a domain. Throws kFormat where nobody says it, kUnsupported where it
+// is beyond kNewestOpset.
+std::int64_t version_of(const Opsets& opsets, std::string_view domain);
+
+// The type of an input, dynamic dimensions replaced; what is missing is added to `missing`.
+Type input_type(const ValueContents& input, const ImportOptions& options,
+                std::vector<std::string>& missing);
+
+}  // namespace limpid::onnx::detail

@@ -1,0 +1,37 @@
+// The tables of operators, one a file. Leans on node.h.
+#pragma once
+
+#include "limpid/formats/onnx/node.h"
+
+namespace limpid::onnx::detail {
+
+extern const std::span<const NodeOp> activation_operators;
+extern const std::span<const NodeOp> arithmetic_operators;
+extern const std::span<const NodeOp> constant_operators;
+extern const std::span<const NodeOp> index_operators;
+extern const std::span<const NodeOp> logic_operators;
+extern const std::span<const NodeOp> part_operators;
+extern const std::span<const NodeOp> reduction_operators;
+extern const std::span<const NodeOp> shape_operators;
+
+// ---- what several of them need
+
+// Whether the dtype is one of whole numbers.
+bool is_integer(Dtype dtype);
+
+// 0, 1, ..., count - 1 as `dtype`. Throws kUnsupported for more than 2^31.
+Value counting(const Node& node, std::int64_t count, Dtype dtype);
+
+// A number as a scalar of x's dtype: floating ones are rounded, integers cut off and kept in range.
+Value scalar_like(Value x, double number);
+
+// A tensor of x's type full of a number.
+Value full_like(Value x, double number);
+
+// The result of a function of one value, or of two.
+template <Value (*f)(Value)>
+Values import_unary(Node& node) {
+  return {f(node.input(0))};
+}
+
+}  // namespace limpid::onnx::detail

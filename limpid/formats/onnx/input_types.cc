@@ -1,0 +1,55 @@
+// Types of a graph's inputs, whose dynamic dimensions somebody else must know.
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/formats/onnx/detail/importer.h"
+
+namespace limpid::onnx::detail {
+namespace {
+
+// The type of a value that is given, if it is one of the declared type's.
+Type given_type(const ValueContents& input, const Tensor& value) {
+  const Dtype dtype = dtype_of_element_type(input.element_type);
+  if (value.dtype() != dtype)
+    throw Error(ErrorCode::kDtype, fmt::format("input {} is {}, {} came", in_quotes(input.name),
+                                               name(dtype), to_string(value.type())));
+  const Shape& shape = value.shape();
+  bool fits = !input.dims || input.dims->size() == shape.rank();
+  for (std::size_t i = 0; fits && input.dims && i < shape.rank(); ++i)
+    fits = (*input.dims)[i].size.value_or(shape[i]) == shape[i];
+  if (!fits)
+    throw Error(ErrorCode::kShape, fmt::format("input {} is declared otherwise, {} came",
+                                               in_quotes(input.name), to_string(value.type())));
+  return value.type();
+}
+
+}  // namespace
+
+Type input_type(const ValueContents& input, const ImportOptions& options,
+                std::vector<std::string>& missing) {
+  if (!input.is_tensor)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("input {} is no tensor", in_quotes(input.name)));
+  const auto known = options.known.find(input.name);
+  if (known != options.known.end()) return given_type(input, known->second);
+  const Dtype dtype = dtype_of_element_type(input.element_type);
+  if (!input.dims) {
+    missing.push_back(fmt::format("all of input {}", in_quotes(input.name)));
+    return {dtype, {}};
+  }
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < input.dims->size(); ++i) {
+    const Dimension& dim = (*input.dims)[i];
+    const std::string name = dim.name.empty() ? fmt::format("{}.{}", input.name, i) : dim.name;
+    const auto given = options.dimensions.find(name);
+    if (!dim.size && given == options.dimensions.end())
+      missing.push_back(
+          fmt::format("{} (axis {} of input {})", in_quotes(name), i, in_quotes(input.name)));
+    else
+      dims.push_back(dim.size ? *dim.size : given->second);
+  }
+  return {dtype, Shape(dims)};
+}
+
+}  // namespace limpid::onnx::detail

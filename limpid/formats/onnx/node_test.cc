@@ -1,0 +1,143 @@
+#include "limpid/formats/onnx/node_test.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
+#include "limpid/core/half.h"
+#include "limpid/formats/file.h"
+#include "limpid/formats/onnx/detail/contents.h"
+#include "limpid/formats/onnx/onnx.h"
+#include "limpid/transforms/bind.h"
+
+namespace limpid::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+// NAME_0.pb, NAME_1.pb, ... of a folder, as many as there are.
+std::vector<Tensor> load_tensors(const fs::path& folder, std::string_view name) {
+  std::vector<Tensor> tensors;
+  for (;;) {
+    const fs::path path = folder / fmt::format("{}_{}.pb", name, tensors.size());
+    if (!fs::exists(path)) return tensors;
+    const Tensor file = read_file(path, kMaxOnnxBytes);
+    detail::Budget budget(file.bytes().size());
+    detail::Externals externals(std::nullopt, budget);
+    tensors.push_back(detail::read_tensor(file.bytes(), budget, externals).second);
+  }
+}
+
+double number(const Tensor& tensor, std::size_t i) {
+  switch (tensor.dtype()) {
+    case Dtype::kF32:
+      return tensor.values<float>()[i];
+    case Dtype::kF64:
+      return tensor.values<double>()[i];
+    case Dtype::kBf16:
+      return to_f32(tensor.values<Bf16>()[i]);
+    case Dtype::kF16:
+      return to_f32(tensor.values<F16>()[i]);
+    case Dtype::kI32:
+      return tensor.values<std::int32_t>()[i];
+    case Dtype::kI64:
+      return static_cast<double>(tensor.values<std::int64_t>()[i]);
+    case Dtype::kI8:
+      return tensor.values<std::int8_t>()[i];
+    case Dtype::kU8:
+      return tensor.values<std::uint8_t>()[i];
+    case Dtype::kBool:
+      return tensor.values<bool>()[i] ? 1 : 0;
+  }
+  throw Error(ErrorCode::kInternal, "a dtype that is none");
+}
+
+// Throws where a result is not the expected one, saying by how much.
+void compare(std::size_t output, const Tensor& result, const Tensor& expected, bool types_only) {
+  if (!(result.type() == expected.type()))
+    throw Error(ErrorCode::kShape,
+                fmt::format("output {} is {}, {} is expected", output, to_string(result.type()),
+                            to_string(expected.type())));
+  if (types_only) return;
+  std::size_t wrong = 0;
+  std::size_t worst = 0;
+  double largest = -1;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(expected.elements()); ++i) {
+    const double came = number(result, i);
+    const double wanted = number(expected, i);
+    if (came == wanted || (std::isnan(came) && std::isnan(wanted))) continue;
+    const double difference = std::abs(came - wanted);
+    if (difference <= kAbsoluteTolerance + kRelativeTolerance * std::abs(wanted) &&
+        std::isfinite(wanted))
+      continue;
+    ++wrong;
+    if (!(difference <= largest)) {
+      largest = difference;
+      worst = i;
+    }
+  }
+  if (wrong > 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("output {}: {} of {} numbers differ, most by {:.3g}: {:.9g} at {}, "
+                            "{:.9g} is expected",
+                            output, wrong, expected.elements(), largest, number(result, worst),
+                            worst, number(expected, worst)));
+}
+
+// The names of a model's inputs that have no initializer, in order.
+std::vector<std::string> input_names(const fs::path& model) {
+  const Tensor file = read_file(model, kMaxOnnxBytes);
+  detail::Budget budget(file.bytes().size());
+  detail::Externals externals(model.parent_path(), budget);
+  const detail::GraphContents graph = detail::read_model(file.bytes(), budget, externals).graph;
+  std::vector<std::string> names;
+  for (const detail::ValueContents& input : graph.inputs) {
+    bool initialized = false;
+    for (const auto& [name, tensor] : graph.initializers)
+      initialized = initialized || name == input.name;
+    if (!initialized) names.push_back(input.name);
+  }
+  return names;
+}
+
+void run_set(const fs::path& model, const fs::path& set, NodeTest& test) {
+  const std::vector<std::string> names = input_names(model);
+  const std::vector<Tensor> inputs = load_tensors(set, "input");
+  const std::vector<Tensor> expected = load_tensors(set, "output");
+  if (inputs.size() != names.size())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} inputs came for {}", inputs.size(), names.size()));
+  ImportOptions options;
+  for (std::size_t i = 0; i < names.size(); ++i) options.known.emplace(names[i], inputs[i]);
+  const Imported imported = load_onnx(model, options);
+  test.random = test.random || imported.random;
+  const std::vector<Tensor> results = compile(bind(imported.function, imported.params))(inputs);
+  if (results.size() != expected.size())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} outputs, {} are expected", results.size(), expected.size()));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    compare(i, results[i], expected[i], imported.random);
+}
+
+}  // namespace
+
+NodeTest run_node_test(const fs::path& folder) {
+  NodeTest test;
+  try {
+    for (;; ++test.sets) {
+      const fs::path set = folder / fmt::format("test_data_set_{}", test.sets);
+      if (!fs::is_directory(set)) break;
+      run_set(folder / "model.onnx", set, test);
+    }
+    test.passed = test.sets > 0;
+    if (!test.passed) test.reason = "it has no test_data_set_0";
+  } catch (const std::exception& e) {
+    test.reason = e.what();
+  }
+  return test;
+}
+
+}  // namespace limpid::onnx

@@ -1,0 +1,55 @@
+// The list of all tables of operators, and what several of them need.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "limpid/formats/onnx/detail/operators.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/constant.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid::onnx {
+
+std::span<const std::span<const NodeOp>> all_operators() {
+  static const std::span<const NodeOp> tables[] = {
+      detail::activation_operators, detail::arithmetic_operators, detail::constant_operators,
+      detail::index_operators,      detail::logic_operators,      detail::part_operators,
+      detail::reduction_operators,  detail::shape_operators,
+  };
+  return tables;
+}
+
+const NodeOp* find_operator(std::string_view domain, std::string_view name, std::int64_t version) {
+  for (const std::span<const NodeOp> table : all_operators())
+    for (const NodeOp& op : table)
+      if (op.name == name && op.domain == domain && version >= op.since &&
+          (op.until == 0 || version <= op.until))
+        return &op;
+  return nullptr;
+}
+
+namespace detail {
+
+bool is_integer(Dtype dtype) {
+  return dtype == Dtype::kI32 || dtype == Dtype::kI64 || dtype == Dtype::kI8 || dtype == Dtype::kU8;
+}
+
+Value counting(const Node& node, std::int64_t count, Dtype dtype) {
+  if (count > std::int64_t{1} << 31)
+    node.fail(ErrorCode::kUnsupported, fmt::format("{} numbers in a row", count));
+  const Value numbers = iota(node.builder(), count);
+  return dtype == Dtype::kI32 ? numbers : cast(numbers, dtype);
+}
+
+Value scalar_like(Value x, double number) {
+  const Dtype dtype = x.dtype();
+  if (!is_integer(dtype)) return constant(x.builder(), number, dtype);
+  return cast(constant(x.builder(), number, Dtype::kF64), dtype);
+}
+
+Value full_like(Value x, double number) { return broadcast(scalar_like(x, number), x.shape()); }
+
+}  // namespace detail
+}  // namespace limpid::onnx

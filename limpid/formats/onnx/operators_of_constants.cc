@@ -1,0 +1,127 @@
+// Values that come from nowhere, or from a shape alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "limpid/formats/onnx/detail/operators.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/constant.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid::onnx::detail {
+namespace {
+
+Values constant_of(const Node& node, Tensor tensor) {
+  return {constant(node.builder(), std::move(tensor))};
+}
+
+Values import_constant(Node& node) {
+  if (node.has("value")) return constant_of(node, node.tensor("value"));
+  if (node.has("value_int")) return constant_of(node, Tensor::scalar(node.integer("value_int")));
+  if (node.has("value_float"))
+    return constant_of(node, Tensor::scalar(static_cast<float>(node.real("value_float"))));
+  if (node.has("value_ints")) {
+    const std::vector<std::int64_t> numbers = node.integers("value_ints");
+    return constant_of(node, Tensor::from({static_cast<std::int64_t>(numbers.size())}, numbers));
+  }
+  if (node.has("value_floats")) {
+    const std::vector<double> numbers = node.reals("value_floats");
+    const std::vector<float> narrow(numbers.begin(), numbers.end());
+    return constant_of(node, Tensor::from({static_cast<std::int64_t>(narrow.size())}, narrow));
+  }
+  node.fail(ErrorCode::kUnsupported, "its value is no tensor and no number");
+}
+
+Values import_constant_of_shape(Node& node) {
+  const Tensor value = node.has("value") ? node.tensor("value") : Tensor::from<float>({1}, {0.0f});
+  if (value.elements() != 1)
+    node.fail(ErrorCode::kShape,
+              fmt::format("the value is {}, one number is expected", to_string(value.type())));
+  return {broadcast(constant(node.builder(), value.reshape({})), Shape(node.known_integers(0)))};
+}
+
+// [start, end) of the dimensions, each counted from the end where it is negative, and cut off.
+Values import_shape(Node& node) {
+  const Shape shape = node.input(0).shape();
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  const auto place = [&](std::int64_t i) {
+    return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank);
+  };
+  const std::int64_t start = place(node.integer("start", 0));
+  const std::int64_t end = std::max(start, place(node.integer("end", rank)));
+  return constant_of(node, Tensor::from({end - start}, shape.dims().subspan(
+                                                           static_cast<std::size_t>(start),
+                                                           static_cast<std::size_t>(end - start))));
+}
+
+Values import_size(Node& node) {
+  return constant_of(node, Tensor::scalar(node.input(0).shape().elements()));
+}
+
+// start, start + delta, ... before limit.
+Values import_range(Node& node) {
+  const Value start = node.input(0);
+  const double first = node.known_real(0);
+  const double limit = node.known_real(1);
+  const double delta = node.known_real(2);
+  const double count = std::ceil((limit - first) / delta);
+  if (!(std::abs(count) < 0x1p31))
+    node.fail(ErrorCode::kUnsupported,
+              fmt::format("from {} to {} by {}: 2^31 numbers or more", first, limit, delta));
+  const auto whole = static_cast<std::int64_t>(std::max(0.0, count));
+  return {counting(node, whole, start.dtype()) * reshape(node.input(2), {}) + reshape(start, {})};
+}
+
+// Row and column numbers of the last two dimensions of a shape: [rows, 1] and [columns].
+struct Places {
+  Value row;
+  Value column;
+};
+Places places(const Node& node, const Shape& shape) {
+  const std::int64_t rows = shape[shape.rank() - 2];
+  return {reshape(counting(node, rows, Dtype::kI64), {rows, 1}),
+          counting(node, shape.back(), Dtype::kI64)};
+}
+
+Values import_eye_like(Node& node) {
+  const Value x = node.input(0);
+  if (x.rank() != 2)
+    node.fail(ErrorCode::kShape, fmt::format("{}, rank 2 is expected", to_string(x.type())));
+  const Places at = places(node, x.shape());
+  const Value offset = constant(node.builder(), Tensor::scalar(node.integer("k", 0)));
+  return {cast(equal(at.column, at.row + offset), node.dtype("dtype", x.dtype()))};
+}
+
+Values import_trilu(Node& node) {
+  const Value x = node.input(0);
+  if (x.rank() < 2)
+    node.fail(ErrorCode::kShape,
+              fmt::format("{}, rank 2 or more is expected", to_string(x.type())));
+  const Places at = places(node, x.shape());
+  const std::int64_t k = node.has_input(1) ? node.known_integer(1) : 0;
+  const Value diagonal = at.row + constant(node.builder(), Tensor::scalar(k));
+  const Value kept =
+      node.flag("upper", true) ? less_equal(diagonal, at.column) : less_equal(at.column, diagonal);
+  const Value none = broadcast(constant(node.builder(), Tensor::zeros({x.dtype(), {}})), x.shape());
+  return {select(broadcast(kept, x.shape()), x, none)};
+}
+
+constexpr NodeOp kTable[] = {
+    {.name = "Constant", .meaning = "constant", .import = import_constant},
+    {.name = "ConstantOfShape",
+     .since = 9,
+     .meaning = "broadcast of a constant",
+     .import = import_constant_of_shape},
+    {.name = "EyeLike", .since = 9, .meaning = "column = row + k", .import = import_eye_like},
+    {.name = "Range", .since = 11, .meaning = "start + delta iota", .import = import_range},
+    {.name = "Shape", .meaning = "constant", .import = import_shape},
+    {.name = "Size", .meaning = "constant", .import = import_size},
+    {.name = "Trilu", .since = 14, .meaning = "select by row and column", .import = import_trilu},
+};
+
+}  // namespace
+
+constexpr std::span<const NodeOp> constant_operators = kTable;
+
+}  // namespace limpid::onnx::detail

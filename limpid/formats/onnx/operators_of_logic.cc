@@ -1,0 +1,77 @@
+// Comparison, logic and choice.
+#include <cmath>
+#include <limits>
+
+#include "limpid/formats/onnx/detail/operators.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid::onnx::detail {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Value both(Value a, Value b) { return logical_and(a, b); }
+Value either(Value a, Value b) { return logical_or(a, b); }
+Value one_of_two(Value a, Value b) {
+  return logical_and(logical_or(a, b), logical_not(logical_and(a, b)));
+}
+Value same(Value a, Value b) {
+  return a.dtype() == Dtype::kBool ? logical_not(one_of_two(a, b)) : equal(a, b);
+}
+Value greater(Value a, Value b) { return less(b, a); }
+Value greater_equal(Value a, Value b) { return less_equal(b, a); }
+
+template <Value (*f)(Value, Value)>
+Values import_binary(Node& node) {
+  const Value a = node.input(0);
+  const Value b = node.input(1);
+  const Shape shape = common_shape(a.shape(), b.shape(), "the operands");
+  return {f(broadcast(a, shape), broadcast(b, shape))};
+}
+
+Values import_where(Node& node) {
+  const Values in = node.inputs(3);
+  Shape shape = common_shape(in[1].shape(), in[2].shape(), "the choices");
+  shape = common_shape(in[0].shape(), shape, "the condition");
+  return {select(broadcast(in[0], shape), broadcast(in[1], shape), broadcast(in[2], shape))};
+}
+
+Values import_is_nan(Node& node) { return {not_equal(node.input(0), node.input(0))}; }
+
+Values import_is_inf(Node& node) {
+  const Value x = node.input(0);
+  const Value above = equal(x, full_like(x, node.flag("detect_positive", true) ? kInfinity : NAN));
+  const Value below = equal(x, full_like(x, node.flag("detect_negative", true) ? -kInfinity : NAN));
+  return {logical_or(above, below)};
+}
+
+constexpr NodeOp kTable[] = {
+    {.name = "And", .meaning = "logical_and", .import = import_binary<both>},
+    {.name = "Equal", .meaning = "equal", .import = import_binary<same>},
+    {.name = "Greater", .meaning = "less, turned round", .import = import_binary<greater>},
+    {.name = "GreaterOrEqual",
+     .since = 12,
+     .meaning = "less_equal, turned round",
+     .import = import_binary<greater_equal>},
+    {.name = "IsInf",
+     .since = 10,
+     .meaning = "x = infinity, x = -infinity, or either",
+     .import = import_is_inf},
+    {.name = "IsNaN", .since = 9, .meaning = "x is not equal to x", .import = import_is_nan},
+    {.name = "Less", .meaning = "less", .import = import_binary<less>},
+    {.name = "LessOrEqual",
+     .since = 12,
+     .meaning = "less_equal",
+     .import = import_binary<less_equal>},
+    {.name = "Not", .meaning = "logical_not", .import = import_unary<logical_not>},
+    {.name = "Or", .meaning = "logical_or", .import = import_binary<either>},
+    {.name = "Where", .since = 9, .meaning = "select", .import = import_where},
+    {.name = "Xor", .meaning = "(a or b) and not (a and b)", .import = import_binary<one_of_two>},
+};
+
+}  // namespace
+
+constexpr std::span<const NodeOp> logic_operators = kTable;
+
+}  // namespace limpid::onnx::detail

@@ -1,0 +1,140 @@
+// Reductions over any axes, which stay with size 1 unless the node says otherwise.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "limpid/formats/onnx/detail/operators.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/indexing.h"
+#include "limpid/ops/reduce.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid::onnx::detail {
+namespace {
+
+using Axes = std::vector<std::size_t>;
+
+// Sorted; those of no list are all of them, or none where the node says so.
+Axes axes_of(const Node& node, std::size_t rank) {
+  const auto given = node.known_integers("axes", 1);
+  Axes axes;
+  if (given && !given->empty()) {
+    for (const std::int64_t axis : *given) axes.push_back(normalize_axis(axis, rank, "axes"));
+    std::sort(axes.begin(), axes.end());
+    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+      node.fail(ErrorCode::kShape,
+                fmt::format("an axis comes twice: [{}]", fmt::join(*given, ", ")));
+  } else if (!node.flag("noop_with_empty_axes", false)) {
+    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  return axes;
+}
+
+// The axes one after the other, each gone, the last first.
+template <class F>
+Value reduce(Value x, const Axes& axes, const F& over_axis) {
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis)
+    x = over_axis(x, static_cast<std::int64_t>(*axis));
+  return x;
+}
+
+Value total(Value x, const Axes& axes) {
+  return reduce(x, axes, [](Value v, std::int64_t axis) { return sum(v, axis); });
+}
+
+// A bool is 0 or 1 of u8, whose lowest and highest number stand for false and true.
+template <Value (*over_axis)(Value, std::int64_t)>
+Value extreme(Value x, const Axes& axes) {
+  if (x.dtype() != Dtype::kBool) return reduce(x, axes, over_axis);
+  return cast(reduce(cast(x, Dtype::kU8), axes, over_axis), Dtype::kBool);
+}
+
+// Halves of the axis are multiplied until one element is left: few ops, however long it is.
+Value product_over(Value x, std::int64_t axis) {
+  const auto at = static_cast<std::size_t>(axis);
+  // Of nothing: a sum of nothing has the shape, and 1 is the product.
+  if (x.shape()[at] == 0) return full_like(sum(x, axis), 1);
+  while (x.shape()[at] > 1) {
+    const std::int64_t half = x.shape()[at] / 2;
+    const Value product = slice(x, axis, 0, half) * slice(x, axis, half, 2 * half);
+    x = x.shape()[at] % 2 == 0
+            ? product
+            : concatenate({product, slice(x, axis, 2 * half, 2 * half + 1)}, axis);
+  }
+  return reshape(x, x.shape().erase(at));
+}
+
+Value product(Value x, const Axes& axes) { return reduce(x, axes, product_over); }
+
+Value average(Value x, const Axes& axes) {
+  double count = 1;
+  for (const std::size_t axis : axes) count *= static_cast<double>(x.shape()[axis]);
+  const Value sums = total(x, axes);
+  return sums / full_like(sums, count);
+}
+
+Value sum_of_absolutes(Value x, const Axes& axes) { return total(abs(x), axes); }
+Value sum_of_squares(Value x, const Axes& axes) { return total(x * x, axes); }
+
+// What is no sum of integers is computed in f64 where they come.
+template <Value (*floating)(Value, const Axes&)>
+Value through_f64(Value x, const Axes& axes) {
+  if (!is_integer(x.dtype())) return floating(x, axes);
+  return cast(floating(cast(x, Dtype::kF64), axes), x.dtype());
+}
+
+Value root_of_squares(Value x, const Axes& axes) { return sqrt(sum_of_squares(x, axes)); }
+Value log_of_sum(Value x, const Axes& axes) { return log(total(x, axes)); }
+
+// Less the largest, unless that is infinite, so that nothing overflows.
+Value log_of_sum_of_exp(Value x, const Axes& axes) {
+  Value largest = reduce(x, axes, [](Value v, std::int64_t axis) { return max(v, axis); });
+  const Value infinite = full_like(largest, std::numeric_limits<double>::infinity());
+  largest = select(equal(abs(largest), infinite), full_like(largest, 0), largest);
+  Shape kept = x.shape();
+  for (const std::size_t axis : axes) kept = kept.replace(axis, 1);
+  return log(total(exp(x - reshape(largest, kept)), axes)) + largest;
+}
+
+template <Value (*reduction)(Value, const Axes&)>
+Values import_reduction(Node& node) {
+  const Value x = node.input(0);
+  const Axes axes = axes_of(node, x.rank());
+  const Value reduced = reduction(x, axes);
+  if (!node.flag("keepdims", true)) return {reduced};
+  Shape kept = x.shape();
+  for (const std::size_t axis : axes) kept = kept.replace(axis, 1);
+  return {reshape(reduced, kept)};
+}
+
+constexpr NodeOp kTable[] = {
+    {.name = "ReduceL1", .meaning = "sum of abs", .import = import_reduction<sum_of_absolutes>},
+    {.name = "ReduceL2",
+     .meaning = "sqrt of the sum of squares",
+     .import = import_reduction<through_f64<root_of_squares>>},
+    {.name = "ReduceLogSum",
+     .meaning = "log of the sum",
+     .import = import_reduction<through_f64<log_of_sum>>},
+    {.name = "ReduceLogSumExp",
+     .meaning = "max + log of the sum of exp(x - max)",
+     .import = import_reduction<through_f64<log_of_sum_of_exp>>},
+    {.name = "ReduceMax", .meaning = "max", .import = import_reduction<extreme<max>>},
+    {.name = "ReduceMean",
+     .meaning = "sum / the number of elements",
+     .import = import_reduction<average>},
+    {.name = "ReduceMin", .meaning = "min", .import = import_reduction<extreme<min>>},
+    {.name = "ReduceProd",
+     .meaning = "multiply, half by half",
+     .import = import_reduction<product>},
+    {.name = "ReduceSum", .meaning = "sum", .import = import_reduction<total>},
+    {.name = "ReduceSumSquare",
+     .meaning = "sum of squares",
+     .import = import_reduction<sum_of_squares>},
+};
+
+}  // namespace
+
+constexpr std::span<const NodeOp> reduction_operators = kTable;
+
+}  // namespace limpid::onnx::detail
