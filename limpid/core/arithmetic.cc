@@ -111,15 +111,45 @@ Turn large_turn(float a) {
           static_cast<double>(static_cast<std::int64_t>(p << 2)) * kUnit};
 }
 
-// sin(|x| + quarters * pi / 2).
-double wide_sin(float x, std::uint64_t quarters) {
-  const float a = std::fabs(x);
-  const Turn turn = a < c::kTrigLarge ? small_turn(a) : large_turn(a);
+Turn turn_of(float a) { return a < c::kTrigLarge ? small_turn(a) : large_turn(a); }
+
+// The sine after that many more quarters.
+double wide_sin(const Turn& turn, std::uint64_t quarters) {
   const std::uint64_t q = turn.quarters + quarters;
   const double s = turn.r * turn.r;
   const double y = (q & 1) != 0 ? std::fma(polynomial(s, c::kWideCos), s, 1.0)
                                 : std::fma(polynomial(s, c::kWideSin), s * turn.r, turn.r);
   return (q & 2) != 0 ? -y : y;
+}
+
+// The angle of the point (x, y) with x, y >= 0, not both 0: in [0, pi / 2].
+double wide_angle(double y, double x) {
+  const double low = y < x ? y : x;
+  const double high = y < x ? x : y;
+  const bool far = low > high * c::kTanEighthPi;
+  const double r = far ? (low - high) / (low + high) : low / high;
+  const double s = r * r;
+  const double near_axis = std::fma(polynomial(s, c::kWideAtan), s * r, r);
+  const double angle = far ? c::kQuarterPi + near_axis : near_axis;
+  return y < x ? angle : c::kHalfPiHigh - angle;
+}
+
+// sqrt(1 - x^2) of a float x.
+double wide_other_side(double x) { return std::sqrt(std::fma(-x, x, 1.0)); }
+
+// log(1 + f) of a finite f > -1.
+double wide_log_above_one(double f) {
+  const auto [e, m] = split_logarithm(1.0 + f);
+  // 1 + f may have lost digits of a small f.
+  return std::fma(e, c::kWideLn2, wide_log1p(e == 0 ? f : m - 1.0));
+}
+
+// e^x - 1, where x may be any float: it is bounded first.
+double wide_expm1(float x) {
+  float bounded = x > c::kExpHighest ? c::kExpHighest : x;
+  bounded = bounded < c::kExpLowest ? c::kExpLowest : bounded;
+  const auto [r, power] = split_exponent(bounded);
+  return std::fma(power, polynomial(r, c::kWideExp) * r, power - 1.0);
 }
 
 // ---- sums
@@ -246,29 +276,72 @@ float log1p(float x) {
   if (x < -1) return kNan;
   if (x == -1) return -kInfinity;
   if (!(x < kInfinity)) return x;
-  const auto [e, m] = split_logarithm(1.0 + x);
-  // 1 + x may have lost digits of a small x; f has them.
-  const double f = e == 0 ? x : m - 1.0;
-  return std::copysign(static_cast<float>(std::fma(e, c::kWideLn2, wide_log1p(f))), x);
+  return std::copysign(static_cast<float>(wide_log_above_one(x)), x);
 }
 
-float expm1(float x) {
-  float bounded = x > c::kExpHighest ? c::kExpHighest : x;
-  bounded = bounded < c::kExpLowest ? c::kExpLowest : bounded;
-  const auto [r, power] = split_exponent(bounded);
-  const double y = std::fma(power, polynomial(r, c::kWideExp) * r, power - 1.0);
-  return std::copysign(static_cast<float>(y), x);
-}
+float expm1(float x) { return std::copysign(static_cast<float>(wide_expm1(x)), x); }
 
 float sin(float x) {
   if (!(std::fabs(x) < kInfinity)) return kNan;
-  const auto y = static_cast<float>(wide_sin(x, 0));
+  const auto y = static_cast<float>(wide_sin(turn_of(std::fabs(x)), 0));
   return std::signbit(x) ? -y : y;
 }
 
 float cos(float x) {
   if (!(std::fabs(x) < kInfinity)) return kNan;
-  return static_cast<float>(wide_sin(x, 1));
+  return static_cast<float>(wide_sin(turn_of(std::fabs(x)), 1));
+}
+
+float tan(float x) {
+  if (!(std::fabs(x) < kInfinity)) return kNan;
+  const Turn turn = turn_of(std::fabs(x));
+  const auto y = static_cast<float>(wide_sin(turn, 0) / wide_sin(turn, 1));
+  return std::signbit(x) ? -y : y;
+}
+
+float asin(float x) {
+  const double a = std::fabs(x);
+  return std::copysign(static_cast<float>(wide_angle(a, wide_other_side(a))), x);
+}
+
+float acos(float x) {
+  const double a = std::fabs(x);
+  const double angle = wide_angle(wide_other_side(a), a);
+  return static_cast<float>(x < 0 ? 2 * c::kHalfPiHigh - angle : angle);
+}
+
+float atan(float x) { return std::copysign(static_cast<float>(wide_angle(std::fabs(x), 1.0)), x); }
+
+float sinh(float x) {
+  const double e = wide_expm1(std::fabs(x));
+  return std::copysign(static_cast<float>(0.5 * (e + e / (e + 1.0))), x);
+}
+
+float cosh(float x) {
+  const double e = wide_expm1(std::fabs(x)) + 1.0;
+  return static_cast<float>(0.5 * (e + 1.0 / e));
+}
+
+float asinh(float x) {
+  const double a = std::fabs(x);
+  if (!(a < kInfinity)) return x;
+  const double square = a * a;
+  const double f = a + square / (1.0 + std::sqrt(1.0 + square));
+  return std::copysign(static_cast<float>(wide_log_above_one(f)), x);
+}
+
+float acosh(float x) {
+  if (x < 1) return kNan;
+  if (!(x < kInfinity)) return x;
+  const double t = x - 1.0;
+  return static_cast<float>(wide_log_above_one(t + std::sqrt(t * (t + 2.0))));
+}
+
+float atanh(float x) {
+  const double a = std::fabs(x);
+  if (!(a <= 1)) return kNan;
+  if (a == 1) return std::copysign(kInfinity, x);
+  return std::copysign(static_cast<float>(0.5 * wide_log_above_one(2.0 * a / (1.0 - a))), x);
 }
 
 float power(float x, float y) {
@@ -296,6 +369,15 @@ double log1p(double x) { return std::log1p(x); }
 double expm1(double x) { return std::expm1(x); }
 double sin(double x) { return std::sin(x); }
 double cos(double x) { return std::cos(x); }
+double tan(double x) { return std::tan(x); }
+double asin(double x) { return std::asin(x); }
+double acos(double x) { return std::acos(x); }
+double atan(double x) { return std::atan(x); }
+double sinh(double x) { return std::sinh(x); }
+double cosh(double x) { return std::cosh(x); }
+double asinh(double x) { return std::asinh(x); }
+double acosh(double x) { return std::acosh(x); }
+double atanh(double x) { return std::atanh(x); }
 double power(double x, double y) { return std::pow(x, y); }
 
 float maximum(float a, float b) { return maximum_of(a, b); }

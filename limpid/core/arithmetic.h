@@ -28,6 +28,15 @@ float log1p(float x);  // log(1 + x)
 float expm1(float x);  // exp(x) - 1
 float sin(float x);
 float cos(float x);
+float tan(float x);
+float asin(float x);
+float acos(float x);
+float atan(float x);
+float sinh(float x);
+float cosh(float x);
+float asinh(float x);
+float acosh(float x);
+float atanh(float x);
 float power(float x, float y);  // x^y, special values as C's pow
 double exp(double x);
 double log(double x);
@@ -38,6 +47,15 @@ double log1p(double x);
 double expm1(double x);
 double sin(double x);
 double cos(double x);
+double tan(double x);
+double asin(double x);
+double acos(double x);
+double atan(double x);
+double sinh(double x);
+double cosh(double x);
+double asinh(double x);
+double acosh(double x);
+double atanh(double x);
 double power(double x, double y);
 
 // IEEE 754-2019 maximum and minimum: a NaN if either is; +0 above -0.

@@ -86,6 +86,13 @@ inline constexpr double kWideSin[] = {0x1.6cd1afedae1c0p-19, -0x1.a00f7e122a09bp
 inline constexpr double kWideCos[] = {0x1.99164051f6094p-16, -0x1.6c07efd393331p-10,
                                       0x1.55553c7499d2dp-5, -0x1.ffffffcb77cc1p-2};
 
+// atan(r) = r + r^3 P(r^2) for |r| <= tan(pi / 8).
+inline constexpr double kTanEighthPi = 0x1.a827999fcef32p-2;
+inline constexpr double kQuarterPi = 0x1.921fb54442d18p-1;
+inline constexpr double kWideAtan[] = {
+    -0x1.36ade7b66cd4ap-5, 0x1.1e5c736808a79p-4, -0x1.7082c03b436f3p-4, 0x1.c6d1ec8454a48p-4,
+    -0x1.2490c30bca015p-3, 0x1.999991fc48339p-3, -0x1.5555554edf7a8p-2};
+
 // GELU, and its form with tanh, which is x sigmoid(2 u), u = sqrt(2 / pi) (x + c x^3). In f32 each
 // is rounded first.
 inline constexpr double kRootHalf = 0.70710678118654752;

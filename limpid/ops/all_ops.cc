@@ -16,17 +16,19 @@ constexpr const Op* kAllOps[] = {
     &op::negate, &op::abs, &op::exp, &op::log, &op::tanh, &op::erf, &op::sigmoid, &op::sqrt,
     // elementary functions
     &op::log1p, &op::expm1, &op::sin, &op::cos, &op::rsqrt, &op::power, &op::floor, &op::ceil,
-    &op::round, &op::truncate, &op::sign,
+    &op::round, &op::truncate, &op::sign, &op::tan, &op::asin, &op::acos, &op::atan, &op::sinh,
+    &op::cosh, &op::asinh, &op::acosh, &op::atanh,
     // comparison and choice
     &op::equal, &op::not_equal, &op::less, &op::less_equal, &op::logical_and, &op::logical_or,
     &op::logical_not, &op::select, &op::cast,
     // moving elements
     &op::reshape, &op::broadcast, &op::transpose, &op::slice, &op::pad, &op::concatenate,
-    &op::gather, &op::scatter_add,
+    &op::gather, &op::scatter_add, &op::scatter, &op::scatter_multiply, &op::scatter_maximum,
+    &op::scatter_minimum,
     // what keeps others apart
     &op::barrier,
     // reductions
-    &op::sum, &op::max, &op::min, &op::argmax,
+    &op::sum, &op::prod, &op::max, &op::min, &op::argmax, &op::argsort, &op::cumulative_sum,
     // products
     &op::matmul, &op::linear, &op::quantized_linear,
     // random numbers
@@ -40,7 +42,7 @@ constexpr const Op* kAllOps[] = {
     // softmax and what is made of it
     &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy,
     // attention
-    &op::scaled_dot_product_attention,
+    &op::scaled_dot_product_attention, &op::rotary_embedding,
     // losses
     &op::soft_cross_entropy, &op::binary_cross_entropy, &op::negative_log_likelihood,
     &op::kl_divergence, &op::squared_error, &op::absolute_error, &op::huber, &op::smooth_l1,

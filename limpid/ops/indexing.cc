@@ -8,6 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/families.h"
 #include "limpid/ops/reduce.h"
+#include "limpid/ops/rows.h"
 #include "limpid/ops/shape.h"
 #include "limpid/ops/strided.h"
 
@@ -296,34 +297,6 @@ std::vector<Example> concatenate_examples() {
 
 // ---- gather and scatter_add
 
-void require_index(const Call& call, std::size_t input) {
-  const Dtype d = call.inputs[input].dtype;
-  if (d != Dtype::kI32 && d != Dtype::kI64) throw_dtype(call, input, "i32 or i64");
-}
-
-// The number of leading dimensions that the two inputs have in common.
-std::size_t batch_of(const Call& call) {
-  const std::int64_t batch = call.attributes.integer("batch");
-  const Shape& a = call.inputs[0].shape;
-  const Shape& b = call.inputs[1].shape;
-  const auto common = static_cast<std::size_t>(batch);
-  if (batch < 0 || common > a.rank() || common > b.rank() ||
-      !std::equal(a.begin(), a.begin() + batch, b.begin()))
-    throw Error(ErrorCode::kShape,
-                fmt::format("{}: inputs {} and {} do not share {} leading dimensions", where(call),
-                            to_string(call.inputs[0]), to_string(call.inputs[1]), batch));
-  return common;
-}
-
-Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_t>> parts) {
-  List dims;
-  for (const auto& part : parts) dims.insert(dims.end(), part.begin(), part.end());
-  if (dims.size() > Shape::kMaxRank)
-    throw Error(ErrorCode::kShape, fmt::format("{}: a result of rank {}, at most {} is possible",
-                                               where(call), dims.size(), Shape::kMaxRank));
-  return Shape(dims);
-}
-
 std::vector<Type> gather_types(const Call& call) {
   require_index(call, 1);
   const std::size_t batch = batch_of(call);
@@ -333,30 +306,6 @@ std::vector<Type> gather_types(const Call& call) {
                 fmt::format("{}: {} has no rows", where(call), to_string(call.inputs[0])));
   return {{call.inputs[0].dtype,
            joined(call, {call.inputs[1].shape.dims(), x.dims().subspan(batch + 1)})}};
-}
-
-// Sizes of a walk over rows by number.
-struct Rows {
-  std::int64_t batches, numbers, rows;  // numbers and rows of each batch
-  std::size_t width;                    // elements of a row
-};
-Rows rows_of(const Shape& indices, const Shape& table, std::size_t batch) {
-  const auto count = [](std::span<const std::int64_t> dims) {
-    return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-  };
-  return {count(indices.dims().first(batch)), count(indices.dims().subspan(batch)), table[batch],
-          static_cast<std::size_t>(count(table.dims().subspan(batch + 1)))};
-}
-
-// Calls visit(i, row) for every number: its place, and the row of the table that it means, or -1.
-template <class Visit>
-void for_each_row(const Type& indices, const void* numbers, const Rows& r, const Visit& visit) {
-  for (std::int64_t i = 0; i < r.batches * r.numbers; ++i) {
-    const std::int64_t n = indices.dtype == Dtype::kI32
-                               ? static_cast<const std::int32_t*>(numbers)[i]
-                               : static_cast<const std::int64_t*>(numbers)[i];
-    visit(static_cast<std::size_t>(i), n < 0 || n >= r.rows ? -1 : i / r.numbers * r.rows + n);
-  }
 }
 
 void gather_reference(const Call& call, std::span<const void* const> in,

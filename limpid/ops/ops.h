@@ -2,10 +2,12 @@
 #pragma once
 
 #include "limpid/ops/activation.h"
+#include "limpid/ops/along_axis.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/attention.h"
 #include "limpid/ops/barrier.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/cumulative.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/loss.h"
@@ -14,5 +16,9 @@
 #include "limpid/ops/quantized.h"
 #include "limpid/ops/random.h"
 #include "limpid/ops/reduce.h"
+#include "limpid/ops/rotary.h"
+#include "limpid/ops/scatter.h"
 #include "limpid/ops/shape.h"
 #include "limpid/ops/softmax.h"
+#include "limpid/ops/sort.h"
+#include "limpid/ops/trigonometric.h"

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/constant.h"
 #include "limpid/ops/families.h"
+#include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -16,6 +17,7 @@ namespace {
 
 using Values = std::vector<Value>;
 
+constexpr std::string_view kReductionShapes = "[...] -> [...] without `axis`";
 constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
 
 // The attribute holds the axis from the front, so that equal reductions are equal calls.
@@ -34,7 +36,7 @@ std::vector<Type> reduction_types(const Call& call) {
 }
 
 std::vector<Type> argmax_types(const Call& call) {
-  require_floating(call, 0);
+  require_numeric(call, 0);
   const std::size_t axis = axis_of(call);
   if (call.inputs[0].shape[axis] == 0)
     throw Error(ErrorCode::kShape, fmt::format("{}: axis {} of {} is empty", where(call), axis,
@@ -125,15 +127,16 @@ void extreme_reference(const Call& call, std::span<const void* const> in,
 
 void argmax_reference(const Call& call, std::span<const void* const> in,
                       std::span<void* const> out) {
-  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+  const auto is_nan = [](auto v) { return v != v; };
+  dispatch_numeric(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* x = static_cast<const T*>(in[0]);
     for_each_line(call, [&](std::int64_t first, std::int64_t stride, std::int64_t n, auto result) {
       std::int64_t best = 0;
       for (std::int64_t i = 0; i < n; ++i) {
         const T value = x[first + i * stride];
-        if (std::isnan(x[first + best * stride])) break;
-        if (std::isnan(value) || value > x[first + best * stride]) best = i;
+        if (is_nan(x[first + best * stride])) break;
+        if (is_nan(value) || value > x[first + best * stride]) best = i;
       }
       static_cast<std::int32_t*>(out[0])[result] = static_cast<std::int32_t>(best);
     });
@@ -158,6 +161,20 @@ Values reduction_batching(const BatchingCall& c) {
   return {call1(op, {c.inputs[0]}, {{"axis", c.attributes.integer("axis") + 1}})};
 }
 
+Values prod_body(std::span<const Value> in, const Attributes& attributes) {
+  const std::int64_t axis = attributes.integer("axis");
+  const auto a = static_cast<std::size_t>(axis);
+  const Shape result = in[0].shape().erase(a);
+  Value x = in[0];
+  if (x.shape()[a] == 0) return {broadcast(constant(x.builder(), 1, x.dtype()), result)};
+  for (std::int64_t n = x.shape()[a]; n > 1; n = x.shape()[a]) {
+    const std::int64_t half = n / 2;
+    Value y = slice(x, axis, 0, half) * slice(x, axis, half, 2 * half);
+    x = n == 2 * half ? y : concatenate({y, slice(x, axis, n - 1, n)}, axis);
+  }
+  return {reshape(x, result)};
+}
+
 std::int64_t reduction_flops(const Call& call) { return call.inputs[0].shape.elements(); }
 
 std::vector<Example> reduction_examples() {
@@ -168,10 +185,6 @@ std::vector<Example> reduction_examples() {
     examples.push_back({{{d, {300, 3}}}, {{"axis", std::int64_t{0}}}});
     examples.push_back({{{d, {2, 4, 3}}}, {{"axis", std::int64_t{1}}}});
   }
-  return examples;
-}
-std::vector<Example> numeric_reduction_examples() {
-  std::vector<Example> examples = reduction_examples();
   for (Dtype d : {Dtype::kI32, Dtype::kI64})
     examples.push_back({{{d, {4, 9}}}, {{"axis", std::int64_t{1}}}, -2, 2, 1000});
   return examples;
@@ -180,11 +193,10 @@ std::vector<Example> numeric_reduction_examples() {
 template <const Op& op>
 consteval Op reduction(std::string_view name, std::string_view formula, TypeRule types,
                        Reference reference, GradientRule rule, KernelKind kernel, Onnx onnx,
-                       std::string_view accuracy, bool smooth,
-                       std::vector<Example> (*examples)() = numeric_reduction_examples) {
+                       std::string_view accuracy, bool smooth) {
   return complete({.name = name,
                    .formula = formula,
-                   .shapes = "[...] -> [...] without `axis`",
+                   .shapes = kReductionShapes,
                    .min_inputs = 1,
                    .max_inputs = 1,
                    .attributes = kAxisAttribute,
@@ -197,7 +209,7 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
                    .kernel = {kernel},
                    .onnx = onnx,
                    .accuracy = accuracy,
-                   .examples = examples});
+                   .examples = reduction_examples});
 }
 
 }  // namespace
@@ -207,6 +219,20 @@ namespace op {
 constexpr Op sum =
     reduction<sum>("sum", "the sum over an axis", reduction_types, sum_reference,
                    gradient(sum_gradient), KernelKind::kSum, {"ReduceSum", 13}, kSummed, true);
+constexpr Op prod = complete({.name = "prod",
+                              .formula = "the product over an axis",
+                              .shapes = kReductionShapes,
+                              .min_inputs = 1,
+                              .max_inputs = 1,
+                              .attributes = kAxisAttribute,
+                              .types = reduction_types,
+                              .body = prod_body,
+                              .gradient = gradient_through_body(),
+                              .batching = batching(reduction_batching<prod>),
+                              .flops = reduction_flops,
+                              .kernel = {},
+                              .onnx = {"ReduceProd", 18},
+                              .examples = reduction_examples});
 constexpr Op max =
     reduction<max>("max", "the largest over an axis; NaN where there is one", reduction_types,
                    extreme_reference<Highest>, gradient(extreme_gradient), KernelKind::kMax,
@@ -218,7 +244,7 @@ constexpr Op min =
 constexpr Op argmax = reduction<argmax>(
     "argmax", "the place of the first largest over an axis", argmax_types, argmax_reference,
     no_gradient("a place is a whole number: its derivative is zero wherever it exists"),
-    KernelKind::kNone, {"ArgMax", 13}, kExact, false, reduction_examples);
+    KernelKind::kNone, {"ArgMax", 13}, kExact, false);
 
 }  // namespace op
 
@@ -235,7 +261,11 @@ Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
 Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
 Value min(Value x, std::int64_t axis) { return reduce(op::min, x, axis); }
 Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
-Value argmin(Value x, std::int64_t axis) { return argmax(-x, axis); }
+// -1 - x turns the order of integers around without an overflow.
+Value argmin(Value x, std::int64_t axis) {
+  return argmax(is_floating(x.dtype()) ? -x : -1.0 - x, axis);
+}
+Value prod(Value x, std::int64_t axis) { return reduce(op::prod, x, axis); }
 
 Value mean(Value x, std::int64_t axis) {
   const Shape shape = x.shape();

@@ -1,5 +1,5 @@
-// Reductions over one axis, which disappears: sum, max, min, argmax. Several axes are reduced one
-// after the other.
+// Reductions over one axis, which disappears: sum, prod, max, min, argmax. Several axes are reduced
+// one after the other.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -8,16 +8,19 @@
 namespace limpid {
 
 namespace op {
-extern const Op sum, max, min, argmax;
+extern const Op sum, prod, max, min, argmax;
 }  // namespace op
 
 // Over one axis; -1 is the last. An empty sum is 0, an empty max the lowest number (-infinity), an
 // empty min the highest. Sums of integers wrap around.
 Value sum(Value x, std::int64_t axis);
+// The product; an empty one is 1. Halves of the axis are multiplied with each other until one
+// element is left.
+Value prod(Value x, std::int64_t axis);
 Value max(Value x, std::int64_t axis);
 Value min(Value x, std::int64_t axis);
 // The place of the first largest element, or of the first NaN, as i32. Throws kShape for an empty
-// axis.
+// axis. argmin: of the first smallest.
 Value argmax(Value x, std::int64_t axis);
 Value argmin(Value x, std::int64_t axis);
 // The mean, and the mean square of what is left when that is taken away: the variance that divides

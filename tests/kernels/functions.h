@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,7 +14,7 @@ namespace limpid::kernels {
 
 struct ElementaryFunction {
   const char* name;
-  Element element;
+  std::optional<Element> element;  // of the kernels; some functions have none
   float (*specification)(float);
   double (*exact)(double);
   double bound;        // units in the last place; 0 where the function is exact

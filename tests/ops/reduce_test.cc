@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
 
 namespace limpid {
 namespace {
@@ -33,6 +36,22 @@ TEST(Reduce, ArgminIsTheFirstSmallest) {
   EXPECT_TRUE(of(argmin, matrix(), 1).same_bits(Tensor::from<std::int32_t>({2}, {0, 2})));
   const Tensor tied = Tensor::from<float>({3}, {2, 1, 1});
   EXPECT_EQ(of(argmin, tied, 0).item<std::int32_t>(), 1);
+  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
+  const Tensor integers = Tensor::from<std::int32_t>({3}, {0, kLowest, 1});
+  EXPECT_EQ(of(argmin, integers, 0).item<std::int32_t>(), 1);
+  EXPECT_EQ(of(argmax, integers, 0).item<std::int32_t>(), 2);
+}
+
+TEST(Reduce, ProductsOfAnyLengthAndTheirSlopes) {
+  EXPECT_TRUE(of(prod, matrix(), 1).same_bits(Tensor::from<double>({2}, {12, 0})));
+  EXPECT_TRUE(of(prod, Tensor::zeros({Dtype::kI32, {0, 2}}), 0)
+                  .same_bits(Tensor::from<std::int32_t>({2}, {1, 1})));
+  const Function f = trace("f", {{"x", {Dtype::kF64, {5}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{prod(in[0], 0)};
+  });
+  const Tensor x = Tensor::from<double>({5}, {1, 2, 0, 3, 4});
+  EXPECT_TRUE(interpret(grad(f, {0}), std::vector<Tensor>{x})[0].same_bits(
+      Tensor::from<double>({5}, {0, 0, 24, 0, 0})));
 }
 
 TEST(Reduce, AnAxisOutsideIsNamed) {

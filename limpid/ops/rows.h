@@ -1,0 +1,40 @@
+// Rows by number: what gather and the scatters share.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "limpid/function/op.h"
+
+namespace limpid {
+
+// Throws kDtype unless the input is i32 or i64.
+void require_index(const Call& call, std::size_t input);
+
+// The attribute `batch`: the number of leading dimensions that inputs 0 and 1 have in common.
+// Throws kShape where they do not.
+std::size_t batch_of(const Call& call);
+
+// The dimensions of all parts; throws kShape where they are too many.
+Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_t>> parts);
+
+// Sizes of a walk over rows by number.
+struct Rows {
+  std::int64_t batches, numbers, rows;  // numbers and rows of each batch
+  std::size_t width;                    // elements of a row
+};
+Rows rows_of(const Shape& indices, const Shape& table, std::size_t batch);
+
+// Calls visit(i, row) for every number: its place, and the row of the table that it means, or -1.
+template <class Visit>
+void for_each_row(const Type& indices, const void* numbers, const Rows& r, const Visit& visit) {
+  for (std::int64_t i = 0; i < r.batches * r.numbers; ++i) {
+    const std::int64_t n = indices.dtype == Dtype::kI32
+                               ? static_cast<const std::int32_t*>(numbers)[i]
+                               : static_cast<const std::int64_t*>(numbers)[i];
+    visit(static_cast<std::size_t>(i), n < 0 || n >= r.rows ? -1 : i / r.numbers * r.rows + n);
+  }
+}
+
+}  // namespace limpid

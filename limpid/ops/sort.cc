@@ -1,0 +1,118 @@
+#include "limpid/ops/sort.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/along_axis.h"
+#include "limpid/ops/families.h"
+#include "limpid/ops/indexing.h"
+#include "limpid/ops/shape.h"
+
+namespace limpid {
+namespace {
+
+constexpr AttributeSpec kSortAttributes[] = {{"descending", AttributeKind::kBool}};
+
+std::vector<Type> argsort_types(const Call& call) {
+  require_numeric(call, 0);
+  const Shape& x = call.inputs[0].shape;
+  if (x.rank() == 0)
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: {} has no axis to sort", where(call), to_string(call.inputs[0])));
+  return {{Dtype::kI32, x}};
+}
+
+// NaN is above every number and equal to NaN.
+template <class T>
+bool is_less(T a, T b) {
+  return a < b || (a == a && b != b);
+}
+
+// By place where the elements are equal: no two compare alike, so that a sort without a buffer is
+// stable.
+void argsort_reference(const Call& call, std::span<const void* const> in,
+                       std::span<void* const> out) {
+  const bool descending = call.attributes.get<bool>("descending");
+  const Shape& shape = call.inputs[0].shape;
+  const std::int64_t n = shape.back();
+  dispatch_numeric(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t begin = 0; begin < shape.elements(); begin += n) {
+      const T* line = static_cast<const T*>(in[0]) + begin;
+      auto* places = static_cast<std::int32_t*>(out[0]) + begin;
+      std::iota(places, places + n, 0);
+      std::sort(places, places + n, [&](std::int32_t i, std::int32_t j) {
+        const T a = line[descending ? j : i], b = line[descending ? i : j];
+        return is_less(a, b) || (!is_less(b, a) && i < j);
+      });
+    }
+  });
+}
+
+std::vector<Value> argsort_batching(const BatchingCall& c) {
+  return call(op::argsort, c.inputs, c.attributes);
+}
+
+// About n log2 n comparisons a line.
+std::int64_t argsort_flops(const Call& call) {
+  std::int64_t rounds = 1;
+  for (std::int64_t n = call.inputs[0].shape.back(); n > 1; n /= 2) ++rounds;
+  return call.inputs[0].shape.elements() * rounds;
+}
+
+std::vector<Example> argsort_examples() {
+  const Attributes up{{"descending", false}}, down{{"descending", true}};
+  return {{{{Dtype::kF32, {37}}}, up},          {{{Dtype::kF32, {3, 19}}}, down},
+          {{{Dtype::kF64, {2, 3, 5}}}, down},   {{{Dtype::kF64, {4, 1}}}, up},
+          {{{Dtype::kI32, {40}}}, up, 0, 1, 9}, {{{Dtype::kI64, {2, 30}}}, down, 0, 1, 9}};
+}
+
+}  // namespace
+
+namespace op {
+
+constexpr Op argsort =
+    complete({.name = "argsort",
+              .formula = "the places of the elements, smallest first; NaN above every number; "
+                         "what is equal in its order",
+              .shapes = "[..., n] -> i32[..., n]",
+              .min_inputs = 1,
+              .max_inputs = 1,
+              .attributes = kSortAttributes,
+              .types = argsort_types,
+              .reference = argsort_reference,
+              .gradient = no_gradient(
+                  "a place is a whole number: its derivative is zero wherever it exists"),
+              .smooth = false,
+              .batching = batching(argsort_batching),
+              .flops = argsort_flops,
+              .kernel = {},
+              .onnx = {"TopK", 11},
+              .accuracy = kExact,
+              .examples = argsort_examples});
+
+}  // namespace op
+
+Value argsort(Value x, std::int64_t axis, bool descending) {
+  const std::size_t a = normalize_axis(axis, x.rank(), op::argsort.name);
+  const auto sorted = [&](Value v) {
+    return call1(op::argsort, {v}, {{"descending", descending}});
+  };
+  if (a + 1 == x.rank()) return sorted(x);
+  const auto exchange = exchanged_with_last(x.rank(), a);
+  return transpose(sorted(transpose(x, exchange)), exchange);
+}
+
+TopK top_k(Value x, std::int64_t k, std::int64_t axis, bool largest) {
+  const std::size_t a = normalize_axis(axis, x.rank(), "top_k");
+  if (k < 0 || k > x.shape()[a])
+    throw Error(ErrorCode::kShape, fmt::format("top_k: {} elements along axis {} of {}", k, axis,
+                                               to_string(x.type())));
+  const Value indices = slice(argsort(x, axis, largest), axis, 0, k);
+  return {take_along_axis(x, indices, axis), indices};
+}
+
+}  // namespace limpid

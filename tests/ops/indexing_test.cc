@@ -1,0 +1,166 @@
+// What gather, the scatters and argsort give where numbers repeat, are outside, or elements are
+// equal, and what is made of them.
+#include "limpid/ops/indexing.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+
+namespace limpid {
+namespace {
+
+using Values = std::vector<Value>;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<Tensor> run(const std::vector<Tensor>& in,
+                        const std::function<Values(std::span<const Value>)>& code) {
+  std::vector<Input> inputs;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    inputs.push_back({"x" + std::to_string(i), in[i].type()});
+  return interpret(trace("f", inputs, code), in);
+}
+
+Tensor reals(const Shape& shape, std::initializer_list<double> values) {
+  return Tensor::from<double>(shape, values);
+}
+Tensor whole(const Shape& shape, std::initializer_list<std::int32_t> values) {
+  return Tensor::from<std::int32_t>(shape, values);
+}
+
+struct Slopes {
+  Tensor x, updates;
+};
+// Of the sum of the results, each times 1, 10, 100, ... by its place.
+Slopes slopes(ScatterMode mode, const Tensor& x, const Tensor& indices, const Tensor& updates) {
+  const Function f = trace("f", {{"x", x.type()}, {"i", indices.type()}, {"u", updates.type()}},
+                           [&](std::span<const Value> in) {
+                             const Value y = scatter(in[0], in[1], in[2], mode);
+                             const Value place = cast(iota(y.builder(), y.shape()[0]), y.dtype());
+                             return Values{sum(y * power(number_like(place, 10), place))};
+                           });
+  const std::vector<Tensor> by =
+      interpret(grad(f, {0, 2}), std::vector<Tensor>{x, indices, updates});
+  return {by[0], by[1]};
+}
+
+TEST(Scatter, CombinesTheUpdatesOfARowInTheirOrder) {
+  const Tensor x = reals({3}, {5, 6, 7});
+  const Tensor indices = whole({5}, {0, 2, 0, -1, 3});
+  const Tensor updates = reals({5}, {2, 9, 3, 100, 100});
+  const auto with = [&](ScatterMode mode) {
+    return run({x, indices, updates}, [&](std::span<const Value> in) {
+      return Values{scatter(in[0], in[1], in[2], mode)};
+    })[0];
+  };
+  EXPECT_TRUE(with(ScatterMode::kReplace).same_bits(reals({3}, {3, 6, 9})));
+  EXPECT_TRUE(with(ScatterMode::kAdd).same_bits(reals({3}, {10, 6, 16})));
+  EXPECT_TRUE(with(ScatterMode::kMultiply).same_bits(reals({3}, {30, 6, 63})));
+  EXPECT_TRUE(with(ScatterMode::kMaximum).same_bits(reals({3}, {5, 6, 9})));
+  EXPECT_TRUE(with(ScatterMode::kMinimum).same_bits(reals({3}, {2, 6, 7})));
+}
+
+TEST(Scatter, TheRowThatWasReplacedHasNoSlope) {
+  const Slopes by = slopes(ScatterMode::kReplace, reals({3}, {5, 6, 7}), whole({3}, {0, 2, 0}),
+                           reals({3}, {2, 9, 3}));
+  EXPECT_TRUE(by.x.same_bits(reals({3}, {0, 10, 0})));
+  EXPECT_TRUE(by.updates.same_bits(reals({3}, {0, 100, 1})));
+}
+
+TEST(Scatter, ProductsWithZerosHaveSlopes) {
+  const Slopes by = slopes(ScatterMode::kMultiply, reals({3}, {5, 6, 0}), whole({4}, {0, 0, 1, 2}),
+                           reals({4}, {0, 3, 4, 0}));
+  EXPECT_TRUE(by.x.same_bits(reals({3}, {0, 40, 0})));
+  EXPECT_TRUE(by.updates.same_bits(reals({4}, {15, 0, 60, 0})));
+}
+
+TEST(Scatter, EqualExtremesShare) {
+  const Slopes by = slopes(ScatterMode::kMaximum, reals({2}, {5, 6}), whole({3}, {0, 0, 1}),
+                           reals({3}, {5, 3, 9}));
+  EXPECT_TRUE(by.x.same_bits(reals({2}, {0.5, 0})));
+  EXPECT_TRUE(by.updates.same_bits(reals({3}, {0.5, 0, 10})));
+}
+
+TEST(Argsort, EqualOnesKeepTheirOrderAndNanIsTheLargest) {
+  const Tensor x = reals({6}, {2, kNan, -0.0, 2, 0.0, -1});
+  const auto order = [&](bool descending) {
+    return run({x},
+               [&](std::span<const Value> in) { return Values{argsort(in[0], 0, descending)}; })[0];
+  };
+  EXPECT_TRUE(order(false).same_bits(whole({6}, {5, 2, 4, 0, 3, 1})));
+  EXPECT_TRUE(order(true).same_bits(whole({6}, {1, 0, 3, 2, 4, 5})));
+}
+
+TEST(TopK, AlongAnyAxis) {
+  const Tensor x = whole({3, 2}, {1, 5, 3, 4, 2, 5});
+  const auto y = run({x}, [](std::span<const Value> in) {
+    const TopK most = top_k(in[0], 2, 0), least = top_k(in[0], 1, 1, false);
+    return Values{most.values, most.indices, least.values, least.indices};
+  });
+  EXPECT_TRUE(y[0].same_bits(whole({2, 2}, {3, 5, 2, 5})));
+  EXPECT_TRUE(y[1].same_bits(whole({2, 2}, {1, 0, 2, 2})));
+  EXPECT_TRUE(y[2].same_bits(whole({3, 1}, {1, 3, 2})));
+  EXPECT_TRUE(y[3].same_bits(whole({3, 1}, {0, 0, 0})));
+  EXPECT_THROW(run({x}, [](auto in) { return Values{top_k(in[0], 3, 1).values}; }), Error);
+}
+
+TEST(AlongAxis, TakesAndWritesSingleElements) {
+  const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto y = run(
+      {x, whole({1, 3}, {1, 0, 7}), reals({1, 3}, {-1, -2, -3})}, [](std::span<const Value> in) {
+        return Values{take_along_axis(in[0], in[1], 0), scatter_along_axis(in[0], in[1], in[2], 0)};
+      });
+  EXPECT_TRUE(y[0].same_bits(reals({1, 3}, {4, 2, 0})));
+  EXPECT_TRUE(y[1].same_bits(reals({2, 3}, {1, -2, 3, -1, 5, 6})));
+  EXPECT_THROW(run({x, whole({3, 3}, {0, 0, 0, 0, 0, 0, 0, 0, 0})},
+                   [](auto in) { return Values{take_along_axis(in[0], in[1], 1)}; }),
+               Error);
+}
+
+TEST(AlongAxis, FlatIndexIsMinusOneOutside) {
+  const auto y = run({whole({3, 2}, {1, 2, 0, 3, -1, 0})}, [](std::span<const Value> in) {
+    return Values{flat_index(in[0], {2, 3})};
+  });
+  EXPECT_TRUE(y[0].same_bits(whole({3}, {5, -1, -1})));
+}
+
+TEST(AlongAxis, FlipAndPaddingRepeatElements) {
+  const auto y = run({reals({3}, {1, 2, 3})}, [](std::span<const Value> in) {
+    return Values{flip(in[0], 0), pad(in[0], {4}, {3}, PadMode::kReflect),
+                  pad(in[0], {2}, {1}, PadMode::kEdge), pad(in[0], {4}, {1}, PadMode::kWrap)};
+  });
+  EXPECT_TRUE(y[0].same_bits(reals({3}, {3, 2, 1})));
+  EXPECT_TRUE(y[1].same_bits(reals({10}, {1, 2, 3, 2, 1, 2, 3, 2, 1, 2})));
+  EXPECT_TRUE(y[2].same_bits(reals({6}, {1, 1, 1, 2, 3, 3})));
+  EXPECT_TRUE(y[3].same_bits(reals({8}, {3, 1, 2, 3, 1, 2, 3, 1})));
+}
+
+TEST(CumulativeSum, InAllFourWays) {
+  const auto y = run({whole({5}, {1, 2, 3, 4, 5})}, [](std::span<const Value> in) {
+    return Values{cumulative_sum(in[0], 0), cumulative_sum(in[0], 0, {.exclusive = true}),
+                  cumulative_sum(in[0], 0, {.reverse = true}),
+                  cumulative_sum(in[0], -1, {.exclusive = true, .reverse = true})};
+  });
+  EXPECT_TRUE(y[0].same_bits(whole({5}, {1, 3, 6, 10, 15})));
+  EXPECT_TRUE(y[1].same_bits(whole({5}, {0, 1, 3, 6, 10})));
+  EXPECT_TRUE(y[2].same_bits(whole({5}, {15, 14, 12, 9, 5})));
+  EXPECT_TRUE(y[3].same_bits(whole({5}, {14, 12, 9, 5, 0})));
+}
+
+TEST(RotaryEmbedding, TurnsHalvesOrNeighboursAndLeavesTheRest) {
+  const Tensor x = reals({1, 5}, {1, 2, 3, 4, 5});
+  const auto y = run({x, reals({2}, {0, 1}), reals({2}, {1, 0})}, [](std::span<const Value> in) {
+    return Values{rotary_embedding(in[0], in[1], in[2]),
+                  rotary_embedding(in[0], in[1], in[2], true)};
+  });
+  EXPECT_TRUE(y[0].same_bits(reals({1, 5}, {-3, 2, 1, 4, 5})));
+  EXPECT_TRUE(y[1].same_bits(reals({1, 5}, {-2, 1, 3, 4, 5})));
+}
+
+}  // namespace
+}  // namespace limpid
