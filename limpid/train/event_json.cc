@@ -1,0 +1,400 @@
+#include "limpid/train/detail/event_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/train/run_log.h"
+
+namespace limpid::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// ---------------------------------------------------------------------------------------------
+// What the fields of each event are called, for writing and for reading
+// ---------------------------------------------------------------------------------------------
+
+// v(name, field) for each; v.json_text for text that is JSON itself, v.beside for numbers that
+// stand beside the other fields instead of under a name of their own.
+
+// `E` is the struct or, for writing, the const struct.
+template <class E, class Struct>
+concept Of = std::is_same_v<std::remove_const_t<E>, Struct>;
+
+template <class V>
+void fields(V& v, Of<RunEvent::Data> auto& e) {
+  v("name", e.name);
+  v("train", e.train);
+  v("validation", e.validation);
+  v("test", e.test);
+  v("features", e.features);
+  v("outputs", e.outputs);
+  v("class_names", e.class_names);
+}
+template <class V>
+void fields(V& v, Of<RunEvent::Environment> auto& e) {
+  v("isa", e.isa);
+  v("threads", e.threads);
+  v("cpu", e.cpu);
+  v("system", e.system);
+  v("compiler", e.compiler);
+}
+template <class V>
+void fields(V& v, Of<RunEvent> auto& e) {
+  v("version", e.version);
+  v("command", e.command);
+  v.json_text("config", e.config);
+  v.json_text("model", e.model);
+  v("parameters", e.parameters);
+  v("task", e.task);
+  v("data", e.data);
+  v("environment", e.environment);
+}
+template <class V>
+void fields(V& v, Of<FeatureFacts> auto& e) {
+  v("name", e.name);
+  v("column", e.column);
+  v("min", e.min);
+  v("max", e.max);
+  v("mean", e.mean);
+  v("std", e.std);
+}
+template <class V>
+void fields(V& v, Of<NonFinite> auto& e) {
+  v("part", e.part);
+  v("row", e.row);
+  v("column", e.column);
+  v("value", e.value);
+}
+template <class V>
+void fields(V& v, Of<Duplicates> auto& e) {
+  v("part", e.part);
+  v("other", e.other);
+  v("rows", e.rows);
+  v("of", e.of);
+  v("row", e.row);
+  v("other_row", e.other_row);
+}
+template <class V>
+void fields(V& v, Of<DataFacts> auto& e) {
+  v("rows", e.rows);
+  v("min", e.min);
+  v("max", e.max);
+  v("mean", e.mean);
+  v("std", e.std);
+  v("constant_features", e.constant_features);
+  v("features", e.features);
+  v("class_counts", e.class_counts);
+  v("duplicates", e.duplicates);
+  v("non_finite", e.non_finite);
+  v("first_non_finite", e.first_non_finite);
+}
+template <class V>
+void fields(V& v, Of<StepEvent> auto& e) {
+  v("step", e.step);
+  v("epoch", e.epoch);
+  v("loss", e.loss);
+  v("learning_rate", e.learning_rate);
+  v("gradient_norm", e.gradient_norm);
+}
+template <class V>
+void fields(V& v, Of<ParameterStatistics> auto& e) {
+  v("name", e.name);
+  v("mean", e.mean);
+  v("std", e.std);
+  v("norm", e.norm);
+  v("gradient_norm", e.gradient_norm);
+  v("update_norm", e.update_norm);
+}
+template <class V>
+void fields(V& v, Of<ActivationStatistics> auto& e) {
+  v("op", e.op);
+  v("mean", e.mean);
+  v("std", e.std);
+  v("zero_share", e.zero_share);
+  v("dead_share", e.dead_share);
+  v("saturated_share", e.saturated_share);
+}
+template <class V>
+void fields(V& v, Of<LayerStatistics> auto& e) {
+  v("name", e.name);
+  v("parameters", e.parameters);
+  v("activations", e.activations);
+}
+template <class V>
+void fields(V& v, Of<ProbeEvent> auto& e) {
+  v("step", e.step);
+  v("layers", e.layers);
+}
+template <class V>
+void fields(V& v, Of<EpochEvent> auto& e) {
+  v("epoch", e.epoch);
+  v("step", e.step);
+  v("learning_rate", e.learning_rate);
+  v("train", e.train);
+  v("validation", e.validation);
+  v("gradient_norm", e.gradient_norm);
+  v("samples_per_second", e.samples_per_second);
+  v("best", e.best);
+}
+template <class V>
+void fields(V& v, Of<Finding> auto& e) {
+  v("rule", e.rule);
+  v("severity", e.severity);
+  v("layer", e.layer);
+  v("symptom", e.symptom);
+  v("cause", e.cause);
+  v("fix", e.fix);
+  v("step", e.step);
+}
+template <class V>
+void fields(V& v, Of<ResumeEvent> auto& e) {
+  v("step", e.step);
+}
+template <class V>
+void fields(V& v, Of<ClassScores> auto& e) {
+  v("precision", e.precision);
+  v("recall", e.recall);
+  v("f1", e.f1);
+}
+template <class V>
+void fields(V& v, Of<TestResult> auto& e) {
+  v.beside(e.metrics);
+  v("confusion", e.confusion);
+  v("per_class", e.per_class);
+}
+template <class V>
+void fields(V& v, Of<EndEvent> auto& e) {
+  v("reason", e.reason);
+  v("best_epoch", e.best_epoch);
+  v("validation", e.validation);
+  v("test", e.test);
+  v("seconds", e.seconds);
+}
+
+// "event" in the log, in the order of the variant.
+constexpr std::string_view kNames[] = {"run",   "data",    "step",   "probe",
+                                       "epoch", "finding", "resume", "end"};
+static_assert(std::size(kNames) == std::variant_size_v<Event>);
+
+constexpr std::string_view kSeverities[] = {"info", "warning", "error"};
+
+// ---------------------------------------------------------------------------------------------
+// Writing
+// ---------------------------------------------------------------------------------------------
+
+struct Writer {
+  Json object = Json::object();
+
+  template <class T>
+  void operator()(const char* name, const T& value) {
+    object[name] = json(value);
+  }
+  void beside(const Numbers& numbers) { object.update(json(numbers)); }
+  void json_text(const char* name, const std::string& text) {
+    object[name] = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (object[name].is_discarded())
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("run log: '{}' is no JSON", name));
+  }
+
+  static Json json(double number) {
+    if (std::isfinite(number)) return number;
+    return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+  }
+  static Json json(std::int64_t number) { return number; }
+  static Json json(bool flag) { return flag; }
+  static Json json(const std::string& text) { return text; }
+  static Json json(Severity severity) { return std::string(train::name(severity)); }
+  static Json json(const Numbers& numbers) {
+    Json object = Json::object();
+    for (const auto& [name, number] : numbers) object[name] = json(number);
+    return object;
+  }
+  template <class T>
+  static Json json(const std::vector<T>& values) {
+    Json list = Json::array();
+    for (const T& v : values) list.push_back(json(v));
+    return list;
+  }
+  template <class S>
+  requires std::is_class_v<S>
+  static Json json(const S& value) {
+    Writer writer;
+    fields(writer, value);
+    return std::move(writer.object);
+  }
+};
+
+// ---------------------------------------------------------------------------------------------
+// Reading
+// ---------------------------------------------------------------------------------------------
+
+class Reader {
+ public:
+  // `path` says where the object stands: "data.features[3]".
+  Reader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
+    if (!object.is_object()) refuse(path_, "an object", object);
+  }
+
+  template <class T>
+  void operator()(const char* name, T& field) {
+    read(at(name), field, inside(name));
+  }
+  void json_text(const char* name, std::string& text) {
+    text = at(name).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  // Those members that are numbers; the others are fields with a name.
+  void beside(Numbers& numbers) {
+    for (const auto& [name, value] : object_.items())
+      if (!value.is_structured()) read(value, numbers, name, inside(name));
+  }
+
+ private:
+  static void read(const Json& json, Numbers& numbers, const std::string& name,
+                   const std::string& at) {
+    double number = 0;
+    read(json, number, at);
+    numbers.set(name, number);
+  }
+
+  const Json& at(const char* name) const {
+    const auto found = object_.find(name);
+    if (found == object_.end())
+      throw Error(ErrorCode::kFormat, fmt::format("'{}' is missing", inside(name)));
+    return *found;
+  }
+  std::string inside(std::string_view name) const {
+    return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+  }
+  [[noreturn]] static void refuse(const std::string& at, std::string_view wanted,
+                                  const Json& came) {
+    throw Error(ErrorCode::kFormat,
+                fmt::format("{}: {} is expected, {} came", in_quotes(at), wanted,
+                            in_quotes(came.dump(-1, ' ', true, Json::error_handler_t::replace))));
+  }
+
+  static void read(const Json& json, double& number, const std::string& at) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (json.is_number())
+      number = json.get<double>();
+    else if (json == "nan")
+      number = std::numeric_limits<double>::quiet_NaN();
+    else if (json == "inf")
+      number = kInfinity;
+    else if (json == "-inf")
+      number = -kInfinity;
+    else
+      refuse(at, "a number", json);
+  }
+  static void read(const Json& json, std::int64_t& number, const std::string& at) {
+    if (!json.is_number_integer()) refuse(at, "a whole number", json);
+    if (json.is_number_unsigned() &&
+        json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+      refuse(at, "a number below 2^63", json);
+    number = json.get<std::int64_t>();
+  }
+  static void read(const Json& json, bool& flag, const std::string& at) {
+    if (!json.is_boolean()) refuse(at, "true or false", json);
+    flag = json.get<bool>();
+  }
+  static void read(const Json& json, std::string& text, const std::string& at) {
+    if (!json.is_string()) refuse(at, "text", json);
+    text = json.get<std::string>();
+  }
+  static void read(const Json& json, Severity& severity, const std::string& at) {
+    for (std::size_t i = 0; i < std::size(kSeverities); ++i)
+      if (json == kSeverities[i]) {
+        severity = static_cast<Severity>(i);
+        return;
+      }
+    refuse(at, "info, warning or error", json);
+  }
+  static void read(const Json& json, Numbers& numbers, const std::string& at) {
+    if (!json.is_object()) refuse(at, "an object", json);
+    for (const auto& [name, value] : json.items())
+      read(value, numbers, name, fmt::format("{}.{}", at, name));
+  }
+  template <class T>
+  static void read(const Json& json, std::vector<T>& values, const std::string& at) {
+    if (!json.is_array()) refuse(at, "a list", json);
+    for (std::size_t i = 0; i < json.size(); ++i)
+      read(json[i], values.emplace_back(), fmt::format("{}[{}]", at, i));
+  }
+  template <class S>
+  requires std::is_class_v<S>
+  static void read(const Json& json, S& value, const std::string& at) {
+    Reader reader(json, at);
+    fields(reader, value);
+  }
+
+  const Json& object_;
+  std::string path_;
+};
+
+template <class E>
+E read_event(const Json& object) {
+  E event;
+  Reader reader(object, "");
+  fields(reader, event);
+  return event;
+}
+
+template <std::size_t... I>
+std::optional<Event> read_named(std::string_view name, const Json& object,
+                                std::index_sequence<I...>) {
+  std::optional<Event> event;
+  ((name == kNames[I] ? void(event = read_event<std::variant_alternative_t<I, Event>>(object))
+                      : void()),
+   ...);
+  return event;
+}
+
+// More than an event has; a file that nests deeper, or names more, would take long or overflow.
+constexpr std::size_t kMaxDepth = 16;
+constexpr std::size_t kMaxMembers = 4096;
+
+// Discarded where the text is no JSON. Throws kFormat beyond the limits.
+Json bounded_parse(std::string_view text) {
+  std::vector<std::size_t> members;  // of each open object or list
+  using Seen = Json::parse_event_t;
+  const auto guard = [&](int, Seen seen, const Json&) {
+    if (seen == Seen::object_start || seen == Seen::array_start) members.push_back(0);
+    if (seen == Seen::object_end || seen == Seen::array_end) members.pop_back();
+    if (seen == Seen::key) ++members.back();
+    if (members.size() > kMaxDepth || (!members.empty() && members.back() > kMaxMembers))
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("at most {} objects inside of each other with {} members each are "
+                              "expected",
+                              kMaxDepth, kMaxMembers));
+    return true;
+  };
+  return Json::parse(text, guard, /*allow_exceptions=*/false);
+}
+
+}  // namespace
+
+std::string_view name(Severity severity) { return kSeverities[static_cast<std::size_t>(severity)]; }
+
+std::string to_json_line(const Event& event) {
+  Json object{{"event", std::string(kNames[event.index()])}};
+  object.update(std::visit([](const auto& e) { return Writer::json(e); }, event));
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<Event> detail::parse_event(std::string_view line) {
+  const Json object = bounded_parse(line);
+  if (object.is_discarded()) throw Error(ErrorCode::kFormat, "the line is no JSON");
+  const auto name = object.is_object() ? object.find("event") : object.end();
+  if (!object.is_object() || name == object.end() || !name->is_string())
+    throw Error(ErrorCode::kFormat, "the line is no event: {\"event\": ...} is expected");
+  return read_named(name->get_ref<const std::string&>(), object,
+                    std::make_index_sequence<std::variant_size_v<Event>>());
+}
+
+}  // namespace limpid::train
