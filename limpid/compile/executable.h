@@ -19,6 +19,7 @@ namespace detail {
 struct Plan;
 }
 
+// How a Function is compiled; none of it changes a bit.
 struct CompileOptions {
   // The instruction set; kernels::default_isa() where none is given.
   std::optional<kernels::Isa> isa;

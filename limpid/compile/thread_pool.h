@@ -13,6 +13,7 @@ namespace limpid {
 
 class ThreadPool {
  public:
+  // How many threads, and where they run.
   struct Options {
     // Threads that work at once, the caller of run() among them: threads - 1 are started.
     int threads = 1;

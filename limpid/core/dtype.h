@@ -8,6 +8,7 @@
 
 namespace limpid {
 
+// The element types of tensors.
 enum class Dtype : std::uint8_t { kF32, kF64, kBf16, kF16, kI32, kI64, kI8, kU8, kBool };
 
 // Bytes of one element.
@@ -17,7 +18,7 @@ std::size_t size_of(Dtype dtype);
 std::string_view name(Dtype dtype);
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
-bool is_floating(Dtype dtype);
+bool is_floating(Dtype dtype);  // f32, f64, bf16 or f16
 
 // Sixteen bits that a tensor stores; a type of their own, so that they are not mistaken for
 // integers.

@@ -7,6 +7,7 @@
 
 namespace limpid {
 
+// What kind of thing went wrong.
 enum class ErrorCode {
   kInvalidArgument,  // a value outside what a function accepts
   kShape,            // shapes that do not fit together

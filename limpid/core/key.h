@@ -12,9 +12,10 @@ namespace limpid {
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                         std::array<std::uint32_t, 2> key);
 
+// A value: drawing from it does not change it.
 class Key {
  public:
-  explicit Key(std::uint64_t bits) : bits_(bits) {}
+  explicit Key(std::uint64_t bits) : bits_(bits) {}  // equal bits, equal words
 
   // Word i of the table: word i mod 4 of philox(counter = i / 4 in its low 64 bits, key = bits()).
   std::uint32_t word(std::uint64_t i) const;

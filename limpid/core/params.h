@@ -11,6 +11,7 @@
 
 namespace limpid {
 
+// Throws kNotFound: `name` is not among those present.
 [[noreturn]] void throw_missing(std::string_view name, const std::vector<std::string>& present);
 
 // An ordered map from names to T. Small: look-up walks the entries.
@@ -20,6 +21,7 @@ class Named {
   using Entry = std::pair<std::string, T>;
 
   Named() = default;
+  // The entries in this order; of two with one name the later value, at the earlier place.
   Named(std::initializer_list<Entry> entries) {
     for (const Entry& e : entries) set(e.first, e.second);
   }
@@ -58,6 +60,7 @@ class Named {
     return part;
   }
 
+  // In the order of the entries.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const Entry& e : entries_) all.push_back(e.first);
@@ -74,6 +77,7 @@ class Named {
   std::size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
 
+  // "prefix.name", or the name alone where the prefix is empty.
   static std::string join(std::string_view prefix, std::string_view name) {
     return prefix.empty() ? std::string(name) : std::string(prefix) + "." + std::string(name);
   }
@@ -82,6 +86,7 @@ class Named {
   std::vector<Entry> entries_;
 };
 
+// Tensors by name: the parameters of a model, its gradients, an optimiser's state.
 using Params = Named<Tensor>;
 
 }  // namespace limpid

@@ -24,7 +24,7 @@ class Shape {
   explicit Shape(std::span<const std::int64_t> dims);
 
   std::size_t rank() const { return rank_; }
-  std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }
+  std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }  // requires axis < rank()
   // The last dimension. Requires rank() > 0.
   std::int64_t back() const { return dims_[rank_ - 1]; }
   const std::int64_t* begin() const { return dims_.data(); }
@@ -39,7 +39,7 @@ class Shape {
   Shape erase(std::size_t axis) const;
   Shape replace(std::size_t axis, std::int64_t dim) const;
 
-  bool operator==(const Shape& other) const;
+  bool operator==(const Shape& other) const;  // the same rank and dimensions
 
  private:
   std::array<std::int64_t, kMaxRank> dims_{};

@@ -13,6 +13,7 @@
 
 namespace limpid {
 
+// Where a tensor's elements are.
 enum class Device : std::uint8_t { kCpu };
 
 class Tensor {

@@ -16,6 +16,7 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
+// "f32[256, 784]".
 inline std::string to_string(const Type& type) {
   return std::string(name(type.dtype)) + to_string(type.shape);
 }

@@ -26,6 +26,7 @@ Tensor gather_rows(const Tensor& source, std::span<const std::int32_t> rows);
 void gather_rows(const Tensor& source, std::span<const std::int32_t> rows,
                  std::span<std::byte> out);
 
+// How rows are cut into batches.
 struct BatchOptions {
   std::int64_t size = 64;    // rows of a batch
   bool shuffle = true;       // false: the rows in their order, in every epoch

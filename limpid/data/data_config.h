@@ -13,6 +13,7 @@
 
 namespace limpid {
 
+// The task, and the names and columns behind features and outputs; each list may be empty.
 struct DataConfig {
   Task task = Task::kClassification;
   std::vector<std::string> feature_names = {};

@@ -11,6 +11,7 @@
 
 namespace limpid {
 
+// What standardisation makes of a column.
 enum class Scaling : std::uint8_t {
   kNone,
   kZScore,  // the mean becomes 0, the standard deviation (over N, not N - 1) 1
@@ -26,6 +27,7 @@ struct Affine {
   Tensor scale;   // f32 [columns], each a positive number; 1 for a column of one value
 };
 
+// What was fitted; nothing where there is nothing to be done.
 struct Standardization {
   std::optional<Affine> inputs;   // of the features
   std::optional<Affine> targets;  // of a regression's targets

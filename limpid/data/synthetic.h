@@ -14,6 +14,7 @@ namespace limpid {
 // "xor", "and", "or", "spiral", "moons", "circles", "sine", "abs".
 std::vector<std::string_view> synthetic_names();
 
+// How many rows, and how much noise.
 struct SyntheticOptions {
   std::optional<std::int64_t> count = {};  // rows of each part: 4 for truth tables, else 1,000
   std::optional<double> noise = {};        // by default what the table below says

@@ -31,6 +31,7 @@ std::optional<Missing> missing_from_name(std::string_view name);
 std::string_view name(Unseen unseen);
 std::optional<Unseen> unseen_from_name(std::string_view name);
 
+// How one column is read.
 struct TableColumn {
   std::string name;
   bool categorical = false;  // its values are text
@@ -50,6 +51,7 @@ struct TableColumn {
   }
 };
 
+// How a whole table is read.
 struct TableSchema {
   Task task = Task::kClassification;
   Missing missing = Missing::kError;

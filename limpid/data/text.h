@@ -23,6 +23,7 @@ std::string load_text(const std::filesystem::path& path);
 // The lines, without their ends (LF or CR LF). An end at the end of the text opens no further line.
 std::vector<std::string_view> lines_of(std::string_view text);
 
+// Two parts of one text, which must outlive them.
 struct TextParts {
   std::string_view train, test;
 };
@@ -41,6 +42,7 @@ class Vocabulary {
   explicit Vocabulary(const std::vector<std::string>& characters);
 
   std::int64_t size() const { return static_cast<std::int64_t>(code_points_.size()); }
+  // Each as UTF-8, in the order of their numbers.
   std::vector<std::string> characters() const;
 
   // The numbers of a text's characters, i32 [N]. Throws kNotFound, naming the line, for a character

@@ -16,6 +16,7 @@ namespace limpid {
 inline constexpr std::uint64_t kMaxCsvBytes = std::uint64_t{4} << 30;
 inline constexpr std::size_t kMaxCsvColumns = 65'536;
 
+// How the text is cut up, and what its columns are.
 struct CsvOptions {
   // What stands between fields: ',', ';' or a tab. By default a tab where the first line has one
   // outside of quotes, else a semicolon where it has one, else a comma.
@@ -24,6 +25,7 @@ struct CsvOptions {
   // a number.
   std::optional<bool> header = {};
 
+  // What a column holds.
   enum class Kind : std::uint8_t {
     kAny,          // numbers or categories, as the first value is; the others must be alike
     kNumeric,      // numbers
@@ -43,6 +45,7 @@ struct CsvColumn {
   std::vector<std::int32_t> codes;      // the number of the row's category, -1 where it is missing
 };
 
+// The columns of a file, each with a value for every row.
 struct CsvTable {
   std::vector<CsvColumn> columns;   // without those that were ignored
   std::vector<std::int64_t> lines;  // where each row begins, counted from 1

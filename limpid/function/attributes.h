@@ -13,12 +13,14 @@
 
 namespace limpid {
 
+// One constant of a call.
 using Attribute =
     std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, Dtype, Tensor>;
 
 // The alternative of Attribute that a name of an op takes, in the variant's order.
 enum class AttributeKind : std::uint8_t { kBool, kInteger, kReal, kIntegers, kDtype, kTensor };
 
+// "bool", "integer", ...: for messages.
 std::string_view name(AttributeKind kind);
 
 class Attributes {
@@ -26,6 +28,7 @@ class Attributes {
   using Entry = std::pair<std::string, Attribute>;
 
   Attributes() = default;
+  // In any order; of two with one name the later.
   Attributes(std::initializer_list<Entry> entries) {
     for (const Entry& e : entries) set(e.first, e.second);
   }
@@ -48,7 +51,7 @@ class Attributes {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   std::size_t size() const { return entries_.size(); }
-  bool operator==(const Attributes& other) const;
+  bool operator==(const Attributes& other) const;  // the same names and, bit for bit, values
 
  private:
   [[noreturn]] static void throw_missing(std::string_view name);

@@ -14,6 +14,7 @@ namespace limpid {
 
 class Builder {
  public:
+  // Begins a Function of this name.
   explicit Builder(std::string name);
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
@@ -29,8 +30,11 @@ class Builder {
   // became.
   std::vector<Value> inline_function(const Function& function, std::span<const Value> arguments);
 
+  // The Function that was written. Throws kInvalidArgument for values of another Builder, or where
+  // the names, if there are any, are not as many as the outputs.
   Function finish(std::span<const Value> outputs, std::vector<std::string> output_names = {});
 
+  // Of a value; good until the next op is written.
   const Type& type(ValueId id) const { return parts_.types[static_cast<std::size_t>(id)]; }
   const std::string& scope() const { return scope_; }
   // The op that gave a value, nullptr for an input. Good until the next op is written.

@@ -24,6 +24,7 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+// What a Function takes.
 struct Input {
   std::string name;
   Type type;
@@ -31,6 +32,7 @@ struct Input {
   bool operator==(const Input&) const = default;
 };
 
+// What it gives.
 struct Output {
   std::string name;  // may be empty
   ValueId value = 0;
@@ -40,6 +42,7 @@ struct Output {
 
 class Function {
  public:
+  // All there is to a Function.
   struct Parts {
     std::string name;
     std::vector<Input> inputs;

@@ -160,6 +160,7 @@ struct Example {
   std::int64_t bound = 2;
 };
 
+// An attribute that an op requires.
 struct AttributeSpec {
   std::string_view name;
   AttributeKind kind;

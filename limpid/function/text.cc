@@ -100,6 +100,11 @@ std::string types_text(std::span<const Type> types) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string to_text(const Tensor& tensor, const TextOptions& options) {
+  if (tensor.elements() > options.max_elements) return to_string(tensor.type()) + " ...";
+  return fmt::format("{} ({})", to_string(tensor.type()), values_text(tensor));
+}
+
 std::string attribute_text(const Attribute& attribute, const TextOptions& options) {
   struct Printer {
     const TextOptions& options;
@@ -110,10 +115,7 @@ std::string attribute_text(const Attribute& attribute, const TextOptions& option
       return fmt::format("[{}]", fmt::join(v, ", "));
     }
     std::string operator()(Dtype v) const { return std::string(name(v)); }
-    std::string operator()(const Tensor& v) const {
-      if (v.elements() > options.max_elements) return to_string(v.type()) + " ...";
-      return fmt::format("{} ({})", to_string(v.type()), values_text(v));
-    }
+    std::string operator()(const Tensor& v) const { return to_text(v, options); }
   };
   return std::visit(Printer{options}, attribute);
 }

@@ -15,6 +15,7 @@
 
 namespace limpid {
 
+// How much is printed.
 struct TextOptions {
   // Tensors of more elements are printed as "f32[256, 784] ..."; such text is for people and does
   // not parse.
@@ -23,6 +24,9 @@ struct TextOptions {
 
 // Numbers print in their shortest form that reads back as the same bits (a NaN as "nan").
 std::string to_text(const Function& function, const TextOptions& options = {});
+
+// A tensor with its numbers, row-major: "f32[2, 2] (1, 0.5, -3, 0.1)".
+std::string to_text(const Tensor& tensor, const TextOptions& options = {});
 
 // Throws kParse, or what an op's type rule throws, with the line: "line 3: ...".
 Function parse_function(std::string_view text);

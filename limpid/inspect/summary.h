@@ -21,6 +21,7 @@ struct SummaryRow {
   std::int64_t multiply_adds = 0;  // in products, for the whole batch
 };
 
+// The ops of a model in their order, with totals.
 struct Summary {
   std::string name;
   std::int64_t batch = 1;

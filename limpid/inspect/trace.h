@@ -18,6 +18,7 @@ struct Observation {
   Function function;
   std::vector<Tensor> values;  // by ValueId: the inputs, then the results of the ops
 
+  // The value of that number.
   const Tensor& operator[](ValueId id) const { return values[static_cast<std::size_t>(id)]; }
 };
 

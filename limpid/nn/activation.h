@@ -14,6 +14,7 @@ namespace limpid::nn {
 // through.
 inline constexpr double kFlat = 1e-3;
 
+// One activation, and what can be said of it without a network.
 struct Activation {
   std::string_view name;
   Value (*apply)(Value x);

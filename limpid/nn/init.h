@@ -35,6 +35,8 @@ struct Init {
   Tensor operator()(Key key, const Shape& shape) const;
 };
 
+// The schemes above with their numbers. `gain` multiplies the std; an activation's is in
+// activation.h.
 Init zeros();
 Init constant(double value);
 Init normal(double std);

@@ -40,6 +40,7 @@ struct Mlp {
   // work. Batch norm goes by the running statistics, which are among the parameters.
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const;
 
+  // What a step in training gives.
   struct Training {
     Value logits;
     Args state;  // the next one
@@ -56,9 +57,11 @@ struct Mlp {
   std::string config() const;
   static Mlp from_config(std::string_view json);
 
-  std::vector<Linear> layers() const;
+  std::vector<Linear> layers() const;  // in their order
 };
 
+// An Mlp of these sizes with its other numbers as they are. Throws kNotFound where the activation
+// is none of activation.h.
 Mlp mlp(std::vector<std::int64_t> sizes, Value (*activation)(Value), double dropout = 0);
 
 // Parameters as inputs of a Function, and as its Values by name.

@@ -1,4 +1,5 @@
-// Layers that normalise, with PyTorch's names and first values: "weight" ones, "bias" zeros.
+// Layers that normalise, with PyTorch's names and first values: "weight" ones, "bias" zeros. The
+// formulas stand in limpid/ops/norm.h.
 #pragma once
 
 #include "limpid/core/key.h"
@@ -13,7 +14,9 @@ struct LayerNorm {
   double eps = 1e-5;
   bool bias = true;
 
+  // The parameters of the norm; the key is not used.
   Params init(Key key) const;
+  // x (..., features) to the same shape. Throws kShape.
   Value operator()(const Args& params, Value x) const;
 };
 
@@ -22,7 +25,9 @@ struct RmsNorm {
   std::int64_t features = 0;
   double eps = 1e-5;
 
+  // The parameters of the norm; the key is not used.
   Params init(Key key) const;
+  // x (..., features) to the same shape. Throws kShape.
   Value operator()(const Args& params, Value x) const;
 };
 
@@ -32,7 +37,9 @@ struct GroupNorm {
   std::int64_t channels = 0;
   double eps = 1e-5;
 
+  // The parameters of the norm; the key is not used.
   Params init(Key key) const;
+  // x (N, channels, ...) to the same shape. Throws kShape.
   Value operator()(const Args& params, Value x) const;
 };
 
@@ -43,9 +50,11 @@ struct BatchNorm {
   double momentum = 0.1;
   double eps = 1e-5;
 
+  // The parameters of the norm; the key is not used.
   Params init(Key key) const;
   Params init_state() const;  // means of 0, variances of 1
 
+  // The result, of x's shape, and the next state.
   struct Result {
     Value y;
     Args state;

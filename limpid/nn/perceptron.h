@@ -11,6 +11,7 @@
 
 namespace limpid::nn {
 
+// One neuron that answers 0 or 1.
 struct Perceptron {
   std::int64_t inputs = 0;
 
@@ -25,6 +26,7 @@ struct Perceptron {
   Args learn(const Args& params, Value x, Value target, double rate = 1) const;
 };
 
+// How its learning went.
 struct PerceptronRun {
   std::vector<Params> params;  // after every epoch
   std::vector<std::int64_t>

@@ -88,6 +88,7 @@ class Sequential {
  public:
   explicit Sequential(NamedLayer<Layers>... layers) : layers_(std::move(layers)...) {}
 
+  // The parameters of layer i are drawn from key.fold_in(i).
   Params init(Key key) const {
     Params params;
     std::uint64_t i = 0;
@@ -95,6 +96,7 @@ class Sequential {
     return params;
   }
 
+  // The result of the last layer; layer i gets part_key(key, i).
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     std::int64_t i = 0;
     for_each([&](const auto& l) {
@@ -149,6 +151,7 @@ template <Layer L>
 struct Residual {
   L layer;
 
+  // The layer's own, and its result with x added: the shapes must be equal.
   Params init(Key key) const { return init_layer(layer, key); }
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     return x + apply_layer(layer, params, x, key);
@@ -163,12 +166,14 @@ struct PreNorm {
   Norm norm;
   L layer;
 
+  // "norm.<name>" and "layer.<name>".
   Params init(Key key) const {
     Params params;
     params.merge("norm", init_layer(norm, key.fold_in(0)));
     params.merge("layer", init_layer(layer, key.fold_in(1)));
     return params;
   }
+  // x to the same shape.
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     return x + apply_part(layer, "layer", params, apply_part(norm, "norm", params, x), key);
   }
@@ -182,6 +187,7 @@ struct PostNorm {
   Norm norm;
   L layer;
 
+  // As PreNorm has it.
   Params init(Key key) const { return PreNorm<Norm, L>{norm, layer}.init(key); }
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     return apply_part(norm, "norm", params, x + apply_part(layer, "layer", params, x, key));

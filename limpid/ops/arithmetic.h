@@ -16,6 +16,7 @@ extern const Op logical_and, logical_or, logical_not;
 extern const Op select, cast;
 }  // namespace op
 
+// Of integers and floating numbers; the dtypes must be equal.
 Value add(Value a, Value b);
 Value subtract(Value a, Value b);
 Value multiply(Value a, Value b);
@@ -26,6 +27,7 @@ Value remainder(Value a, Value b);
 Value maximum(Value a, Value b);  // NaN where either is; +0 above -0
 Value minimum(Value a, Value b);
 
+// The same as operators.
 inline Value operator+(Value a, Value b) { return add(a, b); }
 inline Value operator-(Value a, Value b) { return subtract(a, b); }
 inline Value operator*(Value a, Value b) { return multiply(a, b); }
@@ -42,6 +44,7 @@ inline Value operator-(double a, Value b) { return number_like(b, a) - b; }
 inline Value operator*(double a, Value b) { return number_like(b, a) * b; }
 inline Value operator/(double a, Value b) { return number_like(b, a) / b; }
 
+// Element by element; docs/arithmetic.md bounds the errors of exp and those behind it.
 Value negate(Value x);
 inline Value operator-(Value x) { return negate(x); }
 Value abs(Value x);

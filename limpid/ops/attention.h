@@ -10,6 +10,7 @@ namespace op {
 extern const Op scaled_dot_product_attention;
 }  // namespace op
 
+// What scaled_dot_product_attention does besides.
 struct AttentionOptions {
   // Query i sees the keys up to i + (S - L): the last query sees them all, so that a query attends
   // alike whether it came with those before it or after them, by a cache of keys. (PyTorch's

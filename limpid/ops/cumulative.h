@@ -12,6 +12,7 @@ namespace op {
 extern const Op cumulative_sum;
 }  // namespace op
 
+// Which elements a result takes in.
 struct CumulativeOptions {
   bool exclusive = false;  // without the element itself
   bool reverse = false;    // from the element to the end

@@ -12,6 +12,7 @@ extern const Op log1p, expm1, sin, cos, rsqrt, power;
 extern const Op floor, ceil, round, truncate, sign;
 }  // namespace op
 
+// Element by element; docs/arithmetic.md bounds the errors.
 Value log1p(Value x);  // log(1 + x), accurate for small x
 Value expm1(Value x);  // e^x - 1, accurate for small x
 Value sin(Value x);
@@ -23,6 +24,7 @@ Value rsqrt(Value x);  // 1 / sqrt(x)
 Value power(Value x, Value y);
 Value power(Value x, double y);
 
+// To whole numbers: down, up, to the nearest, toward zero.
 Value floor(Value x);
 Value ceil(Value x);
 Value round(Value x);  // ties to even

@@ -16,10 +16,12 @@ extern const Op squared_error, absolute_error, huber, smooth_l1, hinge;
 extern const Op info_nce, triplet_margin, cosine_embedding;
 }  // namespace op
 
+// What becomes of the losses of several elements or examples.
 enum class Reduction : std::uint8_t { kMean, kSum, kNone };
 
 // ---- classes
 
+// What cross_entropy counts, and how.
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::kMean;
   double label_smoothing = 0;                     // in [0, 1]
@@ -34,6 +36,7 @@ struct CrossEntropyOptions {
 // outside of [0, 1], or labels to ignore are named among probabilities.
 Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& options = {});
 
+// What nll_loss counts, and how.
 struct NllOptions {
   Reduction reduction = Reduction::kMean;
   std::optional<std::int64_t> ignore_index = {};
@@ -64,6 +67,7 @@ Value hinge_loss(Value x, Value target, Reduction reduction = Reduction::kMean);
 
 Value mse_loss(Value prediction, Value target, Reduction reduction = Reduction::kMean);  // d^2
 Value mae_loss(Value prediction, Value target, Reduction reduction = Reduction::kMean);  // |d|
+
 // d^2 / 2 where |d| < delta, else delta (|d| - delta / 2). Throws kInvalidArgument unless delta >
 // 0.
 Value huber_loss(Value prediction, Value target, double delta = 1,
@@ -74,6 +78,7 @@ Value smooth_l1_loss(Value prediction, Value target, double beta = 1,
 
 // ---- embeddings, (..., features)
 
+// How info_nce_loss compares.
 struct InfoNceOptions {
   double temperature = 0.1;
   bool normalize = true;  // rows to length 1 first, so that products are cosines

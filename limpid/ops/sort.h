@@ -17,6 +17,7 @@ extern const Op argsort;
 // also where the order is descending. Throws kShape, kDtype.
 Value argsort(Value x, std::int64_t axis = -1, bool descending = false);
 
+// What top_k gives, the axis being of size k in both.
 struct TopK {
   Value values, indices;  // indices i32
 };

@@ -12,11 +12,11 @@ extern const Op tan, asin, acos, atan;
 extern const Op sinh, cosh, asinh, acosh, atanh;
 }  // namespace op
 
+// Element by element; docs/arithmetic.md bounds the errors.
 Value tan(Value x);
 Value asin(Value x);  // in [-pi/2, pi/2]; NaN outside of [-1, 1]
 Value acos(Value x);  // in [0, pi]; NaN outside of [-1, 1]
 Value atan(Value x);  // in [-pi/2, pi/2]
-
 Value sinh(Value x);
 Value cosh(Value x);
 Value asinh(Value x);

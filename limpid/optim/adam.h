@@ -44,6 +44,7 @@ struct AdamW {
   bool amsgrad = false;
   bool decay_vectors = true;
 
+  // As Adam's.
   Params init(const Params& params) const;
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
 };

@@ -14,6 +14,7 @@
 
 namespace limpid::optim {
 
+// Any optimiser, with its numbers.
 using Optimizer = std::variant<Sgd, RmsProp, Adam, AdamW, Adagrad>;
 
 // The first state, and one step: what the optimiser's own init and operator() give.
@@ -29,8 +30,9 @@ std::vector<Input> state_inputs(const Optimizer& optimizer, const std::vector<In
 // names.
 Function update_function(const Optimizer& optimizer, const std::vector<Input>& params);
 
-// ---- by name: "sgd", "rmsprop", "adam", "adamw", "adagrad"
+// ---- by name
 
+// "sgd", "rmsprop", "adam", "adamw", "adagrad".
 std::string_view name(const Optimizer& optimizer);
 std::vector<std::string> optimizer_names();
 // With its usual numbers. Throws kNotFound, naming the optimisers there are.

@@ -9,7 +9,9 @@
 
 namespace limpid::optim {
 
+// A rate for every step of a run; a value.
 struct Schedule {
+  // The course of the rate behind the warm-up.
   enum class Kind : std::uint8_t {
     kConstant,
     kLinear,  // falls in a line to 0 at `steps`

@@ -9,6 +9,7 @@
 
 namespace limpid::train {
 
+// What a file holds.
 struct Checkpoint {
   TrainState state;
   // What the state belongs to, for whoever goes on from it: no two runs with the same text differ.

@@ -15,13 +15,16 @@ using Numbers = Named<double>;
 
 // ---- how a run began
 
+// The first event of a log.
 struct RunEvent {
+  // What it trains on.
   struct Data {
     std::string name;
     std::int64_t train = 0, validation = 0, test = 0;  // examples of each part
     std::int64_t features = 0, outputs = 0;
     std::vector<std::string> class_names;  // may be empty
   };
+  // What it trains with.
   struct Environment {
     std::string isa;
     std::int64_t threads = 1;
@@ -62,6 +65,7 @@ struct Duplicates {
   std::int64_t row = 0, other_row = 0;  // the first pair
 };
 
+// What was seen in the data before the first step.
 struct DataFacts {
   std::int64_t rows = 0;                       // of the training part
   double min = 0, max = 0, mean = 0, std = 0;  // of all finite values of its inputs
@@ -78,6 +82,7 @@ inline constexpr std::size_t kListedNonFinite = 8;
 
 // ---- how a run goes
 
+// One update.
 struct StepEvent {
   std::int64_t step = 0;   // counted from 1: the steps done, this one among them
   std::int64_t epoch = 0;  // counted from 1
@@ -105,17 +110,20 @@ struct ActivationStatistics {
   double saturated_share = 0;  // of the elements: where the activation's slope is below nn::kFlat
 };
 
+// Of one layer: its parameters, and the values on the way through it.
 struct LayerStatistics {
   std::string name;  // "layers.0"
   std::vector<ParameterStatistics> parameters;
   std::vector<ActivationStatistics> activations;  // in the order in which they are computed
 };
 
+// A look into all layers.
 struct ProbeEvent {
   std::int64_t step = 0;  // steps done before; the updates are those of the step that follows
   std::vector<LayerStatistics> layers;
 };
 
+// The end of an epoch.
 struct EpochEvent {
   std::int64_t epoch = 0;  // counted from 1
   std::int64_t step = 0;   // steps done
@@ -128,6 +136,7 @@ struct EpochEvent {
   bool best = false;
 };
 
+// How much it matters.
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
 // What the doctor found.
@@ -148,16 +157,19 @@ struct ResumeEvent {
 
 // ---- how it ended
 
+// Of one class; metrics.h defines them.
 struct ClassScores {
   double precision = 0, recall = 0, f1 = 0;
 };
 
+// What metrics.h computes of outputs and targets.
 struct TestResult {
   Numbers metrics;
   std::vector<std::vector<std::int64_t>> confusion;  // [label][answer]; may be empty
   std::vector<ClassScores> per_class;                // may be empty
 };
 
+// The last event of a log.
 struct EndEvent {
   std::string reason;  // "finished", "early stopping", "non-finite loss", "interrupted"
   std::int64_t best_epoch = 0;
@@ -166,6 +178,7 @@ struct EndEvent {
   double seconds = 0;
 };
 
+// Any event.
 using Event = std::variant<RunEvent, DataFacts, StepEvent, ProbeEvent, EpochEvent, Finding,
                            ResumeEvent, EndEvent>;
 

@@ -17,6 +17,7 @@ namespace limpid::train {
 
 class Feeder {
  public:
+  // Which batches there are.
   struct Options {
     std::int64_t batch = 128;  // rows; the last batch of an epoch may have fewer
     std::int64_t epochs = 1;
@@ -29,6 +30,7 @@ class Feeder {
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
+  // Rows of inputs and targets, in memory of the feeder's.
   struct Batch {
     const std::byte* x = nullptr;
     const std::byte* y = nullptr;

@@ -30,6 +30,7 @@ struct Problem {
   // numbers that stay as they are, as those that standardise.
   Params carried;
 
+  // What training sees of the model.
   struct Result {
     Value output;  // (rows, ...)
     Args carried;  // the next ones
@@ -45,7 +46,9 @@ struct Problem {
 
 // ---- losses by name
 
+// A loss with its numbers; a value.
 struct Loss {
+  // Which loss.
   enum class Kind : std::uint8_t { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
   Kind kind = Kind::kCrossEntropy;
   double label_smoothing = 0;  // kCrossEntropy, in [0, 1]

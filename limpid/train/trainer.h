@@ -34,6 +34,7 @@ struct EarlyStopping {
   double min_delta = 0;
 };
 
+// How a run goes.
 struct TrainOptions {
   std::int64_t epochs = 10;
   std::int64_t batch = 128;     // examples of a (micro) batch; the last of an epoch may have fewer
@@ -62,10 +63,12 @@ struct TrainState {
   Params best;                  // its parameters and what is carried, with early stopping alone
 };
 
+// Why no step follows; kNone while one does.
 enum class Ending : std::uint8_t { kNone, kFinished, kEarlyStopping, kNonFinite };
 // "", "finished", "early stopping", "non-finite loss".
 std::string_view name(Ending ending);
 
+// What happened in a step.
 struct StepResult {
   StepEvent step;
   std::optional<EpochEvent> epoch = {};  // where the step was an epoch's last
@@ -90,6 +93,7 @@ class Trainer {
   std::int64_t steps_an_epoch() const { return steps_an_epoch_; }
   double learning_rate() const { return schedule_.at(step_); }  // of the next step
 
+  // All that the next step depends on; a copy.
   TrainState state() const;
   // Goes on from a state of a run with the same problem, data and options. Throws kFormat where it
   // is none.

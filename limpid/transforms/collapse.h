@@ -9,6 +9,7 @@
 
 namespace limpid {
 
+// What collapse gives.
 struct Collapsed {
   Function function;
   std::vector<std::string> done;  // what was done, a line each

@@ -17,6 +17,7 @@ using Segments = std::function<std::string(std::string_view scope)>;
 // it.
 Segments each_of(std::vector<std::string> scopes);
 
+// What a gradient keeps on the way.
 struct GradOptions {
   // Recompute instead of store: the results of a segment's ops are not kept for the sweep back.
   // They are computed again there, from the values that enter the segment. Bits are kept; a plan

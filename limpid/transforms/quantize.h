@@ -9,11 +9,13 @@
 
 namespace limpid {
 
+// Which weights change, and to what.
 struct QuantizeOptions {
   Dtype to = Dtype::kI8;                  // or kBf16
   std::vector<std::string> exclude = {};  // parameters that stay as they are
 };
 
+// What quantize gives.
 struct Quantized {
   Function function;
   Params params;

@@ -24,6 +24,7 @@ inline constexpr std::uint64_t kMaxOnnxBytes = std::uint64_t{2} << 30;
 // The most nodes of a model whose functions are inlined and whose loops are unrolled.
 inline constexpr std::int64_t kMaxNodes = 100'000;
 
+// What a model leaves open.
 struct ImportOptions {
   // Sizes of dynamic dimensions by their names; one without a name is called INPUT.AXIS, as in
   // "x.0".
@@ -33,6 +34,7 @@ struct ImportOptions {
   std::map<std::string, Tensor> known;
 };
 
+// A model as a Function.
 struct Imported {
   // The parameters first, then the inputs of the graph that have no initializer, in its order.
   // Every shape is known, and nothing of how it was found is left.
