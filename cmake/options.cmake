@@ -12,6 +12,26 @@ function(limpid_target_options target)
   endif()
 endfunction()
 
+# What a library needs besides, static or shared (BUILD_SHARED_LIBS): the same compile commands for both, so that the
+# static one may go into a plug-in, which is a shared object, and a compiler cache knows the one from the other.
+function(limpid_library_options target)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    DEFINE_SYMBOL ""
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${LIMPID_SOVERSION})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # As clang has it: nobody replaces one function of the library by another of the same name.
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL SHARED_LIBRARY)
+    set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+    target_link_options(${target} PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${exports})
+  endif()
+endfunction()
+
 if(LIMPID_IS_TOP)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM)

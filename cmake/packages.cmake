@@ -1,0 +1,34 @@
+# `cpack` in a build of the preset `package` makes three Debian packages: the shared library, what it takes to build with
+# it, and the tool.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME limpid)
+set(CPACK_PACKAGE_CONTACT "The authors of Limpid")
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL library headers tool)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_COMPONENT_HEADERS_DEPENDS library)
+set(CPACK_COMPONENT_TOOL_DEPENDS library)
+# What a program that links the library then depends on, and from which package the tool has it.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME liblimpid${LIMPID_SOVERSION})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "neural networks as pure functions: shared library
+ Runs, trains and inspects neural networks, with the same bits on every machine.")
+
+set(CPACK_DEBIAN_HEADERS_PACKAGE_NAME liblimpid-dev)
+set(CPACK_DEBIAN_HEADERS_PACKAGE_SECTION libdevel)
+set(CPACK_COMPONENT_HEADERS_DESCRIPTION "neural networks as pure functions: headers
+ What it takes to build programs with liblimpid: C++20 headers, and files for CMake and pkg-config.")
+
+set(CPACK_DEBIAN_TOOL_PACKAGE_NAME limpid)
+set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_TOOL_DESCRIPTION "neural networks as pure functions: command line tool
+ Trains, runs, explains and converts neural networks.")
+include(CPack)

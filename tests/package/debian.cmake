@@ -1,0 +1,57 @@
+# Makes the Debian packages from a build of the shared library, looks at what they hold and ask for, unpacks them, and builds
+# and runs examples/hello with them.
+include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
+
+# As the preset `package`.
+configure(${LIMPID_SOURCE} ${WORK}/build -D CMAKE_INSTALL_PREFIX=/usr -D BUILD_SHARED_LIBS=ON
+          -D LIMPID_BUILD_TESTS=OFF)
+run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 2)
+file(REMOVE_RECURSE ${WORK}/packages ${WORK}/root)
+run(${CPACK} --config ${WORK}/build/CPackConfig.cmake -B ${WORK}/packages)
+
+# package(<name> <what it needs>): exactly one file, with these dependencies, is unpacked into root.
+set(count 0)
+function(package name depends)
+  file(GLOB files ${WORK}/packages/${name}_*.deb)
+  list(LENGTH files length)
+  if(NOT length EQUAL 1)
+    message(FATAL_ERROR "One package ${name} was expected, there are: ${files}")
+  endif()
+  run(dpkg-deb --field ${files} Depends)
+  if(NOT output MATCHES "${depends}")
+    message(FATAL_ERROR "${name} depends on ${output}, which does not match ${depends}")
+  endif()
+  run(dpkg -x ${files} ${WORK}/root)
+  math(EXPR count "${count} + 1")
+  set(count ${count} PARENT_SCOPE)
+endfunction()
+package(liblimpid0.1 "^libc6 .*, libfmt[0-9]+ .*, libstdc\\+\\+6 .*, zlib1g ")
+package(liblimpid-dev "^liblimpid0.1 \\(= [0-9.]+\\)")
+package(limpid "libc6 .*liblimpid0.1 \\(= [0-9.]+\\)")
+file(GLOB all ${WORK}/packages/*.deb)
+list(LENGTH all length)
+if(NOT length EQUAL count)
+  message(FATAL_ERROR "Other packages than expected: ${all}")
+endif()
+
+# The shared library shows namespace limpid, and hides the templates of others.
+file(GLOB_RECURSE library ${WORK}/root/usr/lib/liblimpid.so.0.1)
+get_filename_component(folder ${library} DIRECTORY)
+run(nm --dynamic --defined-only --demangle ${library})
+if(NOT output MATCHES "limpid::compile" OR output MATCHES "nlohmann::|fmt::v")
+  message(FATAL_ERROR "The library shows:\n${output}")
+endif()
+
+configure(${LIMPID_SOURCE}/examples/hello ${WORK}/hello -D CMAKE_PREFIX_PATH=${WORK}/root/usr)
+run(${CMAKE_COMMAND} --build ${WORK}/hello)
+set(ENV{LD_LIBRARY_PATH} ${folder})
+run(${WORK}/hello/hello)
+expect("${output}")
+
+# An exception of the library is caught in the tool.
+execute_process(COMMAND ${WORK}/root/usr/bin/limpid ops convolve RESULT_VARIABLE status ERROR_VARIABLE output)
+set(EXPECTED "^limpid: there is no op 'convolve'")
+expect("${output}")
+if(NOT status EQUAL 2)
+  message(FATAL_ERROR "limpid ended with ${status}.")
+endif()
