@@ -1,7 +1,6 @@
 """The pages that the tool writes, and the promise that it tests."""
 
 import pathlib
-import re
 import unittest
 
 import tool
@@ -35,26 +34,6 @@ class Pages(tool.ToolTest):
     def test_an_op_that_is_none(self):
         self.assertEqual(self.error(2, "ops", "convolve"),
                          "there is no op 'convolve'; `limpid ops` lists them")
-
-
-class Examples(tool.ToolTest):
-    """The examples of a page, in order: blocks `csv NAME` are files, blocks `console` commands with
-    what they print; a command with nothing behind it may print what it likes."""
-
-    def test_data(self):
-        compared = 0
-        text = (DOCS / "data.md").read_text()
-        for kind, name, body in re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```$", text, re.M | re.S):
-            if kind == "csv":
-                (self.folder / name).write_text(body)
-            for command, expected in re.findall(r"^\$ limpid (.*)\n((?:(?!\$ ).*\n)*)", body, re.M):
-                run = self.run_tool(*command.split(), cwd=self.folder)
-                if not expected:
-                    self.assertEqual((run.returncode, run.stderr), (0, b""), command)
-                    continue
-                self.assertEqual((run.stdout + run.stderr).decode(), expected, command)
-                compared += 1
-        self.assertEqual(compared, 4)
 
 
 class Promise(tool.ToolTest):
