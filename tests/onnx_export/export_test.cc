@@ -1,0 +1,144 @@
+// What is written as ONNX: the ONNX project's checker accepts it and infers our types.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include "limpid/function/builder.h"
+#include "limpid/inspect/op_example.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "tests/formats/helpers.h"
+#include "tests/onnx_export/cases.h"
+
+namespace limpid::testing {
+namespace {
+
+::onnx::ModelProto proto_of(std::span<const std::byte> bytes) {
+  ::onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  return model;
+}
+
+::onnx::ModelProto proto_of(const Case& c) {
+  return proto_of(onnx::serialize_onnx(c.function, c.params, c.options));
+}
+
+// Throws where the checker does, or where types that are inferred contradict those written.
+void check(::onnx::ModelProto& model) {
+  ::onnx::checker::check_model(model);
+  ::onnx::shape_inference::InferShapes(model, ::onnx::OpSchemaRegistry::Instance(),
+                                       ::onnx::ShapeInferenceOptions{true, 1, true});
+}
+
+void check_all(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    ::onnx::ModelProto model = proto_of(c);
+    EXPECT_NO_THROW(check(model));
+  }
+}
+
+TEST(OnnxExport, TheCheckerAcceptsEveryExampleOfEveryOp) { check_all(op_cases()); }
+TEST(OnnxExport, TheCheckerAcceptsModels) { check_all(model_cases()); }
+
+TEST(OnnxExport, EveryOpIsWrittenOrRefusedWithAReason) {
+  for (const Op* op : all_ops()) {
+    const Example e = op->examples().front();
+    if (is_refused(*op)) {
+      const std::string message =
+          error_of(ErrorCode::kUnsupported, [&] { onnx::serialize_onnx(function_of(*op, e)); });
+      EXPECT_NE(message.find(fmt::format("{} (ONNX ", op->name)), std::string::npos) << message;
+    } else {
+      EXPECT_NO_THROW(onnx::serialize_onnx(function_of(*op, e))) << op->name;
+    }
+  }
+}
+
+// All of them in one line, with the layer.
+TEST(OnnxExport, NamesAllThatItRefuses) {
+  const Function f = trace(
+      "f", {{"key", {Dtype::kI64, {}}}, {"x", {Dtype::kF32, {4}}}}, [](std::span<const Value> in) {
+        const Builder::Scope scope(in[0].builder(), "layers.0");
+        return std::vector<Value>{dropout(in[1], in[0], 0.5) + normal(in[0], {4})};
+      });
+  const std::string message = error_of(ErrorCode::kUnsupported, [&] { onnx::serialize_onnx(f); });
+  EXPECT_NE(message.find("dropout 'layers.0' (ONNX draws"), std::string::npos) << message;
+  EXPECT_NE(message.find("normal 'layers.0' (ONNX draws"), std::string::npos) << message;
+}
+
+TEST(OnnxExport, ParametersInputsAndOutputsKeepTheirNames) {
+  const nn::Mlp net{.sizes = {5, 4, 3}};
+  const ::onnx::ModelProto model = proto_of(onnx::serialize_onnx(
+      net.function(), net.init(Key(0)), {.batch = "N", .metadata = {{"limpid.config", "{}"}}}));
+  EXPECT_EQ(model.producer_name(), "limpid");
+  EXPECT_EQ(model.ir_version(), onnx::kExportIrVersion);
+  EXPECT_EQ(model.opset_import(0).version(), onnx::kExportOpset);
+  EXPECT_EQ(model.metadata_props(0).key(), "limpid.config");
+  const ::onnx::GraphProto& graph = model.graph();
+  std::vector<std::string> names;
+  for (const auto& t : graph.initializer()) names.push_back(t.name());
+  EXPECT_EQ(names, net.init(Key(0)).names());
+  ASSERT_EQ(graph.input_size(), 1);
+  EXPECT_EQ(graph.input(0).name(), "x");
+  const auto& shape = graph.input(0).type().tensor_type().shape();
+  EXPECT_EQ(shape.dim(0).dim_param(), "N");
+  EXPECT_EQ(shape.dim(1).dim_value(), 5);
+  EXPECT_EQ(graph.output(0).name(), "logits");
+  // The layers are the three operators that anybody would write.
+  std::vector<std::string> ops;
+  for (const auto& n : graph.node()) ops.push_back(n.name());
+  EXPECT_EQ(ops, (std::vector<std::string>{"layers.0/Gemm", "layers.0/Relu", "layers.1/Gemm"}));
+}
+
+TEST(OnnxExport, OutputsThatAreInputsOrOneAnotherAreWritten) {
+  const Type type{Dtype::kF32, {2}};
+  const Function f = trace("f", {{"x", type}, {"y", type}},
+                           [](std::span<const Value> in) {
+                             const Value sum = in[0] + in[1];
+                             return std::vector<Value>{sum, in[0], sum, number_like(sum, 1)};
+                           },
+                           {"y", "x", "", ""});
+  ::onnx::ModelProto model = proto_of(onnx::serialize_onnx(f));
+  check(model);
+  std::vector<std::string> names;
+  for (const auto& output : model.graph().output()) names.push_back(output.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"y_1", "x_1", "output", "output_1"}));
+}
+
+// The mean over a batch depends on its size: nothing that a multiple of N says.
+TEST(OnnxExport, RefusesABatchOfAnySizeWhereNumbersDependOnIt) {
+  const Function f = trace("f", {{"w", {Dtype::kF32, {3}}}},
+                           [](std::span<const Value> in) { return std::vector<Value>{in[0]}; });
+  expect_error(ErrorCode::kInvalidArgument, "none is left for a batch", [&] {
+    onnx::serialize_onnx(f, {{"w", Tensor::zeros({Dtype::kF32, {3}})}}, {.batch = "N"});
+  });
+}
+
+TEST(OnnxExport, RefusesParametersThatDoNotFit) {
+  const nn::Mlp net{.sizes = {5, 3}};
+  Params params = net.init(Key(0));
+  params.set("layers.0.bias", Tensor::zeros({Dtype::kF32, {4}}));
+  expect_error(ErrorCode::kShape,
+               "parameter 'layers.0.bias' is f32[4], the function expects f32[3]",
+               [&] { onnx::serialize_onnx(net.function(), params); });
+  params.set("layers.0.bias", Tensor::zeros({Dtype::kF64, {3}}));
+  expect_error(ErrorCode::kDtype, "parameter 'layers.0.bias' is f64[3]",
+               [&] { onnx::serialize_onnx(net.function(), params); });
+  EXPECT_THROW(onnx::serialize_onnx(net.function(), {{"w", Tensor::scalar(1.0f)}}), Error);
+}
+
+TEST(OnnxExport, WritesTheFileAtOnce) {
+  const TemporaryFolder folder;
+  const nn::Mlp net{.sizes = {5, 3}};
+  onnx::save_onnx(folder / "m.onnx", net.function(), net.init(Key(0)));
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"m.onnx"}));
+  EXPECT_EQ(read(folder / "m.onnx"),
+            text_of(onnx::serialize_onnx(net.function(), net.init(Key(0)))));
+  expect_error(ErrorCode::kIo, "No such file",
+               [&] { onnx::save_onnx(folder / "none/m.onnx", net.function()); });
+}
+
+}  // namespace
+}  // namespace limpid::testing
