@@ -1,3 +1,4 @@
+// A Function at three sizes of a batch, and numbers fitted to them.
 #include "limpid/formats/onnx/detail/any_batch.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The calls of a Function in their order, and what is repeated only where somebody needs it.
 #include "limpid/formats/onnx/detail/calls.h"
 
 #include <algorithm>

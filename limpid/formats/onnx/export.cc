@@ -1,3 +1,4 @@
+// A Function, its parameters and their names as the messages of a model.
 #include "limpid/formats/onnx/export.h"
 
 #include <fmt/format.h>

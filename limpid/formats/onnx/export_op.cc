@@ -1,3 +1,4 @@
+// A call as the row of its op sees it, and the rows by op.
 #include "limpid/formats/onnx/detail/export_op.h"
 
 #include <fmt/format.h>

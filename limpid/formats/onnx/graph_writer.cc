@@ -1,3 +1,4 @@
+// Nodes, constants and names of a graph, and their messages.
 #include "limpid/formats/onnx/detail/graph_writer.h"
 
 #include <fmt/format.h>
