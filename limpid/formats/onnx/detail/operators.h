@@ -7,12 +7,21 @@ namespace limpid::onnx::detail {
 
 extern const std::span<const NodeOp> activation_operators;
 extern const std::span<const NodeOp> arithmetic_operators;
+extern const std::span<const NodeOp> attention_operators;
+extern const std::span<const NodeOp> chance_operators;
+extern const std::span<const NodeOp> class_operators;
 extern const std::span<const NodeOp> constant_operators;
+extern const std::span<const NodeOp> einsum_operators;
 extern const std::span<const NodeOp> index_operators;
 extern const std::span<const NodeOp> logic_operators;
+extern const std::span<const NodeOp> norm_operators;
+extern const std::span<const NodeOp> optimizer_operators;
+extern const std::span<const NodeOp> order_operators;
 extern const std::span<const NodeOp> part_operators;
+extern const std::span<const NodeOp> product_operators;
 extern const std::span<const NodeOp> reduction_operators;
 extern const std::span<const NodeOp> shape_operators;
+extern const std::span<const NodeOp> trigonometric_operators;
 
 // ---- what several of them need
 

@@ -1,0 +1,67 @@
+// Order along an axis: the largest and smallest elements, and sums of all before each one.
+#include <fmt/format.h>
+
+#include "limpid/formats/onnx/detail/operators.h"
+#include "limpid/ops/along_axis.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/cumulative.h"
+#include "limpid/ops/reduce.h"
+#include "limpid/ops/shape.h"
+#include "limpid/ops/sort.h"
+
+namespace limpid::onnx::detail {
+namespace {
+
+// A dtype that has an order in the ops, for those that are storage.
+Value comparable(const Value& x) {
+  switch (x.dtype()) {
+    case Dtype::kI8:
+    case Dtype::kU8:
+      return cast(x, Dtype::kI32);
+    case Dtype::kF16:
+    case Dtype::kBf16:
+      return cast(x, Dtype::kF32);
+    default:
+      return x;
+  }
+}
+
+// The last of equal ones is the first from the other end.
+template <Value (*extreme)(Value, std::int64_t)>
+Values import_extreme_place(Node& node) {
+  const Value x = comparable(node.input(0));
+  const std::size_t a = normalize_axis(node.integer("axis", 0), x.rank(), "axis");
+  const auto axis = static_cast<std::int64_t>(a);
+  Value place = node.flag("select_last_index", false)
+                    ? static_cast<double>(x.shape()[a] - 1) - extreme(flip(x, axis), axis)
+                    : extreme(x, axis);
+  if (node.flag("keepdims", true)) place = reshape(place, x.shape().replace(a, 1));
+  return {cast(place, Dtype::kI64)};
+}
+
+// The number of elements was an attribute before version 10. Those that need not be sorted are.
+Values import_top_k(Node& node) {
+  const Value x = node.input(0);
+  const std::int64_t k = node.version() < 10 ? node.integer("k") : node.known_integer(1);
+  const TopK chosen = top_k(comparable(x), k, node.integer("axis", -1), node.flag("largest", true));
+  return {cast(chosen.values, x.dtype()), cast(chosen.indices, Dtype::kI64)};
+}
+
+Values import_cumulative_sum(Node& node) {
+  return {cumulative_sum(
+      node.input(0), node.known_integer(1),
+      {.exclusive = node.flag("exclusive", false), .reverse = node.flag("reverse", false)})};
+}
+
+constexpr NodeOp kTable[] = {
+    {.name = "ArgMax", .meaning = "argmax", .import = import_extreme_place<argmax>},
+    {.name = "ArgMin", .meaning = "argmin", .import = import_extreme_place<argmin>},
+    {.name = "CumSum", .since = 11, .meaning = "cumulative_sum", .import = import_cumulative_sum},
+    {.name = "TopK", .meaning = "top_k", .import = import_top_k},
+};
+
+}  // namespace
+
+constexpr std::span<const NodeOp> order_operators = kTable;
+
+}  // namespace limpid::onnx::detail
