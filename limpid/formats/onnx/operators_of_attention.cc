@@ -69,23 +69,30 @@ Value mask_of_all_keys(const Value& mask, std::int64_t keys) {
       {mask, cast(broadcast(constant(mask.builder(), hidden, drawn), rest), mask.dtype())}, -1);
 }
 
-// Query i sees the keys up to i + past; where each example has keys of its own number, those before
-// it.
-Value mask_of(const Node& node, const Heads& h, bool causal) {
+// As many keys of each example as it has: (B, 1, 1, 1), or no value where all of them count.
+Value counts_of_keys(const Node& node) {
+  const Value counts = node.optional_input(6);
+  if (!counts) return {};
+  return reshape(cast(counts, Dtype::kI32), {counts.shape().elements(), 1, 1, 1});
+}
+
+// The last key that each query sees, where the order counts: those of the past come before, and of
+// a cache that is filled in part the last query's is the last one that counts.
+Value last_keys(const Heads& h, const Value& counts) {
+  const Value places = reshape(iota(h.q.builder(), h.queries()), {h.queries(), 1});
+  if (h.past == 0 && counts) return places + (counts - static_cast<double>(h.queries()));
+  return places + static_cast<double>(h.past);
+}
+
+Value mask_of(const Node& node, const Heads& h, const Value& counts, bool causal) {
   Value mask = node.optional_input(3);
   if (mask) {
     mask = mask_of_all_keys(mask, h.keys());
     if (mask.dtype() != Dtype::kBool) mask = cast(mask, h.q.dtype());
   }
   const Value keys = iota(node.builder(), h.keys());
-  if (causal) {
-    const Value last = iota(node.builder(), h.queries()) + static_cast<double>(h.past);
-    mask = both(mask, reshape(last, {h.queries(), 1}) >= keys);
-  }
-  if (const Value counts = node.optional_input(6)) {
-    const Value column = reshape(cast(counts, Dtype::kI32), {counts.shape().elements(), 1, 1, 1});
-    mask = both(mask, keys < column);
-  }
+  if (causal) mask = both(mask, last_keys(h, counts) >= keys);
+  if (counts) mask = both(mask, counts > keys);
   return mask;
 }
 
@@ -133,13 +140,14 @@ Values import_attention(Node& node) {
   const double size = static_cast<double>(h.q.shape()[3]);
   const double scale = node.has("scale") ? node.real("scale") : 1 / std::sqrt(size);
   const bool causal = node.flag("is_causal", false);
+  const Value counts = counts_of_keys(node);
   const bool scores_wanted = node.wants_output(3);
   Values parts{{}, {}};
   if (scores_wanted || node.real("softcap", 0) > 0 || scale == 0) {
-    parts = attention_written_out(node, h, scale, mask_of(node, h, causal));
+    parts = attention_written_out(node, h, scale, mask_of(node, h, counts, causal));
   } else {
-    const bool aligned = h.keys() - h.queries() == h.past;
-    const Value mask = mask_of(node, h, causal && !aligned);
+    const bool aligned = h.keys() - h.queries() == h.past && !counts;
+    const Value mask = mask_of(node, h, counts, causal && !aligned);
     parts[0] = scaled_dot_product_attention(
         h.q, h.k, h.v, {.causal = causal && aligned, .scale = scale, .mask = mask});
   }

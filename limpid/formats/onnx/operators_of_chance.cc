@@ -33,33 +33,33 @@ Value key_of_real_seed(const Node& node) {
 
 // ---- dropout
 
-struct DropoutMode {
-  double rate;
-  bool in_training;
-};
-DropoutMode dropout_mode(const Node& node) {
-  if (node.version() >= 12)
-    return {node.has_input(1) ? node.known_real(1) : 0.5, node.has_input(2) && node.known_bool(2)};
-  return {node.real("ratio", 0.5), node.version() < 7 && !node.flag("is_test", false)};
+bool drops_elements(const Node& node) {
+  if (node.version() >= 12) return node.has_input(2) && node.known_bool(2);
+  return node.version() < 7 && !node.flag("is_test", false);
+}
+double ratio_of(const Node& node) {
+  const double ratio = node.version() < 12 ? node.real("ratio", 0.5)
+                       : node.has_input(1) ? node.known_real(1)
+                                           : 0.5;
+  if (!(ratio >= 0 && ratio < 1))
+    node.fail(ErrorCode::kUnsupported, fmt::format("a ratio of {}", ratio));
+  return ratio;
 }
 
 // Masks were numbers before version 10.
 Values import_dropout(Node& node) {
   const Value x = node.input(0);
-  const DropoutMode mode = dropout_mode(node);
-  if (!(mode.rate >= 0 && mode.rate < 1))
-    node.fail(ErrorCode::kUnsupported, fmt::format("a ratio of {}", mode.rate));
+  const double rate = drops_elements(node) ? ratio_of(node) : 0;
   const auto outputs = [&](Value y, Value mask) {
     return Values{y, node.version() < 10 ? cast(mask, x.dtype()) : mask};
   };
-  if (!mode.in_training || mode.rate == 0)
-    return outputs(x, logical_not(cast(number_like(x, 0), Dtype::kBool)));
+  if (rate == 0) return outputs(x, logical_not(cast(number_like(x, 0), Dtype::kBool)));
   const Value key =
       key_of(node, static_cast<std::uint64_t>(node.has("seed") ? node.integer("seed") : 0));
-  if (!node.wants_output(1) && x.dtype() == Dtype::kF32) return {dropout(x, key, mode.rate)};
+  if (!node.wants_output(1) && x.dtype() == Dtype::kF32) return {dropout(x, key, rate)};
   const Value drawn = uniform(key, x.shape());
-  const Value mask = drawn >= number_like(drawn, mode.rate);
-  return outputs(select(mask, x / (1 - mode.rate), number_like(x, 0)), mask);
+  const Value mask = drawn >= number_like(drawn, rate);
+  return outputs(select(mask, x / (1 - rate), number_like(x, 0)), mask);
 }
 
 // ---- draws
