@@ -16,11 +16,16 @@ if(TARGET limpid_onnx)
   limpid_install_library(limpid_onnx)
 endif()
 
-# Of the kernels, those headers that the others include.
+# Of the kernels, those headers that the others include; of ONNX, where that is built.
+set(no_onnx "")
+if(NOT TARGET limpid_onnx)
+  set(no_onnx PATTERN onnx EXCLUDE)
+endif()
 install(DIRECTORY limpid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT headers
         FILES_MATCHING PATTERN *.h
         PATTERN detail EXCLUDE
-        PATTERN kernels EXCLUDE)
+        PATTERN kernels EXCLUDE
+        ${no_onnx})
 install(FILES limpid/kernels/isa.h limpid/kernels/kernels.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/limpid/kernels COMPONENT headers)
 
@@ -43,9 +48,12 @@ install(FILES ${PROJECT_BINARY_DIR}/limpidConfig.cmake
 # For pkg-config, which finds the prefix by where the file lies. A static library asks its users for those that it calls.
 file(RELATIVE_PATH from_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" from_pc_to_prefix ${from_pc_to_prefix})
-set(pc_private "")
 if(BUILD_SHARED_LIBS)
-  set(pc_private ".private")
+  set(pc_private .private)
+  set(pc_threads "")
+else()
+  set(pc_private "")
+  set(pc_threads " -pthread")
 endif()
 # limpid_install_pc(<name>)
 function(limpid_install_pc name)
