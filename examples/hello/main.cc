@@ -15,8 +15,8 @@ int main() {
   auto loss = [&](const lp::Args& p, lp::Value x, lp::Value y) {
     return lp::mean(lp::softmax_cross_entropy(net(p, x), y));
   };
-  auto loss_and_gradients = lp::compile(lp::value_and_grad(loss));  // a function like any other
-  const auto [value, gradients] = loss_and_gradients(params, data.inputs, data.targets);
+  auto step = lp::compile(lp::value_and_grad(loss));  // a function like any other
+  const auto [value, gradients] = step(params, data.inputs, data.targets);
 
   std::printf("logits %s\n", lp::to_string(logits.type()).c_str());
   std::printf("loss %.4f\n", static_cast<double>(value.item<float>()));

@@ -1,4 +1,5 @@
-"""Every link between files of the documentation leads somewhere, and docs/README.md leads to every page.
+"""Every link between files of the documentation leads somewhere, docs/README.md leads to every page, and what README.md shows of
+C++ is what examples/hello has.
 
 usage: links_test.py PROJECT
 """
@@ -47,6 +48,20 @@ class Links(unittest.TestCase):
                    for target, _ in links_of(page)} - reached
         missing = [str(page) for page in (PROJECT / "docs").rglob("*.md") if page not in reached]
         self.assertEqual(missing, [])
+
+
+def statements(code):
+    """The lines of C++ without comments and indentation."""
+    lines = (re.sub(r" *//.*", "", line).strip() for line in code.splitlines())
+    return [line for line in lines if line]
+
+
+class Readme(unittest.TestCase):
+    def test_its_program_is_the_example(self):
+        shown = re.search(r"^```cpp\n(.*?)^```$", (PROJECT / "README.md").read_text(), re.M | re.S)[1]
+        example = statements((PROJECT / "examples/hello/main.cc").read_text())
+        self.assertEqual([line for line in statements(shown) if line not in example], [])
+        self.assertGreater(len(statements(shown)), 8)
 
 
 if __name__ == "__main__":
