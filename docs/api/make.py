@@ -12,7 +12,7 @@ import sys
 
 import headers
 
-PUBLIC = ["limpid/limpid.h", "limpid/formats/onnx/onnx.h"]
+PUBLIC = ["limpid/limpid.h", "limpid/formats/onnx/onnx.h", "limpid/formats/onnx/export.h"]
 
 
 def main():

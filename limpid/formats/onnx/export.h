@@ -19,6 +19,7 @@ namespace limpid::onnx {
 inline constexpr std::int64_t kExportOpset = 17;
 inline constexpr std::int64_t kExportIrVersion = 8;
 
+// What is written besides the function.
 struct ExportOptions {
   // Where it is not empty, the function is of one example and the model of any number of them:
   // inputs without a parameter, and all outputs, have a dynamic dimension of this name in front.
