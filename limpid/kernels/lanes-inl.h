@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "limpid/core/detail/sanitized.h"
+
 #if defined(LIMPID_KERNELS_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef LIMPID_KERNELS_LANES_INL_H_
 #undef LIMPID_KERNELS_LANES_INL_H_
@@ -17,7 +19,7 @@
 // A loop of constant length whose arrays of vectors are to live in registers. Not under a
 // sanitizer: the compiler needs minutes for the checks of an unrolled tile, and finds nothing more.
 #undef LIMPID_UNROLL
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if LIMPID_SANITIZED
 #define LIMPID_UNROLL
 #else
 #define LIMPID_UNROLL _Pragma("GCC unroll 32")
