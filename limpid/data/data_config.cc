@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "limpid/core/error.h"
-#include "limpid/data/detail/shallow_json.h"
+#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid {
@@ -54,14 +54,14 @@ std::string to_json(const DataConfig& config) {
 
 DataConfig data_config_from_json(std::string_view json) {
   try {
-    return config_of(detail::parse_shallow_json(json));
+    return config_of(detail::parse_bounded_json(json));
   } catch (const nlohmann::json::exception& e) {
     refuse(e.what());
   }
 }
 
 std::optional<DataConfig> data_config_of(const Model& model) {
-  const Json config = detail::parse_shallow_json(model.config, false);
+  const Json config = detail::parse_bounded_json(model.config, false);
   if (!config.is_object() || !config.contains("data")) return {};
   return data_config_from_json(config.at("data").dump());
 }

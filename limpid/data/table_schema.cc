@@ -7,10 +7,11 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "limpid/core/error.h"
-#include "limpid/data/detail/shallow_json.h"
+#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid {
@@ -61,7 +62,13 @@ TableColumn column_of(const Json& json) {
   return column;
 }
 
-void verify(const TableColumn& column, Missing missing) {
+void verify_categories(const TableColumn& column) {
+  const std::set<std::string_view> distinct(column.categories.begin(), column.categories.end());
+  if (distinct.size() < column.categories.size())
+    refuse(fmt::format("column {} has a category twice", in_quotes(column.name)));
+}
+
+void verify_feature(const TableColumn& column, Missing missing) {
   if (column.categorical && column.categories.empty())
     refuse(fmt::format("column {} has no categories", in_quotes(column.name)));
   if (missing == Missing::kImpute && !column.fill)
@@ -97,13 +104,20 @@ std::vector<std::string> TableSchema::feature_names() const {
 }
 
 void verify(const TableSchema& schema) {
-  for (const TableColumn& column : schema.features) verify(column, schema.missing);
+  for (const TableColumn& column : schema.features) verify_feature(column, schema.missing);
   const bool classes = schema.task == Task::kClassification;
   if (schema.targets.empty() || (classes && schema.targets.size() != 1))
     refuse(fmt::format("{} targets for a {}", schema.targets.size(), name(schema.task)));
   for (const TableColumn& column : schema.targets)
     if (classes ? column.categories.size() < 2 : column.categorical)
       refuse(fmt::format("target {} is none of a {}", in_quotes(column.name), name(schema.task)));
+  std::set<std::string_view> names;
+  for (const auto* columns : {&schema.features, &schema.targets})
+    for (const TableColumn& column : *columns) {
+      if (!names.insert(column.name).second)
+        refuse(fmt::format("column {} comes twice", in_quotes(column.name)));
+      verify_categories(column);
+    }
 }
 
 std::string to_json(const TableSchema& schema) {
@@ -119,7 +133,7 @@ std::string to_json(const TableSchema& schema) {
 
 TableSchema table_schema_from_json(std::string_view text) {
   try {
-    const Json json = detail::parse_shallow_json(text);
+    const Json json = detail::parse_bounded_json(text);
     TableSchema schema;
     schema.task = known(task_from_name(json.at("task").get<std::string>()), json.at("task"));
     schema.missing =

@@ -65,8 +65,9 @@ struct TableSchema {
   std::vector<std::string> feature_names() const;
 };
 
-// Throws kFormat where the schema contradicts itself: a column of categories without any, a fill
-// that is none of them or is missing where there must be one, targets that the task does not take.
+// Throws kFormat where the schema contradicts itself: a column or a category that comes twice, a
+// column of categories without any, a fill that is none of them or is missing where there must be
+// one, targets that the task does not take.
 void verify(const TableSchema& schema);
 
 // As a JSON object, and back. from_json throws kFormat for text that no schema has, and what verify

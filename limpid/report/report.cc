@@ -25,6 +25,9 @@ using train::RunLog;
 
 // Rows and columns of a confusion matrix that a page has room for.
 constexpr std::size_t kMostClasses = 40;
+// Curves of metrics, and of layers in a chart, that it has room for.
+constexpr std::size_t kMostMetrics = 64;
+constexpr std::size_t kMostLayers = 256;
 
 // A name of a metric for people: "macro_f1" is "macro f1".
 std::string metric_title(std::string name) {
@@ -145,7 +148,8 @@ std::string curves(const RunLog& log) {
   std::vector<std::string> metrics;
   for (const EpochEvent& e : log.epochs)
     for (const auto& [name, value] : e.validation)
-      if (name != "loss" && std::find(metrics.begin(), metrics.end(), name) == metrics.end())
+      if (name != "loss" && metrics.size() < kMostMetrics &&
+          std::find(metrics.begin(), metrics.end(), name) == metrics.end())
         metrics.push_back(name);
   // Shares of 1 in one chart, errors in their own units each in one.
   Chart shares{fmt::format("Metrics of the {} part", log.watched_part()), "step", "score", {}};
@@ -181,7 +185,10 @@ Chart layer_chart(const RunLog& log, Chart chart,
       if (!value) continue;
       auto found = std::find_if(chart.series.begin(), chart.series.end(),
                                 [&](const Series& s) { return s.name == layer.name; });
-      if (found == chart.series.end()) found = chart.series.insert(found, {layer.name, {}});
+      if (found == chart.series.end()) {
+        if (chart.series.size() == kMostLayers) continue;
+        found = chart.series.insert(found, {layer.name, {}});
+      }
       found->points.push_back({static_cast<double>(probe.step), *value});
     }
   return chart;

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "limpid/core/error.h"
-#include "limpid/data/detail/shallow_json.h"
+#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid::train {
@@ -222,7 +222,7 @@ TrainConfig parse_train_config(std::string_view text, std::string_view source) {
   const std::string where = in_quotes(source);
   Json json;
   try {
-    json = detail::parse_shallow_json(text);
+    json = detail::parse_bounded_json(text);
   } catch (const nlohmann::json::exception& e) {
     // Behind the library's own name of its exception, in brackets.
     const std::string_view what = e.what();

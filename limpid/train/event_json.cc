@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "limpid/core/error.h"
+#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/train/run_log.h"
 
@@ -355,28 +356,6 @@ std::optional<Event> read_named(std::string_view name, const Json& object,
   return event;
 }
 
-// More than an event has; a file that nests deeper, or names more, would take long or overflow.
-constexpr std::size_t kMaxDepth = 16;
-constexpr std::size_t kMaxMembers = 4096;
-
-// Discarded where the text is no JSON. Throws kFormat beyond the limits.
-Json bounded_parse(std::string_view text) {
-  std::vector<std::size_t> members;  // of each open object or list
-  using Seen = Json::parse_event_t;
-  const auto guard = [&](int, Seen seen, const Json&) {
-    if (seen == Seen::object_start || seen == Seen::array_start) members.push_back(0);
-    if (seen == Seen::object_end || seen == Seen::array_end) members.pop_back();
-    if (seen == Seen::key) ++members.back();
-    if (members.size() > kMaxDepth || (!members.empty() && members.back() > kMaxMembers))
-      throw Error(ErrorCode::kFormat,
-                  fmt::format("at most {} objects inside of each other with {} members each are "
-                              "expected",
-                              kMaxDepth, kMaxMembers));
-    return true;
-  };
-  return Json::parse(text, guard, /*allow_exceptions=*/false);
-}
-
 }  // namespace
 
 std::string_view name(Severity severity) { return kSeverities[static_cast<std::size_t>(severity)]; }
@@ -388,7 +367,7 @@ std::string to_json_line(const Event& event) {
 }
 
 std::optional<Event> detail::parse_event(std::string_view line) {
-  const Json object = bounded_parse(line);
+  const Json object = limpid::detail::parse_bounded_json(line, /*throwing=*/false);
   if (object.is_discarded()) throw Error(ErrorCode::kFormat, "the line is no JSON");
   const auto name = object.is_object() ? object.find("event") : object.end();
   if (!object.is_object() || name == object.end() || !name->is_string())

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "limpid/core/error.h"
-#include "limpid/data/detail/shallow_json.h"
+#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/ops.h"
 
@@ -126,7 +126,7 @@ std::string to_json(const Loss& loss) {
 std::optional<Loss> loss_config_of(const Model& model) {
   if (model.config.empty()) return {};
   try {
-    const auto config = limpid::detail::parse_shallow_json(model.config);
+    const auto config = limpid::detail::parse_bounded_json(model.config);
     if (!config.is_object() || !config.contains("loss")) return {};
     const auto& json = config.at("loss");
     const Loss loss{loss_from_name(json.at("name").get<std::string>()),

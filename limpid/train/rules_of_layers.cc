@@ -45,14 +45,15 @@ struct Worst {
 std::optional<Worst> largest_median(const RunLog& log, const Measure& measure) {
   std::optional<Worst> worst;
   if (log.probes.empty()) return worst;
-  for (std::size_t l = 0; l < log.probes[0].layers.size(); ++l) {
-    std::vector<double> values;
-    for (const ProbeEvent& probe : log.probes)
-      if (l < probe.layers.size())
-        if (const auto v = measure(probe, probe.layers[l])) values.push_back(*v);
-    if (values.empty()) continue;
-    const double typical = median(values);
-    if (!worst || typical > worst->value) worst = {log.probes[0].layers[l].name, typical};
+  const auto& layers = log.probes[0].layers;
+  std::vector<std::vector<double>> values(layers.size());
+  for (const ProbeEvent& probe : log.probes)
+    for (std::size_t l = 0; l < std::min(layers.size(), probe.layers.size()); ++l)
+      if (const auto v = measure(probe, probe.layers[l])) values[l].push_back(*v);
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    if (values[l].empty()) continue;
+    const double typical = median(values[l]);
+    if (!worst || typical > worst->value) worst = {layers[l].name, typical};
   }
   return worst;
 }
@@ -123,15 +124,19 @@ double typical_update_ratio(const RunLog& log) {
 }
 
 std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t) {
-  // How many times smaller than the largest of the layers, each beside the size of its weights.
-  const auto smaller = [](const ProbeEvent& probe,
-                          const LayerStatistics& layer) -> std::optional<double> {
-    double largest = 0;
+  const auto relative = [](const LayerStatistics& l) { return gradient_norm(l) / weight_norm(l); };
+  std::vector<double> largest;  // of each probe
+  for (const ProbeEvent& probe : log.probes) {
+    largest.push_back(0);
     for (const LayerStatistics& l : probe.layers)
-      if (weight_norm(l) > 0) largest = std::max(largest, gradient_norm(l) / weight_norm(l));
-    if (!(weight_norm(layer) > 0) || !(gradient_norm(layer) > 0) || !std::isfinite(largest))
-      return {};
-    return largest / (gradient_norm(layer) / weight_norm(layer));
+      if (weight_norm(l) > 0) largest.back() = std::max(largest.back(), relative(l));
+  }
+  // How many times smaller than the largest of the layers, each beside the size of its weights.
+  const auto smaller = [&](const ProbeEvent& probe,
+                           const LayerStatistics& layer) -> std::optional<double> {
+    const double most = largest[static_cast<std::size_t>(&probe - log.probes.data())];
+    if (!(weight_norm(layer) > 0) || !(gradient_norm(layer) > 0) || !std::isfinite(most)) return {};
+    return most / relative(layer);
   };
   const auto worst = largest_median(log, smaller);
   if (!worst || worst->value < t["vanishing_factor"]) return {};

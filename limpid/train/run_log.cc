@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/file.h"
 #include "limpid/train/detail/event_json.h"
@@ -66,7 +67,7 @@ std::int64_t steps_of(const Event& event) {
         if constexpr (std::is_same_v<E, EndEvent>)
           return std::numeric_limits<std::int64_t>::max();
         else if constexpr (std::is_same_v<E, ProbeEvent>)
-          return e.step + 1;  // it tells of the step that follows
+          return sum_or_most(e.step, 1);  // it tells of the step that follows
         else if constexpr (requires { e.step; })
           return e.step;
         else

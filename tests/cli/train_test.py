@@ -214,7 +214,8 @@ class Configuration(TrainTest):
 
     def test_no_configuration(self):
         for text in ("", "[]", "{", "3", '{"epochs": 1e999}', '{"epochs": null}', "[" * 100_000,
-                     '{"model": ' * 40 + "1" + "}" * 40, '{"epochs": 99999999999999999999}'):
+                     '{"model": ' * 40 + "1" + "}" * 40, '{"epochs": 99999999999999999999}',
+                     '{"epochs": 1, "epochs": 1}', '{"optimizer": {"lr": 1, "lr": 1}}'):
             self.error(2, "train", "--config", self.config(text))
         self.error(1, "train", "--config", self.folder / "missing.json")
 
@@ -287,6 +288,7 @@ class Told(TrainTest):
         end = self.log()[-1]["test"]
         for name in ("accuracy", "macro_f1", "confusion", "loss"):
             self.assertEqual(result[name], end[name], name)
+        self.assertEqual(self.document("eval", self.out, "--data", f"idx:{self.data}"), result)
 
     def test_eval_of_a_regression_counts_as_training_did(self):
         table = self.folder / "table.csv"

@@ -357,6 +357,14 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
   expect("2 targets for a classification", schema("error", y, "classification", x + "," + x));
   expect("target 'y' is none of a classification", schema("error", x, "classification", y));
   expect("target 'x' is none of a regression", schema("error", y, "regression", x));
+  // What is a feature in numbers cannot be a target in categories.
+  const std::string z = R"({"name":"z","categorical":true,"categories":["a","b"]})";
+  expect("column 'z' comes twice",
+         schema("error", R"({"name":"z","categorical":false})", "classification", z));
+  expect("column 'x' comes twice", schema("error", x + "," + x, "regression", y));
+  expect("column 'z' has a category twice",
+         schema("error", R"({"name":"z","categorical":true,"categories":["a","a"]})", "regression",
+                y));
   expect("'ranking' is not known", schema("error", y, "ranking", y));
   expect("'guess' is not known", schema("guess", y, "regression", y));
   expect("table schema:", "{");

@@ -148,8 +148,8 @@ TEST(RunLog, HostileLinesAreErrors) {
   expect_error(with("\"step\":1", "\"step\":1.5"), "'step': a whole number is expected");
   expect_error(with("\"step\":1", "\"step\":18446744073709551615"), "below 2^63");
   const std::string deep(200'000, '[');
-  expect_error(with("2.5", deep), "inside of each other");
-  expect_error(run + deep + "\n" + step, "inside of each other");
+  expect_error(with("2.5", deep), "nested too deeply");
+  expect_error(run + deep + "\n" + step, "nested too deeply");
   std::string wide = "{\"event\":\"epoch\"";
   for (int i = 0; i < 5000; ++i) wide += ",\"" + std::to_string(i) + "\":0";
   expect_error(run + wide + "}\n" + step, "members");
