@@ -13,6 +13,7 @@
 #include "limpid/core/error.h"
 #include "limpid/formats/detail/byte_order.h"
 #include "limpid/formats/detail/report.h"
+#include "limpid/formats/detail/unpacked_size.h"
 #include "limpid/formats/file.h"
 
 namespace limpid {
@@ -31,6 +32,8 @@ class Source {
   virtual std::size_t read(std::span<std::byte> out) = 0;
   // The most bytes that are still to come.
   virtual std::uint64_t bound() const = 0;
+  // Throws where memory for `count` more bytes should not be asked for.
+  virtual void check(std::uint64_t count) const = 0;
   // Called when all that was wanted has been read: throws where more follows.
   virtual void finish() = 0;
 };
@@ -47,6 +50,7 @@ class PlainSource : public Source {
     return n;
   }
   std::uint64_t bound() const override { return rest_.size(); }
+  void check(std::uint64_t) const override {}
   void finish() override {
     if (!rest_.empty()) report_.broken("{} bytes too many behind the array", rest_.size());
   }
@@ -59,7 +63,7 @@ class PlainSource : public Source {
 class GzipSource : public Source {
  public:
   GzipSource(std::span<const std::byte> bytes, const Reporter& report)
-      : rest_(bytes), report_(report) {
+      : all_(bytes), rest_(bytes), report_(report) {
     constexpr int kGzipOnly = 16 + MAX_WBITS;
     if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
   }
@@ -70,14 +74,15 @@ class GzipSource : public Source {
   std::size_t read(std::span<std::byte> out) override {
     std::size_t done = 0;
     while (done < out.size() && !ended_) done += step(out.subspan(done));
+    made_ += done;
     return done;
   }
   std::uint64_t bound() const override {
-    // Deflate packs at most 258 bytes into two bits. What zlib holds back is within its window.
-    constexpr std::uint64_t kMostPerByte = 1032;
+    // What zlib holds back is within its window.
     constexpr std::uint64_t kWindow = 1 << 16;
-    return rest_.size() * kMostPerByte + kWindow;
+    return rest_.size() * detail::kMostDeflated + kWindow;
   }
+  void check(std::uint64_t count) const override;
   void finish() override {
     std::byte extra{};
     if (read({&extra, 1}) != 0) report_.broken("bytes too many behind the array");
@@ -87,11 +92,27 @@ class GzipSource : public Source {
  private:
   std::size_t step(std::span<std::byte> out);
 
-  std::span<const std::byte> rest_;
+  std::span<const std::byte> all_, rest_;
   const Reporter& report_;
   z_stream stream_{};
+  std::uint64_t made_ = 0;
   bool ended_ = false;
 };
+
+void GzipSource::check(std::uint64_t count) const {
+  detail::refuse_bomb(all_.size(), made_ + count, report_);
+  if (detail::is_modest(all_.size(), made_ + count)) return;
+  GzipSource again(all_, report_);
+  std::array<std::byte, std::size_t{1} << 16> place;
+  for (std::uint64_t left = made_ + count; left > 0;) {
+    const std::size_t n =
+        again.read(std::span(place).first(std::min<std::uint64_t>(left, place.size())));
+    if (n == 0)
+      report_.broken("ended after {} of the {} bytes that it announces", again.made_,
+                     made_ + count);
+    left -= n;
+  }
+}
 
 // One call of zlib, whose counters hold 32 bits.
 std::size_t GzipSource::step(std::span<std::byte> out) {
@@ -179,6 +200,7 @@ void check_size(const Type& type, const Source& source, const Reporter& report) 
   if (type.bytes() > source.bound())
     report.broken("{} needs {} bytes, at most {} follow the header", to_string(type), type.bytes(),
                   source.bound());
+  source.check(type.bytes());
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ inline constexpr std::uint64_t kMaxIdxBytes = std::uint64_t{4} << 30;
 // its checksum must hold. What a gzip stream unpacks to is bounded by the header in it, and the
 // header by what so few packed bytes could ever unpack to. Errors name the file, what was expected
 // and what came. Throws kIo where the file cannot be read, kFormat where it breaks the format,
-// kUnsupported for another element type, a rank or a size beyond the limits.
+// kUnsupported for another element type, a rank or a size beyond the limits, or more than 64 MiB
+// that take less than a hundredth of them in the file.
 Tensor load_idx(const std::filesystem::path& path);
 
 // The same from memory. `where` names the source in errors.

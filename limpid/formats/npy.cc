@@ -10,7 +10,9 @@
 #include <string>
 
 #include "limpid/core/error.h"
+#include "limpid/formats/detail/borrow.h"
 #include "limpid/formats/detail/byte_order.h"
+#include "limpid/formats/detail/npy.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/formats/file.h"
 
@@ -208,10 +210,16 @@ void from_fortran_order(std::span<const std::byte> from, std::span<std::byte> to
 }  // namespace
 
 Tensor load_npy(const std::filesystem::path& path) {
-  return parse_npy(read_file(path, kMaxNpyBytes + kMaxHeader + 12).bytes(), path.string());
+  const auto file = std::make_shared<const Tensor>(read_file(path, kMaxNpyBytes + kMaxHeader + 12));
+  return detail::parse_npy(file->bytes(), path.string(), file);
 }
 
 Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where) {
+  return detail::parse_npy(bytes, where, nullptr);
+}
+
+Tensor detail::parse_npy(std::span<const std::byte> bytes, std::string_view where,
+                         const std::shared_ptr<const void>& owner) {
   const Reporter report("npy", where);
   const auto [header, data] = split_header(bytes, report);
   const Type& type = header.type;
@@ -224,13 +232,15 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where) {
   if (type.dtype == Dtype::kBool &&
       std::any_of(data.begin(), data.end(), [](std::byte b) { return b > std::byte{1}; }))
     report.broken("a bool is neither 0 nor 1");
+  const bool turned = header.fortran_order && type.shape.rank() > 1;
   const std::size_t size = size_of(type.dtype);
+  if (!turned && (!header.big_endian || size == 1)) return borrow_or_copy(type, data, owner);
   return Tensor::generate_bytes(type, [&, &head = header, &from = data](std::span<std::byte> out) {
-    if (head.fortran_order && type.shape.rank() > 1)
+    if (turned)
       from_fortran_order(from, out, type.shape, size);
     else
       std::copy(from.begin(), from.end(), out.begin());
-    if (head.big_endian) detail::reverse_each(out, size);
+    if (head.big_endian) reverse_each(out, size);
   });
 }
 

@@ -15,10 +15,13 @@ namespace limpid {
 
 // The most bytes that an array, and all arrays of an archive together, may have.
 inline constexpr std::uint64_t kMaxNpyBytes = std::uint64_t{4} << 30;
+// The most arrays that an archive may have.
+inline constexpr std::size_t kMaxNpzCount = 16'384;
 
 // Reads a file of version 1, 2 or 3 of the format: f32, f64, f16, i32, i64, i8, u8 or bool of
 // either byte order and any rank to Shape::kMaxRank, in C or Fortran order; the tensor is
-// row-major.
+// row-major. It borrows the file's bytes in memory where these are in its order and aligned, and is
+// a copy otherwise.
 //
 // Strict: the bytes after the header are exactly the array's; a bool is 0 or 1. Errors name the
 // file, what was expected and what came. Throws kIo where the file cannot be read, kFormat where it
@@ -40,7 +43,8 @@ void save_npy(const std::filesystem::path& path, const Tensor& tensor);
 // deflated, ZIP64 too, each an array NAME.npy; they come under their names in the order of the
 // archive's directory. What is unpacked is bounded by the directory, and the directory by what so
 // few packed bytes can hold; checksums must hold, entries may not overlap, no name comes twice.
-// Throws what load_npy throws, kUnsupported for encrypted entries and other compressions.
+// Throws what load_npy throws, kUnsupported for encrypted entries, other compressions, more than
+// kMaxNpzCount arrays, or more than 64 MiB that take less than a hundredth of them in the file.
 Params load_npz(const std::filesystem::path& path);
 
 // The same from memory. `where` names the source in errors.

@@ -1,8 +1,11 @@
 // .npz archives.
+#include <memory>
 #include <string>
 
 #include "limpid/core/error.h"
+#include "limpid/formats/detail/npy.h"
 #include "limpid/formats/detail/report.h"
+#include "limpid/formats/detail/unpacked_size.h"
 #include "limpid/formats/detail/zip.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/npy.h"
@@ -30,19 +33,27 @@ Params load_npz(const std::filesystem::path& path) {
 Params parse_npz(std::span<const std::byte> bytes, std::string_view where) {
   const detail::Reporter report("npz", where);
   const std::vector<detail::ZipEntry> entries = detail::read_zip_directory(bytes, report);
-  std::uint64_t total = 0;
+  if (entries.size() > kMaxNpzCount)
+    report.unsupported("holds {} arrays, at most {} are supported", entries.size(), kMaxNpzCount);
+  std::uint64_t total = 0, packed = 0;
   for (const detail::ZipEntry& entry : entries) {
     if (entry.size > kMaxNpyBytes - total)
       report.unsupported("its arrays have more than {} bytes", kMaxNpyBytes);
     total += entry.size;
+    packed += entry.packed.size();
   }
+  detail::refuse_bomb(packed, total, report);
   Params arrays;
   for (const detail::ZipEntry& entry : entries) {
     const std::string name = array_name(entry, report);
-    const Tensor file = Tensor::generate_bytes(
-        {Dtype::kU8, Shape{static_cast<std::int64_t>(entry.size)}},
-        [&](std::span<std::byte> out) { detail::unpack(entry, out, report); });
-    arrays.set(name, parse_npy(file.bytes(), fmt::format("{}, {}", where, entry.name)));
+    const std::string place = fmt::format("{}, {}", where, entry.name);
+    if (entry.deflated) {
+      const auto file = std::make_shared<const Tensor>(detail::unpack(entry, report));
+      arrays.set(name, detail::parse_npy(file->bytes(), place, file));
+    } else {
+      detail::check_checksum(entry, entry.packed, report);
+      arrays.set(name, parse_npy(entry.packed, place));
+    }
   }
   return arrays;
 }

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/formats/detail/borrow.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/in_quotes.h"
@@ -145,7 +146,7 @@ bool HeaderReader::number_unsigned(std::uint64_t value) {
 
 bool HeaderReader::string(std::string& value) {
   if (at_ == At::kMetadata)
-    metadata.emplace_back(key_, value);
+    metadata.emplace_back(key_, std::move(value));
   else if (at_ == At::kTensor && key_ == "dtype")
     set_dtype(value);
   else
@@ -191,6 +192,8 @@ bool HeaderReader::key(std::string& name) {
   } else if (at_ == At::kMetadata) {
     if (!metadata_keys_.insert(name).second)
       report_.broken("__metadata__: {} comes twice", in_quotes(name));
+    if (metadata_keys_.size() > kMaxSafetensorsCount)
+      report_.unsupported("__metadata__: more than {} keys", kMaxSafetensorsCount);
   } else {
     const bool twice = name == "dtype"          ? entry().dtype.has_value()
                        : name == "shape"        ? entry().dims.has_value()
@@ -312,18 +315,6 @@ void check_bools(const Entry& entry, std::span<const std::byte> data, const Repo
                   bad - data.begin(), std::to_integer<int>(*bad));
 }
 
-bool is_aligned(const std::byte* data, Dtype dtype) {
-  return reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) == 0;
-}
-
-// A tensor over `data`: borrowed where there is an owner and alignment, copied otherwise.
-Tensor make_tensor(const Type& type, std::span<const std::byte> data,
-                   const std::shared_ptr<const void>& owner) {
-  if (owner && is_aligned(data.data(), type.dtype)) return Tensor::borrow(type, data.data(), owner);
-  return Tensor::generate_bytes(
-      type, [&](std::span<std::byte> out) { std::copy(data.begin(), data.end(), out.begin()); });
-}
-
 Safetensors parse(std::span<const std::byte> file, std::string_view where,
                   const std::shared_ptr<const void>& owner) {
   const Reporter report("safetensors", where);
@@ -344,7 +335,7 @@ Safetensors parse(std::span<const std::byte> file, std::string_view where,
     const Entry& entry = header.entries[i];
     const auto part = data.subspan(entry.begin(), types[i].bytes());
     check_bools(entry, part, report);
-    content.tensors.set(entry.name, make_tensor(types[i], part, owner));
+    content.tensors.set(entry.name, detail::borrow_or_copy(types[i], part, owner));
   }
   content.metadata = std::move(header.metadata);
   return content;
@@ -367,9 +358,12 @@ std::string json_string(std::string_view what, const std::string& text) {
 }
 
 void check_names(const Safetensors& content) {
-  if (content.tensors.size() > kMaxSafetensorsCount)
-    refuse(fmt::format("{} tensors, at most {} are supported", content.tensors.size(),
-                       kMaxSafetensorsCount));
+  const auto check_count = [](std::size_t count, std::string_view what) {
+    if (count > kMaxSafetensorsCount)
+      refuse(fmt::format("{} {}, at most {} are supported", count, what, kMaxSafetensorsCount));
+  };
+  check_count(content.tensors.size(), "tensors");
+  check_count(content.metadata.size(), "keys of metadata");
   for (const auto& [name, tensor] : content.tensors) {
     if (name.empty()) refuse("a tensor's name is empty");
     if (name == kMetadataKey) refuse("'__metadata__' cannot be a tensor's name");

@@ -21,7 +21,8 @@ struct Safetensors {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// The limit of the format's reference for the header, in bytes, and ours for the number of tensors.
+// The limit of the format's reference for the header, in bytes, and ours for the number of tensors
+// and that of keys of metadata.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 inline constexpr std::size_t kMaxSafetensorsCount = 16'384;
 
@@ -32,7 +33,7 @@ inline constexpr std::size_t kMaxSafetensorsCount = 16'384;
 // Strict: every byte of the file belongs to the header or to exactly one tensor; no key comes twice
 // at any level; no field is unknown; a bool is 0 or 1. Errors name the file, the tensor, what was
 // expected and what came. Throws kIo where the file cannot be read, kFormat where it breaks the
-// format, kUnsupported for a dtype, a rank or a number of tensors beyond this library.
+// format, kUnsupported for a dtype, a rank or a number of tensors or keys beyond this library.
 Safetensors load_safetensors(const std::filesystem::path& path,
                              std::uint64_t limit = std::uint64_t{64} << 30);
 

@@ -2,11 +2,13 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "limpid/formats/detail/unpacked_size.h"
 #include "limpid/formats/detail/zip.h"
 #include "limpid/formats/utf8.h"
 
@@ -151,9 +153,7 @@ Listed read_entry(const Bytes& bytes, std::uint64_t at, const Reporter& report) 
   entry.packed = bytes.part(data, packed);
   entry.size = size;
   listed.extent = {offset, data + packed};
-  // Deflate packs at most 258 bytes into two bits.
-  constexpr std::uint64_t kMostPerByte = 1032;
-  if (entry.deflated ? size / kMostPerByte > packed : size != packed)
+  if (entry.deflated ? size / kMostDeflated > packed : size != packed)
     report.broken("{} cannot hold {} bytes in {}", in_quotes(entry.name), size, packed);
   return listed;
 }
@@ -177,31 +177,56 @@ class Inflater {
 
   // Whether `packed` is a whole stream of exactly out.size() bytes.
   bool run(std::span<const std::byte> packed, std::span<std::byte> out) {
-    std::byte surplus[1];  // a stream that goes on shows itself here
-    int status = Z_OK;
-    while (status == Z_OK) {
-      const std::span<std::byte> into = out.empty() ? std::span<std::byte>(surplus) : out;
-      const auto given = static_cast<uInt>(std::min(packed.size(), kChunk));
-      const auto wanted = static_cast<uInt>(std::min(into.size(), kChunk));
-      // zlib never writes through next_in; its type is older than const.
-      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
-      stream_.avail_in = given;
-      stream_.next_out = reinterpret_cast<Bytef*>(into.data());
-      stream_.avail_out = wanted;
-      status = inflate(&stream_, Z_NO_FLUSH);
-      if (status == Z_MEM_ERROR) throw std::bad_alloc();
-      packed = packed.subspan(given - stream_.avail_in);
-      const std::size_t made = wanted - stream_.avail_out;
-      if (out.empty() && made != 0) return false;
+    while (!out.empty()) {
+      const std::size_t made = step(packed, out);
+      if (made == 0) return false;
       out = out.subspan(made);
     }
-    return status == Z_STREAM_END && packed.empty() && out.empty();
+    return ends(packed);
+  }
+
+  // The same of any `size` bytes, which go nowhere.
+  bool holds(std::span<const std::byte> packed, std::uint64_t size) {
+    std::array<std::byte, std::size_t{1} << 16> place;
+    while (size > 0) {
+      const std::size_t made =
+          step(packed, std::span(place).first(std::min<std::uint64_t>(size, place.size())));
+      if (made == 0) return false;
+      size -= made;
+    }
+    return ends(packed);
   }
 
  private:
+  // One call of zlib: takes from `packed`, says how much it made. 0 at the end and where the stream
+  // is broken.
+  std::size_t step(std::span<const std::byte>& packed, std::span<std::byte> out) {
+    if (status_ != Z_OK) return 0;
+    const auto given = static_cast<uInt>(std::min(packed.size(), kChunk));
+    const auto wanted = static_cast<uInt>(std::min(out.size(), kChunk));
+    // zlib never writes through next_in; its type is older than const.
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
+    stream_.avail_in = given;
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = wanted;
+    status_ = inflate(&stream_, Z_NO_FLUSH);
+    if (status_ == Z_MEM_ERROR) throw std::bad_alloc();
+    packed = packed.subspan(given - stream_.avail_in);
+    return wanted - stream_.avail_out;
+  }
+
+  // Whether the stream and `packed` are at their end together.
+  bool ends(std::span<const std::byte> packed) {
+    std::byte surplus{};  // a stream that goes on shows itself here
+    while (status_ == Z_OK)
+      if (step(packed, {&surplus, 1}) != 0) return false;
+    return status_ == Z_STREAM_END && packed.empty();
+  }
+
   // zlib's counters hold 32 bits.
   static constexpr std::size_t kChunk = std::size_t{1} << 30;
   z_stream stream_{};
+  int status_ = Z_OK;
 };
 
 }  // namespace
@@ -228,14 +253,25 @@ std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive,
   return entries;
 }
 
-void unpack(const ZipEntry& entry, std::span<std::byte> out, const Reporter& report) {
-  if (!entry.deflated)
-    std::copy(entry.packed.begin(), entry.packed.end(), out.begin());
-  else if (!Inflater().run(entry.packed, out))
+void check_checksum(const ZipEntry& entry, std::span<const std::byte> bytes,
+                    const Reporter& report) {
+  const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  if (crc != entry.crc32) report.broken("the checksum of {} does not hold", in_quotes(entry.name));
+}
+
+Tensor unpack(const ZipEntry& entry, const Reporter& report) {
+  const auto refuse = [&] {
     report.broken("{} does not unpack to the {} bytes that it announces", in_quotes(entry.name),
                   entry.size);
-  const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size());
-  if (crc != entry.crc32) report.broken("the checksum of {} does not hold", in_quotes(entry.name));
+  };
+  if (!is_modest(entry.packed.size(), entry.size) && !Inflater().holds(entry.packed, entry.size))
+    refuse();
+  const Tensor bytes = Tensor::generate_bytes(
+      {Dtype::kU8, Shape{static_cast<std::int64_t>(entry.size)}}, [&](std::span<std::byte> out) {
+        if (!Inflater().run(entry.packed, out)) refuse();
+      });
+  check_checksum(entry, bytes.bytes(), report);
+  return bytes;
 }
 
 }  // namespace limpid::detail

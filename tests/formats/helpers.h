@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,10 +16,9 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "tests/formats/archives.h"
 
 namespace limpid::testing {
-
-using Bytes = std::vector<std::byte>;
 
 inline Bytes bytes_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
@@ -102,22 +100,6 @@ void expect_error(ErrorCode code, std::string_view part, const F& f, int line = 
   const std::string message = error_of(code, f, line);
   EXPECT_NE(message.find(part), std::string::npos)
       << "called at line " << line << "\n  expected: " << part << "\n  message:  " << message;
-}
-
-// The gzip stream of `bytes`.
-inline Bytes gzip(std::span<const std::byte> bytes) {
-  z_stream stream{};
-  constexpr int kGzipOnly = 16 + MAX_WBITS;
-  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, kGzipOnly, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  Bytes packed(deflateBound(&stream, bytes.size()));
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
 }
 
 }  // namespace limpid::testing

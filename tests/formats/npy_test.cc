@@ -13,7 +13,13 @@ namespace {
 
 using testing::Bytes;
 using testing::bytes_of;
+using testing::crc_of;
 using testing::expect_error;
+using testing::little;
+using testing::raw_deflate;
+using testing::zip_archive;
+using testing::zip_entry;
+using testing::ZipRecord;
 using namespace std::literals;
 
 const std::string kFolder = LIMPID_NUMPY_FIXTURES;
@@ -194,78 +200,38 @@ TEST(Npz, ReadsWhatWasWrittenToAStream) {
       load_npz(kFolder + "streamed.npz").at("y").same_bits(counted<std::int64_t>(Shape{5})));
 }
 
-std::string little(std::uint64_t number, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i, number >>= 8) text += static_cast<char>(number & 0xff);
-  return text;
-}
-
-// What a record of the directory says of an entry.
-struct Record {
-  std::string name;
-  std::uint64_t offset, packed, size, crc, method = 0, flags = 0;
-  std::string extra = {};
-
-  std::string text() const {
-    return "PK\1\2"s + little(20, 4) + little(flags, 2) + little(method, 2) + little(0, 4) +
-           little(crc, 4) + little(packed, 4) + little(size, 4) + little(name.size(), 2) +
-           little(extra.size(), 2) + little(0, 10) + little(offset, 4) + name + extra;
-  }
-};
-
-std::string local(const std::string& name, const std::string& data, std::uint64_t method = 0) {
-  return "PK\3\4"s + little(20, 4) + little(method, 2) + little(0, 16) + little(name.size(), 2) +
-         little(0, 2) + name + data;
-}
-
-std::string archive(const std::string& entries, const std::vector<Record>& records) {
-  std::string directory;
-  for (const Record& record : records) directory += record.text();
-  return entries + directory + "PK\5\6"s + little(0, 4) + little(records.size(), 2) +
-         little(records.size(), 2) + little(directory.size(), 4) + little(entries.size(), 4) +
-         little(0, 2);
-}
-
 const std::string kArray =
     file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }", "\1\2");
 
-std::uint64_t crc_of(const std::string& text) {
-  return crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
-}
-
-std::string raw_deflate(const std::string& text) {
-  // A gzip stream without its header of ten bytes and its trailer of eight.
-  const std::string whole = testing::text_of(testing::gzip(bytes_of(text)));
-  return whole.substr(10, whole.size() - 18);
-}
-
 Params parse_archive(std::string_view file) { return parse_npz(bytes_of(file), "a.npz"); }
 
-Record good_record() { return {"x.npy", 0, kArray.size(), kArray.size(), crc_of(kArray)}; }
+ZipRecord good_record() { return {"x.npy", 0, kArray.size(), kArray.size(), crc_of(kArray)}; }
 
 TEST(Npz, ReadsAnArchiveByHand) {
-  EXPECT_EQ(parse_archive(archive(local("x.npy", kArray), {good_record()})).at("x").elements(), 2);
-  EXPECT_TRUE(parse_archive(archive("", {})).empty());
+  EXPECT_EQ(
+      parse_archive(zip_archive(zip_entry("x.npy", kArray), {good_record()})).at("x").elements(),
+      2);
+  EXPECT_TRUE(parse_archive(zip_archive("", {})).empty());
   // With a comment at its end.
-  std::string commented = archive(local("x.npy", kArray), {good_record()});
+  std::string commented = zip_archive(zip_entry("x.npy", kArray), {good_record()});
   commented.replace(commented.size() - 2, 2, little(5, 2) + "PK\5\6!");
   EXPECT_EQ(parse_archive(commented).size(), 1u);
 }
 
 TEST(Npz, ReadsZip64Records) {
-  Record record = good_record();
+  ZipRecord record = good_record();
   const std::uint64_t none = 0xffffffff;
   record.extra = little(9, 2) + little(2, 2) + "??" + little(1, 2) + little(24, 2) +
                  little(kArray.size(), 8) + little(kArray.size(), 8) + little(0, 8);
   record.packed = record.size = record.offset = none;
-  const std::string entries = local("x.npy", kArray);
-  EXPECT_EQ(parse_archive(archive(entries, {record})).size(), 1u);
+  const std::string entries = zip_entry("x.npy", kArray);
+  EXPECT_EQ(parse_archive(zip_archive(entries, {record})).size(), 1u);
   record.extra = little(1, 2) + little(8, 2) + little(kArray.size(), 8);
   expect_error(ErrorCode::kFormat, "8 bytes at 8 lie outside of the archive's 8",
-               [&] { parse_archive(archive(entries, {record})); });
+               [&] { parse_archive(zip_archive(entries, {record})); });
   record.extra = "";
   expect_error(ErrorCode::kFormat, "a size that stands in a ZIP64 field is not there",
-               [&] { parse_archive(archive(entries, {record})); });
+               [&] { parse_archive(zip_archive(entries, {record})); });
   // The directory's own place in a record of 64 bits.
   const std::string directory = good_record().text();
   const std::string end64 = "PK\6\6"s + little(44, 8) + little(45, 4) + little(0, 8) +
@@ -314,40 +280,41 @@ TEST(NpzFault, RefusesToWriteWhatNumPyCannotRead) {
 }
 
 TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
-  const std::string entries = local("x.npy", kArray);
+  const std::string entries = zip_entry("x.npy", kArray);
   const auto expect = [&](ErrorCode code, std::string_view part, const auto& change,
                           int line = __builtin_LINE()) {
-    Record record = good_record();
+    ZipRecord record = good_record();
     change(record);
     expect_error(
-        code, part, [&] { parse_archive(archive(entries, {record})); }, line);
+        code, part, [&] { parse_archive(zip_archive(entries, {record})); }, line);
   };
   expect(ErrorCode::kFormat, "'y.npy' is not at 0, where the directory says",
-         [](Record& r) { r.name = "y.npy"; });
-  expect(ErrorCode::kFormat, "'x.npy' is not at 1", [](Record& r) { r.offset = 1; });
+         [](ZipRecord& r) { r.name = "y.npy"; });
+  expect(ErrorCode::kFormat, "'x.npy' is not at 1", [](ZipRecord& r) { r.offset = 1; });
   expect(ErrorCode::kFormat, "lie outside of the archive's",
-         [](Record& r) { r.offset = 0xfffffff0; });
+         [](ZipRecord& r) { r.offset = 0xfffffff0; });
   expect(ErrorCode::kFormat, "lie outside of the archive's",
-         [](Record& r) { r.packed = r.size = 100'000; });
-  expect(ErrorCode::kFormat, "its entries overlap", [](Record& r) { ++r.packed, ++r.size; });
-  expect(ErrorCode::kFormat, "cannot hold 1000 bytes in", [](Record& r) { r.size = 1000; });
-  expect(ErrorCode::kFormat, "the checksum of 'x.npy' does not hold", [](Record& r) { ++r.crc; });
-  expect(ErrorCode::kUnsupported, "'x.npy' is encrypted", [](Record& r) { r.flags = 1; });
+         [](ZipRecord& r) { r.packed = r.size = 100'000; });
+  expect(ErrorCode::kFormat, "its entries overlap", [](ZipRecord& r) { ++r.packed, ++r.size; });
+  expect(ErrorCode::kFormat, "cannot hold 1000 bytes in", [](ZipRecord& r) { r.size = 1000; });
+  expect(ErrorCode::kFormat, "the checksum of 'x.npy' does not hold",
+         [](ZipRecord& r) { ++r.crc; });
+  expect(ErrorCode::kUnsupported, "'x.npy' is encrypted", [](ZipRecord& r) { r.flags = 1; });
   expect(ErrorCode::kUnsupported, "'x.npy' is compressed by method 12",
-         [](Record& r) { r.method = 12; });
+         [](ZipRecord& r) { r.method = 12; });
   expect_error(ErrorCode::kUnsupported, "'x.txt' is no .npy file", [&] {
-    Record record = good_record();
+    ZipRecord record = good_record();
     record.name = "x.txt";
-    parse_archive(archive(local("x.txt", kArray), {record}));
+    parse_archive(zip_archive(zip_entry("x.txt", kArray), {record}));
   });
   expect_error(ErrorCode::kFormat, "npy 'a.npz, x.npy': does not begin as", [&] {
-    parse_archive(archive(local("x.npy", "text"), {{"x.npy", 0, 4, 4, crc_of("text")}}));
+    parse_archive(zip_archive(zip_entry("x.npy", "text"), {{"x.npy", 0, 4, 4, crc_of("text")}}));
   });
 }
 
 TEST(NpzFault, RefusesWhatIsNoArchive) {
-  const std::string entries = local("x.npy", kArray);
-  std::string file = archive(entries, {good_record()});
+  const std::string entries = zip_entry("x.npy", kArray);
+  std::string file = zip_archive(entries, {good_record()});
   expect_error(ErrorCode::kFormat, "npz 'a.npz': is too short", [] { parse_archive("PK"); });
   expect_error(ErrorCode::kFormat, "has no directory at its end", [&] { parse_archive(kArray); });
   expect_error(ErrorCode::kFormat, "does not end where its end begins",
@@ -361,39 +328,39 @@ TEST(NpzFault, RefusesWhatIsNoArchive) {
 TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
   // 4 GiB announced, in a few bytes.
   const std::string packed = raw_deflate(kArray);
-  Record record{"x.npy", 0, packed.size(), 0xfffffffe, crc_of(kArray), 8};
-  const std::string entries = local("x.npy", packed, 8);
+  ZipRecord record{"x.npy", 0, packed.size(), 0xfffffffe, crc_of(kArray), 8};
+  const std::string entries = zip_entry("x.npy", packed, 8);
   expect_error(ErrorCode::kFormat, "'x.npy' cannot hold 4294967294 bytes in",
-               [&] { parse_archive(archive(entries, {record})); });
+               [&] { parse_archive(zip_archive(entries, {record})); });
   // 64 MiB where a few bytes are announced.
   const std::string large = raw_deflate(kArray + std::string(64 << 20, '\0'));
   record = {"x.npy", 0, large.size(), kArray.size(), crc_of(kArray), 8};
   expect_error(ErrorCode::kFormat, "'x.npy' does not unpack to the",
-               [&] { parse_archive(archive(local("x.npy", large, 8), {record})); });
+               [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
   // The same bytes under many names.
   record = good_record();
   expect_error(ErrorCode::kFormat, "two entries are named 'x.npy'", [&] {
-    parse_archive(archive(local("x.npy", kArray), {record, record}));
+    parse_archive(zip_archive(zip_entry("x.npy", kArray), {record, record}));
   });
-  const std::string inner = local("y.npy", kArray);
-  const Record outer{"x.npy", 0, inner.size(), inner.size(), crc_of(inner)};
-  const std::string outer_entry = local("x.npy", inner);
-  const Record nested{"y.npy", outer_entry.size() - inner.size(), kArray.size(), kArray.size(),
-                      crc_of(kArray)};
+  const std::string inner = zip_entry("y.npy", kArray);
+  const ZipRecord outer{"x.npy", 0, inner.size(), inner.size(), crc_of(inner)};
+  const std::string outer_entry = zip_entry("x.npy", inner);
+  const ZipRecord nested{"y.npy", outer_entry.size() - inner.size(), kArray.size(), kArray.size(),
+                         crc_of(kArray)};
   expect_error(ErrorCode::kFormat, "its entries overlap", [&] {
-    parse_archive(archive(outer_entry, {outer, nested}));
+    parse_archive(zip_archive(outer_entry, {outer, nested}));
   });
 }
 
 TEST(NpzFault, RefusesDeflateThatIsNotWhole) {
   const std::string packed = raw_deflate(kArray);
   const auto expect = [&](const std::string& bytes, std::size_t size) {
-    const Record record{"x.npy", 0, bytes.size(), size, crc_of(kArray), 8};
+    const ZipRecord record{"x.npy", 0, bytes.size(), size, crc_of(kArray), 8};
     expect_error(ErrorCode::kFormat, "does not unpack to the",
-                 [&] { parse_archive(archive(local("x.npy", bytes, 8), {record})); });
+                 [&] { parse_archive(zip_archive(zip_entry("x.npy", bytes, 8), {record})); });
   };
-  const Record good{"x.npy", 0, packed.size(), kArray.size(), crc_of(kArray), 8};
-  EXPECT_EQ(parse_archive(archive(local("x.npy", packed, 8), {good})).size(), 1u);
+  const ZipRecord good{"x.npy", 0, packed.size(), kArray.size(), crc_of(kArray), 8};
+  EXPECT_EQ(parse_archive(zip_archive(zip_entry("x.npy", packed, 8), {good})).size(), 1u);
   expect(packed + "x", kArray.size());
   expect(packed.substr(0, packed.size() - 1), kArray.size());
   expect(packed, kArray.size() + 1);

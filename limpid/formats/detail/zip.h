@@ -1,5 +1,6 @@
 // ZIP archives in memory (PKWARE's APPNOTE 6.3): the entries that their directory lists, stored or
-// deflated. Leans on report.h and zlib; included by sources alone.
+// deflated. Leans on core, report.h and zlib; included
+// by sources alone.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "limpid/core/tensor.h"
 #include "limpid/formats/detail/report.h"
 
 namespace limpid::detail {
@@ -32,9 +34,13 @@ struct ZipEntry {
 std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive,
                                          const Reporter& report);
 
-// Unpacks an entry into `out`, which has entry.size bytes. Throws where these are not exactly what
-// is in it, or the checksum differs.
-void unpack(const ZipEntry& entry, std::span<std::byte> out, const Reporter& report);
+// Throws where the checksum of what is in an entry is another.
+void check_checksum(const ZipEntry& entry, std::span<const std::byte> bytes,
+                    const Reporter& report);
+
+// What is in a deflated entry, u8 [size]. Throws where it is not exactly that much, before memory
+// of any size is asked for, or the checksum differs.
+Tensor unpack(const ZipEntry& entry, const Reporter& report);
 
 // Writes an archive of stored entries in memory; the same entries make the same bytes. The caller
 // gives no name twice.

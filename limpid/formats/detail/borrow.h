@@ -1,0 +1,23 @@
+// Tensors over bytes of a file that is in memory. Leans on core; included by sources alone.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "limpid/core/tensor.h"
+
+namespace limpid::detail {
+
+// A tensor over `data`: borrowed where there is an owner and alignment, copied otherwise.
+inline Tensor borrow_or_copy(const Type& type, std::span<const std::byte> data,
+                             const std::shared_ptr<const void>& owner) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % size_of(type.dtype) == 0;
+  if (owner && aligned) return Tensor::borrow(type, data.data(), owner);
+  return Tensor::generate_bytes(
+      type, [&](std::span<std::byte> out) { std::copy(data.begin(), data.end(), out.begin()); });
+}
+
+}  // namespace limpid::detail
