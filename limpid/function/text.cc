@@ -154,8 +154,13 @@ std::string to_text(const Function& function, const TextOptions& options) {
 
 namespace {
 
-// Limits that a Function's text is held to before anything is allocated for it.
-constexpr std::size_t kMaxNodes = 1'000'000;
+// Limits that a Function's text is held to while it is read: what a few of its bytes stand for
+// takes hundreds.
+constexpr std::size_t kMaxNodes = 200'000;
+constexpr std::size_t kMaxInputs = 65'536;    // and as many outputs
+constexpr std::size_t kMaxOperands = 1'024;   // of one op, and as many results
+constexpr std::size_t kMaxAttributes = 64;    // of one op
+constexpr std::size_t kMaxIntegers = 65'536;  // of one attribute that is a list
 
 class Parser {
   // Errors of an op's rules keep their code and learn the line.
@@ -177,6 +182,7 @@ class Parser {
     expect("(");
     if (!accept(")")) {
       do {
+        check_limit(values_.size(), kMaxInputs, "inputs");
         expect("%");
         const std::string input = name();
         expect(":");
@@ -188,7 +194,7 @@ class Parser {
     expect("{");
     std::size_t nodes = 0;
     while (peek() == '%') {
-      if (++nodes > kMaxNodes) fail(fmt::format("more than {} ops", kMaxNodes));
+      check_limit(nodes++, kMaxNodes, "ops");
       node(builder);
     }
     word("return");
@@ -196,6 +202,7 @@ class Parser {
     std::vector<std::string> names;
     if (peek() != '}') {
       do {
+        check_limit(names.size(), kMaxInputs, "outputs");
         names.emplace_back();
         if (peek() != '%') {
           names.back() = name();
@@ -214,6 +221,7 @@ class Parser {
   void node(Builder& builder) {
     std::vector<std::string> results;
     do {
+      check_limit(results.size(), kMaxOperands, "results");
       results.push_back(value_token());
     } while (accept(","));
     expect("=");
@@ -224,6 +232,7 @@ class Parser {
     expect("(");
     if (!accept(")")) {
       do {
+        check_limit(inputs.size(), kMaxOperands, "operands");
         inputs.push_back(value());
       } while (accept(","));
       expect(")");
@@ -232,6 +241,7 @@ class Parser {
     expect(":");
     std::vector<Type> types;
     do {
+      check_limit(types.size(), kMaxOperands, "types");
       types.push_back(type());
     } while (accept(","));
     const std::string scope = accept("@") ? name() : std::string();
@@ -255,6 +265,7 @@ class Parser {
     Attributes result;
     if (!accept("{")) return result;
     do {
+      check_limit(result.size(), kMaxAttributes, "attributes");
       const std::string key = name();
       if (result.find(key)) fail(fmt::format("attribute '{}' is given twice", key));
       expect("=");
@@ -292,6 +303,7 @@ class Parser {
     expect("[");
     if (accept("]")) return result;
     do {
+      check_limit(result.size(), kMaxIntegers, "integers in a list");
       result.push_back(integer<std::int64_t>(number_token()));
     } while (accept(","));
     expect("]");
@@ -306,72 +318,56 @@ class Parser {
     return guarded([&] { return Type{*dtype, Shape(dims)}; });
   }
 
-  // The values are read before memory for the tensor is made, so that a short text cannot ask for
-  // much.
   Tensor tensor() {
     const Type t = type();
     switch (t.dtype) {
       case Dtype::kF32:
-        return reals<float>(t);
+        return elements<float>(t, [&] { return real<float>(number_token()); });
       case Dtype::kF64:
-        return reals<double>(t);
+        return elements<double>(t, [&] { return real<double>(number_token()); });
       case Dtype::kI32:
-        return whole<std::int32_t, std::int32_t>(t);
+        return elements<std::int32_t>(t, [&] { return integer<std::int32_t>(number_token()); });
       case Dtype::kI64:
-        return whole<std::int64_t, std::int64_t>(t);
+        return elements<std::int64_t>(t, [&] { return integer<std::int64_t>(number_token()); });
       case Dtype::kI8:
-        return whole<std::int8_t, std::int8_t>(t);
+        return elements<std::int8_t>(t, [&] { return integer<std::int8_t>(number_token()); });
       case Dtype::kU8:
-        return whole<std::uint8_t, std::uint8_t>(t);
+        return elements<std::uint8_t>(t, [&] { return integer<std::uint8_t>(number_token()); });
       case Dtype::kBool:
-        return whole<std::uint8_t, bool>(t);
+        return elements<bool>(t, [&] { return truth(); });
       case Dtype::kBf16:
-        return whole<std::uint16_t, Bf16>(t);
+        return elements<Bf16>(t, [&] { return Bf16{integer<std::uint16_t>(number_token())}; });
       case Dtype::kF16:
-        return whole<std::uint16_t, F16>(t);
+        return elements<F16>(t, [&] { return F16{integer<std::uint16_t>(number_token())}; });
     }
     fail("unknown dtype");
   }
 
-  template <class T>
-  Tensor reals(const Type& t) {
-    const std::vector<T> values = list<T>([&] { return real<T>(number_token()); });
-    return guarded([&] { return Tensor::from<T>(t.shape, values); });
-  }
-
-  template <class Integer, class Stored>
-  Tensor whole(const Type& t) {
-    const std::vector<Integer> values =
-        list<Integer>([&] { return integer<Integer>(number_token()); });
-    if (static_cast<std::size_t>(t.shape.elements()) != values.size())
-      fail(fmt::format("{} takes {} values, {} are given", to_string(t), t.shape.elements(),
-                       values.size()));
-    if (t.dtype == Dtype::kBool)
-      for (Integer v : values)
-        if (v > 1) fail("a bool is neither 0 nor 1");
-    return Tensor::generate<Stored>(t.shape, [&](std::span<Stored> out) {
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = stored<Stored>(values[i]);
-    });
-  }
-
-  template <class Stored, class Integer>
-  static Stored stored(Integer v) {
-    if constexpr (std::is_same_v<Stored, bool>)
-      return v != 0;
-    else
-      return Stored{v};
-  }
-
   template <class T, class Read>
-  std::vector<T> list(const Read& read) {
-    std::vector<T> values;
+  Tensor elements(const Type& t, const Read& read) {
     expect("(");
-    if (accept(")")) return values;
-    do {
-      values.push_back(read());
-    } while (accept(","));
+    const auto wrong = [&](std::string_view given) {
+      fail(
+          fmt::format("{} takes {} values, {} are given", to_string(t), t.shape.elements(), given));
+    };
+    // A value takes a character, and a comma or a bracket follows: a short text cannot ask for
+    // much.
+    if (static_cast<std::size_t>(t.shape.elements()) > (text_.size() - at_) / 2) wrong("fewer");
+    Tensor result = Tensor::generate<T>(t.shape, [&](std::span<T> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        if (i == 0 ? peek() == ')' : !accept(",")) wrong(std::to_string(i));
+        out[i] = read();
+      }
+    });
+    if (peek() == ',' || (t.shape.elements() == 0 && peek() != ')')) wrong("more");
     expect(")");
-    return values;
+    return result;
+  }
+
+  bool truth() {
+    const auto value = integer<std::uint8_t>(number_token());
+    if (value > 1) fail("a bool is neither 0 nor 1");
+    return value != 0;
   }
 
   template <class T>
@@ -473,6 +469,11 @@ class Parser {
   }
   void expect(std::string_view token) {
     if (!accept(token)) fail(fmt::format("'{}' is missing", token));
+  }
+
+  // Before there is one more than `count`.
+  void check_limit(std::size_t count, std::size_t limit, std::string_view what) const {
+    if (count == limit) fail(fmt::format("more than {} {}", limit, what));
   }
 
   std::size_t line() const {

@@ -183,6 +183,45 @@ TEST(Hostile, MoreMemoryThanAddresses) {
   EXPECT_THROW(compile(f), Error);
 }
 
+// Text that names more of something than any function has is refused before memory for all of it is
+// taken.
+TEST(Hostile, LimitsOfText) {
+  const auto repeated = [](std::string_view text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i)
+      all += (i == 0 ? "" : ", ") + fmt::format(fmt::runtime(text), i);
+    return all;
+  };
+  const auto expect = [](const std::string& text, std::string_view part) {
+    const std::string error = error_of(text);
+    EXPECT_NE(error.find(part), std::string::npos) << error.substr(0, 200);
+  };
+  expect("function f(" + repeated("%i{}: f32[]", 65'537) + ") {", "more than 65536 inputs");
+  expect("function f(%x: f32[]) {\nreturn " + repeated("%x", 65'537), "more than 65536 outputs");
+  expect(with("%y = concatenate(" + repeated("%x", 1'025) + ")"), "more than 1024 operands");
+  expect(with(repeated("%{}", 1'025) + " = exp"), "more than 1024 results");
+  expect(with("%y = exp(%x) : " + repeated("f32[4]", 1'025)), "more than 1024 types");
+  expect(with("%y = exp(%x) {" + repeated("a{} = 1", 65)), "more than 64 attributes");
+  expect(with("%y = exp(%x) {a = [" + repeated("1", 65'537)), "more than 65536 integers in a list");
+  std::string ops;
+  for (int i = 0; i <= 200'000; ++i) ops += fmt::format("%{} = exp(%x) : f32[4]\n", i);
+  expect(with(ops), "more than 200000 ops");
+}
+
+// A tensor in the text takes as many values as its type says; a type of very many takes no memory
+// for them.
+TEST(Hostile, TensorsWithOtherCounts) {
+  const auto expect = [](const std::string& value, std::string_view part) {
+    const std::string error = error_of(with("%y = constant() {value = " + value + "} : f32[4]"));
+    EXPECT_NE(error.find(part), std::string::npos) << value << "\n" << error;
+  };
+  expect("f32[576460752303423488] (1.0)", "takes 576460752303423488 values, fewer are given");
+  expect("f32[2] (1.0)", "takes 2 values, 1 are given");
+  expect("f32[2] ()", "takes 2 values, 0 are given");
+  expect("f32[2] (1.0, 2.0, 3.0)", "takes 2 values, more are given");
+  expect("f32[0] (1.0)", "takes 0 values, more are given");
+}
+
 // Reshapes and broadcasts that change nothing stand for each other, in a chain as long as the text.
 TEST(Hostile, LongChains) {
   constexpr int kLength = 150'000;

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) {axis = 7} : f32[]\nreturn %0\n}",
                ErrorCode::kShape, "axis 7"},
         Broken{"function f() {\n%0 = constant() {value = f32[3] (1.0)} : f32[3]\nreturn %0\n}",
-               ErrorCode::kShape, "takes 3 values, 1"},
+               ErrorCode::kParse, "takes 3 values, 1"},
         Broken{"function f() {\n%0 = constant() {value = u8[1] (256)} : u8[1]\nreturn %0\n}",
                ErrorCode::kParse, "no integer of its type"},
         Broken{"function f() {\n%0 = constant() {value = bool[1] (2)} : bool[1]\nreturn %0\n}",
