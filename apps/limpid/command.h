@@ -3,9 +3,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace limpid::tool {
 
@@ -51,6 +53,20 @@ inline CLI::Validator positive(bool or_zero = false) {
 // For an option whose numbers lie in [low, high].
 inline CLI::Validator within(std::int64_t low, std::int64_t high) {
   return CLI::Range(low, high).description("");
+}
+
+// For an option that is a seed: CLI11 would wrap what is negative.
+inline CLI::Validator seed() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::uint64_t number = 0;
+        const char* const end = text.data() + text.size();
+        const auto [behind, error] = std::from_chars(text.data(), end, number);
+        return error == std::errc{} && behind == end
+                   ? std::string()
+                   : "an integer from 0 to 2^64 - 1 is expected, " + text + " came";
+      },
+      "");
 }
 
 }  // namespace limpid::tool

@@ -7,6 +7,7 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/scores.h"
 #include "apps/limpid/threads.h"
@@ -29,7 +30,7 @@ Json json_of(const Dataset& test, const train::TestResult& result) {
 
 void eval(const Options& options) {
   const DataSpec spec = parse_data_spec(options.data);
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   const Dataset test = load_test_part(spec, model);
   ThreadPool pool({.threads = options.threads});
   const train::TestResult result = scores_of(model, test, pool);

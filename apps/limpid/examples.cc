@@ -81,7 +81,10 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
 }  // namespace
 
 void add_model_option(CLI::App& command, std::string& path) {
-  command.add_option("MODEL", path, "A model file (safetensors), as train writes it")->required();
+  command
+      .add_option("MODEL", path,
+                  "A model file (safetensors), or the folder of a run that train wrote")
+      ->required();
 }
 
 void add_example_options(CLI::App& command, ExampleOptions& options) {

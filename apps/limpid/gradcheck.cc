@@ -9,6 +9,7 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/nn/init.h"
@@ -41,7 +42,7 @@ Json json_of(const GradcheckRow& r) {
 }
 
 void gradcheck_model(const Options& options) {
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   const Key key(options.seed);
   Params inputs = model.params;
   inputs.set(data_input(model).name, drawn_example(data_input(model).type, key.fold_in(0)));
@@ -79,6 +80,7 @@ void add_gradcheck(CLI::App& app) {
       ->check(positive(true))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of the example and the elements that are tried")
+      ->check(seed())
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { gradcheck_model(*options); });

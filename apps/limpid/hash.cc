@@ -7,6 +7,7 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
 #include "limpid/function/text.h"
@@ -24,7 +25,7 @@ struct Options {
 
 void hash_outputs(const Options& options) {
   const DataSpec spec = parse_data_spec(options.data);
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   const Dataset test = load_examples(spec, model, Targets::kIfPresent);
   const Tensor inputs = fit_inputs(test, model);
   ThreadPool pool({.threads = options.threads});

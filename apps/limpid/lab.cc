@@ -75,6 +75,7 @@ CLI::App* add_experiment(CLI::App& lab, const std::string& name, const std::stri
 
 void add_seed(CLI::App* command, std::uint64_t& seed) {
   command->add_option("--seed", seed, "Of everything that is drawn")
+      ->check(limpid::tool::seed())
       ->type_name("N")
       ->capture_default_str();
 }

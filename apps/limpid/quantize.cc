@@ -13,6 +13,7 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/scores.h"
 #include "apps/limpid/threads.h"
@@ -113,7 +114,7 @@ void check_names(const Options& options, const Model& model) {
 void quantize_model(const Options& options) {
   std::optional<DataSpec> spec;
   if (!options.data.empty()) spec = parse_data_spec(options.data);
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   check_names(options, model);
   std::optional<Dataset> test;
   if (spec) test = load_test_part(*spec, model);

@@ -8,6 +8,7 @@
 #include "apps/limpid/answers.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
 #include "limpid/formats/npy.h"
@@ -49,7 +50,7 @@ void save_output(const Model& model, const Tensor& output, const std::filesystem
 }
 
 void run(const Options& options) {
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   const Examples examples = read_examples(options.examples, model);
   if (examples.data && options.out.empty()) check_outputs(*examples.data, model);
   ThreadPool pool({.threads = options.threads});

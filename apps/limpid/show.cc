@@ -4,6 +4,7 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/function/text.h"
 
@@ -17,7 +18,7 @@ struct Options {
 
 void show(const Options& options) {
   constexpr std::int64_t kShownElements = 8;
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   print(options.full ? to_text(model.function)
                      : to_text(model.function, {.max_elements = kShownElements}));
 }

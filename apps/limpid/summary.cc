@@ -8,6 +8,7 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/transforms/vmap.h"
 
@@ -72,7 +73,7 @@ std::vector<ShapeRow> ops_of(const Model& model, std::int64_t batch) {
 }
 
 void summary(const Options& options) {
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   if (options.ops) {
     const std::vector<ShapeRow> rows = ops_of(model, options.batch);
     options.json ? print_json(json_of(rows)) : print(to_text(rows));

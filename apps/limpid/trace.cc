@@ -11,6 +11,7 @@
 #include "apps/limpid/answers.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
@@ -106,7 +107,7 @@ void print_text(const Examples& examples, const std::vector<TraceRow>& rows,
 void trace_example(const Options& options) {
   std::optional<NeuronSpec> spec;
   if (options.neuron) spec = parse_neuron_spec(*options.neuron);
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   const Examples examples = read_examples(options.examples, model);
   const Input& input = data_input(model);
   Params inputs = model.params;

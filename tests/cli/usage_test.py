@@ -79,6 +79,9 @@ class Usage(tool.ToolTest):
             self.error(2, "run", self.model, "--values", "1,2", "--threads", threads)
         for batch in ("0", "-1", "1e3", "99999999999999999999"):
             self.error(2, "summary", self.model, "--batch", batch)
+        for seed in ("-1", "1.5", "18446744073709551616", "many", ""):
+            for command in (("lab", "init"), ("gradcheck", self.model)):
+                self.error(2, *command, f"--seed={seed}")
 
     def test_perceptron(self):
         self.assertIn("Learnt: epoch 6", self.output("perceptron", "--target", "and"))
