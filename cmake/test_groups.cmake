@@ -20,8 +20,8 @@ function(limpid_test_group group)
   endif()
 endfunction()
 
-# They read bytes and text that anybody may have written.
-limpid_test_group(hostile formats function cli)
+# They read bytes and text that anybody may have written; the fuzzers write them.
+limpid_test_group(hostile formats function fuzz cli)
 if(TARGET limpid_tool)
   add_dependencies(check_hostile limpid_tool)
 endif()

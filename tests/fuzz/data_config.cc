@@ -1,0 +1,96 @@
+// What a model remembers of its data, as JSON; and the other JSON in a model's configuration.
+#include "limpid/data/data_config.h"
+
+#include "limpid/nn/mlp.h"
+#include "limpid/train/problem.h"
+#include "tests/fuzz/support.h"
+
+namespace limpid::fuzz {
+namespace {
+
+void read(std::span<const std::byte> bytes) {
+  const std::string_view text = text_of(bytes);
+  goes_well([&] { nn::Mlp::from_config(text); });
+  goes_well([&] { table_schema_from_json(text); });
+  Model model;
+  model.config = text;
+  goes_well([&] { data_config_of(model); });
+  goes_well([&] { train::loss_config_of(model); });
+  const DataConfig config = data_config_from_json(text);
+  require(data_config_from_json(to_json(config)) == config,
+          "a configuration is read as it was written");
+}
+
+std::vector<Bytes> seeds() {
+  const std::string schema =
+      R"({"task":"classification","missing":"impute","unseen":"zeros","features":[)"
+      R"({"name":"a","categorical":false,"fill":0.5},)"
+      R"({"name":"b","categorical":true,"categories":["x","y"],"fill":1}],)"
+      R"("targets":[{"name":"t","categorical":true,"categories":["no","yes"]}]})";
+  const std::string data =
+      R"({"task":"classification","feature_names":["a","b=x"],"class_names":["no","yes"],)"
+      R"("target_names":["t"],"table":)" +
+      schema + "}";
+  const std::string model =
+      R"({"model":"mlp","sizes":[3,4,2],"activation":"relu","dropout":0.5,"init":"he","norm":"batch",)"
+      R"("loss":{"name":"huber","delta":2.0},"data":)" +
+      data + "}";
+  return {bytes_of(schema), bytes_of(data), bytes_of(model)};
+}
+
+std::vector<std::string> words() {
+  std::vector<std::string> all = {"{",
+                                  "}",
+                                  "[",
+                                  "]",
+                                  ":",
+                                  ",",
+                                  "null",
+                                  "true",
+                                  "false",
+                                  "-1",
+                                  "1e300",
+                                  "0.5",
+                                  "9223372036854775807",
+                                  "18446744073709551615",
+                                  "\"\\ud83d\\ude00\"",
+                                  "\\u0000"};
+  for (const char* word : {"task",
+                           "classification",
+                           "multilabel",
+                           "regression",
+                           "feature_names",
+                           "class_names",
+                           "target_names",
+                           "table",
+                           "missing",
+                           "unseen",
+                           "features",
+                           "targets",
+                           "name",
+                           "categorical",
+                           "categories",
+                           "fill",
+                           "error",
+                           "drop",
+                           "impute",
+                           "zeros",
+                           "model",
+                           "mlp",
+                           "sizes",
+                           "loss",
+                           "label_smoothing",
+                           "delta",
+                           "data"})
+    all.push_back("\"" + std::string(word) + "\"");
+  return all;
+}
+
+}  // namespace
+
+const Target& data_config() {
+  static const Target target{"data_config", read, seeds, words};
+  return target;
+}
+
+}  // namespace limpid::fuzz

@@ -1,0 +1,82 @@
+// A target as a program for libFuzzer. --write=FOLDER writes its seeds to FOLDER/seeds and its
+// dictionary to FOLDER/words, and ends.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "limpid/core/error.h"
+#include "tests/fuzz/support.h"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed);
+
+namespace {
+
+namespace fs = std::filesystem;
+using limpid::fuzz::Bytes;
+
+const limpid::fuzz::Target& target() { return limpid::fuzz::LIMPID_FUZZ_TARGET(); }
+
+void write_to(const fs::path& folder) {
+  fs::create_directories(folder / "seeds");
+  std::size_t number = 0;
+  for (const Bytes& seed : target().seeds())
+    std::ofstream(folder / "seeds" / fmt::format("{:03}", number++), std::ios::binary)
+        << limpid::fuzz::text_of(seed);
+  std::ofstream words(folder / "words");
+  for (const std::string& word : target().words()) {
+    words << '"';
+    for (const char c : word) words << fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    words << "\"\n";
+  }
+}
+
+Bytes mutated(Bytes bytes, std::size_t most) {
+  const std::size_t size = bytes.size();
+  bytes.resize(std::max(most, size));
+  bytes.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(bytes.data()), size, bytes.size()));
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  constexpr std::string_view kWrite = "--write=";
+  for (int i = 1; i < *argc; ++i)
+    if (const std::string_view argument((*argv)[i]); argument.starts_with(kWrite)) {
+      write_to(argument.substr(kWrite.size()));
+      std::exit(0);
+    }
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    target().read(std::as_bytes(std::span(data, size)));
+  } catch (const limpid::Error&) {
+    // An answer. Whatever else is thrown ends the process.
+  }
+  return 0;
+}
+
+// As libFuzzer does by itself; in every other round inside of what ties the file together.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
+  if (target().within && seed % 2 == 0) {
+    const auto change = [most](Bytes& content) { content = mutated(std::move(content), most); };
+    const Bytes changed = target().within(std::as_bytes(std::span(data, size)), change);
+    if (!changed.empty() && changed.size() <= most) {
+      std::copy_n(reinterpret_cast<const std::uint8_t*>(changed.data()), changed.size(), data);
+      return changed.size();
+    }
+  }
+  return LLVMFuzzerMutate(data, size, most);
+}
