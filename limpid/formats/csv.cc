@@ -65,7 +65,9 @@ std::optional<float> number_of(std::string_view cell) {
 // One column while its cells come in.
 class ColumnReader {
  public:
-  ColumnReader(std::string name, Kind kind, const Reporter& report) : kind_(kind), report_(report) {
+  // `rows`: as many as there may be.
+  ColumnReader(std::string name, Kind kind, std::size_t rows, const Reporter& report)
+      : kind_(kind), rows_(rows), report_(report) {
     column_.name = std::move(name);
   }
 
@@ -106,7 +108,15 @@ class ColumnReader {
     first_ = cell;
     if (kind_ == Kind::kAny) refuse_decimal_comma(cell, line);
     column_.categorical = kind_ == Kind::kCategorical || (kind_ == Kind::kAny && !number_of(cell));
+    reserve();
     add_missing(leading_missing_);
+  }
+
+  void reserve() {
+    if (column_.categorical)
+      column_.codes.reserve(rows_);
+    else
+      column_.numbers.reserve(rows_);
   }
 
   void add_missing(std::size_t count) {
@@ -165,14 +175,20 @@ class ColumnReader {
              column_.categories[static_cast<std::size_t>(b)];
     });
     std::vector<std::int32_t> place(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-      place[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
-    std::sort(column_.categories.begin(), column_.categories.end());
+    std::vector<std::string> sorted;
+    sorted.reserve(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto from = static_cast<std::size_t>(order[i]);
+      place[from] = static_cast<std::int32_t>(i);
+      sorted.push_back(std::move(column_.categories[from]));
+    }
+    column_.categories = std::move(sorted);
     for (std::int32_t& code : column_.codes)
       if (code >= 0) code = place[static_cast<std::size_t>(code)];
   }
 
   Kind kind_;
+  std::size_t rows_;
   const Reporter& report_;
   CsvColumn column_;
   std::unordered_map<std::string, std::int32_t> code_of_;
@@ -210,6 +226,18 @@ std::vector<std::string> read_names(const CsvRecords& records, bool header,
   return names;
 }
 
+// The most rows that there may be: a line each that is not empty, and a separator or a line's end
+// for each field. Room for them at once takes half of what doubling would.
+std::size_t most_rows(std::string_view text, std::size_t columns) {
+  std::size_t lines = 1;
+  bool empty = true;
+  for (const char c : text) {
+    lines += c == '\n' && !empty;
+    empty = c == '\n' || (empty && c == '\r');
+  }
+  return std::min(lines, text.size() / columns + 1);
+}
+
 // The text behind its byte order mark.
 std::string_view without_mark(std::string_view text, const Reporter& report) {
   if (text.substr(0, 2) == "\xff\xfe" || text.substr(0, 2) == "\xfe\xff")
@@ -237,10 +265,12 @@ CsvTable parse_csv(std::string_view text, std::string_view where, const CsvOptio
       std::none_of(records.fields().begin(), records.fields().end(),
                    [](std::string_view field) { return number_of(field).has_value(); }));
 
+  const std::size_t rows = most_rows(text, records.fields().size());
+  table.lines.reserve(rows);
   std::vector<ColumnReader> readers;
   for (std::string& name : read_names(records, table.header, report)) {
     const Kind kind = options.kind ? options.kind(name, readers.size() + 1) : Kind::kAny;
-    readers.emplace_back(std::move(name), kind, report);
+    readers.emplace_back(std::move(name), kind, rows, report);
   }
   const std::int64_t first_line = records.line();
   for (bool more = table.header ? records.next() : true; more; more = records.next()) {

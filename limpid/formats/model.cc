@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/formats/safetensors.h"
+#include "limpid/function/builder.h"
 #include "limpid/function/text.h"
 #include "limpid/transforms/bind.h"
-#include "limpid/transforms/expand.h"
 #include "limpid/transforms/vmap.h"
 
 namespace limpid {
@@ -31,9 +34,11 @@ const std::string* find_metadata(const Safetensors& file, std::string_view key) 
 }
 
 std::vector<const Input*> inputs_without_tensor(const Model& model) {
+  std::unordered_set<std::string_view> tensors;  // there may be very many
+  for (const auto& [name, tensor] : model.params) tensors.insert(name);
   std::vector<const Input*> left;
   for (const Input& input : model.function.inputs())
-    if (!model.params.find(input.name)) left.push_back(&input);
+    if (!tensors.contains(input.name)) left.push_back(&input);
   return left;
 }
 
@@ -51,13 +56,14 @@ std::string names_in_quotes(const std::vector<const Input*>& inputs) {
 }
 
 void check_tensors(const Model& model) {
+  std::unordered_map<std::string_view, const Input*> inputs;
+  for (const Input& input : model.function.inputs()) inputs.emplace(input.name, &input);
   for (const auto& [name, tensor] : model.params) {
-    const auto& inputs = model.function.inputs();
-    const auto input = std::find_if(inputs.begin(), inputs.end(),
-                                    [&wanted = name](const Input& i) { return i.name == wanted; });
-    if (input == inputs.end())
+    const auto found = inputs.find(name);
+    if (found == inputs.end())
       throw Error(ErrorCode::kFormat,
                   fmt::format("tensor {} is no input of the function", in_quotes(name)));
+    const Input* const input = found->second;
     if (!(input->type == tensor.type()))
       throw Error(ErrorCode::kFormat,
                   fmt::format("tensor {} is {}, the function expects {}", in_quotes(name),
@@ -65,20 +71,31 @@ void check_tensors(const Model& model) {
   }
 }
 
+// The largest value that an op makes, those inside of compositions among them. Body by body: opened
+// all at once, a short text would take much.
+std::uint64_t largest_value(const Function& f) {
+  std::uint64_t largest = 0;
+  for (const Node& node : f.nodes()) {
+    const Function::CallTypes types = f.call_types(node);
+    for (const Type& type : types.outputs) largest = std::max<std::uint64_t>(largest, type.bytes());
+    if (node.op->body)
+      largest = std::max(largest, largest_value(body_of({*node.op, types.inputs, types.outputs,
+                                                         node.attributes, node.scope})));
+  }
+  return largest;
+}
+
 // Of all values but the parameters, and of the largest one that a body makes: the scores of an
 // attention, say. Anything above the limit where it is above.
 std::uint64_t example_bytes(const Model& model) {
   const Function& f = model.function;
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < f.types().size() && bytes <= kMaxExampleBytes; ++i)
-    if (i >= f.inputs().size() || !model.params.find(f.inputs()[i].name))
-      bytes += f.types()[i].bytes();
-  if (bytes > kMaxExampleBytes) return bytes;
-  const Function open = expand(f);
-  std::uint64_t largest = 0;
-  for (std::size_t i = f.inputs().size(); i < open.types().size(); ++i)
-    largest = std::max<std::uint64_t>(largest, open.types()[i].bytes());
-  return bytes + largest;
+  const auto add = [&](const Type& type) {
+    if (bytes <= kMaxExampleBytes) bytes += type.bytes();
+  };
+  for (const Input* input : inputs_without_tensor(model)) add(input->type);
+  for (const Type& type : std::span(f.types()).subspan(f.inputs().size())) add(type);
+  return bytes > kMaxExampleBytes ? bytes : bytes + largest_value(f);
 }
 
 // Throws where function and parameters do not make a model.

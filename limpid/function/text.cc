@@ -156,7 +156,7 @@ namespace {
 
 // Limits that a Function's text is held to while it is read: what a few of its bytes stand for
 // takes hundreds.
-constexpr std::size_t kMaxNodes = 200'000;
+constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxInputs = 65'536;    // and as many outputs
 constexpr std::size_t kMaxOperands = 1'024;   // of one op, and as many results
 constexpr std::size_t kMaxAttributes = 64;    // of one op

@@ -14,8 +14,8 @@ namespace {
 
 // Numbers of the fields, of TensorProto and StringStringEntryProto.
 constexpr std::uint32_t kDims = 1, kDataType = 2, kSegment = 3, kFloatData = 4, kInt32Data = 5,
-                        kStringData = 6, kInt64Data = 7, kName = 8, kRawData = 9, kDoubleData = 10,
-                        kUint64Data = 11, kExternalData = 13, kDataLocation = 14;
+                        kInt64Data = 7, kName = 8, kRawData = 9, kDoubleData = 10,
+                        kExternalData = 13, kDataLocation = 14;
 constexpr std::uint32_t kKey = 1, kValue = 2;
 
 constexpr std::string_view kElementTypes[] = {
