@@ -87,13 +87,8 @@ std::vector<std::int64_t> OpCall::fixed_integers(std::string_view name) const {
   return list;
 }
 
-std::size_t OpCall::outputs() const { return function_.function().output_count(here()); }
-Dtype OpCall::output_dtype(std::size_t i) const {
-  return function_.function().type(here().first_output + static_cast<ValueId>(i)).dtype;
-}
-Numbers OpCall::output_shape(std::size_t i) const {
-  return function_.shape(here().first_output + static_cast<ValueId>(i));
-}
+Dtype OpCall::output_dtype() const { return function_.function().type(here().first_output).dtype; }
+Numbers OpCall::output_shape() const { return function_.shape(here().first_output); }
 
 void OpCall::repeat(std::size_t input) { calls_.repeat(here().first_output, here().inputs[input]); }
 

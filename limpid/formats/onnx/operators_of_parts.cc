@@ -85,8 +85,9 @@ Value every(const Node& node, Value x, std::size_t axis, const Range& r) {
   const std::int64_t count = count_of(r);
   if (count == 0) return slice(x, signed_axis(axis), 0, 0);
   if (r.step > 0) {
+    const Shape shape = x.shape();
     Numbers starts(x.rank(), 0);
-    Numbers limits(x.shape().begin(), x.shape().end());
+    Numbers limits(shape.begin(), shape.end());
     Numbers strides(x.rank(), 1);
     starts[axis] = r.start;
     limits[axis] = r.end;

@@ -20,7 +20,9 @@ Shape with_matrix(const Shape& lead, std::int64_t rows, std::int64_t columns) {
 }  // namespace
 
 Value batched_product(Value a, Value b) {
-  if (is_floating(a.dtype())) return matmul(a, b);
+  // ONNX's MatMul takes no i8; the sums of those that MatMulInteger brings are i32.
+  if (is_floating(a.dtype()) || (a.dtype() == Dtype::kI8 && b.dtype() == Dtype::kI8))
+    return matmul(a, b);
   // Of integers there is no product but this one.
   const Shape left = a.shape(), right = b.shape();
   const std::size_t last = left.rank();
@@ -57,6 +59,22 @@ namespace {
 
 Values import_matmul(Node& node) { return {product(node.input(0), node.input(1))}; }
 
+// In i32 without its zero point, which is one number, or one for each row or column.
+Value without_zero_point(Node& node, std::size_t input, bool of_rows) {
+  const Value x = cast(node.input(input), Dtype::kI32);
+  Value zero = node.optional_input(input + 2);
+  if (!zero) return x;
+  if (of_rows && zero.rank() > 0) zero = reshape(zero, zero.shape().insert(zero.rank(), 1));
+  return x - cast(zero, Dtype::kI32);
+}
+
+Values import_matmul_integer(Node& node) {
+  const bool plain = !node.has_input(2) && !node.has_input(3) &&
+                     node.input(0).dtype() == Dtype::kI8 && node.input(1).dtype() == Dtype::kI8;
+  if (plain) return {product(node.input(0), node.input(1))};
+  return {product(without_zero_point(node, 0, true), without_zero_point(node, 1, false))};
+}
+
 Value transposed_if(Value x, bool transposed) { return transposed ? transpose(x, {1, 0}) : x; }
 
 Value scaled(Value x, double factor) { return factor == 1 ? x : x * scalar_like(x, factor); }
@@ -84,6 +102,10 @@ constexpr NodeOp kTable[] = {
      .meaning = "alpha A B + beta C; linear where it is one",
      .import = import_gemm},
     {.name = "MatMul", .meaning = "matmul", .import = import_matmul},
+    {.name = "MatMulInteger",
+     .since = 10,
+     .meaning = "matmul of i8; of u8, or with zero points, in i32",
+     .import = import_matmul_integer},
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 // the code of a row sees it. Leans on graph_writer.h.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,9 +52,9 @@ class OpCall {
 
   // ---- results
 
-  std::size_t outputs() const;
-  Dtype output_dtype(std::size_t i = 0) const;
-  Numbers output_shape(std::size_t i = 0) const;
+  // The type of result 0.
+  Dtype output_dtype() const;
+  Numbers output_shape() const;
   // Result 0 is this value, repeated to its shape where somebody needs it so.
   void repeat(std::size_t input);
 
