@@ -18,7 +18,7 @@ function(limpid_library_options target)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     DEFINE_SYMBOL ""
-    VERSION ${PROJECT_VERSION}
+    VERSION ${LIMPID_SOVERSION}
     SOVERSION ${LIMPID_SOVERSION})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # As clang has it: nobody replaces one function of the library by another of the same name.
