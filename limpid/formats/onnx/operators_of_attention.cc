@@ -134,9 +134,10 @@ Values import_attention(Node& node) {
   h.past = node.has_input(4) ? node.input(4).shape()[2] : 0;
   h.k = with_past(node, 4, h.k);
   h.v = with_past(node, 5, h.v);
-  if (h.k.shape()[1] < 1 || h.q.shape()[1] % h.k.shape()[1] != 0)
-    node.fail(ErrorCode::kShape,
-              fmt::format("{} heads of keys for {} of queries", h.k.shape()[1], h.q.shape()[1]));
+  const std::int64_t heads = h.k.shape()[1];
+  if (heads < 1 || h.v.shape()[1] != heads || h.q.shape()[1] % heads != 0)
+    node.fail(ErrorCode::kShape, fmt::format("{} heads of queries for {} of keys and {} of values",
+                                             h.q.shape()[1], heads, h.v.shape()[1]));
   const double size = static_cast<double>(h.q.shape()[3]);
   const double scale = node.has("scale") ? node.real("scale") : 1 / std::sqrt(size);
   const bool causal = node.flag("is_causal", false);

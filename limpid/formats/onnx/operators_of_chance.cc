@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "limpid/formats/onnx/detail/contents.h"
 #include "limpid/formats/onnx/detail/operators.h"
@@ -23,7 +26,8 @@ std::uint64_t hash_of(std::string_view text) {
 
 Value key_of(const Node& node, std::uint64_t seed) {
   node.is_random();
-  const std::uint64_t bits = node.has("seed") ? seed : hash_of(node.contents().outputs.at(0));
+  const std::vector<std::string>& names = node.contents().outputs;
+  const std::uint64_t bits = node.has("seed") || names.empty() ? seed : hash_of(names[0]);
   return constant(node.builder(), key_tensor(Key(bits)));
 }
 // The seed of all of them but Dropout is an f32.
