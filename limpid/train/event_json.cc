@@ -1,3 +1,4 @@
+// One event of a run's log as JSON, and back: what its fields are called, writing, reading.
 #include "limpid/train/detail/event_json.h"
 
 #include <fmt/format.h>
