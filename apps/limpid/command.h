@@ -12,6 +12,7 @@
 namespace limpid::tool {
 
 void add_doctor(CLI::App& app);
+void add_emit(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_gradcheck(CLI::App& app);
 void add_hash(CLI::App& app);

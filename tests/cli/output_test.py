@@ -188,6 +188,28 @@ class Quantize(tool.ToolTest):
                                r"each output\n\n +before +int8\nparameter bytes +40 +24\n")
 
 
+class Emit(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model.safetensors"
+        self.model.write_bytes(tool.model_bytes(*tool.REAL))
+
+    def test_header_has_the_name_of_its_file_or_the_one_given(self):
+        for name, more in (("net", ()), ("control", ("--namespace", "control"))):
+            self.output("emit", self.model, "--cpp", self.folder / "net.h", *more)
+            text = (self.folder / "net.h").read_text()
+            self.assertIn(f"namespace {name} {{", text)
+            self.assertIn("inline void run(const float* x, float* logits) noexcept {", text)
+
+    def test_what_cannot_be_written_leaves_the_file_alone(self):
+        header = self.folder / "2net.h"
+        header.write_text("mine")
+        self.assertIn("--namespace", self.error(2, "emit", self.model, "--cpp", header))
+        self.error(1, "emit", self.folder / "none.safetensors", "--cpp", header)
+        self.assertEqual(header.read_text(), "mine")
+        self.error(1, "emit", self.model, "--cpp", self.folder / "none" / "net.h")
+
+
 class Classifier(tool.ToolTest):
     def setUp(self):
         super().setUp()

@@ -7,7 +7,7 @@ import unittest
 
 import tool
 
-COMMANDS = ("train", "eval", "run", "summary", "trace", "show", "perceptron", "quantize")
+COMMANDS = ("train", "eval", "run", "summary", "trace", "show", "perceptron", "quantize", "emit")
 
 
 class Help(tool.ToolTest):

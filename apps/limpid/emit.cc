@@ -1,0 +1,63 @@
+// limpid emit: a model as one C++ header.
+#include "limpid/emit/emit.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "apps/limpid/command.h"
+#include "apps/limpid/examples.h"
+#include "apps/limpid/output.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/file.h"
+#include "limpid/inspect/table.h"
+
+namespace limpid::tool {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string cpp;
+  std::string namespace_name;
+};
+
+std::string header_of(const Model& model, const std::string& name) {
+  try {
+    return emit_cpp(model.function, model.params, {.namespace_name = name});
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::kInvalidArgument) throw;
+    throw UsageError(fmt::format("{}; --namespace gives another", e.what()));
+  }
+}
+
+void emit_model(const Options& options) {
+  const Model model = load_model(options.model);
+  const std::string name = options.namespace_name.empty()
+                               ? std::filesystem::path(options.cpp).stem().string()
+                               : options.namespace_name;
+  const std::string header = header_of(model, name);
+  const std::span<const std::byte> part = std::as_bytes(std::span(header));
+  write_file_atomically(options.cpp, {&part, 1});
+  print(fmt::format("{}: {}::run(), {} bytes of C++17\n", printable(options.cpp), name,
+                    header.size()));
+}
+
+}  // namespace
+
+void add_emit(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "emit", "The model as one self-contained C++ header that gives the same bits");
+  add_model_option(*command, options->model);
+  command->add_option("--cpp", options->cpp, "File for the header")->type_name("FILE")->required();
+  command
+      ->add_option("--namespace", options->namespace_name,
+                   "Namespace of the code; the file's name where none is given")
+      ->type_name("NAME");
+  command->callback([options] { emit_model(*options); });
+}
+
+}  // namespace limpid::tool

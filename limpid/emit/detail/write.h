@@ -1,0 +1,15 @@
+// A Program as C++.
+#pragma once
+
+#include <string>
+
+#include "limpid/emit/detail/program.h"
+
+namespace limpid::emit {
+
+// The constants that the steps read, as arrays.
+std::string constants_text(const Program& program);
+// The steps, and what they call the buffers of the workspace, which begins at `memory`.
+std::string steps_text(const Program& program);
+
+}  // namespace limpid::emit

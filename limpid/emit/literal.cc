@@ -1,0 +1,89 @@
+// Numbers as C++ writes them, bit for bit.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "limpid/emit/detail/forms.h"
+
+namespace limpid::emit {
+namespace {
+
+// A NaN is written by its payload: machines and compilers differ in what a computed one is.
+std::string nan(bool sign, bool quiet, std::uint64_t payload, std::string_view suffix) {
+  return fmt::format("{}__builtin_nan{}{}(\"{:#x}\")", sign ? "-" : "", quiet ? "" : "s", suffix,
+                     payload);
+}
+
+std::string real(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (std::isnan(x)) return nan(std::signbit(x), (bits & 0x400000) != 0, bits & 0x3fffff, "f");
+  if (std::isinf(x)) return x < 0 ? "-__builtin_inff()" : "__builtin_inff()";
+  return x == 0 ? (std::signbit(x) ? "-0.0f" : "0.0f") : fmt::format("{:a}f", x);
+}
+std::string real(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  if (std::isnan(x)) return nan(std::signbit(x), (bits >> 51 & 1) != 0, bits & 0x7ffffffffffff, "");
+  if (std::isinf(x)) return x < 0 ? "-__builtin_inf()" : "__builtin_inf()";
+  return x == 0 ? (std::signbit(x) ? "-0.0" : "0.0") : fmt::format("{:a}", x);
+}
+
+// C++ has no negative literals: the lowest number would be that of a magnitude too large.
+template <class T>
+std::string whole_number(T x) {
+  if (x == std::numeric_limits<T>::min()) return fmt::format("({} - 1)", x + 1);
+  return std::to_string(x);
+}
+
+}  // namespace
+
+std::string_view cpp_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kF32:
+      return "float";
+    case Dtype::kF64:
+      return "double";
+    case Dtype::kBf16:
+    case Dtype::kF16:
+      return "std::uint16_t";
+    case Dtype::kI32:
+      return "std::int32_t";
+    case Dtype::kI64:
+      return "std::int64_t";
+    case Dtype::kI8:
+      return "std::int8_t";
+    case Dtype::kU8:
+      return "std::uint8_t";
+    case Dtype::kBool:
+      return "bool";
+  }
+  return {};
+}
+
+std::string literal(const Tensor& tensor, std::int64_t element) {
+  const auto i = static_cast<std::size_t>(element);
+  switch (tensor.dtype()) {
+    case Dtype::kF32:
+      return real(tensor.values<float>()[i]);
+    case Dtype::kF64:
+      return real(tensor.values<double>()[i]);
+    case Dtype::kBf16:
+      return std::to_string(tensor.values<Bf16>()[i].bits);
+    case Dtype::kF16:
+      return std::to_string(tensor.values<F16>()[i].bits);
+    case Dtype::kI32:
+      return whole_number(tensor.values<std::int32_t>()[i]);
+    case Dtype::kI64:
+      return whole_number(tensor.values<std::int64_t>()[i]);
+    case Dtype::kI8:
+      return std::to_string(tensor.values<std::int8_t>()[i]);
+    case Dtype::kU8:
+      return std::to_string(tensor.values<std::uint8_t>()[i]);
+    case Dtype::kBool:
+      return tensor.values<bool>()[i] ? "true" : "false";
+  }
+  return {};
+}
+
+}  // namespace limpid::emit

@@ -1,0 +1,428 @@
+// From a Function to a Program: which ops become views, which join which loop, which are calls.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "limpid/core/error.h"
+#include "limpid/emit/detail/forms.h"
+#include "limpid/emit/detail/program.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/expand.h"
+#include "limpid/transforms/simplify.h"
+
+namespace limpid::emit {
+namespace {
+
+using List = std::vector<std::int64_t>;
+
+// Where a value is: in memory, a local of a loop, or both.
+struct Held {
+  BufferId buffer = -1;
+  View view;
+  std::int32_t made_by = -1;  // the step that wrote the buffer
+  std::int32_t loop = -1;     // the step that has it as a local
+  std::int32_t local = -1;
+};
+
+class Lowering {
+ public:
+  Lowering(const Function& function, const Params& params)
+      : f_(simplify(expand(bind(function, params)))), params_(params) {
+    held_.resize(f_.types().size());
+  }
+
+  Program run() {
+    check();
+    for (std::size_t i = 0; i < f_.inputs().size(); ++i) {
+      const Input& input = f_.inputs()[i];
+      program_.inputs.push_back(add_buffer(input.type, Place::kInput));
+      held_[i] = in_memory(program_.inputs.back(), whole(input.type.shape), -1);
+    }
+    for (const Node& node : f_.nodes()) lower(node);
+    for (std::size_t i = 0; i < f_.outputs().size(); ++i) write_output(f_.outputs()[i].value);
+    return std::move(program_);
+  }
+
+ private:
+  // ---- what there is
+
+  static bool only_moves(const Op& op) {
+    return &op == &op::reshape || &op == &op::broadcast || &op == &op::transpose ||
+           &op == &op::slice || &op == &op::barrier;
+  }
+
+  void check() const {
+    const std::vector<std::string> operands(3, "x");
+    std::set<std::string_view> missing;
+    for (const Node& node : f_.nodes()) {
+      const Function::CallTypes types = f_.call_types(node);
+      const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
+      const Op& op = *node.op;
+      if (!only_moves(op) && &op != &op::constant && &op != &op::matmul && &op != &op::pad &&
+          &op != &op::concatenate && !call_form(call) &&
+          (call.inputs.empty() || call.inputs.size() > operands.size() ||
+           !element_form(call, std::span(operands).first(call.inputs.size()))))
+        missing.insert(op.name);
+    }
+    if (!missing.empty())
+      throw Error(ErrorCode::kUnsupported, fmt::format("emit of '{}': no form in C++ for {}",
+                                                       f_.name(), fmt::join(missing, ", ")));
+  }
+
+  // ---- buffers and views
+
+  BufferId add_buffer(const Type& type, Place place) {
+    program_.buffers.push_back({type, place, {}, {}, {}});
+    return static_cast<BufferId>(program_.buffers.size()) - 1;
+  }
+  Buffer& buffer(BufferId id) { return program_.buffers[static_cast<std::size_t>(id)]; }
+  Held& held(ValueId id) { return held_[static_cast<std::size_t>(id)]; }
+  Loop& loop(std::int32_t step) {
+    return std::get<Loop>(program_.steps[static_cast<std::size_t>(step)]);
+  }
+  std::int32_t last_step() const { return static_cast<std::int32_t>(program_.steps.size()) - 1; }
+
+  static Held in_memory(BufferId buffer, View view, std::int32_t made_by) {
+    return {buffer, std::move(view), made_by, -1, -1};
+  }
+
+  // A local gets a buffer as well, if it has none.
+  const Held& memory(ValueId id) {
+    Held& h = held(id);
+    if (h.buffer >= 0) return h;
+    auto& stores = loop(h.loop).stores;
+    const auto stored = std::find_if(stores.begin(), stores.end(),
+                                     [&](const Store& s) { return s.local == h.local; });
+    if (stored != stores.end()) {
+      h.buffer = stored->buffer;
+    } else {
+      h.buffer = add_buffer(f_.type(id), Place::kWorkspace);
+      stores.push_back({h.local, h.buffer, whole(Shape(loop(h.loop).dims))});
+    }
+    h.view = whole(f_.type(id).shape);
+    h.made_by = h.loop;
+    return h;
+  }
+
+  // The elements one after the other, copied if they are not.
+  Argument contiguous(ValueId id) {
+    const Held h = memory(id);
+    if (is_contiguous(h.view)) return {h.buffer, h.view.offset, false};
+    const BufferId to = copy(h, f_.type(id), Place::kWorkspace);
+    return {to, 0, false};
+  }
+
+  BufferId copy(const Held& from, const Type& type, Place place) {
+    const BufferId to = add_buffer(type, place);
+    add_copy(from, {to, whole(type.shape)});
+    return to;
+  }
+
+  void add_copy(const Held& from, const Load& to) {
+    if (Shape(to.view.dims).elements() == 0) return;
+    program_.steps.push_back(Loop{to.view.dims, {from_load(from)}, {{0, to.buffer, to.view}}});
+  }
+  static Load from_load(const Held& h) { return {h.buffer, h.view}; }
+
+  // ---- nodes
+
+  void lower(const Node& node) {
+    const Function::CallTypes types = f_.call_types(node);
+    const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
+    if (results_are_empty(call)) return make_empty(node, call);
+    if (node.op == &op::constant) return make_constant(node);
+    if (only_moves(*node.op)) return move(node, call);
+    if (node.op == &op::matmul) return multiply(node, call);
+    if (node.op == &op::concatenate) return concatenate(node, call);
+    if (node.op == &op::pad) return pad(node, call);
+    if (const std::optional<CallForm> form = call_form(call)) return add_call(node, call, *form);
+    add_element(node, call);
+  }
+
+  void make_empty(const Node& node, const Call& call) {
+    for (std::size_t r = 0; r < call.outputs.size(); ++r)
+      held(node.first_output + static_cast<ValueId>(r)) = in_memory(
+          add_buffer(call.outputs[r], Place::kWorkspace), whole(call.outputs[r].shape), -1);
+  }
+
+  void make_constant(const Node& node) {
+    const Tensor& value = node.attributes.get<Tensor>("value");
+    held(node.first_output) =
+        in_memory(constant_buffer(value, name_of(value)), whole(value.shape()), -1);
+  }
+
+  // Parameters keep their buffer when they are bound, and so can be told.
+  std::string name_of(const Tensor& value) const {
+    for (const auto& [name, tensor] : params_)
+      if (tensor.bytes().data() == value.bytes().data()) return name;
+    return {};
+  }
+
+  BufferId constant_buffer(const Tensor& value, const std::string& name) {
+    const BufferId id = add_buffer(value.type(), Place::kConstant);
+    buffer(id).constant = value;
+    buffer(id).comment = name;
+    return id;
+  }
+
+  void move(const Node& node, const Call& call) {
+    if (node.op == &op::barrier) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        held(node.first_output + static_cast<ValueId>(i)) = held(node.inputs[i]);
+      return;
+    }
+    const Shape& to = call.outputs[0].shape;
+    Held& result = held(node.first_output);
+    if (node.op == &op::reshape && held(node.inputs[0]).buffer < 0) {
+      result = held(node.inputs[0]);  // a local has no shape
+      return;
+    }
+    result = memory(node.inputs[0]);
+    result.loop = result.local = -1;
+    if (node.op == &op::broadcast) {
+      result.view = broadcast(result.view, to);
+    } else if (node.op == &op::transpose) {
+      result.view = transpose(result.view, call.attributes.get<List>("permutation"));
+    } else if (node.op == &op::slice) {
+      result.view = slice(result.view, call.attributes.get<List>("starts"),
+                          call.attributes.get<List>("strides"), to);
+    } else if (const std::optional<View> view = reshape(result.view, to.dims())) {
+      result = held(node.inputs[0]);
+      result.view = *view;
+    } else {
+      result = in_memory(copy(result, call.inputs[0], Place::kWorkspace), whole(to), last_step());
+    }
+  }
+
+  // ---- loops
+
+  // What the loop at `step` has for a value that is readable there.
+  std::string operand(std::int32_t step, ValueId id) {
+    if (held(id).loop == step) return fmt::format("t{}", held(id).local);
+    const Held& h = memory(id);
+    const Buffer& b = buffer(h.buffer);
+    if (b.place == Place::kConstant && b.constant.elements() == 1) return literal_of(b.constant);
+    Loop& l = loop(step);
+    const Load wanted{h.buffer, *reshape(h.view, l.dims)};
+    for (std::size_t i = 0; i < l.locals.size(); ++i)
+      if (const auto* load = std::get_if<Load>(&l.locals[i]); load && *load == wanted)
+        return fmt::format("t{}", i);
+    l.locals.emplace_back(wanted);
+    return fmt::format("t{}", l.locals.size() - 1);
+  }
+
+  // As an operand: of its own type, and in parentheses where it has a sign.
+  static std::string literal_of(const Tensor& value) {
+    const std::string number = literal(value, 0);
+    const Dtype d = value.dtype();
+    if (d != Dtype::kF32 && d != Dtype::kF64 && d != Dtype::kBool)
+      return fmt::format("{}{{{}}}", cpp_type(d), number);
+    return number.front() == '-' ? "(" + number + ")" : number;
+  }
+
+  // Whether a value can be read in the loop at `step`.
+  bool is_readable(std::int32_t step, const Held& h) {
+    if (h.loop == step) return true;
+    if (h.buffer < 0) return h.loop < step;
+    return h.made_by < step && reshape(h.view, loop(step).dims);
+  }
+
+  // The latest loop that can compute the call, else a new one.
+  std::int32_t loop_for(const Node& node, const Shape& shape) {
+    for (std::int32_t step = last_step(); step >= 0; --step) {
+      if (!std::holds_alternative<Loop>(program_.steps[static_cast<std::size_t>(step)])) continue;
+      const Loop& l = loop(step);
+      if (Shape(l.dims).elements() != shape.elements()) continue;
+      const bool fits = std::all_of(node.inputs.begin(), node.inputs.end(),
+                                    [&](ValueId id) { return is_readable(step, held(id)); });
+      if (fits) return step;
+    }
+    for (ValueId id : node.inputs) memory(id);
+    program_.steps.push_back(Loop{{shape.begin(), shape.end()}, {}, {}});
+    return last_step();
+  }
+
+  void add_element(const Node& node, const Call& call) {
+    const std::int32_t step = loop_for(node, call.outputs[0].shape);
+    std::vector<std::string> operands;
+    for (ValueId id : node.inputs) operands.push_back(operand(step, id));
+    Loop& l = loop(step);
+    l.locals.emplace_back(Statement{call.outputs[0].dtype, *element_form(call, operands)});
+    Held& h = held(node.first_output);
+    h.loop = step;
+    h.local = static_cast<std::int32_t>(l.locals.size()) - 1;
+  }
+
+  // ---- calls
+
+  Argument result(const Node& node, const Call& call) {
+    const BufferId id = add_buffer(call.outputs[0], Place::kWorkspace);
+    held(node.first_output) = in_memory(id, whole(call.outputs[0].shape), last_step() + 1);
+    return {id, 0, true};
+  }
+
+  void add_call(const Node& node, const Call& call, const CallForm& form) {
+    CallStep step{form.function, {}};
+    for (std::int64_t n : form.numbers) step.arguments.push_back({-1, n, false});
+    for (ValueId id : node.inputs) step.arguments.push_back(contiguous(id));
+    step.arguments.push_back(result(node, call));
+    program_.steps.push_back(std::move(step));
+  }
+
+  // The leading dimensions as one, if strides can say that.
+  std::optional<View> as_matrices(const View& view, std::int64_t batch) {
+    const std::size_t rank = view.dims.size();
+    return reshape(view, List{batch, view.dims[rank - 2], view.dims[rank - 1]});
+  }
+  View matrices(ValueId id, Held& h, std::int64_t batch) {
+    if (const std::optional<View> view = as_matrices(h.view, batch)) return *view;
+    const Type& type = f_.type(id);
+    h = in_memory(copy(h, type, Place::kWorkspace), whole(type.shape), last_step());
+    return *as_matrices(h.view, batch);
+  }
+
+  void multiply(const Node& node, const Call& call) {
+    const Shape& c = call.outputs[0].shape;
+    const std::size_t rank = c.rank();
+    const std::int64_t batch = Shape(c.dims().first(rank - 2)).elements();
+    Held a = memory(node.inputs[0]);
+    Held b = memory(node.inputs[1]);
+    View x = matrices(node.inputs[0], a, batch);
+    View w = matrices(node.inputs[1], b, batch);
+    const List swapped{0, 2, 1};
+    if (call.attributes.get<bool>("transpose_a")) x = transpose(x, swapped);
+    if (call.attributes.get<bool>("transpose_b")) w = transpose(w, swapped);
+    // The inner loop runs over outputs, which are to be neighbours.
+    if (w.dims[2] > 1 && w.strides[2] != 1) pack(call.inputs[1].dtype, b, w);
+    CallStep step{fmt::format("multiply<{}>", terms_of(call)), {}};
+    const auto number = [&](std::int64_t n) { step.arguments.push_back({-1, n, false}); };
+    for (std::int64_t n : {batch, x.dims[1], x.dims[2], w.dims[2]}) number(n);
+    step.arguments.push_back({a.buffer, x.offset, false});
+    for (std::int64_t n : x.strides) number(n);
+    step.arguments.push_back({b.buffer, w.offset, false});
+    for (std::size_t d = 0; d < 2; ++d) number(w.strides[d]);
+    step.arguments.push_back(result(node, call));
+    program_.steps.push_back(std::move(step));
+  }
+
+  static std::string_view terms_of(const Call& call) {
+    const Dtype w = call.inputs[1].dtype;
+    return w == Dtype::kF32    ? "FusedF32"
+           : w == Dtype::kF64  ? "FusedF64"
+           : w == Dtype::kBf16 ? "FusedBf16"
+                               : "WrappingI8";
+  }
+
+  // The matrices row by row: a constant once and for all, others in every run.
+  void pack(Dtype dtype, Held& b, View& w) {
+    const Type type{dtype, Shape(w.dims)};
+    if (buffer(b.buffer).place != Place::kConstant) {
+      b.view = w;
+      b = in_memory(copy(b, type, Place::kWorkspace), whole(type.shape), last_step());
+    } else {
+      const auto [found, fresh] = packed_.try_emplace({b.buffer, w.offset, w.dims, w.strides}, -1);
+      if (fresh) found->second = packed_constant(type, b.buffer, w);
+      b = in_memory(found->second, whole(type.shape), -1);
+    }
+    w = b.view;
+  }
+
+  BufferId packed_constant(const Type& type, BufferId from, const View& w) {
+    const Tensor source = buffer(from).constant;
+    const std::size_t size = size_of(type.dtype);
+    const Tensor packed = Tensor::generate_bytes(type, [&](std::span<std::byte> out) {
+      std::byte* to = out.data();
+      for (std::int64_t m = 0; m < w.dims[0]; ++m)
+        for (std::int64_t i = 0; i < w.dims[1]; ++i)
+          for (std::int64_t j = 0; j < w.dims[2]; ++j, to += size)
+            std::memcpy(to,
+                        source.bytes().data() +
+                            static_cast<std::size_t>(w.offset + m * w.strides[0] +
+                                                     i * w.strides[1] + j * w.strides[2]) *
+                                size,
+                        size);
+    });
+    return constant_buffer(packed, buffer(from).comment);
+  }
+
+  // ---- copies into a part of the result
+
+  void concatenate(const Node& node, const Call& call) {
+    const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
+    const View all = whole(call.outputs[0].shape);
+    std::vector<Held> parts;
+    for (ValueId id : node.inputs) parts.push_back(memory(id));
+    const Argument out = result(node, call);
+    View part = all;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      part.dims = parts[i].view.dims;
+      add_copy(parts[i], {out.buffer, part});
+      part.offset += part.dims[axis] * part.strides[axis];
+    }
+    held(node.first_output).made_by = last_step();
+  }
+
+  void pad(const Node& node, const Call& call) {
+    const Held x = memory(node.inputs[0]);
+    const Argument out = result(node, call);
+    View part = whole(call.outputs[0].shape);
+    const std::string value = literal_of(pad_value(call));
+    program_.steps.push_back(
+        Loop{part.dims, {Statement{call.outputs[0].dtype, value}}, {{0, out.buffer, part}}});
+    for (std::size_t d = 0; d < part.dims.size(); ++d) {
+      part.offset += call.attributes.get<List>("low")[d] * part.strides[d];
+      if (x.view.dims[d] > 1) part.strides[d] *= call.attributes.get<List>("interior")[d] + 1;
+    }
+    part.dims = x.view.dims;
+    add_copy(x, {out.buffer, part});
+    held(node.first_output).made_by = last_step();
+  }
+
+  static Tensor pad_value(const Call& call) {
+    const Type scalar{call.outputs[0].dtype, {}};
+    const Type nothing{scalar.dtype, {0}};
+    const List one{1}, none{0};
+    const Attributes attributes{{"high", one},
+                                {"interior", none},
+                                {"low", none},
+                                {"value", call.attributes.get<double>("value")}};
+    const Type result{scalar.dtype, {1}};
+    const Tensor empty = Tensor::zeros(nothing);
+    return interpret_call({op::pad, {&nothing, 1}, {&result, 1}, attributes, {}}, {&empty, 1})[0];
+  }
+
+  // ---- outputs
+
+  void write_output(ValueId id) {
+    const Held h = memory(id);
+    const Buffer& b = buffer(h.buffer);
+    const bool all_of_it = is_contiguous(h.view) && h.view.offset == 0 &&
+                           b.type.shape.elements() == f_.type(id).shape.elements();
+    if (b.place == Place::kWorkspace && all_of_it) {
+      buffer(h.buffer).place = Place::kOutput;
+      program_.outputs.push_back(h.buffer);
+    } else {
+      program_.outputs.push_back(copy(h, f_.type(id), Place::kOutput));
+    }
+  }
+
+  Function f_;
+  const Params& params_;
+  Program program_;
+  std::vector<Held> held_;
+  std::map<std::tuple<BufferId, std::int64_t, List, List>, BufferId> packed_;
+};
+
+}  // namespace
+
+Program lower(const Function& function, const Params& params) {
+  return Lowering(function, params).run();
+}
+
+}  // namespace limpid::emit

@@ -1,0 +1,147 @@
+// Which names C++ takes.
+#include "limpid/emit/detail/names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+namespace limpid::emit {
+namespace {
+
+// Of C++20, alternative tokens and names that <cstdint> and <cerrno> may define as macros.
+constexpr std::string_view kKeywords[] = {"alignas",
+                                          "alignof",
+                                          "and",
+                                          "and_eq",
+                                          "asm",
+                                          "auto",
+                                          "bitand",
+                                          "bitor",
+                                          "bool",
+                                          "break",
+                                          "case",
+                                          "catch",
+                                          "char",
+                                          "char16_t",
+                                          "char32_t",
+                                          "char8_t",
+                                          "class",
+                                          "co_await",
+                                          "co_return",
+                                          "co_yield",
+                                          "compl",
+                                          "concept",
+                                          "const",
+                                          "const_cast",
+                                          "consteval",
+                                          "constexpr",
+                                          "constinit",
+                                          "continue",
+                                          "decltype",
+                                          "default",
+                                          "delete",
+                                          "do",
+                                          "double",
+                                          "dynamic_cast",
+                                          "else",
+                                          "enum",
+                                          "errno",
+                                          "explicit",
+                                          "export",
+                                          "extern",
+                                          "false",
+                                          "float",
+                                          "for",
+                                          "friend",
+                                          "goto",
+                                          "if",
+                                          "inline",
+                                          "int",
+                                          "linux",
+                                          "long",
+                                          "mutable",
+                                          "namespace",
+                                          "new",
+                                          "noexcept",
+                                          "not",
+                                          "not_eq",
+                                          "nullptr",
+                                          "operator",
+                                          "or",
+                                          "or_eq",
+                                          "private",
+                                          "protected",
+                                          "public",
+                                          "register",
+                                          "reinterpret_cast",
+                                          "requires",
+                                          "return",
+                                          "short",
+                                          "signed",
+                                          "sizeof",
+                                          "static",
+                                          "static_assert",
+                                          "static_cast",
+                                          "std",
+                                          "struct",
+                                          "switch",
+                                          "template",
+                                          "this",
+                                          "thread_local",
+                                          "throw",
+                                          "true",
+                                          "try",
+                                          "typedef",
+                                          "typeid",
+                                          "typename",
+                                          "union",
+                                          "unix",
+                                          "unsigned",
+                                          "using",
+                                          "virtual",
+                                          "void",
+                                          "volatile",
+                                          "wchar_t",
+                                          "while",
+                                          "xor",
+                                          "xor_eq"};
+
+bool is_letter_or_digit(char c) {
+  return c > 0 && std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+bool is_identifier(std::string_view name) {
+  const bool words = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return is_letter_or_digit(c) || c == '_'; });
+  // Names with an underscore in front, or with two, are the implementation's.
+  return words && !name.empty() && !is_digit(name[0]) && name[0] != '_' &&
+         name.find("__") == std::string_view::npos &&
+         std::find(std::begin(kKeywords), std::end(kKeywords), name) == std::end(kKeywords);
+}
+
+std::string Names::unique(std::string_view wish, std::string_view fallback) {
+  std::string name;
+  for (const char c : wish)
+    if (is_letter_or_digit(c))
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  if (!is_identifier(name)) name = std::string(fallback) + name;
+  if (!is_identifier(name)) name = fallback;
+  std::string tried = name;
+  for (int i = 2; !taken_.insert(tried).second; ++i)
+    tried = name + (name.back() == '_' ? "" : "_") + std::to_string(i);
+  return tried;
+}
+
+std::string comment_text(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c < ' ' || c > '~' || c == '\\') c = '?';
+  return result;
+}
+
+}  // namespace limpid::emit

@@ -1,0 +1,73 @@
+// Where the buffers between the steps stand in the workspace.
+#include <algorithm>
+#include <limits>
+
+#include "limpid/emit/detail/program.h"
+
+namespace limpid::emit {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t room_of(const Buffer& buffer) {
+  return (buffer.type.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+struct Life {
+  std::size_t first = std::numeric_limits<std::size_t>::max();
+  std::size_t last = 0;
+
+  bool meets(const Life& other) const { return first <= other.last && other.first <= last; }
+};
+
+std::vector<Life> lives_of(const Program& program) {
+  std::vector<Life> lives(program.buffers.size());
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const auto use = [&](BufferId id) {
+      if (id < 0) return;
+      Life& life = lives[static_cast<std::size_t>(id)];
+      life.first = std::min(life.first, s);
+      life.last = s;
+    };
+    if (const auto* loop = std::get_if<Loop>(&program.steps[s])) {
+      for (const auto& local : loop->locals)
+        if (const auto* load = std::get_if<Load>(&local)) use(load->buffer);
+      for (const Store& store : loop->stores) use(store.buffer);
+    } else {
+      for (const Argument& a : std::get<CallStep>(program.steps[s]).arguments) use(a.buffer);
+    }
+  }
+  return lives;
+}
+
+}  // namespace
+
+// The largest first, each at the lowest place that nothing alive at the same time has.
+void place(Program& program) {
+  const std::vector<Life> lives = lives_of(program);
+  std::vector<std::size_t> order;
+  for (std::size_t b = 0; b < program.buffers.size(); ++b)
+    if (program.buffers[b].place == Place::kWorkspace) order.push_back(b);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return program.buffers[a].type.bytes() > program.buffers[b].type.bytes();
+  });
+  std::vector<std::size_t> placed;  // by offset
+  for (const std::size_t b : order) {
+    Buffer& buffer = program.buffers[b];
+    for (const std::size_t other : placed) {
+      const Buffer& there = program.buffers[other];
+      const std::size_t end = there.offset + room_of(there);
+      if (lives[b].meets(lives[other]) && there.offset < buffer.offset + room_of(buffer) &&
+          buffer.offset < end)
+        buffer.offset = end;
+    }
+    const auto at = std::upper_bound(placed.begin(), placed.end(), buffer.offset,
+                                     [&](std::size_t offset, std::size_t other) {
+                                       return offset < program.buffers[other].offset;
+                                     });
+    placed.insert(at, b);
+    program.workspace_bytes = std::max(program.workspace_bytes, buffer.offset + room_of(buffer));
+  }
+}
+
+}  // namespace limpid::emit

@@ -1,0 +1,32 @@
+# Writes the texts of the specification and of limpid/emit/parts into a source of the library, so that what is emitted
+# and what the library runs are one text. Each file may be followed by ONLY and the definitions that are taken from it.
+set(emit_entries "")
+function(limpid_emit_source file only)
+  set(path ${PROJECT_SOURCE_DIR}/limpid/${file})
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} text)
+  string(APPEND emit_entries "    {R\"emitted(${text})emitted\",\n     \"${only}\"},\n")
+  set(emit_entries "${emit_entries}" PARENT_SCOPE)
+endfunction()
+
+limpid_emit_source(core/float_mode.h "")
+limpid_emit_source(emit/parts/bits.inc "")
+limpid_emit_source(core/coefficients.h "")
+limpid_emit_source(core/arithmetic.h "kBlock kPartials")
+limpid_emit_source(core/arithmetic.cc "")
+limpid_emit_source(core/dtype.h "Bf16 F16")
+limpid_emit_source(core/half.h "to_f32 to_bf16 to_f16")
+limpid_emit_source(core/half.cc "")
+limpid_emit_source(core/key.cc "low high philox4x32")
+limpid_emit_source(ops/arithmetic.cc "wrapping Add Subtract Multiply Divide Remainder Maximum Minimum Negate Abs \
+saturate to_odd convert")
+limpid_emit_source(ops/elementary.cc "Rsqrt Sign")
+limpid_emit_source(ops/reduce.cc "Highest Lowest")
+limpid_emit_source(ops/sort.cc "is_less")
+limpid_emit_source(emit/parts/products.inc "")
+limpid_emit_source(emit/parts/reductions.inc "")
+limpid_emit_source(emit/parts/indexing.inc "")
+limpid_emit_source(emit/parts/random.inc "")
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/sources.cc.in ${CMAKE_CURRENT_BINARY_DIR}/emit_sources.cc @ONLY)
+target_sources(limpid PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/emit_sources.cc)

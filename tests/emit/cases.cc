@@ -1,0 +1,207 @@
+#include "tests/emit/cases.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "limpid/function/builder.h"
+#include "limpid/inspect/op_example.h"
+#include "limpid/nn/attention.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/nn/norm.h"
+#include "limpid/nn/sequential.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/quantize.h"
+#include "tests/laws/random_function.h"
+#include "tests/laws/random_values.h"
+
+namespace limpid::emit_test {
+namespace {
+
+// Ordinary numbers, then special ones. The arguments of all ops with a bounded domain are left as
+// they are drawn: NaN is as good an answer.
+std::vector<std::vector<Tensor>> two_runs(std::vector<Tensor> inputs) {
+  std::vector<Tensor> special = laws::special_inputs(inputs, Key(2));
+  return {std::move(inputs), std::move(special)};
+}
+
+// A Function that is written call by call.
+class Sheet {
+ public:
+  explicit Sheet(std::string name) : builder_(std::make_unique<Builder>(name)), name_(name) {}
+
+  void add(const Op& op, const Example& e) { calls_.push_back({&op, e}); }
+
+  std::size_t size() const { return calls_.size(); }
+
+  Case finish() {
+    std::vector<Value> inputs;
+    std::vector<Tensor> values;
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      const std::vector<Tensor> drawn = random_inputs(calls_[c].example, Key(c));
+      for (std::size_t i = 0; i < drawn.size(); ++i) {
+        inputs.push_back(
+            builder_->input(fmt::format("{} {}.{}", calls_[c].op->name, c, i), drawn[i].type()));
+        values.push_back(drawn[i]);
+      }
+    }
+    std::vector<Value> outputs;
+    std::size_t next = 0;
+    for (const Use& use : calls_) {
+      const std::span<const Value> in =
+          std::span<const Value>(inputs).subspan(next, use.example.inputs.size());
+      next += in.size();
+      for (const Value& v : builder_->call(*use.op, in, use.example.attributes))
+        outputs.push_back(v);
+    }
+    return {name_, builder_->finish(outputs), {}, two_runs(std::move(values))};
+  }
+
+ private:
+  struct Use {
+    const Op* op;
+    Example example;
+  };
+  std::unique_ptr<Builder> builder_;
+  std::string name_;
+  std::vector<Use> calls_;
+};
+
+Case model_case(std::string name, Function f, Params params, std::uint64_t key = 0) {
+  std::vector<Tensor> inputs;
+  for (const Input& input : f.inputs())
+    if (!params.find(input.name))
+      inputs.push_back(random_tensor(input.type, Key(key).fold_in(inputs.size()), -3, 3, 9));
+  return {std::move(name), std::move(f), std::move(params), two_runs(std::move(inputs))};
+}
+
+// Biases that are not zero.
+Params with_noise(const Params& params) {
+  Params result;
+  std::uint64_t i = 0;
+  for (const auto& [name, value] : params) {
+    const bool is_bias = value.shape().rank() == 1;
+    result.set(name, is_bias ? random_tensor(value.type(), Key(50).fold_in(i++), 0.1, 1) : value);
+  }
+  return result;
+}
+
+Case mlp_case(std::string name, const nn::Mlp& net) {
+  Params params = net.init(Key(3));
+  params.merge("", net.init_state());
+  return model_case(std::move(name), net.function(), with_noise(params));
+}
+
+// One network for each activation, side by side.
+Case activations_case() {
+  const nn::Mlp shape = nn::mlp({20, 33, 17, 5}, relu);
+  const Params params = with_noise(shape.init(Key(4)));
+  std::vector<Input> inputs = nn::inputs_of(params);
+  inputs.push_back({"x", {Dtype::kF32, {20}}});
+  const std::vector<std::string> names = nn::activation_names();
+  const Function f = trace(
+      "activations", inputs,
+      [&](std::span<const Value> in) {
+        const Args args = nn::args_of(params, in.first(params.size()));
+        std::vector<Value> outputs;
+        for (const std::string& name : names) {
+          nn::Mlp net = shape;
+          net.activation = nn::activation_from_name(name);
+          outputs.push_back(net(args, in.back()));
+        }
+        return outputs;
+      },
+      names);
+  return model_case("activations", f, params);
+}
+
+// A block of a transformer: causal attention and a feed-forward net around residuals.
+Case attention_case() {
+  const auto block = nn::sequential(
+      nn::named("attention",
+                nn::PreNorm{nn::LayerNorm{.features = 24},
+                            nn::MultiHeadAttention{.features = 24, .heads = 3, .causal = true}}),
+      nn::named("mlp", nn::PreNorm{nn::RmsNorm{.features = 24},
+                                   nn::sequential(nn::Linear{24, 70}, gelu, nn::Linear{70, 24})}));
+  const Params params = with_noise(nn::init_layer(block, Key(5)));
+  return model_case("attention", nn::function_of(block, {Dtype::kF32, {7, 24}}), params);
+}
+
+Case quantized_case(std::string name, Dtype to) {
+  const nn::Mlp net = nn::mlp({30, 300, 40, 3}, tanh);
+  Quantized q = quantize(net.function(), with_noise(net.init(Key(6))), {.to = to});
+  return model_case(std::move(name), q.function, q.params);
+}
+
+// Loss and gradients of a small network with dropout: the parameters and a key are arguments.
+Case training_case() {
+  const nn::Mlp net{{6, 9, 4}, nn::activation_from_name("silu"), 0.2, "he", nn::MlpNorm::kLayer};
+  const Params params = with_noise(net.init(Key(7)));
+  std::vector<Input> inputs = nn::inputs_of(params);
+  inputs.push_back({"x", {Dtype::kF32, {5, 6}}});
+  inputs.push_back({"labels", {Dtype::kI32, {5}}});
+  inputs.push_back({"key", {Dtype::kI64, {}}});
+  const Function loss = trace("training", inputs, [&](std::span<const Value> in) {
+    const Args args = nn::args_of(params, in.first(params.size()));
+    const Value logits = net(args, in[params.size()], in[params.size() + 2]);
+    return std::vector<Value>{mean(softmax_cross_entropy(logits, in[params.size() + 1]))};
+  });
+  std::vector<std::size_t> wrt(params.size());
+  for (std::size_t i = 0; i < wrt.size(); ++i) wrt[i] = i;
+  return model_case("training", value_and_grad(loss, wrt), {});
+}
+
+// An f64 network.
+Case wide_case() {
+  const Function f = trace("wide", {{"x", {Dtype::kF64, {3, 300}}}, {"w", {Dtype::kF64, {9, 300}}}},
+                           [](std::span<const Value> in) {
+                             const Value y = linear(in[0], in[1], Value());
+                             return std::vector<Value>{softmax(y, -1), sum(y, 0), layer_norm(y)};
+                           });
+  return model_case("wide", f, {{"w", random_tensor({Dtype::kF64, {9, 300}}, Key(8))}});
+}
+
+}  // namespace
+
+std::vector<Case> op_cases() {
+  constexpr std::size_t kMostCalls = 60;
+  std::vector<Case> cases;
+  std::unique_ptr<Sheet> sheet;
+  const auto finish = [&] {
+    if (sheet) cases.push_back(sheet->finish());
+    sheet.reset();
+  };
+  for (const Op* op : all_ops())
+    for (const Example& e : op->examples()) {
+      if (!sheet) sheet = std::make_unique<Sheet>(fmt::format("ops{}", cases.size()));
+      sheet->add(*op, e);
+      if (sheet->size() == kMostCalls) finish();
+    }
+  finish();
+  return cases;
+}
+
+std::vector<Case> network_cases() {
+  std::vector<Case> cases;
+  cases.push_back(mlp_case("digits", nn::mlp({784, 256, 128, 10}, relu)));
+  cases.push_back(activations_case());
+  for (const std::string& norm : nn::mlp_norm_names())
+    cases.push_back(mlp_case("norm_" + norm, nn::Mlp{{5, 8, 6, 2},
+                                                     nn::activation_from_name("gelu"),
+                                                     0,
+                                                     "he",
+                                                     nn::mlp_norm_from_name(norm)}));
+  cases.push_back(attention_case());
+  cases.push_back(quantized_case("bf16", Dtype::kBf16));
+  cases.push_back(quantized_case("int8", Dtype::kI8));
+  cases.push_back(training_case());
+  cases.push_back(wide_case());
+  for (std::uint64_t i = 0; i < 4; ++i)
+    cases.push_back(
+        model_case(fmt::format("random{}", i),
+                   laws::random_function(Key(i), 30, i == 3 ? Dtype::kF64 : Dtype::kF32), {}, i));
+  return cases;
+}
+
+}  // namespace limpid::emit_test

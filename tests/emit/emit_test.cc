@@ -1,0 +1,98 @@
+// What emit_cpp() writes, as text. What it computes is compared by run.cmake.
+#include "limpid/emit/emit.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+Function doubled(const std::string& input, const std::string& output) {
+  return trace("doubled", {{input, {Dtype::kF32, {3}}}},
+               [](std::span<const Value> in) { return std::vector<Value>{in[0] + in[0]}; },
+               {output});
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Emit, DeclaresArgumentsByTheirNames) {
+  const std::string text = emit_cpp(doubled("x", "y"), {}, {.namespace_name = "gain"});
+  EXPECT_TRUE(contains(text, "namespace gain {"));
+  EXPECT_TRUE(contains(text, "inline void run(const float* x, float* y) noexcept {"));
+  EXPECT_TRUE(contains(text, "inline constexpr std::size_t x_size = 3;"));
+  EXPECT_TRUE(contains(text, "//   in   f32[3]  x\n"));
+}
+
+TEST(Emit, MakesNamesThatCppTakes) {
+  const auto declared = [](const std::string& input, const std::string& output) {
+    const std::string text = emit_cpp(doubled(input, output));
+    const std::size_t begin = text.rfind("inline void run(") + 16;
+    return text.substr(begin, text.find(')', begin) - begin);
+  };
+  EXPECT_EQ(declared("layers.0/x", ""), "const float* layers_0_x, float* out");
+  EXPECT_EQ(declared("x", "x"), "const float* x, float* x_2");
+  EXPECT_EQ(declared("0", "float"), "const float* x0, float* outfloat");
+  EXPECT_EQ(declared("\xc3\xa4\n#error", "run"), "const float* error, float* run_2");
+}
+
+TEST(Emit, NothingOfAFunctionEndsAComment) {
+  const std::string text = emit_cpp(doubled("x\n#error one\\", "y"));
+  EXPECT_FALSE(contains(text, "\n#error one"));
+}
+
+TEST(Emit, RefusesANamespaceThatIsNone) {
+  for (const char* name : {"", "2nd", "a-b", "class", "_x", "a__b", "std", "a::b"}) try {
+      emit_cpp(doubled("x", "y"), {}, {.namespace_name = name});
+      ADD_FAILURE() << name;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_TRUE(contains(e.what(), "cannot name a namespace")) << e.what();
+    }
+}
+
+TEST(Emit, TakesOnlyThePartsThatAreUsed) {
+  const std::string text = emit_cpp(doubled("x", "y"));
+  for (const char* part : {"kExp", "kLog", "multiply_tile", "philox", "bit_cast"})
+    EXPECT_FALSE(contains(text, part)) << part;
+  const nn::Mlp net = nn::mlp({2, 3, 1}, sigmoid);
+  const std::string with_sigmoid = emit_cpp(net.function(), net.init(Key(0)));
+  EXPECT_TRUE(contains(with_sigmoid, "inline float sigmoid(float x) {"));
+  EXPECT_TRUE(contains(with_sigmoid, "kExp"));
+  EXPECT_FALSE(contains(with_sigmoid, "kTanh"));
+}
+
+TEST(Emit, LeavesTheStackAloneWhereTheWorkspaceIsLarge) {
+  const nn::Mlp net = nn::mlp({2, 300, 1}, relu);
+  const Params params = net.init(Key(0));
+  const auto on_stack = [&](std::size_t stack_bytes) {
+    return contains(emit_cpp(net.function(), params, {.stack_bytes = stack_bytes}),
+                    "  Workspace workspace;\n");
+  };
+  EXPECT_TRUE(on_stack(16384));
+  EXPECT_FALSE(on_stack(1024));
+}
+
+// The smallest subnormal, a zero with a sign, the lowest integers.
+TEST(Emit, WritesNumbersExactly) {
+  Builder builder("numbers");
+  const std::vector<Value> values{
+      constant(builder, Tensor::from<float>({3}, {1e-45f, -0.0f, 0.1f})),
+      constant(builder,
+               Tensor::from<std::int64_t>({1}, {std::numeric_limits<std::int64_t>::min()})),
+      constant(builder, Tensor::from<std::int32_t>({2}, {-2147483647 - 1, 7}))};
+  const std::string text = emit_cpp(builder.finish(values));
+  EXPECT_TRUE(contains(text, "0x1p-149f, -0.0f, 0x1.99999ap-4f,")) << text;
+  EXPECT_TRUE(contains(text, "(-9223372036854775807 - 1)"));
+  EXPECT_TRUE(contains(text, "(-2147483647 - 1), 7,"));
+}
+
+}  // namespace
+}  // namespace limpid

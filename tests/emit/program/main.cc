@@ -1,0 +1,83 @@
+// Runs the emitted cases on the numbers of a file and compares the bits of their results; all NaNs
+// are alike. Ends with 0 where all are the expected ones.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "all_cases.h"
+
+namespace {
+
+using Bytes = std::vector<char>;
+
+Bytes read(std::FILE* file, const Array& a) {
+  Bytes bytes(a.elements * a.bytes);
+  if (!bytes.empty() && std::fread(bytes.data(), 1, bytes.size(), file) != bytes.size()) {
+    std::printf("the file of numbers is too short\n");
+    std::exit(2);
+  }
+  return bytes;
+}
+
+template <class T>
+bool both_nan(const char* a, const char* b) {
+  T x, y;
+  std::memcpy(&x, a, sizeof x);
+  std::memcpy(&y, b, sizeof y);
+  return std::isnan(x) && std::isnan(y);
+}
+
+// The number of elements that differ.
+std::size_t differing(const Array& a, const Bytes& got, const Bytes& expected) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < a.elements; ++i) {
+    const char* const g = got.data() + i * a.bytes;
+    const char* const e = expected.data() + i * a.bytes;
+    if (std::memcmp(g, e, a.bytes) == 0) continue;
+    if (std::strcmp(a.dtype, "f32") == 0 && both_nan<float>(g, e)) continue;
+    if (std::strcmp(a.dtype, "f64") == 0 && both_nan<double>(g, e)) continue;
+    ++count;
+  }
+  return count;
+}
+
+std::size_t failures_of(const EmittedCase& c, std::size_t run, std::FILE* file) {
+  std::vector<Bytes> in, out, expected;
+  std::vector<const void*> in_addresses;
+  std::vector<void*> out_addresses;
+  for (std::size_t i = 0; i < c.input_count; ++i) in.push_back(read(file, c.inputs[i]));
+  for (std::size_t o = 0; o < c.output_count; ++o) {
+    expected.push_back(read(file, c.outputs[o]));
+    out.emplace_back(expected[o].size());
+  }
+  for (const Bytes& bytes : in) in_addresses.push_back(bytes.data());
+  for (Bytes& bytes : out) out_addresses.push_back(bytes.data());
+  c.run(in_addresses.data(), out_addresses.data());
+  std::size_t failures = 0;
+  for (std::size_t o = 0; o < c.output_count; ++o)
+    if (const std::size_t n = differing(c.outputs[o], out[o], expected[o])) {
+      std::printf("%s, run %zu: result %zu (%s): %zu of %zu elements differ\n", c.name, run, o,
+                  c.outputs[o].dtype, n, c.outputs[o].elements);
+      ++failures;
+    }
+  return failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::FILE* const file = argc == 2 ? std::fopen(argv[1], "rb") : nullptr;
+  if (!file) return 2;
+  std::size_t failures = 0;
+  std::size_t compared = 0;
+  for (const EmittedCase* c : all_cases)
+    for (std::size_t run = 0; run < c->runs; ++run) {
+      failures += failures_of(*c, run, file);
+      compared += c->output_count;
+    }
+  const bool at_end = std::fgetc(file) == EOF;
+  std::printf("%zu results compared, %zu differ\n", compared, failures);
+  return failures == 0 && compared > 0 && at_end ? 0 : 1;
+}
