@@ -122,6 +122,16 @@ TEST(IdxFault, ABombIsNeitherUnpackedNorAllocated) {
   const Bytes less = gzip(bytes_of("\0\0\x08\x02\0\1\0\0\0\1\0\0"s));
   expect_error(ErrorCode::kFormat, "u8[65536, 65536] needs 4294967296 bytes, at most",
                [&] { parse(less); });
+  // 65 MiB that are there, in a thousandth of them.
+  const Bytes zeros = gzip(bytes_of("\0\0\x08\x01\x04\x10\0\0"s + std::string(65 << 20, '\0')));
+  expect_error(ErrorCode::kUnsupported, "a bomb is refused", [&] { parse(zeros); });
+  // 60 MiB that its bytes could hold, and do not: seen before memory is asked for.
+  std::string noise(70'000, '\0');
+  for (std::size_t i = 0; i < noise.size(); ++i)
+    noise[i] = static_cast<char>(Key(3).word(i) & 0xff);
+  const Bytes lies = gzip(bytes_of("\0\0\x08\x01\x03\xc0\0\0"s + noise));
+  expect_error(ErrorCode::kFormat, "ended after 70008 of the 62914568 bytes that it announces",
+               [&] { parse(lies); });
 }
 
 TEST(IdxFault, NamesTheFile) {

@@ -337,6 +337,10 @@ TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
   record = {"x.npy", 0, large.size(), kArray.size(), crc_of(kArray), 8};
   expect_error(ErrorCode::kFormat, "'x.npy' does not unpack to the",
                [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
+  // A little more than 64 MiB that are there, in a thousandth of them.
+  record = {"x.npy", 0, large.size(), kArray.size() + (std::size_t{64} << 20), 0, 8};
+  expect_error(ErrorCode::kUnsupported, "a bomb is refused",
+               [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
   // The same bytes under many names.
   record = good_record();
   expect_error(ErrorCode::kFormat, "two entries are named 'x.npy'", [&] {
