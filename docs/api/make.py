@@ -12,7 +12,8 @@ import sys
 
 import headers
 
-PUBLIC = ["limpid/limpid.h", "limpid/formats/onnx/onnx.h", "limpid/formats/onnx/export.h"]
+PUBLIC = ["limpid/limpid.h", "limpid/formats/onnx/onnx.h", "limpid/formats/onnx/export.h",
+          "limpid/emit/emit.h"]
 
 
 def main():
