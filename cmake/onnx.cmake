@@ -1,5 +1,5 @@
-# The messages of ONNX as Debian's libonnx-dev has them: the imported target limpid_onnx_proto, where header, library and
-# Protocol Buffers are all here. (Its own package file names libraries that Debian does not ship.)
+# The messages of ONNX as Debian's libonnx-dev has them, with which tests write models: the imported target limpid_onnx_proto,
+# where header, library and Protocol Buffers are all here. (Its own package file names libraries that Debian does not ship.)
 find_package(Protobuf QUIET)
 find_path(LIMPID_ONNX_INCLUDE onnx/onnx-ml.pb.h)
 find_library(LIMPID_ONNX_PROTO onnx_proto)

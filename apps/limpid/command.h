@@ -11,13 +11,15 @@
 
 namespace limpid::tool {
 
+void add_convert(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_emit(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_gradcheck(CLI::App& app);
 void add_hash(CLI::App& app);
 void add_lab(CLI::App& app);
-void add_onnx_test(CLI::App& app);  // where the tool is built with ONNX
+void add_onnx_ops(CLI::App& app);   // where the tool is built with ONNX,
+void add_onnx_test(CLI::App& app);  // and so is this
 void add_ops(CLI::App& app);
 void add_perceptron(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "apps/limpid/command.h"
-#include "apps/limpid/examples.h"
+#include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/file.h"
@@ -19,7 +19,7 @@ namespace limpid::tool {
 namespace {
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   std::string cpp;
   std::string namespace_name;
 };
@@ -34,7 +34,7 @@ std::string header_of(const Model& model, const std::string& name) {
 }
 
 void emit_model(const Options& options) {
-  const Model model = load_model(options.model);
+  const Model model = open_model(options.model);
   const std::string name = options.namespace_name.empty()
                                ? std::filesystem::path(options.cpp).stem().string()
                                : options.namespace_name;

@@ -80,13 +80,6 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
 
 }  // namespace
 
-void add_model_option(CLI::App& command, std::string& path) {
-  command
-      .add_option("MODEL", path,
-                  "A model file (safetensors), or the folder of a run that train wrote")
-      ->required();
-}
-
 void add_example_options(CLI::App& command, ExampleOptions& options) {
   CLI::Option* data = command.add_option("--data", options.data, kDataSpecHelp)->type_name("SPEC");
   command.add_option("--index", options.index, "The first example, counted from 0")

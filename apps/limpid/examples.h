@@ -23,8 +23,6 @@ struct ExampleOptions {
   bool all_data = false;                  // then the rest of other data too
 };
 
-// The model's path, the first argument of a command.
-void add_model_option(CLI::App& command, std::string& path);
 // --data with --index, or --values.
 void add_example_options(CLI::App& command, ExampleOptions& options);
 

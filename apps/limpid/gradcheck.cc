@@ -18,7 +18,7 @@ namespace limpid::tool {
 namespace {
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   GradcheckOptions check;
   std::uint64_t seed = 0;
   bool json = false;

@@ -17,7 +17,7 @@ namespace limpid::tool {
 namespace {
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   std::string data;
   int threads = 1;
   bool json = false;

@@ -1,15 +1,76 @@
 #include "apps/limpid/model_file.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <map>
 #include <system_error>
 
+#include "apps/limpid/command.h"
 #include "apps/limpid/run_folder.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#ifdef LIMPID_ONNX
+#include "limpid/formats/onnx/example_model.h"
+#endif
 
 namespace limpid::tool {
+namespace {
 
-Model open_model(const std::filesystem::path& path) {
+std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& dims) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const std::string& dim : dims) {
+    // A dimension's name may be an expression with an equals sign of its own.
+    const std::size_t equals = dim.rfind('=');
+    std::int64_t size = 0;
+    if (equals != std::string::npos && equals > 0) {
+      const char* const end = dim.data() + dim.size();
+      const auto [stop, error] = std::from_chars(dim.data() + equals + 1, end, size);
+      if (error == std::errc{} && stop == end && size >= 0) {
+        sizes[dim.substr(0, equals)] = size;
+        continue;
+      }
+    }
+    throw UsageError(fmt::format("--dim {}: expected NAME=N, as in length=128", in_quotes(dim)));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+void add_model_option(CLI::App& command, ModelOptions& options) {
+  command
+      .add_option(
+          "MODEL", options.path,
+          "A model file (safetensors, or ONNX: NAME.onnx), or the folder of a run that train "
+          "wrote")
+      ->required();
+  command
+      .add_option("--dim", options.dims,
+                  "Size of a dynamic dimension of an ONNX model; the leading one is the batch")
+      ->type_name("NAME=N")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+bool is_onnx(const std::string& path) { return std::filesystem::path(path).extension() == ".onnx"; }
+
+Model open_model(const ModelOptions& options) {
+  const std::map<std::string, std::int64_t> dimensions = parse_dims(options.dims);
+  if (is_onnx(options.path)) {
+#ifdef LIMPID_ONNX
+    return onnx::load_onnx_model(options.path, dimensions);
+#else
+    throw Error(ErrorCode::kUnsupported, "this tool was built without ONNX");
+#endif
+  }
+  if (!dimensions.empty())
+    throw UsageError(fmt::format("--dim: {} is no ONNX model", in_quotes(options.path)));
   std::error_code ignored;  // a path that cannot be asked about is a matter of reading it
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  return load_model(folder ? RunFolder(path).model() : path);
+  const bool folder = std::filesystem::is_directory(options.path, ignored);
+  return load_model(folder ? RunFolder(options.path).model() : std::filesystem::path(options.path));
 }
 
 }  // namespace limpid::tool

@@ -1,13 +1,28 @@
-// The model that a command works on.
+// The model that a command works on: a file of Limpid's own, the one of a training run, or one in
+// ONNX's format.
 #pragma once
 
-#include <filesystem>
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "limpid/formats/model.h"
 
 namespace limpid::tool {
 
-// The model of a file, or of the folder of a training run. Throws what load_model throws.
-Model open_model(const std::filesystem::path& path);
+struct ModelOptions {
+  std::string path;
+  std::vector<std::string> dims;  // "NAME=N", of an ONNX model
+};
+
+// The model's path, the first argument of a command, and --dim.
+void add_model_option(CLI::App& command, ModelOptions& options);
+
+// Of NAME.onnx, of the folder of a training run, or else of a safetensors file. Throws UsageError
+// for sizes that are none, and what the readers throw.
+Model open_model(const ModelOptions& options);
+
+// Whether a path is called NAME.onnx.
+bool is_onnx(const std::string& path);
 
 }  // namespace limpid::tool

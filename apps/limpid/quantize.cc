@@ -29,7 +29,7 @@ namespace {
 constexpr std::int64_t kBatches[] = {1, 256};
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   std::string to;
   std::string out;
   std::string data;

@@ -18,7 +18,7 @@ namespace limpid::tool {
 namespace {
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   ExampleOptions examples;
   int threads = 1;
   bool json = false;

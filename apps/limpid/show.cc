@@ -3,7 +3,6 @@
 #include <string>
 
 #include "apps/limpid/command.h"
-#include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/function/text.h"
@@ -12,7 +11,7 @@ namespace limpid::tool {
 namespace {
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   bool full = false;
 };
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "apps/limpid/command.h"
-#include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/transforms/vmap.h"
@@ -19,7 +18,7 @@ namespace {
 constexpr std::int64_t kLargestBatch = 100'000;
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   std::int64_t batch = 32;
   bool ops = false;
   bool json = false;

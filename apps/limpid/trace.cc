@@ -21,7 +21,7 @@ namespace limpid::tool {
 namespace {
 
 struct Options {
-  std::string model;
+  ModelOptions model;
   ExampleOptions examples;
   std::optional<std::string> neuron;
   bool json = false;

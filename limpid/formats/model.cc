@@ -98,25 +98,6 @@ std::uint64_t example_bytes(const Model& model) {
   return bytes > kMaxExampleBytes ? bytes : bytes + largest_value(f);
 }
 
-// Throws where function and parameters do not make a model.
-void check_model(const Model& model) {
-  check_tensors(model);
-  const std::vector<const Input*> left = inputs_without_tensor(model);
-  if (left.size() != 1)
-    throw Error(ErrorCode::kFormat,
-                left.empty()
-                    ? "every input of the function has a tensor, none is left for the data"
-                    : fmt::format("one input of the function is for the data, but {} have no "
-                                  "tensor: {}",
-                                  left.size(), names_in_quotes(left)));
-  if (model.function.outputs().size() != 1)
-    throw Error(ErrorCode::kFormat, fmt::format("the function has {} outputs, 1 is expected",
-                                                model.function.outputs().size()));
-  if (example_bytes(model) > kMaxExampleBytes)
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("the values of one example take more than {} bytes", kMaxExampleBytes));
-}
-
 Model model_of(Safetensors file) {
   const std::string* text = find_metadata(file, kFunctionKey);
   if (!text)
@@ -152,6 +133,24 @@ class Batch {
 };
 
 }  // namespace
+
+void check_model(const Model& model) {
+  check_tensors(model);
+  const std::vector<const Input*> left = inputs_without_tensor(model);
+  if (left.size() != 1)
+    throw Error(ErrorCode::kFormat,
+                left.empty()
+                    ? "every input of the function has a tensor, none is left for the data"
+                    : fmt::format("one input of the function is for the data, but {} have no "
+                                  "tensor: {}",
+                                  left.size(), names_in_quotes(left)));
+  if (model.function.outputs().size() != 1)
+    throw Error(ErrorCode::kFormat, fmt::format("the function has {} outputs, 1 is expected",
+                                                model.function.outputs().size()));
+  if (example_bytes(model) > kMaxExampleBytes)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("the values of one example take more than {} bytes", kMaxExampleBytes));
+}
 
 void save_model(const std::filesystem::path& path, const Model& model) {
   check_model(model);

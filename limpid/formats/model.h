@@ -34,6 +34,10 @@ void save_model(const std::filesystem::path& path, const Model& model);
 // kMaxExampleBytes, and what load_safetensors and parse_function throw.
 Model load_model(const std::filesystem::path& path);
 
+// Throws kFormat where function and parameters do not make a model, kUnsupported for more than
+// kMaxExampleBytes: what every Model that was read from a file has passed.
+void check_model(const Model& model);
+
 // The one input that is not a parameter, of one example.
 const Input& data_input(const Model& model);
 

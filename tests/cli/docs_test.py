@@ -21,6 +21,12 @@ class Pages(tool.ToolTest):
         self.assertEqual(self.output("train", "--markdown"),
                          (DOCS / "reference/train.md").read_text(), "run ./dev docs")
 
+    def test_the_operators_of_onnx_are_what_their_tables_say(self):
+        if "onnx-ops" not in self.output("--help"):
+            self.skipTest("the tool was built without ONNX")
+        self.assertEqual(self.output("onnx-ops", "--reference"),
+                         (DOCS / "reference/onnx.md").read_text(), "run ./dev docs")
+
     def test_one_op(self):
         text = self.output("ops", "softmax")
         self.assertTrue(text.startswith("## softmax\n\ne^(x - max) / sum of e^(x - max)\n"), text)

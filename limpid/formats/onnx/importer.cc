@@ -2,6 +2,8 @@
 // is handed to its row of the tables.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
@@ -20,13 +22,25 @@ constexpr std::size_t kMaxScope = 128;
 
 bool is_parameter(const Tensor& initializer) { return is_floating(initializer.dtype()); }
 
-// "layers.0" of "/layers/layers.0/Gemm" is what PyTorch's exporter means by it: the modules on the
-// way to an operation, each with the name that its owner knows it by.
+// "net.0.attention" of "/net/net.0/attention/MatMul": PyTorch's exporter writes the modules on the
+// way to an operation, and one of a list with the name of the list before its number.
 std::string scope_name(const std::string& node_name) {
   const std::size_t last = node_name.rfind('/');
   if (last == std::string::npos || last > kMaxScope) return {};
-  const std::size_t before = last == 0 ? std::string::npos : node_name.rfind('/', last - 1);
-  return node_name.substr(before + 1, last - before - 1);
+  std::string scope;
+  std::string_view owner;
+  for (std::string_view left = std::string_view(node_name).substr(0, last); !left.empty();) {
+    const std::string_view part = left.substr(0, left.find('/'));
+    left.remove_prefix(std::min(left.size(), part.size() + 1));
+    if (part.empty()) continue;
+    const bool of_list = !owner.empty() && part.size() > owner.size() &&
+                         part.substr(0, owner.size()) == owner && part[owner.size()] == '.';
+    if (of_list) scope.erase(scope.size() - owner.size());
+    if (!scope.empty() && !of_list) scope += '.';
+    scope += part;
+    owner = part;
+  }
+  return scope;
 }
 
 std::string label(const NodeContents& node) {
@@ -108,19 +122,15 @@ void Importer::add_input(Scope& scope, const std::string& name, const Type& type
 
 void Importer::add_inputs(Scope& scope) {
   const GraphContents& graph = model_.graph;
-  std::set<std::string_view> initialized;
   for (const auto& [name, tensor] : graph.initializers) {
-    if (!initialized.insert(name).second)
-      broken(fmt::format("initializer {} is there twice", in_quotes(name)));
     if (!is_parameter(tensor)) continue;
     add_input(scope, name, tensor.type(), &tensor);
     params_.set(name, tensor);
   }
   std::vector<std::string> missing;
   std::vector<std::pair<const ValueContents*, Type>> inputs;
-  for (const ValueContents& input : graph.inputs)
-    if (!initialized.contains(input.name))
-      inputs.emplace_back(&input, input_type(input, options_, missing));
+  for (const ValueContents* input : data_inputs(graph))
+    inputs.emplace_back(input, input_type(*input, options_, missing));
   if (!missing.empty())
     throw Error(ErrorCode::kNotFound, fmt::format("the sizes of these dimensions are not known: {}",
                                                   fmt::join(missing, ", ")));

@@ -26,6 +26,15 @@ Type given_type(const ValueContents& input, const Tensor& value) {
 
 }  // namespace
 
+std::vector<const ValueContents*> data_inputs(const GraphContents& graph) {
+  std::set<std::string_view> initialized;
+  for (const auto& [name, tensor] : graph.initializers) initialized.insert(name);
+  std::vector<const ValueContents*> inputs;
+  for (const ValueContents& input : graph.inputs)
+    if (!initialized.contains(input.name)) inputs.push_back(&input);
+  return inputs;
+}
+
 Type input_type(const ValueContents& input, const ImportOptions& options,
                 std::vector<std::string>& missing) {
   if (!input.is_tensor)

@@ -9,7 +9,8 @@
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/onnx/detail/contents.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/formats/onnx/detail/importer.h"
 #include "limpid/formats/onnx/onnx.h"
 #include "limpid/transforms/bind.h"
 
@@ -87,31 +88,22 @@ void compare(std::size_t output, const Tensor& result, const Tensor& expected, b
                             worst, number(expected, worst)));
 }
 
-// The names of a model's inputs that have no initializer, in order.
-std::vector<std::string> input_names(const fs::path& model) {
-  const Tensor file = read_file(model, kMaxOnnxBytes);
-  detail::Budget budget(file.bytes().size());
-  detail::Externals externals(model.parent_path(), budget);
-  const detail::GraphContents graph = detail::read_model(file.bytes(), budget, externals).graph;
-  std::vector<std::string> names;
-  for (const detail::ValueContents& input : graph.inputs) {
-    bool initialized = false;
-    for (const auto& [name, tensor] : graph.initializers)
-      initialized = initialized || name == input.name;
-    if (!initialized) names.push_back(input.name);
-  }
-  return names;
-}
-
 void run_set(const fs::path& model, const fs::path& set, NodeTest& test) {
-  const std::vector<std::string> names = input_names(model);
+  const detail::ModelContents contents = detail::load_contents(model);
+  const std::vector<const detail::ValueContents*> declared = detail::data_inputs(contents.graph);
+  for (const std::vector<detail::ValueContents>* values :
+       {&contents.graph.inputs, &contents.graph.outputs})
+    for (const detail::ValueContents& value : *values)
+      if (value.is_other)
+        throw Error(ErrorCode::kUnsupported, fmt::format("{} is no tensor", in_quotes(value.name)));
   const std::vector<Tensor> inputs = load_tensors(set, "input");
   const std::vector<Tensor> expected = load_tensors(set, "output");
-  if (inputs.size() != names.size())
+  if (inputs.size() != declared.size())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} inputs came for {}", inputs.size(), names.size()));
+                fmt::format("{} inputs came for {}", inputs.size(), declared.size()));
   ImportOptions options;
-  for (std::size_t i = 0; i < names.size(); ++i) options.known.emplace(names[i], inputs[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    options.known.emplace(declared[i]->name, inputs[i]);
   const Imported imported = load_onnx(model, options);
   test.random = test.random || imported.random;
   const std::vector<Tensor> results = compile(bind(imported.function, imported.params))(inputs);

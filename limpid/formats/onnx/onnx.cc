@@ -15,19 +15,22 @@ Imported import(const detail::ModelContents& contents, const ImportOptions& opti
   return detail::Importer(contents, options).run();
 }
 
-// The file's bytes are let go before anything is imported.
-detail::ModelContents read_contents(const std::filesystem::path& path) {
+}  // namespace
+
+namespace detail {
+
+ModelContents load_contents(const std::filesystem::path& path) {
   const Tensor file = read_file(path, kMaxOnnxBytes);
-  detail::Budget budget(file.bytes().size());
-  detail::Externals externals(path.parent_path(), budget);
-  return detail::read_model(file.bytes(), budget, externals);
+  Budget budget(file.bytes().size());
+  Externals externals(path.parent_path(), budget);
+  return read_model(file.bytes(), budget, externals);
 }
 
-}  // namespace
+}  // namespace detail
 
 Imported load_onnx(const std::filesystem::path& path, const ImportOptions& options) {
   try {
-    return import(read_contents(path), options);
+    return import(detail::load_contents(path), options);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::kIo) throw;
     throw Error(e.code(), fmt::format("onnx {}: {}", in_quotes(path.string()), e.what()));

@@ -64,7 +64,15 @@ Imported load_onnx(const std::filesystem::path& path, const ImportOptions& optio
 // The same from memory, without external data.
 Imported parse_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
-// One line of the reference for each operator that can be read, as Markdown.
+// An operator that can be read, in which versions of its domain, and what it becomes.
+struct OperatorRow {
+  std::string name;  // behind its domain and a dot, unless that is the default one
+  std::string versions;
+  std::string meaning;
+};
+
+// All of them by name; and the page docs/reference/onnx.md.
+std::vector<OperatorRow> operators();
 std::string operators_reference();
 
 }  // namespace limpid::onnx

@@ -14,12 +14,12 @@ namespace limpid::onnx {
 
 std::span<const std::span<const NodeOp>> all_operators() {
   static const std::span<const NodeOp> tables[] = {
-      detail::activation_operators, detail::arithmetic_operators,    detail::attention_operators,
-      detail::chance_operators,     detail::class_operators,         detail::constant_operators,
-      detail::einsum_operators,     detail::index_operators,         detail::logic_operators,
-      detail::norm_operators,       detail::optimizer_operators,     detail::order_operators,
-      detail::part_operators,       detail::product_operators,       detail::reduction_operators,
-      detail::shape_operators,      detail::trigonometric_operators,
+      detail::activation_operators, detail::arithmetic_operators, detail::attention_operators,
+      detail::chance_operators,     detail::class_operators,      detail::constant_operators,
+      detail::control_operators,    detail::einsum_operators,     detail::index_operators,
+      detail::logic_operators,      detail::norm_operators,       detail::optimizer_operators,
+      detail::order_operators,      detail::part_operators,       detail::product_operators,
+      detail::reduction_operators,  detail::shape_operators,      detail::trigonometric_operators,
   };
   return tables;
 }

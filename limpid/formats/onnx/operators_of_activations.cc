@@ -19,11 +19,16 @@ Values import_leaky_relu(Node& node) {
   return {leaky_relu(node.input(0), node.real("alpha", 0.01f))};
 }
 
-// The slope is stretched to x's shape.
+// The slope is stretched to x's shape; before version 7, one in a row is that of the channels.
 Values import_prelu(Node& node) {
   const Value x = node.input(0);
-  const Value zero = full_like(x, 0);
-  return {select(less(x, zero), x * broadcast(node.input(1), x.shape()), x)};
+  Value slope = node.input(1);
+  if (node.version() < 7 && slope.rank() == 1 && x.rank() > 2) {
+    Shape shape = slope.shape();
+    while (shape.rank() < x.rank() - 1) shape = shape.insert(shape.rank(), 1);
+    slope = reshape(slope, shape);
+  }
+  return {select(less(x, full_like(x, 0)), x * broadcast(slope, x.shape()), x)};
 }
 
 // alpha may be any number, which elu's may not.

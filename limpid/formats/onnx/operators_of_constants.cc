@@ -7,6 +7,7 @@
 #include "limpid/formats/onnx/detail/operators.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid::onnx::detail {
@@ -107,6 +108,32 @@ Values import_trilu(Node& node) {
   return {select(broadcast(kept, x.shape()), x, none)};
 }
 
+// `on` where the number of a place along a new axis is the index, counted from the end where it is
+// negative, else `off`.
+Values import_one_hot(Node& node) {
+  const Value indices = cast(node.input(0), Dtype::kI64);
+  const double size = node.known_real(1);
+  if (!(size >= 0 && size < 0x1p31))
+    node.fail(ErrorCode::kInvalidArgument, fmt::format("a depth of {}", size));
+  const auto depth = static_cast<std::int64_t>(size);
+  const Value values = node.input(2);
+  if (!(values.shape() == Shape{2}))
+    node.fail(ErrorCode::kShape, fmt::format("the values off and on are {}, [2] is expected",
+                                             to_string(values.type())));
+  const std::size_t axis = normalize_axis(node.integer("axis", -1), indices.rank() + 1, "axis");
+  const Value counted = select(less(indices, full_like(indices, 0)),
+                               indices + scalar_like(indices, static_cast<double>(depth)), indices);
+  std::vector<std::int64_t> row(indices.rank() + 1 - axis, 1);
+  row[0] = depth;
+  const Shape result = indices.shape().insert(axis, depth);
+  const Value hot = equal(reshape(counted, indices.shape().insert(axis, 1)),
+                          reshape(counting(node, depth, Dtype::kI64), Shape(row)));
+  const auto value = [&](std::int64_t i) {
+    return broadcast(reshape(slice(values, 0, i, i + 1), {}), result);
+  };
+  return {select(hot, value(1), value(0))};
+}
+
 constexpr NodeOp kTable[] = {
     {.name = "Constant", .meaning = "constant", .import = import_constant},
     {.name = "ConstantOfShape",
@@ -114,6 +141,10 @@ constexpr NodeOp kTable[] = {
      .meaning = "broadcast of a constant",
      .import = import_constant_of_shape},
     {.name = "EyeLike", .since = 9, .meaning = "column = row + k", .import = import_eye_like},
+    {.name = "OneHot",
+     .since = 9,
+     .meaning = "select where iota equals the index; the depth known at import",
+     .import = import_one_hot},
     {.name = "Range", .since = 11, .meaning = "start + delta iota", .import = import_range},
     {.name = "Shape", .meaning = "constant", .import = import_shape},
     {.name = "Size", .meaning = "constant", .import = import_size},

@@ -6,7 +6,6 @@
 
 #include "limpid/formats/onnx/detail/operators.h"
 #include "limpid/ops/arithmetic.h"
-#include "limpid/ops/indexing.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 
@@ -43,29 +42,18 @@ Value total(Value x, const Axes& axes) {
   return reduce(x, axes, [](Value v, std::int64_t axis) { return sum(v, axis); });
 }
 
-// A bool is 0 or 1 of u8, whose lowest and highest number stand for false and true.
+// Narrow ones as i32, whose lowest and highest number stand for false and true where there is
+// nothing.
 template <Value (*over_axis)(Value, std::int64_t)>
 Value extreme(Value x, const Axes& axes) {
-  if (x.dtype() != Dtype::kBool) return reduce(x, axes, over_axis);
-  return cast(reduce(cast(x, Dtype::kU8), axes, over_axis), Dtype::kBool);
+  const Dtype dtype = x.dtype();
+  if (dtype != Dtype::kBool && dtype != Dtype::kU8 && dtype != Dtype::kI8)
+    return reduce(x, axes, over_axis);
+  const Value found = reduce(cast(x, Dtype::kI32), axes, over_axis);
+  return dtype == Dtype::kBool ? less(full_like(found, 0), found) : cast(found, dtype);
 }
 
-// Halves of the axis are multiplied until one element is left: few ops, however long it is.
-Value product_over(Value x, std::int64_t axis) {
-  const auto at = static_cast<std::size_t>(axis);
-  // Of nothing: a sum of nothing has the shape, and 1 is the product.
-  if (x.shape()[at] == 0) return full_like(sum(x, axis), 1);
-  while (x.shape()[at] > 1) {
-    const std::int64_t half = x.shape()[at] / 2;
-    const Value product = slice(x, axis, 0, half) * slice(x, axis, half, 2 * half);
-    x = x.shape()[at] % 2 == 0
-            ? product
-            : concatenate({product, slice(x, axis, 2 * half, 2 * half + 1)}, axis);
-  }
-  return reshape(x, x.shape().erase(at));
-}
-
-Value product(Value x, const Axes& axes) { return reduce(x, axes, product_over); }
+Value product(Value x, const Axes& axes) { return reduce(x, axes, prod); }
 
 Value average(Value x, const Axes& axes) {
   double count = 1;
@@ -124,9 +112,7 @@ constexpr NodeOp kTable[] = {
      .meaning = "sum / the number of elements",
      .import = import_reduction<average>},
     {.name = "ReduceMin", .meaning = "min", .import = import_reduction<extreme<min>>},
-    {.name = "ReduceProd",
-     .meaning = "multiply, half by half",
-     .import = import_reduction<product>},
+    {.name = "ReduceProd", .meaning = "prod", .import = import_reduction<product>},
     {.name = "ReduceSum", .meaning = "sum", .import = import_reduction<total>},
     {.name = "ReduceSumSquare",
      .meaning = "sum of squares",

@@ -202,8 +202,11 @@ class Reader {
     for (Wire wire(message); wire.next();) {
       if (wire.field() == 1) value.name = text(wire);
       if (wire.field() == 2)
-        for (Wire type(wire.bytes()); type.next();)
+        for (Wire type(wire.bytes()); type.next();) {
+          // Beside the kinds of values a type has its meaning for people, 6.
           if (type.field() == 1) tensor_type(type.bytes(), value);
+          value.is_other = value.is_other || (type.field() != 1 && type.field() != 6);
+        }
     }
     return value;
   }

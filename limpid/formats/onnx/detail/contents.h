@@ -51,6 +51,7 @@ struct Dimension {
 struct ValueContents {
   std::string name;
   bool is_tensor = false;
+  bool is_other = false;                       // a sequence, an optional value
   std::int64_t element_type = 0;               // TensorProto.DataType
   std::optional<std::vector<Dimension>> dims;  // nothing: of any rank
 };

@@ -87,6 +87,9 @@ class Importer {
   bool random_ = false;
 };
 
+// The contents of a file, with external data beside it; its bytes are let go.
+ModelContents load_contents(const std::filesystem::path& path);
+
 // Throws kUnsupported where nodes of the graph, or of functions that it calls, have operators
 // without a row of the tables: all of them, with the names of their nodes.
 void check_operators(const ModelContents& model);
@@ -94,6 +97,9 @@ void check_operators(const ModelContents& model);
 // Version of the operators of a domain. Throws kFormat where nobody says it, kUnsupported where it
 // is beyond kNewestOpset.
 std::int64_t version_of(const Opsets& opsets, std::string_view domain);
+
+// The inputs of a graph that have no initializer, in order.
+std::vector<const ValueContents*> data_inputs(const GraphContents& graph);
 
 // The type of an input, dynamic dimensions replaced; what is missing is added to `missing`.
 Type input_type(const ValueContents& input, const ImportOptions& options,

@@ -11,6 +11,7 @@ extern const std::span<const NodeOp> attention_operators;
 extern const std::span<const NodeOp> chance_operators;
 extern const std::span<const NodeOp> class_operators;
 extern const std::span<const NodeOp> constant_operators;
+extern const std::span<const NodeOp> control_operators;
 extern const std::span<const NodeOp> einsum_operators;
 extern const std::span<const NodeOp> index_operators;
 extern const std::span<const NodeOp> logic_operators;

@@ -1,0 +1,178 @@
+// Models that mean harm: each is an Error of one line, or a Function; never more.
+#include <random>
+
+#include "tests/onnx/models.h"
+
+namespace limpid::testing {
+namespace {
+
+// Something of everything: types, attributes, an inner graph, a function.
+::onnx::ModelProto rich_model() {
+  ::onnx::ModelProto model = empty_model();
+  auto& own = *model.add_opset_import();
+  own.set_domain("own");
+  own.set_version(1);
+  ::onnx::FunctionProto& f = *model.add_functions();
+  f.set_name("F");
+  f.set_domain("own");
+  f.add_input("a");
+  f.add_output("b");
+  f.add_opset_import()->set_version(18);
+  add_node(f, "Tanh", {"a"}, {"b"});
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2", "3"});
+  auto& w = add_initializer(graph, "w", kFloat, {3});
+  w.set_raw_data(std::string(12, '\1'));
+  add_integers(graph, "shape", {3, 2});
+  add_initializer(graph, "yes", kBool, {}).add_int32_data(1);
+  add_node(graph, "Mul", {"x", "w"}, {"a"});
+  add_node(graph, "F", {"a"}, {"b"}).set_domain("own");
+  add_node(graph, "Reshape", {"b", "shape"}, {"c"});
+  auto& node = add_node(graph, "If", {"yes"}, {"d"});
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    auto& inner = set_graph(node, branch);
+    add_node(inner, "Neg", {"c"}, {"z"});
+    add_output(inner, "z");
+  }
+  auto& split = add_node(graph, "Split", {"d"}, {"y", "z"});
+  set_integer(split, "axis", 1);
+  set_integer(split, "num_outputs", 2);
+  add_output(graph, "y");
+  return model;
+}
+
+TEST(Hostile, EveryTruncationIsAnErrorOrAModel) {
+  const Bytes bytes = bytes_of_model(rich_model());
+  EXPECT_NO_THROW(onnx::parse_onnx(bytes));
+  std::size_t refused = 0;
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    try {
+      onnx::parse_onnx(std::span(bytes).first(size));
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, bytes.size() - 10);
+}
+
+TEST(Hostile, ChangedBytesAreErrorsOrModels) {
+  const Bytes bytes = bytes_of_model(rich_model());
+  std::mt19937 random(1);
+  std::size_t refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Bytes changed = bytes;
+    for (int k = 0; k < 1 + i % 4; ++k)
+      changed[random() % changed.size()] = static_cast<std::byte>(random());
+    try {
+      onnx::parse_onnx(changed);
+    } catch (const Error& e) {
+      ++refused;
+      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+    }
+  }
+  EXPECT_GT(refused, 300u);
+}
+
+TEST(Hostile, ATensorIsExactlyAsLongAsItsShape) {
+  const auto refused = [](const std::vector<std::int64_t>& dims, const std::string& raw,
+                          ErrorCode code, std::string_view message, int type = kFloat) {
+    ::onnx::ModelProto model = empty_model();
+    add_initializer(*model.mutable_graph(), "w", type, dims).set_raw_data(raw);
+    expect_error(code, message, [&] { import(model); });
+  };
+  const std::string four(4, '\0');
+  refused({2}, four, ErrorCode::kFormat, "4 bytes came for f32[2], 8 are expected");
+  refused({}, "", ErrorCode::kFormat, "0 bytes came");
+  refused({-1}, four, ErrorCode::kShape, "dimension -1 is negative");
+  refused({std::int64_t{1} << 62, 4}, four, ErrorCode::kShape, "overflows");
+  refused({std::int64_t{1} << 40}, four, ErrorCode::kFormat, "f32[1099511627776] in ");
+  refused({1, 1, 1, 1, 1, 1, 1, 1, 1}, four, ErrorCode::kUnsupported, "more than 8 dimensions");
+  refused({4}, "\1\2\1\1", ErrorCode::kFormat, "the element 2 is no bool", kBool);
+  refused({1}, four, ErrorCode::kUnsupported, "elements of type uint32",
+          ::onnx::TensorProto::UINT32);
+  refused({1}, four, ErrorCode::kUnsupported, "elements of type 77", 77);
+  refused({1}, four, ErrorCode::kUnsupported, "elements of type string",
+          ::onnx::TensorProto::STRING);
+}
+
+TEST(Hostile, NarrowElementsAreInRange) {
+  ::onnx::ModelProto model = empty_model();
+  auto& tensor = add_initializer(*model.mutable_graph(), "w", ::onnx::TensorProto::UINT8, {1});
+  tensor.add_int32_data(256);
+  expect_error(ErrorCode::kFormat, "the element 256 is no u8", [&] { import(model); });
+}
+
+TEST(Hostile, GraphsInGraphsEndSomewhere) {
+  ::onnx::ModelProto model = empty_model();
+  ::onnx::GraphProto* graph = model.mutable_graph();
+  for (int i = 0; i < 60; ++i)
+    graph = &set_graph(add_node(*graph, "If", {"c"}, {"y"}), "then_branch");
+  expect_error(ErrorCode::kUnsupported, "graphs lie in graphs more than 16 deep",
+               [&] { import(model); });
+}
+
+// An empty node takes two bytes of a file and a hundred times as many of memory.
+TEST(Hostile, MemoryIsCountedBeforeItIsTaken) {
+  std::string nodes;
+  for (int i = 0; i < 4'000'000; ++i) nodes += std::string("\x0a\x00", 2);
+  std::string file("\x3a", 1);
+  for (std::size_t size = nodes.size();; size >>= 7) {
+    file += static_cast<char>((size & 0x7f) | (size > 0x7f ? 0x80 : 0));
+    if (size <= 0x7f) break;
+  }
+  file += nodes;
+  expect_error(ErrorCode::kUnsupported, "far more memory than its bytes",
+               [&] { onnx::parse_onnx(bytes_of(file)); });
+}
+
+TEST(Hostile, KnownValuesAreSmall) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_integers(graph, "huge", {std::int64_t{1} << 40});
+  auto& fill = add_node(graph, "ConstantOfShape", {"huge"}, {"shape"});
+  auto& value = *add_attribute(fill, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
+  value.set_data_type(kInt64);
+  value.add_dims(1);
+  value.add_int64_data(1);
+  add_node(graph, "Reshape", {"x", "shape"}, {"y"});
+  add_output(graph, "y");
+  expect_error(ErrorCode::kUnsupported, "takes too much arithmetic", [&] { import(model); });
+}
+
+TEST(Hostile, NamesAreMadeOnceAndBeforeTheyAreUsed) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_node(graph, "Relu", {"later"}, {"y"}, "early");
+  add_node(graph, "Relu", {"x"}, {"later"});
+  add_output(graph, "y");
+  expect_error(ErrorCode::kFormat, "Relu 'early': nothing before it makes 'later'",
+               [&] { import(model); });
+
+  ::onnx::ModelProto twice = empty_model();
+  add_input(*twice.mutable_graph(), "x", kFloat, {"2"});
+  for (int i = 0; i < 2; ++i) add_node(*twice.mutable_graph(), "Relu", {"x"}, {"y"});
+  expect_error(ErrorCode::kFormat, "'y' is made twice", [&] { import(twice); });
+
+  ::onnx::ModelProto none = empty_model();
+  add_output(*none.mutable_graph(), "y");
+  expect_error(ErrorCode::kFormat, "nothing makes the output 'y'", [&] { import(none); });
+}
+
+TEST(Hostile, VersionsBeyondThoseThatAreKnownAreRefused) {
+  ::onnx::ModelProto model = empty_model(99);
+  add_input(*model.mutable_graph(), "x", kFloat, {"2"});
+  add_node(*model.mutable_graph(), "Relu", {"x"}, {"y"});
+  add_output(*model.mutable_graph(), "y");
+  expect_error(ErrorCode::kUnsupported, "version 99", [&] { import(model); });
+}
+
+TEST(Hostile, WhatIsNoModelIsSaidSo) {
+  expect_error(ErrorCode::kFormat, "it has no graph", [] { onnx::parse_onnx({}); });
+  expect_error(ErrorCode::kFormat, "no message of Protocol Buffers",
+               [] { onnx::parse_onnx(bytes_of("PK\3\4 this is an archive")); });
+}
+
+}  // namespace
+}  // namespace limpid::testing

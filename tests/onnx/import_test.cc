@@ -1,0 +1,154 @@
+// What models become: shapes that are found out, values that are known, names that stay.
+#include <limits>
+
+#include "tests/onnx/models.h"
+
+namespace limpid::testing {
+namespace {
+
+// y = x reshaped to its first two dimensions and the rest, by a chain over its shape.
+::onnx::ModelProto reshaped_by_its_own_shape() {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"batch", "length", "2", "3"});
+  add_integers(graph, "zero", {0});
+  add_integers(graph, "rest", {-1});
+  add_node(graph, "Shape", {"x"}, {"shape"});
+  add_node(graph, "Gather", {"shape", "zero"}, {"batch"});
+  add_node(graph, "Concat", {"batch", "rest"}, {"wanted"}).add_attribute()->CopyFrom([] {
+    ::onnx::AttributeProto axis;
+    axis.set_name("axis");
+    axis.set_type(::onnx::AttributeProto::INT);
+    axis.set_i(0);
+    return axis;
+  }());
+  add_node(graph, "Reshape", {"x", "wanted"}, {"y"});
+  add_output(graph, "y");
+  return model;
+}
+
+TEST(Import, ChainsOverShapesLeaveNothingBehind) {
+  const onnx::Imported imported = import(
+      reshaped_by_its_own_shape(), {.dimensions = {{"batch", 4}, {"length", 5}}, .known = {}});
+  EXPECT_EQ(ops_of(imported), std::vector<std::string>{"reshape"});
+  EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "f32[4, 30]");
+  EXPECT_TRUE(imported.fixed.empty());
+}
+
+TEST(Import, AllDimensionsThatAreMissingAreNamed) {
+  ::onnx::ModelProto model = reshaped_by_its_own_shape();
+  add_input(*model.mutable_graph(), "z", kFloat, {"", "7"});
+  expect_error(ErrorCode::kNotFound,
+               "'batch' (axis 0 of input 'x'), 'length' (axis 1 of input 'x'), 'z.0' (axis 0 of "
+               "input 'z')",
+               [&] { import(model); });
+}
+
+TEST(Import, AllOperatorsThatAreMissingAreNamed) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_node(graph, "Convolve", {"x"}, {"a"}, "first");
+  add_node(graph, "Relu", {"a"}, {"b"});
+  add_node(graph, "Wobble", {"b"}, {"c"}, "second");
+  add_node(graph, "Convolve", {"c"}, {"y"});
+  add_output(graph, "y");
+  expect_error(ErrorCode::kUnsupported,
+               "operators that Limpid does not have: Convolve ('first', 'y'), Wobble ('second')",
+               [&] { import(model); });
+}
+
+TEST(Import, FloatingInitializersAreParametersAndIntegersConstants) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_input(graph, "layers.0.weight", kFloat, {"2"});  // as files before IR version 4 list them
+  auto& weight = add_initializer(graph, "layers.0.weight", kFloat, {2});
+  weight.add_float_data(2);
+  weight.add_float_data(-3);
+  add_integers(graph, "shape", {2, 1});
+  add_node(graph, "Mul", {"x", "layers.0.weight"}, {"h"}, "/layers/layers.0/act/Mul");
+  add_node(graph, "Reshape", {"h", "shape"}, {"y"}, "/layers.0/Reshape");
+  add_output(graph, "y");
+  const onnx::Imported imported = import(model);
+  ASSERT_EQ(imported.params.names(), std::vector<std::string>{"layers.0.weight"});
+  ASSERT_EQ(imported.function.inputs().size(), 2u);
+  EXPECT_EQ(imported.function.inputs()[1].name, "x");
+  EXPECT_EQ(imported.function.nodes()[0].scope, "layers.0.act");
+  EXPECT_EQ(imported.function.nodes()[1].scope, "layers.0");
+  EXPECT_EQ(numbers(imported, {Tensor::from<float>({2}, {10, 100})}),
+            (std::vector<float>{20, -300}));
+}
+
+TEST(Import, AShapeThatIsAnInputMustBeKnown) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"6"});
+  add_input(graph, "wanted", kInt64, {"2"});
+  add_node(graph, "Reshape", {"x", "wanted"}, {"y"}, "r");
+  add_output(graph, "y");
+  expect_error(ErrorCode::kUnsupported,
+               "Reshape 'r': what it is depends on the values of input 'wanted'",
+               [&] { import(model); });
+  const onnx::Imported imported = import(
+      model, {.dimensions = {}, .known = {{"wanted", Tensor::from<std::int64_t>({2}, {3, 2})}}});
+  EXPECT_EQ(imported.fixed, std::vector<std::string>{"wanted"});
+  EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "f32[3, 2]");
+}
+
+// The same name means other things in other versions: Clip's bounds, the axes of ReduceSum.
+TEST(Import, MeaningsAreThoseOfTheVersion) {
+  ::onnx::ModelProto old = empty_model(6);
+  add_input(*old.mutable_graph(), "x", kFloat, {"3"});
+  auto& clip = add_node(*old.mutable_graph(), "Clip", {"x"}, {"y"});
+  set_real(clip, "min", -1);
+  set_real(clip, "max", 1);
+  add_output(*old.mutable_graph(), "y");
+  const Tensor x = Tensor::from<float>({3}, {-5, 0.5f, 5});
+  EXPECT_EQ(numbers(import(old), {x}), (std::vector<float>{-1, 0.5f, 1}));
+
+  ::onnx::ModelProto young = empty_model(13);
+  add_input(*young.mutable_graph(), "x", kFloat, {"3"});
+  add_initializer(*young.mutable_graph(), "low", kFloat, {}).add_float_data(-2);
+  add_node(*young.mutable_graph(), "Clip", {"x", "low"}, {"y"});
+  add_output(*young.mutable_graph(), "y");
+  EXPECT_EQ(numbers(import(young), {x}), (std::vector<float>{-2, 0.5f, 5}));
+
+  ::onnx::ModelProto sixth = empty_model(6);  // the second operand stretched from an axis on
+  add_input(*sixth.mutable_graph(), "x", kFloat, {"2", "2"});
+  add_input(*sixth.mutable_graph(), "b", kFloat, {"2"});
+  auto& add = add_node(*sixth.mutable_graph(), "Add", {"x", "b"}, {"y"});
+  set_integer(add, "broadcast", 1);
+  set_integer(add, "axis", 0);
+  add_output(*sixth.mutable_graph(), "y");
+  EXPECT_EQ(numbers(import(sixth), {Tensor::from<float>({2, 2}, {1, 2, 3, 4}),
+                                    Tensor::from<float>({2}, {10, 20})}),
+            (std::vector<float>{11, 12, 23, 24}));
+}
+
+TEST(Import, SlicesGoBackwards) {
+  const auto slice = [](std::int64_t start, std::int64_t end, std::int64_t step) {
+    ::onnx::ModelProto model = empty_model();
+    auto& graph = *model.mutable_graph();
+    add_input(graph, "x", kFloat, {"5"});
+    add_integers(graph, "start", {start});
+    add_integers(graph, "end", {end});
+    add_integers(graph, "axis", {0});
+    add_integers(graph, "step", {step});
+    add_node(graph, "Slice", {"x", "start", "end", "axis", "step"}, {"y"});
+    add_output(graph, "y");
+    return numbers(import(model), {Tensor::from<float>({5}, {0, 1, 2, 3, 4})});
+  };
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(slice(-1, kLowest, -2), (std::vector<float>{4, 2, 0}));
+  EXPECT_EQ(slice(kHighest, 1, -1), (std::vector<float>{4, 3, 2}));
+  EXPECT_EQ(slice(3, -6, -1), (std::vector<float>{3, 2, 1, 0}));
+  EXPECT_EQ(slice(kHighest, kLowest, kLowest), std::vector<float>{4});
+  EXPECT_EQ(slice(-2, kHighest, kHighest), std::vector<float>{3});
+  EXPECT_EQ(slice(4, 1, 1), std::vector<float>{});
+  EXPECT_EQ(slice(0, 4, -1), std::vector<float>{});
+}
+
+}  // namespace
+}  // namespace limpid::testing
