@@ -1,10 +1,13 @@
 // limpid convert: a model from one format into another.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/limpid/command.h"
+#include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/formats/in_quotes.h"
@@ -16,14 +19,17 @@ namespace {
 struct Options {
   ModelOptions model;
   std::string out;
+  std::optional<std::int64_t> batch;
 };
 
 void convert(const Options& options) {
-  if (is_onnx(options.out) || !is_onnx(options.model.path))
-    throw UsageError(fmt::format("{} to {}: MODEL.onnx to OUT.safetensors is expected",
+  if (is_onnx(options.out) == is_onnx(options.model.path))
+    throw UsageError(fmt::format("{} to {}: one of them is to be called NAME.onnx",
                                  in_quotes(options.model.path), in_quotes(options.out)));
+  if (options.batch && !is_onnx(options.out))
+    throw UsageError(fmt::format("--batch: {} is no ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);
-  save_model(options.out, model);
+  write_model(options.out, model, options.batch);
   print(fmt::format("{}: {} tensors, input {}\n", printable(options.out), model.params.size(),
                     to_string(data_input(model).type)));
 }
@@ -32,9 +38,15 @@ void convert(const Options& options) {
 
 void add_convert(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("convert", "An ONNX model as a safetensors file");
+  CLI::App* command =
+      app.add_subcommand("convert", "An ONNX model as a safetensors file, or the other way");
   add_model_option(*command, options->model);
   command->add_option("OUT", options->out, "The file to write")->required();
+  command
+      ->add_option("--batch", options->batch,
+                   "How many examples an ONNX model is to take at once; by default any number")
+      ->check(within(1, kMostExamples))
+      ->type_name("N");
   command->callback([options] { convert(*options); });
 }
 

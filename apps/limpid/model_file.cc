@@ -14,6 +14,8 @@
 #include "limpid/formats/in_quotes.h"
 #ifdef LIMPID_ONNX
 #include "limpid/formats/onnx/example_model.h"
+#include "limpid/formats/onnx/export.h"
+#include "limpid/transforms/vmap.h"
 #endif
 
 namespace limpid::tool {
@@ -37,6 +39,25 @@ std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& d
   }
   return sizes;
 }
+
+#ifdef LIMPID_ONNX
+void write_onnx(const std::string& path, const Model& model, std::optional<std::int64_t> batch) {
+  onnx::ExportOptions options;
+  if (!model.config.empty()) options.metadata.emplace_back("limpid.config", model.config);
+  if (!batch) {
+    options.batch = "N";
+    return onnx::save_onnx(path, model.function, model.params, options);
+  }
+  std::vector<std::optional<std::int64_t>> axes;
+  for (const Input& input : model.function.inputs())
+    axes.push_back(model.params.find(input.name) ? std::nullopt : std::optional<std::int64_t>(0));
+  onnx::save_onnx(path, vmap(model.function, axes, *batch), model.params, options);
+}
+#else
+void write_onnx(const std::string&, const Model&, std::optional<std::int64_t>) {
+  throw Error(ErrorCode::kUnsupported, "this tool was built without ONNX");
+}
+#endif
 
 }  // namespace
 
@@ -71,6 +92,13 @@ Model open_model(const ModelOptions& options) {
   std::error_code ignored;  // a path that cannot be asked about is a matter of reading it
   const bool folder = std::filesystem::is_directory(options.path, ignored);
   return load_model(folder ? RunFolder(options.path).model() : std::filesystem::path(options.path));
+}
+
+void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch) {
+  if (is_onnx(path))
+    write_onnx(path, model, batch);
+  else
+    save_model(path, model);
 }
 
 }  // namespace limpid::tool

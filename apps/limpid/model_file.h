@@ -3,6 +3,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,10 @@ void add_model_option(CLI::App& command, ModelOptions& options);
 // Of NAME.onnx, of the folder of a training run, or else of a safetensors file. Throws UsageError
 // for sizes that are none, and what the readers throw.
 Model open_model(const ModelOptions& options);
+
+// Writes NAME.onnx, a model of `batch` examples at once or, where that is not said, of any number,
+// or else a safetensors file. Throws what the writers throw.
+void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch);
 
 // Whether a path is called NAME.onnx.
 bool is_onnx(const std::string& path);

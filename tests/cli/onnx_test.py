@@ -98,7 +98,7 @@ class Models(tool.ToolTest):
         self.assertIn("no message of Protocol Buffers", self.error(1, "summary", path))
         other = self.folder / "m.safetensors"
         self.assertIn("is no ONNX model", self.error(2, "summary", other, "--dim", "n=1"))
-        self.assertIn("MODEL.onnx to OUT.safetensors", self.error(2, "convert", other, other))
+        self.assertIn("one of them is to be called NAME.onnx", self.error(2, "convert", other, other))
 
     def test_tests_of_the_onnx_project(self):
         case = self.folder / "cases/test_relu"

@@ -1,0 +1,39 @@
+"""Models from one format into another."""
+
+import unittest
+
+import tool
+
+
+class Convert(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model.safetensors"
+        self.model.write_bytes(tool.model_bytes(*tool.REAL))
+        self.onnx = self.folder / "model.onnx"
+
+    def test_there_and_back_the_numbers_are_the_same(self):
+        values = ("--values", "1.5,-0.7")
+        self.assertRegex(self.output("convert", self.model, self.onnx), r"model.onnx: 4 tensors, input f32\[2\]\n")
+        self.assertEqual(self.document("run", self.onnx, *values), self.document("run", self.model, *values))
+        back = self.folder / "back.safetensors"
+        self.output("convert", self.onnx, back)
+        self.assertEqual(self.document("run", back, *values), self.document("run", self.model, *values))
+
+    def test_a_batch_of_a_size(self):
+        self.output("convert", self.model, self.onnx, "--batch", "1")
+        self.assertEqual(self.document("run", self.onnx, "--values", "2,-1"),
+                         self.document("run", self.model, "--values", "2,-1"))
+
+    def test_what_makes_no_sense(self):
+        other = self.folder / "other.safetensors"
+        self.assertIn("one of them is to be called NAME.onnx", self.error(2, "convert", self.model, other))
+        self.assertIn("OUT", self.error(2, "convert", self.model))
+        self.error(2, "convert", self.model, self.onnx, "--batch", "0")
+        self.output("convert", self.model, self.onnx)
+        self.assertIn("is no ONNX model", self.error(2, "convert", self.onnx, other, "--batch", "3"))
+        self.assertIn("No such file", self.error(1, "convert", self.model, self.folder / "none/m.onnx"))
+
+
+if __name__ == "__main__":
+    unittest.main()
