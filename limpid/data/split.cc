@@ -30,9 +30,11 @@ std::string to_text(const Shares& shares) {
 void check_shares(const Shares& shares) {
   for (const std::int64_t share : {shares.train, shares.validation, shares.test})
     if (share < 0 || share > kMostShare)
-      refuse(fmt::format("shares are 0 to {}, came {}", kMostShare, to_text(shares)));
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("shares are 0 to {}, came {}", kMostShare, to_text(shares)));
   if (shares.train == 0)
-    refuse(fmt::format("training must have a share, came {}", to_text(shares)));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("training must have a share, came {}", to_text(shares)));
 }
 
 std::size_t part_size(std::int64_t rows, std::int64_t share, std::int64_t sum) {
