@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limpid/compile/executable.h"
+#include "limpid/formats/in_quotes.h"
 #include "limpid/function/builder.h"
 #include "limpid/inspect/table.h"
 #include "limpid/ops/arithmetic.h"
@@ -18,7 +19,7 @@ namespace {
 Tensor probabilities_of(Task task, const Tensor& logits) {
   const Function function =
       trace("probabilities", {{"logits", logits.type()}}, [&](std::span<const Value> in) {
-        return std::vector<Value>{task == Task::kClassification ? softmax(in[0]) : sigmoid(in[0])};
+        return std::vector<Value>{task == Task::kMultiLabel ? sigmoid(in[0]) : softmax(in[0])};
       });
   return compile(function)({&logits, 1}).front();
 }
@@ -37,10 +38,11 @@ std::int32_t label_of(const Dataset& data, std::int64_t row) {
   return data.targets.values<std::int32_t>()[static_cast<std::size_t>(row)];
 }
 
-// A class by its name, or by its number where classes have none.
+// A class by its name, a character in quotes, or by its number where classes have no names.
 std::string class_text(const Dataset& data, std::int64_t number) {
   const auto at = static_cast<std::size_t>(number);
-  return at < data.class_names.size() ? data.class_names[at] : std::to_string(number);
+  if (at >= data.class_names.size()) return std::to_string(number);
+  return data.task == Task::kNextToken ? in_quotes(data.class_names[at]) : data.class_names[at];
 }
 
 std::string output_name(const Dataset& data, std::int64_t column) {
@@ -113,8 +115,7 @@ Table numbers_table(const Examples& examples, const Tensor& numbers) {
 
 std::string target_text(const Dataset& data, std::int64_t row) {
   if (!has_targets(data)) return "";
-  if (data.task == Task::kClassification)
-    return "label " + printable(class_text(data, label_of(data, row)));
+  if (data.has_classes()) return "label " + printable(class_text(data, label_of(data, row)));
   std::vector<std::string> numbers;
   for (const float target : row_of(data.targets, row))
     numbers.push_back(short_number(static_cast<double>(target)));
@@ -123,7 +124,7 @@ std::string target_text(const Dataset& data, std::int64_t row) {
 
 Json answers_json(const Examples& examples, const Tensor& outputs) {
   const Dataset& data = *examples.data;
-  const bool classes = data.task == Task::kClassification;
+  const bool classes = data.has_classes();
   const bool numbers = data.task == Task::kRegression;
   const Tensor probabilities = numbers ? Tensor() : probabilities_of(data.task, outputs);
   Json list = Json::array();
@@ -132,7 +133,8 @@ Json answers_json(const Examples& examples, const Tensor& outputs) {
     if (classes && has_targets(data)) answer["label"] = label_of(data, i);
     if (classes) answer["prediction"] = prediction_of(row_of(outputs, i));
     if (classes && !data.class_names.empty())
-      answer["class"] = class_text(data, prediction_of(row_of(outputs, i)));
+      answer["class"] =
+          data.class_names.at(static_cast<std::size_t>(prediction_of(row_of(outputs, i))));
     answer[numbers ? "outputs" : "logits"] = numbers_json(row_of(outputs, i));
     if (!numbers) answer["probabilities"] = numbers_json(row_of(probabilities, i));
     if (!classes && has_targets(data)) answer["targets"] = numbers_json(row_of(data.targets, i));
@@ -143,7 +145,7 @@ Json answers_json(const Examples& examples, const Tensor& outputs) {
 
 void print_answers(const Examples& examples, const Tensor& outputs) {
   const Dataset& data = *examples.data;
-  const bool classes = data.task == Task::kClassification;
+  const bool classes = data.has_classes();
   const bool numbers = data.task == Task::kRegression;
   const Tensor shown = numbers ? outputs : probabilities_of(data.task, outputs);
   if (!data.feature_names.empty() || !classes) {

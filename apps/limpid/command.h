@@ -15,6 +15,7 @@ void add_convert(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_emit(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_generate(CLI::App& app);
 void add_gradcheck(CLI::App& app);
 void add_hash(CLI::App& app);
 void add_lab(CLI::App& app);

@@ -150,6 +150,7 @@ void set_option(DataSpec& spec, std::string_view key, std::string_view value) {
     if (value.empty()) throw Refusal{"something is expected behind the ="};
     return option.set(spec, value);
   }
+  if (known.empty()) throw Refusal{"there is no such option; there are none"};
   throw Refusal{fmt::format("there is no such option; there are: {}", fmt::join(known, ", "))};
 }
 
@@ -180,13 +181,17 @@ void set_kind(DataSpec& spec, std::string_view text) {
     if (has_value) spec.seed = seed_of(value);
     return;
   }
-  constexpr std::pair<std::string_view, Kind> kFiles[] = {
-      {"idx", Kind::kIdx}, {"csv", Kind::kCsv}, {"npz", Kind::kNpz}, {"npy", Kind::kNpy}};
+  constexpr std::pair<std::string_view, Kind> kFiles[] = {{"idx", Kind::kIdx},
+                                                          {"csv", Kind::kCsv},
+                                                          {"npz", Kind::kNpz},
+                                                          {"npy", Kind::kNpy},
+                                                          {"text", Kind::kText}};
   const auto found = std::find_if(std::begin(kFiles), std::end(kFiles),
                                   [&](const auto& file) { return file.first == kind; });
   if (found == std::end(kFiles))
     throw Refusal{fmt::format(
-        "expected digits, {}, with or without :SEED, idx:DIR, csv:FILE, npz:FILE or npy:FILE",
+        "expected digits, {}, with or without :SEED, idx:DIR, csv:FILE, npz:FILE, npy:FILE or "
+        "text:FILE",
         fmt::join(drawn, ", "))};
   spec.kind = found->second;
   spec.value = value;
@@ -198,7 +203,8 @@ void set_kind(DataSpec& spec, std::string_view text) {
 
 const std::string kDataSpecHelp = fmt::format(
     "Examples: digits or {}, drawn here (with :SEED), idx:DIR (a folder of MNIST's four "
-    "files), csv:FILE,target=COLUMN, npz:FILE, npy:FILE,targets=FILE; options follow as in "
+    "files), csv:FILE,target=COLUMN, npz:FILE, npy:FILE,targets=FILE, text:FILE; options follow as "
+    "in "
     ",split=80/10/10: docs/data.md",
     fmt::join(synthetic_names(), ", "));
 

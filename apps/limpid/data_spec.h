@@ -16,7 +16,7 @@
 namespace limpid::tool {
 
 struct DataSpec {
-  enum class Kind : std::uint8_t { kDigits, kSynthetic, kIdx, kCsv, kNpz, kNpy };
+  enum class Kind : std::uint8_t { kDigits, kSynthetic, kIdx, kCsv, kNpz, kNpy, kText };
   Kind kind = Kind::kDigits;
   std::string value;                        // the name of what is drawn, else the file or folder
   std::uint64_t seed = 0;                   // of what is drawn, and of the split
@@ -39,11 +39,13 @@ DataSpec parse_data_spec(std::string_view text);
 // is drawn.
 Scaling scaling_of(const DataSpec& spec);
 
-// The parts to train on. Throws what reading the data throws.
-Split load_data(const DataSpec& spec);
+// The parts to train on; of a text windows of `context` characters. Throws what reading the data
+// throws.
+Split load_data(const DataSpec& spec, std::int64_t context);
 
 // What a model is tried on: the test part; of a table that comes in one file and that the spec does
-// not split, all rows. A table is read as the model's own was. Throws what reading the data throws.
+// not split, all rows. A table or a text is read as the model's own was. Throws what reading the
+// data throws.
 // `most` is how many rows the caller looks at, at most: the others need not be drawn.
 Dataset load_examples(const DataSpec& spec, const Model& model,
                       Targets targets = Targets::kRequired, std::int64_t most = 2'147'483'647);

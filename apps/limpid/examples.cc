@@ -42,25 +42,40 @@ std::vector<float> parse_numbers(std::string_view text) {
   }
 }
 
-void require_f32(const Input& input) {
-  if (input.type.dtype != Dtype::kF32)
-    throw Error(ErrorCode::kDtype, fmt::format("the model takes {} as {}, f32 is expected",
-                                               to_string(input.type), in_quotes(input.name)));
-}
-
+// Numbers as f32, or those of tokens as i32.
 Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input) {
-  require_f32(input);
+  const bool tokens = input.type.dtype == Dtype::kI32;
+  if (!tokens && input.type.dtype != Dtype::kF32)
+    throw Error(ErrorCode::kDtype, fmt::format("the model takes {} as {}, f32 or i32 is expected",
+                                               to_string(input.type), in_quotes(input.name)));
   const std::int64_t expected = input.type.shape.elements();
   if (static_cast<std::int64_t>(numbers.size()) != expected)
     throw UsageError(fmt::format("--values: {} numbers came, the model takes {} as {}",
                                  numbers.size(), expected, to_string(input.type)));
-  return Tensor::from<float>(input.type.shape.insert(0, 1), numbers);
+  const Shape shape = input.type.shape.insert(0, 1);
+  if (!tokens) return Tensor::from<float>(shape, numbers);
+  constexpr float kMost = 1 << 24;  // f32 holds all integers up to here
+  std::vector<std::int32_t> integers;
+  for (const float number : numbers) {
+    if (!(std::fabs(number) <= kMost) || number != std::trunc(number))
+      throw UsageError(fmt::format("--values: {} is no number of a token", number));
+    integers.push_back(static_cast<std::int32_t>(number));
+  }
+  return Tensor::from<std::int32_t>(shape, integers);
 }
 
 void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
   if (first > size - count)
     throw UsageError(fmt::format("there are {} examples, 0 to {}: {} to {} are not there", size,
                                  size - 1, first, first + count - 1));
+}
+
+// What the tokens of an example say.
+std::string text_of(const Dataset& data, std::int64_t row) {
+  std::string text;
+  for (const std::int32_t token : data.inputs.rows(row, 1).values<std::int32_t>())
+    text += data.class_names.at(static_cast<std::size_t>(token));
+  return in_quotes(text);
 }
 
 // The examples that the options count out of their data set.
@@ -94,7 +109,10 @@ void add_example_options(CLI::App& command, ExampleOptions& options) {
 
 Tensor fit_inputs(const Dataset& data, const Model& model) {
   const Input& input = data_input(model);
-  require_f32(input);
+  if (input.type.dtype != data.inputs.dtype())
+    throw Error(ErrorCode::kDtype,
+                fmt::format("the model takes {}, the examples of {} are {}", to_string(input.type),
+                            in_quotes(data.name), name(data.inputs.dtype())));
   const std::int64_t features = data.inputs.elements() / std::max<std::int64_t>(1, data.size());
   if (input.type.shape.elements() != features)
     throw Error(ErrorCode::kShape,
@@ -117,7 +135,7 @@ void check_outputs(const Dataset& data, const Model& model) {
   const Type& output = model.function.type(model.function.outputs().front().value);
   const std::int64_t given =
       output.dtype == Dtype::kF32 && output.shape.rank() == 1 ? output.shape.back() : 0;
-  const bool classes = data.task == Task::kClassification;
+  const bool classes = data.has_classes();
   const std::int64_t wanted = classes ? data.classes : has_targets(data) ? data.outputs() : given;
   if (given == 0 || (classes ? given < wanted : given != wanted))
     throw Error(ErrorCode::kShape,
@@ -137,6 +155,7 @@ Dataset load_test_part(const DataSpec& spec, const Model& model) {
 }
 
 std::string picture_of(const Dataset& data, std::int64_t row) {
+  if (data.task == Task::kNextToken) return text_of(data, row) + "\n";
   constexpr std::int64_t kSmallest = 8;
   const std::int64_t features = data.inputs.shape()[1];
   const auto side =

@@ -50,7 +50,8 @@ bool has_targets(const Dataset& data);
 // The test part of a data set, its inputs as the model takes them. Throws as the two above.
 Dataset load_test_part(const DataSpec& spec, const Model& model);
 
-// The image in half blocks where an example of a data set is a square one, else "".
+// The image in half blocks where an example of a data set is a square one, the characters where it
+// is a piece of a text, else "".
 std::string picture_of(const Dataset& data, std::int64_t row);
 
 }  // namespace limpid::tool

@@ -6,9 +6,12 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
+#include "limpid/core/error.h"
 #include "limpid/data/arrays.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/digits.h"
+#include "limpid/data/text.h"
+#include "limpid/data/text_windows.h"
 #include "limpid/formats/npy.h"
 
 namespace limpid::tool {
@@ -62,9 +65,26 @@ Dataset load_table_examples(const DataSpec& spec, const Model& model, Targets ta
   return spec.split ? split_rows(rows, *spec.split, split_key(spec)).test : rows;
 }
 
+// Windows of the last tenth, in the characters of the text that the model was trained on.
+Dataset load_text_examples(const DataSpec& spec, const Model& model) {
+  const std::optional<DataConfig> config = data_config_of(model);
+  if (!config || config->task != Task::kNextToken)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--data text:{}: the model was not trained on a text", spec.value));
+  const std::string text = load_text(spec.value);
+  const Vocabulary vocabulary(config->class_names);
+  Dataset data =
+      windows_of(vocabulary.encode(split_text(text).test), data_input(model).type.shape.elements());
+  data.classes = vocabulary.size();
+  data.class_names = config->class_names;
+  data.name = spec.value;
+  return data;
+}
+
 }  // namespace
 
-Split load_data(const DataSpec& spec) {
+Split load_data(const DataSpec& spec, std::int64_t context) {
+  if (spec.kind == Kind::kText) return load_text_windows(spec.value, context);
   if (spec.kind == Kind::kCsv)
     return load_table(spec.value, spec.table,
                       spec.split.value_or(spec.test_file ? kTestIsGiven : kOneTable),
@@ -86,6 +106,7 @@ Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
   if (spec.kind == Kind::kCsv) return load_table_examples(spec, model, targets);
   if (spec.kind == Kind::kNpz || spec.kind == Kind::kNpy)
     return load_array_examples(spec, model, targets);
+  if (spec.kind == Kind::kText) return load_text_examples(spec, model);
   if (spec.kind == Kind::kIdx) return load_idx_folder(spec.value).test;
   if (spec.kind == Kind::kSynthetic) return synthetic_split(spec.value, spec.seed, spec.drawn).test;
   constexpr std::int64_t kDigits = 10'000;

@@ -48,9 +48,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "limpid " LIMPID_VERSION);
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(1);
-  for (auto* add : {add_train, add_eval, add_run, add_summary, add_trace, add_show, add_quantize,
-                    add_convert, add_emit, add_ops, add_hash, add_selftest, add_perceptron, add_lab,
-                    add_doctor, add_report, add_gradcheck})
+  for (auto* add : {add_train, add_eval, add_run, add_generate, add_summary, add_trace, add_show,
+                    add_quantize, add_ops, add_hash, add_selftest, add_perceptron, add_lab,
+                    add_doctor, add_report, add_gradcheck, add_emit, add_convert})
     add(app);
 #ifdef LIMPID_ONNX
   add_onnx_ops(app);

@@ -35,6 +35,8 @@ std::vector<std::string> shown_metrics(Task task) {
       return {"accuracy", "macro_f1"};
     case Task::kRegression:
       return {"rmse", "r2"};
+    case Task::kNextToken:
+      return {"perplexity", "bits_per_token"};
   }
   return {};
 }

@@ -17,7 +17,7 @@ constexpr std::size_t kMostClasses = 20;
 
 // Of a class, or of a label where the task is to give several.
 std::string class_name(const Dataset& data, std::size_t c) {
-  const auto& names = data.task == Task::kClassification ? data.class_names : data.target_names;
+  const auto& names = data.has_classes() ? data.class_names : data.target_names;
   return c < names.size() ? names[c] : std::to_string(c);
 }
 
@@ -31,7 +31,7 @@ Table metrics_table(const train::TestResult& result) {
 }
 
 Table class_table(const Dataset& data, const train::TestResult& result) {
-  Table table{{{data.task == Task::kClassification ? "class" : "label", Align::kLeft},
+  Table table{{{data.has_classes() ? "class" : "label", Align::kLeft},
                {"precision", Align::kRight},
                {"recall", Align::kRight},
                {"F1", Align::kRight}},

@@ -27,6 +27,7 @@
 #include "limpid/train/data_facts.h"
 #include "limpid/train/doctor.h"
 #include "limpid/train/find_nonfinite.h"
+#include "limpid/train/ngram.h"
 #include "limpid/train/probe.h"
 #include "limpid/train/trainer.h"
 
@@ -50,23 +51,31 @@ struct Setup {
   DataSpec spec;
   Split data;
   train::TrainConfig config;  // complete
-  nn::Mlp net;
+  std::string network;        // its hyper-parameters as JSON
   train::Problem problem;
 
-  explicit Setup(const train::TrainConfig& chosen) : spec(spec_of(chosen)), data(load_data(spec)) {
+  explicit Setup(const train::TrainConfig& chosen)
+      : spec(spec_of(chosen)), data(load_data(spec, train::context_of(chosen))) {
     try {
       config = train::complete(chosen, data);
     } catch (const Error& e) {
       throw UsageError(e.what());
     }
-    net = train::network_of(config);
-    problem = train::mlp_problem(net, data.train.task, train::loss_of(config),
-                                 fit_standardization(data.train, scaling_of(spec)));
+    if (*config.model == "charlm") {
+      const nn::CharLm net = train::char_lm_of(config);
+      network = net.config();
+      problem = train::char_lm_problem(net, train::loss_of(config));
+    } else {
+      const nn::Mlp net = train::network_of(config);
+      network = net.config();
+      problem = train::mlp_problem(net, data.train.task, train::loss_of(config),
+                                   fit_standardization(data.train, scaling_of(spec)));
+    }
   }
 
   // What the model file says of itself.
   std::string model_config() const {
-    Json json = Json::parse(net.config());
+    Json json = Json::parse(network);
     json["loss"] = Json::parse(to_json(train::loss_of(config)));
     json["data"] = Json::parse(to_json(data_config(data.train)));
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -89,7 +98,7 @@ train::RunEvent run_event(const Setup& setup, const RunOptions& options) {
   event.version = LIMPID_VERSION;
   event.command = command_line();
   event.config = to_json(setup.config);
-  event.model = setup.net.config();
+  event.model = setup.network;
   for (const Input& p : setup.problem.parameters()) event.parameters += p.type.shape.elements();
   event.task = limpid::name(setup.data.train.task);
   const Dataset& train = setup.data.train;
@@ -213,6 +222,8 @@ class TrainRun {
           train::Evaluator(setup_.problem, setup_.data.validation, &pool_)(model).metrics;
     if (setup_.data.test.size() > 0)
       end.test = train::Evaluator(setup_.problem, setup_.data.test, &pool_)(model);
+    if (setup_.problem.task == Task::kNextToken)
+      end.test.metrics.merge("", train::ngram_metrics(setup_.data));
     end.seconds = seconds();
     const Model saved{setup_.problem.inference, model, setup_.model_config()};
     if (folder_) save_model(folder_->model(), saved);
@@ -261,7 +272,7 @@ class TrainRun {
     if (data.validation.size() > 0)
       parts += fmt::format(", {} to validate", data.validation.size());
     if (data.test.size() > 0) parts += fmt::format(", {} to test", data.test.size());
-    say(fmt::format("{}; {} for {} on {} thread{}\n", parts, fmt::join(setup_.net.sizes, "-"),
+    say(fmt::format("{}; {} for {} on {} thread{}\n", parts, fmt::join(*setup_.config.layers, "-"),
                     limpid::name(data.train.task), options_.threads,
                     options_.threads == 1 ? "" : "s"));
   }

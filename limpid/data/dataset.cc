@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::pair<Task, std::string_view> kTasks[] = {{Task::kClassification, "classification"},
                                                         {Task::kMultiLabel, "multilabel"},
-                                                        {Task::kRegression, "regression"}};
+                                                        {Task::kRegression, "regression"},
+                                                        {Task::kNextToken, "next_token"}};
 
 // The file of one part: part "train" or "t10k", what "images-idx3" or "labels-idx1".
 fs::path find_file(const fs::path& folder, std::string_view part, std::string_view what) {
@@ -101,9 +102,7 @@ std::optional<Task> task_from_name(std::string_view name) {
   return {};
 }
 
-std::int64_t Dataset::outputs() const {
-  return task == Task::kClassification ? classes : targets.shape().back();
-}
+std::int64_t Dataset::outputs() const { return has_classes() ? classes : targets.shape().back(); }
 
 Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
   Dataset part = data;

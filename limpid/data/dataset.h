@@ -19,17 +19,19 @@ enum class Task : std::uint8_t {
   kClassification,  // one class of several
   kMultiLabel,      // any number of labels at once, each 0 or 1
   kRegression,      // numbers
+  kNextToken,       // what follows tokens of a text
 };
 
-// "classification", "multilabel", "regression".
+// "classification", "multilabel", "regression", "next_token".
 std::string_view name(Task task);
 std::optional<Task> task_from_name(std::string_view name);
 
 // Examples and their targets, row by row.
 struct Dataset {
-  Tensor inputs;             // f32 [N, features]
-  Tensor targets;            // classification: i32 [N], each in [0, classes); else f32 [N, outputs]
-  std::int64_t classes = 0;  // how many classes there are; 0 unless the task is classification
+  Tensor inputs;             // f32 [N, features]; next token: i32 [N, context]
+  Tensor targets;            // classification: i32 [N], each in [0, classes); next token: the same;
+                             // else f32 [N, outputs]
+  std::int64_t classes = 0;  // how many classes or tokens there are; 0 for the other tasks
   std::string name;          // for people
   Task task = Task::kClassification;
   std::vector<std::string> feature_names = {};  // one for each feature, or none
@@ -39,6 +41,8 @@ struct Dataset {
 
   // The number of examples, N.
   std::int64_t size() const { return inputs.shape()[0]; }
+  // Whether the targets are numbers of classes, tokens among them.
+  bool has_classes() const { return task == Task::kClassification || task == Task::kNextToken; }
   // How many numbers a network gives for one example: the classes, or the columns of targets.
   std::int64_t outputs() const;
 };

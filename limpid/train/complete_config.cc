@@ -24,21 +24,53 @@ void fill(std::optional<T>& choice, const T& value) {
   if (!choice) choice = value;
 }
 
-// The recipe of docs/reference/train.md for everything but large classifications.
-bool is_small(const Split& data) {
-  constexpr std::int64_t kLarge = 10'000;
-  return data.train.task != Task::kClassification || data.train.size() < kLarge;
+// What suits the data, as docs/reference/train.md has it.
+enum class Recipe : std::uint8_t { kLarge, kSmall, kText };
+
+Recipe recipe_for(const Split& data) {
+  constexpr std::int64_t kManyExamples = 10'000;
+  if (data.train.task == Task::kNextToken) return Recipe::kText;
+  const bool large = data.train.task == Task::kClassification && data.train.size() >= kManyExamples;
+  return large ? Recipe::kLarge : Recipe::kSmall;
 }
+
+template <class T>
+T by_recipe(Recipe recipe, const T& large, const T& small, const T& text) {
+  return recipe == Recipe::kLarge ? large : recipe == Recipe::kSmall ? small : text;
+}
+
+constexpr std::int64_t kUsualContext = 8, kUsualEmbedding = 32;
 
 std::int64_t steps_an_epoch(const TrainConfig& c, const Split& data) {
   const std::int64_t rows = *c.batch * *c.accumulate;
   return std::max<std::int64_t>(1, (data.train.size() + rows - 1) / rows);
 }
 
-void fill_model(TrainConfig& c, const Split& data) {
-  const bool small = is_small(data);
-  const std::int64_t in =
-      data.train.inputs.elements() / std::max<std::int64_t>(1, data.train.size());
+// A charlm for text, and for nothing else.
+void fill_kind(TrainConfig& c, Task task) {
+  const bool text = task == Task::kNextToken;
+  fill<std::string>(c.model, text ? "charlm" : "mlp");
+  if (text != (*c.model == "charlm"))
+    refuse("model.name", fmt::format("{}, but the data is for {}", *c.model, limpid::name(task)));
+  if (text) {
+    fill(c.context, kUsualContext);
+    fill(c.embedding, kUsualEmbedding);
+    return;
+  }
+  for (const auto& [choice, path] :
+       {std::pair{c.context, "model.context"}, std::pair{c.embedding, "model.embedding"}})
+    if (choice) refuse(path, fmt::format("the model {} has none", *c.model));
+}
+
+// What the first layer is given for an example.
+std::int64_t features_of(const TrainConfig& c, const Dataset& train) {
+  if (c.context) return *c.context * *c.embedding;
+  return train.inputs.elements() / std::max<std::int64_t>(1, train.size());
+}
+
+void fill_model(TrainConfig& c, const Split& data, Recipe recipe) {
+  fill_kind(c, data.train.task);
+  const std::int64_t in = features_of(c, data.train);
   const std::int64_t out = data.train.outputs();
   if (c.layers) {
     if (c.hidden) refuse("model.hidden", "model.layers says the same; one of them is expected");
@@ -51,7 +83,7 @@ void fill_model(TrainConfig& c, const Split& data) {
     if (!enough)
       refuse("model.layers", fmt::format("{} outputs, the data has {}", c.layers->back(), out));
   } else {
-    const Integers usual = small ? Integers{64, 64} : Integers{256, 128};
+    const Integers usual = by_recipe<Integers>(recipe, {256, 128}, {64, 64}, {128, 128});
     Integers sizes{in};
     const Integers& hidden = c.hidden ? *c.hidden : usual;
     sizes.insert(sizes.end(), hidden.begin(), hidden.end());
@@ -62,7 +94,7 @@ void fill_model(TrainConfig& c, const Split& data) {
   fill<std::string>(c.activation, "relu");
   fill<std::string>(c.norm, "none");
   fill<std::string>(c.init, "he");
-  fill(c.dropout, small ? 0.0 : 0.2);
+  fill(c.dropout, by_recipe(recipe, 0.2, 0.0, 0.0));
 }
 
 void fill_loss(TrainConfig& c, Task task) {
@@ -113,14 +145,15 @@ optim::Optimizer optimizer_of(const TrainConfig& c) {
   return optimizer;
 }
 
-void fill_optimizer(TrainConfig& c, bool small) {
+void fill_optimizer(TrainConfig& c, Recipe recipe) {
   const bool chosen = c.optimizer.has_value();
-  fill<std::string>(c.optimizer, small ? "adam" : "sgd");
+  fill<std::string>(c.optimizer, by_recipe<std::string>(recipe, "sgd", "adam", "adamw"));
   if (*c.optimizer == "sgd") fill(c.momentum, 0.9);
   fill(c.decay_vectors, false);
   const optim::Optimizer optimizer = optimizer_of(c);
-  constexpr double kSmallRate = 0.005;
-  fill(c.rate, small && !chosen ? kSmallRate : optim::usual_rate(optimizer));
+  constexpr double kSmallRate = 0.005, kTextRate = 0.002;
+  const double usual = optim::usual_rate(optimizer);
+  fill(c.rate, chosen ? usual : by_recipe(recipe, usual, kSmallRate, kTextRate));
   for (const auto& [name, value] : optim::numbers(optimizer))
     for (const OptimizerNumber& number : kOptimizerNumbers)
       if (number.name == name)
@@ -132,14 +165,14 @@ void fill_optimizer(TrainConfig& c, bool small) {
             number.member);
 }
 
-void fill_length(TrainConfig& c, const Split& data) {
-  const bool small = is_small(data);
-  fill<std::int64_t>(c.batch, small ? 32 : 128);
+void fill_length(TrainConfig& c, const Split& data, Recipe recipe) {
+  fill(c.batch, by_recipe<std::int64_t>(recipe, 128, 32, 256));
   fill<std::int64_t>(c.accumulate, 1);
   constexpr std::int64_t kLeastSteps = 1000;
-  constexpr std::int64_t kEpochs = 10, kSmallEpochs = 100;
+  constexpr std::int64_t kEpochs = 10, kSmallEpochs = 100, kTextEpochs = 5;
   const std::int64_t steps = steps_an_epoch(c, data);
-  fill(c.epochs, small ? std::max(kSmallEpochs, (kLeastSteps + steps - 1) / steps) : kEpochs);
+  fill(c.epochs, by_recipe(recipe, kEpochs,
+                           std::max(kSmallEpochs, (kLeastSteps + steps - 1) / steps), kTextEpochs));
 }
 
 }  // namespace
@@ -151,14 +184,15 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill(c.task, std::string(limpid::name(task)));
   if (*c.task != limpid::name(task))
     refuse("task", fmt::format("{}, but the data is for {}", *c.task, limpid::name(task)));
-  fill_model(c, data);
+  const Recipe recipe = recipe_for(data);
+  fill_model(c, data, recipe);
   fill_loss(c, task);
-  fill_optimizer(c, is_small(data));
-  fill<std::string>(c.schedule, "linear");
+  fill_optimizer(c, recipe);
+  fill<std::string>(c.schedule, by_recipe<std::string>(recipe, "linear", "linear", "cosine"));
   fill<std::int64_t>(c.warmup, 0);
   fill(c.decay_every, 10.0);
   fill(c.decay_factor, 0.1);
-  fill_length(c, data);
+  fill_length(c, data, recipe);
   fill<std::int64_t>(c.seed, 0);
   fill<std::int64_t>(c.patience, 0);
   fill<std::string>(c.metric, "loss");
@@ -174,11 +208,19 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   if (*c.patience > 0 && data.validation.size() == 0)
     refuse("early_stopping.patience",
            "the data has no validation part; 0, or data with one (split=90/10) is expected");
+  if (*c.norm == "batch" && *c.model == "charlm")
+    refuse("model.norm", "a charlm has no batch norm; none, layer or rms is expected");
   if (*c.norm == "batch" && (*c.batch == 1 || data.train.size() % *c.batch == 1))
     refuse("batch", fmt::format("the last batch of an epoch would have one of the {} examples, "
                                 "and batch norm needs two; another size is expected",
                                 data.train.size()));
   return c;
+}
+
+std::int64_t context_of(const TrainConfig& c) { return c.context.value_or(kUsualContext); }
+
+nn::CharLm char_lm_of(const TrainConfig& c) {
+  return {c.layers->back(), *c.context, *c.embedding, network_of(c)};
 }
 
 nn::Mlp network_of(const TrainConfig& c) {

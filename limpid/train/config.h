@@ -26,6 +26,8 @@ struct TrainConfig {
   using Integers = std::vector<std::int64_t>;
 
   Choice<std::string> data, task;
+  Choice<std::string> model;
+  Choice<std::int64_t> context, embedding;
   Choice<Integers> hidden, layers;
   Choice<std::string> activation, norm, init;
   Choice<double> dropout;
@@ -83,8 +85,13 @@ TrainConfig overridden(TrainConfig config, const TrainConfig& over);
 // the key.
 TrainConfig complete(const TrainConfig& config, const Split& data);
 
-// What a complete configuration asks for.
+// How many tokens of a text make an example: the data needs to know before complete() does.
+std::int64_t context_of(const TrainConfig& config);
+
+// What a complete configuration asks for: the layers, and around them an embedding where the model
+// is a charlm.
 nn::Mlp network_of(const TrainConfig& config);
+nn::CharLm char_lm_of(const TrainConfig& config);
 Loss loss_of(const TrainConfig& config);
 TrainOptions options_of(const TrainConfig& config, const Split& data);
 

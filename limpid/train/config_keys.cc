@@ -12,15 +12,18 @@ namespace {
 constexpr double kMostSteps = 1e12;
 constexpr double kMostRows = 1 << 24;
 
+constexpr Task kAllTasks[] = {Task::kClassification, Task::kMultiLabel, Task::kRegression,
+                              Task::kNextToken};
+
 std::vector<std::string> task_names() {
   std::vector<std::string> names;
-  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression})
-    names.emplace_back(limpid::name(task));
+  for (const Task task : kAllTasks) names.emplace_back(limpid::name(task));
   return names;
 }
+std::vector<std::string> model_names() { return {"mlp", "charlm"}; }
 std::vector<std::string> all_metric_names() {
   std::vector<std::string> names;
-  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression})
+  for (const Task task : kAllTasks)
     for (const std::string& name : metric_names(task, 1000))
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   return names;
@@ -39,12 +42,33 @@ constexpr ConfigKey kKeys[] = {
      .otherwise = "what the targets look like",
      .choices = task_names},
 
+    {.path = "model.name",
+     .flag = "--model",
+     .member = &C::model,
+     .help = "mlp: layers from features to outputs; charlm: the next character of a text from "
+             "those before it, by embeddings and layers",
+     .otherwise = "mlp; text: charlm",
+     .choices = model_names},
+    {.path = "model.context",
+     .flag = "--context",
+     .member = &C::context,
+     .help = "Characters that a charlm sees",
+     .otherwise = "8",
+     .low = 1,
+     .high = kMostRows},
+    {.path = "model.embedding",
+     .flag = "--embedding",
+     .member = &C::embedding,
+     .help = "Numbers that stand for each of them",
+     .otherwise = "32",
+     .low = 1,
+     .high = kMostRows},
     {.path = "model.hidden",
      .flag = "--hidden",
      .member = &C::hidden,
      .help = "Widths of the hidden layers; an empty list (--hidden none) is linear or logistic "
              "regression",
-     .otherwise = "256,128; small recipe: 64,64",
+     .otherwise = "256,128; small recipe: 64,64; text: 128,128",
      .low = 1,
      .high = kMostRows},
     {.path = "model.layers",
@@ -70,7 +94,7 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--dropout",
      .member = &C::dropout,
      .help = "Share of the hidden values that training drops",
-     .otherwise = "0.2; small recipe: 0",
+     .otherwise = "0.2; small recipe and text: 0",
      .low = 0,
      .high = 1,
      .open_high = true},
@@ -106,14 +130,14 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--optimizer",
      .member = &C::optimizer,
      .help = "What makes steps of gradients",
-     .otherwise = "sgd; small recipe: adam",
+     .otherwise = "sgd; small recipe: adam; text: adamw",
      .choices = optim::optimizer_names},
     {.path = "optimizer.lr",
      .flag = "--lr",
      .member = &C::rate,
      .help = "Learning rate",
      .otherwise = "sgd 0.05, rmsprop 0.01, adam 0.001, adamw 0.001, adagrad 0.01; small recipe: "
-                  "adam 0.005",
+                  "adam 0.005; text: adamw 0.002",
      .low = 0},
     {.path = "optimizer.momentum",
      .flag = "--momentum",
@@ -191,7 +215,7 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--schedule",
      .member = &C::schedule,
      .help = "How the learning rate goes on",
-     .otherwise = "linear",
+     .otherwise = "linear; text: cosine",
      .choices = optim::schedule_names},
     {.path = "schedule.warmup",
      .flag = "--warmup",
@@ -234,14 +258,14 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--epochs",
      .member = &C::epochs,
      .help = "Passes over the training part",
-     .otherwise = "10; small recipe: 100, and more until there are 1,000 steps",
+     .otherwise = "10; small recipe: 100, and more until there are 1,000 steps; text: 5",
      .low = 0,
      .high = 1e9},
     {.path = "batch",
      .flag = "--batch",
      .member = &C::batch,
      .help = "Examples of a batch",
-     .otherwise = "128; small recipe: 32",
+     .otherwise = "128; small recipe: 32; text: 256",
      .low = 1,
      .high = kMostRows},
     {.path = "accumulate",
@@ -338,8 +362,8 @@ std::string train_reference() {
       "inside of one, so that\n`optimizer.lr` is `{\"optimizer\": {\"lr\": 0.01}}`. A flag "
       "overrides the file. RUN/config.json holds all of them as they\nwere in effect. "
       "docs/training.md explains their use.\n\n"
-      "Where a default names a *small recipe*, that is for everything but a classification of "
-      "10,000 examples or more.\n\n"
+      "Where a default names a *small recipe*, that is for everything but text and a "
+      "classification of 10,000 examples or more.\n\n"
       "This page is written by `limpid train --markdown`; `./dev docs` does it.\n\n"
       "| key | flag | kind | values | default | meaning |\n|---|---|---|---|---|---|\n";
   for (const ConfigKey& key : kKeys)

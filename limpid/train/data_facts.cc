@@ -23,7 +23,9 @@ std::vector<Part> parts_of(const Split& data) {
   std::vector<Part> parts;
   for (const Part& part :
        {Part{"train", &data.train}, Part{"validation", &data.validation}, Part{"test", &data.test}})
-    if (part.data->inputs.shape().rank() == 2 && part.data->size() > 0) parts.push_back(part);
+    if (part.data->task != Task::kNextToken && part.data->inputs.shape().rank() == 2 &&
+        part.data->size() > 0)
+      parts.push_back(part);
   return parts;
 }
 

@@ -9,7 +9,8 @@ namespace limpid::train {
 
 // Rows are doubles where their inputs have the same bits (-0 and +0 differ); a row of a later part
 // is compared with those of the earlier ones, train, validation, test, and with the rows before it
-// in its own. Each non-empty part has inputs f32 [N, features].
+// in its own. Each non-empty part has inputs f32 [N, features]; of tokens the rows are counted, no
+// more.
 DataFacts data_facts(const Split& data);
 
 }  // namespace limpid::train

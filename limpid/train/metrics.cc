@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
 
 namespace limpid::train {
@@ -29,6 +30,29 @@ void check_columns(std::string_view what, const Tensor& outputs, const Tensor& t
 Row row_of(const Tensor& matrix, std::int64_t row) {
   const auto columns = static_cast<std::size_t>(matrix.shape()[1]);
   return matrix.values<float>().subspan(static_cast<std::size_t>(row) * columns, columns);
+}
+
+void check_labels(std::string_view what, const Tensor& logits, const Tensor& labels) {
+  check(logits.shape().rank() == 2 && labels.shape() == Shape{logits.shape()[0]}, what, logits,
+        labels);
+}
+
+std::size_t label_of(std::string_view what, const Tensor& labels, std::int64_t row,
+                     std::size_t classes) {
+  const std::int32_t label = labels.values<std::int32_t>()[static_cast<std::size_t>(row)];
+  if (label < 0 || static_cast<std::size_t>(label) >= classes)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}_metrics: row {} has label {}, 0 to {} are expected", what, row,
+                            label, static_cast<std::int64_t>(classes) - 1));
+  return static_cast<std::size_t>(label);
+}
+
+// -log softmax(logits)[label], in f64.
+double cross_entropy_of(Row logits, std::size_t label) {
+  const auto largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+  double sum = 0;
+  for (const float logit : logits) sum += arithmetic::exp(static_cast<double>(logit) - largest);
+  return arithmetic::log(sum) - (static_cast<double>(logits[label]) - largest);
 }
 
 double share(std::int64_t part, std::int64_t whole) {
@@ -99,23 +123,16 @@ double r2_of(const Tensor& predictions, const Tensor& targets, std::size_t outpu
 }  // namespace
 
 TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
-  check(logits.shape().rank() == 2 && labels.shape() == Shape{logits.shape()[0]}, "classification",
-        logits, labels);
+  check_labels("classification", logits, labels);
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);
-  const auto label_of = labels.values<std::int32_t>();
   TestResult result;
   result.confusion.assign(classes, std::vector<std::int64_t>(classes));
   std::vector<Counts> counts(classes);
   std::int64_t right = 0;
   std::int64_t near = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int32_t signed_label = label_of[static_cast<std::size_t>(i)];
-    const auto label = static_cast<std::size_t>(signed_label);
-    if (signed_label < 0 || label >= classes)
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("classification_metrics: row {} has label {}, 0 to {} are expected",
-                              i, signed_label, static_cast<std::int64_t>(classes) - 1));
+    const std::size_t label = label_of("classification", labels, i, classes);
     const std::size_t answer = argmax_of(row_of(logits, i));
     ++result.confusion[label][answer];
     ++counts[label].labels;
@@ -178,6 +195,25 @@ TestResult regression_metrics(const Tensor& predictions, const Tensor& targets) 
   return result;
 }
 
+TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens) {
+  check_labels("next_token", logits, tokens);
+  const std::int64_t rows = logits.shape()[0];
+  double loss = 0;
+  std::int64_t right = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const Row row = row_of(logits, i);
+    const std::size_t token = label_of("next_token", tokens, i, row.size());
+    loss += cross_entropy_of(row, token);
+    right += argmax_of(row) == token;
+  }
+  loss /= static_cast<double>(std::max<std::int64_t>(1, rows));
+  TestResult result;
+  result.metrics.set("perplexity", arithmetic::exp(loss));
+  result.metrics.set("bits_per_token", loss / arithmetic::log(2.0));
+  result.metrics.set("accuracy", share(right, rows));
+  return result;
+}
+
 TestResult metrics_of(Task task, const Tensor& outputs, const Tensor& targets) {
   switch (task) {
     case Task::kClassification:
@@ -186,6 +222,8 @@ TestResult metrics_of(Task task, const Tensor& outputs, const Tensor& targets) {
       return multilabel_metrics(outputs, targets);
     case Task::kRegression:
       return regression_metrics(outputs, targets);
+    case Task::kNextToken:
+      return next_token_metrics(outputs, targets);
   }
   return {};
 }
@@ -200,12 +238,15 @@ std::vector<std::string> metric_names(Task task, std::int64_t outputs) {
       return {"loss", "accuracy", "exact_match", "macro_precision", "macro_recall", "macro_f1"};
     case Task::kRegression:
       return {"loss", "rmse", "mae", "r2"};
+    case Task::kNextToken:
+      return {"loss", "perplexity", "bits_per_token", "accuracy"};
   }
   return {};
 }
 
 bool larger_is_better(std::string_view metric) {
-  return metric != "loss" && metric != "rmse" && metric != "mae";
+  return metric != "loss" && metric != "rmse" && metric != "mae" && metric != "perplexity" &&
+         metric != "bits_per_token";
 }
 
 }  // namespace limpid::train

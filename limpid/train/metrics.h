@@ -51,13 +51,20 @@ TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets);
 // These are scikit-learn's definitions (r2_score with multioutput="uniform_average").
 TestResult regression_metrics(const Tensor& predictions, const Tensor& targets);
 
+// Of tokens that follow others: logits f32 [N, tokens] against tokens i32 [N].
+//
+//   perplexity       e^loss, where `loss` is the mean cross-entropy, without label smoothing
+//   bits_per_token   loss / ln 2
+//   accuracy         as of classification
+TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens);
+
 // The metrics of the task. Throws kShape or kDtype where outputs and targets are not as above.
 TestResult metrics_of(Task task, const Tensor& outputs, const Tensor& targets);
 
 // The names of what an evaluation of the task gives: "loss", then those above. `outputs` is the
 // number of classes, labels or numbers.
 std::vector<std::string> metric_names(Task task, std::int64_t outputs);
-// Accuracies, scores and r2; not losses and errors.
+// Accuracies, scores and r2; not losses, errors and what is made of them.
 bool larger_is_better(std::string_view metric);
 
 }  // namespace limpid::train

@@ -53,6 +53,15 @@ Model model_of(const nn::Mlp& net, Task task, const Standardization& standardiza
   return with_standardization(model, standardization);
 }
 
+// The loss that was chosen, or the usual one.
+Loss fitting(const std::optional<Loss>& chosen, Task task, std::string_view where) {
+  const Loss loss = chosen.value_or(usual_loss(task));
+  if (!fits(loss.kind, task))
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: loss {} does not fit {}", where,
+                                                         name(loss.kind), limpid::name(task)));
+  return loss;
+}
+
 }  // namespace
 
 std::vector<Input> Problem::parameters() const {
@@ -76,6 +85,7 @@ Loss::Kind loss_from_name(std::string_view name) {
 Loss usual_loss(Task task) {
   switch (task) {
     case Task::kClassification:
+    case Task::kNextToken:
       return {.kind = Loss::Kind::kCrossEntropy};
     case Task::kMultiLabel:
       return {.kind = Loss::Kind::kBinaryCrossEntropy};
@@ -147,10 +157,7 @@ std::optional<Loss> loss_config_of(const Model& model) {
 
 Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& chosen,
                     const Standardization& standardization) {
-  const Loss loss = chosen.value_or(usual_loss(task));
-  if (!fits(loss.kind, task))
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("mlp_problem: loss {} does not fit {}",
-                                                         name(loss.kind), limpid::name(task)));
+  const Loss loss = fitting(chosen, task, "mlp_problem");
   const Model model = model_of(net, task, standardization);
   Problem problem;
   problem.task = task;
@@ -163,6 +170,23 @@ Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& ch
   problem.forward = [net](const Args& params, const Args& state, const Value& x, const Value& key) {
     const nn::Mlp::Training result = net.training(params, state, standardized(state, x), key);
     return Problem::Result{in_units(state, result.logits), result.state};
+  };
+  problem.losses = losses_in_scale(loss);
+  return problem;
+}
+
+// ---- a network that goes on with a text
+
+Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& chosen) {
+  const Loss loss = fitting(chosen, Task::kNextToken, "char_lm_problem");
+  Problem problem;
+  problem.task = Task::kNextToken;
+  problem.inference = net.function();
+  problem.target = {Dtype::kI32, {}};
+  problem.init = [net](Key key) { return net.init(key); };
+  problem.forward = [net](const Args& params, const Args& carried, const Value& x,
+                          const Value& key) {
+    return Problem::Result{net(params, x, key), carried};
   };
   problem.losses = losses_in_scale(loss);
   return problem;

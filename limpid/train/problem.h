@@ -11,6 +11,7 @@
 #include "limpid/data/dataset.h"
 #include "limpid/data/standardize.h"
 #include "limpid/function/function.h"
+#include "limpid/nn/char_lm.h"
 #include "limpid/nn/mlp.h"
 
 namespace limpid::train {
@@ -87,5 +88,11 @@ std::optional<Loss> loss_config_of(const Model& model);
 Problem mlp_problem(const nn::Mlp& net, Task task = Task::kClassification,
                     const std::optional<Loss>& loss = {},
                     const Standardization& standardization = {});
+
+// ---- a network that goes on with a text
+
+// The network on tokens i32[context], by the loss of the token behind them. Throws kInvalidArgument
+// where the loss does not fit.
+Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& loss = {});
 
 }  // namespace limpid::train

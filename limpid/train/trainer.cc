@@ -50,7 +50,7 @@ void check_part(const Problem& problem, const Dataset& part) {
                        to_string(part.targets.type()), to_string(targets)),
            ErrorCode::kShape);
   const Type& output = problem.inference.type(problem.inference.outputs().front().value);
-  if (part.task == Task::kClassification && part.classes > output.shape.back())
+  if (part.has_classes() && part.classes > output.shape.back())
     refuse(fmt::format("{}: has {} classes, the model gives {} logits", part.name, part.classes,
                        output.shape.back()));
 }

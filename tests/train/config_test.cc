@@ -112,6 +112,42 @@ TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
   EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
 }
 
+TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
+  Dataset train;
+  train.task = Task::kNextToken;
+  train.inputs = Tensor::zeros({Dtype::kI32, {50, 6}});
+  train.targets = Tensor::zeros({Dtype::kI32, {50}});
+  train.classes = 11;
+  const Split data{train, {}, {}};
+  TrainConfig config;
+  config.context = 6;
+  config.embedding = 4;
+  const TrainConfig c = complete(config, data);
+  EXPECT_EQ(*c.model, "charlm");
+  EXPECT_EQ(*c.layers, (TrainConfig::Integers{24, 128, 128, 11}));
+  EXPECT_EQ(*c.optimizer, "adamw");
+  EXPECT_EQ(*c.rate, 0.002);
+  EXPECT_EQ(*c.schedule, "cosine");
+  EXPECT_EQ(to_json(complete(parse_train_config(to_json(c), "test"), data)), to_json(c));
+  const nn::CharLm net = char_lm_of(c);
+  EXPECT_EQ(net.vocabulary, 11);
+  EXPECT_EQ(net.context, context_of(c));
+  EXPECT_EQ(context_of({}), 8);
+
+  const auto refuses = [](TrainConfig chosen, const Split& split) {
+    EXPECT_THROW(complete(chosen, split), Error);
+  };
+  config.norm = "batch";
+  refuses(config, data);
+  config.norm.reset();
+  config.model = "mlp";
+  refuses(config, data);
+  config.model = "charlm";
+  refuses(config, data_of(Task::kClassification, 4));
+  config.model.reset();
+  refuses(config, data_of(Task::kClassification, 4));  // a context is for text
+}
+
 TEST(Config, AModelRemembersItsLoss) {
   for (const Loss& loss : {Loss{}, Loss{.label_smoothing = 0.25}, Loss{Loss::Kind::kMae},
                            Loss{.kind = Loss::Kind::kHuber, .delta = 2}}) {

@@ -44,6 +44,21 @@ TEST(Metrics, ClassesThatNobodyMeetsDoNotCount) {
   EXPECT_DOUBLE_EQ(result.metrics.at("macro_f1"), 1.0 / 3);
 }
 
+TEST(Metrics, NextToken) {
+  const float l2 = std::log(2.0f), l5 = std::log(5.0f);
+  // Probabilities (1, 2, 5) / 8 and (1, 1, 2) / 4; a large logit overflows nothing.
+  const Tensor logits = Tensor::from<float>({3, 3}, {0, l2, l5, 0, 0, l2, 1e38f, -1e38f, 0});
+  const TestResult result = next_token_metrics(logits, Tensor::from<std::int32_t>({3}, {1, 2, 0}));
+  const double loss = (std::log(8 / 2.) + std::log(4 / 2.)) / 3;
+  EXPECT_NEAR(result.metrics.at("perplexity"), std::exp(loss), 1e-6);
+  EXPECT_NEAR(result.metrics.at("bits_per_token"), loss / std::log(2.0), 1e-6);
+  EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 2 / 3.);
+  EXPECT_TRUE(result.confusion.empty());
+  EXPECT_TRUE(result.per_class.empty());
+  EXPECT_THROW(next_token_metrics(logits, Tensor::from<std::int32_t>({3}, {1, 3, 0})), Error);
+  EXPECT_THROW(next_token_metrics(logits, Tensor::from<std::int32_t>({2}, {1, 0})), Error);
+}
+
 TEST(Metrics, TopFive) {
   // Label 6 is the fifth, the sixth, behind five equal ones, and no number.
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -100,9 +115,11 @@ TEST(Metrics, SumsAreInF64) {
 TEST(Metrics, NamesAreWhatEvaluationsGive) {
   const Tensor seven = Tensor::zeros({Dtype::kF32, {2, 7}});
   const Tensor labels = Tensor::zeros({Dtype::kI32, {2}});
-  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression}) {
+  for (const Task task :
+       {Task::kClassification, Task::kMultiLabel, Task::kRegression, Task::kNextToken}) {
+    const bool classes = task == Task::kClassification || task == Task::kNextToken;
     std::vector<std::string> names =
-        metrics_of(task, seven, task == Task::kClassification ? labels : seven).metrics.names();
+        metrics_of(task, seven, classes ? labels : seven).metrics.names();
     names.insert(names.begin(), "loss");
     EXPECT_EQ(names, metric_names(task, 7));
   }

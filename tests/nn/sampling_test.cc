@@ -1,0 +1,85 @@
+#include "limpid/nn/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "limpid/core/error.h"
+
+namespace limpid::nn {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// How often each token comes up in 20,000 draws.
+std::vector<double> shares(const std::vector<float>& logits, const Sampling& sampling) {
+  constexpr int kDraws = 20'000;
+  std::vector<double> share(logits.size());
+  for (int i = 0; i < kDraws; ++i)
+    share.at(static_cast<std::size_t>(
+        sample(logits, sampling, Key(7).fold_in(static_cast<std::uint64_t>(i))))) += 1.0 / kDraws;
+  return share;
+}
+
+const std::vector<float> kLogits = {std::log(0.1f), std::log(0.4f), std::log(0.2f), std::log(0.3f)};
+
+void expect_shares(const std::vector<double>& got, const std::vector<double>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == 0)
+      EXPECT_EQ(got[i], 0) << i;
+    else
+      EXPECT_NEAR(got[i], expected[i], 0.012) << i;  // more than three deviations
+  }
+}
+
+TEST(Sampling, FollowsTheProbabilities) {
+  expect_shares(shares(kLogits, {}), {0.1, 0.4, 0.2, 0.3});
+  // Squared, of sum 0.3.
+  expect_shares(shares(kLogits, {.temperature = 0.5}), {1 / 30., 16 / 30., 4 / 30., 9 / 30.});
+}
+
+TEST(Sampling, LeavesOutTheUnlikely) {
+  expect_shares(shares(kLogits, {.top_k = 2}), {0, 4 / 7., 0, 3 / 7.});
+  expect_shares(shares(kLogits, {.top_k = 9}), {0.1, 0.4, 0.2, 0.3});
+  expect_shares(shares(kLogits, {.top_p = 0.75}), {0, 4 / 9., 2 / 9., 3 / 9.});
+  expect_shares(shares(kLogits, {.top_p = 0.35}), {0, 1, 0, 0});
+  // Of the two that are left 4/7 is enough.
+  expect_shares(shares(kLogits, {.top_k = 2, .top_p = 0.55}), {0, 1, 0, 0});
+  expect_shares(shares({0, -kInfinity, 0}, {}), {0.5, 0, 0.5});
+}
+
+TEST(Sampling, AtNoTemperatureTakesTheFirstOfTheLikeliest) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(sample(kLogits, {.temperature = 0}, Key(seed)), 1);
+    EXPECT_EQ(sample(std::vector<float>{1, 2, 2}, {.temperature = 0}, Key(seed)), 1);
+    EXPECT_EQ(sample(std::vector<float>{1, 2, 2}, {.top_k = 1}, Key(seed)), 1);
+    EXPECT_EQ(sample(std::vector<float>{1e30f, -1e30f}, {.temperature = 1e-300}, Key(seed)), 0);
+  }
+}
+
+TEST(Sampling, IsAFunctionOfItsKey) {
+  std::vector<std::int32_t> draws;
+  for (std::uint64_t i = 0; i < 8; ++i) draws.push_back(sample(kLogits, {}, Key(i)));
+  EXPECT_EQ(draws, (std::vector<std::int32_t>{0}));
+}
+
+TEST(Sampling, RefusesWhatIsNoChoice) {
+  const auto refuses = [](const std::vector<float>& logits, const Sampling& sampling) {
+    EXPECT_THROW(sample(logits, sampling, Key(0)), Error);
+  };
+  refuses({}, {});
+  refuses({0, std::nanf("")}, {});
+  refuses({0, kInfinity}, {});
+  refuses({-kInfinity, -kInfinity}, {});
+  refuses({0}, {.temperature = -1});
+  refuses({0}, {.temperature = kInfinity});
+  refuses({0}, {.top_k = -1});
+  refuses({0}, {.top_p = 0});
+  refuses({0}, {.top_p = 1.5});
+  refuses({0}, {.top_p = std::nan("")});
+}
+
+}  // namespace
+}  // namespace limpid::nn

@@ -1,0 +1,75 @@
+#include "limpid/train/ngram.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "limpid/core/error.h"
+#include "limpid/data/text_windows.h"
+
+namespace limpid::train {
+namespace {
+
+// a b a c a b, of three tokens.
+const std::vector<std::int32_t> kText = {0, 1, 0, 2, 0, 1};
+
+TEST(NGram, InterpolatesByHowManyFollow) {
+  const NGram ngram(kText, 3, 2);
+  // Alone: (count + 3 / 3) / (6 + 3), as all three follow nothing.
+  EXPECT_DOUBLE_EQ(ngram.probability({}, 0), 4 / 9.);
+  EXPECT_DOUBLE_EQ(ngram.probability({}, 1), 3 / 9.);
+  EXPECT_DOUBLE_EQ(ngram.probability({}, 2), 2 / 9.);
+  // Behind a, three times, b comes twice and c once.
+  const std::vector<std::int32_t> a = {0};
+  EXPECT_DOUBLE_EQ(ngram.probability(a, 0), (0 + 2 * 4 / 9.) / 5);
+  EXPECT_DOUBLE_EQ(ngram.probability(a, 1), (2 + 2 * 3 / 9.) / 5);
+  EXPECT_DOUBLE_EQ(ngram.probability(a, 2), (1 + 2 * 2 / 9.) / 5);
+}
+
+TEST(NGram, GivesProbabilities) {
+  const NGram ngram(kText, 4, 3);
+  for (const std::vector<std::int32_t>& before :
+       {std::vector<std::int32_t>{}, {0}, {3}, {0, 1}, {1, 1}, {3, 0}, {2, 2, 1, 0}}) {
+    double sum = 0;
+    for (std::int32_t token = 0; token < 4; ++token) {
+      EXPECT_GT(ngram.probability(before, token), 0);
+      sum += ngram.probability(before, token);
+    }
+    EXPECT_NEAR(sum, 1, 1e-15);
+  }
+}
+
+TEST(NGram, LosesByWhatIsSkipped) {
+  const NGram ngram(kText, 3, 1);
+  EXPECT_DOUBLE_EQ(ngram.loss(std::vector<std::int32_t>{2, 2, 0}, 1),
+                   -(std::log(2 / 9.) + std::log(4 / 9.)) / 2);
+  EXPECT_THROW(ngram.loss(kText, 6), Error);
+}
+
+TEST(NGram, TakesWhatFitsInto64Bits) {
+  EXPECT_EQ(NGram::order_for(65), 5);
+  EXPECT_EQ(NGram::order_for(1 << 20), 3);
+  EXPECT_EQ(NGram::order_for(1, 100), 64);
+  EXPECT_THROW(NGram(kText, 3, 0), Error);
+  EXPECT_THROW(NGram(kText, 1 << 20, 4), Error);
+  EXPECT_THROW(NGram(kText, 2, 2), Error);  // token 2
+}
+
+TEST(NGram, IsTheBaselineOfWindows) {
+  std::vector<std::int32_t> train, test;
+  for (int i = 0; i < 40; ++i) train.push_back(i % 3);
+  for (int i = 0; i < 10; ++i) test.push_back(i % 4 == 3 ? 0 : i % 3);
+  const auto windows = [](const std::vector<std::int32_t>& tokens) {
+    Dataset data =
+        windows_of(Tensor::from(Shape{static_cast<std::int64_t>(tokens.size())}, tokens), 4);
+    data.classes = 3;
+    return data;
+  };
+  const Numbers metrics = ngram_metrics({windows(train), {}, windows(test)});
+  const double loss = NGram(train, 3, 5).loss(test, 4);
+  EXPECT_DOUBLE_EQ(metrics.at("ngram_perplexity"), std::exp(loss));
+  EXPECT_DOUBLE_EQ(metrics.at("ngram_bits_per_token"), loss / std::log(2.0));
+}
+
+}  // namespace
+}  // namespace limpid::train
