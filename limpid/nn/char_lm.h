@@ -11,8 +11,9 @@
 
 namespace limpid::nn {
 
+// The hyper-parameters.
 struct CharLm {
-  std::int64_t vocabulary = 0;
+  std::int64_t vocabulary = 0;  // tokens that there are
   std::int64_t context = 8;     // tokens that it sees
   std::int64_t embedding = 32;  // numbers for each of them
   Mlp mlp = {};                 // from context * embedding to vocabulary

@@ -9,6 +9,7 @@
 
 namespace limpid::nn {
 
+// How a token is drawn.
 struct Sampling {
   double temperature = 1;  // 0: always the most likely token
   std::int64_t top_k = 0;  // only the k most likely tokens; 0: all

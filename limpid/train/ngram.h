@@ -18,6 +18,7 @@
 
 namespace limpid::train {
 
+// The counts of a text.
 class NGram {
  public:
   // The largest order for which n tokens of the vocabulary fit into 64 bits, at most `most`.
@@ -27,6 +28,7 @@ class NGram {
   // order_for(vocabulary, order) and the tokens lie in [0, vocabulary).
   NGram(std::span<const std::int32_t> tokens, std::int64_t vocabulary, int order);
 
+  // Of the longest runs that are counted.
   int order() const { return static_cast<int>(counts_.size()); }
 
   // Of `token` behind `before`, the last order - 1 of which count; fewer are enough. Throws as the
