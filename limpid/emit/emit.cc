@@ -33,6 +33,10 @@ constexpr std::string_view kChecks = R"(#if !defined(__GNUC__)
 // Below, only std::fma fuses a multiplication and an addition. Clang can take that back behind the
 // header on x86 alone.
 #if defined(__clang__)
+#pragma clang diagnostic push
+#if __cplusplus < 201703L
+#pragma clang diagnostic ignored "-Wc++17-extensions"  // C++14 is enough but for inline variables
+#endif
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
 #endif
@@ -44,10 +48,13 @@ constexpr std::string_view kChecks = R"(#if !defined(__GNUC__)
 )";
 
 constexpr std::string_view kAfter = R"(
-#if !defined(__clang__)
-#pragma GCC pop_options
-#elif defined(__x86_64__) || defined(__i386__)
+#if defined(__clang__)
+#if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(pop)
+#endif
+#pragma clang diagnostic pop
+#else
+#pragma GCC pop_options
 #endif
 )";
 

@@ -247,12 +247,8 @@ TEST(OnnxOrder, TopKOfEveryVersion) {
   const Tensor x = whole({4}, {2, 9, 2, 9});
   for (const int version : {9, 10, 11}) {
     OneNode node("TopK", version);
-    std::vector<std::optional<Tensor>> inputs{x};
-    if (version < 10)
-      node.integer("k", 3);
-    else
-      inputs.emplace_back(whole({1}, {3}));
-    const auto y = node.run(inputs, 2);
+    if (version < 10) node.integer("k", 3);
+    const auto y = version < 10 ? node.run({x}, 2) : node.run({x, whole({1}, {3})}, 2);
     EXPECT_TRUE(y[0].same_bits(whole({3}, {9, 9, 2}))) << version;
     EXPECT_TRUE(y[1].same_bits(whole({3}, {1, 3, 0}))) << version;
   }
