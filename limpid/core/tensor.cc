@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #endif
 
-#include "limpid/core/error.h"
 #include "limpid/core/detail/sanitized.h"
+#include "limpid/core/error.h"
 
 namespace limpid {
 

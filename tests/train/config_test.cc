@@ -54,9 +54,9 @@ TEST(Config, EveryKeyReadsBackWhatItWrites) {
 }
 
 TEST(Config, AFaultNamesItsFile) {
-  for (const std::string& text : {std::string(), std::string("{"), std::string(100'000, '['),
-                                  std::string("{\"lr\": 1e999}"), std::string("{} {}"),
-                                  std::string("{\"seed\": 1, \"seed\": 1}")}) {
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string(100'000, '['), std::string("{\"lr\": 1e999}"),
+        std::string("{} {}"), std::string("{\"seed\": 1, \"seed\": 1}")}) {
     try {
       parse_train_config(text, "run.json");
       ADD_FAILURE() << text.substr(0, 20);
