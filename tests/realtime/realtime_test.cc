@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -117,6 +118,18 @@ Tensor numbers(const Type& type, Key key) {
   });
 }
 
+// Returns when every thread of the pool is at work: one that still starts makes system calls.
+void gather(ThreadPool& pool) {
+  std::atomic<int> missing = pool.threads();
+  const auto arrive = [](void* context, std::size_t, int) {
+    auto& left = *static_cast<std::atomic<int>*>(context);
+    --left;
+    while (left > 0) {
+    }
+  };
+  pool.run(static_cast<std::size_t>(pool.threads()), arrive, &missing);
+}
+
 // A run with everything at hand, repeated.
 std::function<void()> runs_of(const Function& f, const ThreadPool::Options* threads) {
   struct State {
@@ -128,7 +141,10 @@ std::function<void()> runs_of(const Function& f, const ThreadPool::Options* thre
     std::vector<void*> outputs;
   };
   auto s = std::make_shared<State>();
-  if (threads) s->pool = std::make_unique<ThreadPool>(*threads);
+  if (threads) {
+    s->pool = std::make_unique<ThreadPool>(*threads);
+    gather(*s->pool);
+  }
   CompileOptions options;
   if (threads) options.nanoseconds_worth_sharing = 0;
   const Executable executable = compile(f, options);
