@@ -93,10 +93,11 @@ std::vector<Bytes> seeds() {
 }
 
 std::vector<std::string> words() {
-  std::vector<std::string> all = {
-      "axis",     "axes",      "alpha",    "value", "to",
-      "perm",     "keepdims",  "shape",    "",      "ai.onnx.preview.training",
-      "equation", "ij,jk->ik", "location", "../x"};
+  std::vector<std::string> all = {"axis",     "axes",      "alpha",
+                                  "value",    "to",        "perm",
+                                  "keepdims", "shape",     "ai.onnx.preview.training",
+                                  "equation", "ij,jk->ik", "location",
+                                  "../x"};
   for (const char* name : {"Add",
                            "MatMul",
                            "Gemm",
