@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::string prompt = "\n";
+  std::optional<std::string> prompt;
   std::int64_t tokens = 500;
   nn::Sampling sampling;
   std::uint64_t seed = 0;
@@ -59,16 +60,24 @@ std::vector<std::int32_t> window_of(const Tensor& prompt, std::int64_t context) 
   return window;
 }
 
+// What stands before a text that begins: a line's end, or the first character of a vocabulary that
+// has none.
+std::string beginning(const Vocabulary& vocabulary) {
+  const std::vector<std::string> all = vocabulary.characters();
+  return std::find(all.begin(), all.end(), "\n") != all.end() ? "\n" : all.front();
+}
+
 void generate(const Options& options) {
   const Model model = open_model(options.model);
   const Vocabulary vocabulary = vocabulary_of(model, options.model.path);
-  if (options.prompt.empty()) throw UsageError("--prompt: a character at least is expected");
+  if (options.prompt == "") throw UsageError("--prompt: a character at least is expected");
   std::vector<std::int32_t> window =
-      window_of(vocabulary.encode(options.prompt), data_input(model).type.shape.elements());
+      window_of(vocabulary.encode(options.prompt.value_or(beginning(vocabulary))),
+                data_input(model).type.shape.elements());
   ThreadPool pool({.threads = options.threads});
   Workspace workspace(compile(bound(model)), &pool);
   std::vector<float> logits(static_cast<std::size_t>(vocabulary.size()));
-  print(options.prompt == "\n" ? "" : options.prompt);
+  print(options.prompt.value_or(""));
   const Key key(options.seed);
   for (std::int64_t i = 0; i < options.tokens; ++i) {
     const void* const in[] = {window.data()};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "limpid/core/arithmetic.h"
 #include "limpid/core/statistics.h"
 #include "limpid/lab/fit.h"
 #include "limpid/lab/perceptron.h"
@@ -24,10 +25,9 @@ Tensor grid(double reach) {
   });
 }
 
-Tensor mapped(const Tensor& x, double (*f)(double)) {
+Tensor mapped(const Tensor& x, float (*f)(float)) {
   return Tensor::generate<float>(x.shape(), [&](std::span<float> out) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = static_cast<float>(f(static_cast<double>(x.values<float>()[i])));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(x.values<float>()[i]);
   });
 }
 
@@ -47,7 +47,7 @@ Value cross_entropy(Value logit, Value target) { return binary_cross_entropy(log
 
 struct Curve {
   std::string name;
-  double (*f)(double);
+  float (*f)(float);
   double reach;
   std::string activation;
   std::int64_t steps;
@@ -69,9 +69,8 @@ Approximation fit_xor(std::int64_t units, Key key) {
                   cross_entropy};
   const optim::Schedule schedule{optim::Schedule::Kind::kConstant, 0.05, 500};
   const Fitted fitted = fit(hidden_layer(2, units, "tanh"), task, optim::Adam{}, schedule, key);
-  std::vector<double> probabilities = to_doubles(fitted.predictions);
-  for (double& z : probabilities) z = 1 / (1 + std::exp(-z));
-  const double error = largest_difference(probabilities, to_doubles(task.y));
+  const Tensor probabilities = mapped(fitted.predictions, arithmetic::sigmoid);
+  const double error = largest_difference(to_doubles(probabilities), to_doubles(task.y));
   return {"XOR", units, "tanh", 500, fitted.loss, error, task.x, task.y, fitted.predictions};
 }
 
@@ -86,8 +85,7 @@ report::Series series_of(std::string name, const Tensor& x, const Tensor& y) {
 
 std::vector<Approximation> approximations(const ApproximationOptions& options) {
   const Curve absolute{"abs(x) on [-1, 1]", std::fabs, 1, "relu", 2000};
-  const Curve sine{"sin(x) on [-2 pi, 2 pi]", [](double x) { return std::sin(x); },
-                   2 * std::numbers::pi, "tanh", 4000};
+  const Curve sine{"sin(x) on [-2 pi, 2 pi]", arithmetic::sin, 2 * std::numbers::pi, "tanh", 4000};
   using Units = std::vector<std::int64_t>;
   const auto units = [&](Units usual) { return options.units ? Units{*options.units} : usual; };
   std::vector<Approximation> rows;

@@ -53,8 +53,11 @@ std::int32_t sample(std::span<const float> logits, const Sampling& s, Key key) {
   std::vector<double> weights;
   double sum = 0;
   for (const std::int32_t token : tokens) {
+    // The exponential of f32 has the same bits everywhere, that of f64 is the C library's. It is 0
+    // long before -200.
+    const double scaled = (static_cast<double>(logit_of(token)) - most) / s.temperature;
     weights.push_back(
-        arithmetic::exp((static_cast<double>(logit_of(token)) - most) / s.temperature));
+        static_cast<double>(arithmetic::exp(static_cast<float>(std::max(scaled, -200.0)))));
     sum += weights.back();
   }
   std::size_t left = 0;

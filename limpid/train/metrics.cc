@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
@@ -47,12 +48,14 @@ std::size_t label_of(std::string_view what, const Tensor& labels, std::int64_t r
   return static_cast<std::size_t>(label);
 }
 
-// -log softmax(logits)[label], in f64.
+// -log softmax(logits)[label]; exp and log of f32, which have the same bits everywhere, since the
+// metric may say which epoch is the best.
 double cross_entropy_of(Row logits, std::size_t label) {
-  const auto largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+  const float largest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
-  for (const float logit : logits) sum += arithmetic::exp(static_cast<double>(logit) - largest);
-  return arithmetic::log(sum) - (static_cast<double>(logits[label]) - largest);
+  for (const float logit : logits) sum += static_cast<double>(arithmetic::exp(logit - largest));
+  return static_cast<double>(arithmetic::log(static_cast<float>(sum))) -
+         static_cast<double>(logits[label] - largest);
 }
 
 double share(std::int64_t part, std::int64_t whole) {
@@ -208,8 +211,8 @@ TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens) {
   }
   loss /= static_cast<double>(std::max<std::int64_t>(1, rows));
   TestResult result;
-  result.metrics.set("perplexity", arithmetic::exp(loss));
-  result.metrics.set("bits_per_token", loss / arithmetic::log(2.0));
+  result.metrics.set("perplexity", static_cast<double>(arithmetic::exp(static_cast<float>(loss))));
+  result.metrics.set("bits_per_token", loss / std::numbers::ln2);
   result.metrics.set("accuracy", share(right, rows));
   return result;
 }

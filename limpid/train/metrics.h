@@ -1,6 +1,6 @@
-// Metrics: how good a model's outputs are, beside its loss. Everything is computed in f64, sums
-// over examples in their order and, inside an example, over its outputs in theirs. Leans on data
-// and on events.h.
+// Metrics: how good a model's outputs are, beside its loss. Everything is computed in f64 (exp and
+// log in f32), sums over examples in their order and, inside an example, over its outputs in
+// theirs. Leans on data and on events.h.
 #pragma once
 
 #include <cstdint>

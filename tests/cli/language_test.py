@@ -51,6 +51,11 @@ class LanguageTest(tool.ToolTest):
         # Of a prompt longer than the context the end counts.
         self.assertEqual(generate("--prompt", "zzz the cat"[4:])[7:], generate("--prompt", "dog the cat")[11:])
 
+    def test_a_text_of_one_line_can_begin(self):
+        self.text.write_text("abcd" * 50)
+        self.train("--epochs", "1")
+        self.assertEqual(len(self.output("generate", self.model, "--tokens", "9")), 10)
+
     def test_what_it_refuses(self):
         self.train("--epochs", "1")
         self.assertIn("no U+007A", self.error(1, "generate", self.model, "--prompt", "zoo"))
