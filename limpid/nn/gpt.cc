@@ -1,0 +1,359 @@
+#include "limpid/nn/gpt.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "limpid/core/error.h"
+#include "limpid/nn/dropout.h"
+#include "limpid/nn/embedding.h"
+#include "limpid/nn/norm.h"
+#include "limpid/nn/rotary.h"
+#include "limpid/nn/sequential.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid::nn {
+namespace {
+
+constexpr std::string_view kNorms[] = {"layer", "rms"};
+constexpr std::string_view kFeedForwards[] = {"gelu", "gelu_tanh", "swiglu"};
+constexpr std::string_view kPositions[] = {"learned", "rotary"};
+
+template <class Choice, std::size_t count>
+Choice choice_from_name(const std::string_view (&names)[count], std::string_view name) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (names[i] == name) return static_cast<Choice>(i);
+  throw_missing(name, {std::begin(names), std::end(names)});
+}
+
+constexpr const char* kTokens = "embed_tokens";
+constexpr const char* kPositionTable = "embed_positions";
+constexpr const char* kHead = "lm_head";
+
+std::string block_name(std::int64_t i) { return fmt::format("layers.{}", i); }
+
+// ---- the layers of a net
+
+constexpr double kStd = 0.02;
+
+Embedding tokens_of(const Gpt& net) { return {net.vocabulary, net.width, normal(kStd)}; }
+Embedding positions_of(const Gpt& net) { return {net.context, net.width, normal(kStd)}; }
+
+Linear inner(const Gpt& net, std::int64_t in, std::int64_t out) {
+  return {in, out, net.bias, normal(kStd)};
+}
+// A projection into the residual stream.
+Linear outer(const Gpt& net, std::int64_t in) {
+  return {in, net.width, net.bias, depth_scaled_normal(net.layers, kStd)};
+}
+
+struct Norm {
+  const Gpt& net;
+
+  Params init(Key key) const {
+    return net.norm == GptNorm::kLayer ? LayerNorm{net.width, net.norm_eps}.init(key)
+                                       : RmsNorm{net.width, net.norm_eps}.init(key);
+  }
+  Value operator()(const Args& params, const Value& x) const {
+    return net.norm == GptNorm::kLayer ? LayerNorm{net.width, net.norm_eps}(params, x)
+                                       : RmsNorm{net.width, net.norm_eps}(params, x);
+  }
+};
+
+// (..., length, heads * head) to (..., heads, length, head), and back.
+Value heads_apart(const Value& x, std::int64_t heads) {
+  const std::size_t last = x.rank() - 1;
+  const Shape shape = x.shape().replace(last, heads).insert(last + 1, x.shape().back() / heads);
+  std::vector<std::int64_t> order(last + 2);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  std::swap(order[last - 1], order[last]);
+  return transpose(reshape(x, shape), order);
+}
+Value heads_together(const Value& x) {
+  std::vector<std::int64_t> order(x.rank());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  std::swap(order[x.rank() - 3], order[x.rank() - 2]);
+  const Shape rows = x.shape();
+  const Shape shape = rows.erase(x.rank() - 1).erase(x.rank() - 2);
+  const std::size_t before = shape.rank() - 1;
+  return reshape(
+      transpose(x, order),
+      shape.replace(before, rows[x.rank() - 2]).insert(before + 1, rows[before] * rows.back()));
+}
+
+// Causal self-attention.
+struct Attention {
+  const Gpt& net;
+  const RotaryAngles* angles = nullptr;  // where positions are rotary
+
+  Linear query() const { return inner(net, net.width, net.width); }
+  Linear key_or_value() const { return inner(net, net.width, net.key_heads() * net.head()); }
+  Linear output() const { return outer(net, net.width); }
+
+  Params init(Key key) const {
+    Params params;
+    params.merge("q_proj", query().init(key.fold_in(0)));
+    params.merge("k_proj", key_or_value().init(key.fold_in(1)));
+    params.merge("v_proj", key_or_value().init(key.fold_in(2)));
+    params.merge("o_proj", output().init(key.fold_in(3)));
+    return params;
+  }
+
+  Value turned(const Value& x) const {
+    return angles ? rotary_embedding(x, angles->cos, angles->sin) : x;
+  }
+
+  Value operator()(const Args& params, const Value& x) const {
+    const Value q = heads_apart(apply_part(query(), "q_proj", params, x), net.heads);
+    const Value k = heads_apart(apply_part(key_or_value(), "k_proj", params, x), net.key_heads());
+    const Value v = heads_apart(apply_part(key_or_value(), "v_proj", params, x), net.key_heads());
+    const Value mixed = scaled_dot_product_attention(turned(q), turned(k), v, {.causal = true});
+    return apply_part(output(), "o_proj", params, heads_together(mixed));
+  }
+};
+
+struct FeedForward {
+  const Gpt& net;
+
+  bool gated() const { return net.feed_forward == GptFeedForward::kSwiglu; }
+  Linear up() const { return inner(net, net.width, net.hidden_width()); }
+  Linear down() const { return outer(net, net.hidden_width()); }
+
+  Params init(Key key) const {
+    Params params;
+    if (gated()) params.merge("gate_proj", up().init(key.fold_in(0)));
+    params.merge("up_proj", up().init(key.fold_in(1)));
+    params.merge("down_proj", down().init(key.fold_in(2)));
+    return params;
+  }
+
+  Value operator()(const Args& params, const Value& x) const {
+    const auto hidden = [&] {
+      if (gated()) {
+        const Value gate = apply_part(up(), "gate_proj", params, x);
+        return swiglu(gate, apply_part(up(), "up_proj", params, x));
+      }
+      const Value h = apply_part(up(), "up_proj", params, x);
+      return net.feed_forward == GptFeedForward::kGelu ? gelu(h) : gelu_tanh(h);
+    };
+    return apply_part(down(), "down_proj", params, hidden());
+  }
+};
+
+struct Block {
+  const Gpt& net;
+  const RotaryAngles* angles = nullptr;  // where positions are rotary
+
+  Params init(Key key) const {
+    Params params;
+    params.merge("input_layernorm", Norm{net}.init(key));
+    params.merge("self_attn", Attention{net, angles}.init(key.fold_in(0)));
+    params.merge("post_attention_layernorm", Norm{net}.init(key));
+    params.merge("mlp", FeedForward{net}.init(key.fold_in(1)));
+    return params;
+  }
+
+  Value operator()(const Args& params, Value x, const std::optional<Value>& key) const {
+    const Dropout dropout{net.dropout};
+    const Value seen = apply_part(Norm{net}, "input_layernorm", params, x);
+    const Value mixed = apply_part(Attention{net, angles}, "self_attn", params, seen);
+    x = x + dropout({}, mixed, part_key(key, 0));
+    const Value normed = apply_part(Norm{net}, "post_attention_layernorm", params, x);
+    const Value fed = apply_part(FeedForward{net}, "mlp", params, normed);
+    return x + dropout({}, fed, part_key(key, 1));
+  }
+};
+
+}  // namespace
+
+// ---- choices
+
+Gpt gpt2_shaped() { return {.feed_forward = GptFeedForward::kGeluTanh, .bias = true}; }
+Gpt llama_shaped() {
+  return {.norm = GptNorm::kRms,
+          .feed_forward = GptFeedForward::kSwiglu,
+          .positions = GptPositions::kRotary,
+          .tied = false};
+}
+
+std::vector<std::string> gpt_norm_names() { return {std::begin(kNorms), std::end(kNorms)}; }
+std::vector<std::string> gpt_feed_forward_names() {
+  return {std::begin(kFeedForwards), std::end(kFeedForwards)};
+}
+std::vector<std::string> gpt_position_names() {
+  return {std::begin(kPositions), std::end(kPositions)};
+}
+std::string_view name(GptNorm norm) { return kNorms[static_cast<std::size_t>(norm)]; }
+std::string_view name(GptFeedForward f) { return kFeedForwards[static_cast<std::size_t>(f)]; }
+std::string_view name(GptPositions p) { return kPositions[static_cast<std::size_t>(p)]; }
+GptNorm gpt_norm_from_name(std::string_view name) {
+  return choice_from_name<GptNorm>(kNorms, name);
+}
+GptFeedForward gpt_feed_forward_from_name(std::string_view name) {
+  return choice_from_name<GptFeedForward>(kFeedForwards, name);
+}
+GptPositions gpt_positions_from_name(std::string_view name) {
+  return choice_from_name<GptPositions>(kPositions, name);
+}
+
+// ---- the net
+
+std::int64_t Gpt::hidden_width() const {
+  if (hidden > 0) return hidden;
+  return feed_forward == GptFeedForward::kSwiglu ? 8 * width / 3 : 4 * width;
+}
+
+void Gpt::check() const {
+  const auto refuse = [](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument, "gpt: " + why);
+  };
+  for (const std::int64_t size : {vocabulary, context, layers, width, heads, hidden_width()})
+    if (size < 1) refuse(fmt::format("size {} is below 1", size));
+  if (kv_heads < 0 || width % heads != 0 || heads % key_heads() != 0)
+    refuse(
+        fmt::format("a width of {}, {} heads and {} of keys; heads that divide the width, and "
+                    "of keys that divide the heads, are expected",
+                    width, heads, key_heads()));
+  if (positions == GptPositions::kRotary) rotary_frequencies(head(), rotary_base);
+  if (!(norm_eps > 0)) refuse(fmt::format("norm_eps is {}, more than 0 is expected", norm_eps));
+  if (!(dropout >= 0 && dropout < 1))
+    refuse(fmt::format("a dropout of {}, 0 or more and below 1 is expected", dropout));
+}
+
+Params Gpt::init(Key key) const {
+  check();
+  Params params;
+  params.merge(kTokens, tokens_of(*this).init(key.fold_in(0)));
+  if (positions == GptPositions::kLearned)
+    params.merge(kPositionTable, positions_of(*this).init(key.fold_in(1)));
+  for (std::int64_t i = 0; i < layers; ++i)
+    params.merge(block_name(i),
+                 Block{*this}.init(key.fold_in(2).fold_in(static_cast<std::uint64_t>(i))));
+  params.merge("norm", Norm{*this}.init(key));
+  if (!tied)
+    params.merge(kHead, Linear{width, vocabulary, false, normal(kStd)}.init(key.fold_in(3)));
+  return params;
+}
+
+Value Gpt::operator()(const Args& params, Value ids, std::optional<Value> key) const {
+  check();
+  if (ids.rank() < 1 || ids.shape().back() > context || ids.shape().back() < 1)
+    throw Error(ErrorCode::kShape,
+                fmt::format("gpt: the tokens are {}, [..., length] of 1 to {} is "
+                            "expected",
+                            to_string(ids.type()), context));
+  const std::int64_t length = ids.shape().back();
+  Value x = apply_part(tokens_of(*this), kTokens, params, ids);
+  std::optional<RotaryAngles> angles;
+  if (positions == GptPositions::kLearned) {
+    const Value table = slice(params.at(Params::join(kPositionTable, "weight")), 0, 0, length);
+    x = x + broadcast(table, x.shape());
+  } else {
+    angles = rotary_angles(iota(ids.builder(), length), rotary_frequencies(head(), rotary_base));
+  }
+  x = Dropout{dropout}({}, x, part_key(key, layers));
+  for (std::int64_t i = 0; i < layers; ++i)
+    x = apply_part(Block{*this, angles ? &*angles : nullptr}, block_name(i), params, x,
+                   part_key(key, i));
+  x = apply_part(Norm{*this}, "norm", params, x);
+  const Builder::Scope scope(x.builder(), kHead);
+  return linear(x, params.at(Params::join(tied ? kTokens : kHead, "weight")));
+}
+
+std::vector<Input> Gpt::parameters() const {
+  check();
+  std::vector<Input> all;
+  const auto add = [&](const std::string& name, const Shape& shape) {
+    all.push_back({name, {Dtype::kF32, shape}});
+  };
+  const auto add_linear = [&](const std::string& name, const Linear& layer) {
+    add(name + ".weight", {layer.out, layer.in});
+    if (layer.bias) add(name + ".bias", {layer.out});
+  };
+  const auto add_norm = [&](const std::string& name) {
+    add(name + ".weight", {width});
+    if (norm == GptNorm::kLayer) add(name + ".bias", {width});
+  };
+  add("embed_tokens.weight", {vocabulary, width});
+  if (positions == GptPositions::kLearned) add("embed_positions.weight", {context, width});
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const std::string block = block_name(i);
+    const Attention attention{*this};
+    const FeedForward mlp{*this};
+    add_norm(block + ".input_layernorm");
+    add_linear(block + ".self_attn.q_proj", attention.query());
+    add_linear(block + ".self_attn.k_proj", attention.key_or_value());
+    add_linear(block + ".self_attn.v_proj", attention.key_or_value());
+    add_linear(block + ".self_attn.o_proj", attention.output());
+    add_norm(block + ".post_attention_layernorm");
+    if (mlp.gated()) add_linear(block + ".mlp.gate_proj", mlp.up());
+    add_linear(block + ".mlp.up_proj", mlp.up());
+    add_linear(block + ".mlp.down_proj", mlp.down());
+  }
+  add_norm("norm");
+  if (!tied) add("lm_head.weight", {vocabulary, width});
+  return all;
+}
+
+Function Gpt::function(std::int64_t length) const {
+  std::vector<Input> inputs = parameters();
+  inputs.push_back({"tokens", {Dtype::kI32, {length == 0 ? context : length}}});
+  return trace("gpt", inputs,
+               [&](std::span<const Value> in) {
+                 Args args;
+                 for (std::size_t i = 0; i + 1 < in.size(); ++i) args.set(inputs[i].name, in[i]);
+                 return std::vector<Value>{(*this)(args, in.back())};
+               },
+               {"logits"});
+}
+
+std::string Gpt::config() const {
+  return nlohmann::ordered_json{{"model", "gpt"},
+                                {"vocabulary", vocabulary},
+                                {"context", context},
+                                {"layers", layers},
+                                {"width", width},
+                                {"heads", heads},
+                                {"kv_heads", key_heads()},
+                                {"hidden", hidden_width()},
+                                {"norm", std::string(name(norm))},
+                                {"norm_eps", norm_eps},
+                                {"feed_forward", std::string(name(feed_forward))},
+                                {"positions", std::string(name(positions))},
+                                {"rotary_base", rotary_base},
+                                {"bias", bias},
+                                {"tied", tied},
+                                {"dropout", dropout}}
+      .dump();
+}
+
+Gpt Gpt::from_config(std::string_view json) {
+  try {
+    const auto parsed = nlohmann::json::parse(json);
+    if (parsed.at("model") != "gpt")
+      throw Error(ErrorCode::kInvalidArgument, "gpt: the configuration is of another model");
+    const auto integer = [&](const char* key) { return parsed.at(key).get<std::int64_t>(); };
+    const auto text = [&](const char* key) { return parsed.at(key).get<std::string>(); };
+    const Gpt net{.vocabulary = integer("vocabulary"),
+                  .context = integer("context"),
+                  .layers = integer("layers"),
+                  .width = integer("width"),
+                  .heads = integer("heads"),
+                  .kv_heads = integer("kv_heads"),
+                  .hidden = integer("hidden"),
+                  .norm = gpt_norm_from_name(text("norm")),
+                  .norm_eps = parsed.at("norm_eps").get<double>(),
+                  .feed_forward = gpt_feed_forward_from_name(text("feed_forward")),
+                  .positions = gpt_positions_from_name(text("positions")),
+                  .rotary_base = parsed.at("rotary_base").get<double>(),
+                  .bias = parsed.at("bias").get<bool>(),
+                  .tied = parsed.at("tied").get<bool>(),
+                  .dropout = parsed.at("dropout").get<double>()};
+    net.check();
+    return net;
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(ErrorCode::kParse, fmt::format("gpt: configuration: {}", e.what()));
+  }
+}
+
+}  // namespace limpid::nn

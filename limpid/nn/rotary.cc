@@ -1,0 +1,57 @@
+#include "limpid/nn/rotary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "limpid/core/error.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid::nn {
+namespace {
+
+// Both by series of IEEE operations alone: the C library's results depend on the library.
+double natural_log(double x) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);  // in [1/2, 1)
+  const double z = (mantissa - 1) / (mantissa + 1);  // log m = 2 atanh z
+  double sum = 0;
+  for (int k = 41; k >= 1; k -= 2) sum = sum * z * z + 1.0 / k;
+  constexpr double kLog2 = 0.69314718055994531;
+  return 2 * z * sum + exponent * kLog2;
+}
+double exponential(double x) {
+  // e^x = (e^(x / 1024))^1024, the inner one by Taylor.
+  const double r = x / 1024;
+  double sum = 1;
+  for (int k = 8; k >= 1; --k) sum = 1 + r / k * sum;
+  for (int i = 0; i < 10; ++i) sum *= sum;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<float> rotary_frequencies(std::int64_t head, double base) {
+  if (head < 2 || head % 2 != 0 || !(base > 1))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("rotary: a head of {} and a base of {}; an even head and a base above "
+                            "1 are expected",
+                            head, base));
+  std::vector<float> frequencies;
+  for (std::int64_t i = 0; i < head / 2; ++i) {
+    const double share = 2 * static_cast<double>(i) / static_cast<double>(head);
+    frequencies.push_back(static_cast<float>(exponential(-share * natural_log(base))));
+  }
+  return frequencies;
+}
+
+RotaryAngles rotary_angles(Value positions, const std::vector<float>& frequencies) {
+  const auto pairs = static_cast<std::int64_t>(frequencies.size());
+  const std::int64_t rows = positions.shape()[0];
+  const Value steps = constant(positions.builder(), Tensor::from<float>({pairs}, frequencies));
+  const Value column = reshape(cast(positions, Dtype::kF32), {rows, 1});
+  const Value angles = broadcast(column, {rows, pairs}) * broadcast(steps, {rows, pairs});
+  return {cos(angles), sin(angles)};
+}
+
+}  // namespace limpid::nn

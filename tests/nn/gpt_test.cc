@@ -1,0 +1,140 @@
+#include "limpid/nn/gpt.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "limpid/limpid.h"
+
+namespace limpid::nn {
+namespace {
+
+std::int64_t elements(const Params& params) {
+  std::int64_t sum = 0;
+  for (const auto& [name, value] : params) sum += value.elements();
+  return sum;
+}
+
+// Small nets of every choice.
+std::vector<Gpt> small_nets() {
+  const auto shrink = [](Gpt net) {
+    net.vocabulary = 11;
+    net.context = 9;
+    net.layers = 2;
+    net.width = 24;
+    return net;
+  };
+  Gpt plain = shrink({});
+  Gpt grouped = shrink(llama_shaped());
+  grouped.kv_heads = 2;
+  Gpt untied = shrink(gpt2_shaped());
+  untied.tied = false;
+  untied.feed_forward = GptFeedForward::kSwiglu;
+  return {plain, shrink(gpt2_shaped()), shrink(llama_shaped()), grouped, untied};
+}
+
+Tensor logits_of(const Gpt& net, const Params& params, const std::vector<std::int32_t>& ids) {
+  const auto length = static_cast<std::int64_t>(ids.size());
+  std::vector<Tensor> inputs = params.values();
+  inputs.push_back(Tensor::from<std::int32_t>({length}, ids));
+  return compile(net.function(length))(inputs)[0];
+}
+
+TEST(Gpt, HasTheParametersThatOneCounts) {
+  // Embeddings (65 + 64) * 128; a block 4 * 128 * 128 + 2 * 128 * 512 and two norms of 256; a norm.
+  const Gpt net{.vocabulary = 65};
+  EXPECT_EQ(elements(net.init(Key(0))), 805'248);
+}
+
+TEST(Gpt, NamesItsParametersAsItDrawsThem) {
+  for (const Gpt& net : small_nets()) {
+    const Params params = net.init(Key(0));
+    const std::vector<Input> inputs = net.parameters();
+    ASSERT_EQ(inputs.size(), params.size()) << net.config();
+    std::size_t i = 0;
+    for (const auto& [name, value] : params) {
+      EXPECT_EQ(inputs[i].name, name);
+      EXPECT_EQ(inputs[i].type, value.type()) << name;
+      ++i;
+    }
+  }
+}
+
+TEST(Gpt, SeesNoTokenThatIsStillToCome) {
+  const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6, 5};
+  for (const Gpt& net : small_nets()) {
+    const Params params = net.init(Key(5));
+    const Tensor all = logits_of(net, params, ids);
+    for (const std::size_t length : {1u, 4u, 8u}) {
+      const Tensor some =
+          logits_of(net, params, {ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(length)});
+      EXPECT_TRUE(some.same_bits(all.rows(0, static_cast<std::int64_t>(length))))
+          << net.config() << " at " << length;
+    }
+  }
+}
+
+TEST(Gpt, GivesTheBitsOfTheInterpreterAndOfABatch) {
+  const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6, 5};
+  for (const Gpt& net : small_nets()) {
+    const Params params = net.init(Key(6));
+    const Function f = net.function();
+    std::vector<Tensor> inputs = params.values();
+    inputs.push_back(Tensor::from<std::int32_t>({9}, ids));
+    const Tensor alone = compile(f)(inputs)[0];
+    EXPECT_TRUE(alone.same_bits(interpret(f, inputs)[0])) << net.config();
+
+    std::vector<std::int32_t> three(ids.rbegin(), ids.rend());
+    three.insert(three.end(), ids.begin(), ids.end());
+    three.insert(three.end(), 9, 7);
+    const Tensor together = compile(net)(params, Tensor::from<std::int32_t>({3, 9}, three));
+    EXPECT_TRUE(alone.same_bits(together.rows(1, 1).reshape(alone.shape()))) << net.config();
+  }
+}
+
+TEST(Gpt, DropsOutByAKeyAlone) {
+  Gpt net = small_nets()[0];
+  net.dropout = 0.5;
+  const Params params = net.init(Key(1));
+  const auto with_key = [&](std::uint64_t key) {
+    return compile([&](const Args& args, const Value& ids, const Value& k) {
+      return net(args, ids, k);
+    })(params, Tensor::zeros({Dtype::kI32, {9}}), key_tensor(Key(key)));
+  };
+  EXPECT_TRUE(with_key(3).same_bits(with_key(3)));
+  EXPECT_FALSE(with_key(3).same_bits(with_key(4)));
+}
+
+TEST(Gpt, IsWrittenDownAndReadBack) {
+  for (const Gpt& net : small_nets())
+    EXPECT_EQ(Gpt::from_config(net.config()).config(), net.config());
+  EXPECT_THROW(Gpt::from_config("{}"), Error);
+  EXPECT_THROW(Gpt::from_config("[]"), Error);
+  EXPECT_THROW(Gpt::from_config(R"({"model": "mlp"})"), Error);
+}
+
+TEST(Gpt, RefusesSizesThatDoNotFit) {
+  for (const Gpt& net : {Gpt{}, Gpt{.vocabulary = 5, .layers = 0}, Gpt{.vocabulary = 5, .heads = 3},
+                         Gpt{.vocabulary = 5, .kv_heads = 3}, Gpt{.vocabulary = 5, .dropout = 1},
+                         Gpt{.vocabulary = 5, .width = 12, .positions = GptPositions::kRotary}}) {
+    EXPECT_THROW(net.init(Key(0)), Error);
+    EXPECT_THROW(net.function(), Error);
+  }
+  EXPECT_THROW(Gpt{.vocabulary = 5}.function(65), Error);
+}
+
+TEST(Rotary, FrequenciesAreThePowersOfTheBase) {
+  for (const double base : {10000.0, 500000.0, 1.5})
+    for (const std::int64_t head : {2, 32, 64, 128}) {
+      const std::vector<float> got = rotary_frequencies(head, base);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_FLOAT_EQ(got[i], static_cast<float>(std::pow(base, -2.0 * static_cast<double>(i) /
+                                                                      static_cast<double>(head))))
+            << base << " " << head << " " << i;
+    }
+  EXPECT_THROW(rotary_frequencies(3, 10000), Error);
+  EXPECT_THROW(rotary_frequencies(4, 1), Error);
+}
+
+}  // namespace
+}  // namespace limpid::nn
