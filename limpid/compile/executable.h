@@ -26,6 +26,12 @@ struct CompileOptions {
   // A step is cut for the threads of a pool where each piece has this much to do; 0 cuts every step
   // that can be cut.
   double nanoseconds_worth_sharing = 3000;
+  // Inputs whose memory the caller gives away for an output of the same type: a Workspace is then
+  // run with one address for both, and what an update leaves as it was is not copied.
+  struct Donation {
+    std::size_t input = 0, output = 0;
+  };
+  std::vector<Donation> donations = {};
 };
 
 // Immutable, cheap to copy, and safe to run from many threads at once, each with a Workspace of its

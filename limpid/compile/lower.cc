@@ -272,6 +272,17 @@ class Lowering {
         if (is_matrix_transpose(call)) return add_transpose(node, call);
         break;
       case KernelKind::kConstant:
+      case KernelKind::kLayerNormGradient:
+      case KernelKind::kRmsNormGradient:
+      case KernelKind::kSoftmaxGradient:
+      case KernelKind::kMove:
+      case KernelKind::kGather:
+      case KernelKind::kScatterAdd:
+      case KernelKind::kUpdateRows:
+      case KernelKind::kRotary:
+      case KernelKind::kAttention:
+      case KernelKind::kCachedAttention:
+      case KernelKind::kAttentionGradient:
       case KernelKind::kNone:
         break;
     }

@@ -133,6 +133,17 @@ enum class KernelKind : std::uint8_t {
   kMin,
   kLayerNorm,  // x, gamma and beta where given
   kRmsNorm,    // x, gamma where given
+  kLayerNormGradient,
+  kRmsNormGradient,
+  kSoftmaxGradient,
+  kMove,  // a permutation, a part or a joining: elements are copied and nothing is computed
+  kGather,
+  kScatterAdd,
+  kUpdateRows,
+  kRotary,
+  kAttention,
+  kCachedAttention,
+  kAttentionGradient,
 };
 struct Kernel {
   KernelKind kind = KernelKind::kNone;
