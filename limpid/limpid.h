@@ -18,6 +18,7 @@
 #include "limpid/data/synthetic.h"
 #include "limpid/data/table.h"
 #include "limpid/data/text.h"
+#include "limpid/data/tokenizer.h"
 #include "limpid/formats/csv.h"
 #include "limpid/formats/idx.h"
 #include "limpid/formats/model.h"

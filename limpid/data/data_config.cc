@@ -28,6 +28,8 @@ DataConfig config_of(const Json& json) {
   read("feature_names", config.feature_names);
   read("class_names", config.class_names);
   read("target_names", config.target_names);
+  if (json.contains("tokenizer"))
+    config.tokenizer = Tokenizer::from_config(json.at("tokenizer").dump());
   if (json.contains("table")) config.table = table_schema_from_json(json.at("table").dump());
   return config;
 }
@@ -35,7 +37,7 @@ DataConfig config_of(const Json& json) {
 }  // namespace
 
 DataConfig data_config(const Dataset& data) {
-  DataConfig config{data.task, data.feature_names, data.class_names, data.target_names, {}};
+  DataConfig config{data.task, data.feature_names, data.class_names, data.target_names, {}, {}};
   if (!data.table_schema.empty()) config.table = table_schema_from_json(data.table_schema);
   return config;
 }
@@ -48,6 +50,7 @@ std::string to_json(const DataConfig& config) {
   write("feature_names", config.feature_names);
   write("class_names", config.class_names);
   write("target_names", config.target_names);
+  if (config.tokenizer) json["tokenizer"] = Json::parse(config.tokenizer->config());
   if (config.table) json["table"] = Json::parse(to_json(*config.table));
   return json.dump();
 }
@@ -64,6 +67,11 @@ std::optional<DataConfig> data_config_of(const Model& model) {
   const Json config = detail::parse_bounded_json(model.config, false);
   if (!config.is_object() || !config.contains("data")) return {};
   return data_config_from_json(config.at("data").dump());
+}
+
+std::optional<Tokenizer> tokenizer_of(const DataConfig& config) {
+  if (config.task != Task::kNextToken) return {};
+  return config.tokenizer ? config.tokenizer : Tokenizer(Vocabulary(config.class_names));
 }
 
 }  // namespace limpid

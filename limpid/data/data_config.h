@@ -1,6 +1,6 @@
 // What a model remembers of the data that it was trained on: the task, what features and outputs
 // are called, and how a table's columns became features. JSON under the key "data" of a model's
-// config. Leans on table_schema.h and formats/model.h.
+// config. Leans on table_schema.h, tokenizer.h and formats/model.h.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "limpid/data/table_schema.h"
+#include "limpid/data/tokenizer.h"
 #include "limpid/formats/model.h"
 
 namespace limpid {
@@ -20,6 +21,7 @@ struct DataConfig {
   std::vector<std::string> class_names = {};
   std::vector<std::string> target_names = {};
   std::optional<TableSchema> table = {};
+  std::optional<Tokenizer> tokenizer = {};  // of a text, where the class names do not say it
 
   bool operator==(const DataConfig&) const = default;
 };
@@ -34,5 +36,10 @@ DataConfig data_config_from_json(std::string_view json);
 // What the config of a model says under "data"; nothing where it says nothing. Throws kFormat where
 // that is no DataConfig.
 std::optional<DataConfig> data_config_of(const Model& model);
+
+// What turns text into the tokens of a model that goes on with it (Task::kNextToken): its
+// tokenizer, or that of the characters which its class names are; nothing for another task. Throws
+// kFormat where class names are no vocabulary.
+std::optional<Tokenizer> tokenizer_of(const DataConfig& config);
 
 }  // namespace limpid

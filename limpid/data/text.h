@@ -51,6 +51,8 @@ class Vocabulary {
   // Back. Throws kInvalidArgument for a number outside of [0, size()).
   std::string decode(std::span<const std::int32_t> numbers) const;
 
+  bool operator==(const Vocabulary&) const = default;
+
  private:
   std::vector<char32_t> code_points_;  // sorted
 };

@@ -35,7 +35,9 @@ std::vector<Bytes> seeds() {
       R"({"model":"mlp","sizes":[3,4,2],"activation":"relu","dropout":0.5,"init":"he","norm":"batch",)"
       R"("loss":{"name":"huber","delta":2.0},"data":)" +
       data + "}";
-  return {bytes_of(schema), bytes_of(data), bytes_of(model)};
+  const std::string text =
+      R"({"task":"next_token","tokenizer":{"kind":"characters","characters":["\n","a","é"]}})";
+  return {bytes_of(schema), bytes_of(data), bytes_of(model), bytes_of(text)};
 }
 
 std::vector<std::string> words() {
@@ -55,33 +57,22 @@ std::vector<std::string> words() {
                                   "18446744073709551615",
                                   "\"\\ud83d\\ude00\"",
                                   "\\u0000"};
-  for (const char* word : {"task",
-                           "classification",
-                           "multilabel",
-                           "regression",
-                           "feature_names",
-                           "class_names",
-                           "target_names",
-                           "table",
-                           "missing",
-                           "unseen",
-                           "features",
-                           "targets",
-                           "name",
-                           "categorical",
-                           "categories",
-                           "fill",
-                           "error",
-                           "drop",
-                           "impute",
-                           "zeros",
-                           "model",
-                           "mlp",
-                           "sizes",
-                           "loss",
-                           "label_smoothing",
-                           "delta",
-                           "data"})
+  for (const char* word : {"task",        "classification",
+                           "multilabel",  "regression",
+                           "next_token",  "tokenizer",
+                           "kind",        "characters",
+                           "bytes",       "feature_names",
+                           "class_names", "target_names",
+                           "table",       "missing",
+                           "unseen",      "features",
+                           "targets",     "name",
+                           "categorical", "categories",
+                           "fill",        "error",
+                           "drop",        "impute",
+                           "zeros",       "model",
+                           "mlp",         "sizes",
+                           "loss",        "label_smoothing",
+                           "delta",       "data"})
     all.push_back("\"" + std::string(word) + "\"");
   return all;
 }

@@ -1,0 +1,54 @@
+// Tokenizer: a text as tokens, the numbers that a language model reads and writes, and back. Leans
+// on text.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "limpid/core/tensor.h"
+#include "limpid/data/text.h"
+
+namespace limpid {
+
+// A value: copies are cheap, and many threads may use one at once.
+class Tokenizer {
+ public:
+  // "characters": the tokens are those of the vocabulary.
+  explicit Tokenizer(Vocabulary vocabulary) : scheme_(std::move(vocabulary)) {}
+  // "bytes": 256 tokens, each the value of a byte. It takes any bytes, UTF-8 or not.
+  static Tokenizer bytes() { return Tokenizer(Bytes{}); }
+
+  // The name of the kind, as above.
+  std::string_view kind() const;
+  // How many tokens there are: their numbers are [0, size()).
+  std::int64_t size() const;
+
+  // The tokens of a text, i32 [n]; joining what the tokens decode to gives the text back. Throws
+  // kNotFound, naming the line, for what has no token, kFormat where the kind needs UTF-8 and the
+  // text is none.
+  Tensor encode(std::string_view text) const;
+  // Back: bytes, which for a single token may be a part of a UTF-8 character. Throws
+  // kInvalidArgument for a number outside of [0, size()).
+  std::string decode(std::span<const std::int32_t> tokens) const;
+
+  // As a JSON object, and back. from_config throws kFormat for text that no tokenizer has.
+  std::string config() const;
+  static Tokenizer from_config(std::string_view json);
+
+  bool operator==(const Tokenizer&) const = default;
+
+ private:
+  struct Bytes {
+    bool operator==(const Bytes&) const = default;
+  };
+  using Scheme = std::variant<Vocabulary, Bytes>;
+
+  explicit Tokenizer(Scheme scheme) : scheme_(std::move(scheme)) {}
+
+  Scheme scheme_;
+};
+
+}  // namespace limpid

@@ -1,0 +1,78 @@
+#include "limpid/data/tokenizer.h"
+
+#include "limpid/data/data_config.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::expect_error;
+
+Tensor tokens(std::vector<std::int32_t> numbers) {
+  return Tensor::from(Shape{static_cast<std::int64_t>(numbers.size())}, numbers);
+}
+
+Tokenizer characters_of(std::string_view text) { return Tokenizer(Vocabulary(text)); }
+
+TEST(Tokenizer, OfCharactersIsItsVocabulary) {
+  const Tokenizer tokenizer = characters_of("b\xc3\xa9 a\n");
+  EXPECT_EQ(tokenizer.kind(), "characters");
+  EXPECT_EQ(tokenizer.size(), 5);
+  const Tensor ids = tokenizer.encode("\xc3\xa9 b");
+  EXPECT_TRUE(ids.same_bits(tokens({4, 1, 3})));
+  EXPECT_EQ(tokenizer.decode(ids.values<std::int32_t>()), "\xc3\xa9 b");
+  expect_error(ErrorCode::kNotFound, "line 2: the vocabulary has no U+007A",
+               [&] { tokenizer.encode("a\nz"); });
+}
+
+TEST(Tokenizer, OfBytesTakesEveryByte) {
+  const Tokenizer tokenizer = Tokenizer::bytes();
+  EXPECT_EQ(tokenizer.kind(), "bytes");
+  EXPECT_EQ(tokenizer.size(), 256);
+  EXPECT_TRUE(tokenizer.encode("a\xc3\xa9\xff").same_bits(tokens({97, 195, 169, 255})));
+  EXPECT_TRUE(tokenizer.encode("").same_bits(tokens({})));
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode(all).values<std::int32_t>()), all);
+  for (const std::int32_t token : {-1, 256})
+    expect_error(ErrorCode::kInvalidArgument, "of 256", [&] { tokenizer.decode({&token, 1}); });
+}
+
+TEST(Tokenizer, ComesBackFromItsConfig) {
+  for (const Tokenizer& tokenizer : {characters_of("hello\n"), Tokenizer::bytes()})
+    EXPECT_EQ(Tokenizer::from_config(tokenizer.config()), tokenizer);
+  EXPECT_FALSE(characters_of("ab") == characters_of("ac"));
+  EXPECT_FALSE(characters_of("ab") == Tokenizer::bytes());
+}
+
+TEST(Tokenizer, RefusesAConfigThatIsNone) {
+  const auto refused = [](std::string_view json, std::string_view why) {
+    expect_error(ErrorCode::kFormat, why, [&] { Tokenizer::from_config(json); });
+  };
+  refused("{", "tokenizer: ");
+  refused("[]", "tokenizer: ");
+  refused("{}", "'kind' not found");
+  refused(R"({"kind":"words"})", "tokenizer: no kind is called 'words'");
+  refused(R"({"kind":"characters"})", "'characters' not found");
+  refused(R"({"kind":"characters","characters":["b","a"]})", "'a' is not behind");
+  refused(R"({"kind":"bytes","kind":"bytes"})", "comes twice");
+}
+
+TEST(Tokenizer, StandsInTheDataOfAModel) {
+  DataConfig config{.task = Task::kNextToken};
+  config.tokenizer = Tokenizer::bytes();
+  const DataConfig back = data_config_from_json(to_json(config));
+  EXPECT_EQ(back, config);
+  EXPECT_EQ(tokenizer_of(back), Tokenizer::bytes());
+}
+
+TEST(Tokenizer, IsTheClassNamesWhereTheDataHasNoOther) {
+  const DataConfig config{.task = Task::kNextToken, .class_names = {"a", "b"}};
+  EXPECT_EQ(tokenizer_of(config), characters_of("ab"));
+  EXPECT_EQ(tokenizer_of({.task = Task::kClassification, .class_names = {"a", "b"}}), std::nullopt);
+  expect_error(ErrorCode::kFormat, "'ab' is no character",
+               [] { tokenizer_of({.task = Task::kNextToken, .class_names = {"ab"}}); });
+}
+
+}  // namespace
+}  // namespace limpid
