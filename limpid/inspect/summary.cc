@@ -9,15 +9,21 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"
+#include "limpid/inspect/detail/blocks.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid {
 namespace {
 
+bool multiplies_matrices(const Op& op) {
+  const KernelKind kind = op.kernel.kind;
+  return kind == KernelKind::kMatmul || kind == KernelKind::kAttention ||
+         kind == KernelKind::kCachedAttention;
+}
+
 // Half the flops of the products in a call, at any depth of its body.
 std::int64_t multiply_adds(const Call& call) {
-  if (!call.op.body)
-    return call.op.kernel.kind == KernelKind::kMatmul ? call.op.flops(call) / 2 : 0;
+  if (!call.op.body) return multiplies_matrices(call.op) ? call.op.flops(call) / 2 : 0;
   const Function body = body_of(call);
   std::int64_t total = 0;
   for (const Node& node : body.nodes()) {
@@ -89,6 +95,42 @@ std::string with_unit(std::int64_t count, std::string_view unit = "") {
 
 std::string count_or_nothing(std::int64_t count) { return count == 0 ? "" : grouped(count); }
 
+std::vector<std::string> cells_of(std::string layer, const SummaryRow& row) {
+  return {std::move(layer), row.op, tuple_text(row.output), count_or_nothing(row.parameters),
+          count_or_nothing(row.multiply_adds)};
+}
+
+// Ops that only put elements elsewhere.
+bool moves_elements(const SummaryRow& row) {
+  const Op* op = find_op(row.op);
+  if (!op) return false;
+  const KernelKind kind = op->kernel.kind;
+  return kind == KernelKind::kReshape || kind == KernelKind::kTranspose ||
+         kind == KernelKind::kBroadcast || kind == KernelKind::kMove;
+}
+
+// A block that is repeated, once, as it is drawn: what flows down its left side, and what its
+// layers add to it. Ops that only move elements are left out.
+void add_block(const detail::RepeatedBlock& block, std::span<const SummaryRow> rows, Table& table) {
+  const auto times = static_cast<std::int64_t>(block.times);
+  std::int64_t parameters = 0, multiply_adds = 0;
+  for (const SummaryRow& row : rows) {
+    parameters = sum_or_most(parameters, row.parameters);
+    multiply_adds = sum_or_most(multiply_adds, row.multiply_adds);
+  }
+  table.rows.push_back(
+      {fmt::format("┌ {0}.{1} to {0}.{2}", block.stem, block.number, block.number + times - 1),
+       fmt::format("{} times", times), "", count_or_nothing(product_or_most(times, parameters)),
+       count_or_nothing(product_or_most(times, multiply_adds))});
+  for (const SummaryRow& row : rows) {
+    if (moves_elements(row)) continue;
+    const std::string name = detail::name_in_block(row);
+    const bool joins = name.empty() && row.op == "add";
+    table.rows.push_back(cells_of(joins ? "├ +" : "│ " + name, row));
+  }
+  table.rows.push_back({"└"});
+}
+
 std::string note_of(const Node& node, const std::vector<const Input*>& parameters) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : node.attributes)
@@ -142,9 +184,18 @@ std::string to_text(const Summary& summary) {
               {}};
   for (const Input& input : summary.inputs)
     table.rows.push_back({input.name, "input", tuple_text(input.type.shape)});
-  for (const SummaryRow& row : summary.rows)
-    table.rows.push_back({row.layer, row.op, tuple_text(row.output),
-                          count_or_nothing(row.parameters), count_or_nothing(row.multiply_adds)});
+  const std::vector<detail::RepeatedBlock> blocks = detail::repeated_blocks(summary.rows);
+  auto block = blocks.begin();
+  for (std::size_t i = 0; i < summary.rows.size();) {
+    if (block == blocks.end() || i < block->first) {
+      table.rows.push_back(cells_of(summary.rows[i].layer, summary.rows[i]));
+      ++i;
+      continue;
+    }
+    add_block(*block, std::span(summary.rows).subspan(block->first, block->size), table);
+    i += block->size * block->times;
+    ++block;
+  }
   table.rows.push_back(
       {"total", "", "", grouped(summary.parameters), grouped(summary.multiply_adds)});
 

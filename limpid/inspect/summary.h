@@ -40,7 +40,7 @@ struct Summary {
 // 2^63 - 1 stay there. Throws kInvalidArgument for a batch below 1, kShape where a shape overflows.
 Summary summarize(const Function& function, const Params& params, std::int64_t batch = 1);
 
-// The table that people know from torchinfo.
+// The table that people know from torchinfo; blocks that are repeated stand in it once.
 std::string to_text(const Summary& summary);
 
 // One value of a Function and the op that makes it; the data comes first, as op "input".

@@ -246,6 +246,7 @@ Value Gpt::operator()(const Args& params, Value ids, std::optional<Value> key) c
   Value x = apply_part(tokens_of(*this), kTokens, params, ids);
   std::optional<RotaryAngles> angles;
   if (positions == GptPositions::kLearned) {
+    const Builder::Scope scope(x.builder(), kPositionTable);
     const Value table = slice(params.at(Params::join(kPositionTable, "weight")), 0, 0, length);
     x = x + broadcast(table, x.shape());
   } else {

@@ -211,6 +211,30 @@ std::function<std::optional<double>(const LayerStatistics&)> activation(
   };
 }
 
+// What only layers with attention and around a residual stream have.
+std::string transformer_charts(const RunLog& log) {
+  using train::AttentionStatistics;
+  const auto of_heads = [](double AttentionStatistics::*field) {
+    return [field](const LayerStatistics& layer) -> std::optional<double> {
+      if (layer.attention.empty()) return {};
+      return layer.attention.front().*field;
+    };
+  };
+  const auto stream = [](const LayerStatistics& layer) -> std::optional<double> {
+    if (layer.activations.empty() || layer.activations.back().op != "residual") return {};
+    return std::hypot(layer.activations.back().mean, layer.activations.back().std);
+  };
+  std::string text;
+  for (const Chart& chart :
+       {layer_chart(log, {"Residual stream behind each block", "step", "RMS", {}, true}, stream),
+        layer_chart(log, {"Attention: entropy, 1 is even", "step", "share", {}},
+                    of_heads(&AttentionStatistics::entropy)),
+        layer_chart(log, {"Attention: entropy of the head where it is least", "step", "share", {}},
+                    of_heads(&AttentionStatistics::lowest_head))})
+    if (!chart.series.empty()) text += to_html(chart);
+  return text;
+}
+
 std::string layers_html(const RunLog& log) {
   if (log.probes.empty()) return "";
   const auto ratio = [](const LayerStatistics& layer) -> std::optional<double> {
@@ -239,6 +263,7 @@ std::string layers_html(const RunLog& log) {
                               activation(&A::dead_share)));
   text += to_html(layer_chart(log, {"Activations where the slope is flat", "step", "share", {}},
                               activation(&A::saturated_share)));
+  text += transformer_charts(log);
   return text + "</div>\n";
 }
 

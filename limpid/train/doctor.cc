@@ -19,6 +19,10 @@ constexpr Threshold kFlat[] = {
 constexpr Threshold kExploding[] = {
     {"explode_rise", 0.5, "rise above the initial, or the lowest loss, as a share of it"},
     {"explode_loss", 0.5, "share of what had been gained that is lost again"}};
+constexpr Threshold kSpikes[] = {
+    {"spike_rise", 0.25, "rise above the 50 steps before, as a share of the initial loss"},
+    {"spike_spread", 10, "the same rise in standard deviations of their losses"},
+    {"spike_share", 0.02, "share of the steps above which they are no exceptions"}};
 constexpr Threshold kOscillating[] = {
     {"oscillation_rise", 0.1, "rise from one epoch to the next, as a share of the loss"},
     {"oscillation_share", 0.3, "share of the epochs of the second half with such a rise"},
@@ -42,6 +46,11 @@ constexpr Threshold kRatio[] = {
 constexpr Threshold kSpread[] = {
     {"spread_low", 0.02, "standard deviation of a linear layer, over the size of the inputs"},
     {"spread_high", 50, "the same"}};
+constexpr Threshold kCollapse[] = {
+    {"attention_entropy", 0.02,
+     "entropy of a layer's weights, as a share of the largest possible"}};
+constexpr Threshold kGrowth[] = {
+    {"residual_growth", 10, "root mean square behind a block over that before it"}};
 constexpr Threshold kInputs[] = {
     {"input_low", 0.02, "root mean square of the first layer's inputs"},
     {"input_high", 5, "the same"}};
@@ -63,6 +72,9 @@ constexpr Rule kRules[] = {
     {"loss_exploding", "a loss that fell and then grew, or grew from the start",
      "a learning rate ten times smaller, --clip-norm 1, or --warmup", kExploding,
      detail::loss_exploding},
+    {"loss_spikes", "single steps whose loss leaps far above those before",
+     "--clip-norm 1, a longer --warmup, a learning rate three times smaller", kSpikes,
+     detail::loss_spikes},
     {"loss_oscillating", "a loss that goes up and down and no longer falls",
      "a learning rate ten times smaller, a larger --batch, or --schedule cosine", kOscillating,
      detail::loss_oscillating},
@@ -97,6 +109,10 @@ constexpr Rule kRules[] = {
      "all alike",
      "--init he for relu and its like, --init xavier for tanh and sigmoid", kSpread,
      detail::poor_initialization},
+    {"attention_collapse", "an attention whose queries look at one key alone",
+     "--warmup, a smaller --lr, more --weight-decay", kCollapse, detail::attention_collapse},
+    {"residual_growth", "a block that adds far more to the residual stream than there was",
+     "a smaller --lr, more --weight-decay, fewer --layers", kGrowth, detail::residual_growth},
     {"data_not_finite",
      "inputs that are NaN or infinite",
      "remove or fill in these values",

@@ -124,10 +124,17 @@ void fields(V& v, Of<ActivationStatistics> auto& e) {
   v("saturated_share", e.saturated_share);
 }
 template <class V>
+void fields(V& v, Of<AttentionStatistics> auto& e) {
+  v("entropy", e.entropy);
+  v("lowest_head", e.lowest_head);
+  v("highest_head", e.highest_head);
+}
+template <class V>
 void fields(V& v, Of<LayerStatistics> auto& e) {
   v("name", e.name);
   v("parameters", e.parameters);
   v("activations", e.activations);
+  v.unless_empty("attention", e.attention);
 }
 template <class V>
 void fields(V& v, Of<ProbeEvent> auto& e) {
@@ -198,6 +205,10 @@ struct Writer {
   void operator()(const char* name, const T& value) {
     object[name] = json(value);
   }
+  template <class T>
+  void unless_empty(const char* name, const std::vector<T>& values) {
+    if (!values.empty()) (*this)(name, values);
+  }
   void beside(const Numbers& numbers) { object.update(json(numbers)); }
   void json_text(const char* name, const std::string& text) {
     object[name] = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -247,6 +258,11 @@ class Reader {
   template <class T>
   void operator()(const char* name, T& field) {
     read(at(name), field, inside(name));
+  }
+  // Most have none, and logs of older versions do not know of them.
+  template <class T>
+  void unless_empty(const char* name, std::vector<T>& values) {
+    if (object_.contains(name)) (*this)(name, values);
   }
   void json_text(const char* name, std::string& text) {
     text = at(name).dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -103,11 +103,22 @@ struct ParameterStatistics {
 
 // Of one value on the way through a layer, over a whole batch.
 struct ActivationStatistics {
-  std::string op;  // that made it: "linear", "relu"; "input" for what the first layer is given
+  // That made it: "linear", "relu"; "input" for what the first layer is given, "residual" for a sum
+  // of what went around a layer and what came out of it.
+  std::string op;
   double mean = 0, std = 0;
   double zero_share = 0;       // of the elements
   double dead_share = 0;       // of the units: 0 for every example of the batch
   double saturated_share = 0;  // of the elements: where the activation's slope is below nn::kFlat
+};
+
+// Of one attention, over a whole batch: the entropy of a query's weights, over that of equal
+// weights on all the keys that it sees. 1: it looks at all of them alike; 0: at one alone. Queries
+// that see one key do not count.
+struct AttentionStatistics {
+  double entropy = 0;       // the mean over all queries
+  double lowest_head = 0;   // and over those of the head where it is least,
+  double highest_head = 0;  // and most
 };
 
 // Of one layer: its parameters, and the values on the way through it.
@@ -115,6 +126,7 @@ struct LayerStatistics {
   std::string name;  // "layers.0"
   std::vector<ParameterStatistics> parameters;
   std::vector<ActivationStatistics> activations;  // in the order in which they are computed
+  std::vector<AttentionStatistics> attention = {};
 };
 
 // A look into all layers.

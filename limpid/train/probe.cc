@@ -1,6 +1,7 @@
 #include "limpid/train/probe.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "limpid/core/error.h"
@@ -13,6 +14,8 @@
 namespace limpid::train {
 namespace {
 
+constexpr std::size_t kActivationNumbers = 5, kAttentionNumbers = 3;
+
 // Calls f for every number of the statistics, in the order of the Function's outputs.
 template <class F>
 void each_number(ParameterStatistics& s, const F& f) {
@@ -24,10 +27,15 @@ void each_number(ActivationStatistics& s, const F& f) {
     f(*number);
 }
 template <class F>
+void each_number(AttentionStatistics& s, const F& f) {
+  for (double* number : {&s.entropy, &s.lowest_head, &s.highest_head}) f(*number);
+}
+template <class F>
 void each_number(std::vector<LayerStatistics>& layers, const F& f) {
   for (LayerStatistics& layer : layers) {
     for (ParameterStatistics& p : layer.parameters) each_number(p, f);
     for (ActivationStatistics& a : layer.activations) each_number(a, f);
+    for (AttentionStatistics& a : layer.attention) each_number(a, f);
   }
 }
 
@@ -61,20 +69,47 @@ struct Observed {
   ValueId value;
   ValueId input;                     // the node's first
   const nn::Activation* activation;  // or nullptr
+  const Node* attention = nullptr;   // its weights are observed, not its result
 };
 
-// A product, norm or activation in a layer, of values with a batch dimension.
+// Both operands are of the sum's own shape: neither is a parameter nor one that was stretched.
+bool is_residual(const Function& loss, const Node& node) {
+  const auto is_whole = [&](ValueId id) {
+    if (static_cast<std::size_t>(id) < loss.inputs().size()) return false;
+    const auto maker =
+        std::partition_point(loss.nodes().begin(), loss.nodes().end(), [&](const Node& n) {
+          return n.first_output + static_cast<ValueId>(loss.output_count(n)) <= id;
+        });
+    return maker->op != &op::broadcast;
+  };
+  return node.op == &op::add && is_whole(node.inputs[0]) && is_whole(node.inputs[1]);
+}
+
+// A product, norm, activation, residual or attention in a layer, of values with a batch dimension.
 std::optional<Observed> observed(const Function& loss, const Node& node) {
   if (node.scope.empty() || node.inputs.empty()) return {};
   const Type& type = loss.type(node.first_output);
   if (!is_floating(type.dtype) || type.shape.rank() < 2 || type.shape.elements() == 0) return {};
   const nn::Activation* activation = activation_of(node);
-  const KernelKind kind = node.op->kernel.kind;
-  if (!activation && kind != KernelKind::kLinear && kind != KernelKind::kLayerNorm &&
-      kind != KernelKind::kRmsNorm)
-    return {};
-  return Observed{std::string(activation ? activation->name : node.op->name), node.first_output,
-                  node.inputs[0], activation};
+  Observed o{std::string(activation ? activation->name : node.op->name), node.first_output,
+             node.inputs[0], activation};
+  switch (node.op->kernel.kind) {
+    case KernelKind::kLinear:
+    case KernelKind::kLayerNorm:
+    case KernelKind::kRmsNorm:
+      return o;
+    default:
+      break;
+  }
+  if (node.op == &op::scaled_dot_product_attention) {
+    o.attention = &node;
+    return o;
+  }
+  if (is_residual(loss, node)) {
+    o.op = "residual";
+    return o;
+  }
+  return activation ? std::optional(o) : std::nullopt;
 }
 
 // ---- statistics in ops, each an f64 scalar
@@ -103,6 +138,54 @@ void add_activation_statistics(const nn::Activation* activation, Value x, Value 
   }
   to.push_back(share(logical_or(
       x<number_like(x, activation->flat_below), x> number_like(x, activation->flat_above))));
+}
+
+// The weights of an attention's queries on its keys, (..., heads, queries, keys).
+Value attention_weights(std::span<const Value> in, const Attributes& attributes) {
+  const Shape q = in[0].shape(), k = in[1].shape();
+  const std::int64_t queries = q[q.rank() - 2], keys = k[k.rank() - 2];
+  const Shape scores_shape = q.replace(q.rank() - 1, keys);
+  // Queries of the heads that share keys stand below each other.
+  const Shape grouped = k.replace(k.rank() - 2, q.elements() / (k.elements() / keys));
+  const Value scaled = in[0] * number_like(in[0], attributes.get<double>("scale"));
+  Value scores = reshape(matmul(reshape(scaled, grouped), in[1], false, true), scores_shape);
+  const Value hidden = number_like(scores, -std::numeric_limits<double>::infinity());
+  if (attributes.get<bool>("causal")) {
+    Builder& builder = scores.builder();
+    const Value last =
+        iota(builder, queries) + number_like(iota(builder, 1), static_cast<double>(keys - queries));
+    scores = select(broadcast(reshape(last, {queries, 1}), {queries, keys}) >=
+                        broadcast(iota(builder, keys), {queries, keys}),
+                    scores, hidden);
+  }
+  if (in.size() == 4)
+    scores = in[3].dtype() == Dtype::kBool ? select(in[3], scores, hidden) : scores + in[3];
+  return softmax(scores, -1);
+}
+
+void add_attention_statistics(std::span<const Value> in, const Attributes& attributes,
+                              std::vector<Value>& to) {
+  const Value weights = attention_weights(in, attributes);
+  const Value zero = number_like(weights, 0);
+  const auto positive = weights > zero;
+  const Value entropy = -sum(
+      select(positive, weights * log(select(positive, weights, number_like(weights, 1))), zero),
+      -1);
+  const Value seen = sum(cast(positive, weights.dtype()), -1);
+  const Value counts = cast(seen > number_like(seen, 1), weights.dtype());
+  // Of queries that see one key both are 0.
+  const Value most = log(maximum(seen, number_like(seen, 1))) + (number_like(seen, 1) - counts);
+  const Value shares = entropy / most;
+  // (heads): the mean over everything else.
+  const std::size_t rank = shares.rank();
+  const std::int64_t queries = shares.shape().back();
+  const std::int64_t heads = rank > 1 ? shares.shape()[rank - 2] : 1;
+  const Shape apart{shares.shape().elements() / (heads * queries), heads, queries};
+  const auto by_head = [&](const Value& v) { return sum(sum(reshape(v, apart), 2), 0); };
+  const Value count = by_head(counts);
+  const Value of_heads = by_head(shares) / maximum(count, number_like(count, 1));
+  for (const Value& v : {mean(of_heads), min(of_heads, 0), max(of_heads, 0)})
+    to.push_back(cast(v, Dtype::kF64));
 }
 
 // Those of a parameter, its gradient and its change.
@@ -136,8 +219,15 @@ Function with_activations(const Function& loss, const std::vector<Observed>& all
     const auto value = [&](ValueId id) { return values[static_cast<std::size_t>(id)]; };
     std::vector<Value> outputs{value(loss.outputs()[0].value)};
     const Builder::Scope scope(builder, "probe");
-    for (const Observed& o : all)
-      add_activation_statistics(o.activation, value(o.input), value(o.value), outputs);
+    for (const Observed& o : all) {
+      if (!o.attention) {
+        add_activation_statistics(o.activation, value(o.input), value(o.value), outputs);
+        continue;
+      }
+      std::vector<Value> operands;
+      for (ValueId id : o.attention->inputs) operands.push_back(value(id));
+      add_attention_statistics(operands, o.attention->attributes, outputs);
+    }
     return outputs;
   });
 }
@@ -146,24 +236,31 @@ Function with_activations(const Function& loss, const std::vector<Observed>& all
 
 ProbeFunction probe_function(const Function& loss, std::size_t parameters) {
   // The numbers of a layer stand together in the end; until then each has its own outputs.
+  enum class Kind { kParameter, kActivation, kAttention };  // in the order of their numbers
   struct Part {
     std::string layer;
-    bool is_parameter;
-    std::size_t index;  // of the parameter, or of what is observed
+    Kind kind;
+    std::size_t index;  // of the parameter, or of the first output of what is observed
   };
   std::vector<Part> parts;
+  std::size_t next_output = 1;  // behind the loss
   std::vector<Observed> all;
   ProbeFunction probe;
   for (std::size_t i = 0; i < parameters; ++i) {
     const std::string& name = loss.inputs()[i].name;
     LayerStatistics& layer = layer_named(probe.layers, layer_of(name));
     layer.parameters.push_back({name});
-    parts.push_back({layer.name, true, i});
+    parts.push_back({layer.name, Kind::kParameter, i});
   }
   const auto add = [&](const std::string& scope, const Observed& o) {
     LayerStatistics& layer = layer_named(probe.layers, scope);
-    layer.activations.push_back({o.op});
-    parts.push_back({layer.name, false, all.size()});
+    if (o.attention)
+      layer.attention.emplace_back();
+    else
+      layer.activations.push_back({o.op});
+    const Kind kind = o.attention ? Kind::kAttention : Kind::kActivation;
+    parts.push_back({layer.name, kind, next_output});
+    next_output += o.attention ? kAttentionNumbers : kActivationNumbers;
     all.push_back(o);
   };
   for (const Node& node : loss.nodes())
@@ -184,18 +281,19 @@ ProbeFunction probe_function(const Function& loss, std::size_t parameters) {
     const std::size_t n = loss.inputs().size();
     const std::vector<Value> results = in[0].builder().inline_function(with_gradients, in.first(n));
     const std::size_t first_gradient = results.size() - parameters;
-    constexpr std::size_t kNumbers = 5;  // of each activation
     std::vector<Value> outputs;
     for (const LayerStatistics& layer : probe.layers)
-      for (const Part& part : parts) {
-        if (part.layer != layer.name) continue;
-        if (part.is_parameter)
-          add_parameter_statistics(in[part.index], results[first_gradient + part.index],
-                                   in[n + part.index], outputs);
-        else
-          std::copy_n(results.begin() + static_cast<std::ptrdiff_t>(1 + kNumbers * part.index),
-                      kNumbers, std::back_inserter(outputs));
-      }
+      for (const Kind kind : {Kind::kParameter, Kind::kActivation, Kind::kAttention})
+        for (const Part& part : parts) {
+          if (part.layer != layer.name || part.kind != kind) continue;
+          if (kind == Kind::kParameter)
+            add_parameter_statistics(in[part.index], results[first_gradient + part.index],
+                                     in[n + part.index], outputs);
+          else
+            std::copy_n(results.begin() + static_cast<std::ptrdiff_t>(part.index),
+                        kind == Kind::kActivation ? kActivationNumbers : kAttentionNumbers,
+                        std::back_inserter(outputs));
+        }
     return outputs;
   });
   return probe;

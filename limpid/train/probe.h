@@ -16,8 +16,9 @@ struct ProbeFunction {
   // Inputs: those of the loss, then "next.<parameter>" for each parameter, what the step made of
   // it. Outputs: f64 scalars, in the order in which `layers` names them.
   Function function;
-  // A layer for each scope that has parameters, products, norms or activations, in the order of the
-  // loss; what the first of them is given is observed as "input". The numbers are yet to come.
+  // A layer for each scope that has parameters, products, norms, activations, sums of a residual
+  // stream or attention, in the order of the loss; what the first of them is given is observed as
+  // "input". The numbers are yet to come.
   std::vector<LayerStatistics> layers;
 };
 

@@ -26,13 +26,6 @@ double update_norm(const LayerStatistics& l) {
   return norm_of(l, &ParameterStatistics::update_norm);
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // A number of each layer and probe, `measure` giving nothing where it does not apply.
 using Measure = std::function<std::optional<double>(const ProbeEvent&, const LayerStatistics&)>;
 
@@ -101,6 +94,13 @@ Measure share_of(bool (*applies)(const ActivationStatistics&),
 
 }  // namespace
 
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 double largest_rate(const RunLog& log) {
   double largest = 0;
   for (const StepEvent& s : log.steps) largest = std::max(largest, s.learning_rate);
@@ -124,19 +124,31 @@ double typical_update_ratio(const RunLog& log) {
 }
 
 std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t) {
-  const auto relative = [](const LayerStatistics& l) { return gradient_norm(l) / weight_norm(l); };
-  std::vector<double> largest;  // of each probe
+  const auto gradient = [](const LayerStatistics& l) { return gradient_norm(l) / weight_norm(l); };
+  const auto update = [](const LayerStatistics& l) { return update_norm(l) / weight_norm(l); };
+  struct Largest {
+    double gradient = 0, update = 0;
+  };
+  std::vector<Largest> largest;  // of each probe
   for (const ProbeEvent& probe : log.probes) {
-    largest.push_back(0);
-    for (const LayerStatistics& l : probe.layers)
-      if (weight_norm(l) > 0) largest.back() = std::max(largest.back(), relative(l));
+    Largest& most = largest.emplace_back();
+    for (const LayerStatistics& l : probe.layers) {
+      if (!(weight_norm(l) > 0)) continue;
+      most.gradient = std::max(most.gradient, gradient(l));
+      most.update = std::max(most.update, update(l));
+    }
   }
-  // How many times smaller than the largest of the layers, each beside the size of its weights.
+  // How many times smaller than the largest of the layers, each beside the size of its weights. A
+  // layer learns all the same where Adam and its like make steps as long as any of a small
+  // gradient.
+  constexpr double kStillLearns = 0.01;
   const auto smaller = [&](const ProbeEvent& probe,
                            const LayerStatistics& layer) -> std::optional<double> {
-    const double most = largest[static_cast<std::size_t>(&probe - log.probes.data())];
-    if (!(weight_norm(layer) > 0) || !(gradient_norm(layer) > 0) || !std::isfinite(most)) return {};
-    return most / relative(layer);
+    const Largest& most = largest[static_cast<std::size_t>(&probe - log.probes.data())];
+    if (!(weight_norm(layer) > 0) || !(gradient_norm(layer) > 0) || !std::isfinite(most.gradient) ||
+        (most.update > 0 && update(layer) > kStillLearns * most.update))
+      return {};
+    return most.gradient / gradient(layer);
   };
   const auto worst = largest_median(log, smaller);
   if (!worst || worst->value < t["vanishing_factor"]) return {};

@@ -88,6 +88,54 @@ bool never_fell(const RunLog& log, double initial, const Levels& levels, const T
   return lowest > (1 - t["flat_drop"]) * std::fmin(initial, loss_of_chance(log));
 }
 
+// Where the loss leaps above the steps shortly before, by far more than these scatter.
+struct Spikes {
+  std::int64_t count = 0;  // steps close to each other are one
+  const StepEvent* highest = nullptr;
+  double usual = 0;           // the median loss before the highest
+  double usual_gradient = 0;  // and that of the gradient's norm
+};
+Spikes spikes_of(const std::vector<StepEvent>& steps, double least_rise, double least_spread) {
+  constexpr std::size_t kBefore = 50, kFewest = 20, kApart = 5;
+  constexpr double kStdOfNormal = 1.4826;  // over the median distance from the median
+  Spikes spikes;
+  double highest_rise = 0;
+  std::size_t last = 0;
+  for (std::size_t i = kFewest; i < steps.size(); ++i) {
+    std::vector<double> losses, distances, gradients;
+    for (std::size_t j = i - std::min(i, kBefore); j < i; ++j) {
+      losses.push_back(steps[j].loss);
+      gradients.push_back(steps[j].gradient_norm);
+    }
+    const double usual = median(losses);
+    for (double loss : losses) distances.push_back(std::fabs(loss - usual));
+    const double rise = steps[i].loss - usual;
+    if (!(rise > least_rise) || !(rise > least_spread * kStdOfNormal * median(distances))) continue;
+    spikes.count += last == 0 || i - last > kApart;
+    last = i;
+    if (rise <= highest_rise) continue;
+    highest_rise = rise;
+    spikes.highest = &steps[i];
+    spikes.usual = usual;
+    spikes.usual_gradient = median(gradients);
+  }
+  return spikes;
+}
+
+// A language model that counting beats: how far the loss of a text can fall is not known, but that
+// far it can. The metrics of the baseline stand beside the model's own.
+std::optional<Finding> below_baseline(const RunLog& log) {
+  const double* baseline = log.end->test.metrics.find("ngram_perplexity");
+  const double loss = loss_of(log.end->test.metrics);
+  if (!baseline || !(loss > std::log(*baseline))) return {};
+  return finding(
+      Severity::kWarning,
+      fmt::format("the test loss is {:.4g}; an n-gram counted on the same text has {:.4g}", loss,
+                  std::log(*baseline)),
+      "training ended too early, or the network is too small or sees too few tokens",
+      "more --epochs, a longer --context, or a wider network");
+}
+
 bool all_finite(const Levels& levels) {
   return std::all_of(levels.losses.begin(), levels.losses.end(),
                      [](double v) { return std::isfinite(v); });
@@ -175,6 +223,30 @@ std::optional<Finding> loss_exploding(const RunLog& log, const Thresholds& t) {
       fmt::format("{}, or --clip-norm 1, or --warmup", rate_times(log, 0.1)));
 }
 
+std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
+  const double initial = initial_loss(log);
+  const bool finite = std::all_of(log.steps.begin(), log.steps.end(), [](const StepEvent& s) {
+    return std::isfinite(s.loss) && std::isfinite(s.gradient_norm);
+  });
+  if (!finite || !(initial > 0)) return {};
+  const Spikes spikes = spikes_of(log.steps, t["spike_rise"] * initial, t["spike_spread"]);
+  // Where they are common, it is how the losses of single batches are spread.
+  if (spikes.count == 0 ||
+      static_cast<double>(spikes.count) > t["spike_share"] * static_cast<double>(log.steps.size()))
+    return {};
+  return finding(
+      Severity::kWarning,
+      fmt::format("{} the loss leapt far above the steps before, in step {} from about {:.4g} to "
+                  "{:.4g}, with a gradient of norm {:.3g} where {:.3g} was usual",
+                  spikes.count == 1 ? "once" : fmt::format("{} times", spikes.count),
+                  spikes.highest->step, spikes.usual, spikes.highest->loss,
+                  spikes.highest->gradient_norm, spikes.usual_gradient),
+      fmt::format("a step that was too long for where it led, or a batch unlike all others; the "
+                  "learning rate is {:.3g}",
+                  spikes.highest->learning_rate),
+      fmt::format("--clip-norm 1, a longer --warmup, or {}", rate_times(log, 0.3)));
+}
+
 std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) {
   const Levels levels = levels_of(log);
   const double initial = initial_loss(log);
@@ -233,6 +305,7 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
   const double initial = initial_loss(log);
   const std::size_t n = levels.losses.size();
   if (!log.end || n < 4 || log.epochs.empty() || !all_finite(levels) || !(initial > 0)) return {};
+  if (log.run.task == "next_token") return below_baseline(log);
   const auto quarter = [&](std::size_t from_the_end) {
     return mean_of(std::span(levels.losses).subspan(n - (from_the_end + 1) * (n / 4), n / 4));
   };

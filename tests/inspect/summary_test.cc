@@ -4,6 +4,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
+#include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 
@@ -14,7 +15,7 @@ namespace {
 Params zeros_for(const Function& f) {
   Params params;
   for (const Input& i : f.inputs())
-    if (i.name != "x") params.set(i.name, Tensor::zeros(i.type));
+    if (i.name != "x" && i.name != "tokens") params.set(i.name, Tensor::zeros(i.type));
   return params;
 }
 
@@ -49,6 +50,43 @@ TEST(Summary, OfTheDigitsNetwork) {
             "input size      100.35 kB\n"
             "forward size     99.58 kB\n"
             "parameter size  940.58 kB\n");
+}
+
+TEST(Summary, DrawsARepeatedBlockOnce) {
+  const nn::Gpt net{.vocabulary = 65, .layers = 3};
+  const Function f = net.function();
+  const Summary s = summarize(f, zeros_for(f), 2);
+  const std::string text = to_text(s);
+  // Each has 4 * 128 * 128 + 2 * 128 * 512 + 2 * 256 parameters.
+  EXPECT_NE(text.find("\n\u250c layers.0 to layers.2 "), std::string::npos) << text;
+  EXPECT_NE(text.find(" 3 times "), std::string::npos) << text;
+  EXPECT_NE(text.find(" 591,360 "), std::string::npos) << text;
+  EXPECT_EQ(text.find("layers.1"), std::string::npos) << text;
+  std::size_t joins = 0;
+  for (std::size_t at = 0; (at = text.find("\n\u251c +", at)) != std::string::npos; ++at) ++joins;
+  EXPECT_EQ(joins, 2) << text;
+  // All rows are there, for whoever reads them one by one.
+  EXPECT_EQ(std::count_if(s.rows.begin(), s.rows.end(),
+                          [](const SummaryRow& row) { return row.layer == "layers.1.mlp"; }),
+            1);
+}
+
+TEST(Summary, DrawsBlocksThatDifferOneByOne) {
+  const auto block = [](Value x, double number) {
+    for (int i = 0; i < 5; ++i) x = relu(x);
+    return x * number_like(x, number);
+  };
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (int i = 0; i < 3; ++i) {
+      const Builder::Scope scope(x.builder(), "layers." + std::to_string(i));
+      x = i < 2 ? block(x, 2) : relu(block(x, 2));
+    }
+    return std::vector<Value>{x};
+  });
+  const std::string text = to_text(summarize(f, {}));
+  EXPECT_NE(text.find("layers.0 to layers.1"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlayers.2"), std::string::npos) << text;
 }
 
 TEST(Summary, CountsTheParametersOfKnownNetworks) {

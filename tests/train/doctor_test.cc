@@ -100,6 +100,40 @@ TEST(Doctor, ThresholdsDecide) {
   EXPECT_THROW(strict.set("flat_drop", INFINITY), Error);
 }
 
+TEST(Doctor, LeapsAreSpikesWhereTheyAreRare) {
+  std::vector<double> losses;
+  for (int i = 0; i < 200; ++i) losses.push_back(3 - 0.01 * i + (i % 2 ? 0.02 : 0));
+  EXPECT_TRUE(diagnose(with_losses(losses)).empty());
+  std::vector<double> leaps = losses;
+  leaps[120] = 4;
+  RunLog log = with_losses(leaps);
+  log.steps[120].gradient_norm = 25;
+  ASSERT_EQ(names(diagnose(log)), std::set<std::string>{"loss_spikes"});
+  EXPECT_EQ(diagnose(log)[0].symptom,
+            "once the loss leapt far above the steps before, in step 121 from about 2.07 to 4, "
+            "with a gradient of norm 25 where 1 was usual");
+  leaps[150] = leaps[151] = leaps[155] = 4.5;
+  EXPECT_EQ(diagnose(with_losses(leaps))[0].symptom.substr(0, 16), "2 times the loss");
+  // Of every batch in ten it is no exception.
+  for (std::size_t i = 0; i < leaps.size(); i += 10) leaps[i] = 4;
+  EXPECT_FALSE(names(diagnose(with_losses(leaps))).count("loss_spikes"));
+}
+
+TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
+  std::vector<double> losses;
+  for (int i = 0; i < 200; ++i) losses.push_back(3 - 0.005 * i);
+  RunLog log = with_losses(losses);
+  log.run.task = "next_token";
+  log.epochs = {{1, 200, 0.1, {{"loss", 2.2}}, {{"loss", 2.1}}, 1, 1, false}};
+  log.end = EndEvent();
+  log.end->test.metrics = {{"loss", 2.1}, {"ngram_perplexity", std::exp(2.0)}};
+  ASSERT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
+  EXPECT_EQ(diagnose(log)[0].symptom,
+            "the test loss is 2.1; an n-gram counted on the same text has 2");
+  log.end->test.metrics.set("loss", 1.9);
+  EXPECT_TRUE(diagnose(log).empty());
+}
+
 TEST(Doctor, TheGravestComesFirstAndNothingIsSaidTwice) {
   RunLog log = with_losses({1, 0.5, INFINITY});
   log.data = DataFacts();

@@ -129,6 +129,20 @@ TEST(Illness, LossExploding) {
   expect_cured(run, "loss_exploding");
 }
 
+TEST(Illness, LossSpikes) {
+  SmallRun healthy = usual({784, 32, 10}, 1600);
+  healthy.options.batch = 16;
+  healthy.options.epochs = 3;
+  expect_cured(healthy, "loss_spikes");
+  SmallRun run = healthy;  // one example is twenty times too bright
+  const Tensor& pixels = healthy.data.train.inputs;
+  run.data.train.inputs = Tensor::generate<float>(pixels.shape(), [&](std::span<float> out) {
+    std::copy(pixels.values<float>().begin(), pixels.values<float>().end(), out.begin());
+    for (float& x : out.first(784)) x *= 20;
+  });
+  expect_ill(run, "loss_spikes", "--clip-norm 1");
+}
+
 TEST(Illness, LossOscillating) {
   SmallRun run = usual({784, 32, 10}, 500);
   use(run, "tanh", "he");
@@ -296,17 +310,19 @@ TEST(Illness, DuplicateAndLeakedRows) {
   expect_cured(cured, "leaked_rows");
 }
 
-// No rule without an illness above.
+// No rule without an illness above, or in transformer_illness_test.cc.
 TEST(Illness, EveryRuleIsProvoked) {
   std::vector<std::string_view> names;
   for (const Rule& rule : rules()) names.push_back(rule.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string_view>{
-                "loss_not_finite", "loss_flat", "loss_exploding", "loss_oscillating", "overfitting",
-                "underfitting", "vanishing_gradient", "exploding_gradient", "dead_units",
-                "saturated_units", "zero_activations", "update_ratio", "frozen_weights",
-                "poor_initialization", "data_not_finite", "inputs_not_normalized",
-                "class_imbalance", "duplicate_rows", "leaked_rows"}));
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string_view>{
+          "loss_not_finite",    "loss_flat",       "loss_exploding",        "loss_spikes",
+          "loss_oscillating",   "overfitting",     "underfitting",          "vanishing_gradient",
+          "exploding_gradient", "dead_units",      "saturated_units",       "zero_activations",
+          "update_ratio",       "frozen_weights",  "poor_initialization",   "attention_collapse",
+          "residual_growth",    "data_not_finite", "inputs_not_normalized", "class_imbalance",
+          "duplicate_rows",     "leaked_rows"}));
 }
 
 }  // namespace

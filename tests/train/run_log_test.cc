@@ -38,11 +38,15 @@ DataFacts data_facts() {
   return e;
 }
 
+// With an attention before the first step alone: other layers' lines say nothing of it.
 ProbeEvent probe_event(std::int64_t step) {
+  std::vector<AttentionStatistics> attention;
+  if (step == 0) attention.push_back({0.5, 0.25, 0.75});
   return {step,
           {{"layers.0",
             {{"layers.0.weight", 0.5, 0.25, 4, 2, 0.125}},
-            {{"relu", 0.1, 0.2, 0.3, 0.4, 0.5}}}}};
+            {{"relu", 0.1, 0.2, 0.3, 0.4, 0.5}},
+            attention}}};
 }
 
 EndEvent end_event() {
@@ -80,6 +84,9 @@ TEST(RunLog, WhatIsReadWritesTheSameLines) {
   EXPECT_EQ(log.steps[1].gradient_norm, kInfinity);
   ASSERT_EQ(log.probes.size(), 2u);
   EXPECT_EQ(log.probes[0].layers[0].parameters[0].update_ratio(), 0.125 / 4);
+  EXPECT_EQ(log.probes[0].layers[0].attention.at(0).lowest_head, 0.25);
+  EXPECT_TRUE(log.probes[1].layers[0].attention.empty());
+  EXPECT_EQ(to_json_line(log.probes[1]).find("attention"), std::string::npos);
   ASSERT_TRUE(log.data && log.end);
   EXPECT_EQ(log.data->first_non_finite[0].value, -kInfinity);
   EXPECT_EQ(log.end->test.metrics.at("accuracy"), 0.75);

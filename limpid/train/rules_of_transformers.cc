@@ -1,0 +1,70 @@
+// The doctor's rules on attention and on the residual stream.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "limpid/train/detail/rules.h"
+
+namespace limpid::train::detail {
+namespace {
+
+Finding finding(const std::string& layer, std::string symptom, std::string cause, std::string fix) {
+  return {"", Severity::kWarning, layer, std::move(symptom), std::move(cause), std::move(fix), 0};
+}
+
+// The size of the stream behind a layer's last sum; nothing where it has none.
+std::optional<double> stream_behind(const LayerStatistics& layer) {
+  const auto& all = layer.activations;
+  const auto last = std::find_if(all.rbegin(), all.rend(),
+                                 [](const ActivationStatistics& a) { return a.op == "residual"; });
+  return last == all.rend() ? std::nullopt : std::optional(std::hypot(last->mean, last->std));
+}
+
+}  // namespace
+
+std::optional<Finding> attention_collapse(const RunLog& log, const Thresholds& t) {
+  if (log.probes.empty()) return {};
+  const ProbeEvent& last = log.probes.back();
+  const LayerStatistics* worst = nullptr;
+  for (const LayerStatistics& layer : last.layers)
+    for (const AttentionStatistics& a : layer.attention)
+      if (a.entropy < t["attention_entropy"] &&
+          (!worst || a.entropy < worst->attention.front().entropy))
+        worst = &layer;
+  if (!worst) return {};
+  return finding(
+      worst->name,
+      fmt::format("at step {} the entropy of its weights is {:.2g} of what it could be: nearly "
+                  "every query looks at one key alone",
+                  last.step, worst->attention.front().entropy),
+      "queries and keys have grown until the softmax is saturated, and hardly any gradient comes "
+      "through it",
+      fmt::format("--warmup, {}, or more --weight-decay", rate_times(log, 0.3)));
+}
+
+std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
+  if (log.probes.empty()) return {};
+  const ProbeEvent& last = log.probes.back();
+  const LayerStatistics* worst = nullptr;
+  double largest = t["residual_growth"], before = 0;
+  // The first block follows an embedding, which may well be small.
+  for (const LayerStatistics& layer : last.layers) {
+    const std::optional<double> behind = stream_behind(layer);
+    if (!behind) continue;
+    if (before > 0 && *behind / before > largest) {
+      largest = *behind / before;
+      worst = &layer;
+    }
+    before = *behind;
+  }
+  if (!worst) return {};
+  return finding(worst->name,
+                 fmt::format("at step {} the residual stream is {:.3g} times as large behind it as "
+                             "before it",
+                             last.step, largest),
+                 "what the layers before have found is drowned by what this one adds",
+                 fmt::format("{}, more --weight-decay, or fewer --layers", rate_times(log, 0.3)));
+}
+
+}  // namespace limpid::train::detail
