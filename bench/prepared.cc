@@ -22,14 +22,25 @@ lp::Params some_params(const lp::nn::Mlp& net) {
   return params;
 }
 
+namespace {
+
+std::vector<lp::Tensor> some_inputs(const lp::Function& function) {
+  std::vector<lp::Tensor> inputs;
+  for (const lp::Input& input : function.inputs()) inputs.push_back(some_numbers(input.type));
+  return inputs;
+}
+
+}  // namespace
+
 Prepared::Prepared(const lp::Function& function, int threads)
+    : Prepared(function, threads, some_inputs(function)) {}
+
+Prepared::Prepared(const lp::Function& function, int threads, std::vector<lp::Tensor> inputs)
     : pool_({.threads = threads, .pin_caller = true}),
       executable_(lp::compile(function)),
-      workspace_(std::make_unique<lp::Workspace>(executable_, &pool_)) {
-  for (const lp::Input& input : executable_.inputs()) {
-    tensors_.push_back(some_numbers(input.type));
-    inputs_.push_back(tensors_.back().bytes().data());
-  }
+      workspace_(std::make_unique<lp::Workspace>(executable_, &pool_)),
+      tensors_(std::move(inputs)) {
+  for (const lp::Tensor& input : tensors_) inputs_.push_back(input.bytes().data());
   for (const lp::Type& type : executable_.output_types()) {
     results_.emplace_back(type.bytes());
     outputs_.push_back(results_.back().data());

@@ -17,6 +17,8 @@ class Prepared {
  public:
   // The calling thread is kept on the first CPU, the others on CPUs of their own.
   Prepared(const limpid::Function& function, int threads);
+  // On inputs of the caller's, instead of some numbers.
+  Prepared(const limpid::Function& function, int threads, std::vector<limpid::Tensor> inputs);
 
   void run() { workspace_->run(inputs_, outputs_); }
   const limpid::Executable& executable() const { return executable_; }

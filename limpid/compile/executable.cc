@@ -17,24 +17,6 @@ std::size_t round_up(std::size_t bytes) {
   return (bytes + Tensor::kAlignment - 1) / Tensor::kAlignment * Tensor::kAlignment;
 }
 
-std::size_t scratch_bytes(const detail::MatmulStep& m, const kernels::Kernels& kernels) {
-  if (m.weights == detail::MatmulStep::Weights::kF32)
-    return sizeof(float) * kernels.matmul_scratch_floats(m.m, m.n, m.k);
-  return detail::narrow_kernels(kernels, m.weights).scratch_bytes(m.m, m.k);
-}
-
-// What the largest step needs beside the slots, for each thread. A product and the program behind
-// it use it in turn.
-std::size_t scratch_bytes(const detail::Plan& plan) {
-  std::size_t most = 0;
-  for (const detail::Step& step : plan.steps) {
-    most = std::max(most, step.program.buffer_count * detail::kChunk * 4);
-    if (const auto* m = std::get_if<detail::MatmulStep>(&step.root))
-      most = std::max(most, scratch_bytes(*m, *plan.kernels));
-  }
-  return plan.band_bytes + round_up(most);
-}
-
 // From these sizes on a plan's memory gets a huge page, and allocate_aligned() gives one. A page
 // that is mostly empty still pays where it keeps the weights of a network in the second-level cache
 // from driving each other out.
@@ -73,7 +55,6 @@ Executable compile(const Function& function, const CompileOptions& options) {
                 fmt::format("compile of '{}': instruction set {} is not available here",
                             function.name(), name(isa)));
   auto plan = std::make_shared<detail::Plan>(detail::lower(function, isa));
-  plan->scratch_bytes = scratch_bytes(*plan);
   gather_constants(*plan);
   plan->worth_sharing = options.nanoseconds_worth_sharing;
   return Executable(std::move(plan));

@@ -637,6 +637,7 @@ Plan lower(const Function& function, kernels::Isa isa) {
   find_bands(plan);
   for (Step& step : plan.steps) place_registers(step.program, plan.slots);
   place_slots(plan);
+  place_scratch(plan);
   return plan;
 }
 

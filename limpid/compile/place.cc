@@ -63,10 +63,6 @@ class Arena {
 
 bool is_four_bytes(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kI32; }
 
-}  // namespace
-
-namespace {
-
 // The times from the first to the last use of each slot.
 class Lives {
  public:
@@ -186,6 +182,26 @@ void place_registers(Program& program, const std::vector<Slot>& slots) {
     }
     take(inputs + i);
   }
+}
+
+namespace {
+
+std::size_t scratch_bytes(const MatmulStep& m, const kernels::Kernels& kernels) {
+  if (m.weights == MatmulStep::Weights::kF32)
+    return sizeof(float) * kernels.matmul_scratch_floats(m.m, m.n, m.k);
+  return narrow_kernels(kernels, m.weights).scratch_bytes(m.m, m.k);
+}
+
+}  // namespace
+
+void place_scratch(Plan& plan) {
+  std::size_t most = 0;
+  for (const Step& step : plan.steps) {
+    most = std::max(most, step.program.buffer_count * kChunk * 4);
+    if (const auto* m = std::get_if<MatmulStep>(&step.root))
+      most = std::max(most, scratch_bytes(*m, *plan.kernels));
+  }
+  plan.scratch_bytes = plan.band_bytes + round_up(most);
 }
 
 }  // namespace limpid::detail

@@ -209,6 +209,10 @@ void find_bands(Plan& plan);
 // memory; slots whose lives do not meet share memory.
 void place_slots(Plan& plan);
 
+// What the largest step needs beside the slots, for each thread. A product and the program behind it
+// use it in turn.
+void place_scratch(Plan& plan);
+
 // Gives the registers of a program their buffers.
 void place_registers(Program& program, const std::vector<Slot>& slots);
 

@@ -1,0 +1,198 @@
+// The training step of a GPT against PyTorch's, in turns; and where its time goes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "bench/prepared.h"
+#include "bench/process.h"
+#include "bench/report.h"
+#include "bench/timing.h"
+#include "limpid/compile/profile.h"
+
+namespace bench {
+namespace {
+
+namespace lp = limpid;
+
+struct Settings {
+  lp::nn::Gpt net{.vocabulary = 65};
+  std::int64_t batch = 12;
+  int rounds = 7;
+  double milliseconds = 500;
+  int threads = 1;  // of the profile
+  bool profile = false;
+  bool alone = false;
+  std::filesystem::path out;
+};
+
+lp::Function training_step(const Settings& s) {
+  lp::train::Problem problem;
+  problem.task = lp::Task::kNextToken;
+  problem.inference = s.net.function();
+  problem.target = {lp::Dtype::kI32, {s.net.context}};
+  problem.init = [net = s.net](lp::Key key) { return net.init(key); };
+  problem.forward = [net = s.net](const lp::Args& params, const lp::Args& carried,
+                                  const lp::Value& x, const lp::Value& key) {
+    return lp::train::Problem::Result{net(params, x, key), carried};
+  };
+  problem.losses = lp::train::losses_in_scale({lp::train::Loss::Kind::kCrossEntropy});
+  return lp::train::step_function(
+      problem, {lp::optim::AdamW{.beta2 = 0.99, .weight_decay = 0.1}, {.norm = 1.0}}, s.batch);
+}
+
+// Parameters as a training begins with them, tokens that differ, everything else small.
+std::vector<lp::Tensor> first_inputs(const lp::Function& step, const Settings& s) {
+  const lp::Params params = s.net.init(lp::Key(1));
+  std::vector<lp::Tensor> inputs;
+  for (const lp::Input& input : step.inputs()) {
+    if (const lp::Tensor* p = params.find(input.name)) {
+      inputs.push_back(*p);
+    } else if (input.type.dtype == lp::Dtype::kI32) {
+      inputs.push_back(
+          lp::Tensor::generate<std::int32_t>(input.type.shape, [&](std::span<std::int32_t> ids) {
+            for (std::size_t i = 0; i < ids.size(); ++i)
+              ids[i] =
+                  static_cast<std::int32_t>(i * 31 % static_cast<std::size_t>(s.net.vocabulary));
+          }));
+    } else {
+      inputs.push_back(input.name == "rate" ? lp::Tensor::scalar(1e-3f)
+                                            : lp::Tensor::zeros(input.type));
+    }
+  }
+  return inputs;
+}
+
+// ---- the profile
+
+// "matmul 1x768x128x128", of the first step of a band: the same work has the same name.
+std::string kind_of(const std::string& steps) {
+  std::istringstream first(steps.substr(steps.find("= ") + 1));
+  std::string name, sizes;
+  first >> name >> sizes;
+  return name + " " + sizes;
+}
+
+void print_profile(const Settings& s) {
+  const lp::Function step = training_step(s);
+  const std::vector<lp::Tensor> inputs = first_inputs(step, s);
+  lp::ThreadPool pool({.threads = s.threads, .pin_caller = true});
+  const std::vector<lp::BandTime> bands = lp::profile(step, inputs, s.rounds, &pool);
+  double sum = 0;
+  std::map<std::string, std::pair<double, int>> kinds;
+  for (std::size_t b = 0; b < bands.size(); ++b) {
+    sum += bands[b].microseconds;
+    auto& [time, count] = kinds[kind_of(bands[b].steps)];
+    time += bands[b].microseconds;
+    ++count;
+    fmt::print("{:4} {:9.1f} us  {}", b, bands[b].microseconds, bands[b].steps);
+  }
+  for (const auto& [kind, total] : kinds)
+    fmt::print("{:9.1f} us  {:3} x {}\n", total.first, total.second, kind);
+  fmt::print("{:.1f} us in {} bands, {} KiB of workspace\n", sum, bands.size(),
+             lp::compile(step).workspace_bytes() / 1024);
+}
+
+// ---- in turns
+
+class PyTorch {
+ public:
+  PyTorch(const Settings& s, const Machine& machine, int threads)
+      : process_(options(machine, threads)) {
+    process_.ask(fmt::format("load {} {} {} {} {} {} {}", s.net.layers, s.net.heads, s.net.width,
+                             s.net.context, s.net.vocabulary, s.batch, threads));
+  }
+  double milliseconds(double budget) {
+    std::istringstream answer(process_.ask(fmt::format("time {}", budget)));
+    std::string verb;
+    double nanoseconds = 0;
+    answer >> verb >> nanoseconds;
+    return nanoseconds / 1e6;
+  }
+
+ private:
+  static Process::Options options(const Machine& machine, int threads) {
+    Process::Options o{.name = "PyTorch",
+                       .command = {"/usr/bin/python3", BENCH_SOURCES "/peer_gpt.py"},
+                       .environment = {},
+                       .cpu = {}};
+    std::string places;
+    for (int i = 0; i < threads; ++i)
+      places += fmt::format("{}{{{}}}", i ? "," : "", machine.cpus[static_cast<std::size_t>(i)]);
+    const std::string count = std::to_string(threads);
+    o.environment = {{"LD_LIBRARY_PATH", "/usr/lib/x86_64-linux-gnu/openblas-openmp"},
+                     {"ATEN_CPU_CAPABILITY", "avx512"},
+                     {"OMP_PLACES", places},
+                     {"OMP_PROC_BIND", "true"},
+                     {"OMP_NUM_THREADS", count},
+                     {"OPENBLAS_NUM_THREADS", count}};
+    return o;
+  }
+  Process process_;
+};
+
+void compare(const Settings& s) {
+  const Machine machine = this_machine();
+  const lp::Function step = training_step(s);
+  Table table{"Training step of a GPT, milliseconds (median of the turns)",
+              {"limpid", "PyTorch", "PyTorch / limpid"},
+              {},
+              {}};
+  Json figures = {{"machine", json(machine)}};
+  for (const int threads : {1, 2}) {
+    if (threads > static_cast<int>(machine.cpus.size())) continue;
+    std::optional<PyTorch> peer;
+    if (!s.alone) peer.emplace(s, machine, threads);
+    std::vector<double> ours, theirs;
+    for (int round = 0; round < s.rounds; ++round) {
+      Prepared prepared(step, threads, first_inputs(step, s));
+      ours.push_back(time_calls([&] { prepared.run(); }, s.milliseconds).nanoseconds / 1e6);
+      if (peer) theirs.push_back(peer->milliseconds(s.milliseconds));
+    }
+    const std::string name = fmt::format("{} thread{}", threads, threads > 1 ? "s" : "");
+    figures[name] = {{"limpid", ours}, {"PyTorch", theirs}};
+    table.add(name, {fmt::format("{:.2f}", median(ours)),
+                     peer ? fmt::format("{:.2f}", median(theirs)) : "",
+                     peer ? fmt::format("{:.2f}", median(theirs) / median(ours)) : ""});
+  }
+  publish(s.out, "gpt", markdown(machine) + "\n" + table.markdown(), figures);
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  CLI::App app{"The training step of a GPT: limpid and PyTorch in turns, or limpid's profile."};
+  bench::Settings s;
+  bool quick = false;
+  app.add_option("--layers", s.net.layers);
+  app.add_option("--heads", s.net.heads);
+  app.add_option("--width", s.net.width);
+  app.add_option("--context", s.net.context);
+  app.add_option("--batch", s.batch);
+  app.add_option("--rounds", s.rounds)->check(CLI::Range(1, 1000));
+  app.add_option("--milliseconds", s.milliseconds, "Of each turn")->check(CLI::Range(1.0, 1e5));
+  app.add_flag("--quick", quick, "3 rounds of 200 ms");
+  app.add_flag("--alone", s.alone, "Without PyTorch");
+  app.add_flag("--profile", s.profile, "The time of every band of the plan, instead");
+  app.add_option("--threads", s.threads, "Of the profile")->check(CLI::Range(1, 64));
+  app.add_option("--out", s.out, "Write gpt.md and gpt.json into this folder");
+  CLI11_PARSE(app, argc, argv);
+  if (quick) {
+    s.rounds = 3;
+    s.milliseconds = 200;
+  }
+  try {
+    if (s.profile)
+      bench::print_profile(s);
+    else
+      bench::compare(s);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "gpt_bench: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,98 @@
+"""PyTorch's training step of a GPT, for gpt_bench.cc: pre-norm blocks, causal attention, GELU, learned
+positions, no biases in the projections, tied output; AdamW (foreach) behind clipping by the global
+norm. Obeys lines on the standard input:
+
+    describe             answers one line
+    load LAYERS HEADS WIDTH CONTEXT VOCABULARY BATCH THREADS
+                         answers "loaded PARAMETERS"
+    time MILLISECONDS    answers "time NANOSECONDS CALLS": the median step
+"""
+
+import platform
+import statistics
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads, context):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.up = nn.Linear(width, 4 * width, bias=False)
+        self.down = nn.Linear(4 * width, width, bias=False)
+        hidden = torch.ones(context, context, dtype=torch.bool).triu(1)
+        self.register_buffer("hidden", hidden)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
+        weights = scores.masked_fill(self.hidden, float("-inf")).softmax(-1)
+        mixed = (weights @ v).transpose(1, 2).reshape(batch, length, width)
+        x = x + self.out(mixed)
+        return x + self.down(functional.gelu(self.up(self.norm2(x))))
+
+
+class Gpt(nn.Module):
+    def __init__(self, layers, heads, width, context, vocabulary):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Parameter(torch.randn(context, width) * 0.02)
+        self.blocks = nn.Sequential(*(Block(width, heads, context) for _ in range(layers)))
+        self.norm = nn.LayerNorm(width)
+        nn.init.normal_(self.tokens.weight, std=0.02)
+
+    def forward(self, ids):
+        x = self.norm(self.blocks(self.tokens(ids) + self.positions))
+        return functional.linear(x, self.tokens.weight)
+
+
+class Training:
+    def __init__(self, layers, heads, width, context, vocabulary, batch, threads):
+        torch.set_num_threads(threads)
+        torch.manual_seed(1)
+        self.model = Gpt(layers, heads, width, context, vocabulary)
+        text = torch.randint(vocabulary, (batch, context + 1))
+        self.ids, self.targets = text[:, :-1].contiguous(), text[:, 1:].contiguous()
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, foreach=True
+        )
+
+    def step(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        logits = self.model(self.ids)
+        functional.cross_entropy(logits.flatten(0, 1), self.targets.flatten()).backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+
+    def time(self, milliseconds):
+        end = time.perf_counter_ns() + milliseconds * 1e6
+        samples = []
+        while len(samples) < 3 or time.perf_counter_ns() < end:
+            begin = time.perf_counter_ns()
+            self.step()
+            samples.append(time.perf_counter_ns() - begin)
+        return statistics.median(samples), len(samples)
+
+
+def main():
+    training = None
+    for line in sys.stdin:
+        verb, *words = line.split()
+        if verb == "describe":
+            print(f"PyTorch {torch.__version__}, Python {platform.python_version()}", flush=True)
+        elif verb == "load":
+            training = Training(*(int(word) for word in words))
+            print("loaded", sum(p.numel() for p in training.model.parameters()), flush=True)
+        elif verb == "time":
+            print("time %.0f %d" % training.time(float(words[0])), flush=True)
+
+
+main()
