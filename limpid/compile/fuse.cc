@@ -264,10 +264,17 @@ void for_each_slot(const Step& step, const std::function<void(SlotId, bool write
     visit(r->in, false);
     if (r->gamma >= 0) visit(r->gamma, false);
     if (r->beta >= 0) visit(r->beta, false);
+    if (r->cotangent >= 0) visit(r->cotangent, false);
     visit(r->out, true);
+    if (r->out2 >= 0) visit(r->out2, true);
   } else if (const auto* t = std::get_if<TransposeStep>(&step.root)) {
     visit(t->in, false);
     visit(t->out, true);
+  } else if (const auto* u = std::get_if<AdamStep>(&step.root)) {
+    for (SlotId s : {u->parameter, u->gradient, u->mean, u->square, u->gradient_scale, u->decay,
+                     u->step_size, u->root})
+      visit(s, false);
+    for (SlotId s : {u->new_parameter, u->new_mean, u->new_square}) visit(s, true);
   } else if (const auto* c = std::get_if<CopyStep>(&step.root)) {
     visit(c->in, false);
     visit(c->out, true);

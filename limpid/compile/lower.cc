@@ -10,6 +10,7 @@
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/update.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/simplify.h"
 
@@ -46,6 +47,10 @@ Element element_of(const Call& call) {
                                 : kNoElement;
 }
 
+bool is_adam_update(const Call& call) {
+  return &call.op == &op::adam_update && call.inputs[0].dtype == Dtype::kF32;
+}
+
 // Whether a composition runs as one step; its body stands in for it otherwise.
 bool is_served(const Call& call) {
   const Type& x = call.inputs[0];
@@ -61,9 +66,11 @@ bool is_served(const Call& call) {
              call.attributes.integer("axis") + 1 == static_cast<std::int64_t>(x.shape.rank());
     case KernelKind::kLayerNorm:
     case KernelKind::kRmsNorm:
+    case KernelKind::kLayerNormGradient:
+    case KernelKind::kRmsNormGradient:
       return x.dtype == Dtype::kF32;
     default:
-      return false;
+      return is_adam_update(call);
   }
 }
 
@@ -72,6 +79,7 @@ constexpr double kNanosecondsPerFlop = 0.01;
 constexpr double kNanosecondsPerWeightByte = 0.01;  // from the third-level cache
 constexpr double kNanosecondsPerLane = 0.15;
 constexpr double kNanosecondsPerRowElement = 0.5;
+constexpr double kNanosecondsPerUpdatedElement = 0.6;
 constexpr double kNanosecondsPerReferenceElement = 2;
 constexpr double kNanosecondsPerPackedElement = 1;
 
@@ -239,6 +247,7 @@ class Lowering {
     const Function::CallTypes types = f_.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
     if (make_constant(node, call)) return;
+    if (is_adam_update(call)) return add_adam(node, call);
     switch (node.op->kernel.kind) {
       case KernelKind::kReshape:
         return set_alias(node.first_output, node.inputs[0]);
@@ -267,13 +276,14 @@ class Lowering {
         break;
       case KernelKind::kLayerNorm:
       case KernelKind::kRmsNorm:
-        return add_rows(node, norm_of_rows(node, call));
+        return add_norm(node, call);
+      case KernelKind::kLayerNormGradient:
+      case KernelKind::kRmsNormGradient:
+        return add_norm_gradient(node, call);
       case KernelKind::kTranspose:
         if (is_matrix_transpose(call)) return add_transpose(node, call);
         break;
       case KernelKind::kConstant:
-      case KernelKind::kLayerNormGradient:
-      case KernelKind::kRmsNormGradient:
       case KernelKind::kSoftmaxGradient:
       case KernelKind::kMove:
       case KernelKind::kGather:
@@ -538,19 +548,67 @@ class Lowering {
     return root;
   }
 
-  RowsStep norm_of_rows(const Node& node, const Call& call) {
+  // But for its operands behind x.
+  RowsStep norm_of_rows(const Call& call, RowsStep::Kind kind) {
     const Shape& shape = call.inputs[0].shape;
     const auto kept = shape.rank() - static_cast<std::size_t>(call.attributes.integer("dims"));
     RowsStep root{};
-    root.kind = node.op->kernel.kind == KernelKind::kLayerNorm ? RowsStep::Kind::kLayerNorm
-                                                               : RowsStep::Kind::kRmsNorm;
+    root.kind = kind;
     root.outer = 1;
     root.rows = static_cast<std::size_t>(Shape(shape.dims().first(kept)).elements());
     root.columns = static_cast<std::size_t>(Shape(shape.dims().subspan(kept)).elements());
     root.eps = static_cast<float>(call.attributes.get<double>("eps"));
+    return root;
+  }
+
+  void add_norm(const Node& node, const Call& call) {
+    using Kind = RowsStep::Kind;
+    const bool layer = node.op->kernel.kind == KernelKind::kLayerNorm;
+    RowsStep root = norm_of_rows(call, layer ? Kind::kLayerNorm : Kind::kRmsNorm);
     if (node.inputs.size() > 1) root.gamma = memory(node.inputs[1]);
     if (node.inputs.size() > 2) root.beta = memory(node.inputs[2]);
-    return root;
+    add_rows(node, root);
+  }
+
+  void add_norm_gradient(const Node& node, const Call& call) {
+    using Kind = RowsStep::Kind;
+    const bool layer = node.op->kernel.kind == KernelKind::kLayerNormGradient;
+    RowsStep root = norm_of_rows(call, layer ? Kind::kLayerNormGradient : Kind::kRmsNormGradient);
+    root.cotangent = memory(node.inputs[1]);
+    if (node.inputs.size() > 2) {
+      root.gamma = memory(node.inputs[2]);
+      root.out2 = new_slot(node.first_output + 1);
+    }
+    add_rows(node, root);
+    if (root.out2 >= 0) set_memory(node.first_output + 1, root.out2, last_step());
+  }
+
+  void add_adam(const Node& node, const Call& call) {
+    std::array<SlotId, 8> in{};
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = memory(node.inputs[i]);
+    const auto number = [&](const char* name) { return call.attributes.get<double>(name); };
+    const AdamStep root{elements(node.first_output),
+                        in[0],
+                        in[1],
+                        in[2],
+                        in[3],
+                        in[4],
+                        in[5],
+                        in[6],
+                        in[7],
+                        new_slot(node.first_output),
+                        new_slot(node.first_output + 1),
+                        new_slot(node.first_output + 2),
+                        number("beta1"),
+                        number("beta2"),
+                        number("eps")};
+    Step step;
+    step.root = root;
+    step.nanoseconds = kNanosecondsPerUpdatedElement * static_cast<double>(root.elements);
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.new_parameter, last_step());
+    set_memory(node.first_output + 1, root.new_mean, last_step());
+    set_memory(node.first_output + 2, root.new_square, last_step());
   }
 
   void add_rows(const Node& node, RowsStep root) {

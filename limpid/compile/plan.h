@@ -117,6 +117,8 @@ struct RowsStep {
     kLogSoftmax,
     kLayerNorm,
     kRmsNorm,
+    kLayerNormGradient,
+    kRmsNormGradient,
     kSumRows,
     kMaxRows,
     kMinRows,
@@ -130,6 +132,8 @@ struct RowsStep {
   // Of the norms.
   SlotId gamma = -1, beta = -1;
   float eps = 0;
+  // Of their gradients: the cotangent, and the second result.
+  SlotId cotangent = -1, out2 = -1;
 
   bool reduces_columns() const { return kind >= Kind::kSumColumns; }
   bool reduces_rows() const { return kind >= Kind::kSumRows && !reduces_columns(); }
@@ -139,6 +143,15 @@ struct RowsStep {
 struct TransposeStep {
   SlotId in, out;
   std::size_t outer, rows, columns;
+};
+
+// adam_update. All slots but the scalars have `elements`.
+struct AdamStep {
+  std::size_t elements;
+  SlotId parameter, gradient, mean, square;
+  SlotId gradient_scale, decay, step_size, root;  // scalars
+  SlotId new_parameter, new_mean, new_square;
+  double beta1, beta2, eps;
 };
 
 // Reference arithmetic of a primitive without a kernel for its types.
@@ -160,7 +173,8 @@ struct CopyStep {
 struct LanesStep {};
 
 struct Step {
-  std::variant<LanesStep, MatmulStep, PackStep, RowsStep, TransposeStep, ReferenceStep, CopyStep>
+  std::variant<LanesStep, MatmulStep, PackStep, RowsStep, TransposeStep, AdamStep, ReferenceStep,
+               CopyStep>
       root;
   Program program;               // over the elements of the root's result; may be empty
   double nanoseconds = 0;        // estimated, for the decision to share it among threads
@@ -209,8 +223,8 @@ void find_bands(Plan& plan);
 // memory; slots whose lives do not meet share memory.
 void place_slots(Plan& plan);
 
-// What the largest step needs beside the slots, for each thread. A product and the program behind it
-// use it in turn.
+// What the largest step needs beside the slots, for each thread. A product and the program behind
+// it use it in turn.
 void place_scratch(Plan& plan);
 
 // Gives the registers of a program their buffers.

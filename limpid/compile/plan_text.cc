@@ -34,6 +34,10 @@ std::string_view kind_text(RowsStep::Kind kind) {
       return "layer_norm";
     case RowsStep::Kind::kRmsNorm:
       return "rms_norm";
+    case RowsStep::Kind::kLayerNormGradient:
+      return "layer_norm_gradient";
+    case RowsStep::Kind::kRmsNormGradient:
+      return "rms_norm_gradient";
     case RowsStep::Kind::kSumRows:
       return "sum rows";
     case RowsStep::Kind::kMaxRows:
@@ -80,12 +84,19 @@ struct RootText {
                        p.transposed ? "^T" : "", weights_text(p.weights));
   }
   std::string operator()(const RowsStep& r) const {
-    return fmt::format("{} = {} {}x{}x{} {}{}{}", s(r.out), kind_text(r.kind), r.outer, r.rows,
-                       r.columns, s(r.in), r.gamma >= 0 ? " * " + s(r.gamma) : "",
+    return fmt::format("{}{} = {} {}x{}x{} {}{}{}{}", s(r.out), r.out2 >= 0 ? ", " + s(r.out2) : "",
+                       kind_text(r.kind), r.outer, r.rows, r.columns, s(r.in),
+                       r.cotangent >= 0 ? ", " + s(r.cotangent) : "",
+                       r.gamma >= 0 ? " * " + s(r.gamma) : "",
                        r.beta >= 0 ? " + " + s(r.beta) : "");
   }
   std::string operator()(const TransposeStep& t) const {
     return fmt::format("{} = transpose {}x{}x{} {}", s(t.out), t.outer, t.rows, t.columns, s(t.in));
+  }
+  std::string operator()(const AdamStep& u) const {
+    return fmt::format("{}, {}, {} = adam_update {} {}, {}, {}, {}", s(u.new_parameter),
+                       s(u.new_mean), s(u.new_square), u.elements, s(u.parameter), s(u.gradient),
+                       s(u.mean), s(u.square));
   }
   std::string operator()(const ReferenceStep& r) const {
     std::vector<std::string> in;

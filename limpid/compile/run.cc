@@ -249,10 +249,25 @@ void run_row_kernel(const RowsStep& r, const Worker& worker, const float* in, st
   }
 }
 
+void run_norm_gradient(const RowsStep& r, const Worker& worker, Range rows) {
+  const kernels::Kernels& k = *worker.plan.kernels;
+  const auto kernel =
+      r.kind == RowsStep::Kind::kLayerNormGradient ? k.layer_norm_gradient : k.rms_norm_gradient;
+  const std::size_t at = rows.begin * r.columns;
+  const bool scaled = r.gamma >= 0;
+  kernel(worker.at<const float>(r.in) + at, worker.at<const float>(r.cotangent) + at,
+         rows.end - rows.begin, r.columns, r.eps,
+         scaled ? worker.at<const float>(r.gamma) : nullptr, worker.at<float>(r.out) + at,
+         scaled ? worker.at<float>(r.out2) + at : nullptr);
+}
+
 void run_rows(const Step& step, const RowsStep& r, const Worker& worker, Range rows) {
   const std::size_t width = r.reduces_rows() ? 1 : r.columns;
-  run_row_kernel(r, worker, worker.at<const float>(r.in) + rows.begin * r.columns,
-                 rows.end - rows.begin, worker.at<float>(r.out) + rows.begin * width);
+  if (r.cotangent >= 0)
+    run_norm_gradient(r, worker, rows);
+  else
+    run_row_kernel(r, worker, worker.at<const float>(r.in) + rows.begin * r.columns,
+                   rows.end - rows.begin, worker.at<float>(r.out) + rows.begin * width);
   run_behind(step, worker, 0, rows, {0, width}, width);
 }
 
@@ -277,6 +292,27 @@ void run_transpose(const TransposeStep& t, const Worker& worker, Piece piece) {
     worker.plan.kernels->transpose(worker.at<const float>(t.in) + first, t.rows, t.columns,
                                    worker.at<float>(t.out) + first);
   }
+}
+
+void run_adam(const AdamStep& u, const Worker& worker, Range elements) {
+  const auto number = [&](SlotId s) { return *worker.at<const float>(s); };
+  const kernels::AdamUpdate update{worker.at<const float>(u.parameter),
+                                   worker.at<const float>(u.gradient),
+                                   worker.at<const float>(u.mean),
+                                   worker.at<const float>(u.square),
+                                   worker.at<float>(u.new_parameter),
+                                   worker.at<float>(u.new_mean),
+                                   worker.at<float>(u.new_square),
+                                   number(u.gradient_scale),
+                                   number(u.decay),
+                                   number(u.step_size),
+                                   number(u.root),
+                                   static_cast<float>(u.eps),
+                                   static_cast<float>(u.beta1),
+                                   static_cast<float>(1 - u.beta1),
+                                   static_cast<float>(u.beta2),
+                                   static_cast<float>(1 - u.beta2)};
+  worker.plan.kernels->adam_update(update, elements);
 }
 
 void run_pack(const PackStep& p, const Worker& worker) {
@@ -329,6 +365,8 @@ void run_piece(const Step& step, const Worker& worker, Piece piece) {
                : run_rows(step, *r, worker, part(r->rows, 1, piece.index, piece.count));
   if (const auto* t = std::get_if<TransposeStep>(&step.root))
     return run_transpose(*t, worker, piece);
+  if (const auto* u = std::get_if<AdamStep>(&step.root))
+    return run_adam(*u, worker, part(u->elements, 64, piece.index, piece.count));
   if (std::holds_alternative<LanesStep>(step.root)) {
     const Range lanes = part(step.program.elements, 64, piece.index, piece.count);
     return ProgramRun(step.program, worker).run(lanes.begin, lanes.end);

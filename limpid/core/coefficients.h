@@ -96,6 +96,7 @@ inline constexpr double kWideAtan[] = {
 // GELU, and its form with tanh, which is x sigmoid(2 u), u = sqrt(2 / pi) (x + c x^3). In f32 each
 // is rounded first.
 inline constexpr double kRootHalf = 0.70710678118654752;
+inline constexpr double kTwoOverRootPi = 1.1283791670955126;  // of the derivative of erf
 inline constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
 inline constexpr double kGeluCubic = 0.044715;
 

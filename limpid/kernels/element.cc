@@ -126,6 +126,17 @@ struct Power {
   static HWY_INLINE V apply(V a, V b) { return raise(Many<1>(a), Many<1>(b)).v[0]; }
 };
 
+struct GeluGradient {
+  using In = F32;
+  static constexpr int kArity = 2;
+  static constexpr std::size_t kTogether = 2;
+  template <std::size_t kCount>
+  static HWY_INLINE auto apply(Many<kCount> x, Many<kCount> g) {
+    return gelu_gradient(x, g);
+  }
+  static HWY_INLINE V apply(V x, V g) { return gelu_gradient(Many<1>(x), Many<1>(g)).v[0]; }
+};
+
 template <class F, class Load>
 HWY_INLINE auto apply_to(Load load_operand, const void* a, const void* b, const void* c) {
   if constexpr (F::kArity == 1) return F::apply(load_operand(a));
@@ -207,6 +218,7 @@ void fill_element(Kernels& table) {
   set_element(Element::kMaximum, element<Maximum>);
   set_element(Element::kMinimum, element<Minimum>);
   set_element(Element::kPower, element<Power>);
+  set_element(Element::kGeluGradient, element<GeluGradient>);
   set_element(Element::kEqual, element<Equal>);
   set_element(Element::kNotEqual, element<NotEqual>);
   set_element(Element::kLess, element<Less>);

@@ -12,5 +12,6 @@ void fill_bf16(Kernels& table);
 void fill_i8(Kernels& table);
 void fill_rows(Kernels& table);
 void fill_norms(Kernels& table);
+void fill_update(Kernels& table);
 
 }  // namespace limpid::kernels

@@ -44,7 +44,8 @@ enum class Element : std::uint8_t {
   kDivide,
   kMaximum,  // NaN where either is; +0 above -0
   kMinimum,
-  kPower,  // special values as C's pow
+  kPower,         // special values as C's pow
+  kGeluGradient,  // x, g: the body of the op of this name
   // f32, f32 -> mask
   kEqual,
   kNotEqual,
@@ -118,6 +119,14 @@ struct NarrowMatmul {
   bool relu;
 };
 
+// Elements of adam_update (limpid/ops/update.h). A result may be in the place of its operand.
+struct AdamUpdate {
+  const float *parameter, *gradient, *mean, *square;
+  float *new_parameter, *new_mean, *new_square;
+  float gradient_scale, decay, step_size, root, eps;
+  float beta1, rest1, beta2, rest2;  // rest: 1 - beta, rounded from f64
+};
+
 // Products with weights of one narrow dtype.
 struct NarrowKernels {
   std::size_t panel_width;  // as Kernels::panel_width
@@ -173,6 +182,13 @@ struct Kernels {
   void (*rms_norm)(const float* in, std::size_t rows, std::size_t columns, float eps,
                    const float* gamma, float* out);
 
+  // The bodies of the ops of these names, row by row: dx, and, where gamma is not nullptr, g times
+  // the normalised row. dx may be g.
+  void (*layer_norm_gradient)(const float* x, const float* g, std::size_t rows, std::size_t columns,
+                              float eps, const float* gamma, float* dx, float* gh);
+  void (*rms_norm_gradient)(const float* x, const float* g, std::size_t rows, std::size_t columns,
+                            float eps, const float* gamma, float* dx, float* gh);
+
   // Over the last axis: out[r] = sum, maximum or minimum of row r.
   void (*sum_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
   void (*max_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
@@ -185,6 +201,8 @@ struct Kernels {
                       float* out);
   void (*min_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
                       float* out);
+
+  void (*adam_update)(const AdamUpdate& update, Range elements);
 
   // out[c * rows + r] = in[r * columns + c].
   void (*transpose)(const float* in, std::size_t rows, std::size_t columns, float* out);

@@ -257,6 +257,14 @@ HWY_INLINE Many<kCount> gelu_tanh(const Many<kCount>& x) {
   return x * sigmoid((x + cubic) * Many<kCount>(static_cast<float>(co::kTwiceRootTwoOverPi)));
 }
 
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> gelu_gradient(const Many<kCount>& x, const Many<kCount>& g) {
+  const Many<kCount> one(1.0f), half(0.5f), root(static_cast<float>(co::kRootHalf));
+  const auto u = x * root;
+  const auto slope = Many<kCount>(static_cast<float>(co::kTwoOverRootPi)) * exp(-(u * u));
+  return g * (x * half) * slope * root + g * (one + erf(u)) * half;
+}
+
 // One vector alone.
 HWY_INLINE V exp(V x) { return exp(Many<1>(x)).v[0]; }
 

@@ -78,7 +78,66 @@ void rms_norm(const float* in, std::size_t rows, std::size_t columns, float eps,
   }
 }
 
+// ((d[i] - h[i] * mean of d h) - mean of d) * scale for one row, with h the normalised x and
+// d = g * gamma; and gh[i] = g[i] * h[i]. Without kCentered no mean is taken away, and subtracting
+// +0 changes no number.
+template <bool kCentered, bool kGamma>
+HWY_INLINE void gradient_row(const float* x, const float* g, std::size_t columns, float eps,
+                             const float* gamma, float* dx, float* gh) {
+  const V n = set(static_cast<float>(columns));
+  const V mean = kCentered ? hn::Div(sum_row(x, columns), n) : zero();
+  const V scale = inverse_root(sum_of_squares(x, columns, mean), n, eps);
+  const auto h_and_d = [&](std::size_t i, std::size_t lanes, V& h, V& d) HWY_ATTR {
+    h = hn::Mul(hn::Sub(load_some(x + i, lanes), mean), scale);
+    d = load_some(g + i, lanes);
+    if constexpr (kGamma) {
+      store_some(hn::Mul(d, h), gh + i, lanes);
+      d = hn::Mul(d, load_some(gamma + i, lanes));
+    }
+  };
+  Partials sum_d(0.0f), sum_dh(0.0f);
+  const auto add = [&](std::size_t v, std::size_t i, std::size_t lanes) HWY_ATTR {
+    V h, d;
+    h_and_d(i, lanes, h, d);
+    const V dh = hn::Mul(d, h);
+    sum_dh.v[v] = hn::Add(sum_dh.v[v], lanes == kLanes ? dh : first_lanes(dh, lanes, zero()));
+    if constexpr (kCentered) sum_d.v[v] = hn::Add(sum_d.v[v], d);
+  };
+  std::size_t i = 0;
+  for (; i + kPartials <= columns; i += kPartials) {
+    LIMPID_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) add(v, i + v * kLanes, kLanes);
+  }
+  for_each_of_last(columns - i, [&](std::size_t v, std::size_t j, std::size_t lanes)
+                                    HWY_ATTR { add(v, i + j, lanes); });
+  const V mean_dh = hn::Div(sum_of(sum_dh), n);
+  const V mean_d = kCentered ? hn::Div(sum_of(sum_d), n) : zero();
+  const auto finish = [&](std::size_t at, std::size_t lanes) HWY_ATTR {
+    const V h = hn::Mul(hn::Sub(load_some(x + at, lanes), mean), scale);
+    V d = load_some(g + at, lanes);
+    if constexpr (kGamma) d = hn::Mul(d, load_some(gamma + at, lanes));
+    const V left = hn::Sub(hn::Sub(d, hn::Mul(h, mean_dh)), mean_d);
+    store_some(hn::Mul(left, scale), dx + at, lanes);
+  };
+  for (i = 0; i + kLanes <= columns; i += kLanes) finish(i, kLanes);
+  if (i < columns) finish(i, columns - i);
+}
+
+template <bool kCentered>
+void norm_gradient(const float* x, const float* g, std::size_t rows, std::size_t columns, float eps,
+                   const float* gamma, float* dx, float* gh) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::size_t at = r * columns;
+    if (gamma != nullptr)
+      gradient_row<kCentered, true>(x + at, g + at, columns, eps, gamma, dx + at, gh + at);
+    else
+      gradient_row<kCentered, false>(x + at, g + at, columns, eps, nullptr, dx + at, nullptr);
+  }
+}
+
 void fill_norms(Kernels& table) {
+  table.layer_norm_gradient = norm_gradient<true>;
+  table.rms_norm_gradient = norm_gradient<false>;
   table.layer_norm = layer_norm;
   table.rms_norm = rms_norm;
 }

@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<Value>;
 using arithmetic::coefficients::kGeluCubic, arithmetic::coefficients::kRootHalf,
-    arithmetic::coefficients::kTwiceRootTwoOverPi;
+    arithmetic::coefficients::kTwiceRootTwoOverPi, arithmetic::coefficients::kTwoOverRootPi;
 
 constexpr AttributeSpec kSlopeAttribute[] = {{"slope", AttributeKind::kReal}};
 constexpr AttributeSpec kAlphaAttribute[] = {{"alpha", AttributeKind::kReal}};
@@ -89,6 +89,18 @@ Values selu_gradient(const GradientCall& c) {
 
 Values gelu_body(std::span<const Value> in, const Attributes&) {
   return {in[0] * 0.5 * (1.0 + erf(in[0] * kRootHalf))};
+}
+
+Values gelu_gradient_rule(const GradientCall& c) {
+  return {call1(op::gelu_gradient, {c.inputs[0], c.cotangents[0]})};
+}
+
+Values gelu_gradient_body(std::span<const Value> in, const Attributes&) {
+  const Value& x = in[0];
+  const Value& g = in[1];
+  const Value u = x * kRootHalf;
+  const Value slope = kTwoOverRootPi * exp(-(u * u));
+  return {g * (x * 0.5) * slope * kRootHalf + g * (1.0 + erf(u)) * 0.5};
 }
 
 // 2 u
@@ -276,8 +288,14 @@ constexpr Op selu = activation<selu>(
      .source = "Klambauer et al., Self-Normalizing Neural Networks (2017), equation 2"});
 
 constexpr Op gelu = activation<gelu>(
-    "gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient_through_body(), kSmooth,
+    "gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient(gelu_gradient_rule), kSmooth,
     {.onnx = {"Gelu", 20}, .source = kGelu, .kernel = element_kernel(kernels::Element::kGelu)});
+constexpr Op gelu_gradient =
+    activation<gelu_gradient>("gelu_gradient", "g times the derivative of gelu at x",
+                              gelu_gradient_body, gradient_through_body(), kSmooth,
+                              {.examples = binary_examples,
+                               .kernel = element_kernel(kernels::Element::kGeluGradient),
+                               .inputs = 2});
 constexpr Op gelu_tanh =
     activation<gelu_tanh>("gelu_tanh", "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))",
                           gelu_tanh_body, gradient(gelu_tanh_gradient), kSmooth,

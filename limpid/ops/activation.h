@@ -10,7 +10,7 @@ namespace limpid {
 
 namespace op {
 extern const Op relu, leaky_relu, prelu, elu, selu;
-extern const Op gelu, gelu_tanh, silu, swish, mish, softplus;
+extern const Op gelu, gelu_gradient, gelu_tanh, silu, swish, mish, softplus;
 extern const Op clamp, hard_sigmoid, hard_swish, step;
 extern const Op glu, swiglu, geglu;
 }  // namespace op

@@ -34,11 +34,12 @@ constexpr const Op* kAllOps[] = {
     // random numbers
     &op::random_bits, &op::fold_in, &op::shift_right, &op::uniform, &op::normal, &op::dropout,
     // activations
-    &op::relu, &op::leaky_relu, &op::prelu, &op::elu, &op::selu, &op::gelu, &op::gelu_tanh,
-    &op::silu, &op::swish, &op::mish, &op::softplus, &op::clamp, &op::hard_sigmoid, &op::hard_swish,
-    &op::step, &op::glu, &op::swiglu, &op::geglu,
+    &op::relu, &op::leaky_relu, &op::prelu, &op::elu, &op::selu, &op::gelu, &op::gelu_gradient,
+    &op::gelu_tanh, &op::silu, &op::swish, &op::mish, &op::softplus, &op::clamp, &op::hard_sigmoid,
+    &op::hard_swish, &op::step, &op::glu, &op::swiglu, &op::geglu,
     // normalisation
-    &op::layer_norm, &op::rms_norm, &op::group_norm, &op::batch_norm, &op::batch_norm_inference,
+    &op::layer_norm, &op::layer_norm_gradient, &op::rms_norm, &op::rms_norm_gradient,
+    &op::group_norm, &op::batch_norm, &op::batch_norm_inference,
     // softmax and what is made of it
     &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy,
     // attention
@@ -46,7 +47,9 @@ constexpr const Op* kAllOps[] = {
     // losses
     &op::soft_cross_entropy, &op::binary_cross_entropy, &op::negative_log_likelihood,
     &op::kl_divergence, &op::squared_error, &op::absolute_error, &op::huber, &op::smooth_l1,
-    &op::hinge, &op::info_nce, &op::triplet_margin, &op::cosine_embedding};
+    &op::hinge, &op::info_nce, &op::triplet_margin, &op::cosine_embedding,
+    // optimisers
+    &op::adam_update};
 
 }  // namespace
 

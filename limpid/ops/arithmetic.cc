@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "limpid/core/arithmetic.h"
+#include "limpid/core/coefficients.h"
 #include "limpid/core/half.h"
 #include "limpid/kernels/kernels.h"
 #include "limpid/ops/constant.h"
@@ -205,8 +206,7 @@ Values exp_gradient(const GradientCall& c) { return {g(c) * out(c)}; }
 Values log_gradient(const GradientCall& c) { return {g(c) / in(c, 0)}; }
 Values tanh_gradient(const GradientCall& c) { return {g(c) * (1.0 - out(c) * out(c))}; }
 Values erf_gradient(const GradientCall& c) {
-  constexpr double kTwoOverRootPi = 1.1283791670955126;
-  return {g(c) * (kTwoOverRootPi * exp(-(in(c, 0) * in(c, 0))))};
+  return {g(c) * (arithmetic::coefficients::kTwoOverRootPi * exp(-(in(c, 0) * in(c, 0))))};
 }
 Values sigmoid_gradient(const GradientCall& c) { return {g(c) * (out(c) * (1.0 - out(c)))}; }
 Values sqrt_gradient(const GradientCall& c) { return {g(c) / (out(c) * 2.0)}; }

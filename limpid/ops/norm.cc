@@ -92,22 +92,45 @@ Values row_body(std::span<const Value> in, const Attributes& attributes) {
   return scaled_and_shifted(normalised<centered>(in[0], attributes), in);
 }
 
+// x, g and gamma where given, to dx and, where gamma is given, g h.
+std::vector<Type> row_gradient_types(const Call& call) {
+  std::vector<Type> x_and_gamma(call.inputs.begin(), call.inputs.end());
+  x_and_gamma.erase(x_and_gamma.begin() + 1);
+  const Type of_x = row_types({call.op, x_and_gamma, {}, call.attributes, call.scope})[0];
+  require_same_types({call.op, call.inputs.first(2), {}, call.attributes, call.scope});
+  if (call.inputs.size() == 2) return {of_x};
+  return {of_x, of_x};
+}
+
 // With h the normalised row, s its scale and d the cotangent of h: (d - mean(d) - h mean(d h)) s,
 // without mean(d) where no mean was taken away.
 template <bool centered>
-Values row_gradient(const GradientCall& c) {
-  const Value& x = c.inputs[0];
-  Value rows = as_rows(x, c.attributes);
+Values row_gradient_body(std::span<const Value> in, const Attributes& attributes) {
+  const Shape shape = in[0].shape();
+  Value rows = as_rows(in[0], attributes);
   if (centered) rows = rows - row_mean(rows);
-  const Value scale = row_scale(rows, c.attributes.get<double>("eps"));
+  const Value scale = row_scale(rows, attributes.get<double>("eps"));
   const Value h = rows * scale;
-  const Value g = as_rows(c.cotangents[0], c.attributes);
-  const Value d = c.inputs.size() > 1 ? g * as_row(c.inputs[1]) : g;
+  const Value g = as_rows(in[1], attributes);
+  const Value d = in.size() > 2 ? g * as_row(in[2]) : g;
   Value dx = d - h * row_mean(d * h);
   if (centered) dx = dx - row_mean(d);
-  Values result{reshape(dx * scale, x.shape())};
-  if (c.inputs.size() > 1) result.push_back(reshape(sum(g * h, 0), c.inputs[1].shape()));
-  if (c.inputs.size() > 2) result.push_back(reshape(sum(g, 0), c.inputs[2].shape()));
+  Values result{reshape(dx * scale, shape)};
+  if (in.size() > 2) result.push_back(reshape(g * h, shape));
+  return result;
+}
+
+template <const Op& op>
+Values row_gradient(const GradientCall& c) {
+  Values in{c.inputs[0], c.cotangents[0]};
+  if (c.inputs.size() > 1) in.push_back(c.inputs[1]);
+  const Values parts = call(op, in, c.attributes);
+  Values result{parts[0]};
+  const auto over_rows = [&](const Value& v, std::size_t input) {
+    result.push_back(reshape(sum(as_rows(v, c.attributes), 0), c.inputs[input].shape()));
+  };
+  if (c.inputs.size() > 1) over_rows(parts[1], 1);
+  if (c.inputs.size() > 2) over_rows(c.cotangents[0], 2);
   return result;
 }
 
@@ -152,6 +175,12 @@ std::vector<Example> row_examples_with(std::size_t most_inputs) {
 }
 std::vector<Example> layer_norm_examples() { return row_examples_with(3); }
 std::vector<Example> rms_norm_examples() { return row_examples_with(2); }
+// With a cotangent behind x.
+std::vector<Example> row_gradient_examples() {
+  std::vector<Example> examples = rms_norm_examples();
+  for (Example& e : examples) e.inputs.insert(e.inputs.begin(), e.inputs[0]);
+  return examples;
+}
 
 // ---- norms by channel: x (N, C, ...)
 
@@ -263,6 +292,34 @@ constexpr std::string_view kBatchNormSource =
 
 namespace op {
 
+template <bool centered>
+consteval Op norm_gradient(std::string_view name, std::string_view formula, KernelKind kind) {
+  return complete({.name = name,
+                   .formula = formula,
+                   .shapes = "x[..., n...], g[..., n...], gamma[n...] -> dx[..., n...], and where "
+                             "gamma is given g h[..., n...]",
+                   .min_inputs = 2,
+                   .max_inputs = 3,
+                   .attributes = kRowAttributes,
+                   .types = row_gradient_types,
+                   .body = row_gradient_body<centered>,
+                   .gradient = gradient_through_body(),
+                   .batching = batching_through_body(),
+                   .flops = flops_of_body,
+                   .kernel = {kind},
+                   .onnx = {},
+                   .examples = row_gradient_examples});
+}
+constexpr Op layer_norm_gradient = norm_gradient<true>(
+    "layer_norm_gradient",
+    "(d - mean(d) - h mean(d h)) / sqrt(variance + eps), d = g gamma, h the normalised x; g h",
+    KernelKind::kLayerNormGradient);
+constexpr Op rms_norm_gradient =
+    norm_gradient<false>("rms_norm_gradient",
+                         "(d - h mean(d h)) / sqrt(mean of x^2 + eps), d = g gamma, h the "
+                         "normalised x; g h",
+                         KernelKind::kRmsNormGradient);
+
 constexpr Op layer_norm =
     complete({.name = "layer_norm",
               .formula = "(x - mean) / sqrt(variance + eps) * gamma + beta",
@@ -273,7 +330,7 @@ constexpr Op layer_norm =
               .attributes = kRowAttributes,
               .types = row_types,
               .body = row_body<true>,
-              .gradient = gradient(row_gradient<true>),
+              .gradient = gradient(row_gradient<layer_norm_gradient>),
               .batching = batching(row_batching<layer_norm>),
               .flops = flops_of_body,
               .kernel = {KernelKind::kLayerNorm},
@@ -290,7 +347,7 @@ constexpr Op rms_norm = complete(
      .attributes = kRowAttributes,
      .types = row_types,
      .body = row_body<false>,
-     .gradient = gradient(row_gradient<false>),
+     .gradient = gradient(row_gradient<rms_norm_gradient>),
      .batching = batching(row_batching<rms_norm>),
      .flops = flops_of_body,
      .kernel = {KernelKind::kRmsNorm},

@@ -9,6 +9,8 @@ namespace limpid {
 
 namespace op {
 extern const Op layer_norm, rms_norm, group_norm, batch_norm, batch_norm_inference;
+// What the gradients of the first two are made of.
+extern const Op layer_norm_gradient, rms_norm_gradient;
 }  // namespace op
 
 // Over the last dimensions of x, which are those of gamma (and beta), or the last one alone where

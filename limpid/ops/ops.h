@@ -22,3 +22,4 @@
 #include "limpid/ops/softmax.h"
 #include "limpid/ops/sort.h"
 #include "limpid/ops/trigonometric.h"
+#include "limpid/ops/update.h"

@@ -1,6 +1,7 @@
 #include "limpid/optim/adam.h"
 
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/update.h"
 
 namespace limpid::optim {
 namespace {
@@ -31,37 +32,60 @@ Params init_of(const Settings& s, const Params& params) {
   return state;
 }
 
+// What an update has in common for all parameters.
+struct Common {
+  Value step_size, root, gradient_scale;
+};
+
+Value one_like(const Value& scalar) { return number_like(scalar, 1); }
+
+// The variant with the largest square so far (Reddi, Kale, Kumar 2018), which has no op of its own.
+Value amsgrad_update(const Settings& s, const Value& start, const Value& g, const Common& c,
+                     const std::string& name, Args& state) {
+  const std::string mean_name = Args::join(kMean, name);
+  const std::string square_name = Args::join(kSquare, name);
+  const std::string largest_name = Args::join(kLargest, name);
+  const Value mean = state.at(mean_name) * s.beta1 + g * (1 - s.beta1);
+  const Value square = state.at(square_name) * s.beta2 + g * g * (1 - s.beta2);
+  const Value largest = maximum(state.at(largest_name), square);
+  state.set(mean_name, mean);
+  state.set(square_name, square);
+  state.set(largest_name, largest);
+  return start - c.step_size * (mean / (sqrt(largest) / c.root + s.eps));
+}
+
 Update update_of(const Settings& s, const Args& params, const Args& gradients, const Args& state,
-                 const Value& rate) {
+                 const Value& rate, const Value& gradient_scale) {
   Update next{{}, state};  // for the order of its names
   const Value power1 = state.at(kPower1) * s.beta1;
   const Value power2 = state.at(kPower2) * s.beta2;
   next.state.set(kPower1, power1);
   next.state.set(kPower2, power2);
-  const Value step_size = rate / cast(1.0 - power1, rate.dtype());
-  const Value root = cast(sqrt(1.0 - power2), rate.dtype());
+  const Common common{rate / cast(1.0 - power1, rate.dtype()),
+                      cast(sqrt(1.0 - power2), rate.dtype()),
+                      gradient_scale ? gradient_scale : one_like(rate)};
   for (const auto& [name, p] : params) {
+    const bool decaying = decays(s.weight_decay, s.decay_vectors, p);
     Value g = gradients.at(name);
-    Value start = p;
-    if (decays(s.weight_decay, s.decay_vectors, p)) {
-      if (s.decoupled)
-        start = p * (1.0 - rate * s.weight_decay);
-      else
-        g = g + p * s.weight_decay;
+    Value scale = common.gradient_scale;
+    if (gradient_scale && (s.amsgrad || (decaying && !s.decoupled))) {
+      g = g * scale;
+      scale = one_like(rate);
+    }
+    if (decaying && !s.decoupled) g = g + p * s.weight_decay;
+    const Value kept = decaying && s.decoupled ? 1.0 - rate * s.weight_decay : one_like(rate);
+    if (s.amsgrad) {
+      next.params.set(name, amsgrad_update(s, p * kept, g, common, name, next.state));
+      continue;
     }
     const std::string mean_name = Args::join(kMean, name);
     const std::string square_name = Args::join(kSquare, name);
-    const Value average = state.at(mean_name) * s.beta1 + g * (1 - s.beta1);
-    const Value square = state.at(square_name) * s.beta2 + g * g * (1 - s.beta2);
-    next.state.set(mean_name, average);
-    next.state.set(square_name, square);
-    Value largest = square;
-    if (s.amsgrad) {
-      const std::string largest_name = Args::join(kLargest, name);
-      largest = maximum(state.at(largest_name), square);
-      next.state.set(largest_name, largest);
-    }
-    next.params.set(name, start - step_size * (average / (sqrt(largest) / root + s.eps)));
+    const AdamUpdated updated =
+        adam_update(p, g, state.at(mean_name), state.at(square_name),
+                    {scale, kept, common.step_size, common.root}, {s.beta1, s.beta2, s.eps});
+    next.params.set(name, updated.parameter);
+    next.state.set(mean_name, updated.mean);
+    next.state.set(square_name, updated.square);
   }
   return next;
 }
@@ -76,15 +100,15 @@ Settings settings(const AdamW& a) {
 }  // namespace
 
 Params Adam::init(const Params& params) const { return init_of(settings(*this), params); }
-Update Adam::operator()(const Args& params, const Args& gradients, const Args& state,
-                        Value rate) const {
-  return update_of(settings(*this), params, gradients, state, rate);
+Update Adam::operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
+                        Value gradient_scale) const {
+  return update_of(settings(*this), params, gradients, state, rate, gradient_scale);
 }
 
 Params AdamW::init(const Params& params) const { return init_of(settings(*this), params); }
-Update AdamW::operator()(const Args& params, const Args& gradients, const Args& state,
-                         Value rate) const {
-  return update_of(settings(*this), params, gradients, state, rate);
+Update AdamW::operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
+                         Value gradient_scale) const {
+  return update_of(settings(*this), params, gradients, state, rate, gradient_scale);
 }
 
 }  // namespace limpid::optim

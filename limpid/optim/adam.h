@@ -29,8 +29,10 @@ struct Adam {
   // For every parameter "exp_avg.<name>", "exp_avg_sq.<name>", and with amsgrad
   // "max_exp_avg_sq.<name>", zeros; then "beta1_power" and "beta2_power", f64 scalars of 1.
   Params init(const Params& params) const;
-  // gradients has the parameters' names; rate is a scalar of their dtype.
-  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
+  // gradients has the parameters' names; rate is a scalar of their dtype, and so is what scales the
+  // gradients on their way, where that is given.
+  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
+                    Value gradient_scale = {}) const;
 };
 
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2), as PyTorch's AdamW: g
@@ -46,7 +48,8 @@ struct AdamW {
 
   // As Adam's.
   Params init(const Params& params) const;
-  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
+  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
+                    Value gradient_scale = {}) const;
 };
 
 }  // namespace limpid::optim

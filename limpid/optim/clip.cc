@@ -32,15 +32,18 @@ Args clip_by_value(const Args& gradients, double limit) {
 }
 
 Args clip_by_global_norm(const Args& gradients, double limit) {
-  return clip_by_global_norm(gradients, limit, global_norm(gradients));
+  return scaled(gradients, global_norm_scale(global_norm(gradients), limit));
 }
 
-Args clip_by_global_norm(const Args& gradients, double limit, Value norm) {
+Value global_norm_scale(Value norm, double limit) {
   require_positive(limit, "clip_by_global_norm");
-  const Value factor = minimum(limit / (norm + 1e-6), number_like(norm, 1));
-  Args clipped;
-  for (const auto& [name, g] : gradients) clipped.set(name, g * factor);
-  return clipped;
+  return minimum(limit / (norm + 1e-6), number_like(norm, 1));
+}
+
+Args scaled(const Args& gradients, Value scale) {
+  Args all;
+  for (const auto& [name, g] : gradients) all.set(name, g * scale);
+  return all;
 }
 
 }  // namespace limpid::optim

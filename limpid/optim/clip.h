@@ -18,8 +18,9 @@ Args clip_by_value(const Args& gradients, double limit);
 // clip_grad_norm_ (Pascanu, Mikolov, Bengio 2013, algorithm 1). Throws kInvalidArgument unless
 // limit is positive.
 Args clip_by_global_norm(const Args& gradients, double limit);
-// The same where the norm is at hand.
-Args clip_by_global_norm(const Args& gradients, double limit, Value norm);
+// What it multiplies them by, where the norm is at hand.
+Value global_norm_scale(Value norm, double limit);
+Args scaled(const Args& gradients, Value scale);
 
 // What a training step clips: by value first, then by norm.
 struct Clip {

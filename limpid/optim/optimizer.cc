@@ -4,6 +4,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
+#include "limpid/optim/clip.h"
 
 namespace limpid::optim {
 namespace {
@@ -118,8 +119,16 @@ Params init(const Optimizer& optimizer, const Params& params) {
 }
 
 Update update(const Optimizer& optimizer, const Args& params, const Args& gradients,
-              const Args& state, Value rate) {
-  return std::visit([&](const auto& o) { return o(params, gradients, state, rate); }, optimizer);
+              const Args& state, Value rate, Value gradient_scale) {
+  return std::visit(
+      [&](const auto& o) {
+        if constexpr (requires { o(params, gradients, state, rate, gradient_scale); })
+          return o(params, gradients, state, rate, gradient_scale);
+        else
+          return o(params, gradient_scale ? scaled(gradients, gradient_scale) : gradients, state,
+                   rate);
+      },
+      optimizer);
 }
 
 std::vector<Input> state_inputs(const Optimizer& optimizer, const std::vector<Input>& params) {

@@ -17,10 +17,11 @@ namespace limpid::optim {
 // Any optimiser, with its numbers.
 using Optimizer = std::variant<Sgd, RmsProp, Adam, AdamW, Adagrad>;
 
-// The first state, and one step: what the optimiser's own init and operator() give.
+// The first state, and one step: what the optimiser's own init and operator() give. All gradients
+// are multiplied by the scale first, where one is given.
 Params init(const Optimizer& optimizer, const Params& params);
 Update update(const Optimizer& optimizer, const Args& params, const Args& gradients,
-              const Args& state, Value rate);
+              const Args& state, Value rate, Value gradient_scale = {});
 
 // The state of parameters of these types, as inputs of a Function.
 std::vector<Input> state_inputs(const Optimizer& optimizer, const std::vector<Input>& params);

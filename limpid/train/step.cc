@@ -95,10 +95,14 @@ void accumulate(Gradients& g, const Args& sums, const Value& share) {
   g.loss = sums.at(kLossSum) + g.loss * share;
 }
 
-Args clipped(Args gradients, const optim::Clip& clip) {
-  if (clip.value) gradients = optim::clip_by_value(gradients, *clip.value);
-  if (clip.norm) gradients = optim::clip_by_global_norm(gradients, *clip.norm);
-  return gradients;
+// By value first, then by norm, which the optimiser does on its way.
+optim::Update clipped_update(const UpdateRule& rule, const Args& params, Args gradients,
+                             const Args& state, const Value& rate) {
+  if (rule.clip.value) gradients = optim::clip_by_value(gradients, *rule.clip.value);
+  Value scale;
+  if (rule.clip.norm)
+    scale = optim::global_norm_scale(optim::global_norm(gradients), *rule.clip.norm);
+  return optim::update(rule.optimizer, params, gradients, state, rate, scale);
 }
 
 Function step_of(const Problem& problem, const UpdateRule& rule, std::int64_t rows,
@@ -129,8 +133,7 @@ Function step_of(const Problem& problem, const UpdateRule& rule, std::int64_t ro
         if (accumulated) accumulate(g, so_far, read.next());
         const Builder::Scope scope(in[0].builder(), "optimizer");
         const Value norm = optim::global_norm(g.gradients);
-        const optim::Update next = optim::update(
-            rule.optimizer, values, clipped(g.gradients, rule.clip), moments, read.next());
+        const optim::Update next = clipped_update(rule, values, g.gradients, moments, read.next());
         std::vector<Value> outputs = next.params.values();
         for (const auto& [name, value] : g.carried) outputs.push_back(value);
         for (const auto& [name, value] : next.state) outputs.push_back(value);

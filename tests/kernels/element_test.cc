@@ -67,6 +67,13 @@ const std::vector<Case>& cases() {
       {Element::kMaximum, "maximum", 2, [](float a, float b, float) { return ar::maximum(a, b); }},
       {Element::kMinimum, "minimum", 2, [](float a, float b, float) { return ar::minimum(a, b); }},
       {Element::kPower, "power", 2, [](float a, float b, float) { return ar::power(a, b); }},
+      {Element::kGeluGradient, "gelu_gradient", 2,
+       [](float x, float g, float) {
+         const float root = static_cast<float>(co::kRootHalf);
+         const float u = x * root;
+         const float slope = static_cast<float>(co::kTwoOverRootPi) * ar::exp(-(u * u));
+         return g * (x * 0.5f) * slope * root + g * (1.0f + ar::erf(u)) * 0.5f;
+       }},
       {Element::kEqual, "equal", 2, [](float a, float b, float) { return as_mask(a == b); }},
       {Element::kNotEqual, "not_equal", 2, [](float a, float b, float) { return as_mask(a != b); }},
       {Element::kLess, "less", 2, [](float a, float b, float) { return as_mask(a < b); }},
