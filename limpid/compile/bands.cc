@@ -19,16 +19,27 @@ bool is_by_rows(const LaneInput& input, std::size_t elements, std::size_t rows) 
   return input.inner * input.period == elements && input.period % rows == 0;
 }
 
-// The rows that a step may be cut into; 0 where it cannot be cut, or into as many as are wanted.
+// The rows that a step may be cut into, where the products of a batch are each one row; 0 where it
+// cannot be cut, or into as many as are wanted.
 std::size_t rows_of(const Step& step) {
-  if (const auto* m = std::get_if<MatmulStep>(&step.root))
-    return m->batch == 1 && m->packed && !m->transpose_a ? m->m : 0;
+  if (const auto* m = std::get_if<MatmulStep>(&step.root)) {
+    if (m->batch > 1) return m->batch;
+    return m->packed && !m->transpose_a ? m->m : 0;
+  }
   if (const auto* r = std::get_if<RowsStep>(&step.root)) return r->reduces_columns() ? 0 : r->rows;
   return 0;
 }
-bool takes_any_rows(const Step& step, std::size_t rows) {
-  return std::holds_alternative<LanesStep>(step.root) && rows > 0 &&
-         step.program.elements % rows == 0;
+// Whether it may be cut into so many: several of its own may be one of the band's.
+bool takes_rows(const Step& step, std::size_t rows) {
+  if (rows == 0) return false;
+  if (std::holds_alternative<LanesStep>(step.root)) return step.program.elements % rows == 0;
+  if (std::holds_alternative<RowsStep>(step.root))
+    return rows_of(step) > 0 && rows_of(step) % rows == 0;
+  return rows_of(step) == rows;
+}
+bool is_batch(const Step& step) {
+  const auto* m = std::get_if<MatmulStep>(&step.root);
+  return m != nullptr && m->batch > 1;
 }
 
 class Banding {
@@ -54,8 +65,7 @@ class Banding {
     band.rows = rows_of(plan_.steps[i]);
     // A program before a step by rows begins that step's band.
     if (band.rows == 0 && i + 1 < plan_.steps.size())
-      if (const std::size_t next = rows_of(plan_.steps[i + 1]);
-          takes_any_rows(plan_.steps[i], next))
+      if (const std::size_t next = rows_of(plan_.steps[i + 1]); takes_rows(plan_.steps[i], next))
         band.rows = next;
     plan_.bands.push_back(band);
   }
@@ -64,12 +74,28 @@ class Banding {
     return made_in_[static_cast<std::size_t>(slot)] == plan_.bands.size();
   }
 
-  bool joins(std::size_t i) const {
+  // Rows of a band before a batch of products, when several of them belong to each product.
+  std::size_t rows_with(const Band& band, const Step& step) const {
+    if (!is_batch(step) || band.rows % rows_of(step) != 0) return band.rows;
+    const auto first = plan_.steps.begin() + static_cast<std::ptrdiff_t>(band.first);
+    const bool all = std::all_of(first, first + static_cast<std::ptrdiff_t>(band.count),
+                                 [&](const Step& s) { return takes_rows(s, rows_of(step)); });
+    return all ? rows_of(step) : band.rows;
+  }
+
+  bool joins(std::size_t i) {
     if (plan_.bands.empty()) return false;
     const Step& step = plan_.steps[i];
-    const std::size_t rows = plan_.bands.back().rows;
-    if (rows == 0 || (rows_of(step) != rows && !takes_any_rows(step, rows))) return false;
-    if (const auto* m = std::get_if<MatmulStep>(&step.root))
+    const std::size_t rows = rows_with(plan_.bands.back(), step);
+    if (!fits(step, rows)) return false;
+    plan_.bands.back().rows = rows;
+    return true;
+  }
+
+  bool fits(const Step& step, std::size_t rows) const {
+    if (!takes_rows(step, rows)) return false;
+    const auto* m = std::get_if<MatmulStep>(&step.root);
+    if (m && !is_batch(step))
       if (made_here(m->b) || (m->bias >= 0 && made_here(m->bias)) ||
           (m->scale >= 0 && made_here(m->scale)))
         return false;

@@ -337,18 +337,20 @@ void run_copy(const CopyStep& c, const Worker& worker) {
 
 // ---- steps one after the other
 
+void run_products(const Step& step, const MatmulStep& m, const Worker& worker, Range items) {
+  for (std::size_t i = items.begin; i < items.end; ++i)
+    run_product(step, m, worker, i, {0, m.m}, {0, m.n});
+}
+
 void run_matmul(const Step& step, const MatmulStep& m, const Worker& worker, Piece piece) {
-  if (m.batch > 1) {
-    const Range items = part(m.batch, 1, piece.index, piece.count);
-    for (std::size_t i = items.begin; i < items.end; ++i)
-      run_product(step, m, worker, i, {0, m.m}, {0, m.n});
-    return;
-  }
+  if (m.batch > 1) return run_products(step, m, worker, part(m.batch, 1, piece.index, piece.count));
   // The longer side is cut: each piece then repeats less of the packing of the other operand. The
   // gradient of a weight, A^T B, is cut by rows, as the weight itself is where the next step reads
-  // it: a thread finds there what it has written.
+  // it: a thread finds there what it has written. Where the sum is long, packing B for every thread
+  // would cost more than that.
   constexpr std::size_t kRowUnit = 24;  // whole register tiles on every instruction set
-  const bool by_columns = m.packed || (m.transpose_a ? m.m < kRowUnit * piece.count : m.n >= m.m);
+  const bool by_columns =
+      m.packed || (m.transpose_a ? m.m < kRowUnit * piece.count || m.k > 2 * m.m : m.n >= m.m);
   if (by_columns)
     run_product(step, m, worker, 0, {0, m.m},
                 part(m.n, panel_width(m, *worker.plan.kernels), piece.index, piece.count));
@@ -382,8 +384,12 @@ void run_piece(const Step& step, const Worker& worker, Piece piece) {
 
 void run_step_rows(const Step& step, const Worker& worker, Range rows, std::size_t all_rows) {
   if (const auto* m = std::get_if<MatmulStep>(&step.root))
-    return run_product(step, *m, worker, 0, rows, {0, m->n});
-  if (const auto* r = std::get_if<RowsStep>(&step.root)) return run_rows(step, *r, worker, rows);
+    return m->batch > 1 ? run_products(step, *m, worker, rows)
+                        : run_product(step, *m, worker, 0, rows, {0, m->n});
+  if (const auto* r = std::get_if<RowsStep>(&step.root)) {
+    const std::size_t each = r->rows / all_rows;
+    return run_rows(step, *r, worker, {rows.begin * each, rows.end * each});
+  }
   const std::size_t width = step.program.elements / all_rows;
   ProgramRun(step.program, worker).run(rows.begin * width, rows.end * width);
 }

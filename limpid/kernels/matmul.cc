@@ -35,8 +35,10 @@ constexpr std::size_t kRowBlock = 288;
 constexpr std::size_t kColumnBlock = 512;
 // Panels of B packed at once where there are not.
 constexpr std::size_t kChunkPanels = 4;
-// A row-major A is read in place where fewer columns share the work of packing it.
-constexpr std::size_t kPackAColumns = 512;
+// A is read in place where fewer columns share the work of packing it. One in columns is read as
+// fast there: 128 x 128 x 768 of A^T B takes 225 us so and took 240 packed, 512 x 128 x 768 takes
+// 889 and took 986; 1024 x 1024 x 1024 takes 3 % longer.
+constexpr std::size_t kPackAColumns = 512, kPackColumnMajorColumns = 1024;
 // Up to here rows read an unpacked row-major B in place.
 constexpr std::size_t kDirectRows = kTileRows;
 
@@ -55,7 +57,7 @@ constexpr std::size_t kMostAhead = kPanel / 2, kLeastAhead = kPanel / 4;
 // One block of the sum over k for a few rows and some panels.
 struct Part {
   const float* a;
-  std::size_t a_row;  // from a row to the next; unused where A is packed
+  std::size_t a_stride;  // from a row to the next, or from a column; unused where A is packed
   const float* b;
   std::size_t b_panel, b_step;
   std::size_t k;
@@ -94,12 +96,15 @@ HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_
   }
 }
 
-// A is row-major, or packed: kRows rows side by side. That its strides are mostly constants leaves
-// the registers to the sums.
-template <std::size_t kRows, std::size_t kWide, bool kPackedA>
+// How a tile reads A. Packed, its rows stand side by side. That its strides are mostly constants
+// leaves the registers to the sums.
+enum Layout : std::size_t { kRowMajor, kColumnMajor, kPacked };
+constexpr std::size_t kLayouts = 3;
+
+template <std::size_t kRows, std::size_t kWide, Layout kA>
 void tile(const Part& part) {
-  constexpr std::size_t a_step = kPackedA ? kRows : 1;
-  const std::size_t a_row = kPackedA ? 1 : part.a_row;
+  const std::size_t a_step = kA == kPacked ? kRows : kA == kRowMajor ? 1 : part.a_stride;
+  const std::size_t a_row = kA == kRowMajor ? part.a_stride : 1;
   V sum[kRows][kWide];
   LIMPID_UNROLL
   for (std::size_t r = 0; r < kRows; ++r) {
@@ -193,15 +198,14 @@ constexpr std::size_t width_of(std::size_t rows, std::size_t columns) {
 // What is compiled for a number of rows.
 struct RowKernels {
   using Tile = void (*)(const Part&);
-  Tile tiles[2][4 * kVectors + 1];  // by whether A is packed, and by width
+  Tile tiles[kLayouts][4 * kVectors + 1];  // by how A is read, and by width
   void (*pack)(const Matrix&, std::size_t, std::size_t, std::size_t, float*);
 };
-template <std::size_t kRows, bool kPackedA, std::size_t kWide = 4 * kVectors>
+template <std::size_t kRows, Layout kA, std::size_t kWide = 4 * kVectors>
 constexpr void add_tiles(RowKernels::Tile (&tiles)[4 * kVectors + 1]) {
   constexpr bool within = kWide <= kVectors || kRows * kWide <= kAccumulators;
-  if constexpr (within) tiles[kWide] = tile<kRows, kWide, kPackedA>;
-  if constexpr (kWide > 1)
-    add_tiles<kRows, kPackedA, (kWide > kVectors ? kWide / 2 : kWide - 1)>(tiles);
+  if constexpr (within) tiles[kWide] = tile<kRows, kWide, kA>;
+  if constexpr (kWide > 1) add_tiles<kRows, kA, (kWide > kVectors ? kWide / 2 : kWide - 1)>(tiles);
 }
 
 struct RowKernelsTable {
@@ -209,8 +213,9 @@ struct RowKernelsTable {
 };
 template <std::size_t kRows>
 constexpr void add_rows(RowKernelsTable& table) {
-  add_tiles<kRows, false>(table.of[kRows].tiles[0]);
-  add_tiles<kRows, true>(table.of[kRows].tiles[1]);
+  add_tiles<kRows, kRowMajor>(table.of[kRows].tiles[kRowMajor]);
+  add_tiles<kRows, kColumnMajor>(table.of[kRows].tiles[kColumnMajor]);
+  add_tiles<kRows, kPacked>(table.of[kRows].tiles[kPacked]);
   table.of[kRows].pack = pack_a<kRows>;
   if constexpr (kRows > 1) add_rows<kRows - 1>(table);
 }
@@ -279,8 +284,7 @@ class Product {
         rows_(rows),
         columns_(columns),
         one_row_block_(rows.end - rows.begin <= kRowBlock),
-        packs_a_(matmul.a.col_stride != 1 || (rows.end - rows.begin > kTileRows &&
-                                              columns.end - columns.begin >= kPackAColumns)),
+        a_layout_(layout_of_a(matmul.a, rows, columns)),
         a_scratch_(scratch),
         b_scratch_(scratch + a_floats(rows.end - rows.begin, matmul.k)) {
     if (matmul.packed_b != nullptr)
@@ -315,12 +319,19 @@ class Product {
  private:
   enum class Source { kPacked, kDirect, kScratch };
 
+  static Layout layout_of_a(const Matrix& a, Range rows, Range columns) {
+    const bool row_major = a.col_stride == 1;
+    const std::size_t enough = row_major ? kPackAColumns : kPackColumnMajorColumns;
+    if (rows.end - rows.begin > kTileRows && columns.end - columns.begin >= enough) return kPacked;
+    return row_major ? kRowMajor : kColumnMajor;
+  }
+
   // Adds the terms in `k` to C in `columns`.
   void add_block(Range columns, Range k, bool whole) const {
     if (whole) pack_b(columns, k);
     for (std::size_t r = rows_.begin; r < rows_.end; r += kRowBlock) {
       const Range rows = {r, HWY_MIN(r + kRowBlock, rows_.end)};
-      if (packs_a_) pack_rows(rows, k);
+      if (a_layout_ == kPacked) pack_rows(rows, k);
       if (whole || source_ == Source::kPacked) {
         multiply(rows, columns, k, whole ? scratch_panels(k) : panels_of(columns, k));
         continue;
@@ -404,7 +415,7 @@ class Product {
       for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
         place_a(row, rows.begin, k, part);
         part.c = m_.c + row * m_.c_row_stride + c;
-        kRowKernels.of[size].tiles[packs_a_][width](part);
+        kRowKernels.of[size].tiles[a_layout_][width](part);
         part.ahead += part.k * part.ahead_step;
         if (part.ahead >= ahead_end) {
           part.ahead_step = 0;
@@ -414,17 +425,18 @@ class Product {
     }
   }
   HWY_INLINE void place_a(std::size_t row, std::size_t first_row, Range k, Part& part) const {
-    if (packs_a_) {
+    if (a_layout_ == kPacked) {
       part.a = a_scratch_ + (row - first_row) * (k.end - k.begin);
     } else {
       part.a = m_.a.data + row * m_.a.row_stride + k.begin * m_.a.col_stride;
-      part.a_row = m_.a.row_stride;
+      part.a_stride = a_layout_ == kRowMajor ? m_.a.row_stride : m_.a.col_stride;
     }
   }
 
   const Matmul& m_;
   Range rows_, columns_;
-  bool one_row_block_, packs_a_;
+  bool one_row_block_;
+  Layout a_layout_;
   float* a_scratch_;
   float* b_scratch_;
   Source source_;
@@ -470,7 +482,6 @@ HWY_NOINLINE void row_times_columns(const Matmul& m, std::size_t row, Range colu
 // One row times a packed matrix. Where that is small, what Product would spend on its preparations
 // is more than the sums themselves take.
 HWY_NOINLINE void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
-  constexpr bool kPackedA = false;
   Part part{};
   part.b_panel = m.k * kPanel;
   part.c_row = m.c_row_stride;
@@ -491,7 +502,7 @@ HWY_NOINLINE void row_times_packed(const Matmul& m, std::size_t row, Range colum
         part.bias = m.bias != nullptr ? m.bias + c : nullptr;
         part.relu = m.relu;
       }
-      kRowKernels.of[1].tiles[kPackedA][width](part);
+      kRowKernels.of[1].tiles[kRowMajor][width](part);
       part.b += part.k * part.b_step;
     } while (k < m.k);
     part.bias = nullptr;

@@ -58,6 +58,49 @@ TEST_P(Bands, HaveTheBitsOfTheInterpreter) {
 // One block of 96 rows and less, exactly one, one and a little, several.
 INSTANTIATE_TEST_SUITE_P(Rows, Bands, testing::Values(1, 2, 5, 95, 96, 97, 192, 193, 500));
 
+// Products of a batch: each of them, with the rows that belong to it, is one row of the band.
+Function attention_by_parts(std::int64_t items) {
+  constexpr std::int64_t kQueries = 10, kKeys = 14, kSize = 9;
+  return trace("attention",
+               {{"q", {Dtype::kF32, {items, kQueries, kSize}}},
+                {"k", {Dtype::kF32, {items, kKeys, kSize}}},
+                {"v", {Dtype::kF32, {items, kKeys, kSize}}}},
+               [&](std::span<const Value> in) {
+                 const Value q = layer_norm(in[0]) * 0.5;
+                 const Value scores = matmul(q, in[1], false, true);
+                 const Value seen = scores > number_like(scores, -1);
+                 const Value p = softmax(select(seen, scores, number_like(scores, -9)), -1);
+                 const Value y = matmul(p, in[2]);
+                 const Value back = matmul(p, y, true, false);
+                 const Value numbers = sum(scores * p, -1);
+                 return std::vector<Value>{y, back, p * expand_axis(numbers, p.shape(), -1)};
+               });
+}
+
+TEST_P(Bands, TakeProductsOfABatch) {
+  const std::int64_t items = GetParam();
+  const Function f = attention_by_parts(items);
+  std::vector<Tensor> inputs;
+  for (const Input& input : f.inputs())
+    inputs.push_back(nn::normal(1.0)(Key(inputs.size()), input.type.shape));
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  for (const int threads : {1, 2, 3})
+    for (const double worth : {0.0, 3000.0}) {
+      ThreadPool pool({.threads = threads});
+      const Executable executable = compile(f, {.isa = {}, .nanoseconds_worth_sharing = worth});
+      const std::vector<Tensor> got = executable(inputs, &pool);
+      for (std::size_t o = 0; o < got.size(); ++o)
+        EXPECT_TRUE(got[o].same_bits(expected[o]))
+            << items << " items, " << threads << " threads, output " << o << "\n"
+            << executable.plan();
+    }
+}
+
+TEST(BandsOfRows, KeepOneBandForProductsOfABatch) {
+  const std::string plan = compile(attention_by_parts(48)).plan();
+  EXPECT_EQ(plan.find("7 steps for 48 rows"), 0u) << plan;
+}
+
 TEST(BandsOfRows, KeepOnlyTheRowsAtWork) {
   const nn::Mlp net = nn::mlp({50, 64, 64, 64, 3}, relu);
   const Function one = bind(net.function(), net.init(Key(0)));
