@@ -270,6 +270,17 @@ void for_each_slot(const Step& step, const std::function<void(SlotId, bool write
   } else if (const auto* t = std::get_if<TransposeStep>(&step.root)) {
     visit(t->in, false);
     visit(t->out, true);
+  } else if (const auto* v = std::get_if<MoveStep>(&step.root)) {
+    visit(v->in, false);
+    visit(v->out, true);
+  } else if (const auto* g = std::get_if<GatherStep>(&step.root)) {
+    visit(g->table, false);
+    visit(g->numbers, false);
+    visit(g->out, true);
+  } else if (const auto* a = std::get_if<ScatterAddStep>(&step.root)) {
+    visit(a->numbers, false);
+    visit(a->updates, false);
+    visit(a->out, true);
   } else if (const auto* u = std::get_if<AdamStep>(&step.root)) {
     for (SlotId s : {u->parameter, u->gradient, u->mean, u->square, u->gradient_scale, u->decay,
                      u->step_size, u->root})

@@ -10,6 +10,9 @@
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/indexing.h"
+#include "limpid/ops/rows.h"
+#include "limpid/ops/strided.h"
 #include "limpid/ops/update.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/simplify.h"
@@ -80,6 +83,7 @@ constexpr double kNanosecondsPerWeightByte = 0.01;  // from the third-level cach
 constexpr double kNanosecondsPerLane = 0.15;
 constexpr double kNanosecondsPerRowElement = 0.5;
 constexpr double kNanosecondsPerUpdatedElement = 0.6;
+constexpr double kNanosecondsPerMovedByte = 0.04;
 constexpr double kNanosecondsPerReferenceElement = 2;
 constexpr double kNanosecondsPerPackedElement = 1;
 
@@ -282,12 +286,16 @@ class Lowering {
         return add_norm_gradient(node, call);
       case KernelKind::kTranspose:
         if (is_matrix_transpose(call)) return add_transpose(node, call);
+        return add_permutation(node, call);
+      case KernelKind::kMove:
+        return add_moves(node, call);
+      case KernelKind::kGather:
+        return add_gather(node, call);
+      case KernelKind::kScatterAdd:
+        if (call.outputs[0].dtype == Dtype::kF32) return add_scatter_add(node, call);
         break;
       case KernelKind::kConstant:
       case KernelKind::kSoftmaxGradient:
-      case KernelKind::kMove:
-      case KernelKind::kGather:
-      case KernelKind::kScatterAdd:
       case KernelKind::kUpdateRows:
       case KernelKind::kRotary:
       case KernelKind::kAttention:
@@ -642,6 +650,109 @@ class Lowering {
     root.out = new_slot(node.first_output);
     Step step;
     step.root = root;
+    step.nanoseconds =
+        kNanosecondsPerMovedByte * static_cast<double>(f_.type(node.first_output).bytes());
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.out, last_step());
+  }
+
+  // ---- elements that are moved
+
+  // Through a tensor of this shape, with steps in elements on both sides.
+  static Walk walk_through(const Shape& shape, const Strides& from, const Strides& to,
+                           std::size_t element) {
+    Walk walk;
+    walk.run = element;
+    for (std::size_t d = 0; d < shape.rank(); ++d)
+      walk.axes.push_back({static_cast<std::size_t>(shape[d]),
+                           static_cast<std::size_t>(from[d]) * element,
+                           static_cast<std::size_t>(to[d]) * element});
+    return walk;
+  }
+
+  void add_move(SlotId in, SlotId out, const Walk& walk) {
+    Step step;
+    step.root = MoveStep{in, out, simplified(walk)};
+    step.nanoseconds = kNanosecondsPerMovedByte * static_cast<double>(walk.bytes());
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_permutation(const Node& node, const Call& call) {
+    const auto& p = call.attributes.get<std::vector<std::int64_t>>("permutation");
+    const Strides steps = row_major_strides(call.inputs[0].shape);
+    Strides from{};
+    for (std::size_t d = 0; d < p.size(); ++d) from[d] = steps[static_cast<std::size_t>(p[d])];
+    const Shape& shape = call.outputs[0].shape;
+    const SlotId in = memory(node.inputs[0]), out = new_slot(node.first_output);
+    add_move(in, out,
+             walk_through(shape, from, row_major_strides(shape), size_of(call.inputs[0].dtype)));
+    set_memory(node.first_output, out, last_step());
+  }
+
+  // A part of one tensor, or several joined.
+  void add_moves(const Node& node, const Call& call) {
+    const std::size_t element = size_of(call.outputs[0].dtype);
+    const Shape& whole = call.outputs[0].shape;
+    const Strides steps = row_major_strides(whole);
+    const SlotId out = new_slot(node.first_output);
+    if (node.op == &op::slice) {
+      const auto& starts = call.attributes.get<std::vector<std::int64_t>>("starts");
+      const auto& by = call.attributes.get<std::vector<std::int64_t>>("strides");
+      Strides from = row_major_strides(call.inputs[0].shape);
+      std::int64_t first = 0;
+      for (std::size_t d = 0; d < starts.size(); ++d) {
+        first += starts[d] * from[d];
+        from[d] *= std::min(by[d], call.inputs[0].shape[d]);
+      }
+      Walk walk = walk_through(whole, from, steps, element);
+      walk.from_first = static_cast<std::size_t>(first) * element;
+      add_move(memory(node.inputs[0]), out, walk);
+    } else {
+      const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
+      std::int64_t start = 0;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const Shape& part = call.inputs[i].shape;
+        Walk walk = walk_through(part, row_major_strides(part), steps, element);
+        walk.to_first = static_cast<std::size_t>(start * steps[axis]) * element;
+        start += part[axis];
+        if (part.elements() > 0) add_move(memory(node.inputs[i]), out, walk);
+      }
+    }
+    set_memory(node.first_output, out, last_step());
+  }
+
+  static RowNumbers row_numbers(const Type& numbers, const Shape& table, std::size_t batch) {
+    const Rows r = rows_of(numbers.shape, table, batch);
+    return {static_cast<std::size_t>(r.batches), static_cast<std::size_t>(r.numbers),
+            static_cast<std::size_t>(r.rows), numbers.dtype == Dtype::kI64};
+  }
+
+  void add_gather(const Node& node, const Call& call) {
+    const std::size_t batch = batch_of(call);
+    const Shape& table = call.inputs[0].shape;
+    const std::size_t width =
+        rows_of(call.inputs[1].shape, table, batch).width * size_of(call.inputs[0].dtype);
+    Step step;
+    const GatherStep root{memory(node.inputs[0]), memory(node.inputs[1]),
+                          new_slot(node.first_output), row_numbers(call.inputs[1], table, batch),
+                          width};
+    step.root = root;
+    step.nanoseconds = kNanosecondsPerMovedByte * static_cast<double>(call.outputs[0].bytes());
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.out, last_step());
+  }
+
+  void add_scatter_add(const Node& node, const Call& call) {
+    const std::size_t batch = batch_of(call);
+    const Shape& table = call.outputs[0].shape;
+    Step step;
+    const ScatterAddStep root{memory(node.inputs[0]), memory(node.inputs[1]),
+                              new_slot(node.first_output),
+                              row_numbers(call.inputs[0], table, batch),
+                              rows_of(call.inputs[0].shape, table, batch).width};
+    step.root = root;
+    step.nanoseconds = kNanosecondsPerMovedByte *
+                       static_cast<double>(call.inputs[1].bytes() + call.outputs[0].bytes());
     plan_.steps.push_back(std::move(step));
     set_memory(node.first_output, root.out, last_step());
   }

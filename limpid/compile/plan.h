@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "limpid/compile/move.h"
 #include "limpid/function/function.h"
 #include "limpid/kernels/kernels.h"
 
@@ -145,6 +146,25 @@ struct TransposeStep {
   std::size_t outer, rows, columns;
 };
 
+struct MoveStep {
+  SlotId in, out;
+  Walk walk;
+};
+
+// gather of `table`, rows of `width` bytes.
+struct GatherStep {
+  SlotId table, numbers, out;
+  RowNumbers rows;
+  std::size_t width;
+};
+
+// scatter_add, rows of `width` numbers.
+struct ScatterAddStep {
+  SlotId numbers, updates, out;
+  RowNumbers rows;
+  std::size_t width;
+};
+
 // adam_update. All slots but the scalars have `elements`.
 struct AdamStep {
   std::size_t elements;
@@ -173,8 +193,8 @@ struct CopyStep {
 struct LanesStep {};
 
 struct Step {
-  std::variant<LanesStep, MatmulStep, PackStep, RowsStep, TransposeStep, AdamStep, ReferenceStep,
-               CopyStep>
+  std::variant<LanesStep, MatmulStep, PackStep, RowsStep, TransposeStep, MoveStep, GatherStep,
+               ScatterAddStep, AdamStep, ReferenceStep, CopyStep>
       root;
   Program program;               // over the elements of the root's result; may be empty
   double nanoseconds = 0;        // estimated, for the decision to share it among threads

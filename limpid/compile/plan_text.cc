@@ -93,6 +93,18 @@ struct RootText {
   std::string operator()(const TransposeStep& t) const {
     return fmt::format("{} = transpose {}x{}x{} {}", s(t.out), t.outer, t.rows, t.columns, s(t.in));
   }
+  std::string operator()(const MoveStep& v) const {
+    return fmt::format("{} = move {}x{} bytes {}", s(v.out), v.walk.bytes() / v.walk.run,
+                       v.walk.run, s(v.in));
+  }
+  std::string operator()(const GatherStep& g) const {
+    return fmt::format("{} = gather {}x{} {}[{}]", s(g.out), g.rows.batches, g.rows.numbers,
+                       s(g.table), s(g.numbers));
+  }
+  std::string operator()(const ScatterAddStep& a) const {
+    return fmt::format("{}[{}] = scatter_add {}x{} {}", s(a.out), s(a.numbers), a.rows.batches,
+                       a.rows.numbers, s(a.updates));
+  }
   std::string operator()(const AdamStep& u) const {
     return fmt::format("{}, {}, {} = adam_update {} {}, {}, {}, {}", s(u.new_parameter),
                        s(u.new_mean), s(u.new_square), u.elements, s(u.parameter), s(u.gradient),

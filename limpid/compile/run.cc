@@ -367,6 +367,17 @@ void run_piece(const Step& step, const Worker& worker, Piece piece) {
                : run_rows(step, *r, worker, part(r->rows, 1, piece.index, piece.count));
   if (const auto* t = std::get_if<TransposeStep>(&step.root))
     return run_transpose(*t, worker, piece);
+  if (const auto* v = std::get_if<MoveStep>(&step.root))
+    return move(v->walk, worker.at<const std::byte>(v->in), worker.at<std::byte>(v->out),
+                part(v->walk.lines(), 1, piece.index, piece.count));
+  if (const auto* g = std::get_if<GatherStep>(&step.root))
+    return gather(g->rows, worker.at<const void>(g->numbers), g->width,
+                  worker.at<const std::byte>(g->table), worker.at<std::byte>(g->out),
+                  part(g->rows.batches * g->rows.numbers, 1, piece.index, piece.count));
+  if (const auto* a = std::get_if<ScatterAddStep>(&step.root))
+    return scatter_add(a->rows, worker.at<const void>(a->numbers), a->width,
+                       worker.at<const float>(a->updates), worker.at<float>(a->out),
+                       part(a->width, 16, piece.index, piece.count));
   if (const auto* u = std::get_if<AdamStep>(&step.root))
     return run_adam(*u, worker, part(u->elements, 64, piece.index, piece.count));
   if (std::holds_alternative<LanesStep>(step.root)) {
