@@ -33,6 +33,7 @@
 #include "limpid/inspect/trace.h"
 #include "limpid/nn/attention.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/decoder.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/limpid/character_stream.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
@@ -15,8 +18,9 @@
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
 #include "limpid/data/data_config.h"
-#include "limpid/data/text.h"
 #include "limpid/formats/in_quotes.h"
+#include "limpid/nn/decoder.h"
+#include "limpid/nn/gpt.h"
 #include "limpid/nn/sampling.h"
 
 namespace limpid::tool {
@@ -26,71 +30,209 @@ struct Options {
   ModelOptions model;
   std::optional<std::string> prompt;
   std::int64_t tokens = 500;
+  std::int64_t sequences = 1;
   nn::Sampling sampling;
   std::uint64_t seed = 0;
   int threads = 1;
 };
 
-Vocabulary vocabulary_of(const Model& model, const std::string& path) {
-  const std::optional<DataConfig> config = data_config_of(model);
-  if (!config || config->task != Task::kNextToken)
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: was not trained on a text, and goes on with none", in_quotes(path)));
-  const Vocabulary vocabulary(config->class_names);
-  const Input& tokens = data_input(model);
-  const Type& logits = model.function.type(model.function.outputs().front().value);
-  if (tokens.type.dtype != Dtype::kI32 || tokens.type.shape.rank() != 1 ||
-      !(logits == Type{Dtype::kF32, {vocabulary.size()}}))
-    throw Error(
-        ErrorCode::kShape,
-        fmt::format("{}: goes from {} to {}, from tokens i32 to {} logits is expected",
-                    in_quotes(path), to_string(tokens.type), to_string(logits), vocabulary.size()));
-  return vocabulary;
+// Draw i of a sequence, which is the one that the seed + sequence draws alone.
+Key key_of_draw(const Options& options, std::int64_t sequence, std::int64_t i) {
+  return Key(options.seed + static_cast<std::uint64_t>(sequence))
+      .fold_in(static_cast<std::uint64_t>(i));
 }
 
+Tokenizer tokenizer_of(const Model& model, const std::string& path) {
+  const std::optional<DataConfig> config = data_config_of(model);
+  if (std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt)
+    return *tokenizer;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: was not trained on a text, and goes on with none", in_quotes(path)));
+}
+
+// The transformer that a model is.
+std::optional<nn::Gpt> gpt_of(const Model& model) {
+  const auto config = nlohmann::json::parse(model.config, nullptr, false);
+  if (!config.is_object() || config.value("model", nlohmann::json()) != "gpt") return std::nullopt;
+  return nn::Gpt::from_config(model.config);
+}
+
+// What stands before a text that begins: a line's end, or the first token where there is none.
+std::vector<std::int32_t> beginning(const Tokenizer& tokenizer) {
+  try {
+    const Tensor line = tokenizer.encode("\n");
+    const auto tokens = line.values<std::int32_t>();
+    return {tokens.begin(), tokens.end()};
+  } catch (const Error&) {
+    return {0};
+  }
+}
+
+std::vector<std::int32_t> prompt_of(const Options& options, const Tokenizer& tokenizer) {
+  if (!options.prompt) return beginning(tokenizer);
+  if (options.prompt->empty()) throw UsageError("--prompt: a character at least is expected");
+  const Tensor tokens = tokenizer.encode(*options.prompt);
+  const auto values = tokens.values<std::int32_t>();
+  return {values.begin(), values.end()};
+}
+
+// One that draws the next token of every sequence.
+using Draw = std::function<std::int32_t(std::int64_t sequence, std::span<const float> logits)>;
+
+// ---- a model of a window of tokens
+
 // As many tokens as the model sees: the last ones of the prompt, and before a short one its first
-// character again and again.
-std::vector<std::int32_t> window_of(const Tensor& prompt, std::int64_t context) {
-  const std::span<const std::int32_t> all = prompt.values<std::int32_t>();
+// again and again.
+std::vector<std::int32_t> window_of(std::span<const std::int32_t> prompt, std::int64_t context) {
   const auto width = static_cast<std::size_t>(context);
-  std::vector<std::int32_t> window(width - std::min(width, all.size()), all.front());
-  const auto last = all.last(width - window.size());
+  std::vector<std::int32_t> window(width - std::min(width, prompt.size()), prompt.front());
+  const auto last = prompt.last(width - window.size());
   window.insert(window.end(), last.begin(), last.end());
   return window;
 }
 
-// What stands before a text that begins: a line's end, or the first character of a vocabulary that
-// has none.
-std::string beginning(const Vocabulary& vocabulary) {
-  const std::vector<std::string> all = vocabulary.characters();
-  return std::find(all.begin(), all.end(), "\n") != all.end() ? "\n" : all.front();
+class WindowModel {
+ public:
+  WindowModel(const Options& options, const Model& model, std::int64_t vocabulary,
+              std::span<const std::int32_t> prompt, ThreadPool& pool)
+      : workspace_((check(options, model, vocabulary), compile(bound(model))), &pool),
+        windows_(static_cast<std::size_t>(options.sequences),
+                 window_of(prompt, data_input(model).type.shape.elements())),
+        logits_(static_cast<std::size_t>(vocabulary)) {}
+
+  void next(const Draw& draw) {
+    for (std::size_t s = 0; s < windows_.size(); ++s) {
+      const void* const in[] = {windows_[s].data()};
+      void* const out[] = {logits_.data()};
+      workspace_.run(in, out);
+      std::rotate(windows_[s].begin(), windows_[s].begin() + 1, windows_[s].end());
+      windows_[s].back() = draw(static_cast<std::int64_t>(s), logits_);
+    }
+  }
+
+ private:
+  static void check(const Options& options, const Model& model, std::int64_t vocabulary) {
+    const Input& tokens = data_input(model);
+    const Type& logits = model.function.type(model.function.outputs().front().value);
+    if (tokens.type.dtype != Dtype::kI32 || tokens.type.shape.rank() != 1 ||
+        !(logits == Type{Dtype::kF32, {vocabulary}}))
+      throw Error(ErrorCode::kShape,
+                  fmt::format("{}: goes from {} to {}, from tokens i32 to {} logits is expected",
+                              in_quotes(options.model.path), to_string(tokens.type),
+                              to_string(logits), vocabulary));
+  }
+
+  Workspace workspace_;
+  std::vector<std::vector<std::int32_t>> windows_;
+  std::vector<float> logits_;
+};
+
+// ---- a transformer
+
+class CachedModel {
+ public:
+  CachedModel(const Options& options, const nn::Gpt& net, const Model& model,
+              std::int64_t vocabulary, std::span<const std::int32_t> prompt, ThreadPool& pool)
+      : decoder_(net, model.params, {.sequences = options.sequences, .pool = &pool}),
+        vocabulary_(static_cast<std::size_t>(vocabulary)),
+        drawn_(static_cast<std::size_t>(options.sequences)) {
+    if (vocabulary > net.vocabulary)
+      throw Error(ErrorCode::kShape,
+                  fmt::format("{}: has {} tokens and logits of {}", in_quotes(options.model.path),
+                              vocabulary, net.vocabulary));
+    texts_.resize(drawn_.size());
+    for (auto& text : texts_) {
+      const auto last = prompt.last(std::min(prompt.size(), context()));
+      text.assign(last.begin(), last.end());
+    }
+    decoder_.append(texts_);
+  }
+
+  void next(const Draw& draw) {
+    for (std::size_t s = 0; s < drawn_.size(); ++s) {
+      const auto sequence = static_cast<std::int64_t>(s);
+      drawn_[s] = draw(sequence, decoder_.logits(sequence).first(vocabulary_));
+      texts_[s].push_back(drawn_[s]);
+    }
+    if (texts_.front().size() <= context()) return decoder_.step(drawn_);
+    // The net sees no more: it goes on from the later half.
+    const std::size_t kept = std::max<std::size_t>(1, context() / 2);
+    for (std::size_t s = 0; s < drawn_.size(); ++s) {
+      texts_[s].erase(texts_[s].begin(), texts_[s].end() - static_cast<std::ptrdiff_t>(kept));
+      decoder_.truncate(static_cast<std::int64_t>(s), 0);
+    }
+    decoder_.append(texts_);
+  }
+
+ private:
+  std::size_t context() const { return static_cast<std::size_t>(decoder_.capacity()); }
+
+  nn::Decoder decoder_;
+  std::size_t vocabulary_;
+  std::vector<std::int32_t> drawn_;
+  std::vector<std::vector<std::int32_t>> texts_;  // what each sequence sees
+};
+
+// ----
+
+// The first sequence as it is drawn, the others behind it.
+class Texts {
+ public:
+  Texts(const Options& options, const Tokenizer& tokenizer)
+      : tokenizer_(tokenizer),
+        prompt_(options.prompt.value_or("")),
+        streams_(static_cast<std::size_t>(options.sequences)),
+        later_(streams_.size(), prompt_) {
+    print(prompt_);
+  }
+
+  void take(std::int64_t sequence, std::int32_t token) {
+    const auto s = static_cast<std::size_t>(sequence);
+    const std::string text = streams_[s].take(tokenizer_.decode({&token, 1}));
+    if (s > 0) {
+      later_[s] += text;
+    } else if (!text.empty()) {
+      print(text);
+      flush();
+    }
+  }
+
+  void finish() {
+    print(streams_[0].rest() + "\n");
+    for (std::size_t s = 1; s < streams_.size(); ++s)
+      print("\n---\n" + later_[s] + streams_[s].rest() + "\n");
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::string prompt_;
+  std::vector<CharacterStream> streams_;
+  std::vector<std::string> later_;
+};
+
+template <class LanguageModel>
+void draw_texts(const Options& options, const Tokenizer& tokenizer, LanguageModel&& model) {
+  Texts texts(options, tokenizer);
+  for (std::int64_t i = 0; i < options.tokens; ++i)
+    model.next([&](std::int64_t sequence, std::span<const float> logits) {
+      const std::int32_t token =
+          nn::sample(logits, options.sampling, key_of_draw(options, sequence, i));
+      texts.take(sequence, token);
+      return token;
+    });
+  texts.finish();
 }
 
 void generate(const Options& options) {
   const Model model = open_model(options.model);
-  const Vocabulary vocabulary = vocabulary_of(model, options.model.path);
-  if (options.prompt == "") throw UsageError("--prompt: a character at least is expected");
-  std::vector<std::int32_t> window =
-      window_of(vocabulary.encode(options.prompt.value_or(beginning(vocabulary))),
-                data_input(model).type.shape.elements());
+  const Tokenizer tokenizer = tokenizer_of(model, options.model.path);
+  const std::vector<std::int32_t> prompt = prompt_of(options, tokenizer);
   ThreadPool pool({.threads = options.threads});
-  Workspace workspace(compile(bound(model)), &pool);
-  std::vector<float> logits(static_cast<std::size_t>(vocabulary.size()));
-  print(options.prompt.value_or(""));
-  const Key key(options.seed);
-  for (std::int64_t i = 0; i < options.tokens; ++i) {
-    const void* const in[] = {window.data()};
-    void* const out[] = {logits.data()};
-    workspace.run(in, out);
-    const std::int32_t token =
-        nn::sample(logits, options.sampling, key.fold_in(static_cast<std::uint64_t>(i)));
-    print(vocabulary.decode({&token, 1}));
-    flush();
-    std::rotate(window.begin(), window.begin() + 1, window.end());
-    window.back() = token;
-  }
-  print("\n");
+  if (const std::optional<nn::Gpt> net = gpt_of(model))
+    draw_texts(options, tokenizer,
+               CachedModel(options, *net, model, tokenizer.size(), prompt, pool));
+  else
+    draw_texts(options, tokenizer, WindowModel(options, model, tokenizer.size(), prompt, pool));
 }
 
 }  // namespace
@@ -102,8 +244,14 @@ void add_generate(CLI::App& app) {
   add_model_option(*command, options->model);
   command->add_option("--prompt", options->prompt, "The text before it; by default a line's end")
       ->type_name("TEXT");
-  command->add_option("--tokens", options->tokens, "Characters to draw")
+  command->add_option("--tokens", options->tokens, "Tokens to draw")
       ->check(within(0, kMostExamples))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--sequences", options->sequences,
+                   "Texts to draw at once, each as by a seed of its own: S, S + 1, ...")
+      ->check(within(1, 1024))
       ->type_name("N")
       ->capture_default_str();
   command

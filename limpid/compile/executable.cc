@@ -55,6 +55,8 @@ Executable compile(const Function& function, const CompileOptions& options) {
                 fmt::format("compile of '{}': instruction set {} is not available here",
                             function.name(), name(isa)));
   auto plan = std::make_shared<detail::Plan>(detail::lower(function, isa));
+  for (const CompileOptions::Donation& d : options.donations)
+    detail::check_donation(*plan, d.input, d.output);
   gather_constants(*plan);
   plan->worth_sharing = options.nanoseconds_worth_sharing;
   return Executable(std::move(plan));

@@ -289,6 +289,14 @@ void for_each_slot(const Step& step, const std::function<void(SlotId, bool write
   } else if (const auto* c = std::get_if<CopyStep>(&step.root)) {
     visit(c->in, false);
     visit(c->out, true);
+  } else if (const auto* attention = std::get_if<AttentionStep>(&step.root)) {
+    for (SlotId s :
+         {attention->q, attention->k, attention->v, attention->mask, attention->position})
+      if (s >= 0) visit(s, false);
+    visit(attention->out, true);
+  } else if (const auto* update = std::get_if<UpdateRowsStep>(&step.root)) {
+    for (SlotId s : {update->cache, update->rows, update->position}) visit(s, false);
+    visit(update->out, true);
   } else if (const auto* ref = std::get_if<ReferenceStep>(&step.root)) {
     for (SlotId s : ref->in) visit(s, false);
     for (SlotId s : ref->out) visit(s, true);

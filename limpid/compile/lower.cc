@@ -9,6 +9,7 @@
 #include "limpid/compile/plan.h"
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
+#include "limpid/ops/attention.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/rows.h"
@@ -85,6 +86,7 @@ constexpr double kNanosecondsPerRowElement = 0.5;
 constexpr double kNanosecondsPerUpdatedElement = 0.6;
 constexpr double kNanosecondsPerMovedByte = 0.04;
 constexpr double kNanosecondsPerReferenceElement = 2;
+constexpr double kNanosecondsPerScore = 1;
 constexpr double kNanosecondsPerPackedElement = 1;
 
 using Weights = MatmulStep::Weights;
@@ -294,12 +296,16 @@ class Lowering {
       case KernelKind::kScatterAdd:
         if (call.outputs[0].dtype == Dtype::kF32) return add_scatter_add(node, call);
         break;
-      case KernelKind::kConstant:
-      case KernelKind::kSoftmaxGradient:
-      case KernelKind::kUpdateRows:
-      case KernelKind::kRotary:
       case KernelKind::kAttention:
       case KernelKind::kCachedAttention:
+        if (types.inputs[0].dtype == Dtype::kF32) return add_attention(node, call);
+        break;
+      case KernelKind::kUpdateRows:
+        if (size_of(types.inputs[0].dtype) == 4) return add_update_rows(node, call);
+        break;
+      case KernelKind::kConstant:
+      case KernelKind::kSoftmaxGradient:
+      case KernelKind::kRotary:
       case KernelKind::kAttentionGradient:
       case KernelKind::kNone:
         break;
@@ -753,6 +759,53 @@ class Lowering {
     step.root = root;
     step.nanoseconds = kNanosecondsPerMovedByte *
                        static_cast<double>(call.inputs[1].bytes() + call.outputs[0].bytes());
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.out, last_step());
+  }
+
+  void add_attention(const Node& node, const Call& call) {
+    AttentionStep root{};
+    root.q = memory(node.inputs[0]);
+    root.k = memory(node.inputs[1]);
+    root.v = memory(node.inputs[2]);
+    root.sequences = 1;
+    if (node.op->kernel.kind == KernelKind::kCachedAttention) {
+      const CachedAttentionSizes sizes = cached_attention_sizes(call);
+      root.sequences = sizes.sequences;
+      root.each = sizes.each;
+      root.position = memory(node.inputs[3]);
+    } else {
+      root.each = attention_sizes(call);
+      if (node.inputs.size() == 4) set_mask(root, node.inputs[3]);
+    }
+    const arithmetic::AttentionSizes& s = root.each;
+    const double pairs = static_cast<double>(root.heads() * root.rows()) *
+                         static_cast<double>(s.keys) *
+                         (s.ahead < static_cast<std::int64_t>(s.keys) ? 0.5 : 1);
+    Step step;
+    step.nanoseconds =
+        pairs * (kNanosecondsPerScore +
+                 2 * kNanosecondsPerFlop * static_cast<double>(s.size + s.value_size));
+    root.out = new_slot(node.first_output);
+    step.root = root;
+    plan_.steps.push_back(std::move(step));
+    set_memory(node.first_output, root.out, last_step());
+  }
+
+  // A mask that repeats whole rows is read as it is.
+  void set_mask(AttentionStep& root, ValueId mask) {
+    const Known& k = known(resolve(mask));
+    const bool repeats = k.how == How::kView && k.inner == 1 && k.period % root.each.keys == 0;
+    root.mask = memory(repeats ? k.source : mask);
+    root.mask_rows = repeats ? k.period / root.each.keys : root.heads() * root.rows();
+  }
+
+  void add_update_rows(const Node& node, const Call& call) {
+    const UpdateRowsStep root{memory(node.inputs[0]), memory(node.inputs[1]),
+                              memory(node.inputs[2]), new_slot(node.first_output),
+                              update_sizes(call)};
+    Step step;
+    step.root = root;
     plan_.steps.push_back(std::move(step));
     set_memory(node.first_output, root.out, last_step());
   }

@@ -200,6 +200,9 @@ void place_scratch(Plan& plan) {
     most = std::max(most, step.program.buffer_count * kChunk * 4);
     if (const auto* m = std::get_if<MatmulStep>(&step.root))
       most = std::max(most, scratch_bytes(*m, *plan.kernels));
+    if (const auto* a = std::get_if<AttentionStep>(&step.root))
+      most = std::max(most, sizeof(float) * plan.kernels->attention_scratch_floats(
+                                                a->each.keys, a->each.size, a->each.value_size));
   }
   plan.scratch_bytes = plan.band_bytes + round_up(most);
 }

@@ -12,6 +12,7 @@
 #include "limpid/compile/move.h"
 #include "limpid/function/function.h"
 #include "limpid/kernels/kernels.h"
+#include "limpid/ops/cache.h"
 
 namespace limpid {
 class ThreadPool;
@@ -174,6 +175,25 @@ struct AdamStep {
   double beta1, beta2, eps;
 };
 
+// Attention of `sequences` of sizes `each`, or to their caches.
+struct AttentionStep {
+  SlotId q, k, v, out;
+  SlotId mask = -1;
+  SlotId position = -1;  // of a cache, one for each sequence: each.ahead
+  std::size_t sequences;
+  arithmetic::AttentionSizes each;
+  std::size_t mask_rows = 0;  // that there are in memory
+
+  std::size_t heads() const { return sequences * each.heads; }
+  std::size_t rows() const { return each.group * each.queries; }  // of a head of keys
+};
+
+// The cache and rows over it; where both are one memory, the rows alone are written.
+struct UpdateRowsStep {
+  SlotId cache, rows, position, out;
+  UpdateSizes sizes;
+};
+
 // Reference arithmetic of a primitive without a kernel for its types.
 struct ReferenceStep {
   // Of operands, and of results: a run keeps their addresses on the stack.
@@ -194,7 +214,7 @@ struct LanesStep {};
 
 struct Step {
   std::variant<LanesStep, MatmulStep, PackStep, RowsStep, TransposeStep, MoveStep, GatherStep,
-               ScatterAddStep, AdamStep, ReferenceStep, CopyStep>
+               ScatterAddStep, AdamStep, AttentionStep, UpdateRowsStep, ReferenceStep, CopyStep>
       root;
   Program program;               // over the elements of the root's result; may be empty
   double nanoseconds = 0;        // estimated, for the decision to share it among threads
@@ -249,6 +269,9 @@ void place_scratch(Plan& plan);
 
 // Gives the registers of a program their buffers.
 void place_registers(Program& program, const std::vector<Slot>& slots);
+
+// Throws kInvalidArgument where the memory of an input may not be that of an output.
+void check_donation(const Plan& plan, std::size_t input, std::size_t output);
 
 // Runs a plan. `slots` holds the address of every slot, `scratch` scratch_bytes for every thread of
 // the pool (nullptr: the calling thread alone).

@@ -110,6 +110,16 @@ struct RootText {
                        s(u.new_mean), s(u.new_square), u.elements, s(u.parameter), s(u.gradient),
                        s(u.mean), s(u.square));
   }
+  std::string operator()(const AttentionStep& a) const {
+    return fmt::format("{} = attention {}x{}x{}x{} {} {} {}{}{}", s(a.out), a.heads(), a.rows(),
+                       a.each.keys, a.each.size, s(a.q), s(a.k), s(a.v),
+                       a.mask >= 0 ? " mask " + s(a.mask) : "",
+                       a.position >= 0 ? " at " + s(a.position) : "");
+  }
+  std::string operator()(const UpdateRowsStep& u) const {
+    return fmt::format("{} = update {} rows {} at {}", s(u.out), s(u.cache), s(u.rows),
+                       s(u.position));
+  }
   std::string operator()(const ReferenceStep& r) const {
     std::vector<std::string> in;
     std::vector<std::string> out;

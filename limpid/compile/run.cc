@@ -6,6 +6,7 @@
 
 #include "limpid/compile/plan.h"
 #include "limpid/compile/thread_pool.h"
+#include "limpid/ops/rows.h"
 
 namespace limpid::detail {
 namespace {
@@ -321,6 +322,57 @@ void run_pack(const PackStep& p, const Worker& worker) {
             worker.at<void>(p.out));
 }
 
+kernels::Attention attention_arguments(const AttentionStep& a, const Worker& worker,
+                                       std::size_t head) {
+  const arithmetic::AttentionSizes& s = a.each;
+  const bool cached = a.position >= 0;
+  const Type* mask =
+      a.mask >= 0 ? &worker.plan.slots[static_cast<std::size_t>(a.mask)].type : nullptr;
+  const bool seen = mask && mask->dtype == Dtype::kBool;
+  const float* const k = worker.at<const float>(a.k) + head * s.keys * s.size;
+  return {.queries = s.queries,
+          .keys = s.keys,
+          .size = s.size,
+          .value_size = s.value_size,
+          .scale = static_cast<float>(s.scale),
+          .ahead = cached ? worker.at<const std::int32_t>(a.position)[head / s.heads] : s.ahead,
+          .q = worker.at<const float>(a.q) + head * a.rows() * s.size,
+          .k = {k, s.key_step, s.element_step},
+          .v = worker.at<const float>(a.v) + head * s.keys * s.value_size,
+          .out = worker.at<float>(a.out) + head * a.rows() * s.value_size,
+          .seen = seen ? worker.at<const std::uint8_t>(a.mask) : nullptr,
+          .added = mask && !seen ? worker.at<const float>(a.mask) : nullptr,
+          .mask_row = mask ? head * a.rows() % a.mask_rows : 0,
+          .mask_rows = a.mask_rows};
+}
+
+// Heads are shared out whole where that is even, else in as many parts as there are pieces.
+void run_attention(const AttentionStep& a, const Worker& worker, Piece piece) {
+  const std::size_t parts = a.heads() % piece.count == 0 ? 1 : piece.count;
+  const Range all = part(a.heads() * parts, 1, piece.index, piece.count);
+  for (std::size_t i = all.begin; i < all.end;) {
+    const std::size_t head = i / parts;
+    const std::size_t end = std::min(all.end, (head + 1) * parts);
+    const Range rows{part(a.rows(), 1, i % parts, parts).begin,
+                     part(a.rows(), 1, (end - 1) % parts, parts).end};
+    worker.plan.kernels->attention(attention_arguments(a, worker, head), rows, worker.floats());
+    i = end;
+  }
+}
+
+void run_update_rows(const UpdateRowsStep& u, const Worker& worker) {
+  const UpdateSizes& s = u.sizes;
+  const std::size_t places = s.outer * s.places * s.inner;
+  auto* const out = worker.at<std::uint32_t>(u.out);
+  const auto* const cache = worker.at<const std::uint32_t>(u.cache);
+  if (out != cache) std::memcpy(out, cache, s.sequences * places * sizeof(*out));
+  for (std::size_t b = 0; b < s.sequences; ++b)
+    write_rows(s.outer, s.rows, s.places, s.inner,
+               std::int64_t{worker.at<const std::int32_t>(u.position)[b]},
+               worker.at<const std::uint32_t>(u.rows) + b * s.outer * s.rows * s.inner,
+               out + b * places);
+}
+
 void run_reference(const ReferenceStep& r, const Worker& worker) {
   std::array<const void*, ReferenceStep::kMost> in{};
   std::array<void*, ReferenceStep::kMost> out{};
@@ -380,6 +432,8 @@ void run_piece(const Step& step, const Worker& worker, Piece piece) {
                        part(a->width, 16, piece.index, piece.count));
   if (const auto* u = std::get_if<AdamStep>(&step.root))
     return run_adam(*u, worker, part(u->elements, 64, piece.index, piece.count));
+  if (const auto* a = std::get_if<AttentionStep>(&step.root))
+    return run_attention(*a, worker, piece);
   if (std::holds_alternative<LanesStep>(step.root)) {
     const Range lanes = part(step.program.elements, 64, piece.index, piece.count);
     return ProgramRun(step.program, worker).run(lanes.begin, lanes.end);
@@ -387,6 +441,7 @@ void run_piece(const Step& step, const Worker& worker, Piece piece) {
   // The others are not shared.
   if (piece.index > 0) return;
   if (const auto* p = std::get_if<PackStep>(&step.root)) run_pack(*p, worker);
+  if (const auto* u = std::get_if<UpdateRowsStep>(&step.root)) run_update_rows(*u, worker);
   if (const auto* r = std::get_if<ReferenceStep>(&step.root)) run_reference(*r, worker);
   if (const auto* c = std::get_if<CopyStep>(&step.root)) run_copy(*c, worker);
 }
@@ -470,6 +525,7 @@ bool shares_rows(const Band& band, std::size_t pieces) {
 
 bool is_shared(const Step& step) {
   return !std::holds_alternative<PackStep>(step.root) &&
+         !std::holds_alternative<UpdateRowsStep>(step.root) &&
          !std::holds_alternative<ReferenceStep>(step.root) &&
          !std::holds_alternative<CopyStep>(step.root);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "limpid/core/coefficients.h"
+#include "limpid/core/detail/sums.h"
 
 namespace limpid::arithmetic {
 namespace {
@@ -153,33 +154,6 @@ double wide_expm1(float x) {
 }
 
 // ---- sums
-
-template <class T>
-T fold_partials(std::array<T, kPartials> p) {
-  for (std::size_t half = kPartials / 2; half > 0; half /= 2)
-    for (std::size_t i = 0; i < half; ++i) p[i] += p[i + half];
-  return p[0];
-}
-
-template <class T>
-T sum_of(std::span<const T> x) {
-  std::array<T, kPartials> partials{};
-  for (std::size_t i = 0; i < x.size(); ++i) partials[i % kPartials] += x[i];
-  return fold_partials(partials);
-}
-
-// Blocks of kBlock terms, `step` applied to each from +0; the block totals added in order.
-template <class T, class Step>
-T in_blocks(std::size_t n, Step step) {
-  T total = 0;
-  for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
-    T block = 0;
-    for (std::size_t i = begin; i < end; ++i) block = step(block, i);
-    total = begin == 0 ? block : total + block;
-  }
-  return total;
-}
 
 template <class T>
 T dot_of(const T* x, std::size_t x_stride, const T* w, std::size_t w_stride, std::size_t k) {
@@ -394,8 +368,8 @@ double dot(const double* x, std::size_t x_stride, const double* w, std::size_t w
   return dot_of(x, x_stride, w, w_stride, k);
 }
 
-float sum(std::span<const float> x) { return sum_of(x); }
-double sum(std::span<const double> x) { return sum_of(x); }
+float sum(std::span<const float> x) { return in_partials(x.data(), x.size()); }
+double sum(std::span<const double> x) { return in_partials(x.data(), x.size()); }
 
 float strided_sum(const float* x, std::size_t stride, std::size_t n) {
   return in_blocks<float>(n, [&](float s, std::size_t i) { return s + x[i * stride]; });

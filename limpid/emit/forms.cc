@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "limpid/ops/ops.h"
 
@@ -143,6 +144,30 @@ CallForm random_bits_form(const Call& call) {
   return {"random_bits",
           {call.inputs[0].shape.elements(), call.attributes.shape("shape").elements()}};
 }
+std::int64_t number(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+CallForm attention_form(const Call& call) {
+  const arithmetic::AttentionSizes s = attention_sizes(call);
+  return {"attention",
+          {number(s.heads), number(s.group), number(s.queries), number(s.keys), number(s.size),
+           number(s.value_size), s.ahead, std::bit_cast<std::int64_t>(s.scale)},
+          number(s.size + s.keys)};
+}
+
+CallForm cached_attention_form(const Call& call) {
+  const auto [sequences, s] = cached_attention_sizes(call);
+  return {"cached_attention",
+          {number(sequences), number(s.heads), number(s.group), number(s.queries), number(s.keys),
+           number(s.size), number(s.value_size), std::bit_cast<std::int64_t>(s.scale)},
+          number(s.size + s.keys)};
+}
+CallForm update_rows_form(const Call& call) {
+  const UpdateSizes s = update_sizes(call);
+  return {
+      "update_rows",
+      {number(s.sequences), number(s.outer), number(s.rows), number(s.places), number(s.inner)}};
+}
+
 CallForm iota_form(const Call& call) { return {"iota", {call.attributes.integer("size")}}; }
 
 constexpr CallEntry kCallForms[] = {
@@ -157,6 +182,9 @@ constexpr CallEntry kCallForms[] = {
     {&op::scatter_multiply, multiply_form},
     {&op::scatter_maximum, maximum_form},
     {&op::scatter_minimum, minimum_form},
+    {&op::scaled_dot_product_attention, attention_form},
+    {&op::cached_attention, cached_attention_form},
+    {&op::update_rows, update_rows_form},
     {&op::iota, iota_form},
     {&op::random_bits, random_bits_form},
 };

@@ -44,7 +44,9 @@ class Lowering {
       program_.inputs.push_back(add_buffer(input.type, Place::kInput));
       held_[i] = in_memory(program_.inputs.back(), whole(input.type.shape), -1);
     }
-    for (const Node& node : f_.nodes()) lower(node);
+    const std::vector<bool> needed = needed_values();
+    for (const Node& node : f_.nodes())
+      if (needed[static_cast<std::size_t>(node.first_output)]) lower(node);
     for (std::size_t i = 0; i < f_.outputs().size(); ++i) write_output(f_.outputs()[i].value);
     return std::move(program_);
   }
@@ -73,6 +75,26 @@ class Lowering {
     if (!missing.empty())
       throw Error(ErrorCode::kUnsupported, fmt::format("emit of '{}': no form in C++ for {}",
                                                        f_.name(), fmt::join(missing, ", ")));
+  }
+
+  // Values whose elements somebody reads; all results of a node alike. What has no elements needs
+  // none.
+  std::vector<bool> needed_values() const {
+    std::vector<bool> needed(f_.types().size(), false);
+    const auto at = [&](ValueId id) { return needed.begin() + static_cast<std::ptrdiff_t>(id); };
+    for (const Output& o : f_.outputs()) *at(o.value) = true;
+    for (auto node = f_.nodes().rbegin(); node != f_.nodes().rend(); ++node) {
+      const Function::CallTypes types = f_.call_types(*node);
+      const auto first = at(node->first_output);
+      const auto end = first + static_cast<std::ptrdiff_t>(types.outputs.size());
+      if (std::find(first, end, true) == end) continue;
+      std::fill(first, end, true);
+      if (results_are_empty(
+              {*node->op, types.inputs, types.outputs, node->attributes, node->scope}))
+        continue;
+      for (ValueId id : node->inputs) *at(id) = true;
+    }
+    return needed;
   }
 
   // ---- buffers and views
@@ -271,6 +293,9 @@ class Lowering {
     CallStep step{form.function, {}};
     for (std::int64_t n : form.numbers) step.arguments.push_back({-1, n, false});
     for (ValueId id : node.inputs) step.arguments.push_back(contiguous(id));
+    if (form.scratch > 0)
+      step.arguments.push_back(
+          {add_buffer({call.inputs[0].dtype, {form.scratch}}, Place::kWorkspace), 0, true});
     step.arguments.push_back(result(node, call));
     program_.steps.push_back(std::move(step));
   }

@@ -13,5 +13,6 @@ void fill_i8(Kernels& table);
 void fill_rows(Kernels& table);
 void fill_norms(Kernels& table);
 void fill_update(Kernels& table);
+void fill_attention(Kernels& table);
 
 }  // namespace limpid::kernels

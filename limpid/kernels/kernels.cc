@@ -17,6 +17,7 @@ Kernels make_table(Isa isa) {
   fill_rows(table);
   fill_norms(table);
   fill_update(table);
+  fill_attention(table);
   return table;
 }
 

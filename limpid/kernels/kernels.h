@@ -140,6 +140,24 @@ struct NarrowKernels {
   void (*matmul)(const NarrowMatmul& matmul, Range rows, Range columns, void* scratch);
 };
 
+// Attention to the keys of one head, of as many heads of queries as share them: row r of `group` *
+// `queries` is query r mod queries, and sees key j where j <= r mod queries + ahead. out[r] is the
+// sum of its weights' values: core/attend.h.
+struct Attention {
+  std::size_t queries, keys, size, value_size;
+  float scale;
+  std::int64_t ahead;
+  const float* q;  // rows of `size`, `out` of `value_size`
+  Matrix k;        // a row is a key
+  const float* v;  // keys x value_size
+  float* out;
+  // One of them, or none: whether a key is seen, or what is added to its score. Row r of the mask
+  // has `keys` elements and is row (mask_row + r) mod mask_rows in memory.
+  const std::uint8_t* seen;
+  const float* added;
+  std::size_t mask_row, mask_rows;
+};
+
 struct Kernels {
   Isa isa;
 
@@ -203,6 +221,13 @@ struct Kernels {
                       float* out);
 
   void (*adam_update)(const AdamUpdate& update, Range elements);
+
+  // Floats of scratch that one thread needs inside attention().
+  std::size_t (*attention_scratch_floats)(std::size_t keys, std::size_t size,
+                                          std::size_t value_size);
+  // The rows in the range; calls on disjoint ranges may run at once, each with its own scratch
+  // (64-byte aligned).
+  void (*attention)(const Attention& attention, Range rows, float* scratch);
 
   // out[c * rows + r] = in[r * columns + c].
   void (*transpose)(const float* in, std::size_t rows, std::size_t columns, float* out);

@@ -131,6 +131,31 @@ HWY_INLINE void map_row(const float* in, std::size_t n, float* out, const F& f) 
   if (i < n) store_n(f(load_n(in + i, n - i)), out + i, n - i);
 }
 
+// The sum of exp(in[i] - highest); the terms are left in `out` where kStores.
+template <bool kStores>
+HWY_INLINE V sum_exponentials(const float* in, std::size_t n, V highest, float* out) {
+  const Partials m(highest);
+  Partials sum(0.0f);
+  std::size_t i = 0;
+  for (; i + kPartials <= n; i += kPartials) {
+    const Partials e = exp(load_partials(in + i) - m);
+    if constexpr (kStores) store_partials(e, out + i);
+    sum = sum + e;
+  }
+  for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
+    const V e = exp(hn::Sub(load_some(in + i + j, lanes), highest));
+    if constexpr (kStores) store_some(e, out + i + j, lanes);
+    sum.v[v] = hn::Add(sum.v[v], lanes == kLanes ? e : first_lanes(e, lanes, zero()));
+  });
+  return sum_of(sum);
+}
+
+// `out` may be `in`.
+HWY_INLINE void softmax_row(const float* in, std::size_t n, float* out) {
+  const V sum = sum_exponentials<true>(in, n, extreme_row<Highest>(in, n), out);
+  map_row(out, n, out, [&](V e) HWY_ATTR { return hn::Div(e, sum); });
+}
+
 }  // namespace limpid::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -22,30 +22,9 @@ void extreme_rows(const float* in, std::size_t rows, std::size_t columns, float*
     out[r] = hn::GetLane(extreme_row<F>(in + r * columns, columns));
 }
 
-// The sum of exp(in[i] - highest); the terms are left in `out` where kStores.
-template <bool kStores>
-HWY_INLINE V sum_exponentials(const float* in, std::size_t n, V highest, float* out) {
-  const Partials m(highest);
-  Partials sum(0.0f);
-  std::size_t i = 0;
-  for (; i + kPartials <= n; i += kPartials) {
-    const Partials e = exp(load_partials(in + i) - m);
-    if constexpr (kStores) store_partials(e, out + i);
-    sum = sum + e;
-  }
-  for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
-    const V e = exp(hn::Sub(load_some(in + i + j, lanes), highest));
-    if constexpr (kStores) store_some(e, out + i + j, lanes);
-    sum.v[v] = hn::Add(sum.v[v], lanes == kLanes ? e : first_lanes(e, lanes, zero()));
-  });
-  return sum_of(sum);
-}
-
 void softmax(const float* in, std::size_t rows, std::size_t columns, float* out) {
-  for (std::size_t r = 0; r < rows; ++r, in += columns, out += columns) {
-    const V sum = sum_exponentials<true>(in, columns, extreme_row<Highest>(in, columns), out);
-    map_row(out, columns, out, [&](V e) HWY_ATTR { return hn::Div(e, sum); });
-  }
+  for (std::size_t r = 0; r < rows; ++r, in += columns, out += columns)
+    softmax_row(in, columns, out);
 }
 
 void log_softmax(const float* in, std::size_t rows, std::size_t columns, float* out) {

@@ -81,10 +81,22 @@ Value heads_together(const Value& x) {
       shape.replace(before, rows[x.rank() - 2]).insert(before + 1, rows[before] * rows.back()));
 }
 
-// Causal self-attention.
+struct KeysAndValues {
+  Value keys, values;
+};
+
+// What the blocks have in common.
+struct Setting {
+  std::optional<RotaryAngles> angles;  // where positions are rotary
+  std::optional<Value> positions;      // of sequences with caches
+  std::vector<KeysAndValues> caches;   // of every block
+};
+
+// Self-attention: causal, or to a cache.
 struct Attention {
   const Gpt& net;
-  const RotaryAngles* angles = nullptr;  // where positions are rotary
+  Setting* setting = nullptr;
+  std::size_t block = 0;
 
   Linear query() const { return inner(net, net.width, net.width); }
   Linear key_or_value() const { return inner(net, net.width, net.key_heads() * net.head()); }
@@ -100,14 +112,23 @@ struct Attention {
   }
 
   Value turned(const Value& x) const {
+    const auto& angles = setting->angles;
     return angles ? rotary_embedding(x, angles->cos, angles->sin) : x;
+  }
+
+  Value attend(const Value& q, const Value& k, const Value& v) const {
+    if (!setting->positions) return scaled_dot_product_attention(q, k, v, {.causal = true});
+    KeysAndValues& cache = setting->caches[block];
+    cache.keys = update_rows(cache.keys, transpose(k, {0, 1, 3, 2}), *setting->positions, -1);
+    cache.values = update_rows(cache.values, v, *setting->positions, -2);
+    return cached_attention(q, cache.keys, cache.values, *setting->positions);
   }
 
   Value operator()(const Args& params, const Value& x) const {
     const Value q = heads_apart(apply_part(query(), "q_proj", params, x), net.heads);
     const Value k = heads_apart(apply_part(key_or_value(), "k_proj", params, x), net.key_heads());
     const Value v = heads_apart(apply_part(key_or_value(), "v_proj", params, x), net.key_heads());
-    const Value mixed = scaled_dot_product_attention(turned(q), turned(k), v, {.causal = true});
+    const Value mixed = attend(turned(q), turned(k), v);
     return apply_part(output(), "o_proj", params, heads_together(mixed));
   }
 };
@@ -142,12 +163,13 @@ struct FeedForward {
 
 struct Block {
   const Gpt& net;
-  const RotaryAngles* angles = nullptr;  // where positions are rotary
+  Setting* setting = nullptr;
+  std::size_t index = 0;
 
   Params init(Key key) const {
     Params params;
     params.merge("input_layernorm", Norm{net}.init(key));
-    params.merge("self_attn", Attention{net, angles}.init(key.fold_in(0)));
+    params.merge("self_attn", Attention{net}.init(key.fold_in(0)));
     params.merge("post_attention_layernorm", Norm{net}.init(key));
     params.merge("mlp", FeedForward{net}.init(key.fold_in(1)));
     return params;
@@ -156,13 +178,30 @@ struct Block {
   Value operator()(const Args& params, Value x, const std::optional<Value>& key) const {
     const Dropout dropout{net.dropout};
     const Value seen = apply_part(Norm{net}, "input_layernorm", params, x);
-    const Value mixed = apply_part(Attention{net, angles}, "self_attn", params, seen);
+    const Value mixed = apply_part(Attention{net, setting, index}, "self_attn", params, seen);
     x = x + dropout({}, mixed, part_key(key, 0));
     const Value normed = apply_part(Norm{net}, "post_attention_layernorm", params, x);
     const Value fed = apply_part(FeedForward{net}, "mlp", params, normed);
     return x + dropout({}, fed, part_key(key, 1));
   }
 };
+
+// ---- the blocks, and what stands behind them
+
+Value through_blocks(const Gpt& net, const Args& params, Value x, Setting& setting,
+                     const std::optional<Value>& key) {
+  x = Dropout{net.dropout}({}, x, part_key(key, net.layers));
+  for (std::int64_t i = 0; i < net.layers; ++i)
+    x = apply_part(Block{net, &setting, static_cast<std::size_t>(i)}, block_name(i), params, x,
+                   part_key(key, i));
+  return x;
+}
+
+Value logits_of(const Gpt& net, const Args& params, const Value& x) {
+  const Value normed = apply_part(Norm{net}, "norm", params, x);
+  const Builder::Scope scope(x.builder(), kHead);
+  return linear(normed, params.at(Params::join(net.tied ? kTokens : kHead, "weight")));
+}
 
 }  // namespace
 
@@ -244,21 +283,77 @@ Value Gpt::operator()(const Args& params, Value ids, std::optional<Value> key) c
                             to_string(ids.type()), context));
   const std::int64_t length = ids.shape().back();
   Value x = apply_part(tokens_of(*this), kTokens, params, ids);
-  std::optional<RotaryAngles> angles;
+  Setting setting;
   if (positions == GptPositions::kLearned) {
     const Builder::Scope scope(x.builder(), kPositionTable);
     const Value table = slice(params.at(Params::join(kPositionTable, "weight")), 0, 0, length);
     x = x + broadcast(table, x.shape());
   } else {
-    angles = rotary_angles(iota(ids.builder(), length), rotary_frequencies(head(), rotary_base));
+    setting.angles =
+        rotary_angles(iota(ids.builder(), length), rotary_frequencies(head(), rotary_base));
   }
-  x = Dropout{dropout}({}, x, part_key(key, layers));
-  for (std::int64_t i = 0; i < layers; ++i)
-    x = apply_part(Block{*this, angles ? &*angles : nullptr}, block_name(i), params, x,
-                   part_key(key, i));
-  x = apply_part(Norm{*this}, "norm", params, x);
-  const Builder::Scope scope(x.builder(), kHead);
-  return linear(x, params.at(Params::join(tied ? kTokens : kHead, "weight")));
+  return logits_of(*this, params, through_blocks(*this, params, x, setting, key));
+}
+
+std::vector<Input> Gpt::caches(const Chunk& chunk) const {
+  const std::int64_t capacity = chunk.capacity == 0 ? context : chunk.capacity;
+  std::vector<Input> all;
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const std::string name = block_name(i) + ".self_attn.";
+    all.push_back({name + "keys", {Dtype::kF32, {chunk.sequences, key_heads(), head(), capacity}}});
+    all.push_back(
+        {name + "values", {Dtype::kF32, {chunk.sequences, key_heads(), capacity, head()}}});
+  }
+  return all;
+}
+
+Function Gpt::cached_function(const Chunk& chunk) const {
+  check();
+  if (chunk.sequences < 1 || chunk.length < 1 || chunk.capacity < 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("gpt: chunks of {} tokens of {} sequences with room for {}; sizes of 1 "
+                            "and more are expected",
+                            chunk.length, chunk.sequences, chunk.capacity));
+  const Shape ids{chunk.sequences, chunk.length}, each{chunk.sequences};
+  const std::vector<Input> params = parameters(), caches = this->caches(chunk);
+  std::vector<Input> inputs = params;
+  inputs.push_back({"tokens", {Dtype::kI32, ids}});
+  inputs.push_back({"positions", {Dtype::kI32, each}});
+  if (chunk.last) inputs.push_back({"lengths", {Dtype::kI32, each}});
+  inputs.insert(inputs.end(), caches.begin(), caches.end());
+  std::vector<std::string> names{"logits"};
+  for (const Input& cache : caches) names.push_back(cache.name);
+
+  const auto code = [&](std::span<const Value> in) {
+    Args args;
+    for (std::size_t i = 0; i < params.size(); ++i) args.set(params[i].name, in[i]);
+    const Value tokens = in[params.size()], first = in[params.size() + 1];
+    Setting setting;
+    setting.positions = first;
+    for (std::size_t i = in.size() - caches.size(); i < in.size(); i += 2)
+      setting.caches.push_back({in[i], in[i + 1]});
+    const Value places =
+        expand_axis(first, ids, 1) + broadcast(iota(tokens.builder(), chunk.length), ids);
+    Value x = apply_part(tokens_of(*this), kTokens, args, tokens);
+    if (positions == GptPositions::kLearned) {
+      const Builder::Scope scope(x.builder(), kPositionTable);
+      x = x + embedding(args.at(Params::join(kPositionTable, "weight")), places);
+    } else {
+      const RotaryAngles angles =
+          rotary_angles(reshape(places, {ids.elements()}), rotary_frequencies(head(), rotary_base));
+      const Shape of_heads{chunk.sequences, 1, chunk.length, head() / 2};
+      setting.angles = {reshape(angles.cos, of_heads), reshape(angles.sin, of_heads)};
+    }
+    x = through_blocks(*this, args, x, setting, {});
+    if (chunk.last) x = gather(x, in[params.size() + 2] - 1, 1);
+    std::vector<Value> out{logits_of(*this, args, x)};
+    for (const KeysAndValues& cache : setting.caches) {
+      out.push_back(cache.keys);
+      out.push_back(cache.values);
+    }
+    return out;
+  };
+  return trace("gpt", inputs, code, names);
 }
 
 std::vector<Input> Gpt::parameters() const {

@@ -68,6 +68,28 @@ struct Gpt {
   // The types of the parameters, without drawing them.
   std::vector<Input> parameters() const;
 
+  // ---- with a cache of keys and values; limpid/nn/decoder.h runs it
+
+  // How many tokens come at once, and to what.
+  struct Chunk {
+    std::int64_t sequences = 1;
+    std::int64_t length = 1;    // tokens of each sequence that come at once
+    std::int64_t capacity = 0;  // tokens that the cache of a sequence holds; 0: the context
+    bool last = false;          // logits of one token of each sequence alone
+  };
+
+  // The caches: of block i "layers.i.self_attn.keys" (sequences, heads of keys, head, capacity) and
+  // "layers.i.self_attn.values" (sequences, heads of keys, capacity, head).
+  std::vector<Input> caches(const Chunk& chunk) const;
+
+  // What comes next in each sequence: the parameters; "tokens" i32 [sequences, length];
+  // "positions" i32 [sequences], the tokens that each cache holds already; with `last` "lengths"
+  // i32 [sequences], those of the tokens that count; the caches. To "logits" f32 [sequences,
+  // length, vocabulary], or with `last` [sequences, vocabulary] behind token lengths - 1; and the
+  // caches with the tokens in them. The logits of a token are those of function(), bit for bit,
+  // whatever its neighbours and however it was cut into chunks. Throws kInvalidArgument.
+  Function cached_function(const Chunk& chunk) const;
+
   // The hyper-parameters as JSON, and back. from_config throws kParse or kInvalidArgument.
   std::string config() const;
   static Gpt from_config(std::string_view json);

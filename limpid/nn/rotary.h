@@ -14,6 +14,7 @@ namespace limpid::nn {
 // and the same on every machine. Throws kInvalidArgument for an odd head and a base of 1 or less.
 std::vector<float> rotary_frequencies(std::int64_t head, double base);
 
+// What pairs are turned by, as rotary_embedding takes it.
 struct RotaryAngles {
   Value cos, sin;  // f32 (positions, pairs)
 };

@@ -43,7 +43,8 @@ constexpr const Op* kAllOps[] = {
     // softmax and what is made of it
     &op::softmax, &op::log_softmax, &op::log_sum_exp, &op::softmax_cross_entropy,
     // attention
-    &op::scaled_dot_product_attention, &op::rotary_embedding,
+    &op::scaled_dot_product_attention, &op::rotary_embedding, &op::update_rows,
+    &op::cached_attention,
     // losses
     &op::soft_cross_entropy, &op::binary_cross_entropy, &op::negative_log_likelihood,
     &op::kl_divergence, &op::squared_error, &op::absolute_error, &op::huber, &op::smooth_l1,

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "limpid/core/attend.h"
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
@@ -30,6 +33,10 @@ std::int64_t from_end(const Shape& shape, std::size_t i) { return shape[shape.ra
 
 Shape with_matrix(std::span<const std::int64_t> lead, std::int64_t rows, std::int64_t columns) {
   return Shape(lead).insert(lead.size(), rows).insert(lead.size() + 1, columns);
+}
+
+Shape scores_shape(const Shape& q, const Shape& k) {
+  return with_matrix(leading(q, 2), from_end(q, 2), from_end(k, 2));
 }
 
 // k and v have the leading dimensions of q, but for the heads, which may be fewer.
@@ -59,15 +66,37 @@ std::vector<Type> attention_types(const Call& call) {
     fail("there must be a value for every key");
   if (!heads_fit(q, k)) fail("leading dimensions must be equal, heads of k must divide those of q");
   if (call.inputs.size() == 4) {
-    const Shape scores = with_matrix(leading(q, 2), from_end(q, 2), from_end(k, 2));
     if (call.inputs[3].dtype != Dtype::kBool) require_dtype(call, 3, call.inputs[0].dtype);
-    if (!(common_shape(call.inputs[3].shape, scores, where(call)) == scores))
+    const Shape scores = scores_shape(q, k);
+    if (!(call.inputs[3].shape == scores))
       throw Error(ErrorCode::kShape,
-                  fmt::format("{}: mask {} does not stretch to the scores' {}", where(call),
+                  fmt::format("{}: mask {} is not of the scores' shape {}", where(call),
                               to_string(call.inputs[3]), to_string(scores)));
   }
   return {{call.inputs[0].dtype, q.replace(q.rank() - 1, v.back())}};
 }
+
+// ---- reference
+
+void attention_reference(const Call& call, std::span<const void* const> in,
+                         std::span<void* const> out) {
+  const arithmetic::AttentionSizes sizes = attention_sizes(call);
+  dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> scratch(sizes.size + sizes.keys);
+    const auto run = [&](const auto& mask) {
+      arithmetic::attend(sizes, static_cast<const T*>(in[0]), static_cast<const T*>(in[1]),
+                         static_cast<const T*>(in[2]), mask, scratch.data(),
+                         static_cast<T*>(out[0]));
+    };
+    if (in.size() == 3) return run(arithmetic::EveryKey{});
+    if (call.inputs[3].dtype == Dtype::kBool)
+      return run(arithmetic::SeenKeys{static_cast<const bool*>(in[3])});
+    run(arithmetic::AddedNumbers<T>{static_cast<const T*>(in[3])});
+  });
+}
+
+// ---- the same by parts
 
 // Whether query i sees key j: i + (S - L) >= j.
 Value causal_mask(Builder& builder, std::int64_t queries, std::int64_t keys) {
@@ -75,94 +104,167 @@ Value causal_mask(Builder& builder, std::int64_t queries, std::int64_t keys) {
   return expand_axis(last, {queries, keys}, 1) >= iota(builder, keys);
 }
 
-Values attention_body(std::span<const Value> in, const Attributes& attributes) {
+// Attention as one product for all query heads of a key head, which stand below each other.
+struct Parts {
+  Shape grouped;  // of q (..., G, H / G * L, D)
+  Value scaled;   // q * scale in that shape
+  Value weights;  // (..., G, H / G * L, S)
+};
+
+// Which keys are seen by bool, (..., H, L, S); no value where all of them are.
+Value seen_keys(std::span<const Value> in, bool causal, const Shape& scores) {
+  const std::int64_t queries = from_end(scores, 2), keys = scores.back();
+  Value seen;
+  if (causal) seen = broadcast(causal_mask(in[0].builder(), queries, keys), scores);
+  if (in.size() == 4 && in[3].dtype() == Dtype::kBool)
+    seen = seen ? logical_and(seen, in[3]) : in[3];
+  return seen;
+}
+
+Parts parts_of(std::span<const Value> in, const Attributes& attributes) {
   const Shape q = in[0].shape();
   const Shape k = in[1].shape();
-  const std::int64_t queries = from_end(q, 2);
-  const std::int64_t keys = from_end(k, 2);
-  // Query heads of one key head stand below each other: one product for all of them.
-  const Shape grouped =
+  const bool causal = attributes.get<bool>("causal");
+  Parts parts;
+  parts.grouped =
       q.rank() == 2
           ? q
-          : with_matrix(leading(k, 2), from_end(q, 3) / from_end(k, 3) * queries, q.back());
-  const Value scaled = in[0] * attributes.get<double>("scale");
-  Value scores = reshape(matmul(reshape(scaled, grouped), in[1], false, true),
-                         with_matrix(leading(q, 2), queries, keys));
-  const Value hidden = number_like(scores, -std::numeric_limits<double>::infinity());
-  if (attributes.get<bool>("causal"))
-    scores = select(causal_mask(scores.builder(), queries, keys), scores, hidden);
-  if (in.size() == 4)
-    scores = in[3].dtype() == Dtype::kBool ? select(in[3], scores, hidden) : scores + in[3];
-  const Value weights =
-      reshape(softmax(scores, -1), with_matrix(leading(grouped, 2), from_end(grouped, 2), keys));
-  return {reshape(matmul(weights, in[2]), q.replace(q.rank() - 1, in[2].shape().back()))};
+          : with_matrix(leading(k, 2), from_end(q, 3) / from_end(k, 3) * from_end(q, 2), q.back());
+  parts.scaled = reshape(in[0] * attributes.get<double>("scale"), parts.grouped);
+  Value scores = reshape(matmul(parts.scaled, in[1], false, true), scores_shape(q, k));
+  const Value seen = seen_keys(in, causal, scores.shape());
+  if (in.size() == 4 && in[3].dtype() != Dtype::kBool) scores = scores + in[3];
+  // Not -infinity: a row without a key would be NaN, and so would its derivatives.
+  constexpr double kHidden = std::numeric_limits<float>::lowest();
+  if (seen) scores = select(seen, scores, number_like(scores, kHidden));
+  Value weights = softmax(scores, -1);
+  const bool all_rows_see = in.size() == 3 && from_end(q, 2) <= from_end(k, 2);
+  if (seen && !all_rows_see) weights = select(seen, weights, number_like(weights, 0));
+  parts.weights = reshape(weights, parts.grouped.replace(q.rank() - 1, from_end(k, 2)));
+  return parts;
 }
+
+// With P the weights and G the cotangent: dV = P^T G, dP = G V^T, and through the softmax
+// dS = P (dP - sum of dP P); dQ = scale dS K, dK = dS^T (scale Q).
+Values attention_gradient(const GradientCall& c) {
+  const Parts parts = parts_of(c.inputs, c.attributes);
+  const Shape q = c.inputs[0].shape();
+  const Value &k = c.inputs[1], &v = c.inputs[2];
+  const Value& p = parts.weights;
+  const Value g = reshape(c.cotangents[0], parts.grouped.replace(q.rank() - 1, v.shape().back()));
+  const Value dp = matmul(g, v, false, true);
+  const Value ds = p * (dp - expand_axis(sum(dp * p, -1), p.shape(), -1));
+  const Value dq = reshape(matmul(ds, k), q) * c.attributes.get<double>("scale");
+  Values all{dq, matmul(ds, parts.scaled, true, false), matmul(p, g, true, false)};
+  if (c.inputs.size() == 4)
+    all.push_back(c.inputs[3].dtype() == Dtype::kBool ? Value() : reshape(ds, c.inputs[3].shape()));
+  return all;
+}
+
+// ----
 
 Values attention_batching(const BatchingCall& c) {
   Values in;
-  for (std::size_t i = 0; i < 3; ++i) in.push_back(batched_input(c, i));
-  // A mask of its own for every example stands beside that example's scores.
-  if (c.inputs.size() == 4) {
-    Value mask = c.inputs[3];
-    if (c.batched[3]) {
-      Shape shape = mask.shape();
-      while (shape.rank() < in[0].rank()) shape = shape.insert(1, 1);
-      mask = reshape(mask, shape);
-    }
-    in.push_back(mask);
-  }
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) in.push_back(batched_input(c, i));
   // Without heads the batch would take their place.
   if (in[0].rank() > 3) return call(op::scaled_dot_product_attention, in, c.attributes);
-  for (Value& v : in) v = v.rank() < 3 ? v : reshape(v, v.shape().insert(1, 1));
+  for (Value& v : in) v = reshape(v, v.shape().insert(1, 1));
   const Value y = call(op::scaled_dot_product_attention, in, c.attributes)[0];
   return {reshape(y, y.shape().erase(1))};
+}
+
+// For each pair of a query and a key that it may see: two products, and five for the softmax.
+std::int64_t attention_flops(const Call& call) {
+  const arithmetic::AttentionSizes s = attention_sizes(call);
+  const auto queries = static_cast<std::int64_t>(s.queries),
+             keys = static_cast<std::int64_t>(s.keys);
+  std::int64_t pairs = product_or_most(queries, keys);
+  if (call.attributes.get<bool>("causal")) {
+    const std::int64_t few = std::min(queries, keys);  // the last ones of them see one key less
+    pairs = product_or_most(few, keys) - product_or_most(few, few - 1) / 2;
+  }
+  const auto each = static_cast<std::int64_t>(2 * (s.size + s.value_size) + 5);
+  return product_or_most(product_or_most(pairs, each),
+                         static_cast<std::int64_t>(s.heads * s.group));
 }
 
 std::vector<Example> attention_examples() {
   const Attributes plain{{"causal", false}, {"scale", 0.5}};
   const Attributes causal{{"causal", true}, {"scale", 0.25}};
-  const Dtype f32 = Dtype::kF32, f64 = Dtype::kF64;
-  return {{{{f32, {5, 4}}, {f32, {7, 4}}, {f32, {7, 3}}}, plain},
-          {{{f32, {2, 19, 8}}, {f32, {2, 19, 8}}, {f32, {2, 19, 8}}}, causal},
-          {{{f64, {3, 4}}, {f64, {6, 4}}, {f64, {6, 2}}}, causal},
-          {{{f64, {2, 4, 3, 2}}, {f64, {2, 2, 5, 2}}, {f64, {2, 2, 5, 3}}}, causal},
-          {{{f32, {2, 3, 4}}, {f32, {1, 17, 4}}, {f32, {1, 17, 4}}, {f32, {3, 17}}}, plain},
-          {{{f64, {2, 3, 4}}, {f64, {2, 4, 4}}, {f64, {2, 4, 2}}, {f64, {2, 1, 4}}}, plain}};
+  const Dtype f32 = Dtype::kF32, f64 = Dtype::kF64, boolean = Dtype::kBool;
+  return {
+      {{{f32, {5, 4}}, {f32, {7, 4}}, {f32, {7, 3}}}, plain},
+      {{{f32, {2, 19, 8}}, {f32, {2, 19, 8}}, {f32, {2, 19, 8}}}, causal},
+      {{{f64, {3, 4}}, {f64, {6, 4}}, {f64, {6, 2}}}, causal},
+      {{{f64, {2, 4, 3, 2}}, {f64, {2, 2, 5, 2}}, {f64, {2, 2, 5, 3}}}, causal},
+      {{{f32, {4, 3, 5}}, {f32, {2, 20, 5}}, {f32, {2, 20, 16}}, {boolean, {4, 3, 20}}}, causal},
+      {{{f32, {2, 3, 4}}, {f32, {1, 17, 4}}, {f32, {1, 17, 4}}, {f32, {2, 3, 17}}}, plain},
+      {{{f32, {5, 3}}, {f32, {2, 3}}, {f32, {2, 4}}}, causal},
+      {{{f64, {2, 3, 4}}, {f64, {2, 4, 4}}, {f64, {2, 4, 2}}, {f64, {2, 3, 4}}}, plain}};
 }
 
 }  // namespace
 
 namespace op {
 
-constexpr Op scaled_dot_product_attention =
-    complete({.name = "scaled_dot_product_attention",
-              .formula = "softmax(q k^T scale + mask) v; `causal` hides key j from query i where "
-                         "j > i + (S - L)",
-              .shapes = "q[..., H, L, D], k[..., G, S, D], v[..., G, S, E], mask to [..., H, L, S] "
-                        "-> [..., H, L, E]; G divides H",
-              .min_inputs = 3,
-              .max_inputs = 4,
-              .attributes = kAttentionAttributes,
-              .types = attention_types,
-              .body = attention_body,
-              .gradient = gradient_through_body(),
-              .batching = batching(attention_batching),
-              .flops = flops_of_body,
-              .kernel = {},
-              .onnx = {"Attention", 23},
-              .source = "Vaswani et al., Attention Is All You Need (2017), section 3.2.1; grouped "
-                        "heads: Ainslie et al., GQA (2023)",
-              .examples = attention_examples});
+constexpr Op scaled_dot_product_attention = complete(
+    {.name = "scaled_dot_product_attention",
+     .formula = "softmax(q k^T scale + mask) v over the keys that are seen; `causal` hides "
+                "key j from query i where j > i + (S - L)",
+     .shapes = "q[..., H, L, D], k[..., G, S, D], v[..., G, S, E], mask[..., H, L, S] "
+               "-> [..., H, L, E]; G divides H",
+     .min_inputs = 3,
+     .max_inputs = 4,
+     .attributes = kAttentionAttributes,
+     .types = attention_types,
+     .reference = attention_reference,
+     .gradient = gradient(attention_gradient),
+     .batching = batching(attention_batching),
+     .flops = attention_flops,
+     .kernel = {KernelKind::kAttention},
+     .onnx = {"Attention", 23},
+     .accuracy = kSummed,
+     .source = "Vaswani et al., Attention Is All You Need (2017), section 3.2.1; grouped "
+               "heads: Ainslie et al., GQA (2023)",
+     .examples = attention_examples});
 
 }  // namespace op
+
+arithmetic::AttentionSizes attention_sizes(const Call& call) {
+  const Shape& q = call.inputs[0].shape;
+  const Shape& k = call.inputs[1].shape;
+  const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const std::int64_t queries = from_end(q, 2), keys = from_end(k, 2);
+  const bool causal = call.attributes.get<bool>("causal");
+  return {.heads = size(Shape(leading(k, 2)).elements()),
+          .group = size(q.rank() == 2 ? 1 : from_end(q, 3) / from_end(k, 3)),
+          .queries = size(queries),
+          .keys = size(keys),
+          .size = size(q.back()),
+          .value_size = size(call.inputs[2].shape.back()),
+          .key_step = size(k.back()),
+          .element_step = 1,
+          .scale = call.attributes.get<double>("scale"),
+          .ahead = causal ? keys - queries : keys};
+}
 
 Value scaled_dot_product_attention(Value q, Value k, Value v, const AttentionOptions& options) {
   const double size = q.rank() == 0 ? 1 : static_cast<double>(q.shape().back());
   const double scale = options.scale == 0 ? 1 / std::sqrt(size) : options.scale;
   std::vector<Value> in{q, k, v};
-  if (options.mask) in.push_back(options.mask);
+  if (options.mask)
+    in.push_back(q.rank() < 2 || k.rank() < 2
+                     ? options.mask
+                     : broadcast(options.mask, scores_shape(q.shape(), k.shape())));
   return call(op::scaled_dot_product_attention, in,
               {{"causal", options.causal}, {"scale", scale}})[0];
+}
+
+Value attention_by_parts(std::span<const Value> inputs, const Attributes& attributes) {
+  const Parts parts = parts_of(inputs, attributes);
+  const Shape q = inputs[0].shape();
+  return reshape(matmul(parts.weights, inputs[2]),
+                 q.replace(q.rank() - 1, inputs[2].shape().back()));
 }
 
 }  // namespace limpid

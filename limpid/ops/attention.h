@@ -1,6 +1,7 @@
 // Scaled dot-product attention.
 #pragma once
 
+#include "limpid/core/attend.h"
 #include "limpid/function/op.h"
 #include "limpid/function/value.h"
 
@@ -25,7 +26,15 @@ struct AttentionOptions {
 
 // softmax(q k^T * scale + mask) v, of q (..., H, L, D), k (..., G, S, D) and v (..., G, S, E),
 // where G divides H and query head h belongs to head h / (H / G) of k and v; (..., H, L, E).
-// Without heads: (L, D), (S, D), (S, E). A query that sees no key gives NaN. Throws kShape, kDtype.
+// Without heads: (L, D), (S, D), (S, E). A key that a query does not see takes no part, whatever
+// its numbers; a query that sees none gives zeros. Throws kShape, kDtype.
 Value scaled_dot_product_attention(Value q, Value k, Value v, const AttentionOptions& options = {});
+
+// A call of the op by matmul, select and softmax, with numbers of the same accuracy: for formats
+// that have no attention, and for derivatives.
+Value attention_by_parts(std::span<const Value> inputs, const Attributes& attributes);
+
+// What reference arithmetic and kernels work with.
+arithmetic::AttentionSizes attention_sizes(const Call& call);
 
 }  // namespace limpid

@@ -6,6 +6,7 @@
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/attention.h"
 #include "limpid/ops/barrier.h"
+#include "limpid/ops/cache.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/cumulative.h"
 #include "limpid/ops/elementary.h"

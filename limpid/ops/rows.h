@@ -1,4 +1,4 @@
-// Rows by number: what gather and the scatters share.
+// Rows by number: what gather, the scatters and update_rows share.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,20 @@ void for_each_row(const Type& indices, const void* numbers, const Rows& r, const
                                : static_cast<const std::int64_t*>(numbers)[i];
     visit(static_cast<std::size_t>(i), n < 0 || n >= r.rows ? -1 : i / r.numbers * r.rows + n);
   }
+}
+
+// Writes rows[outer, count, inner] over cache[outer, places, inner] from place `position` on; those
+// without a place are left out.
+template <class T>
+void write_rows(std::size_t outer, std::size_t count, std::size_t places, std::size_t inner,
+                std::int64_t position, const T* rows, T* cache) {
+  for (std::size_t o = 0; o < outer; ++o, cache += places * inner)
+    for (std::size_t i = 0; i < count; ++i, rows += inner) {
+      const std::int64_t place = position + static_cast<std::int64_t>(i);
+      if (place < 0 || static_cast<std::uint64_t>(place) >= places) continue;
+      T* const to = cache + static_cast<std::size_t>(place) * inner;
+      for (std::size_t j = 0; j < inner; ++j) to[j] = rows[j];
+    }
 }
 
 }  // namespace limpid

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
@@ -28,18 +29,29 @@ std::optional<Layout> layout_of_use(const Function& f, const Node& node, std::si
   return node.attributes.get<bool>("transpose_b") ? Layout::kOutIn : Layout::kInOut;
 }
 
-// The layout that all uses of an input agree on; nothing where one of them is no product.
+// Whether rows of an operand are taken by number.
+bool is_table(const Node& node, std::size_t operand) {
+  return operand == 0 && node.op == &op::gather && node.attributes.integer("batch") == 0;
+}
+
+// The layout that all products of an input agree on; nothing where something else reads it.
 std::optional<Layout> layout_of(const Function& f, ValueId input) {
   std::optional<Layout> layout;
+  bool table = false;
   for (const Output& o : f.outputs())
     if (o.value == input) return std::nullopt;
   for (const Node& node : f.nodes())
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != input) continue;
+      if (is_table(node, i)) {
+        table = true;
+        continue;
+      }
       const std::optional<Layout> use = layout_of_use(f, node, i);
       if (!use || (layout && *layout != *use)) return std::nullopt;
       layout = use;
     }
+  if (table && layout == Layout::kInOut) return std::nullopt;
   return layout;
 }
 
@@ -78,6 +90,13 @@ class Quantize {
     return std::move(result_);
   }
 
+  // With the narrow parameters that there are.
+  Function run_given() {
+    for (std::size_t i = 0; i < f_.inputs().size(); ++i) take(static_cast<ValueId>(i));
+    write();
+    return std::move(result_.function);
+  }
+
  private:
   void check() const {
     if (options_.to != Dtype::kBf16 && options_.to != Dtype::kI8)
@@ -98,6 +117,29 @@ class Quantize {
     result_.done.push_back(fmt::format("{}: {} became {}{}", input.name, to_string(input.type),
                                        to_string(weight.values.type()),
                                        weight.scale ? " and a scale for each output" : ""));
+    weights_.emplace(id, std::move(weight));
+  }
+
+  void take(ValueId id) {
+    const Input& input = f_.inputs()[static_cast<std::size_t>(id)];
+    const Tensor* value = params_.find(input.name);
+    if (!value || input.type.dtype != Dtype::kF32 ||
+        (value->dtype() != Dtype::kBf16 && value->dtype() != Dtype::kI8))
+      return;
+    const std::optional<Layout> layout = layout_of(f_, id);
+    if (!layout)
+      fail(fmt::format("'{}' is {}, and not only products read it", input.name,
+                       to_string(value->type())));
+    Weight weight{*value, std::nullopt};
+    Shape expected = input.type.shape;
+    if (value->dtype() == Dtype::kI8) {
+      if (layout == Layout::kInOut) expected = {expected[1], expected[0]};
+      weight.scale = params_.at(name_of_scale(input.name));
+    }
+    if (!(value->shape() == expected))
+      throw Error(ErrorCode::kShape,
+                  fmt::format("quantize of '{}': '{}' is {}, the shape {} is expected", f_.name(),
+                              input.name, to_string(value->type()), to_string(expected)));
     weights_.emplace(id, std::move(weight));
   }
 
@@ -139,6 +181,7 @@ class Quantize {
       const Weight& weight = found->second;
       values.push_back(builder.input(input.name, weight.values.type()));
       result_.params.set(input.name, weight.values);
+      narrow_.insert(values.back().id());
       if (!weight.scale) continue;
       const std::string scale = name_of_scale(input.name);
       scales_[values.back().id()] = builder.input(scale, weight.scale->type());
@@ -155,15 +198,25 @@ class Quantize {
 
   std::vector<Value> write_node(Builder& builder, const Node& node,
                                 std::span<const Value> in) const {
+    if (!in.empty() && is_table(node, 0) && narrow_.count(in[0].id()) > 0)
+      return {rows_of_table(in[0], in[1])};
     const auto scale = in.size() < 2 ? scales_.end() : scales_.find(in[1].id());
     if (scale == scales_.end()) return builder.call(*node.op, in, node.attributes);
     return {quantized_linear(in[0], in[1], scale->second, in.size() == 3 ? in[2] : Value())};
+  }
+
+  Value rows_of_table(const Value& table, const Value& numbers) const {
+    const Value rows = cast(gather(table, numbers), Dtype::kF32);
+    const auto scale = scales_.find(table.id());
+    if (scale == scales_.end()) return rows;
+    return rows * expand_axis(gather(scale->second, numbers), rows.shape(), -1);
   }
 
   const Function& f_;
   const Params& params_;
   const QuantizeOptions& options_;
   std::map<ValueId, Weight> weights_;  // by inputs of f
+  std::set<ValueId> narrow_;           // inputs of the new Function
   std::map<ValueId, Value> scales_;    // by inputs of the new Function
   Quantized result_;
 };
@@ -172,6 +225,11 @@ class Quantize {
 
 Quantized quantize(const Function& f, const Params& params, const QuantizeOptions& options) {
   return Quantize(f, params, options).run();
+}
+
+Function with_narrow_params(const Function& f, const Params& params) {
+  const QuantizeOptions unused;
+  return Quantize(f, params, unused).run_given();
 }
 
 }  // namespace limpid

@@ -357,10 +357,10 @@ TEST(Quantize, LeavesWhatIsNamedAndWhatIsReadOtherwise) {
              {"ids", {Dtype::kI32, {4}}}},
             [](std::span<const Value> in) {
               const Value x = gather(in[0], in[3]);
-              return std::vector<Value>{linear(linear(linear(x, in[1]), in[2]), in[0])};
+              return std::vector<Value>{linear(linear(linear(x, in[1]), in[2]), in[0]), sum(in[0])};
             });
   const std::vector<Tensor> inputs = random_inputs(f, Key(1));
-  // "free" is no parameter, "table" is an embedding too.
+  // "free" is no parameter, of "table" there is a sum too.
   const Params params{{"table", inputs[0]}, {"kept", inputs[1]}};
   for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
     EXPECT_EQ(quantize(f, params, {.to = to}).done.size(), 1u);
@@ -368,6 +368,57 @@ TEST(Quantize, LeavesWhatIsNamedAndWhatIsReadOtherwise) {
     EXPECT_TRUE(q.done.empty());
     EXPECT_EQ(q.function, f);
   }
+}
+
+// An embedding that gives the logits too.
+TEST(Quantize, TakesRowsOfANarrowTable) {
+  const Function f = trace("f", {{"table", {Dtype::kF32, {9, 6}}}, {"ids", {Dtype::kI32, {4}}}},
+                           [](std::span<const Value> in) {
+                             const Value x = gather(in[0], in[1]);
+                             return std::vector<Value>{linear(x, in[0]), x};
+                           });
+  const Tensor ids = Tensor::from<std::int32_t>({4}, {3, 0, 8, 3});
+  const Tensor table = random_tensor({Dtype::kF32, {9, 6}}, Key(1));
+  for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
+    const Quantized q = quantize(f, Params{{"table", table}}, {.to = to});
+    ASSERT_EQ(q.done.size(), 1u);
+    const std::vector<Tensor> got = compile(bind(q.function, q.params))(std::vector<Tensor>{ids});
+    // The rows are the numbers that the codes stand for.
+    const Tensor stands_for = Tensor::generate<float>({9, 6}, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = to == Dtype::kBf16
+                     ? to_f32(reinterpret_cast<const Bf16*>(q.params.at("table").bytes().data())[i])
+                     : static_cast<float>(q.params.at("table").values<std::int8_t>()[i]) *
+                           q.params.at("table_scale").values<float>()[i / 6];
+    });
+    const std::vector<Tensor> want = interpret(f, std::vector<Tensor>{stands_for, ids});
+    EXPECT_TRUE(got[1].same_bits(want[1]));
+    if (to == Dtype::kBf16) {
+      EXPECT_TRUE(got[0].same_bits(want[0]));
+    }
+    for (std::size_t i = 0; i < 36; ++i)
+      EXPECT_NEAR(got[0].values<float>()[i], want[0].values<float>()[i], 0.1f) << i;
+  }
+}
+
+// The same parameters serve another Function of the same model.
+TEST(Quantize, FitsAFunctionToParametersThatAreNarrow) {
+  for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
+    const Quantized q = quantize(mlp_function(), mlp_params(), {.to = to});
+    EXPECT_EQ(with_narrow_params(mlp_function(), q.params), q.function);
+    EXPECT_EQ(with_narrow_params(mlp_function(), mlp_params()), mlp_function());
+  }
+  const Function f = trace("f", {{"w", {Dtype::kF32, {3, 4}}}, {"x", {Dtype::kF32, {4}}}},
+                           [](std::span<const Value> in) {
+                             return std::vector<Value>{linear(in[1], in[0]), sum(in[0])};
+                           });
+  const auto refused = [&](ErrorCode code, const Function& function, const Params& params) {
+    error_of(code, [&] { with_narrow_params(function, params); });
+  };
+  refused(ErrorCode::kInvalidArgument, f, {{"w", Tensor::zeros({Dtype::kBf16, {3, 4}})}});
+  const Function g = layer(Dtype::kF32, 1, 4, 3);
+  refused(ErrorCode::kNotFound, g, {{"weight", Tensor::zeros({Dtype::kI8, {3, 4}})}});
+  refused(ErrorCode::kShape, g, {{"weight", Tensor::zeros({Dtype::kBf16, {4, 3}})}});
 }
 
 // matmul x w reads its weight the other way round.

@@ -148,8 +148,9 @@ void add_training(std::vector<Case>& cases) {
 std::vector<Tensor> Case::expected() const { return compile(model)(inputs); }
 
 bool is_refused(const Op& op) {
-  for (const Op* refused : {&op::random_bits, &op::fold_in, &op::shift_right, &op::uniform,
-                            &op::normal, &op::dropout, &op::scatter_maximum, &op::scatter_minimum})
+  for (const Op* refused :
+       {&op::random_bits, &op::fold_in, &op::shift_right, &op::uniform, &op::normal, &op::dropout,
+        &op::scatter_maximum, &op::scatter_minimum, &op::update_rows, &op::cached_attention})
     if (&op == refused) return true;
   return false;
 }

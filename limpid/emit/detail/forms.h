@@ -21,10 +21,11 @@ std::string literal(const Tensor& tensor, std::int64_t element);
 std::optional<std::string> element_form(const Call& call, std::span<const std::string> operands);
 
 // The function in limpid/emit/detail/parts that serves an op on whole row-major operands, and the
-// numbers that it takes before the addresses of operands and results.
+// numbers that it takes before the addresses of operands, scratch and results.
 struct CallForm {
   std::string function;
   std::vector<std::int64_t> numbers;
+  std::int64_t scratch = 0;  // numbers like the first operand's that it works with, if any
 };
 std::optional<CallForm> call_form(const Call& call);
 

@@ -9,6 +9,8 @@
 #include "limpid/formats/file.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/formats/onnx/detail/calls.h"
+#include "limpid/ops/attention.h"
+#include "limpid/transforms/rewrite.h"
 
 namespace limpid::onnx {
 namespace {
@@ -56,8 +58,18 @@ void refuse_what_has_no_counterpart(const Function& f) {
                 fmt::format("onnx: cannot be written: {}", fmt::join(refused, ", ")));
 }
 
-AnyBatch in_operators(const Function& function, const Params& params,
+// The operator of attention is of a later version than what is written.
+Function with_attention_by_parts(const Function& function) {
+  return rewrite(function, [](Builder& builder, const Node& node, std::span<const Value> in) {
+    if (node.op != &op::scaled_dot_product_attention)
+      return builder.call(*node.op, in, node.attributes);
+    return std::vector<Value>{attention_by_parts(in, node.attributes)};
+  });
+}
+
+AnyBatch in_operators(const Function& original, const Params& params,
                       const ExportOptions& options) {
+  const Function function = with_attention_by_parts(original);
   AnyBatch f(function);
   if (!options.batch.empty()) {
     std::vector<bool> batched;

@@ -97,6 +97,8 @@ Names write_log_sum_exp(OpCall& c) {
 
 constexpr std::string_view kOtherNumbers =
     "ONNX draws its random numbers from no key, so they would be others";
+constexpr std::string_view kNoCache =
+    "ONNX writes into a cache from version 24 on, and what is written is older";
 constexpr std::string_view kUnsigned = "ONNX shifts unsigned integers only";
 
 constexpr ExportOp kRows[] = {
@@ -111,6 +113,8 @@ constexpr ExportOp kRows[] = {
     {&op::random_bits, nullptr, nullptr, kOtherNumbers},
     {&op::fold_in, nullptr, nullptr, kOtherNumbers},
     {&op::shift_right, nullptr, nullptr, kUnsigned},
+    {&op::update_rows, nullptr, nullptr, kNoCache},
+    {&op::cached_attention, nullptr, nullptr, kNoCache},
     {&op::uniform, nullptr, nullptr, kOtherNumbers},
     {&op::normal, nullptr, nullptr, kOtherNumbers},
     {&op::dropout, nullptr, nullptr, kOtherNumbers},

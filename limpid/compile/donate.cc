@@ -1,0 +1,65 @@
+// Donations: which inputs may share memory with an output.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "limpid/compile/plan.h"
+#include "limpid/core/error.h"
+
+namespace limpid::detail {
+namespace {
+
+SlotId slot_of(const Plan& plan, Place place, std::size_t number) {
+  const auto found = std::find_if(plan.slots.begin(), plan.slots.end(), [&](const Slot& slot) {
+    return slot.place == place && slot.offset == number;
+  });
+  return static_cast<SlotId>(found - plan.slots.begin());
+}
+
+// A step that writes an element only where it has read the old one for the last time.
+bool writes_in_place(const Step& step, SlotId from, SlotId to) {
+  if (const auto* u = std::get_if<UpdateRowsStep>(&step.root))
+    return u->cache == from && u->out == to && u->rows != from;
+  return std::holds_alternative<CopyStep>(step.root);
+}
+
+}  // namespace
+
+void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
+  const std::vector<Input>& inputs = plan.function.inputs();
+  const std::vector<Output>& outputs = plan.function.outputs();
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("compile of '{}': input {} cannot be given away for output {}: {}",
+                            plan.function.name(), input, output, why));
+  };
+  if (input >= inputs.size() || output >= outputs.size())
+    refuse(fmt::format("there are {} inputs and {} outputs", inputs.size(), outputs.size()));
+  const Type& from = inputs[input].type;
+  const Type& to = plan.function.type(outputs[output].value);
+  if (!(from == to)) refuse(fmt::format("one is {}, the other {}", to_string(from), to_string(to)));
+
+  const SlotId in = slot_of(plan, Place::kInput, input);
+  const SlotId out = slot_of(plan, Place::kOutput, output);
+  bool written = false;
+  for (const Band& band : plan.bands)
+    for (std::size_t i = band.first; i < band.first + band.count; ++i) {
+      const Step& step = plan.steps[i];
+      bool reads = false, writes = false;
+      for_each_slot(step, [&](SlotId s, bool writing) {
+        reads = reads || (s == in && !writing);
+        writes = writes || (s == out && writing);
+      });
+      // The steps of a band take turns.
+      written = written || (writes && !writes_in_place(step, in, out));
+      for (std::size_t j = band.first; j < i; ++j)
+        for_each_slot(plan.steps[j],
+                      [&](SlotId s, bool writing) { written = written || (s == out && writing); });
+      if (reads && written)
+        refuse(
+            fmt::format("'{}' is read where the output may have been written", inputs[input].name));
+      written = written || writes;
+    }
+}
+
+}  // namespace limpid::detail

@@ -1,0 +1,74 @@
+// Inputs whose memory becomes an output's.
+#include <gtest/gtest.h>
+
+#include "limpid/limpid.h"
+
+namespace limpid {
+namespace {
+
+const Type kCache{Dtype::kF32, {2, 5, 3}}, kRows{Dtype::kF32, {2, 2, 3}},
+    kPosition{Dtype::kI32, {}};
+
+// The cache with rows in it, and what `more` makes of the cache before and after.
+Function updating(const std::function<std::vector<Value>(Value before, Value after)>& more) {
+  return trace("updating", {{"cache", kCache}, {"rows", kRows}, {"position", kPosition}},
+               [&](std::span<const Value> in) {
+                 const Value after = update_rows(in[0], in[1], in[2], 1);
+                 std::vector<Value> out = more(in[0], after);
+                 out.insert(out.begin(), after);
+                 return out;
+               });
+}
+
+CompileOptions giving(CompileOptions::Donation donation) {
+  CompileOptions options;
+  options.donations = {donation};
+  return options;
+}
+
+Tensor counted(const Type& type) {
+  return Tensor::generate<float>(type.shape, [](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(i);
+  });
+}
+
+TEST(Donation, WritesTheRowsAlone) {
+  const Function f = updating([](Value, Value after) { return std::vector<Value>{sum(after)}; });
+  const Tensor cache = counted(kCache), rows = Tensor::zeros(kRows);
+  for (const std::int32_t position : {-3, -1, 0, 2, 4, 5, 1 << 30}) {
+    const std::vector<Tensor> want =
+        interpret(f, std::vector<Tensor>{cache, rows, Tensor::scalar(position)});
+    Workspace workspace(compile(f, giving({0, 0})));
+    std::vector<float> memory(cache.values<float>().begin(), cache.values<float>().end());
+    float total = 0;
+    const void* const in[] = {memory.data(), rows.bytes().data(), &position};
+    void* const out[] = {memory.data(), &total};
+    workspace.run(in, out);
+    EXPECT_TRUE(Tensor::from<float>(kCache.shape, memory).same_bits(want[0])) << position;
+    EXPECT_EQ(total, want[1].values<float>()[0]) << position;
+    // Without a donation the cache stays what it was.
+    EXPECT_TRUE(compile(f)(std::vector<Tensor>{cache, rows, Tensor::scalar(position)})[0].same_bits(
+        want[0]));
+  }
+}
+
+TEST(Donation, IsRefusedWhereTheOldValueIsReadLater) {
+  const auto refuses = [](const Function& f, CompileOptions::Donation donation) {
+    EXPECT_THROW(compile(f, giving(donation)), Error);
+  };
+  const auto nothing = [](Value, Value) { return std::vector<Value>{}; };
+  refuses(updating([](Value before, Value after) { return std::vector<Value>{after - before}; }),
+          {0, 0});
+  refuses(updating([](Value before, Value after) {
+            return std::vector<Value>{matmul(after, before, false, true)};
+          }),
+          {0, 0});
+  refuses(updating(nothing), {1, 0});  // of another type
+  refuses(updating(nothing), {3, 0});
+  refuses(updating(nothing), {0, 1});
+  EXPECT_NO_THROW(compile(
+      updating([](Value before, Value) { return std::vector<Value>{reshape(sum(before), {1})}; })));
+}
+
+}  // namespace
+}  // namespace limpid
