@@ -8,6 +8,7 @@
 #include "apps/limpid/command.h"
 #include "limpid/core/error.h"
 #include "limpid/data/data_config.h"
+#include "limpid/transforms/quantize.h"
 
 namespace limpid::tool {
 
@@ -41,7 +42,7 @@ Model at_length(Model model, std::int64_t tokens) {
   if (tokens > net->context)
     throw UsageError(
         fmt::format("--prompt: {} tokens came, the model sees {} at most", tokens, net->context));
-  model.function = net->function(tokens);
+  model.function = with_narrow_params(net->function(tokens), model.params);
   check_model(model);
   return model;
 }

@@ -57,6 +57,20 @@ class HuggingFace(tool.ToolTest):
         self.error(2, "run", folder, "--prompt", "a", "--values", "1")
         self.assertIn("no tokenizer", self.error(1, "run", LLAMA, "--prompt", "a"))
 
+    def test_it_goes_on_until_a_text_ends(self):
+        folder = self.gpt2()
+        likeliest = ("generate", folder, "--prompt", "the fox", "--temperature", "0")
+        # What such a model draws may be anything, control characters among it.
+        drawn = self.run_tool(*likeliest, "--tokens", "4")
+        self.assertEqual((drawn.returncode, drawn.stdout[:7]), (0, b"the fox"))
+        self.assertGreater(len(drawn.stdout), len("the fox\n"))
+        beyond_the_context = self.run_tool("generate", folder, "--tokens", "40", "--sequences", "2")
+        self.assertEqual(beyond_the_context.returncode, 0)
+        first = self.document("run", folder, "--prompt", "the fox")["next"][0]["token"]
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"eos_token_id": [first, 3]}))
+        self.assertEqual(self.output(*likeliest, "--tokens", "4"), "the fox\n")
+
     def test_a_neuron_of_every_projection_is_found_by_name(self):
         for layer in ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj", "self_attn.q_proj", "self_attn.o_proj"):
             neuron = self.document("trace", LLAMA, "--values", TOKENS, "--neuron", f"layers.1.{layer}:3")["neuron"]
