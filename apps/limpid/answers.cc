@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "limpid/compile/executable.h"
+#include "limpid/data/batches.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/function/builder.h"
 #include "limpid/inspect/table.h"
@@ -34,15 +37,38 @@ std::int64_t prediction_of(std::span<const float> logits) {
   return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
 
+// Of the targets of a window that of its last token.
 std::int32_t label_of(const Dataset& data, std::int64_t row) {
-  return data.targets.values<std::int32_t>()[static_cast<std::size_t>(row)];
+  const Tensor targets = data.targets_of(row, 1);
+  return targets.values<std::int32_t>()[static_cast<std::size_t>(data.counted(row) - 1)];
 }
 
-// A class by its name, a character in quotes, or by its number where classes have no names.
-std::string class_text(const Dataset& data, std::int64_t number) {
+// The logits of a model that gives some for every token of a window: those of the last one.
+Tensor last_logits(const Dataset& data, const Tensor& outputs) {
+  if (data.task != Task::kNextToken || outputs.shape().rank() != 3) return outputs;
+  const std::int64_t rows = outputs.shape()[0];
+  const std::int64_t context = outputs.shape()[1];
+  const Tensor all = outputs.reshape({rows * context, outputs.shape()[2]});
+  std::vector<std::int32_t> last;
+  for (std::int64_t row = 0; row < rows; ++row)
+    last.push_back(static_cast<std::int32_t>(row * context + data.counted(row) - 1));
+  return gather_rows(all, last);
+}
+
+// What a class is called, or the bytes of a token.
+std::optional<std::string> class_name(const Dataset& data, std::int64_t number) {
   const auto at = static_cast<std::size_t>(number);
-  if (at >= data.class_names.size()) return std::to_string(number);
-  return data.task == Task::kNextToken ? in_quotes(data.class_names[at]) : data.class_names[at];
+  if (at < data.class_names.size()) return data.class_names[at];
+  const auto token = static_cast<std::int32_t>(number);
+  if (data.tokenizer) return data.tokenizer->decode({&token, 1});
+  return {};
+}
+
+// A class by its name, a token in quotes, or by its number where classes have no names.
+std::string class_text(const Dataset& data, std::int64_t number) {
+  const std::optional<std::string> name = class_name(data, number);
+  if (!name) return std::to_string(number);
+  return data.task == Task::kNextToken ? in_quotes(*name) : *name;
 }
 
 std::string output_name(const Dataset& data, std::int64_t column) {
@@ -60,41 +86,27 @@ Json numbers_json(std::span<const float> numbers) {
 
 // ---- one example
 
+// The classes in their order, of very many tokens the likeliest.
+std::vector<std::size_t> shown_classes(const Dataset& data, std::span<const float> logits) {
+  constexpr std::size_t kTokens = 20;
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (data.task != Task::kNextToken) return order;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  order.resize(std::min(order.size(), kTokens));
+  return order;
+}
+
 std::string class_table(const Dataset& data, std::span<const float> logits,
                         std::span<const float> probabilities) {
   Table table{{{"class", Align::kRight}, {"logit", Align::kRight}, {"probability", Align::kRight}},
               {}};
-  for (std::size_t c = 0; c < logits.size(); ++c)
+  for (const std::size_t c : shown_classes(data, logits))
     table.rows.push_back({class_text(data, static_cast<std::int64_t>(c)),
                           short_number(static_cast<double>(logits[c])),
                           probability_text(probabilities[c])});
   return to_text(table);
-}
-
-// ---- the next token
-
-struct NextToken {
-  std::int32_t token;
-  float logit, probability;
-};
-
-// Behind the last token of a text, the likeliest first; of equals, the lower number.
-std::vector<NextToken> next_tokens(const Tokenizer& tokenizer, const Tensor& logits) {
-  constexpr std::size_t kShown = 10;
-  const std::int64_t width = logits.shape().back();
-  const Tensor rows = logits.reshape({logits.elements() / width, width});
-  const Tensor last = rows.rows(rows.shape()[0] - 1, 1);
-  const Tensor probabilities = probabilities_of(Task::kNextToken, last);
-  std::vector<NextToken> all;
-  for (std::int64_t i = 0; i < std::min(width, tokenizer.size()); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    all.push_back({static_cast<std::int32_t>(i), last.values<float>()[at],
-                   probabilities.values<float>()[at]});
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const NextToken& a, const NextToken& b) { return a.logit > b.logit; });
-  all.resize(std::min(all.size(), kShown));
-  return all;
 }
 
 // ---- a line for each example
@@ -148,8 +160,9 @@ std::string target_text(const Dataset& data, std::int64_t row) {
   return fmt::format("target {}", fmt::join(numbers, ", "));
 }
 
-Json answers_json(const Examples& examples, const Tensor& outputs) {
+Json answers_json(const Examples& examples, const Tensor& all_outputs) {
   const Dataset& data = *examples.data;
+  const Tensor outputs = last_logits(data, all_outputs);
   const bool classes = data.has_classes();
   const bool numbers = data.task == Task::kRegression;
   const Tensor probabilities = numbers ? Tensor() : probabilities_of(data.task, outputs);
@@ -158,9 +171,8 @@ Json answers_json(const Examples& examples, const Tensor& outputs) {
     Json answer{{"example", examples.first + i}};
     if (classes && has_targets(data)) answer["label"] = label_of(data, i);
     if (classes) answer["prediction"] = prediction_of(row_of(outputs, i));
-    if (classes && !data.class_names.empty())
-      answer["class"] =
-          data.class_names.at(static_cast<std::size_t>(prediction_of(row_of(outputs, i))));
+    if (const auto name = class_name(data, prediction_of(row_of(outputs, i))); classes && name)
+      answer["class"] = *name;
     answer[numbers ? "outputs" : "logits"] = numbers_json(row_of(outputs, i));
     if (!numbers) answer["probabilities"] = numbers_json(row_of(probabilities, i));
     if (!classes && has_targets(data)) answer["targets"] = numbers_json(row_of(data.targets, i));
@@ -169,8 +181,9 @@ Json answers_json(const Examples& examples, const Tensor& outputs) {
   return Json{{"answers", list}};
 }
 
-void print_answers(const Examples& examples, const Tensor& outputs) {
+void print_answers(const Examples& examples, const Tensor& all_outputs) {
   const Dataset& data = *examples.data;
+  const Tensor outputs = last_logits(data, all_outputs);
   const bool classes = data.has_classes();
   const bool numbers = data.task == Task::kRegression;
   const Tensor shown = numbers ? outputs : probabilities_of(data.task, outputs);
@@ -188,25 +201,6 @@ void print_answers(const Examples& examples, const Tensor& outputs) {
                       printable(class_text(data, prediction_of(row_of(outputs, i))))));
     print(class_table(data, row_of(outputs, i), row_of(shown, i)));
   }
-}
-
-Json next_tokens_json(const Tokenizer& tokenizer, const Tensor& logits) {
-  Json list = Json::array();
-  for (const NextToken& next : next_tokens(tokenizer, logits))
-    list.push_back({{"token", next.token},
-                    {"text", in_quotes(tokenizer.decode({&next.token, 1}))},
-                    {"logit", json_of(next.logit)},
-                    {"probability", json_of(next.probability)}});
-  return Json{{"next", list}};
-}
-
-void print_next_tokens(const Tokenizer& tokenizer, const Tensor& logits) {
-  Table table{{{"token", Align::kRight}, {"text"}, {"logit", Align::kRight}, {"probability"}}, {}};
-  for (const NextToken& next : next_tokens(tokenizer, logits))
-    table.rows.push_back({std::to_string(next.token), in_quotes(tokenizer.decode({&next.token, 1})),
-                          short_number(static_cast<double>(next.logit)),
-                          probability_text(next.probability)});
-  print(to_text(table));
 }
 
 }  // namespace limpid::tool

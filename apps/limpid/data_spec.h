@@ -11,6 +11,7 @@
 #include "limpid/data/standardize.h"
 #include "limpid/data/synthetic.h"
 #include "limpid/data/table.h"
+#include "limpid/data/text_windows.h"
 #include "limpid/formats/model.h"
 
 namespace limpid::tool {
@@ -39,9 +40,8 @@ DataSpec parse_data_spec(std::string_view text);
 // is drawn.
 Scaling scaling_of(const DataSpec& spec);
 
-// The parts to train on; of a text windows of `context` characters. Throws what reading the data
-// throws.
-Split load_data(const DataSpec& spec, std::int64_t context);
+// The parts to train on, a text as `text` says. Throws what reading the data throws.
+Split load_data(const DataSpec& spec, const WindowOptions& text);
 
 // What a model is tried on: the test part; of a table that comes in one file and that the spec does
 // not split, all rows. A table or a text is read as the model's own was. Throws what reading the

@@ -10,7 +10,6 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
-#include "apps/limpid/prompt.h"
 #include "limpid/core/error.h"
 #include "limpid/data/picture.h"
 #include "limpid/formats/in_quotes.h"
@@ -71,12 +70,13 @@ void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
                                  size - 1, first, first + count - 1));
 }
 
-// What the tokens of an example say.
+// What the tokens of an example say, as far as its text goes.
 std::string text_of(const Dataset& data, std::int64_t row) {
-  std::string text;
-  for (const std::int32_t token : data.inputs.rows(row, 1).values<std::int32_t>())
-    text += data.class_names.at(static_cast<std::size_t>(token));
-  return in_quotes(text);
+  const Tensor example = data.inputs_of(row, 1);
+  const auto tokens = example.values<std::int32_t>();
+  const bool cut = data.target_type().shape.rank() == 1;
+  const auto length = cut ? static_cast<std::size_t>(data.counted(row)) : tokens.size();
+  return in_quotes(data.tokenizer->decode(tokens.first(length)));
 }
 
 // The examples that the options count out of their data set.
@@ -85,13 +85,11 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const std::int64_t first = options.index;
   const bool all = !options.count && options.all_data;
   const std::int64_t least = first + options.count.value_or(1);
-  Dataset data = load_examples(spec, model, Targets::kIfPresent, all ? kMostExamples : least);
+  const Dataset data = load_examples(spec, model, Targets::kIfPresent, all ? kMostExamples : least);
   const bool rest = all || (!options.count && !data.table_schema.empty());
   const std::int64_t count = rest ? std::max<std::int64_t>(1, data.size() - first) : least - first;
   check_rows(first, count, data.size());
-  data.inputs = data.inputs.rows(first, count);
-  data.targets = data.targets.rows(first, count);
-  return data;
+  return data.rows(first, count);
 }
 
 }  // namespace
@@ -106,50 +104,45 @@ void add_example_options(CLI::App& command, ExampleOptions& options) {
   command.add_option("--values", options.values, "One example: its numbers, as in \"1.5,-0.7\"")
       ->excludes(data)
       ->type_name("NUMBERS");
-  command
-      .add_option("--prompt", options.prompt,
-                  "One example: a text, of a model that has a tokenizer")
-      ->excludes(data)
-      ->excludes(command.get_option("--values"))
-      ->type_name("TEXT");
 }
+
+namespace {
+
+void check_inputs(const Dataset& data, const Type& taken) {
+  const Type given = data.input_type();
+  if (taken.dtype != given.dtype)
+    throw Error(ErrorCode::kDtype,
+                fmt::format("the model takes {}, the examples of {} are {}", to_string(taken),
+                            in_quotes(data.name), name(given.dtype)));
+  if (taken.shape.elements() != given.shape.elements())
+    throw Error(ErrorCode::kShape,
+                fmt::format("the model takes {}, the examples of {} have {} numbers",
+                            to_string(taken), in_quotes(data.name), given.shape.elements()));
+}
+
+}  // namespace
 
 Tensor fit_inputs(const Dataset& data, const Model& model) {
   const Input& input = data_input(model);
-  if (input.type.dtype != data.inputs.dtype())
-    throw Error(ErrorCode::kDtype,
-                fmt::format("the model takes {}, the examples of {} are {}", to_string(input.type),
-                            in_quotes(data.name), name(data.inputs.dtype())));
-  const std::int64_t features = data.inputs.elements() / std::max<std::int64_t>(1, data.size());
-  if (input.type.shape.elements() != features)
-    throw Error(ErrorCode::kShape,
-                fmt::format("the model takes {}, the examples of {} have {} numbers",
-                            to_string(input.type), in_quotes(data.name), features));
-  return data.inputs.reshape(input.type.shape.insert(0, data.size()));
-}
-
-Model with_prompt(Model model, const ExampleOptions& options) {
-  if (!options.prompt) return model;
-  const auto tokens = tokens_of_prompt(tokenizer_of(model), *options.prompt);
-  return at_length(std::move(model), static_cast<std::int64_t>(tokens.size()));
+  check_inputs(data, input.type);
+  return data.inputs_of(0, data.size()).reshape(input.type.shape.insert(0, data.size()));
 }
 
 Examples read_examples(const ExampleOptions& options, const Model& model) {
-  if (options.prompt)
-    return {prompt_input(model, tokens_of_prompt(tokenizer_of(model), *options.prompt)), 0, {}};
   if (!options.data.empty()) {
     Dataset data = rows_of_data(options, model);
     Tensor inputs = fit_inputs(data, model);
     return {std::move(inputs), options.index, std::move(data)};
   }
-  if (options.values.empty()) throw UsageError("one of --data, --values and --prompt is required");
+  if (options.values.empty()) throw UsageError("one of --data and --values is required");
   return {example_of_numbers(parse_numbers(options.values), data_input(model)), 0, {}};
 }
 
 void check_outputs(const Dataset& data, const Model& model) {
   const Type& output = model.function.type(model.function.outputs().front().value);
+  const std::size_t rank = 1 + (data.windows ? data.windows->target_shape().rank() : 0);
   const std::int64_t given =
-      output.dtype == Dtype::kF32 && output.shape.rank() == 1 ? output.shape.back() : 0;
+      output.dtype == Dtype::kF32 && output.shape.rank() == rank ? output.shape.back() : 0;
   const bool classes = data.has_classes();
   const std::int64_t wanted = classes ? data.classes : has_targets(data) ? data.outputs() : given;
   if (given == 0 || (classes ? given < wanted : given != wanted))
@@ -158,13 +151,14 @@ void check_outputs(const Dataset& data, const Model& model) {
                             in_quotes(data.name), wanted, classes ? "classes" : "targets"));
 }
 
-bool has_targets(const Dataset& data) {
-  return data.targets.shape().rank() == 1 || data.targets.shape()[1] > 0;
-}
+bool has_targets(const Dataset& data) { return data.target_type().shape.elements() > 0; }
 
 Dataset load_test_part(const DataSpec& spec, const Model& model) {
   Dataset test = load_examples(spec, model);
-  test.inputs = fit_inputs(test, model);
+  if (test.windows)
+    check_inputs(test, data_input(model).type);
+  else
+    test.inputs = fit_inputs(test, model);
   check_outputs(test, model);
   return test;
 }
@@ -172,7 +166,7 @@ Dataset load_test_part(const DataSpec& spec, const Model& model) {
 std::string picture_of(const Dataset& data, std::int64_t row) {
   if (data.task == Task::kNextToken) return text_of(data, row) + "\n";
   constexpr std::int64_t kSmallest = 8;
-  const std::int64_t features = data.inputs.shape()[1];
+  const std::int64_t features = data.input_type().shape.elements();
   const auto side =
       static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(features))));
   if (side * side != features || side < kSmallest) return "";

@@ -18,17 +18,13 @@ inline constexpr std::int64_t kMostExamples = 2'147'483'647;
 struct ExampleOptions {
   std::string data;
   std::string values;
-  std::optional<std::string> prompt;
   std::int64_t index = 0;
   std::optional<std::int64_t> count = 1;  // nothing: the rest of a table, 1 of other data
   bool all_data = false;                  // then the rest of other data too
 };
 
-// --data with --index, --values, or --prompt.
+// --data with --index, or --values.
 void add_example_options(CLI::App& command, ExampleOptions& options);
-
-// The model for the tokens of --prompt (see at_length), where that is given; else as it is.
-Model with_prompt(Model model, const ExampleOptions& options);
 
 struct Examples {
   Tensor inputs;  // [N, ...] of the model's data input
@@ -44,8 +40,8 @@ Examples read_examples(const ExampleOptions& options, const Model& model);
 // kDtype.
 Tensor fit_inputs(const Dataset& data, const Model& model);
 
-// Throws kShape where the model's output is not f32 with a logit for every class of the data, or as
-// many numbers as its targets have.
+// Throws kShape where the model's output is not f32 with a logit for every class of the data, of a
+// text for each of its targets, or as many numbers as its targets have.
 void check_outputs(const Dataset& data, const Model& model);
 
 // A table may come without its targets: then they are f32 [N, 0].

@@ -10,7 +10,6 @@
 #include "limpid/data/arrays.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/digits.h"
-#include "limpid/data/text.h"
 #include "limpid/data/text_windows.h"
 #include "limpid/formats/npy.h"
 
@@ -65,26 +64,26 @@ Dataset load_table_examples(const DataSpec& spec, const Model& model, Targets ta
   return spec.split ? split_rows(rows, *spec.split, split_key(spec)).test : rows;
 }
 
-// Windows of the last tenth, in the characters of the text that the model was trained on.
+// Windows of the last tenth, in the tokens that the model was trained on: as many of them as it
+// takes, with as many targets as it has logits for.
 Dataset load_text_examples(const DataSpec& spec, const Model& model) {
   const std::optional<DataConfig> config = data_config_of(model);
-  if (!config || config->task != Task::kNextToken)
+  const std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt;
+  if (!tokenizer)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("--data text:{}: the model was not trained on a text", spec.value));
-  const std::string text = load_text(spec.value);
-  const Vocabulary vocabulary(config->class_names);
+  const Type& logits = model.function.type(model.function.outputs().front().value);
   Dataset data =
-      windows_of(vocabulary.encode(split_text(text).test), data_input(model).type.shape.elements());
-  data.classes = vocabulary.size();
+      load_test_windows(spec.value, *tokenizer,
+                        {data_input(model).type.shape.elements(), logits.shape.rank() == 2, ""});
   data.class_names = config->class_names;
-  data.name = spec.value;
   return data;
 }
 
 }  // namespace
 
-Split load_data(const DataSpec& spec, std::int64_t context) {
-  if (spec.kind == Kind::kText) return load_text_windows(spec.value, context);
+Split load_data(const DataSpec& spec, const WindowOptions& text) {
+  if (spec.kind == Kind::kText) return load_text_windows(spec.value, text);
   if (spec.kind == Kind::kCsv)
     return load_table(spec.value, spec.table,
                       spec.split.value_or(spec.test_file ? kTestIsGiven : kOneTable),

@@ -41,11 +41,12 @@ std::vector<std::string> shown_metrics(Task task) {
   return {};
 }
 
-Progress::Progress(Task task, std::string watched, std::int64_t epochs, std::int64_t steps_an_epoch)
+Progress::Progress(Task task, std::string watched, std::int64_t steps, std::int64_t steps_an_epoch)
     : metrics_(shown_metrics(task)),
       watched_(std::move(watched)),
-      epochs_(epochs),
+      steps_(steps),
       steps_an_epoch_(steps_an_epoch),
+      epochs_((steps + steps_an_epoch - 1) / steps_an_epoch),
       terminal_(isatty(STDOUT_FILENO) == 1) {}
 
 void Progress::begin() {
@@ -68,17 +69,18 @@ void Progress::step(const train::StepEvent& e) {
   if (now - last_ < std::chrono::milliseconds(50)) return;
   last_ = now;
   constexpr std::int64_t kWidth = 30;
-  const std::int64_t step = e.step - (e.epoch - 1) * steps_an_epoch_;
+  const std::int64_t before = (e.epoch - 1) * steps_an_epoch_;
+  const std::int64_t step = e.step - before;
+  const std::int64_t length = std::min(steps_an_epoch_, steps_ - before);
   std::string bar;
-  for (std::int64_t i = 0; i < kWidth; ++i) bar += i < kWidth * step / steps_an_epoch_ ? "━" : "╌";
+  for (std::int64_t i = 0; i < kWidth; ++i) bar += i < kWidth * step / length ? "━" : "╌";
   std::string left;
   if (e.step > first_step_)
     left =
         fmt::format("   {} left", clock((now - start_) / static_cast<double>(e.step - first_step_) *
-                                        static_cast<double>(epochs_ * steps_an_epoch_ - e.step)));
+                                        static_cast<double>(steps_ - e.step)));
   print(fmt::format("\r\x1b[K{:>9}   {} {:>4}/{}   loss {:.4f}{}",
-                    fmt::format("{}/{}", e.epoch, epochs_), bar, step, steps_an_epoch_, e.loss,
-                    left));
+                    fmt::format("{}/{}", e.epoch, epochs_), bar, step, length, e.loss, left));
   flush();
   drawn_ = true;
 }

@@ -18,7 +18,7 @@ std::vector<std::string> shown_metrics(Task task);
 class Progress {
  public:
   // `watched` says which part the evaluations look at: "validation" or "test".
-  Progress(Task task, std::string watched, std::int64_t epochs, std::int64_t steps_an_epoch);
+  Progress(Task task, std::string watched, std::int64_t steps, std::int64_t steps_an_epoch);
 
   void begin();
   void step(const train::StepEvent& step);
@@ -32,7 +32,7 @@ class Progress {
 
   std::vector<std::string> metrics_;
   std::string watched_;
-  std::int64_t epochs_, steps_an_epoch_;
+  std::int64_t steps_, steps_an_epoch_, epochs_;
   bool terminal_;
   bool drawn_ = false;
   std::int64_t first_step_ = -1;  // seen by this process, for the time that is left

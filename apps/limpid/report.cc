@@ -80,8 +80,9 @@ std::vector<report::Mistake> mistakes_of(const Model& model, const Dataset& data
 std::optional<Dataset> test_part(const std::string& config) {
   const auto json = Json::parse(config, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("data") || !json["data"].is_string()) return {};
-  const std::int64_t context = train::context_of(train::parse_train_config(config, "of the run"));
-  return load_data(parse_data_spec(json["data"].get<std::string>()), context).test;
+  const WindowOptions text =
+      train::window_options_of(train::parse_train_config(config, "of the run"));
+  return load_data(parse_data_spec(json["data"].get<std::string>()), text).test;
 }
 
 // Writes the page of a run that ended some time ago. A page without pictures is better than none:

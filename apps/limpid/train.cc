@@ -60,8 +60,12 @@ void add_key(CLI::App& command, const train::ConfigKey& key, Options& options) {
   const std::string help = fmt::format("{}{}; default: {}", key.help, choices, key.otherwise);
   const std::string flag(key.flag);
   if (std::holds_alternative<train::ConfigKey::Member<bool>>(key.member)) {
-    command.add_flag_callback(
-        flag, [&options, &key] { options.flags[&key] = "true"; }, help);
+    command.add_flag_function(
+        fmt::format("{},!--no-{}", flag, flag.substr(2)),
+        [&options, &key](std::int64_t times) {
+          options.flags[&key] = times > 0 ? "true" : "false";
+        },
+        help);
     return;
   }
   constexpr std::string_view kTypes[] = {"TEXT", "N", "X", "", "N,N,..."};

@@ -29,6 +29,7 @@
 #include "limpid/train/find_nonfinite.h"
 #include "limpid/train/ngram.h"
 #include "limpid/train/probe.h"
+#include "limpid/train/text_sampler.h"
 #include "limpid/train/trainer.h"
 
 namespace limpid::tool {
@@ -46,6 +47,16 @@ DataSpec spec_of(const train::TrainConfig& config) {
   return spec;
 }
 
+// code(), whose Error is a fault of the configuration.
+template <class Code>
+auto as_usage(const Code& code) {
+  try {
+    return code();
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+}
+
 // Everything that the configuration makes, in the order in which it is made.
 struct Setup {
   DataSpec spec;
@@ -55,13 +66,14 @@ struct Setup {
   train::Problem problem;
 
   explicit Setup(const train::TrainConfig& chosen)
-      : spec(spec_of(chosen)), data(load_data(spec, train::context_of(chosen))) {
-    try {
-      config = train::complete(chosen, data);
-    } catch (const Error& e) {
-      throw UsageError(e.what());
-    }
-    if (*config.model == "charlm") {
+      : spec(spec_of(chosen)),
+        data(load_data(spec, as_usage([&] { return train::window_options_of(chosen); }))),
+        config(as_usage([&] { return train::complete(chosen, data); })) {
+    if (*config.model == "gpt") {
+      const nn::Gpt net = train::gpt_of(config, data.train.classes);
+      network = net.config();
+      problem = train::gpt_problem(net, train::loss_of(config));
+    } else if (*config.model == "charlm") {
       const nn::CharLm net = train::char_lm_of(config);
       network = net.config();
       problem = train::char_lm_problem(net, train::loss_of(config));
@@ -84,11 +96,15 @@ struct Setup {
   // No two runs with the same text differ.
   std::string identity() const {
     std::uint64_t h = 0;
-    for (const Dataset* part : {&data.train, &data.validation, &data.test})
-      for (const Tensor* t : {&part->inputs, &part->targets}) {
-        const std::uint64_t next = limpid::hash(*t);
-        h = limpid::hash(std::as_bytes(std::span(&next, 1)), h);
-      }
+    const auto add = [&](const Tensor& t) {
+      const std::uint64_t next = limpid::hash(t);
+      h = limpid::hash(std::as_bytes(std::span(&next, 1)), h);
+    };
+    for (const Dataset* part : {&data.train, &data.validation, &data.test}) {
+      add(part->inputs);
+      add(part->targets);
+      if (part->windows) add(part->windows->tokens);
+    }
     return fmt::format("{}\ndata {:016x}\n", to_json(config), h);
   }
 };
@@ -106,7 +122,7 @@ train::RunEvent run_event(const Setup& setup, const RunOptions& options) {
                 train.size(),
                 setup.data.validation.size(),
                 setup.data.test.size(),
-                train.inputs.shape()[1],
+                train.input_type().shape.elements(),
                 train.outputs(),
                 train.class_names};
   event.environment = environment(options.threads);
@@ -120,7 +136,7 @@ train::RunEvent run_event(const Setup& setup, const RunOptions& options) {
 class ProbeTimes {
  public:
   ProbeTimes(const std::optional<std::int64_t>& every, const train::Trainer& trainer)
-      : every_(every), an_epoch_(trainer.steps_an_epoch()) {
+      : every_(every), an_epoch_(std::min(trainer.steps_an_epoch(), trainer.steps())) {
     if (!every) usual_ = std::max(an_epoch_, (trainer.steps() + kMost - 1) / kMost);
   }
   // Whether the step behind `done` others is looked at.
@@ -138,6 +154,46 @@ class ProbeTimes {
 };
 
 // ---------------------------------------------------------------------------------------------
+// What a model that goes on with a text writes as it learns
+// ---------------------------------------------------------------------------------------------
+
+class Samples {
+ public:
+  Samples(const Setup& setup, ThreadPool& pool)
+      : every_(setup.config.sample_every.value_or(0)),
+        tokenizer_(setup.data.train.tokenizer),
+        key_(Key(static_cast<std::uint64_t>(*setup.config.seed)).fold_in(kSampleKey)) {
+    if (every_ > 0) sampler_.emplace(setup.problem.inference, &pool);
+  }
+
+  bool at(std::int64_t done) const { return every_ > 0 && done % every_ == 0; }
+
+  train::SampleEvent draw(const train::Trainer& trainer) {
+    constexpr std::int64_t kTokens = 100;
+    const std::vector<std::int32_t> tokens =
+        (*sampler_)(trainer.model(), beginning(), kTokens, key_);
+    return {trainer.steps_done(), tokenizer_->decode(tokens)};
+  }
+
+ private:
+  // The end of a line, or token 0 where there is none.
+  std::int32_t beginning() const {
+    try {
+      return tokenizer_->encode("\n").values<std::int32_t>().back();
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::kNotFound) throw;
+      return 0;
+    }
+  }
+
+  static constexpr std::uint64_t kSampleKey = 4;  // of the run's seed, behind those of the trainer
+  std::int64_t every_;
+  std::optional<Tokenizer> tokenizer_;
+  Key key_;
+  std::optional<train::TextSampler> sampler_;
+};
+
+// ---------------------------------------------------------------------------------------------
 // A run
 // ---------------------------------------------------------------------------------------------
 
@@ -149,8 +205,8 @@ class TrainRun {
         pool_({.threads = options.threads, .pin_caller = true}),
         trainer_(setup_.problem, setup_.data, trainer_options(), &pool_),
         probe_times_(setup_.config.probe_every, trainer_),
-        progress_(setup_.data.train.task, watched(), *setup_.config.epochs,
-                  trainer_.steps_an_epoch()) {
+        samples_(setup_, pool_),
+        progress_(setup_.data.train.task, watched(), trainer_.steps(), trainer_.steps_an_epoch()) {
     if (!options.out.empty()) {
       folder_.emplace(options.out);
       identity_ = setup_.identity();
@@ -206,6 +262,7 @@ class TrainRun {
       if (result.step.step % *setup_.config.log_every == 0) write(result.step);
       if (!options_.json) progress_.step(result.step);
       if (result.epoch) end_epoch(*result.epoch);
+      if (samples_.at(trainer_.steps_done())) write(samples_.draw(trainer_));
       if (wants_checkpoint(result)) checkpoint();
       if (StopSignals::received() != 0) interrupt();
     }
@@ -272,9 +329,16 @@ class TrainRun {
     if (data.validation.size() > 0)
       parts += fmt::format(", {} to validate", data.validation.size());
     if (data.test.size() > 0) parts += fmt::format(", {} to test", data.test.size());
-    say(fmt::format("{}; {} for {} on {} thread{}\n", parts, fmt::join(*setup_.config.layers, "-"),
+    say(fmt::format("{}; {} for {} on {} thread{}\n", parts, network_text(),
                     limpid::name(data.train.task), options_.threads,
                     options_.threads == 1 ? "" : "s"));
+  }
+
+  std::string network_text() const {
+    const train::TrainConfig& config = setup_.config;
+    if (*config.model != "gpt") return fmt::format("{}", fmt::join(*config.layers, "-"));
+    return fmt::format("a gpt of {} blocks, {} heads and width {}", config.layers->front(),
+                       *config.heads, *config.width);
   }
 
   // ---- telling
@@ -327,7 +391,7 @@ class TrainRun {
     if (!options_.json) progress_.epoch(epoch, trainer_.ending() != Ending::kNone);
     // Of very many epochs the doctor sees a hundred and the last.
     constexpr std::int64_t kVisits = 100;
-    const std::int64_t every = (*setup_.config.epochs + kVisits - 1) / kVisits;
+    const std::int64_t every = (trainer_.epochs() + kVisits - 1) / kVisits;
     if (epoch.epoch % every == 0 || trainer_.ending() != Ending::kNone) diagnose();
   }
 
@@ -336,8 +400,8 @@ class TrainRun {
   bool wants_checkpoint(const train::StepResult& result) const {
     const std::int64_t every = *setup_.config.checkpoint_every;
     if (every > 0) return trainer_.steps_done() % every == 0;
-    return result.epoch &&
-           std::chrono::steady_clock::now() - last_checkpoint_ > std::chrono::seconds(1);
+    const auto age = std::chrono::steady_clock::now() - last_checkpoint_;
+    return age > (result.epoch ? std::chrono::seconds(1) : std::chrono::seconds(60));
   }
 
   void checkpoint() {
@@ -396,6 +460,7 @@ class TrainRun {
   ThreadPool pool_;
   train::Trainer trainer_;
   ProbeTimes probe_times_;
+  Samples samples_;
   Progress progress_;
   std::optional<RunFolder> folder_;
   std::string identity_;

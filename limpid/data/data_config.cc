@@ -38,6 +38,7 @@ DataConfig config_of(const Json& json) {
 
 DataConfig data_config(const Dataset& data) {
   DataConfig config{data.task, data.feature_names, data.class_names, data.target_names, {}, {}};
+  if (data.class_names.empty()) config.tokenizer = data.tokenizer;
   if (!data.table_schema.empty()) config.table = table_schema_from_json(data.table_schema);
   return config;
 }

@@ -88,6 +88,25 @@ void check_labels(const Dataset& test, std::int64_t classes, const fs::path& fil
                            bad - labels.begin(), *bad, classes - 1));
 }
 
+// ---- windows
+
+void check_rows(const Dataset& data, std::int64_t first, std::int64_t count) {
+  if (first < 0 || count < 0 || first > data.size() - count)
+    throw Error(ErrorCode::kShape, fmt::format("{}: examples {} to {} of {}", data.name, first,
+                                               first + count - 1, data.size()));
+}
+
+// [count, ...] of i32 [...], write(i, row) filling one after the other.
+template <class Write>
+Tensor array_of(const Type& one, std::int64_t count, const Write& write) {
+  return Tensor::generate<std::int32_t>(
+      one.shape.insert(0, count), [&](std::span<std::int32_t> out) {
+        const auto stride = static_cast<std::size_t>(one.shape.elements());
+        for (std::int64_t i = 0; i < count; ++i)
+          write(i, out.subspan(static_cast<std::size_t>(i) * stride, stride));
+      });
+}
+
 }  // namespace
 
 std::string_view name(Task task) {
@@ -104,7 +123,50 @@ std::optional<Task> task_from_name(std::string_view name) {
 
 std::int64_t Dataset::outputs() const { return has_classes() ? classes : targets.shape().back(); }
 
+Type Dataset::input_type() const {
+  return windows ? Type{Dtype::kI32, {windows->context}}
+                 : Type{inputs.dtype(), inputs.shape().erase(0)};
+}
+
+Type Dataset::target_type() const {
+  return windows ? Type{Dtype::kI32, windows->target_shape()}
+                 : Type{targets.dtype(), targets.shape().erase(0)};
+}
+
+Tensor Dataset::inputs_of(std::int64_t first, std::int64_t count) const {
+  if (!windows) return inputs.rows(first, count);
+  check_rows(*this, first, count);
+  return array_of(input_type(), count,
+                  [&](std::int64_t i, auto out) { windows->write_inputs(first + i, 0, out); });
+}
+
+Tensor Dataset::targets_of(std::int64_t first, std::int64_t count) const {
+  if (!windows) return targets.rows(first, count);
+  check_rows(*this, first, count);
+  return array_of(target_type(), count,
+                  [&](std::int64_t i, auto out) { windows->write_targets(first + i, 0, out); });
+}
+
+Dataset Dataset::rows(std::int64_t first, std::int64_t count) const {
+  Dataset part = *this;
+  if (windows) {
+    check_rows(*this, first, count);
+    part.windows = windows->rows(first, count);
+    return part;
+  }
+  part.inputs = inputs.rows(first, count);
+  part.targets = targets.rows(first, count);
+  return part;
+}
+
+std::int64_t Dataset::counted(std::int64_t row) const {
+  return windows ? windows->counted(row) : target_type().shape.elements();
+}
+
 Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
+  if (data.windows)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("gather_rows: {} is a text, arrays are expected", data.name));
   Dataset part = data;
   part.inputs = gather_rows(data.inputs, rows);
   part.targets = gather_rows(data.targets, rows);

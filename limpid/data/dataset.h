@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "limpid/core/tensor.h"
+#include "limpid/data/token_windows.h"
+#include "limpid/data/tokenizer.h"
 
 namespace limpid {
 
@@ -26,11 +28,11 @@ enum class Task : std::uint8_t {
 std::string_view name(Task task);
 std::optional<Task> task_from_name(std::string_view name);
 
-// Examples and their targets, row by row.
+// Examples and their targets, row by row: arrays, or the windows of a text.
 struct Dataset {
   Tensor inputs;             // f32 [N, features]; next token: i32 [N, context]
-  Tensor targets;            // classification: i32 [N], each in [0, classes); next token: the same;
-                             // else f32 [N, outputs]
+  Tensor targets;            // classification: i32 [N], each in [0, classes); next token: the same
+                             // or i32 [N, context]; else f32 [N, outputs]
   std::int64_t classes = 0;  // how many classes or tokens there are; 0 for the other tasks
   std::string name;          // for people
   Task task = Task::kClassification;
@@ -38,9 +40,22 @@ struct Dataset {
   std::vector<std::string> class_names = {};    // one for each class, or none
   std::vector<std::string> target_names = {};   // one for each column of targets, or none
   std::string table_schema = {};  // JSON of the TableSchema by which a table was read, or ""
+  std::optional<TokenWindows> windows = {};  // of a text: stand for inputs and targets
+  std::optional<Tokenizer> tokenizer = {};   // of a text: what its tokens say
 
   // The number of examples, N.
-  std::int64_t size() const { return inputs.shape()[0]; }
+  std::int64_t size() const { return windows ? windows->size() : inputs.shape()[0]; }
+  // Of one example.
+  Type input_type() const;
+  Type target_type() const;
+  // Of examples [first, first + count): [count, ...]. Arrays are not copied. Throw kShape outside
+  // of [0, size()).
+  Tensor inputs_of(std::int64_t first, std::int64_t count) const;
+  Tensor targets_of(std::int64_t first, std::int64_t count) const;
+  // These examples, and everything else of the data. Throws as they do.
+  Dataset rows(std::int64_t first, std::int64_t count) const;
+  // How many of an example's targets count: the first ones of the last window of a text, else all.
+  std::int64_t counted(std::int64_t row) const;
   // Whether the targets are numbers of classes, tokens among them.
   bool has_classes() const { return task == Task::kClassification || task == Task::kNextToken; }
   // How many numbers a network gives for one example: the classes, or the columns of targets.
@@ -48,7 +63,7 @@ struct Dataset {
 };
 
 // Examples `rows` of the data, in this order, and everything else of it. Throws what gather_rows of
-// batches.h throws.
+// batches.h throws, kUnsupported for the windows of a text.
 Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows);
 
 // Parts without a common example. A part that nobody asked for has none at all: size() == 0.

@@ -18,9 +18,9 @@ std::int64_t line_of(std::string_view text, std::size_t place) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n');
 }
 
-// f(character, where it begins) for every character. Throws kFormat, naming `where`.
+// f(character, where it begins) for every character. Throws kFormat, naming `source`.
 template <class F>
-void for_each_character(std::string_view text, std::string_view where, const F& f) {
+void for_each_character(std::string_view text, std::string_view source, const F& f) {
   std::size_t place = 0;
   while (const std::optional<CodePoint> point = first_code_point(text.substr(place))) {
     f(point->value, place);
@@ -28,21 +28,42 @@ void for_each_character(std::string_view text, std::string_view where, const F& 
   }
   if (place == text.size()) return;
   const std::size_t line_start = text.substr(0, place).rfind('\n') + 1;  // 0 where there is none
-  throw Error(ErrorCode::kFormat, fmt::format("{}: line {}: byte {} is not UTF-8", where,
+  throw Error(ErrorCode::kFormat, fmt::format("{}: line {}: byte {} is not UTF-8", source,
                                               line_of(text, place), place - line_start + 1));
+}
+
+std::string utf8_of(char32_t c) {
+  const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
+  if (c < 0x80) return {byte(c)};
+  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f))};
+  if (c < 0x10000)
+    return {byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
+  return {byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f)), byte(0x80 | (c >> 6 & 0x3f)),
+          byte(0x80 | (c & 0x3f))};
+}
+
+std::string where(const std::filesystem::path& path) {
+  return fmt::format("text {}", in_quotes(path.string()));
+}
+[[noreturn]] void throw_empty(const std::filesystem::path& path) {
+  throw Error(ErrorCode::kFormat, where(path) + ": is empty");
 }
 
 }  // namespace
 
-std::string load_text(const std::filesystem::path& path) {
+std::string load_bytes(const std::filesystem::path& path) {
   const Tensor bytes = read_file(path, kMaxTextBytes);
   const auto values = bytes.values<std::uint8_t>();
-  std::string_view text(reinterpret_cast<const char*>(values.data()), values.size());
-  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
-  const std::string where = fmt::format("text {}", in_quotes(path.string()));
-  if (text.empty()) throw Error(ErrorCode::kFormat, where + ": is empty");
-  for_each_character(text, where, [](char32_t, std::size_t) {});
-  return std::string(text);
+  if (values.empty()) throw_empty(path);
+  return {reinterpret_cast<const char*>(values.data()), values.size()};
+}
+
+std::string load_text(const std::filesystem::path& path) {
+  std::string text = load_bytes(path);
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  if (text.empty()) throw_empty(path);
+  for_each_character(text, where(path), [](char32_t, std::size_t) {});
+  return text;
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -67,6 +88,11 @@ TextParts split_text(std::string_view text) {
     left -= left > 0;
   });
   return {text.substr(0, cut), text.substr(cut)};
+}
+
+TextParts split_bytes(std::string_view bytes) {
+  const std::size_t cut = bytes.size() / 10 * 9 + bytes.size() % 10 * 9 / 10;
+  return {bytes.substr(0, cut), bytes.substr(cut)};
 }
 
 Vocabulary::Vocabulary(std::string_view text) {

@@ -16,6 +16,9 @@ namespace limpid {
 // The most bytes that a text may have.
 inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 30;
 
+// The bytes of a file. Throws kIo where it cannot be read, kFormat where it is empty.
+std::string load_bytes(const std::filesystem::path& path);
+
 // The text of a file, as it is but for a byte order mark. Throws kIo where it cannot be read,
 // kFormat where it is empty or, naming line and byte, where it is not UTF-8.
 std::string load_text(const std::filesystem::path& path);
@@ -31,6 +34,8 @@ struct TextParts {
 // The first floor(9 N / 10) of N characters for training, the others for the test. Throws kFormat
 // where the text is not UTF-8.
 TextParts split_text(std::string_view text);
+// The same counting bytes, whatever they are.
+TextParts split_bytes(std::string_view bytes);
 
 // The characters of a text and their numbers: 0, 1, ... in the order of their code points.
 class Vocabulary {

@@ -2,61 +2,89 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "limpid/core/error.h"
 #include "limpid/data/text.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid {
+namespace {
 
-Dataset windows_of(const Tensor& tokens, std::int64_t context) {
-  const std::span<const std::int32_t> all = tokens.values<std::int32_t>();
-  const auto size = static_cast<std::int64_t>(all.size());
-  if (context < 1)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("windows: a context of {}, 1 or more is expected", context));
-  if (size <= context)
-    throw Error(ErrorCode::kShape, fmt::format("windows: {} tokens, more than the context of {} "
-                                               "are expected",
-                                               size, context));
-  const std::int64_t count = size - context;
-  constexpr auto kBytes = static_cast<std::int64_t>(sizeof(std::int32_t));
-  if (count > kMaxWindowBytes / kBytes / context)
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("windows: {} of {} tokens, at most {} bytes are expected", count,
-                            context, kMaxWindowBytes));
-  Dataset data;
-  data.task = Task::kNextToken;
-  data.inputs = Tensor::generate<std::int32_t>({count, context}, [&](std::span<std::int32_t> out) {
-    const auto width = static_cast<std::size_t>(context);
-    for (std::size_t i = 0; i * width < out.size(); ++i)
-      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i), width,
-                  out.begin() + static_cast<std::ptrdiff_t>(i * width));
-  });
-  data.targets = tokens.rows(context, count);
-  return data;
-}
+using Kind = TokenWindows::Kind;
 
-Split load_text_windows(const std::filesystem::path& path, std::int64_t context) {
-  const std::string text = load_text(path);
-  const Vocabulary vocabulary(text);
-  const TextParts parts = split_text(text);
-  const auto part = [&](std::string_view characters) {
-    Dataset data = windows_of(vocabulary.encode(characters), context);
-    data.classes = vocabulary.size();
-    data.class_names = vocabulary.characters();
-    data.name = path.filename().string();
-    return data;
-  };
+constexpr std::string_view kCharacters = "characters", kBytes = "bytes";
+
+// Calls code(), naming the file in what it throws.
+template <class Code>
+auto naming(const std::filesystem::path& path, const Code& code) {
   try {
-    Split split;
-    split.train = part(parts.train);
-    split.test = part(parts.test);
-    return split;
+    return code();
   } catch (const Error& e) {
     throw Error(e.code(), fmt::format("text {}: {}", in_quotes(path.string()), e.what()));
   }
+}
+
+std::string load(const std::filesystem::path& path, std::string_view tokenizer) {
+  return tokenizer == kBytes ? load_bytes(path) : load_text(path);
+}
+
+TextParts split(std::string_view text, std::string_view tokenizer) {
+  return tokenizer == kBytes ? split_bytes(text) : split_text(text);
+}
+
+Dataset windows_of_text(std::string_view text, const Tokenizer& tokenizer,
+                        const WindowOptions& options, Kind kind) {
+  Dataset data = windows_of(tokenizer.encode(text), options.context,
+                            options.every_token ? kind : Kind::kSliding);
+  data.classes = tokenizer.size();
+  data.tokenizer = tokenizer;
+  return data;
+}
+
+}  // namespace
+
+Dataset windows_of(const Tensor& tokens, std::int64_t context, Kind kind) {
+  Dataset data;
+  data.task = Task::kNextToken;
+  data.windows = {tokens, context, kind};
+  data.windows->check();
+  return data;
+}
+
+void check_tokenizer_name(std::string_view name) {
+  if (name != kCharacters && name != kBytes)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("there is no tokenizer {}; {} or {} is expected", in_quotes(name),
+                            kCharacters, kBytes));
+}
+
+Tokenizer tokenizer_for(std::string_view name, std::string_view text) {
+  check_tokenizer_name(name);
+  return name == kBytes ? Tokenizer::bytes() : Tokenizer(Vocabulary(text));
+}
+
+Split load_text_windows(const std::filesystem::path& path, const WindowOptions& options) {
+  const std::string text = load(path, options.tokenizer);
+  const TextParts parts = split(text, options.tokenizer);
+  return naming(path, [&] {
+    const Tokenizer tokenizer = tokenizer_for(options.tokenizer, text);
+    Split split;
+    split.train = windows_of_text(parts.train, tokenizer, options, Kind::kShifted);
+    split.test = windows_of_text(parts.test, tokenizer, options, Kind::kTiled);
+    for (Dataset* part : {&split.train, &split.test}) {
+      part->name = path.filename().string();
+      if (options.tokenizer == kCharacters) part->class_names = Vocabulary(text).characters();
+    }
+    return split;
+  });
+}
+
+Dataset load_test_windows(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                          const WindowOptions& options) {
+  const std::string text = load(path, tokenizer.kind());
+  Dataset data =
+      windows_of_text(split(text, tokenizer.kind()).test, tokenizer, options, Kind::kTiled);
+  data.name = path.string();
+  return data;
 }
 
 }  // namespace limpid

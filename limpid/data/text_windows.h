@@ -1,26 +1,42 @@
-// Windows of a text: tokens that stand one after the other, and the one behind them. Leans on
-// text.h and dataset.h.
+// A text as examples: what is to be learnt is what follows its tokens. Leans on tokenizer.h and
+// dataset.h.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "limpid/core/tensor.h"
 #include "limpid/data/dataset.h"
 
 namespace limpid {
 
-// The most bytes that the windows of a text may take.
-inline constexpr std::int64_t kMaxWindowBytes = std::int64_t{1} << 31;
+// The windows of tokens i32 [N] as examples. Throws what TokenWindows::check throws.
+Dataset windows_of(const Tensor& tokens, std::int64_t context,
+                   TokenWindows::Kind kind = TokenWindows::Kind::kSliding);
 
-// All N - context windows of tokens i32 [N]: example i is tokens i to i + context - 1, its target
-// token i + context. Throws kInvalidArgument for a context below 1, kShape where there are not more
-// tokens than that, kUnsupported where the windows would take more than kMaxWindowBytes.
-Dataset windows_of(const Tensor& tokens, std::int64_t context);
+// How a text becomes examples.
+struct WindowOptions {
+  std::int64_t context = 8;
+  // Whether every token of a window has a target (kShifted for training, kTiled else), or what
+  // stands behind the window alone is one (kSliding).
+  bool every_token = false;
+  std::string tokenizer = "characters";  // see tokenizer_for
+};
 
-// The characters of a file as tokens, their numbers those of its Vocabulary, which is the
-// class_names: windows of its first nine tenths for training, of the last tenth for the test; there
-// is no validation part. Throws what load_text, split_text and windows_of throw.
-Split load_text_windows(const std::filesystem::path& path, std::int64_t context);
+// "characters", those of the text, or "bytes". Throws kInvalidArgument for another name, as
+// check_tokenizer_name does.
+Tokenizer tokenizer_for(std::string_view name, std::string_view text);
+void check_tokenizer_name(std::string_view name);
+
+// Windows of the first nine tenths of a file for training, of the last tenth for the test; there is
+// no validation part. Tenths are of characters, of bytes where these are the tokens. Characters are
+// the class_names, too. Throws what tokenizer_for, load_text, split_text and windows_of throw.
+Split load_text_windows(const std::filesystem::path& path, const WindowOptions& options);
+
+// The test part as tokens of a tokenizer that there is; options.tokenizer does not count.
+Dataset load_test_windows(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                          const WindowOptions& options);
 
 }  // namespace limpid

@@ -1,4 +1,3 @@
-// Finds blocks of layers that are alike.
 #include <algorithm>
 #include <charconv>
 #include <optional>

@@ -6,95 +6,63 @@
 #include <cmath>
 #include <type_traits>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/optim/optimizer.h"
 #include "limpid/train/config.h"
+#include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
 namespace {
 
-using Integers = TrainConfig::Integers;
+using detail::fill;
+using detail::Recipe;
+using detail::refuse;
 
-[[noreturn]] void refuse(std::string_view path, const std::string& why) {
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("config.{}: {}", path, why));
-}
+const Recipe kLarge{.hidden = {256, 128},
+                    .dropout = 0.2,
+                    .optimizer = "sgd",
+                    .schedule = "linear",
+                    .batch = 128,
+                    .epochs = 10};
+const Recipe kSmall{.hidden = {64, 64},
+                    .optimizer = "adam",
+                    .schedule = "linear",
+                    .batch = 32,
+                    .rate = 0.005,
+                    .epochs = 100,
+                    .least_steps = 1000};
+const Recipe kCharLm{.hidden = {128, 128},
+                     .optimizer = "adamw",
+                     .schedule = "cosine",
+                     .batch = 256,
+                     .rate = 0.002,
+                     .epochs = 5};
+const Recipe kGpt{.hidden = {},
+                  .optimizer = "adamw",
+                  .schedule = "cosine",
+                  .batch = 12,
+                  .rate = 0.001,
+                  .beta2 = 0.99,
+                  .clip_norm = 1,
+                  .warmup = 100,
+                  .steps = 2000};
 
-template <class T>
-void fill(std::optional<T>& choice, const T& value) {
-  if (!choice) choice = value;
-}
-
-// What suits the data, as docs/reference/train.md has it.
-enum class Recipe : std::uint8_t { kLarge, kSmall, kText };
-
-Recipe recipe_for(const Split& data) {
+const Recipe& recipe_for(const TrainConfig& c, const Split& data) {
   constexpr std::int64_t kManyExamples = 10'000;
-  if (data.train.task == Task::kNextToken) return Recipe::kText;
+  if (data.train.task == Task::kNextToken) return *c.model == "gpt" ? kGpt : kCharLm;
   const bool large = data.train.task == Task::kClassification && data.train.size() >= kManyExamples;
-  return large ? Recipe::kLarge : Recipe::kSmall;
+  return large ? kLarge : kSmall;
 }
-
-template <class T>
-T by_recipe(Recipe recipe, const T& large, const T& small, const T& text) {
-  return recipe == Recipe::kLarge ? large : recipe == Recipe::kSmall ? small : text;
-}
-
-constexpr std::int64_t kUsualContext = 8, kUsualEmbedding = 32;
 
 std::int64_t steps_an_epoch(const TrainConfig& c, const Split& data) {
   const std::int64_t rows = *c.batch * *c.accumulate;
   return std::max<std::int64_t>(1, (data.train.size() + rows - 1) / rows);
 }
 
-// A charlm for text, and for nothing else.
-void fill_kind(TrainConfig& c, Task task) {
-  const bool text = task == Task::kNextToken;
-  fill<std::string>(c.model, text ? "charlm" : "mlp");
-  if (text != (*c.model == "charlm"))
-    refuse("model.name", fmt::format("{}, but the data is for {}", *c.model, limpid::name(task)));
-  if (text) {
-    fill(c.context, kUsualContext);
-    fill(c.embedding, kUsualEmbedding);
-    return;
-  }
-  for (const auto& [choice, path] :
-       {std::pair{c.context, "model.context"}, std::pair{c.embedding, "model.embedding"}})
-    if (choice) refuse(path, fmt::format("the model {} has none", *c.model));
-}
-
-// What the first layer is given for an example.
-std::int64_t features_of(const TrainConfig& c, const Dataset& train) {
-  if (c.context) return *c.context * *c.embedding;
-  return train.inputs.elements() / std::max<std::int64_t>(1, train.size());
-}
-
-void fill_model(TrainConfig& c, const Split& data, Recipe recipe) {
-  fill_kind(c, data.train.task);
-  const std::int64_t in = features_of(c, data.train);
-  const std::int64_t out = data.train.outputs();
-  if (c.layers) {
-    if (c.hidden) refuse("model.hidden", "model.layers says the same; one of them is expected");
-    if (c.layers->size() < 2)
-      refuse("model.layers", fmt::format("{} sizes, at least 2 are expected", c.layers->size()));
-    if (c.layers->front() != in)
-      refuse("model.layers", fmt::format("{} features in, the data has {}", c.layers->front(), in));
-    const bool enough = data.train.task == Task::kClassification ? c.layers->back() >= out
-                                                                 : c.layers->back() == out;
-    if (!enough)
-      refuse("model.layers", fmt::format("{} outputs, the data has {}", c.layers->back(), out));
-  } else {
-    const Integers usual = by_recipe<Integers>(recipe, {256, 128}, {64, 64}, {128, 128});
-    Integers sizes{in};
-    const Integers& hidden = c.hidden ? *c.hidden : usual;
-    sizes.insert(sizes.end(), hidden.begin(), hidden.end());
-    sizes.push_back(out);
-    c.layers = sizes;
-  }
-  c.hidden.reset();
-  fill<std::string>(c.activation, "relu");
-  fill<std::string>(c.norm, "none");
-  fill<std::string>(c.init, "he");
-  fill(c.dropout, by_recipe(recipe, 0.2, 0.0, 0.0));
+// Of the whole run.
+std::int64_t steps_of(const TrainConfig& c, const Split& data) {
+  return c.steps ? *c.steps : product_or_most(*c.epochs, steps_an_epoch(c, data));
 }
 
 void fill_loss(TrainConfig& c, Task task) {
@@ -145,15 +113,16 @@ optim::Optimizer optimizer_of(const TrainConfig& c) {
   return optimizer;
 }
 
-void fill_optimizer(TrainConfig& c, Recipe recipe) {
-  const bool chosen = c.optimizer.has_value();
-  fill<std::string>(c.optimizer, by_recipe<std::string>(recipe, "sgd", "adam", "adamw"));
+void fill_optimizer(TrainConfig& c, const Recipe& recipe) {
+  const bool own = !c.optimizer;
+  fill(c.optimizer, recipe.optimizer);
   if (*c.optimizer == "sgd") fill(c.momentum, 0.9);
+  if (own && recipe.beta2) fill(c.beta2, *recipe.beta2);
+  if (own && recipe.weight_decay) fill(c.weight_decay, *recipe.weight_decay);
   fill(c.decay_vectors, false);
   const optim::Optimizer optimizer = optimizer_of(c);
-  constexpr double kSmallRate = 0.005, kTextRate = 0.002;
   const double usual = optim::usual_rate(optimizer);
-  fill(c.rate, chosen ? usual : by_recipe(recipe, usual, kSmallRate, kTextRate));
+  fill(c.rate, own ? recipe.rate.value_or(usual) : usual);
   for (const auto& [name, value] : optim::numbers(optimizer))
     for (const OptimizerNumber& number : kOptimizerNumbers)
       if (number.name == name)
@@ -165,17 +134,26 @@ void fill_optimizer(TrainConfig& c, Recipe recipe) {
             number.member);
 }
 
-void fill_length(TrainConfig& c, const Split& data, Recipe recipe) {
-  fill(c.batch, by_recipe<std::int64_t>(recipe, 128, 32, 256));
+void fill_length(TrainConfig& c, const Split& data, const Recipe& recipe) {
+  fill(c.batch, recipe.batch);
   fill<std::int64_t>(c.accumulate, 1);
-  constexpr std::int64_t kLeastSteps = 1000;
-  constexpr std::int64_t kEpochs = 10, kSmallEpochs = 100, kTextEpochs = 5;
-  const std::int64_t steps = steps_an_epoch(c, data);
-  fill(c.epochs, by_recipe(recipe, kEpochs,
-                           std::max(kSmallEpochs, (kLeastSteps + steps - 1) / steps), kTextEpochs));
+  if (c.epochs && c.steps) refuse("epochs", "steps says how long, too; one of them is expected");
+  if (c.epochs || c.steps) return;
+  if (recipe.steps > 0) {
+    c.steps = recipe.steps;
+    return;
+  }
+  const std::int64_t each = steps_an_epoch(c, data);
+  c.epochs = std::max(recipe.epochs, (recipe.least_steps + each - 1) / each);
 }
 
+constexpr std::int64_t kSamples = 10;  // of a run
+
 }  // namespace
+
+void detail::refuse(std::string_view path, const std::string& why) {
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("config.{}: {}", path, why));
+}
 
 TrainConfig complete(const TrainConfig& config, const Split& data) {
   TrainConfig c = config;
@@ -184,22 +162,34 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill(c.task, std::string(limpid::name(task)));
   if (*c.task != limpid::name(task))
     refuse("task", fmt::format("{}, but the data is for {}", *c.task, limpid::name(task)));
-  const Recipe recipe = recipe_for(data);
-  fill_model(c, data, recipe);
+  if (task == Task::kNextToken)
+    fill(c.tokenizer, WindowOptions{}.tokenizer);
+  else if (c.tokenizer)
+    refuse("tokenizer", fmt::format("the data is for {}", *c.task));
+  detail::fill_model_name(c, task);
+  const Recipe& recipe = recipe_for(c, data);
+  detail::fill_model(c, data, recipe);
   fill_loss(c, task);
   fill_optimizer(c, recipe);
-  fill<std::string>(c.schedule, by_recipe<std::string>(recipe, "linear", "linear", "cosine"));
-  fill<std::int64_t>(c.warmup, 0);
+  fill_length(c, data, recipe);
+  const std::int64_t steps = steps_of(c, data);
+  fill(c.schedule, recipe.schedule);
+  fill(c.warmup, std::min(recipe.warmup, steps / 10));
   fill(c.decay_every, 10.0);
   fill(c.decay_factor, 0.1);
-  fill_length(c, data, recipe);
+  if (!c.clip_norm) c.clip_norm = recipe.clip_norm;
   fill<std::int64_t>(c.seed, 0);
   fill<std::int64_t>(c.patience, 0);
   fill<std::string>(c.metric, "loss");
   fill(c.min_delta, 0.0);
   fill(c.check_finite, false);
   const std::int64_t an_epoch = steps_an_epoch(c, data);
-  fill(c.log_every, std::max<std::int64_t>(1, an_epoch / 100));
+  fill(c.log_every,
+       std::max<std::int64_t>(1, std::min(an_epoch, c.steps.value_or(an_epoch)) / 100));
+  if (task == Task::kNextToken)
+    fill(c.sample_every, std::max<std::int64_t>(1, steps / kSamples));
+  else if (c.sample_every)
+    refuse("sample_every", fmt::format("a model of {} goes on with no text", *c.task));
   fill<std::int64_t>(c.checkpoint_every, 0);
   const std::vector<std::string> metrics = metric_names(task, data.train.outputs());
   if (std::find(metrics.begin(), metrics.end(), *c.metric) == metrics.end())
@@ -208,24 +198,11 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   if (*c.patience > 0 && data.validation.size() == 0)
     refuse("early_stopping.patience",
            "the data has no validation part; 0, or data with one (split=90/10) is expected");
-  if (*c.norm == "batch" && *c.model == "charlm")
-    refuse("model.norm", "a charlm has no batch norm; none, layer or rms is expected");
   if (*c.norm == "batch" && (*c.batch == 1 || data.train.size() % *c.batch == 1))
     refuse("batch", fmt::format("the last batch of an epoch would have one of the {} examples, "
                                 "and batch norm needs two; another size is expected",
                                 data.train.size()));
   return c;
-}
-
-std::int64_t context_of(const TrainConfig& c) { return c.context.value_or(kUsualContext); }
-
-nn::CharLm char_lm_of(const TrainConfig& c) {
-  return {c.layers->back(), *c.context, *c.embedding, network_of(c)};
-}
-
-nn::Mlp network_of(const TrainConfig& c) {
-  return {*c.layers, nn::activation_from_name(*c.activation), *c.dropout, *c.init,
-          nn::mlp_norm_from_name(*c.norm)};
 }
 
 Loss loss_of(const TrainConfig& c) {
@@ -234,7 +211,8 @@ Loss loss_of(const TrainConfig& c) {
 
 TrainOptions options_of(const TrainConfig& c, const Split& data) {
   TrainOptions options;
-  options.epochs = *c.epochs;
+  if (c.epochs) options.epochs = *c.epochs;
+  options.steps = c.steps;
   options.batch = *c.batch;
   options.accumulate = *c.accumulate;
   options.schedule.kind = optim::schedule_from_name(*c.schedule);

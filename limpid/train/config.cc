@@ -98,7 +98,9 @@ std::optional<T> read(const Json& json) {
     if (json.is_number_integer() &&
         (!json.is_number_unsigned() || json.get<std::uint64_t>() <= INT64_MAX))
       return json.get<std::int64_t>();
-  } else if (json.is_array()) {
+  } else {
+    if (const auto one = read<std::int64_t>(json)) return Integers{*one};
+    if (!json.is_array()) return {};
     Integers all;
     for (const Json& element : json) {
       const auto value = read<std::int64_t>(element);
@@ -270,9 +272,21 @@ void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view t
 }
 
 TrainConfig overridden(TrainConfig config, const TrainConfig& over) {
-  // Each of the two says all about the sizes.
-  if (over.hidden) config.layers.reset();
-  if (over.layers) config.hidden.reset();
+  // Each of the two says all about the sizes; but of a gpt they are two things.
+  const bool gpt = (over.model ? over.model : config.model) == "gpt";
+  if (over.hidden && !gpt) config.layers.reset();
+  if (over.layers && !gpt) config.hidden.reset();
+  // And each of these about the length.
+  if (over.epochs) config.steps.reset();
+  if (over.steps) config.epochs.reset();
+  if (over.preset) {
+    config.norm.reset();
+    config.feed_forward.reset();
+    config.positions.reset();
+    config.rotary_base.reset();
+    config.bias.reset();
+    config.tied.reset();
+  }
   for (const ConfigKey& key : config_keys())
     with_member(key, [&](auto member) {
       if (over.*member) config.*member = over.*member;

@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "limpid/data/dataset.h"
+#include "limpid/data/text_windows.h"
+#include "limpid/nn/char_lm.h"
+#include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/train/problem.h"
 #include "limpid/train/trainer.h"
@@ -25,12 +28,15 @@ struct TrainConfig {
   using Choice = std::optional<T>;
   using Integers = std::vector<std::int64_t>;
 
-  Choice<std::string> data, task;
+  Choice<std::string> data, task, tokenizer;
   Choice<std::string> model;
+  Choice<std::string> preset;
   Choice<std::int64_t> context, embedding;
   Choice<Integers> hidden, layers;
-  Choice<std::string> activation, norm, init;
-  Choice<double> dropout;
+  Choice<std::int64_t> width, heads, kv_heads;
+  Choice<std::string> activation, norm, feed_forward, positions, init;
+  Choice<double> rotary_base, dropout;
+  Choice<bool> bias, tied;
   Choice<std::string> loss;
   Choice<double> label_smoothing, delta;
   Choice<std::string> optimizer;
@@ -40,12 +46,12 @@ struct TrainConfig {
   Choice<std::int64_t> warmup;
   Choice<double> decay_every, decay_factor;
   Choice<double> clip_value, clip_norm;
-  Choice<std::int64_t> epochs, batch, accumulate, seed;
+  Choice<std::int64_t> epochs, steps, batch, accumulate, seed;
   Choice<std::string> metric;
   Choice<std::int64_t> patience;
   Choice<double> min_delta;
   Choice<bool> check_finite;
-  Choice<std::int64_t> log_every, probe_every, checkpoint_every;
+  Choice<std::int64_t> log_every, probe_every, sample_every, checkpoint_every;
 };
 
 struct ConfigKey {
@@ -85,13 +91,15 @@ TrainConfig overridden(TrainConfig config, const TrainConfig& over);
 // the key.
 TrainConfig complete(const TrainConfig& config, const Split& data);
 
-// How many tokens of a text make an example: the data needs to know before complete() does.
-std::int64_t context_of(const TrainConfig& config);
+// How the model wants a text: the data needs to know before complete() does. Throws
+// kInvalidArgument for a tokenizer that there is not.
+WindowOptions window_options_of(const TrainConfig& config);
 
-// What a complete configuration asks for: the layers, and around them an embedding where the model
-// is a charlm.
+// What a complete configuration asks for, by its model: mlp; charlm, whose layers are network_of;
+// gpt.
 nn::Mlp network_of(const TrainConfig& config);
 nn::CharLm char_lm_of(const TrainConfig& config);
+nn::Gpt gpt_of(const TrainConfig& config, std::int64_t vocabulary);
 Loss loss_of(const TrainConfig& config);
 TrainOptions options_of(const TrainConfig& config, const Split& data);
 

@@ -20,7 +20,8 @@ std::vector<std::string> task_names() {
   for (const Task task : kAllTasks) names.emplace_back(limpid::name(task));
   return names;
 }
-std::vector<std::string> model_names() { return {"mlp", "charlm"}; }
+std::vector<std::string> model_names() { return {"mlp", "charlm", "gpt"}; }
+std::vector<std::string> preset_names() { return {"gpt2", "llama"}; }
 std::vector<std::string> all_metric_names() {
   std::vector<std::string> names;
   for (const Task task : kAllTasks)
@@ -42,24 +43,38 @@ constexpr ConfigKey kKeys[] = {
      .otherwise = "what the targets look like",
      .choices = task_names},
 
+    {.path = "tokenizer",
+     .flag = "--tokenizer",
+     .member = &C::tokenizer,
+     .help = "The tokens of a text: characters, those that it has, or bytes, all 256",
+     .otherwise = "characters"},
+
     {.path = "model.name",
      .flag = "--model",
      .member = &C::model,
-     .help = "mlp: layers from features to outputs; charlm: the next character of a text from "
-             "those before it, by embeddings and layers",
+     .help = "mlp: layers from features to outputs; charlm: the next token of a text from those "
+             "before it, by embeddings and layers; gpt: the same by a transformer",
      .otherwise = "mlp; text: charlm",
      .choices = model_names},
+    {.path = "model.preset",
+     .flag = "--preset",
+     .member = &C::preset,
+     .help = "The choices of GPT-2 (norm layer, feed_forward gelu_tanh, learned positions, biases) "
+             "or of Llama (rms, swiglu, rotary, no biases, not tied) where nothing else is said "
+             "(gpt)",
+     .otherwise = "layer, gelu, learned, no biases, tied",
+     .choices = preset_names},
     {.path = "model.context",
      .flag = "--context",
      .member = &C::context,
-     .help = "Characters that a charlm sees",
-     .otherwise = "8",
+     .help = "Tokens that the model sees (charlm, gpt)",
+     .otherwise = "charlm 8, gpt 64",
      .low = 1,
      .high = kMostRows},
     {.path = "model.embedding",
      .flag = "--embedding",
      .member = &C::embedding,
-     .help = "Numbers that stand for each of them",
+     .help = "Numbers that stand for each of them (charlm)",
      .otherwise = "32",
      .low = 1,
      .high = kMostRows},
@@ -67,15 +82,40 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--hidden",
      .member = &C::hidden,
      .help = "Widths of the hidden layers; an empty list (--hidden none) is linear or logistic "
-             "regression",
-     .otherwise = "256,128; small recipe: 64,64; text: 128,128",
+             "regression. gpt: the one of the feed-forward",
+     .otherwise =
+         "256,128; small recipe: 64,64; charlm: 128,128; gpt: 4 times the width, of swiglu "
+         "8/3 times",
      .low = 1,
      .high = kMostRows},
     {.path = "model.layers",
      .flag = "--layers",
      .member = &C::layers,
-     .help = "The same with the features in before and the outputs behind them",
-     .otherwise = "from model.hidden and the data",
+     .help = "The same with the features in before and the outputs behind them. gpt: how many "
+             "blocks",
+     .otherwise = "from model.hidden and the data; gpt: 4",
+     .low = 1,
+     .high = kMostRows},
+    {.path = "model.width",
+     .flag = "--width",
+     .member = &C::width,
+     .help = "Numbers for each token between the blocks (gpt)",
+     .otherwise = "128",
+     .low = 1,
+     .high = kMostRows},
+    {.path = "model.heads",
+     .flag = "--heads",
+     .member = &C::heads,
+     .help = "Heads of attention, which divide the width (gpt)",
+     .otherwise = "4",
+     .low = 1,
+     .high = kMostRows},
+    {.path = "model.kv_heads",
+     .flag = "--kv-heads",
+     .member = &C::kv_heads,
+     .help = "Heads of keys and values, which divide the heads: fewer are grouped-query attention "
+             "(gpt)",
+     .otherwise = "as many as heads",
      .low = 1,
      .high = kMostRows},
     {.path = "model.activation",
@@ -87,13 +127,45 @@ constexpr ConfigKey kKeys[] = {
     {.path = "model.norm",
      .flag = "--norm",
      .member = &C::norm,
-     .help = "What normalises the values of a hidden layer, before its activation",
-     .otherwise = "none",
+     .help = "What normalises the values of a hidden layer, before its activation; gpt: layer or "
+             "rms, before each part of a block",
+     .otherwise = "none; gpt: layer",
      .choices = nn::mlp_norm_names},
+    {.path = "model.feed_forward",
+     .flag = "--feed-forward",
+     .member = &C::feed_forward,
+     .help = "The activation between the two layers of a block's feed-forward; swiglu has a third, "
+             "its gate (gpt)",
+     .otherwise = "gelu",
+     .choices = nn::gpt_feed_forward_names},
+    {.path = "model.positions",
+     .flag = "--positions",
+     .member = &C::positions,
+     .help = "How the model knows where a token stands (gpt)",
+     .otherwise = "learned",
+     .choices = nn::gpt_position_names},
+    {.path = "model.rotary_base",
+     .flag = "--rotary-base",
+     .member = &C::rotary_base,
+     .help = "Base of the frequencies of rotary positions (gpt)",
+     .otherwise = "10000",
+     .low = 0,
+     .open_low = true},
+    {.path = "model.bias",
+     .flag = "--bias",
+     .member = &C::bias,
+     .help = "Whether the projections have biases (gpt)",
+     .otherwise = "false"},
+    {.path = "model.tied",
+     .flag = "--tied",
+     .member = &C::tied,
+     .help = "Whether the logits are made by the embedding's own table (gpt)",
+     .otherwise = "true"},
     {.path = "model.dropout",
      .flag = "--dropout",
      .member = &C::dropout,
-     .help = "Share of the hidden values that training drops",
+     .help = "Share of the hidden values that training drops; gpt: of the embedding's and of what "
+             "each part of a block adds",
      .otherwise = "0.2; small recipe and text: 0",
      .low = 0,
      .high = 1,
@@ -101,7 +173,7 @@ constexpr ConfigKey kKeys[] = {
     {.path = "model.init",
      .flag = "--init",
      .member = &C::init,
-     .help = "First values of the weights",
+     .help = "First values of the weights (mlp, charlm)",
      .otherwise = "he",
      .choices = nn::init_names},
 
@@ -137,7 +209,7 @@ constexpr ConfigKey kKeys[] = {
      .member = &C::rate,
      .help = "Learning rate",
      .otherwise = "sgd 0.05, rmsprop 0.01, adam 0.001, adamw 0.001, adagrad 0.01; small recipe: "
-                  "adam 0.005; text: adamw 0.002",
+                  "adam 0.005; charlm: adamw 0.002",
      .low = 0},
     {.path = "optimizer.momentum",
      .flag = "--momentum",
@@ -175,7 +247,7 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--beta2",
      .member = &C::beta2,
      .help = "Decay of the mean square (adam, adamw)",
-     .otherwise = "0.999",
+     .otherwise = "0.999; gpt: 0.99",
      .low = 0,
      .high = 1,
      .open_high = true},
@@ -221,7 +293,7 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--warmup",
      .member = &C::warmup,
      .help = "Steps in which the rate rises in a line",
-     .otherwise = "0",
+     .otherwise = "0; gpt: 100, at most a tenth of the run",
      .low = 0,
      .high = kMostSteps},
     {.path = "schedule.decay_every",
@@ -250,7 +322,7 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--clip-norm",
      .member = &C::clip_norm,
      .help = "Largest L2 norm of all gradients together",
-     .otherwise = "no limit",
+     .otherwise = "no limit; gpt: 1",
      .low = 0,
      .open_low = true},
 
@@ -258,14 +330,22 @@ constexpr ConfigKey kKeys[] = {
      .flag = "--epochs",
      .member = &C::epochs,
      .help = "Passes over the training part",
-     .otherwise = "10; small recipe: 100, and more until there are 1,000 steps; text: 5",
+     .otherwise = "10; small recipe: 100, and more until there are 1,000 steps; charlm: 5",
      .low = 0,
      .high = 1e9},
+    {.path = "steps",
+     .flag = "--steps",
+     .member = &C::steps,
+     .help = "The same in updates: the run ends behind so many, in the middle of an epoch where "
+             "they say so",
+     .otherwise = "as many as the epochs have; gpt: 2000",
+     .low = 0,
+     .high = kMostSteps},
     {.path = "batch",
      .flag = "--batch",
      .member = &C::batch,
      .help = "Examples of a batch",
-     .otherwise = "128; small recipe: 32; text: 256",
+     .otherwise = "128; small recipe: 32; charlm: 256; gpt: 12",
      .low = 1,
      .high = kMostRows},
     {.path = "accumulate",
@@ -327,11 +407,18 @@ constexpr ConfigKey kKeys[] = {
          "an epoch, and four times in the first; a hundredth of the run where that is more",
      .low = 0,
      .high = kMostSteps},
+    {.path = "sample_every",
+     .flag = "--sample-every",
+     .member = &C::sample_every,
+     .help = "Steps between the texts that the model draws as it learns; 0: never (charlm, gpt)",
+     .otherwise = "a tenth of the run",
+     .low = 0,
+     .high = kMostSteps},
     {.path = "checkpoint_every",
      .flag = "--checkpoint-every",
      .member = &C::checkpoint_every,
      .help = "Steps between checkpoints; 0: at the end of an epoch, where the last one is more "
-             "than a second old",
+             "than a second old, and every minute",
      .otherwise = "0",
      .low = 0,
      .high = kMostSteps},
@@ -360,7 +447,8 @@ std::string train_reference() {
       "# Keys of a training configuration\n\n"
       "`limpid train --config FILE` reads a JSON object of these keys; a dot stands for an object "
       "inside of one, so that\n`optimizer.lr` is `{\"optimizer\": {\"lr\": 0.01}}`. A flag "
-      "overrides the file. RUN/config.json holds all of them as they\nwere in effect. "
+      "overrides the file; of a switch, `--no-tied` is the opposite of `--tied`. RUN/config.json "
+      "holds all of them as they\nwere in effect. "
       "docs/training.md explains their use.\n\n"
       "Where a default names a *small recipe*, that is for everything but text and a "
       "classification of 10,000 examples or more.\n\n"

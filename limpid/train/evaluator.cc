@@ -13,14 +13,20 @@
 namespace limpid::train {
 namespace {
 
-constexpr std::int64_t kBatch = 256;
-
 void check_data(const Input& example, const Dataset& data) {
-  const Type expected{example.type.dtype, example.type.shape.insert(0, data.size())};
-  if (!(data.inputs.type() == expected))
+  if (!(data.input_type() == example.type))
     throw Error(ErrorCode::kShape,
-                fmt::format("evaluate: {}: the model takes {} for one example, {} came for all",
-                            data.name, to_string(example.type), to_string(data.inputs.type())));
+                fmt::format("evaluate: {}: the model takes {} for one example, {} came", data.name,
+                            to_string(example.type), to_string(data.input_type())));
+}
+
+// So many examples that neither losses nor outputs of a batch are very many.
+std::int64_t batch_for(const Type& output, const Type& losses) {
+  constexpr std::int64_t kExamples = 256, kLosses = 4096, kOutputs = std::int64_t{1} << 24;
+  const auto least = [](std::int64_t most, const Type& one) {
+    return std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, one.shape.elements()));
+  };
+  return std::min({kExamples, least(kLosses, losses), least(kOutputs, output)});
 }
 
 }  // namespace
@@ -30,16 +36,19 @@ Evaluator::Evaluator(const Function& inference, const Losses& losses, const Data
     : data_(data), pool_(pool) {
   check_data(inference.inputs().back(), data);
   std::vector<Input> inputs = inference.inputs();
-  const Shape target = data.targets.shape();
-  inputs.push_back({"target", {data.targets.dtype(), target.erase(0)}});
+  inputs.push_back({"target", data.target_type()});
   function_ = trace("evaluate", inputs, [&](std::span<const Value> in) {
     const std::size_t params = inference.inputs().size() - 1;
     Args values;
     for (std::size_t i = 0; i < params; ++i) values.set(inputs[i].name, in[i]);
     const Value output = in[0].builder().inline_function(inference, in.first(params + 1)).front();
     const Value loss = losses(values, output, in.back());
-    return std::vector<Value>{output, loss.rank() == 0 ? loss : mean(loss)};
+    const bool whole = loss.rank() == 0 || data.task == Task::kNextToken;
+    return std::vector<Value>{output, whole ? loss : mean(loss)};
   });
+  const auto type = [&](std::size_t i) { return function_.type(function_.outputs()[i].value); };
+  batch_ = batch_for(type(0), type(1));
+  losses_.resize(static_cast<std::size_t>(batch_ * type(1).shape.elements()));
 }
 
 Workspace& Evaluator::workspace_of(std::int64_t size) {
@@ -52,27 +61,59 @@ Workspace& Evaluator::workspace_of(std::int64_t size) {
   return batches_.back().workspace;
 }
 
-TestResult Evaluator::operator()(std::span<const void* const> params) {
+// Outputs of examples [first, first + count), and their losses, as far as they count.
+void Evaluator::run(Pointers params, std::int64_t first, std::int64_t count, const Tensor& targets,
+                    std::byte* outputs, Sums& sums) {
+  const Tensor examples = data_.inputs_of(first, count);
+  std::vector<const void*> inputs(params.begin(), params.end());
+  inputs.insert(inputs.end(), {examples.bytes().data(), targets.bytes().data()});
+  void* const results[] = {outputs, losses_.data()};
+  workspace_of(count).run(inputs, results);
+  const std::int64_t each = function_.type(function_.outputs()[1].value).shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t counted = std::min(each, data_.counted(first + i));
+    for (std::int64_t l = 0; l < counted; ++l)
+      sums.loss += static_cast<double>(losses_[static_cast<std::size_t>(i * each + l)]);
+    sums.losses += counted;
+  }
+}
+
+TestResult Evaluator::all_at_once(Pointers params, Sums& sums) {
   const Type& output = function_.type(function_.outputs().front().value);
-  std::vector<float> losses(kBatch);
-  double loss = 0;
+  const Tensor targets = data_.targets_of(0, data_.size());
   const Tensor outputs = Tensor::generate_bytes(
       {output.dtype, output.shape.insert(0, data_.size())}, [&](std::span<std::byte> all) {
-        for (std::int64_t first = 0; first < data_.size(); first += kBatch) {
-          const std::int64_t count = std::min(kBatch, data_.size() - first);
-          std::vector<const void*> inputs(params.begin(), params.end());
-          inputs.push_back(data_.inputs.rows(first, count).bytes().data());
-          inputs.push_back(data_.targets.rows(first, count).bytes().data());
-          void* const results[] = {all.data() + static_cast<std::size_t>(first) * output.bytes(),
-                                   losses.data()};
-          workspace_of(count).run(inputs, results);
-          for (std::int64_t i = 0; i < count; ++i)
-            loss += static_cast<double>(losses[static_cast<std::size_t>(i)]);
+        for (std::int64_t first = 0; first < data_.size(); first += batch_) {
+          const std::int64_t count = std::min(batch_, data_.size() - first);
+          run(params, first, count, targets.rows(first, count),
+              all.data() + static_cast<std::size_t>(first) * output.bytes(), sums);
         }
       });
-  const TestResult scores = metrics_of(data_.task, outputs, data_.targets);
+  return metrics_of(data_.task, outputs, targets);
+}
+
+TestResult Evaluator::batch_by_batch(Pointers params, Sums& sums) {
+  const Type& output = function_.type(function_.outputs().front().value);
+  NextTokenMetrics metrics;
+  for (std::int64_t first = 0; first < data_.size(); first += batch_) {
+    const std::int64_t count = std::min(batch_, data_.size() - first);
+    const Tensor targets = data_.targets_of(first, count);
+    const std::int64_t before = sums.losses;
+    const Tensor outputs = Tensor::generate_bytes(
+        {output.dtype, output.shape.insert(0, count)},
+        [&](std::span<std::byte> out) { run(params, first, count, targets, out.data(), sums); });
+    metrics.add(outputs, targets, sums.losses - before);
+  }
+  return metrics.result();
+}
+
+TestResult Evaluator::operator()(Pointers params) {
+  Sums sums;
+  const TestResult scores =
+      data_.task == Task::kNextToken ? batch_by_batch(params, sums) : all_at_once(params, sums);
   TestResult result{{}, scores.confusion, scores.per_class};
-  result.metrics.set("loss", loss / static_cast<double>(std::max<std::int64_t>(1, data_.size())));
+  result.metrics.set("loss",
+                     sums.loss / static_cast<double>(std::max<std::int64_t>(1, sums.losses)));
   result.metrics.merge("", scores.metrics);
   return result;
 }

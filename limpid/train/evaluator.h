@@ -13,6 +13,8 @@ namespace limpid::train {
 
 class Evaluator {
  public:
+  using Pointers = std::span<const void* const>;
+
   // `inference` of one example: parameters and last the data, to one output; `losses` as in
   // Problem, called with all inputs of the function but the data. Throws kShape or kDtype where the
   // data does not fit.
@@ -21,22 +23,34 @@ class Evaluator {
   Evaluator(const Problem& problem, const Dataset& data, ThreadPool* pool = nullptr)
       : Evaluator(problem.inference, problem.losses, data, pool) {}
 
-  // "loss", the mean over the examples of the mean of their losses, and the metrics of the data's
-  // task. Neither the pool nor how examples are batched changes a bit.
+  // "loss", the mean over the examples of the mean of their losses, of tokens the mean over all
+  // that count; and the metrics of the data's task. Neither the pool nor how examples are batched
+  // changes a bit. Logits of tokens are never there for more than a batch.
   TestResult operator()(const Params& params);
   // The same for parameters in the order of the function's inputs, wherever they are.
-  TestResult operator()(std::span<const void* const> params);
+  TestResult operator()(Pointers params);
 
  private:
   struct Batch {
     std::int64_t size;
     Workspace workspace;
   };
+  // What the batches have given so far.
+  struct Sums {
+    double loss = 0;
+    std::int64_t losses = 0;
+  };
   Workspace& workspace_of(std::int64_t size);
+  void run(Pointers params, std::int64_t first, std::int64_t count, const Tensor& targets,
+           std::byte* outputs, Sums& sums);
+  TestResult all_at_once(Pointers params, Sums& sums);
+  TestResult batch_by_batch(Pointers params, Sums& sums);
 
   Function function_;
   Dataset data_;
   ThreadPool* pool_;
+  std::int64_t batch_ = 0;  // examples of a batch
+  std::vector<float> losses_;
   std::vector<Batch> batches_;
 };
 

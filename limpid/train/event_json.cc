@@ -153,6 +153,11 @@ void fields(V& v, Of<EpochEvent> auto& e) {
   v("best", e.best);
 }
 template <class V>
+void fields(V& v, Of<SampleEvent> auto& e) {
+  v("step", e.step);
+  v("text", e.text);
+}
+template <class V>
 void fields(V& v, Of<Finding> auto& e) {
   v("rule", e.rule);
   v("severity", e.severity);
@@ -188,8 +193,8 @@ void fields(V& v, Of<EndEvent> auto& e) {
 }
 
 // "event" in the log, in the order of the variant.
-constexpr std::string_view kNames[] = {"run",   "data",    "step",   "probe",
-                                       "epoch", "finding", "resume", "end"};
+constexpr std::string_view kNames[] = {"run",    "data",    "step",   "probe", "epoch",
+                                       "sample", "finding", "resume", "end"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 constexpr std::string_view kSeverities[] = {"info", "warning", "error"};

@@ -148,6 +148,13 @@ struct EpochEvent {
   bool best = false;
 };
 
+// A text that a language model wrote as it was then, always drawn by the same keys behind the same
+// beginning.
+struct SampleEvent {
+  std::int64_t step = 0;  // steps done
+  std::string text;
+};
+
 // How much it matters.
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
@@ -191,7 +198,7 @@ struct EndEvent {
 };
 
 // Any event.
-using Event = std::variant<RunEvent, DataFacts, StepEvent, ProbeEvent, EpochEvent, Finding,
-                           ResumeEvent, EndEvent>;
+using Event = std::variant<RunEvent, DataFacts, StepEvent, ProbeEvent, EpochEvent, SampleEvent,
+                           Finding, ResumeEvent, EndEvent>;
 
 }  // namespace limpid::train

@@ -7,18 +7,25 @@
 namespace limpid::train {
 namespace {
 
-// The bytes of one row.
-std::size_t stride_of(const Tensor& rows) {
-  const std::int64_t count = rows.shape()[0];
-  return count == 0 ? 0 : rows.bytes().size() / static_cast<std::size_t>(count);
-}
-
-std::shared_ptr<std::byte> room_for(const Tensor& source, std::int64_t rows) {
-  return allocate_aligned(stride_of(source) * static_cast<std::size_t>(rows));
+std::shared_ptr<std::byte> room_for(const Type& one, std::int64_t rows) {
+  return allocate_aligned(one.bytes() * static_cast<std::size_t>(rows));
 }
 
 void gather(const Tensor& source, std::span<const std::int32_t> rows, std::byte* out) {
-  gather_rows(source, rows, {out, stride_of(source) * rows.size()});
+  const auto count = static_cast<std::size_t>(source.shape()[0]);
+  gather_rows(source, rows, {out, source.bytes().size() / count * rows.size()});
+}
+
+// Rows of windows that begin at `offset`: what the call writes.
+template <class Write>
+void gather(const Type& one, std::span<const std::int32_t> rows, std::byte* out,
+            const Write& write) {
+  auto* place = reinterpret_cast<std::int32_t*>(out);
+  const auto stride = static_cast<std::size_t>(one.shape.elements());
+  for (const std::int32_t row : rows) {
+    write(row, std::span(place, stride));
+    place += stride;
+  }
 }
 
 }  // namespace
@@ -31,7 +38,7 @@ Feeder::Feeder(const Dataset& data, const Options& options, std::int64_t first)
       filled_(first) {
   for (Slot& slot : slots_) {
     const std::int64_t rows = std::min(options.batch, data.size());
-    slot = {room_for(data.inputs, rows), room_for(data.targets, rows), 0};
+    slot = {room_for(data.input_type(), rows), room_for(data.target_type(), rows), 0};
   }
   if (options.ahead) thread_ = std::thread([this] { fill_all(); });
 }
@@ -64,17 +71,28 @@ Feeder::Batch Feeder::next() {
   return {slot.x.get(), slot.y.get(), slot.rows};
 }
 
+void Feeder::begin_epoch(std::int64_t epoch) {
+  order_ = std::make_unique<Batches>(data_.size(), BatchOptions{.size = options_.batch},
+                                     options_.key, epoch);
+  if (data_.windows) offset_ = data_.windows->offset(options_.offset_key, epoch);
+  order_of_ = epoch;
+}
+
 void Feeder::fill(Slot& slot, std::int64_t batch) {
   const std::int64_t epoch = batch / batches_an_epoch_;
-  if (order_of_ != epoch) {
-    order_ = std::make_unique<Batches>(data_.size(), BatchOptions{.size = options_.batch},
-                                       options_.key, epoch);
-    order_of_ = epoch;
-  }
+  if (order_of_ != epoch) begin_epoch(epoch);
   const std::span<const std::int32_t> rows = (*order_)[batch % batches_an_epoch_];
-  gather(data_.inputs, rows, slot.x.get());
-  gather(data_.targets, rows, slot.y.get());
   slot.rows = static_cast<std::int64_t>(rows.size());
+  if (!data_.windows) {
+    gather(data_.inputs, rows, slot.x.get());
+    gather(data_.targets, rows, slot.y.get());
+    return;
+  }
+  const TokenWindows& windows = *data_.windows;
+  gather(data_.input_type(), rows, slot.x.get(),
+         [&](std::int64_t row, auto out) { windows.write_inputs(row, offset_, out); });
+  gather(data_.target_type(), rows, slot.y.get(),
+         [&](std::int64_t row, auto out) { windows.write_targets(row, offset_, out); });
 }
 
 // The thread: batch b is gathered while batch b - 1 is in use, and not before.

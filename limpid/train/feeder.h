@@ -20,9 +20,10 @@ class Feeder {
   // Which batches there are.
   struct Options {
     std::int64_t batch = 128;  // rows; the last batch of an epoch may have fewer
-    std::int64_t epochs = 1;
-    Key key{0};          // of the order: epoch e has permutation(key.fold_in(e), N)
-    bool ahead = false;  // a thread gathers the next batch while one is being used
+    std::int64_t epochs = 1;   // no batch lies behind the last one
+    Key key{0};                // of the order: epoch e has permutation(key.fold_in(e), N)
+    Key offset_key{0};         // of the windows of a text: where an epoch begins
+    bool ahead = false;        // a thread gathers the next batch while one is being used
   };
   // Begins with batch `first`, counted over all epochs. Throws what Batches throws.
   Feeder(const Dataset& data, const Options& options, std::int64_t first);
@@ -46,6 +47,7 @@ class Feeder {
     std::int64_t rows = 0;
   };
 
+  void begin_epoch(std::int64_t epoch);
   void fill(Slot& slot, std::int64_t batch);
   void fill_all();
 
@@ -54,8 +56,9 @@ class Feeder {
   std::int64_t batches_an_epoch_;
   std::int64_t next_;  // the batch that next() gives
   std::unique_ptr<Batches> order_;
-  std::int64_t order_of_ = -1;  // the epoch of order_
-  Slot slots_[2];               // batch b is in slot b % 2
+  std::int64_t order_of_ = -1;  // the epoch of order_ and offset_
+  std::int64_t offset_ = 0;
+  Slot slots_[2];  // batch b is in slot b % 2
 
   std::mutex mutex_;
   std::condition_variable changed_;

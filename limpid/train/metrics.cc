@@ -200,20 +200,32 @@ TestResult regression_metrics(const Tensor& predictions, const Tensor& targets) 
 
 TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens) {
   check_labels("next_token", logits, tokens);
-  const std::int64_t rows = logits.shape()[0];
-  double loss = 0;
-  std::int64_t right = 0;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const Row row = row_of(logits, i);
-    const std::size_t token = label_of("next_token", tokens, i, row.size());
-    loss += cross_entropy_of(row, token);
-    right += argmax_of(row) == token;
+  NextTokenMetrics metrics;
+  metrics.add(logits, tokens, logits.shape()[0]);
+  return metrics.result();
+}
+
+void NextTokenMetrics::add(const Tensor& logits, const Tensor& tokens, std::int64_t count) {
+  const Shape& shape = logits.shape();
+  check(shape.rank() > 0 && tokens.shape() == shape.erase(shape.rank() - 1), "next_token", logits,
+        tokens);
+  const Tensor rows = logits.reshape({tokens.elements(), shape.back()});
+  const Tensor labels = tokens.reshape({tokens.elements()});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Row row = row_of(rows, i);
+    const std::size_t token = label_of("next_token", labels, i, row.size());
+    loss_ += cross_entropy_of(row, token);
+    right_ += argmax_of(row) == token;
   }
-  loss /= static_cast<double>(std::max<std::int64_t>(1, rows));
+  rows_ += count;
+}
+
+TestResult NextTokenMetrics::result() const {
+  const double loss = loss_ / static_cast<double>(std::max<std::int64_t>(1, rows_));
   TestResult result;
   result.metrics.set("perplexity", static_cast<double>(arithmetic::exp(static_cast<float>(loss))));
   result.metrics.set("bits_per_token", loss / std::numbers::ln2);
-  result.metrics.set("accuracy", share(right, rows));
+  result.metrics.set("accuracy", share(right_, rows_));
   return result;
 }
 

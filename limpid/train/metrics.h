@@ -58,6 +58,19 @@ TestResult regression_metrics(const Tensor& predictions, const Tensor& targets);
 //   accuracy         as of classification
 TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens);
 
+// The same for logits that come part by part: the bits are those of all rows at once.
+class NextTokenMetrics {
+ public:
+  // Rows [0, count) of logits f32 [..., tokens] and tokens i32 [...], counted over the leading
+  // axes. Throws kShape or kDtype.
+  void add(const Tensor& logits, const Tensor& tokens, std::int64_t count);
+  TestResult result() const;
+
+ private:
+  double loss_ = 0;
+  std::int64_t rows_ = 0, right_ = 0;
+};
+
 // The metrics of the task. Throws kShape or kDtype where outputs and targets are not as above.
 TestResult metrics_of(Task task, const Tensor& outputs, const Tensor& targets);
 

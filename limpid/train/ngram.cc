@@ -15,14 +15,11 @@ int bits_of(std::int64_t vocabulary) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(vocabulary - 1))));
 }
 
-// The tokens that windows_of was given.
-std::vector<std::int32_t> tokens_of(const Dataset& windows) {
-  const auto first = windows.inputs.rows(0, 1);
-  const auto before = first.values<std::int32_t>();
-  const auto behind = windows.targets.values<std::int32_t>();
-  std::vector<std::int32_t> tokens(before.begin(), before.end());
-  tokens.insert(tokens.end(), behind.begin(), behind.end());
-  return tokens;
+const TokenWindows& windows_in(const Dataset& text) {
+  if (!text.windows)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("n-gram: {} is no text in windows", text.name));
+  return *text.windows;
 }
 
 }  // namespace
@@ -95,8 +92,10 @@ double NGram::loss(std::span<const std::int32_t> tokens, std::int64_t skipped) c
 
 Numbers ngram_metrics(const Split& text) {
   const std::int64_t vocabulary = text.train.classes;
-  const NGram ngram(tokens_of(text.train), vocabulary, NGram::order_for(vocabulary));
-  const double loss = ngram.loss(tokens_of(text.test), text.test.inputs.shape()[1]);
+  const TokenWindows& train = windows_in(text.train);
+  const TokenWindows& test = windows_in(text.test);
+  const NGram ngram(train.tokens.values<std::int32_t>(), vocabulary, NGram::order_for(vocabulary));
+  const double loss = ngram.loss(test.tokens.values<std::int32_t>(), test.first_target());
   return {{"ngram_perplexity", arithmetic::exp(loss)},
           {"ngram_bits_per_token", loss / arithmetic::log(2.0)}};
 }

@@ -53,8 +53,8 @@ class NGram {
 };
 
 // What the n-gram of a text's training part, of order_for its vocabulary, makes of its test part:
-// "ngram_perplexity" and "ngram_bits_per_token", over the tokens that are targets there. Both parts
-// are windows_of a text.
+// "ngram_perplexity" and "ngram_bits_per_token", over the tokens that are targets there. Throws
+// kInvalidArgument where a part is no text in windows.
 Numbers ngram_metrics(const Split& text);
 
 }  // namespace limpid::train

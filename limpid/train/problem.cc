@@ -175,14 +175,16 @@ Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& ch
   return problem;
 }
 
-// ---- a network that goes on with a text
+// ---- networks that go on with a text
 
-Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& chosen) {
-  const Loss loss = fitting(chosen, Task::kNextToken, "char_lm_problem");
+namespace {
+
+template <class Net>
+Problem next_token_problem(const Net& net, const Shape& target, const Loss& loss) {
   Problem problem;
   problem.task = Task::kNextToken;
   problem.inference = net.function();
-  problem.target = {Dtype::kI32, {}};
+  problem.target = {Dtype::kI32, target};
   problem.init = [net](Key key) { return net.init(key); };
   problem.forward = [net](const Args& params, const Args& carried, const Value& x,
                           const Value& key) {
@@ -190,6 +192,16 @@ Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& chosen
   };
   problem.losses = losses_in_scale(loss);
   return problem;
+}
+
+}  // namespace
+
+Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& loss) {
+  return next_token_problem(net, {}, fitting(loss, Task::kNextToken, "char_lm_problem"));
+}
+
+Problem gpt_problem(const nn::Gpt& net, const std::optional<Loss>& loss) {
+  return next_token_problem(net, {net.context}, fitting(loss, Task::kNextToken, "gpt_problem"));
 }
 
 }  // namespace limpid::train

@@ -12,6 +12,7 @@
 #include "limpid/data/standardize.h"
 #include "limpid/function/function.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 
 namespace limpid::train {
@@ -89,10 +90,14 @@ Problem mlp_problem(const nn::Mlp& net, Task task = Task::kClassification,
                     const std::optional<Loss>& loss = {},
                     const Standardization& standardization = {});
 
-// ---- a network that goes on with a text
+// ---- networks that go on with a text
 
-// The network on tokens i32[context], by the loss of the token behind them. Throws kInvalidArgument
-// where the loss does not fit.
+// The network on tokens i32[context], by the loss of the token behind them, i32[]. Throws
+// kInvalidArgument where the loss does not fit.
 Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& loss = {});
+
+// The network on tokens i32[context], by the losses of the tokens behind each of them,
+// i32[context]. Throws kInvalidArgument where the loss does not fit.
+Problem gpt_problem(const nn::Gpt& net, const std::optional<Loss>& loss = {});
 
 }  // namespace limpid::train

@@ -90,6 +90,7 @@ void RunLog::add(const Event& event) {
     void operator()(const StepEvent& e) { log.steps.push_back(e); }
     void operator()(const ProbeEvent& e) { log.probes.push_back(e); }
     void operator()(const EpochEvent& e) { log.epochs.push_back(e); }
+    void operator()(const SampleEvent& e) { log.samples.push_back(e); }
     void operator()(const Finding& e) { log.findings.push_back(e); }
     void operator()(const ResumeEvent& e) { log.resumes.push_back(e); }
     void operator()(const EndEvent& e) { log.end = e; }

@@ -23,6 +23,7 @@ struct RunLog {
   std::vector<StepEvent> steps;
   std::vector<ProbeEvent> probes;
   std::vector<EpochEvent> epochs;
+  std::vector<SampleEvent> samples;
   std::vector<Finding> findings;
   std::vector<ResumeEvent> resumes;
   std::optional<EndEvent> end;

@@ -12,7 +12,7 @@ namespace limpid::train {
 namespace {
 
 // Purposes of the keys that a run's seed gives.
-enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey };
+enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey };
 
 [[noreturn]] void refuse(const std::string& message, ErrorCode code = ErrorCode::kInvalidArgument) {
   throw Error(code, "train: " + message);
@@ -39,15 +39,13 @@ Params in_order_of(const std::vector<Input>& inputs, const Params& values) {
 
 void check_part(const Problem& problem, const Dataset& part) {
   const Type& x = problem.example().type;
-  const Type expected{x.dtype, x.shape.insert(0, part.size())};
-  if (!(part.inputs.type() == expected))
-    refuse(fmt::format("{}: examples are {}, the model takes {} for each", part.name,
-                       to_string(part.inputs.type()), to_string(x)),
+  if (!(part.input_type() == x))
+    refuse(fmt::format("{}: an example is {}, the model takes {}", part.name,
+                       to_string(part.input_type()), to_string(x)),
            ErrorCode::kShape);
-  const Type targets{problem.target.dtype, problem.target.shape.insert(0, part.size())};
-  if (!(part.targets.type() == targets))
-    refuse(fmt::format("{}: targets are {}, {} is expected", part.name,
-                       to_string(part.targets.type()), to_string(targets)),
+  if (!(part.target_type() == problem.target))
+    refuse(fmt::format("{}: the target of an example is {}, {} is expected", part.name,
+                       to_string(part.target_type()), to_string(problem.target)),
            ErrorCode::kShape);
   const Type& output = problem.inference.type(problem.inference.outputs().front().value);
   if (part.has_classes() && part.classes > output.shape.back())
@@ -147,14 +145,17 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
   check();
   batches_an_epoch_ = ceil_div(data.train.size(), options.batch);
   steps_an_epoch_ = ceil_div(batches_an_epoch_, options.accumulate);
-  schedule_.steps = steps();
+  steps_ = options.steps.value_or(steps_an_epoch_ * options.epochs);
+  schedule_.steps = steps_;
   if (watched(data).size() > 0) evaluator_.emplace(problem_, watched(data), pool);
-  if (options.epochs == 0) ending_ = Ending::kFinished;
+  if (steps_ == 0) ending_ = Ending::kFinished;
 }
 
 void Trainer::check() const {
   if (options_.epochs < 0)
     refuse(fmt::format("{} epochs, 0 or more are expected", options_.epochs));
+  if (options_.steps && *options_.steps < 0)
+    refuse(fmt::format("{} steps, 0 or more are expected", *options_.steps));
   if (options_.batch < 1)
     refuse(fmt::format("a batch of {}, 1 or more is expected", options_.batch));
   if (options_.accumulate < 1)
@@ -167,6 +168,11 @@ void Trainer::check() const {
     throw_missing(options_.metric, metrics);
   if (options_.early_stopping && data_.validation.size() == 0)
     refuse("early stopping needs a validation part, the data has none");
+}
+
+// Behind that many steps; one that the end cuts short counts.
+std::int64_t Trainer::epochs_done(std::int64_t step) const {
+  return step == steps_ ? ceil_div(step, steps_an_epoch_) : step / steps_an_epoch_;
 }
 
 std::int64_t Trainer::examples_of_update() const {
@@ -200,7 +206,7 @@ StepResult Trainer::step() {
   gradient_norm_sum_ += result.step.gradient_norm;
   time_ += std::chrono::steady_clock::now() - start;
   timed_examples_ += examples;
-  if (step_ % steps_an_epoch_ == 0) result.epoch = end_epoch();
+  if (step_ % steps_an_epoch_ == 0 || step_ == steps_) result.epoch = end_epoch();
   return result;
 }
 
@@ -276,8 +282,11 @@ void Trainer::start_feeder() {
   const std::int64_t epoch = step_ / steps_an_epoch_;
   feeder_ = std::make_unique<Feeder>(
       data_.train,
-      Feeder::Options{options_.batch, options_.epochs, key_.fold_in(kShuffleKey),
-                      options_.gather_ahead},
+      Feeder::Options{.batch = options_.batch,
+                      .epochs = epochs(),
+                      .key = key_.fold_in(kShuffleKey),
+                      .offset_key = key_.fold_in(kOffsetKey),
+                      .ahead = options_.gather_ahead},
       epoch * batches_an_epoch_ + step_ % steps_an_epoch_ * options_.accumulate);
 }
 
@@ -285,18 +294,21 @@ void Trainer::start_feeder() {
 
 EpochEvent Trainer::end_epoch() {
   EpochEvent epoch;
-  epoch.epoch = step_ / steps_an_epoch_;
+  epoch.epoch = epochs_done(step_);
   epoch.step = step_;
+  const std::int64_t steps = step_ - (epoch.epoch - 1) * steps_an_epoch_;
+  const std::int64_t examples =
+      std::min(steps * options_.accumulate * options_.batch, data_.train.size());
   epoch.learning_rate = schedule_.at(step_ - 1);
-  epoch.train.set("loss", loss_sum_ / static_cast<double>(data_.train.size()));
-  epoch.gradient_norm = gradient_norm_sum_ / static_cast<double>(steps_an_epoch_);
+  epoch.train.set("loss", loss_sum_ / static_cast<double>(examples));
+  epoch.gradient_norm = gradient_norm_sum_ / static_cast<double>(steps);
   epoch.samples_per_second = static_cast<double>(timed_examples_) / time_.count();
   loss_sum_ = gradient_norm_sum_ = 0;
   timed_examples_ = 0;
   time_ = {};
   if (evaluator_) epoch.validation = (*evaluator_)(model_pointers()).metrics;
   if (data_.validation.size() > 0) compare(epoch);
-  if (step_ == steps() && ending_ == Ending::kNone) ending_ = Ending::kFinished;
+  if (step_ == steps_ && ending_ == Ending::kNone) ending_ = Ending::kFinished;
   return epoch;
 }
 
@@ -355,12 +367,12 @@ void Trainer::restore(const TrainState& state) {
   if (state.seed != options_.seed)
     refuse(fmt::format("the state is of seed {}, the run of {}", state.seed, options_.seed),
            ErrorCode::kFormat);
-  const std::int64_t epoch = steps_an_epoch_ == 0 ? 0 : state.step / steps_an_epoch_;
-  if (state.step < 0 || state.step > steps())
-    refuse(fmt::format("the state is behind step {}, the run has {}", state.step, steps()),
+  if (state.step < 0 || state.step > steps_)
+    refuse(fmt::format("the state is behind step {}, the run has {}", state.step, steps_),
            ErrorCode::kFormat);
-  if (state.best_epoch < 0 || state.best_epoch > epoch)
-    refuse(fmt::format("the state's best epoch is {}, but {} are done", state.best_epoch, epoch),
+  const std::int64_t epochs = epochs_done(state.step);
+  if (state.best_epoch < 0 || state.best_epoch > epochs)
+    refuse(fmt::format("the state's best epoch is {}, but {} are done", state.best_epoch, epochs),
            ErrorCode::kFormat);
   params_.check(state.params, "parameters");
   carried_.check(state.carried, "carried values");
@@ -383,10 +395,11 @@ void Trainer::restore(const TrainState& state) {
   time_ = {};
   feeder_.reset();
   ending_ = Ending::kNone;
-  const bool tired = options_.early_stopping && step_ % steps_an_epoch_ == 0 && step_ > 0 &&
-                     epoch - best_epoch_ >= options_.early_stopping->patience;
+  const bool evaluated = step_ > 0 && (step_ % steps_an_epoch_ == 0 || step_ == steps_);
+  const bool tired = options_.early_stopping && evaluated &&
+                     epochs - best_epoch_ >= options_.early_stopping->patience;
   if (tired) ending_ = Ending::kEarlyStopping;
-  if (step_ == steps()) ending_ = tired ? Ending::kEarlyStopping : Ending::kFinished;
+  if (step_ == steps_) ending_ = tired ? Ending::kEarlyStopping : Ending::kFinished;
 }
 
 // ---- looking at the last step

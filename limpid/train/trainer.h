@@ -37,6 +37,7 @@ struct EarlyStopping {
 // How a run goes.
 struct TrainOptions {
   std::int64_t epochs = 10;
+  std::optional<std::int64_t> steps = {};  // updates of the run; with it `epochs` does not count
   std::int64_t batch = 128;     // examples of a (micro) batch; the last of an epoch may have fewer
   std::int64_t accumulate = 1;  // micro batches of an update; the last of an epoch may have fewer
   optim::Schedule schedule{.kind = optim::Schedule::Kind::kLinear,
@@ -71,7 +72,7 @@ std::string_view name(Ending ending);
 // What happened in a step.
 struct StepResult {
   StepEvent step;
-  std::optional<EpochEvent> epoch = {};  // where the step was an epoch's last
+  std::optional<EpochEvent> epoch = {};  // where the step was the last of an epoch or of the run
 };
 
 class Trainer {
@@ -81,16 +82,17 @@ class Trainer {
   Trainer(Problem problem, const Split& data, const TrainOptions& options,
           ThreadPool* pool = nullptr);
 
-  // One update, and behind an epoch's last one the evaluation on the validation part (the test part
-  // where there is none, which then is never called the best). Where the loss or the norm of the
-  // gradient is not finite, the update is not made: the state stays what it was before, and the
-  // training ends.
+  // One update, and behind the last one of an epoch, or of the run, the evaluation on the
+  // validation part (the test part where there is none, which then is never called the best). Where
+  // the loss or the norm of the gradient is not finite, the update is not made: the state stays
+  // what it was before, and the training ends.
   StepResult step();
 
   Ending ending() const { return ending_; }
   std::int64_t steps_done() const { return step_; }
-  std::int64_t steps() const { return steps_an_epoch_ * options_.epochs; }
+  std::int64_t steps() const { return steps_; }
   std::int64_t steps_an_epoch() const { return steps_an_epoch_; }
+  std::int64_t epochs() const { return epochs_done(steps_); }   // one that the end cuts short, too
   double learning_rate() const { return schedule_.at(step_); }  // of the next step
 
   // All that the next step depends on; a copy.
@@ -162,6 +164,7 @@ class Trainer {
   };
 
   void check() const;
+  std::int64_t epochs_done(std::int64_t step) const;
   std::int64_t examples_of_update() const;
   Update update(float rate);
   void run(Part part, Update& result);
@@ -178,6 +181,7 @@ class Trainer {
   Key key_;
   std::int64_t batches_an_epoch_ = 0;
   std::int64_t steps_an_epoch_ = 0;
+  std::int64_t steps_ = 0;  // of the run
   optim::Schedule schedule_;
 
   // The state.

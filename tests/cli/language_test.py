@@ -1,12 +1,21 @@
 """A language model from a text file: trained, tried, and made to go on."""
 
+import json
+import random
 import re
+import subprocess
+import time
 import unittest
 
 import tool
 
 # A text that a model can learn by heart: what follows two characters is certain, nearly always.
 TEXT = "the cat sat on the mat.\nthe dog sat on the log.\n" * 60
+
+
+# The same two sentences in any order, one of them longer, so that they stand at every place of a window.
+SENTENCES = ("the cat sat on the mat.\n", "the black dog lay on the log.\n")
+MIXED = "".join(random.Random(1).choices(SENTENCES, k=110))
 
 
 class LanguageTest(tool.ToolTest):
@@ -40,6 +49,85 @@ class LanguageTest(tool.ToolTest):
         self.output("summary", self.model)
         self.output("doctor", self.run_folder)
 
+    def gpt_arguments(self, *more):
+        return ("train", "--data", f"text:{self.text}", "--model", "gpt", "--layers", "2", "--width", "16", "--heads", "2",
+                "--context", "12", "--batch", "8", "--threads", "1", "--out", self.run_folder, "--overwrite", *more)
+
+    def train_gpt(self, *more):
+        return self.output(*self.gpt_arguments(*more))
+
+    def events(self, kind):
+        lines = (self.run_folder / "log.jsonl").read_text().split("\n")[:-1]  # the last may be cut
+        return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+    def test_a_transformer_learns_what_follows(self):
+        self.text.write_text(MIXED)
+        text = self.train_gpt("--steps", "500", "--lr", "0.01")
+        self.assertIn("a gpt of 2 blocks, 2 heads and width 16", text)
+        metrics = dict(re.findall(r"^(\w+) +([\d.]+)(?: %)?$", text, re.M))
+        self.assertLess(float(metrics["bits_per_token"]), 0.4)
+        self.assertIn("ngram_bits_per_token", metrics)
+        train = len(MIXED) * 9 // 10
+        windows = train // 12 - 1
+        steps = -(-windows // 8)  # of an epoch
+        epochs = self.events("epoch")
+        self.assertEqual([e["step"] for e in epochs], [*range(steps, 500, steps), 500])
+        self.assertEqual([e["step"] for e in self.events("step")][-1], 500)
+
+        document = self.document("eval", self.model, "--data", f"text:{self.text}")
+        tested = -(-(len(MIXED) - train - 1) // 12)
+        self.assertEqual(document["examples"], tested)
+        self.assertAlmostEqual(document["perplexity"], float(metrics["perplexity"]), places=4)
+
+        samples = self.events("sample")
+        self.assertEqual([s["step"] for s in samples], [*range(50, 501, 50)])
+        self.assertTrue(all(len(s["text"]) == 100 for s in samples))
+        words = set(MIXED.split())
+        right = [sum(word in words for word in s["text"].split()) / len(s["text"].split()) for s in samples]
+        self.assertLess(right[0], 0.6)
+        self.assertGreater(right[-1], 0.8)
+
+        part = MIXED[train:]
+        shown = self.output("run", self.model, "--data", f"text:{self.text}", "--index", "3")
+        self.assertIn(repr(part[36:48]), shown)
+        self.assertIn(f"label {part[48]!r}", shown)
+        # The last window of the text has nothing behind its last token.
+        answer, = self.document("run", self.model, "--data", f"text:{self.text}", "--index", tested - 1)["answers"]
+        self.assertEqual(answer["label"], sorted(set(MIXED)).index(part[-1]))
+        self.assertEqual(len(answer["logits"]), len(set(MIXED)))
+        self.output("trace", self.model, "--data", f"text:{self.text}")
+        self.output("summary", self.model)
+        self.output("doctor", self.run_folder)
+        self.output("report", self.run_folder)
+
+    def test_presets_and_bytes(self):
+        self.text.write_bytes(bytes(range(256)) * 8)
+        self.train_gpt("--preset", "llama", "--tied", "--kv-heads", "1", "--tokenizer", "bytes", "--steps", "3", "--sample-every", "0")
+        run, = self.events("run")
+        model = run["model"]
+        self.assertEqual([model[k] for k in ("norm", "feed_forward", "positions", "bias", "tied", "kv_heads", "vocabulary")],
+                         ["rms", "swiglu", "rotary", False, True, 1, 256])
+        self.assertEqual(self.events("sample"), [])
+        self.output("eval", self.model, "--data", f"text:{self.text}")
+        self.output("run", self.model, "--data", f"text:{self.text}")
+        self.train("--tokenizer", "bytes", "--epochs", "1")
+        self.output("eval", self.model, "--data", f"text:{self.text}")
+
+    def test_a_killed_transformer_goes_on_as_if_nothing_had_been(self):
+        arguments = ("--steps", "60", "--checkpoint-every", "7", "--dropout", "0.1")
+        self.train_gpt(*arguments)
+        whole, steps, samples = self.model.read_bytes(), self.events("step"), self.events("sample")
+        self.run_folder = self.folder / "killed"
+        checkpoint = self.run_folder / "checkpoint.safetensors"
+        process = subprocess.Popen([tool.TOOL, *map(str, self.gpt_arguments(*arguments))], stdout=subprocess.DEVNULL)
+        while process.poll() is None and not (checkpoint.exists() and len(self.events("step")) > 10):
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        self.output("train", "--resume", self.run_folder, "--threads", "1")
+        self.assertEqual((self.run_folder / "model.safetensors").read_bytes(), whole)
+        self.assertEqual((self.events("step"), self.events("sample")), (steps, samples))
+
     def test_a_seed_gives_a_text(self):
         self.train("--epochs", "1")
         def generate(*more):
@@ -68,6 +156,13 @@ class LanguageTest(tool.ToolTest):
         self.error(2, "train", "--data", f"text:{self.text}", "--model", "mlp")
         self.error(2, "train", "--data", "moons", "--model", "charlm")
         self.error(2, "train", "--data", "moons", "--context", "4")
+        self.error(2, "train", "--data", "moons", "--tokenizer", "bytes")
+        gpt = ("train", "--data", f"text:{self.text}", "--model", "gpt")
+        self.assertIn("model.layers: 2 numbers came", self.error(2, *gpt, "--layers", "1,2"))
+        self.assertIn("5 heads", self.error(2, *gpt, "--heads", "5"))
+        self.assertIn("model.activation: the model gpt has none", self.error(2, *gpt, "--activation", "relu"))
+        self.assertIn("config.tokenizer: there is no tokenizer 'words'", self.error(2, *gpt, "--tokenizer", "words"))
+        self.assertIn("steps says how long", self.error(2, *gpt, "--steps", "3", "--epochs", "3"))
         self.error(2, "train", "--data", f"text:{self.text},split=80/20")
         self.assertIn("more than the context of 8", self.error(1, "train", "--data", f"text:{self.other('short')}"))
         self.assertIn("is not UTF-8", self.error(1, "train", "--data", f"text:{self.other(b'abc' + bytes([255]))}"))

@@ -209,7 +209,7 @@ class Configuration(TrainTest):
                      'config.schedule.name: expected one of constant, linear, step, cosine, came "never"',
                      "config.clip.norm: expected a positive number, came 0",
                      "config.check_finite: expected true or false, came 1",
-                     "config.dropout: there is no such key; there are data, task, model"):
+                     "config.dropout: there is no such key; there are data, task, tokenizer, model"):
             self.assertIn(part, message)
 
     def test_no_configuration(self):

@@ -1,43 +1,182 @@
 #include "limpid/data/text_windows.h"
 
+#include <numeric>
+#include <set>
+
 #include "tests/formats/helpers.h"
 
 namespace limpid {
 namespace {
 
+using Kind = TokenWindows::Kind;
 using testing::bytes_of;
 using testing::expect_error;
 
-TEST(TextWindows, AreAllRunsOfTokensAndWhatFollowsThem) {
-  const Tensor tokens = Tensor::from<std::int32_t>({5}, {3, 1, 4, 1, 5});
-  const Dataset data = windows_of(tokens, 3);
-  EXPECT_EQ(data.task, Task::kNextToken);
-  EXPECT_TRUE(data.inputs.same_bits(Tensor::from<std::int32_t>({2, 3}, {3, 1, 4, 1, 4, 1})));
-  EXPECT_TRUE(data.targets.same_bits(Tensor::from<std::int32_t>({2}, {1, 5})));
+// 0, 1, ..., n - 1.
+Tensor counting(std::int64_t n) {
+  return Tensor::generate<std::int32_t>(
+      {n}, [](std::span<std::int32_t> out) { std::iota(out.begin(), out.end(), 0); });
 }
 
-TEST(TextWindows, NeedMoreTokensThanTheContext) {
-  const Tensor tokens = Tensor::from<std::int32_t>({3}, {0, 0, 0});
+void expect_examples(const Dataset& data, std::int64_t first, const Tensor& inputs,
+                     const Tensor& targets) {
+  const std::int64_t count = inputs.shape()[0];
+  EXPECT_TRUE(data.inputs_of(first, count).same_bits(inputs));
+  EXPECT_TRUE(data.targets_of(first, count).same_bits(targets));
+  const Dataset part = data.rows(first, count);
+  ASSERT_EQ(part.size(), count);
+  EXPECT_TRUE(part.inputs_of(0, count).same_bits(inputs));
+  EXPECT_TRUE(part.targets_of(0, count).same_bits(targets));
+  for (std::int64_t i = 0; i < count; ++i) EXPECT_EQ(part.counted(i), data.counted(first + i));
+}
+
+TEST(TextWindows, SlidingOnesAreAllRunsOfTokensAndWhatFollowsThem) {
+  const Dataset data = windows_of(Tensor::from<std::int32_t>({5}, {3, 1, 4, 1, 5}), 3);
+  EXPECT_EQ(data.task, Task::kNextToken);
+  EXPECT_EQ(data.size(), 2);
+  EXPECT_EQ(data.input_type(), (Type{Dtype::kI32, {3}}));
+  EXPECT_EQ(data.target_type(), (Type{Dtype::kI32, {}}));
+  EXPECT_EQ(data.windows->first_target(), 3);
+  EXPECT_EQ(data.windows->offset(Key(1), 3), 0);
+  expect_examples(data, 0, Tensor::from<std::int32_t>({2, 3}, {3, 1, 4, 1, 4, 1}),
+                  Tensor::from<std::int32_t>({2}, {1, 5}));
+  expect_examples(data, 1, Tensor::from<std::int32_t>({1, 3}, {1, 4, 1}),
+                  Tensor::from<std::int32_t>({1}, {5}));
+}
+
+TEST(TextWindows, TiledOnesHaveEveryTokenButTheFirstAsATargetOnce) {
+  for (std::int64_t n = 2; n < 14; ++n) {
+    const Dataset data = windows_of(counting(n), 4, Kind::kTiled);
+    EXPECT_EQ(data.target_type(), (Type{Dtype::kI32, {4}}));
+    std::vector<std::int32_t> targets;
+    for (std::int64_t i = 0; i < data.size(); ++i) {
+      const Tensor x = data.inputs_of(i, 1);
+      const Tensor y = data.targets_of(i, 1);
+      for (std::int64_t t = 0; t < data.counted(i); ++t) {
+        const auto at = static_cast<std::size_t>(t);
+        EXPECT_EQ(x.values<std::int32_t>()[at] + 1, y.values<std::int32_t>()[at]);
+        targets.push_back(y.values<std::int32_t>()[at]);
+      }
+    }
+    ASSERT_EQ(static_cast<std::int64_t>(targets.size()), n - 1);
+    for (std::size_t t = 0; t < targets.size(); ++t)
+      EXPECT_EQ(targets[t], static_cast<std::int32_t>(t + 1));
+  }
+}
+
+TEST(TextWindows, WhatTheLastTiledOneLacksIsFilledUp) {
+  const Dataset data =
+      windows_of(Tensor::from<std::int32_t>({6}, {5, 6, 7, 8, 9, 4}), 3, Kind::kTiled);
+  expect_examples(data, 0, Tensor::from<std::int32_t>({2, 3}, {5, 6, 7, 8, 9, 4}),
+                  Tensor::from<std::int32_t>({2, 3}, {6, 7, 8, 9, 4, 0}));
+  EXPECT_EQ(data.counted(0), 3);
+  EXPECT_EQ(data.counted(1), 2);
+  expect_examples(data, 1, Tensor::from<std::int32_t>({1, 3}, {8, 9, 4}),
+                  Tensor::from<std::int32_t>({1, 3}, {9, 4, 0}));
+}
+
+TEST(TextWindows, ShiftedOnesAreWholeAndBeginEverywhere) {
+  for (std::int64_t n = 5; n < 30; ++n) {
+    const TokenWindows windows{counting(n), 4, Kind::kShifted};
+    const std::int64_t places = n < 8 ? n - 4 : 4;
+    std::set<std::int64_t> offsets;  // of a round
+    for (std::int64_t pass = 0; pass < 3 * places; ++pass) {
+      if (pass % places == 0) offsets.clear();
+      const std::int64_t offset = windows.offset(Key(7), pass);
+      EXPECT_TRUE(offset < places && offsets.insert(offset).second) << n << " " << pass;
+      std::int32_t expected = static_cast<std::int32_t>(offset);
+      for (std::int64_t i = 0; i < windows.size(); ++i) {
+        std::vector<std::int32_t> x(4), y(4);
+        windows.write_inputs(i, offset, x);
+        windows.write_targets(i, offset, y);
+        for (std::size_t t = 0; t < 4; ++t) {
+          ASSERT_EQ(x[t], expected++);
+          ASSERT_EQ(y[t], expected);
+        }
+        EXPECT_EQ(windows.counted(i), 4);
+      }
+      // Fewer than 2 context + 1 tokens are no target in this pass.
+      EXPECT_LT(n - 4 * windows.size(), 9);
+    }
+  }
+}
+
+TEST(TextWindows, NeedTokens) {
+  const Tensor tokens = counting(3);
   expect_error(ErrorCode::kShape, "3 tokens, more than the context of 3",
                [&] { windows_of(tokens, 3); });
+  expect_error(ErrorCode::kShape, "3 tokens, more than the context of 3",
+               [&] { windows_of(tokens, 3, Kind::kShifted); });
+  expect_error(ErrorCode::kShape, "1 tokens, 2 or more",
+               [&] { windows_of(counting(1), 3, Kind::kTiled); });
   expect_error(ErrorCode::kInvalidArgument, "a context of 0", [&] { windows_of(tokens, 0); });
-  const Tensor many = Tensor::zeros({Dtype::kI32, {100'000}});
-  expect_error(ErrorCode::kUnsupported, "50000 of 50000 tokens, at most 2147483648 bytes",
-               [&] { windows_of(many, 50'000); });
+  expect_error(ErrorCode::kShape, "the tokens are f32[3]", [] {
+    windows_of(Tensor::zeros({Dtype::kF32, {3}}), 1);
+  });
+  const Dataset data = windows_of(tokens, 1);
+  expect_error(ErrorCode::kShape, "examples 1 to 2 of 2", [&] { data.rows(1, 2); });
+  expect_error(ErrorCode::kShape, "examples -1 to -1 of 2", [&] { data.inputs_of(-1, 1); });
+  expect_error(ErrorCode::kUnsupported, "is a text", [&] { gather_rows(data, {}); });
+}
+
+TEST(TextWindows, TakeNoMemoryForOneAnother) {
+  const Dataset data = windows_of(counting(100'000), 50'000);
+  EXPECT_EQ(data.size(), 50'000);
+  EXPECT_EQ(data.targets_of(49'999, 1).values<std::int32_t>()[0], 99'999);
 }
 
 TEST(TextWindows, ShareTheVocabularyOfTheWholeText) {
   const testing::TemporaryFolder folder;
   testing::write(folder / "t.txt", bytes_of("abababababababababz "));  // 18 and 2
-  const Split split = load_text_windows(folder / "t.txt", 1);
+  const Split split = load_text_windows(folder / "t.txt", {.context = 1});
   EXPECT_EQ(split.train.size(), 17);
   EXPECT_EQ(split.validation.size(), 0);
   EXPECT_EQ(split.train.classes, 4);
   EXPECT_EQ(split.train.class_names, (std::vector<std::string>{" ", "a", "b", "z"}));
-  EXPECT_TRUE(split.test.inputs.same_bits(Tensor::from<std::int32_t>({1, 1}, {3})));
-  EXPECT_TRUE(split.test.targets.same_bits(Tensor::from<std::int32_t>({1}, {0})));
+  EXPECT_EQ(split.train.tokenizer->kind(), "characters");
+  expect_examples(split.test, 0, Tensor::from<std::int32_t>({1, 1}, {3}),
+                  Tensor::from<std::int32_t>({1}, {0}));
   expect_error(ErrorCode::kShape, "/t.txt': windows: 2 tokens, more than the context of 2",
-               [&] { load_text_windows(folder / "t.txt", 2); });
+               [&] { load_text_windows(folder / "t.txt", {.context = 2}); });
+  const Split every = load_text_windows(folder / "t.txt", {.context = 4, .every_token = true});
+  EXPECT_EQ(every.train.windows->kind, Kind::kShifted);
+  EXPECT_EQ(every.train.size(), 3);
+  expect_examples(every.test, 0, Tensor::from<std::int32_t>({1, 4}, {3, 0, 0, 0}),
+                  Tensor::from<std::int32_t>({1, 4}, {0, 0, 0, 0}));
+  EXPECT_EQ(every.test.counted(0), 1);
+}
+
+TEST(TextWindows, BytesNeedNoCharacters) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "t.bin", bytes_of("\xff\xfe\x01"
+                                            "abcdefgh"));
+  const WindowOptions options{.context = 1, .tokenizer = "bytes"};
+  const Split split = load_text_windows(folder / "t.bin", options);
+  EXPECT_EQ(split.train.classes, 256);
+  EXPECT_TRUE(split.train.class_names.empty());
+  expect_examples(split.train, 0, Tensor::from<std::int32_t>({2, 1}, {255, 254}),
+                  Tensor::from<std::int32_t>({2}, {254, 1}));
+  expect_examples(split.test, 0, Tensor::from<std::int32_t>({1, 1}, {'g'}),
+                  Tensor::from<std::int32_t>({1}, {'h'}));
+  const Dataset again = load_test_windows(folder / "t.bin", *split.train.tokenizer, options);
+  expect_examples(again, 0, Tensor::from<std::int32_t>({1, 1}, {'g'}),
+                  Tensor::from<std::int32_t>({1}, {'h'}));
+  expect_error(ErrorCode::kFormat, "is not UTF-8",
+               [&] { load_text_windows(folder / "t.bin", {}); });
+  expect_error(ErrorCode::kInvalidArgument, "there is no tokenizer 'words'",
+               [] { tokenizer_for("words", "text"); });
+  testing::write(folder / "none.bin", {});
+  expect_error(ErrorCode::kFormat, "is empty",
+               [&] { load_text_windows(folder / "none.bin", options); });
+}
+
+TEST(SplitBytes, TakesNineTenths) {
+  for (std::size_t n = 0; n < 40; ++n) {
+    const std::string text(n, 'a');
+    const TextParts parts = split_bytes(text);
+    EXPECT_EQ(parts.train.size(), n * 9 / 10);
+    EXPECT_EQ(parts.train.size() + parts.test.size(), n);
+  }
 }
 
 }  // namespace

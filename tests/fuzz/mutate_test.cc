@@ -114,8 +114,7 @@ TEST_P(Mutation, IsReadOrRefused) {
 
 const Target* const kTargets[] = {&safetensors(), &model(),        &npy(),         &npz(),
                                   &idx(),         &gzip(),         &csv(),         &table(),
-                                  &function(),    &train_config(), &data_config(), &tokenizer(),
-                                  &huggingface(),
+                                  &function(),    &train_config(), &data_config(),
 #ifdef LIMPID_FUZZ_ONNX
                                   &onnx_model(),
 #endif

@@ -48,6 +48,7 @@ std::vector<Bytes> seeds() {
            train::StepEvent{2, 1, std::nan(""), 0.1, 5},
            train::EpochEvent{
                1, 2, 0.1, {{"loss", 2}}, {{"loss", 3}, {"accuracy", 0.5}}, 3, 1e4, true},
+           train::SampleEvent{2, "and so"},
            train::Finding{"loss_not_finite", train::Severity::kError, "layers.0", "symptom",
                           "cause", "fix", 2},
            train::ResumeEvent{2}, end})
@@ -76,7 +77,7 @@ std::vector<std::string> words() {
         "finding",    "resume",       "end",        "loss", "layers",         "activations",
         "parameters", "train",        "validation", "test", "confusion",      "per_class",
         "best",       "class_counts", "features",   "task", "classification", "regression",
-        "relu",       "tanh"})
+        "relu",       "tanh",         "sample",     "text"})
     all.push_back("\"" + std::string(word) + "\"");
   return all;
 }

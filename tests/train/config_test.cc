@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/data/text_windows.h"
 #include "limpid/train/checkpoint.h"
 
 namespace limpid::train {
@@ -112,40 +114,132 @@ TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
   EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
 }
 
-TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
-  Dataset train;
-  train.task = Task::kNextToken;
-  train.inputs = Tensor::zeros({Dtype::kI32, {50, 6}});
-  train.targets = Tensor::zeros({Dtype::kI32, {50}});
+Split text_of(const TrainConfig& config, std::int64_t tokens = 400) {
+  const WindowOptions options = window_options_of(config);
+  Dataset train =
+      windows_of(Tensor::zeros({Dtype::kI32, {tokens}}), options.context,
+                 options.every_token ? TokenWindows::Kind::kShifted : TokenWindows::Kind::kSliding);
   train.classes = 11;
-  const Split data{train, {}, {}};
+  return {train, {}, {}};
+}
+
+void expect_refused(const TrainConfig& chosen, const Split& data, const std::string& part) {
+  try {
+    complete(chosen, data);
+    ADD_FAILURE() << part;
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+}
+
+TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
   TrainConfig config;
   config.context = 6;
   config.embedding = 4;
+  const Split data = text_of(config);
   const TrainConfig c = complete(config, data);
   EXPECT_EQ(*c.model, "charlm");
   EXPECT_EQ(*c.layers, (TrainConfig::Integers{24, 128, 128, 11}));
   EXPECT_EQ(*c.optimizer, "adamw");
   EXPECT_EQ(*c.rate, 0.002);
   EXPECT_EQ(*c.schedule, "cosine");
+  EXPECT_EQ(*c.tokenizer, "characters");
   EXPECT_EQ(to_json(complete(parse_train_config(to_json(c), "test"), data)), to_json(c));
   const nn::CharLm net = char_lm_of(c);
   EXPECT_EQ(net.vocabulary, 11);
-  EXPECT_EQ(net.context, context_of(c));
-  EXPECT_EQ(context_of({}), 8);
+  EXPECT_EQ(net.context, window_options_of(c).context);
+  EXPECT_EQ(window_options_of({}).context, 8);
+  EXPECT_FALSE(window_options_of({}).every_token);
 
-  const auto refuses = [](TrainConfig chosen, const Split& split) {
-    EXPECT_THROW(complete(chosen, split), Error);
-  };
   config.norm = "batch";
-  refuses(config, data);
+  expect_refused(config, data, "model.norm");
   config.norm.reset();
   config.model = "mlp";
-  refuses(config, data);
+  expect_refused(config, data, "model.name");
   config.model = "charlm";
-  refuses(config, data_of(Task::kClassification, 4));
+  expect_refused(config, data_of(Task::kClassification, 4), "model.name");
   config.model.reset();
-  refuses(config, data_of(Task::kClassification, 4));  // a context is for text
+  expect_refused(config, data_of(Task::kClassification, 4),
+                 "model.context: the model mlp has none");
+  config = {};
+  config.tokenizer = "bytes";
+  expect_refused(config, data_of(Task::kClassification, 4), "tokenizer");
+  config = {};
+  config.sample_every = 5;
+  expect_refused(config, data_of(Task::kClassification, 4), "sample_every");
+}
+
+TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
+  TrainConfig config;
+  config.model = "gpt";
+  const Split data = text_of(config);
+  const TrainConfig c = complete(config, data);
+  EXPECT_EQ(to_json(complete(parse_train_config(to_json(c), "test"), data)), to_json(c));
+  EXPECT_EQ(*c.layers, (TrainConfig::Integers{4}));
+  EXPECT_EQ(*c.steps, 2000);
+  EXPECT_FALSE(c.epochs);
+  EXPECT_EQ(*c.beta2, 0.99);
+  EXPECT_EQ(*c.clip_norm, 1);
+  EXPECT_EQ(*c.warmup, 100);
+  EXPECT_EQ(*c.sample_every, 200);
+  EXPECT_TRUE(window_options_of(c).every_token);
+  nn::Gpt usual;
+  usual.vocabulary = 11;
+  EXPECT_EQ(gpt_of(c, 11).config(), usual.config());
+
+  for (const auto& [name, shaped] :
+       {std::pair{"gpt2", nn::gpt2_shaped()}, {"llama", nn::llama_shaped()}}) {
+    TrainConfig preset = config;
+    preset.preset = name;
+    preset.width = 96;
+    nn::Gpt net = shaped;
+    net.vocabulary = 11;
+    net.width = 96;
+    const TrainConfig whole = complete(preset, data);
+    EXPECT_EQ(gpt_of(whole, 11).config(), net.config());
+    // What is said beside it counts, and what a file says of the choices does not.
+    preset.norm = "rms";
+    net.norm = nn::GptNorm::kRms;
+    EXPECT_EQ(gpt_of(complete(preset, data), 11).config(), net.config());
+    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).norm, nn::GptNorm::kRms);
+    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).bias, net.bias);
+  }
+
+  const TrainConfig read = parse_train_config(
+      R"({"model": {"name": "gpt", "layers": 3, "hidden": 40}, "epochs": 2, "tokenizer": "bytes"})",
+      "test");
+  const TrainConfig three = complete(read, data);
+  EXPECT_EQ(gpt_of(three, 11).layers, 3);
+  EXPECT_EQ(gpt_of(three, 11).hidden, 40);
+  EXPECT_FALSE(three.steps);
+  TrainConfig over;
+  over.layers = {2};
+  over.steps = 7;
+  const TrainConfig two = complete(overridden(read, over), data);
+  EXPECT_EQ(gpt_of(two, 11).layers, 2);
+  EXPECT_EQ(gpt_of(two, 11).hidden, 40);
+  EXPECT_EQ(*options_of(two, data).steps, 7);
+  EXPECT_EQ(*two.warmup, 0);
+  EXPECT_EQ(*two.log_every, 1);
+
+  const auto refuses = [&](const std::function<void(TrainConfig&)>& change,
+                           const std::string& part) {
+    TrainConfig chosen = config;
+    change(chosen);
+    expect_refused(chosen, data, part);
+  };
+  refuses([](TrainConfig& t) { t.layers = {1, 2}; }, "model.layers: 2 numbers");
+  refuses([](TrainConfig& t) { t.hidden = TrainConfig::Integers{}; }, "model.hidden: 0 numbers");
+  refuses([](TrainConfig& t) { t.heads = 3; }, "model: gpt: a width of 128, 3 heads");
+  refuses([](TrainConfig& t) { t.norm = "batch"; }, "model.norm");
+  refuses([](TrainConfig& t) { t.activation = "relu"; },
+          "model.activation: the model gpt has none");
+  refuses([](TrainConfig& t) { t.embedding = 3; }, "model.embedding: the model gpt has none");
+  refuses([](TrainConfig& t) { t.rotary_base = 500.0; }, "model.rotary_base");
+  refuses([](TrainConfig& t) { t.steps = 3, t.epochs = 3; }, "epochs: steps says");
+  TrainConfig wide;
+  wide.width = 7;
+  expect_refused(wide, text_of(wide), "model.width: the model charlm has none");
 }
 
 TEST(Config, AModelRemembersItsLoss) {

@@ -55,6 +55,13 @@ TEST(Metrics, NextToken) {
   EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 2 / 3.);
   EXPECT_TRUE(result.confusion.empty());
   EXPECT_TRUE(result.per_class.empty());
+  NextTokenMetrics parts;  // the last row of the second part does not count
+  parts.add(logits.rows(0, 1).reshape({1, 1, 3}), Tensor::from<std::int32_t>({1, 1}, {1}), 1);
+  parts.add(logits.rows(1, 2), Tensor::from<std::int32_t>({2}, {2, 0}), 1);
+  const TestResult two =
+      next_token_metrics(logits.rows(0, 2), Tensor::from<std::int32_t>({2}, {1, 2}));
+  EXPECT_EQ(parts.result().metrics.at("perplexity"), two.metrics.at("perplexity"));
+  EXPECT_EQ(parts.result().metrics.at("accuracy"), two.metrics.at("accuracy"));
   EXPECT_THROW(next_token_metrics(logits, Tensor::from<std::int32_t>({3}, {1, 3, 0})), Error);
   EXPECT_THROW(next_token_metrics(logits, Tensor::from<std::int32_t>({2}, {1, 0})), Error);
 }

@@ -64,6 +64,7 @@ std::vector<Event> events() {
           StepEvent{1, 1, 2.5, 0.1, 3},
           StepEvent{2, 1, std::nan(""), 0.1, kInfinity},
           EpochEvent{1, 2, 0.1, {{"loss", 2}}, {{"loss", 3}, {"accuracy", 0.5}}, 3, 1e4, true},
+          SampleEvent{2, "and so\n"},
           Finding{"loss_not_finite", Severity::kError, "layers.0", "symptom", "cause", "fix", 2},
           ResumeEvent{2},
           probe_event(2),
@@ -92,9 +93,9 @@ TEST(RunLog, WhatIsReadWritesTheSameLines) {
   EXPECT_EQ(log.end->test.metrics.at("accuracy"), 0.75);
   EXPECT_EQ(log.end->test.metrics.size(), 2u);
 
-  const std::vector<Event> read{log.run,       *log.data,     log.probes[0],   log.steps[0],
-                                log.steps[1],  log.epochs[0], log.findings[0], log.resumes[0],
-                                log.probes[1], *log.end};
+  const std::vector<Event> read{log.run,        *log.data,     log.probes[0],  log.steps[0],
+                                log.steps[1],   log.epochs[0], log.samples[0], log.findings[0],
+                                log.resumes[0], log.probes[1], *log.end};
   EXPECT_EQ(text_of(read), text_of(events()));
 }
 
@@ -178,7 +179,7 @@ TEST(RunLog, GoesOnBehindACheckpoint) {
   EXPECT_EQ(kept, text_of({all[0], all[1], all[2], all[3]}));
   const std::string cut = text_of(all).substr(0, text_of(all).size() - 3);
   EXPECT_EQ(log_until(cut, 2, "log"),
-            text_of({all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]}));
+            text_of({all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8]}));
 }
 
 TEST(RunLog, AConfigurationMustBeJson) {
