@@ -109,6 +109,32 @@ std::string class_table(const Dataset& data, std::span<const float> logits,
   return to_text(table);
 }
 
+// ---- the next token
+
+struct NextToken {
+  std::int32_t token;
+  float logit, probability;
+};
+
+// Behind the last token of a text, the likeliest first; of equals, the lower number.
+std::vector<NextToken> next_tokens(const Tokenizer& tokenizer, const Tensor& logits) {
+  constexpr std::size_t kShown = 10;
+  const std::int64_t width = logits.shape().back();
+  const Tensor rows = logits.reshape({logits.elements() / width, width});
+  const Tensor last = rows.rows(rows.shape()[0] - 1, 1);
+  const Tensor probabilities = probabilities_of(Task::kNextToken, last);
+  std::vector<NextToken> all;
+  for (std::int64_t i = 0; i < std::min(width, tokenizer.size()); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    all.push_back({static_cast<std::int32_t>(i), last.values<float>()[at],
+                   probabilities.values<float>()[at]});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const NextToken& a, const NextToken& b) { return a.logit > b.logit; });
+  all.resize(std::min(all.size(), kShown));
+  return all;
+}
+
 // ---- a line for each example
 
 Table classes_table(const Examples& examples, const Tensor& logits, const Tensor& probabilities) {
@@ -201,6 +227,25 @@ void print_answers(const Examples& examples, const Tensor& all_outputs) {
                       printable(class_text(data, prediction_of(row_of(outputs, i))))));
     print(class_table(data, row_of(outputs, i), row_of(shown, i)));
   }
+}
+
+Json next_tokens_json(const Tokenizer& tokenizer, const Tensor& logits) {
+  Json list = Json::array();
+  for (const NextToken& next : next_tokens(tokenizer, logits))
+    list.push_back({{"token", next.token},
+                    {"text", in_quotes(tokenizer.decode({&next.token, 1}))},
+                    {"logit", json_of(next.logit)},
+                    {"probability", json_of(next.probability)}});
+  return Json{{"next", list}};
+}
+
+void print_next_tokens(const Tokenizer& tokenizer, const Tensor& logits) {
+  Table table{{{"token", Align::kRight}, {"text"}, {"logit", Align::kRight}, {"probability"}}, {}};
+  for (const NextToken& next : next_tokens(tokenizer, logits))
+    table.rows.push_back({std::to_string(next.token), in_quotes(tokenizer.decode({&next.token, 1})),
+                          short_number(static_cast<double>(next.logit)),
+                          probability_text(next.probability)});
+  print(to_text(table));
 }
 
 }  // namespace limpid::tool

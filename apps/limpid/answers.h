@@ -4,6 +4,7 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/tensor.h"
+#include "limpid/data/tokenizer.h"
 
 namespace limpid::tool {
 
@@ -16,6 +17,10 @@ Json answers_json(const Examples& examples, const Tensor& outputs);
 // The same for people: for examples without names for their features one after another, with the
 // picture of an image and a line for each class, else a table with a line for each example.
 void print_answers(const Examples& examples, const Tensor& outputs);
+
+// The likeliest tokens behind a text, of logits f32 [1, ..., tokens] behind each of its tokens.
+Json next_tokens_json(const Tokenizer& tokenizer, const Tensor& logits);
+void print_next_tokens(const Tokenizer& tokenizer, const Tensor& logits);
 
 // "label 3", or the name of the class; "" where the data has no targets. For the opening of a text.
 std::string target_text(const Dataset& data, std::int64_t row);

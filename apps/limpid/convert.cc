@@ -10,6 +10,7 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
+#include "limpid/formats/huggingface.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/inspect/table.h"
 
@@ -23,9 +24,13 @@ struct Options {
 };
 
 void convert(const Options& options) {
-  if (is_onnx(options.out) == is_onnx(options.model.path))
-    throw UsageError(fmt::format("{} to {}: one of them is to be called NAME.onnx",
-                                 in_quotes(options.model.path), in_quotes(options.out)));
+  const std::string& from = options.model.path;
+  const bool from_folder = is_folder(from) && is_huggingface(from);
+  if (is_onnx(options.out) == is_onnx(from) && is_folder(options.out) == from_folder)
+    throw UsageError(
+        fmt::format("{} to {}: one of them is to be called NAME.onnx, or be a folder "
+                    "of a GPT-2 or Llama",
+                    in_quotes(from), in_quotes(options.out)));
   if (options.batch && !is_onnx(options.out))
     throw UsageError(fmt::format("--batch: {} is no ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);
@@ -39,9 +44,14 @@ void convert(const Options& options) {
 void add_convert(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("convert", "An ONNX model as a safetensors file, or the other way");
+      app.add_subcommand("convert",
+                         "A model from one format into another: safetensors, ONNX, a folder of a "
+                         "GPT-2 or Llama");
   add_model_option(*command, options->model);
-  command->add_option("OUT", options->out, "The file to write")->required();
+  command
+      ->add_option("OUT", options->out,
+                   "The file to write; NAME/: a folder that transformers reads")
+      ->required();
   command
       ->add_option("--batch", options->batch,
                    "How many examples an ONNX model is to take at once; by default any number")

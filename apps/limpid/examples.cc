@@ -10,6 +10,7 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
+#include "apps/limpid/prompt.h"
 #include "limpid/core/error.h"
 #include "limpid/data/picture.h"
 #include "limpid/formats/in_quotes.h"
@@ -104,6 +105,12 @@ void add_example_options(CLI::App& command, ExampleOptions& options) {
   command.add_option("--values", options.values, "One example: its numbers, as in \"1.5,-0.7\"")
       ->excludes(data)
       ->type_name("NUMBERS");
+  command
+      .add_option("--prompt", options.prompt,
+                  "One example: a text, of a model that has a tokenizer")
+      ->excludes(data)
+      ->excludes(command.get_option("--values"))
+      ->type_name("TEXT");
 }
 
 namespace {
@@ -128,13 +135,21 @@ Tensor fit_inputs(const Dataset& data, const Model& model) {
   return data.inputs_of(0, data.size()).reshape(input.type.shape.insert(0, data.size()));
 }
 
+Model with_prompt(Model model, const ExampleOptions& options) {
+  if (!options.prompt) return model;
+  const auto tokens = tokens_of_prompt(tokenizer_of(model), *options.prompt);
+  return at_length(std::move(model), static_cast<std::int64_t>(tokens.size()));
+}
+
 Examples read_examples(const ExampleOptions& options, const Model& model) {
+  if (options.prompt)
+    return {prompt_input(model, tokens_of_prompt(tokenizer_of(model), *options.prompt)), 0, {}};
   if (!options.data.empty()) {
     Dataset data = rows_of_data(options, model);
     Tensor inputs = fit_inputs(data, model);
     return {std::move(inputs), options.index, std::move(data)};
   }
-  if (options.values.empty()) throw UsageError("one of --data and --values is required");
+  if (options.values.empty()) throw UsageError("one of --data, --values and --prompt is required");
   return {example_of_numbers(parse_numbers(options.values), data_input(model)), 0, {}};
 }
 

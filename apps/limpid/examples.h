@@ -18,13 +18,17 @@ inline constexpr std::int64_t kMostExamples = 2'147'483'647;
 struct ExampleOptions {
   std::string data;
   std::string values;
+  std::optional<std::string> prompt;
   std::int64_t index = 0;
   std::optional<std::int64_t> count = 1;  // nothing: the rest of a table, 1 of other data
   bool all_data = false;                  // then the rest of other data too
 };
 
-// --data with --index, or --values.
+// --data with --index, --values, or --prompt.
 void add_example_options(CLI::App& command, ExampleOptions& options);
+
+// The model for the tokens of --prompt (see at_length), where that is given; else as it is.
+Model with_prompt(Model model, const ExampleOptions& options);
 
 struct Examples {
   Tensor inputs;  // [N, ...] of the model's data input

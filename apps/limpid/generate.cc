@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +13,10 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
+#include "apps/limpid/prompt.h"
 #include "apps/limpid/threads.h"
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
-#include "limpid/data/data_config.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/nn/decoder.h"
 #include "limpid/nn/gpt.h"
@@ -42,38 +41,16 @@ Key key_of_draw(const Options& options, std::int64_t sequence, std::int64_t i) {
       .fold_in(static_cast<std::uint64_t>(i));
 }
 
-Tokenizer tokenizer_of(const Model& model, const std::string& path) {
-  const std::optional<DataConfig> config = data_config_of(model);
-  if (std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt)
-    return *tokenizer;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: was not trained on a text, and goes on with none", in_quotes(path)));
-}
-
-// The transformer that a model is.
-std::optional<nn::Gpt> gpt_of(const Model& model) {
-  const auto config = nlohmann::json::parse(model.config, nullptr, false);
-  if (!config.is_object() || config.value("model", nlohmann::json()) != "gpt") return std::nullopt;
-  return nn::Gpt::from_config(model.config);
-}
-
-// What stands before a text that begins: a line's end, or the first token where there is none.
+// What stands before a text that begins: the mark of where one begins or else of where the one
+// before it ends, a line's end, or the first token where there is none.
 std::vector<std::int32_t> beginning(const Tokenizer& tokenizer) {
+  const Tokenizer::Marks& marks = tokenizer.marks();
+  if (marks.begin || marks.end) return {marks.begin ? *marks.begin : *marks.end};
   try {
-    const Tensor line = tokenizer.encode("\n");
-    const auto tokens = line.values<std::int32_t>();
-    return {tokens.begin(), tokens.end()};
+    return tokens_of_prompt(tokenizer, "\n");
   } catch (const Error&) {
     return {0};
   }
-}
-
-std::vector<std::int32_t> prompt_of(const Options& options, const Tokenizer& tokenizer) {
-  if (!options.prompt) return beginning(tokenizer);
-  if (options.prompt->empty()) throw UsageError("--prompt: a character at least is expected");
-  const Tensor tokens = tokenizer.encode(*options.prompt);
-  const auto values = tokens.values<std::int32_t>();
-  return {values.begin(), values.end()};
 }
 
 // One that draws the next token of every sequence.
@@ -133,7 +110,10 @@ class CachedModel {
  public:
   CachedModel(const Options& options, const nn::Gpt& net, const Model& model,
               std::int64_t vocabulary, std::span<const std::int32_t> prompt, ThreadPool& pool)
-      : decoder_(net, model.params, {.sequences = options.sequences, .pool = &pool}),
+      : decoder_(net, model.params,
+                 {.sequences = options.sequences,
+                  .capacity = room(options, net, prompt),
+                  .pool = &pool}),
         vocabulary_(static_cast<std::size_t>(vocabulary)),
         drawn_(static_cast<std::size_t>(options.sequences)) {
     if (vocabulary > net.vocabulary)
@@ -165,6 +145,11 @@ class CachedModel {
   }
 
  private:
+  // What the prompt and the drawn tokens take, where the net sees as many.
+  static std::int64_t room(const Options& options, const nn::Gpt& net,
+                           std::span<const std::int32_t> prompt) {
+    return std::min(net.context, static_cast<std::int64_t>(prompt.size()) + options.tokens);
+  }
   std::size_t context() const { return static_cast<std::size_t>(decoder_.capacity()); }
 
   nn::Decoder decoder_;
@@ -213,20 +198,29 @@ class Texts {
 template <class LanguageModel>
 void draw_texts(const Options& options, const Tokenizer& tokenizer, LanguageModel&& model) {
   Texts texts(options, tokenizer);
-  for (std::int64_t i = 0; i < options.tokens; ++i)
+  std::vector<bool> ended(static_cast<std::size_t>(options.sequences));
+  const auto draw = [&](std::int64_t i, std::int64_t sequence, std::span<const float> logits) {
+    const std::int32_t token =
+        nn::sample(logits, options.sampling, key_of_draw(options, sequence, i));
+    const auto s = static_cast<std::size_t>(sequence);
+    ended[s] = ended[s] || token == tokenizer.marks().end;
+    if (!ended[s]) texts.take(sequence, token);
+    return token;
+  };
+  for (std::int64_t i = 0; i < options.tokens; ++i) {
     model.next([&](std::int64_t sequence, std::span<const float> logits) {
-      const std::int32_t token =
-          nn::sample(logits, options.sampling, key_of_draw(options, sequence, i));
-      texts.take(sequence, token);
-      return token;
+      return draw(i, sequence, logits);
     });
+    if (std::find(ended.begin(), ended.end(), false) == ended.end()) break;
+  }
   texts.finish();
 }
 
 void generate(const Options& options) {
   const Model model = open_model(options.model);
-  const Tokenizer tokenizer = tokenizer_of(model, options.model.path);
-  const std::vector<std::int32_t> prompt = prompt_of(options, tokenizer);
+  const Tokenizer tokenizer = tokenizer_of(model);
+  const std::vector<std::int32_t> prompt =
+      options.prompt ? tokens_of_prompt(tokenizer, *options.prompt) : beginning(tokenizer);
   ThreadPool pool({.threads = options.threads});
   if (const std::optional<nn::Gpt> net = gpt_of(model))
     draw_texts(options, tokenizer,
@@ -242,7 +236,9 @@ void add_generate(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("generate", "A text that a language model goes on with, drawn by a seed");
   add_model_option(*command, options->model);
-  command->add_option("--prompt", options->prompt, "The text before it; by default a line's end")
+  command
+      ->add_option("--prompt", options->prompt,
+                   "The text before it; by default a mark of a beginning, or a line's end")
       ->type_name("TEXT");
   command->add_option("--tokens", options->tokens, "Tokens to draw")
       ->check(within(0, kMostExamples))

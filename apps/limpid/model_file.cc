@@ -11,6 +11,8 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/run_folder.h"
 #include "limpid/core/error.h"
+#include "limpid/data/pretrained.h"
+#include "limpid/formats/huggingface.h"
 #include "limpid/formats/in_quotes.h"
 #ifdef LIMPID_ONNX
 #include "limpid/formats/onnx/example_model.h"
@@ -63,10 +65,9 @@ void write_onnx(const std::string&, const Model&, std::optional<std::int64_t>) {
 
 void add_model_option(CLI::App& command, ModelOptions& options) {
   command
-      .add_option(
-          "MODEL", options.path,
-          "A model file (safetensors, or ONNX: NAME.onnx), or the folder of a run that train "
-          "wrote")
+      .add_option("MODEL", options.path,
+                  "A model file (safetensors, or ONNX: NAME.onnx), the folder of a run that train "
+                  "wrote, or that of a GPT-2 or Llama (config.json, model.safetensors)")
       ->required();
   command
       .add_option("--dim", options.dims,
@@ -77,6 +78,11 @@ void add_model_option(CLI::App& command, ModelOptions& options) {
 }
 
 bool is_onnx(const std::string& path) { return std::filesystem::path(path).extension() == ".onnx"; }
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;  // a path that cannot be asked about is a matter of reading it
+  return (!path.empty() && path.back() == '/') || std::filesystem::is_directory(path, ignored);
+}
 
 Model open_model(const ModelOptions& options) {
   const std::map<std::string, std::int64_t> dimensions = parse_dims(options.dims);
@@ -89,14 +95,16 @@ Model open_model(const ModelOptions& options) {
   }
   if (!dimensions.empty())
     throw UsageError(fmt::format("--dim: {} is no ONNX model", in_quotes(options.path)));
-  std::error_code ignored;  // a path that cannot be asked about is a matter of reading it
-  const bool folder = std::filesystem::is_directory(options.path, ignored);
-  return load_model(folder ? RunFolder(options.path).model() : std::filesystem::path(options.path));
+  if (!is_folder(options.path)) return load_model(options.path);
+  return is_huggingface(options.path) ? load_pretrained(options.path)
+                                      : load_model(RunFolder(options.path).model());
 }
 
 void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch) {
   if (is_onnx(path))
     write_onnx(path, model, batch);
+  else if (is_folder(path))
+    save_huggingface(path, model);
   else
     save_model(path, model);
 }

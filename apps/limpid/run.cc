@@ -10,6 +10,7 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
+#include "apps/limpid/prompt.h"
 #include "apps/limpid/threads.h"
 #include "limpid/formats/npy.h"
 #include "limpid/inspect/table.h"
@@ -50,13 +51,19 @@ void save_output(const Model& model, const Tensor& output, const std::filesystem
 }
 
 void run(const Options& options) {
-  const Model model = open_model(options.model);
+  const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);
   if (examples.data && options.out.empty()) check_outputs(*examples.data, model);
   ThreadPool pool({.threads = options.threads});
   const Tensor output = predict(model, examples.inputs, &pool);
   if (!options.out.empty()) {
     save_output(model, output, options.out);
+    return;
+  }
+  if (options.examples.prompt) {
+    const Tokenizer tokenizer = tokenizer_of(model);
+    options.json ? print_json(next_tokens_json(tokenizer, output))
+                 : print_next_tokens(tokenizer, output);
     return;
   }
   if (!examples.data) {

@@ -77,7 +77,7 @@ Json json_of(const Neuron& n) {
   Json terms = Json::array();
   for (const Neuron::Term& t : n.terms)
     terms.push_back({{"index", t.index}, {"weight", number(t.weight)}, {"input", number(t.input)}});
-  Json document{{"layer", n.layer}, {"index", n.index}, {"terms", terms}};
+  Json document{{"layer", n.layer}, {"index", n.index}, {"row", n.row}, {"terms", terms}};
   if (n.bias) document["bias"] = number(*n.bias);
   document["z"] = number(n.z);
   if (!n.activation.empty())
@@ -107,7 +107,7 @@ void print_text(const Examples& examples, const std::vector<TraceRow>& rows,
 void trace_example(const Options& options) {
   std::optional<NeuronSpec> spec;
   if (options.neuron) spec = parse_neuron_spec(*options.neuron);
-  const Model model = open_model(options.model);
+  const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);
   const Input& input = data_input(model);
   Params inputs = model.params;

@@ -115,7 +115,7 @@ class Banding {
     std::size_t widest = 1;
     for (std::size_t i = band.first; i < band.first + band.count; ++i) {
       const Step& step = plan_.steps[i];
-      if (const auto* m = std::get_if<MatmulStep>(&step.root))
+      if (const auto* m = std::get_if<MatmulStep>(&step.root); m && !is_batch(step))
         band.weight_bytes += m->n * m->k * bytes_of(m->weights);
       for_each_slot(step, [&](SlotId s, bool) {
         if (made_in_[static_cast<std::size_t>(s)] == 0) return;

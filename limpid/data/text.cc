@@ -32,16 +32,6 @@ void for_each_character(std::string_view text, std::string_view source, const F&
                                               line_of(text, place), place - line_start + 1));
 }
 
-std::string utf8_of(char32_t c) {
-  const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
-  if (c < 0x80) return {byte(c)};
-  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f))};
-  if (c < 0x10000)
-    return {byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
-  return {byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f)), byte(0x80 | (c >> 6 & 0x3f)),
-          byte(0x80 | (c & 0x3f))};
-}
-
 std::string where(const std::filesystem::path& path) {
   return fmt::format("text {}", in_quotes(path.string()));
 }

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/data/byte_pair.h"
+#include "limpid/data/detail/byte_pair_text.h"
 #include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 
@@ -16,55 +18,140 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kCharacters = "characters";
 constexpr std::string_view kBytes = "bytes";
-constexpr std::int64_t kByteValues = 256;
+constexpr std::string_view kBytePair = "byte_pair";
+constexpr std::string_view kWordPatterns[] = {"gpt2", "llama3"};
+constexpr std::int32_t kByteValues = 256;
+
+// The number of a token.
+std::int32_t number_of(const Json& json) {
+  return static_cast<std::int32_t>(detail::bounded_integer(json, 0, kMaxTokens - 1));
+}
 
 [[noreturn]] void refuse(std::string_view what) {
   throw Error(ErrorCode::kFormat, fmt::format("tokenizer: {}", what));
 }
 
-Tensor encode_bytes(std::string_view text) {
-  return Tensor::generate<std::int32_t>(Shape{static_cast<std::int64_t>(text.size())},
-                                        [&](std::span<std::int32_t> out) {
-                                          for (std::size_t i = 0; i < text.size(); ++i)
-                                            out[i] = static_cast<unsigned char>(text[i]);
-                                        });
-}
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 std::string decode_bytes(std::span<const std::int32_t> tokens) {
   std::string text;
   for (const std::int32_t token : tokens) {
     if (token < 0 || token >= kByteValues)
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("tokenizer: token {} of 256", token));
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("tokenizer: token {} of {}", token, kByteValues));
     text.push_back(static_cast<char>(token));
   }
   return text;
 }
 
+// ---- byte pairs as JSON
+
+Json json_of(const BytePairRules& rules) {
+  const detail::BytePairText text = detail::to_text(rules);
+  return {{"kind", std::string(kBytePair)},
+          {"words", std::string(kWordPatterns[static_cast<std::size_t>(rules.words)])},
+          {"whole_words", rules.whole_words},
+          {"tokens", text.tokens},
+          {"special", text.special},
+          {"merges", text.merges}};
+}
+
+WordPattern word_pattern_of(const std::string& name) {
+  for (std::size_t i = 0; i < std::size(kWordPatterns); ++i)
+    if (kWordPatterns[i] == name) return static_cast<WordPattern>(i);
+  refuse(fmt::format("no way to cut words is called {}", in_quotes(name)));
+}
+
+BytePairRules rules_of(const Json& json) {
+  detail::BytePairText text{.tokens = json.at("tokens").get<std::vector<std::string>>(),
+                            .merges = json.at("merges").get<std::vector<std::string>>()};
+  for (const Json& number : json.at("special")) text.special.push_back(number_of(number));
+  BytePairRules rules = detail::rules_of(text);
+  rules.words = word_pattern_of(json.at("words").get<std::string>());
+  rules.whole_words = json.at("whole_words").get<bool>();
+  return rules;
+}
+
+Tokenizer::Marks marks_of(const Json& json) {
+  const auto read = [&](const char* key) {
+    return json.contains(key) ? std::optional(number_of(json.at(key))) : std::nullopt;
+  };
+  return {read("begin"), read("end")};
+}
+
 }  // namespace
 
+Tokenizer Tokenizer::byte_pair(BytePairRules rules, Marks marks) {
+  auto scheme = std::make_shared<const BytePair>(std::move(rules));
+  const auto count = static_cast<std::int32_t>(scheme->rules().tokens.size());
+  for (const std::optional<std::int32_t> mark : {marks.begin, marks.end})
+    if (mark && (*mark < 0 || *mark >= count))
+      refuse(fmt::format("a mark is token {} of {}", *mark, count));
+  return Tokenizer(Scheme(std::move(scheme)), marks);
+}
+
 std::string_view Tokenizer::kind() const {
-  return std::holds_alternative<Bytes>(scheme_) ? kBytes : kCharacters;
+  constexpr std::string_view kKinds[] = {kCharacters, kBytes, kBytePair};
+  return kKinds[scheme_.index()];
 }
 
 std::int64_t Tokenizer::size() const {
-  const Vocabulary* const vocabulary = std::get_if<Vocabulary>(&scheme_);
-  return vocabulary ? vocabulary->size() : kByteValues;
+  return std::visit(Overloaded{[](const Vocabulary& vocabulary) { return vocabulary.size(); },
+                               [](const Bytes&) -> std::int64_t { return kByteValues; },
+                               [](const std::shared_ptr<const BytePair>& pairs) {
+                                 return static_cast<std::int64_t>(pairs->rules().tokens.size());
+                               }},
+                    scheme_);
 }
 
 Tensor Tokenizer::encode(std::string_view text) const {
-  const Vocabulary* const vocabulary = std::get_if<Vocabulary>(&scheme_);
-  return vocabulary ? vocabulary->encode(text) : encode_bytes(text);
+  const auto tensor_of = [](const auto& tokens) {
+    return Tensor::generate<std::int32_t>(Shape{static_cast<std::int64_t>(tokens.size())},
+                                          [&](std::span<std::int32_t> out) {
+                                            for (std::size_t i = 0; i < tokens.size(); ++i)
+                                              out[i] = tokens[i];
+                                          });
+  };
+  return std::visit(
+      Overloaded{[&](const Vocabulary& vocabulary) { return vocabulary.encode(text); },
+                 [&](const Bytes&) {
+                   return tensor_of(
+                       std::span(reinterpret_cast<const unsigned char*>(text.data()), text.size()));
+                 },
+                 [&](const std::shared_ptr<const BytePair>& pairs) {
+                   return tensor_of(pairs->encode(text));
+                 }},
+      scheme_);
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> tokens) const {
-  const Vocabulary* const vocabulary = std::get_if<Vocabulary>(&scheme_);
-  return vocabulary ? vocabulary->decode(tokens) : decode_bytes(tokens);
+  return std::visit(
+      Overloaded{
+          [&](const Vocabulary& vocabulary) { return vocabulary.decode(tokens); },
+          [&](const Bytes&) { return decode_bytes(tokens); },
+          [&](const std::shared_ptr<const BytePair>& pairs) { return pairs->decode(tokens); }},
+      scheme_);
 }
 
 std::string Tokenizer::config() const {
-  Json json{{"kind", std::string(kind())}};
-  if (const Vocabulary* const vocabulary = std::get_if<Vocabulary>(&scheme_))
-    json["characters"] = vocabulary->characters();
+  Json json = std::visit(Overloaded{[](const Vocabulary& vocabulary) {
+                                      return Json{{"kind", std::string(kCharacters)},
+                                                  {"characters", vocabulary.characters()}};
+                                    },
+                                    [](const Bytes&) {
+                                      return Json{{"kind", std::string(kBytes)}};
+                                    },
+                                    [](const std::shared_ptr<const BytePair>& pairs) {
+                                      return json_of(pairs->rules());
+                                    }},
+                         scheme_);
+  if (marks_.begin) json["begin"] = *marks_.begin;
+  if (marks_.end) json["end"] = *marks_.end;
   return json.dump();
 }
 
@@ -75,10 +162,19 @@ Tokenizer Tokenizer::from_config(std::string_view text) {
     if (kind == kBytes) return bytes();
     if (kind == kCharacters)
       return Tokenizer(Vocabulary(json.at("characters").get<std::vector<std::string>>()));
+    if (kind == kBytePair) return byte_pair(rules_of(json), marks_of(json));
     refuse(fmt::format("no kind is called {}", in_quotes(kind)));
   } catch (const nlohmann::json::exception& e) {
     refuse(e.what());
   }
+}
+
+bool Tokenizer::operator==(const Tokenizer& other) const {
+  const auto* const mine = std::get_if<std::shared_ptr<const BytePair>>(&scheme_);
+  const auto* const others = std::get_if<std::shared_ptr<const BytePair>>(&other.scheme_);
+  const bool same =
+      mine && others ? (*mine)->rules() == (*others)->rules() : scheme_ == other.scheme_;
+  return same && marks_ == other.marks_;
 }
 
 }  // namespace limpid

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
@@ -101,12 +103,17 @@ class Temporary {
   fs::path path_;
 };
 
+Descriptor open_to_read(const fs::path& path) {
+  // Not blocking: opening a pipe that nobody writes to would wait for ever.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) fail_with_errno("open", path);
+  return Descriptor(fd);
+}
+
 }  // namespace
 
 Tensor read_file(const fs::path& path, std::uint64_t limit) {
-  // Not blocking: opening a pipe that nobody writes to would wait for ever.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail_with_errno("open", path);
+  const Descriptor file = open_to_read(path);
   const std::size_t size = checked_size(file, path, limit);
   try {
     return Tensor::generate<std::uint8_t>(Shape{static_cast<std::int64_t>(size)},
@@ -116,6 +123,17 @@ Tensor read_file(const fs::path& path, std::uint64_t limit) {
   } catch (const std::bad_alloc&) {
     fail("read", path, fmt::format("no memory for its {} bytes", size));
   }
+}
+
+Tensor map_file(const fs::path& path, std::uint64_t limit) {
+  const Descriptor file = open_to_read(path);
+  const std::size_t size = checked_size(file, path, limit);
+  const Type type{Dtype::kU8, Shape{static_cast<std::int64_t>(size)}};
+  if (size == 0) return Tensor::zeros(type);  // nothing cannot be mapped
+  void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (start == MAP_FAILED) fail_with_errno("map", path);
+  const std::shared_ptr<const void> owner(start, [size](void* p) { ::munmap(p, size); });
+  return Tensor::borrow(type, static_cast<const std::byte*>(start), owner);
 }
 
 void write_file_atomically(const fs::path& path,

@@ -18,6 +18,11 @@ namespace limpid {
 // ends before its size.
 Tensor read_file(const std::filesystem::path& path, std::uint64_t limit);
 
+// The same without reading it: the bytes come from the disk where they are looked at, and stay
+// shared with whoever else maps the file. For weights that are larger than what one would read; a
+// file that somebody else cuts short while it is in use ends the process. Throws kIo.
+Tensor map_file(const std::filesystem::path& path, std::uint64_t limit);
+
 // Writes the concatenation of `parts` to `path`, replacing what is there: into a temporary file of
 // the same folder, onto the disk (fsync), and only then under its name (rename). A symbolic link at
 // `path` is replaced itself. Throws kIo with the path and the system's reason; then `path` is as it

@@ -85,19 +85,6 @@ std::uint64_t largest_value(const Function& f) {
   return largest;
 }
 
-// Of all values but the parameters, and of the largest one that a body makes: the scores of an
-// attention, say. Anything above the limit where it is above.
-std::uint64_t example_bytes(const Model& model) {
-  const Function& f = model.function;
-  std::uint64_t bytes = 0;
-  const auto add = [&](const Type& type) {
-    if (bytes <= kMaxExampleBytes) bytes += type.bytes();
-  };
-  for (const Input* input : inputs_without_tensor(model)) add(input->type);
-  for (const Type& type : std::span(f.types()).subspan(f.inputs().size())) add(type);
-  return bytes > kMaxExampleBytes ? bytes : bytes + largest_value(f);
-}
-
 Model model_of(Safetensors file) {
   const std::string* text = find_metadata(file, kFunctionKey);
   if (!text)
@@ -133,6 +120,18 @@ class Batch {
 };
 
 }  // namespace
+
+std::uint64_t example_bytes(const Model& model) {
+  const Function& f = model.function;
+  std::uint64_t bytes = 0;
+  const auto add = [&](const Type& type) {
+    if (bytes <= kMaxExampleBytes) bytes += type.bytes();
+  };
+  for (const Input* input : inputs_without_tensor(model)) add(input->type);
+  for (const Type& type : std::span(f.types()).subspan(f.inputs().size())) add(type);
+  // And of the largest one that a body makes: the scores of an attention, say.
+  return bytes > kMaxExampleBytes ? bytes : bytes + largest_value(f);
+}
 
 void check_model(const Model& model) {
   check_tensors(model);

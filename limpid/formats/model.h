@@ -38,6 +38,10 @@ Model load_model(const std::filesystem::path& path);
 // kMaxExampleBytes: what every Model that was read from a file has passed.
 void check_model(const Model& model);
 
+// The bytes that the values of one example take, parameters aside; above kMaxExampleBytes, any
+// number above it.
+std::uint64_t example_bytes(const Model& model);
+
 // The one input that is not a parameter, of one example.
 const Input& data_input(const Model& model);
 

@@ -446,6 +446,11 @@ Safetensors load_safetensors(const std::filesystem::path& path, std::uint64_t li
   return parse(file->bytes(), path.string(), file);
 }
 
+Safetensors map_safetensors(const std::filesystem::path& path, std::uint64_t limit) {
+  const auto file = std::make_shared<const Tensor>(map_file(path, limit));
+  return parse(file->bytes(), path.string(), file);
+}
+
 Safetensors parse_safetensors(std::span<const std::byte> bytes, std::string_view where) {
   return parse(bytes, where, nullptr);
 }

@@ -37,6 +37,10 @@ inline constexpr std::size_t kMaxSafetensorsCount = 16'384;
 Safetensors load_safetensors(const std::filesystem::path& path,
                              std::uint64_t limit = std::uint64_t{64} << 30);
 
+// The same from a file that is mapped, not read (see map_file).
+Safetensors map_safetensors(const std::filesystem::path& path,
+                            std::uint64_t limit = std::uint64_t{64} << 30);
+
 // The same from memory; every tensor is a copy. `where` names the source in errors.
 Safetensors parse_safetensors(std::span<const std::byte> bytes, std::string_view where);
 

@@ -36,6 +36,16 @@ std::optional<CodePoint> first_code_point(std::string_view text) {
   return CodePoint{value, form->bytes};
 }
 
+std::string utf8_of(char32_t c) {
+  const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
+  if (c < 0x80) return {byte(c)};
+  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f))};
+  if (c < 0x10000)
+    return {byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
+  return {byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f)), byte(0x80 | (c >> 6 & 0x3f)),
+          byte(0x80 | (c & 0x3f))};
+}
+
 std::size_t utf8_fault(std::string_view text) {
   std::size_t place = 0;
   while (const std::optional<CodePoint> point = first_code_point(text.substr(place)))

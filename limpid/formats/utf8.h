@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace limpid {
@@ -15,6 +16,9 @@ struct CodePoint {
 
 // The first code point of `text`; nothing where the text is empty or does not begin with one.
 std::optional<CodePoint> first_code_point(std::string_view text);
+
+// A code point as UTF-8: 1 to 4 bytes.
+std::string utf8_of(char32_t c);
 
 // Where the first byte stands that is no part of a code point; text.size() where all are.
 std::size_t utf8_fault(std::string_view text);

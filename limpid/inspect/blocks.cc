@@ -1,3 +1,4 @@
+// Finds blocks of layers that are alike.
 #include <algorithm>
 #include <charconv>
 #include <optional>

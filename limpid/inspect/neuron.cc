@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "limpid/core/error.h"
+#include "limpid/core/half.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/inspect/table.h"
 
@@ -49,6 +50,7 @@ const Node& find_layer(const Function& f, std::string_view layer) {
 
 double number_at(const Tensor& tensor, std::int64_t i) {
   const auto at = static_cast<std::size_t>(i);
+  if (tensor.dtype() == Dtype::kBf16) return static_cast<double>(to_f32(tensor.values<Bf16>()[at]));
   return tensor.dtype() == Dtype::kF32 ? static_cast<double>(tensor.values<float>()[at])
                                        : tensor.values<double>()[at];
 }
@@ -114,7 +116,8 @@ std::string many_lines(const Neuron& neuron) {
 
 }  // namespace
 
-Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index) {
+Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index,
+                      std::int64_t row) {
   const Function& f = run.function;
   const Node& node = find_layer(f, layer);
   const Tensor& x = run[node.inputs[0]];
@@ -125,27 +128,35 @@ Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("layer {} has {} neurons, 0 to {}: {} is none of them",
                             in_quotes(layer), neurons, neurons - 1, index));
-  if (x.elements() != features)
-    throw Error(ErrorCode::kUnsupported, fmt::format("layer {} works on {}, one row is expected",
-                                                     in_quotes(layer), to_string(x.type())));
+  const std::int64_t rows = run[node.first_output].elements() / neurons;
+  if (row < -1 || row >= rows || rows == 0)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("layer {} works on {} rows: {} is none of them", in_quotes(layer), rows, row));
+  if (row == -1) row = rows - 1;
 
   Neuron neuron;
   neuron.layer = layer_name(f, linear_nodes(f), node);
   neuron.index = index;
+  neuron.row = row;
+  neuron.rows = rows;
   neuron.dtype = x.dtype();
   for (std::int64_t i = 0; i < features; ++i)
-    neuron.terms.push_back({i, number_at(weight, index * features + i), number_at(x, i)});
+    neuron.terms.push_back(
+        {i, number_at(weight, index * features + i), number_at(x, row * features + i)});
   if (node.inputs.size() == 3) neuron.bias = number_at(run[node.inputs[2]], index);
-  neuron.z = number_at(run[node.first_output], index);
+  neuron.z = number_at(run[node.first_output], row * neurons + index);
   if (const Node* next = activation_of(f, node.first_output)) {
     neuron.activation = next->op->name;
-    neuron.activated = number_at(run[next->first_output], index);
+    neuron.activated = number_at(run[next->first_output], row * neurons + index);
   }
   return neuron;
 }
 
 std::string to_text(const Neuron& neuron) {
-  const std::string title = fmt::format("{}:{}\n", printable(neuron.layer), neuron.index);
+  const std::string row =
+      neuron.rows == 1 ? "" : fmt::format(", row {} of {}", neuron.row, neuron.rows);
+  const std::string title = fmt::format("{}:{}{}\n", printable(neuron.layer), neuron.index, row);
   return title + (neuron.terms.size() <= kTermsInLine ? one_line(neuron) : many_lines(neuron));
 }
 

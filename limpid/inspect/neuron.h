@@ -22,6 +22,8 @@ struct Neuron {
   };
   std::string layer;
   std::int64_t index = 0;
+  std::int64_t row = 0;  // of the rows that the layer works on: the tokens of a text, say
+  std::int64_t rows = 1;
   Dtype dtype = Dtype::kF32;
   std::vector<Term> terms;     // one for each input, in their order
   std::optional<double> bias;  // none where the layer has none
@@ -32,9 +34,11 @@ struct Neuron {
 };
 
 // The neuron `index` of the linear op written in scope `layer` ("layers.1"), or making the value of
-// that name ("%3"), in a run on one example. Throws kNotFound naming the layers there are,
-// kInvalidArgument for an index outside of the layer, kUnsupported where the run has several rows.
-Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index);
+// that name ("%3"), in a run on one example; where the layer works on several rows, what it does to
+// `row`, -1 being the last. Throws kNotFound naming the layers there are, kInvalidArgument for an
+// index or a row outside of the layer.
+Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index,
+                      std::int64_t row = -1);
 
 // Up to 16 terms stand in one line, "z = 0.4 * 1.5 + (-0.5) * (-2.0) + 0.1 = 1.6; relu 1.6"; of
 // more, the 8 largest products have a line each, and the others are summed up. Six significant

@@ -237,7 +237,12 @@ class Run {
     map_row(a_.q + rows.begin * a_.size, count * a_.size, queries_,
             [&](V q) HWY_ATTR { return hn::Mul(q, scale); });
     make_scores(rows);
-    for (std::size_t r = rows.begin; r < rows.end; ++r) make_weights(r, row_of_scores(rows, r));
+    for (std::size_t r = rows.begin; r < rows.end; ++r) mask_scores(r, row_of_scores(rows, r));
+    for (std::size_t first = rows.begin; first < rows.end; first += kRowsTogether)
+      softmax_rows(HWY_MIN(kRowsTogether, rows.end - first), [&](std::size_t r) {
+        float* const scores = row_of_scores(rows, first + r);
+        return SoftmaxRow{scores, limit(first + r), scores};
+      });
     if (a_.seen != nullptr) {
       for (std::size_t r = rows.begin; r < rows.end; ++r) sum_seen(r, row_of_scores(rows, r));
     } else {
@@ -310,7 +315,7 @@ class Run {
     return (a_.mask_row + row) % a_.mask_rows * a_.keys;
   }
 
-  void make_weights(std::size_t row, float* scores) const {
+  void mask_scores(std::size_t row, float* scores) const {
     const std::size_t n = limit(row);
     if (a_.added != nullptr) {
       const float* const added = a_.added + mask_row(row);
@@ -320,7 +325,6 @@ class Run {
     if (a_.seen != nullptr)
       for (std::size_t j = 0; j < n; ++j)
         if (!a_.seen[mask_row(row) + j]) scores[j] = -HUGE_VALF;
-    softmax_row(scores, n, scores);
   }
 
   // Rows that see no key are zeros.

@@ -150,10 +150,39 @@ HWY_INLINE V sum_exponentials(const float* in, std::size_t n, V highest, float* 
   return sum_of(sum);
 }
 
-// `out` may be `in`.
-HWY_INLINE void softmax_row(const float* in, std::size_t n, float* out) {
-  const V sum = sum_exponentials<true>(in, n, extreme_row<Highest>(in, n), out);
-  map_row(out, n, out, [&](V e) HWY_ATTR { return hn::Div(e, sum); });
+// The maximum as softmax needs it: which zero it is does not show, and a row with a NaN may have
+// any, since its sum is NaN.
+struct Largest {
+  static HWY_INLINE V start() { return Highest::start(); }
+  static HWY_INLINE V better(V a, V b) { return hn::Max(a, b); }
+};
+
+// Rows of softmax, all of them up to one point before any goes on: a short row alone waits for its
+// maximum, then for its sum. Rows of 64 take 0.43 ns an element so, and took 0.80. `out` may be
+// `in`.
+constexpr std::size_t kRowsTogether = 8;
+struct SoftmaxRow {
+  const float* in;
+  std::size_t n;
+  float* out;
+};
+// `row(r)` is the r-th of at most kRowsTogether.
+template <class Row>
+HWY_INLINE void softmax_rows(std::size_t rows, const Row& row) {
+  V number[kRowsTogether];
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto [in, n, out] = row(r);
+    number[r] = extreme_row<Largest>(in, n);
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto [in, n, out] = row(r);
+    number[r] = sum_exponentials<true>(in, n, number[r], out);
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto [in, n, out] = row(r);
+    const V sum = number[r];
+    map_row(out, n, out, [&](V e) HWY_ATTR { return hn::Div(e, sum); });
+  }
 }
 
 }  // namespace limpid::kernels::HWY_NAMESPACE

@@ -23,8 +23,10 @@ void extreme_rows(const float* in, std::size_t rows, std::size_t columns, float*
 }
 
 void softmax(const float* in, std::size_t rows, std::size_t columns, float* out) {
-  for (std::size_t r = 0; r < rows; ++r, in += columns, out += columns)
-    softmax_row(in, columns, out);
+  for (std::size_t first = 0; first < rows; first += kRowsTogether)
+    softmax_rows(HWY_MIN(kRowsTogether, rows - first), [&](std::size_t r) {
+      return SoftmaxRow{in + (first + r) * columns, columns, out + (first + r) * columns};
+    });
 }
 
 void log_softmax(const float* in, std::size_t rows, std::size_t columns, float* out) {

@@ -10,6 +10,7 @@
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/attention_weights.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/families.h"
 #include "limpid/ops/matmul.h"
@@ -258,6 +259,11 @@ Value scaled_dot_product_attention(Value q, Value k, Value v, const AttentionOpt
                      : broadcast(options.mask, scores_shape(q.shape(), k.shape())));
   return call(op::scaled_dot_product_attention, in,
               {{"causal", options.causal}, {"scale", scale}})[0];
+}
+
+Value attention_weights(std::span<const Value> inputs, const Attributes& attributes) {
+  return reshape(parts_of(inputs, attributes).weights,
+                 scores_shape(inputs[0].shape(), inputs[1].shape()));
 }
 
 Value attention_by_parts(std::span<const Value> inputs, const Attributes& attributes) {

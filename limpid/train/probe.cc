@@ -1,12 +1,12 @@
 #include "limpid/train/probe.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/nn/activation.h"
+#include "limpid/ops/attention_weights.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/rewrite.h"
@@ -138,29 +138,6 @@ void add_activation_statistics(const nn::Activation* activation, Value x, Value 
   }
   to.push_back(share(logical_or(
       x<number_like(x, activation->flat_below), x> number_like(x, activation->flat_above))));
-}
-
-// The weights of an attention's queries on its keys, (..., heads, queries, keys).
-Value attention_weights(std::span<const Value> in, const Attributes& attributes) {
-  const Shape q = in[0].shape(), k = in[1].shape();
-  const std::int64_t queries = q[q.rank() - 2], keys = k[k.rank() - 2];
-  const Shape scores_shape = q.replace(q.rank() - 1, keys);
-  // Queries of the heads that share keys stand below each other.
-  const Shape grouped = k.replace(k.rank() - 2, q.elements() / (k.elements() / keys));
-  const Value scaled = in[0] * number_like(in[0], attributes.get<double>("scale"));
-  Value scores = reshape(matmul(reshape(scaled, grouped), in[1], false, true), scores_shape);
-  const Value hidden = number_like(scores, -std::numeric_limits<double>::infinity());
-  if (attributes.get<bool>("causal")) {
-    Builder& builder = scores.builder();
-    const Value last =
-        iota(builder, queries) + number_like(iota(builder, 1), static_cast<double>(keys - queries));
-    scores = select(broadcast(reshape(last, {queries, 1}), {queries, keys}) >=
-                        broadcast(iota(builder, keys), {queries, keys}),
-                    scores, hidden);
-  }
-  if (in.size() == 4)
-    scores = in[3].dtype() == Dtype::kBool ? select(in[3], scores, hidden) : scores + in[3];
-  return softmax(scores, -1);
 }
 
 void add_attention_statistics(std::span<const Value> in, const Attributes& attributes,

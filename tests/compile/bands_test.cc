@@ -97,8 +97,8 @@ TEST_P(Bands, TakeProductsOfABatch) {
 }
 
 TEST(BandsOfRows, KeepOneBandForProductsOfABatch) {
-  const std::string plan = compile(attention_by_parts(48)).plan();
-  EXPECT_EQ(plan.find("7 steps for 48 rows"), 0u) << plan;
+  const std::string plan = compile(attention_by_parts(480)).plan();
+  EXPECT_EQ(plan.find("7 steps for 480 rows, 117 at a time"), 0u) << plan;
 }
 
 TEST(BandsOfRows, KeepOnlyTheRowsAtWork) {

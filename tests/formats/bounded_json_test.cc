@@ -11,6 +11,8 @@
 namespace limpid::detail {
 namespace {
 
+constexpr JsonLimits kLimits;
+
 using testing::expect_error;
 
 std::string repeat(std::string_view text, std::size_t times) {
@@ -39,19 +41,19 @@ void expect_refused(std::string_view part, const std::string& text) {
 TEST(BoundedJson, ReadsUpToItsLimits) {
   EXPECT_EQ(parse_bounded_json(R"({"b": [1, {"b": 2}], "a": {"b": 3}})").dump(),
             R"({"b":[1,{"b":2}],"a":{"b":3}})");
-  EXPECT_TRUE(parse_bounded_json(nested(kMaxJsonDepth)).is_array());
-  EXPECT_EQ(parse_bounded_json(members(kMaxJsonMembers)).size(), kMaxJsonMembers);
-  EXPECT_EQ(parse_bounded_json(values(kMaxJsonValues)).size(), kMaxJsonValues - 1);
+  EXPECT_TRUE(parse_bounded_json(nested(kLimits.depth)).is_array());
+  EXPECT_EQ(parse_bounded_json(members(kLimits.members)).size(), kLimits.members);
+  EXPECT_EQ(parse_bounded_json(values(kLimits.values)).size(), kLimits.values - 1);
 }
 
 TEST(BoundedJson, RefusesWhatGoesBeyond) {
-  expect_refused("at most 12582912 are expected", '"' + std::string(kMaxJsonBytes, ' ') + '"');
-  expect_refused("nested too deeply", nested(kMaxJsonDepth + 1));
+  expect_refused("at most 12582912 are expected", '"' + std::string(kLimits.bytes, ' ') + '"');
+  expect_refused("nested too deeply", nested(kLimits.depth + 1));
   expect_refused("nested too deeply", repeat("[", 1'000'000));
   expect_refused("nested too deeply", repeat("{\"a\":", 1'000'000));
-  expect_refused("more than 1024 members", members(kMaxJsonMembers + 1));
-  expect_refused("more than 500000 values", values(kMaxJsonValues + 1));
-  expect_refused("more than 500000 values", "[" + repeat("[],", kMaxJsonValues) + "0]");
+  expect_refused("more than 1024 members", members(kLimits.members + 1));
+  expect_refused("more than 500000 values", values(kLimits.values + 1));
+  expect_refused("more than 500000 values", "[" + repeat("[],", kLimits.values) + "0]");
 }
 
 TEST(BoundedJson, RefusesAKeyThatComesTwice) {

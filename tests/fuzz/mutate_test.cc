@@ -114,7 +114,8 @@ TEST_P(Mutation, IsReadOrRefused) {
 
 const Target* const kTargets[] = {&safetensors(), &model(),        &npy(),         &npz(),
                                   &idx(),         &gzip(),         &csv(),         &table(),
-                                  &function(),    &train_config(), &data_config(),
+                                  &function(),    &train_config(), &data_config(), &tokenizer(),
+                                  &huggingface(),
 #ifdef LIMPID_FUZZ_ONNX
                                   &onnx_model(),
 #endif

@@ -56,14 +56,25 @@ MemoryFile::~MemoryFile() { ::close(fd_); }
 
 fs::path MemoryFile::path() const { return "/proc/self/fd/" + std::to_string(fd_); }
 
+TemporaryFolder::TemporaryFolder() {
+  // In memory where there is such a place: a disk takes milliseconds for every file.
+  const fs::path memory = "/dev/shm";
+  const fs::path above = fs::is_directory(memory) ? memory : fs::temp_directory_path();
+  std::string pattern = (above / "limpid-fuzz-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) fail("mkdtemp");
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() { fs::remove_all(path_); }
+
+void TemporaryFolder::write(std::string_view name, std::span<const std::byte> bytes) const {
+  std::ofstream(path_ / name, std::ios::binary) << text_of(bytes);
+}
+
 Bytes saved(const std::function<void(const fs::path&)>& save) {
-  std::string folder = (fs::temp_directory_path() / "limpid-fuzz-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) fail("mkdtemp");
-  const fs::path path = fs::path(folder) / "file";
-  save(path);
-  Bytes bytes = file_bytes(path);
-  fs::remove_all(folder);
-  return bytes;
+  const TemporaryFolder folder;
+  save(folder.path() / "file");
+  return file_bytes(folder.path() / "file");
 }
 
 std::vector<Bytes> fixtures(std::string_view folder, std::string_view ending) {

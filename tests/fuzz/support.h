@@ -46,6 +46,21 @@ class MemoryFile {
   int fd_;
 };
 
+// A folder that ends with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void write(std::string_view name, std::span<const std::byte> bytes) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
 Bytes file_bytes(const std::filesystem::path& path);
 
 // The bytes that `save` writes to the path that it is given.

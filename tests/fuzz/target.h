@@ -42,6 +42,8 @@ const Target& function();
 const Target& train_config();
 const Target& data_config();
 const Target& run_log();
+const Target& tokenizer();
+const Target& huggingface();
 const Target& onnx_model();  // where limpid_onnx is built
 
 }  // namespace limpid::fuzz

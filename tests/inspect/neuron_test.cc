@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/core/half.h"
 #include "limpid/function/builder.h"
 #include "limpid/inspect/table.h"
 #include "limpid/ops/ops.h"
@@ -157,13 +158,29 @@ TEST(Neuron, IndexOutsideSaysTheRange) {
   }
 }
 
-TEST(Neuron, OfSeveralRowsIsRefused) {
-  const Function f =
-      trace("f", {{"x", {Dtype::kF32, {3, 2}}}, {"w", {Dtype::kF32, {1, 2}}}},
-            [](std::span<const Value> in) { return std::vector<Value>{linear(in[0], in[1])}; });
-  const Observation seen = observe(f, {{"x", Tensor::zeros({Dtype::kF32, {3, 2}})},
-                                       {"w", Tensor::zeros({Dtype::kF32, {1, 2}})}});
-  EXPECT_THROW(explain_neuron(seen, "%0", 0), Error);
+// Three rows, and weights in bf16.
+TEST(Neuron, OfSeveralRowsIsTheOneAskedForOrTheLast) {
+  const Function f = trace(
+      "f", {{"x", {Dtype::kF32, {3, 2}}}, {"w", {Dtype::kBf16, {2, 2}}}},
+      [](std::span<const Value> in) { return std::vector<Value>{relu(linear(in[0], in[1]))}; });
+  const auto bf16 = [](float number) { return to_bf16(number); };
+  const Observation seen =
+      observe(f, {{"x", Tensor::from<float>(Shape{3, 2}, {1, 2, 3, 4, 5, -6})},
+                  {"w", Tensor::from<Bf16>(Shape{2, 2}, {bf16(7), bf16(7), bf16(0.5f), bf16(2)})}});
+  EXPECT_EQ(to_text(explain_neuron(seen, "%0", 1, 0)),
+            "%0:1, row 0 of 3\nz = 0.5 * 1.0 + 2.0 * 2.0 = 4.5; relu 4.5\n");
+  EXPECT_EQ(to_text(explain_neuron(seen, "%0", 1)),
+            "%0:1, row 2 of 3\nz = 0.5 * 5.0 + 2.0 * (-6.0) = -9.5; relu 0\n");
+  for (const std::int64_t row : {-2, 3}) {
+    try {
+      explain_neuron(seen, "%0", 1, row);
+      FAIL() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(std::string(e.what()),
+                "layer '%0' works on 3 rows: " + std::to_string(row) + " is none of them");
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// Bytes as text: GPT-2's files write every byte as a character that can be seen. Leans on
+// formats/utf8.h; included by sources alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace limpid::detail {
+
+// The bytes 0x21 to 0x7e, 0xa1 to 0xac and 0xae to 0xff stand for the character of the same number,
+// and the others, in their order, for U+0100, U+0101, ...
+std::string to_byte_alphabet(std::string_view bytes);
+// Back; nothing for a text with another character.
+std::optional<std::string> from_byte_alphabet(std::string_view text);
+
+}  // namespace limpid::detail

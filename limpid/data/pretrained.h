@@ -1,0 +1,17 @@
+// Language models that others trained: weights and tokenizer of a folder, in one Model. Leans on
+// formats/huggingface.h and tokenizer_files.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "limpid/formats/model.h"
+
+namespace limpid {
+
+// The model of load_huggingface, whose config has the folder's tokenizer under "data", where there
+// is one. Throws what load_huggingface and load_tokenizer throw, and kFormat where there are more
+// tokens than logits.
+Model load_pretrained(const std::filesystem::path& folder, std::int64_t length = 0);
+
+}  // namespace limpid

@@ -1,0 +1,253 @@
+#include "limpid/data/tokenizer_files.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/data/byte_pair.h"
+#include "limpid/data/detail/byte_pair_text.h"
+#include "limpid/formats/detail/bounded_json.h"
+#include "limpid/formats/file.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMaxFile = std::uint64_t{32} << 20;
+constexpr detail::JsonLimits kLimits{.bytes = kMaxFile, .members = kMaxTokens, .values = 2'500'000};
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
+[[noreturn]] void refuse_kind(const std::string& what) {
+  throw Error(ErrorCode::kUnsupported, what);
+}
+
+// The number of a token.
+std::int32_t number_of(const Json& json) {
+  return static_cast<std::int32_t>(detail::bounded_integer(json, 0, kMaxTokens - 1));
+}
+
+std::string_view text_of(const Tensor& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;  // a path that cannot be asked about is not there
+  return fs::exists(path, ignored);
+}
+
+// f(path), whose errors then name the file.
+template <class F>
+auto of_file(const fs::path& path, const F& f) {
+  const auto named = [&](std::string_view what) {
+    return fmt::format("tokenizer {}: {}", in_quotes(path.string()), what);
+  };
+  try {
+    return f(path);
+  } catch (const Error& e) {
+    throw Error(e.code(), e.code() == ErrorCode::kIo ? e.what() : named(e.what()));
+  } catch (const Json::exception& e) {
+    throw Error(ErrorCode::kFormat, named(e.what()));
+  }
+}
+
+Json json_of_file(const fs::path& path) {
+  return detail::parse_sorted_json(text_of(read_file(path, kMaxFile)), kLimits);
+}
+
+// ---- vocab.json and merges.txt
+
+// {"token": number, ...} as the tokens in the order of their numbers, which are 0, 1, ...
+std::vector<std::string> tokens_of(const Json& vocabulary,
+                                   const std::map<std::int32_t, std::string>& added = {}) {
+  if (!vocabulary.is_object()) refuse("an object of tokens and their numbers is expected");
+  std::set<std::int32_t> there;
+  for (const auto& [number, token] : added) there.insert(number);
+  std::size_t count = added.size();
+  for (const auto& [token, number] : vocabulary.items())
+    count += there.contains(number_of(number)) ? 0 : 1;
+  std::vector<std::string> tokens(count);
+  std::vector<bool> taken(count);
+  const auto put = [&](std::int32_t number, const std::string& token) {
+    const auto place = static_cast<std::size_t>(number);
+    if (place >= count)
+      refuse(
+          fmt::format("the token {} has number {}, of {} tokens", in_quotes(token), number, count));
+    if (taken[place]) refuse(fmt::format("number {} comes twice", number));
+    taken[place] = true;
+    tokens[place] = token;
+  };
+  for (const auto& [number, token] : added) put(number, token);
+  for (const auto& [token, json] : vocabulary.items()) {
+    const auto number = number_of(json);
+    const auto found = added.find(number);
+    if (found == added.end())
+      put(number, token);
+    else if (found->second != token)
+      refuse(fmt::format("number {} is {} and {}", number, in_quotes(token),
+                         in_quotes(found->second)));
+  }
+  return tokens;
+}
+
+std::vector<std::string> merges_of_lines(std::string_view text) {
+  std::vector<std::string> merges;
+  std::size_t line = 0;
+  for (const std::string_view merge : lines_of(text)) {
+    ++line;
+    if (merge.empty() || (line == 1 && merge.substr(0, 9) == "#version:")) continue;
+    merges.emplace_back(merge);
+  }
+  return merges;
+}
+
+BytePairRules rules_of_pair_of_files(const fs::path& vocabulary, const fs::path& merges) {
+  detail::BytePairText text;
+  text.tokens = of_file(vocabulary, [](const fs::path& p) { return tokens_of(json_of_file(p)); });
+  return of_file(merges, [&](const fs::path& path) {
+    text.merges = merges_of_lines(text_of(read_file(path, kMaxFile)));
+    return detail::rules_of(text);
+  });
+}
+
+// ---- tokenizer.json
+
+// What is under a key; null where nothing is.
+const Json& part(const Json& json, const char* key) {
+  static const Json kNothing;
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found == json.end() ? kNothing : *found;
+}
+
+bool flag(const Json& json, const char* key, bool otherwise) {
+  const Json& value = part(json, key);
+  return value.is_null() ? otherwise : value.get<bool>();
+}
+
+std::string type_of(const Json& json) {
+  const Json& type = part(json, "type");
+  return type.is_string() ? type.get<std::string>() : "";
+}
+
+bool is_byte_level(const Json& json, bool cuts_words) {
+  return type_of(json) == "ByteLevel" && !flag(json, "add_prefix_space", true) &&
+         flag(json, "use_regex", true) == cuts_words;
+}
+
+// Llama 3's pattern, as words.h has it.
+constexpr std::string_view kLlama3Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
+    R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+WordPattern words_of(const Json& json) {
+  if (is_byte_level(json, true)) return WordPattern::kGpt2;
+  const Json& parts = part(json, "pretokenizers");
+  if (type_of(json) == "Sequence" && parts.is_array() && parts.size() == 2 &&
+      type_of(parts[0]) == "Split" && part(parts[0], "behavior") == "Isolated" &&
+      !flag(parts[0], "invert", false) && is_byte_level(parts[1], false) &&
+      part(part(parts[0], "pattern"), "Regex") == kLlama3Words)
+    return WordPattern::kLlama3;
+  refuse_kind(
+      "pre_tokenizer: that of GPT-2 (ByteLevel, without add_prefix_space) or that of Llama 3 is "
+      "expected");
+}
+
+// Whatever changes what a model means, and is not here.
+void check_model_of(const Json& json) {
+  const Json& model = part(json, "model");
+  if (type_of(model) != "BPE")
+    refuse_kind(fmt::format("model.type: 'BPE' is expected, came {}", in_quotes(type_of(model))));
+  if (flag(model, "byte_fallback", false))
+    refuse_kind("model.byte_fallback: true, as SentencePiece's models have it, is not supported");
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
+    if (const Json& value = part(model, key); !value.is_null() && value != "")
+      refuse_kind(fmt::format("model.{}: none is expected", key));
+  if (!part(json, "normalizer").is_null())
+    refuse_kind(fmt::format("normalizer: none is expected, came {}",
+                            in_quotes(type_of(part(json, "normalizer")))));
+}
+
+std::vector<std::string> merges_of(const Json& list) {
+  std::vector<std::string> merges;
+  for (const Json& merge : list)
+    merges.push_back(merge.is_array() ? fmt::format("{} {}", merge.at(0).get<std::string>(),
+                                                    merge.at(1).get<std::string>())
+                                      : merge.get<std::string>());
+  return merges;
+}
+
+// The token that a TemplateProcessing puts before a text, by itself or in a Sequence.
+std::optional<std::int32_t> begin_of(const Json& processor) {
+  if (type_of(processor) == "Sequence") {
+    for (const Json& one : part(processor, "processors"))
+      if (const std::optional<std::int32_t> begin = begin_of(one)) return begin;
+    return {};
+  }
+  const Json& single = part(processor, "single");
+  if (type_of(processor) != "TemplateProcessing" || !single.is_array() || single.empty()) return {};
+  const Json& name = part(part(single[0], "SpecialToken"), "id");
+  if (!name.is_string()) return {};
+  return number_of(processor.at("special_tokens").at(name.get<std::string>()).at("ids").at(0));
+}
+
+struct Contents {
+  BytePairRules rules;
+  std::optional<std::int32_t> begin;
+};
+
+Contents contents_of_tokenizer_json(const Json& json) {
+  check_model_of(json);
+  std::map<std::int32_t, std::string> added;
+  for (const Json& token : part(json, "added_tokens"))
+    if (!added.emplace(number_of(token.at("id")), token.at("content").get<std::string>()).second)
+      refuse("added_tokens: a number comes twice");
+  const Json& model = json.at("model");
+  detail::BytePairText text{.tokens = tokens_of(model.at("vocab"), added),
+                            .merges = merges_of(model.at("merges"))};
+  for (const auto& [number, token] : added) text.special.push_back(number);
+  Contents contents{detail::rules_of(text), begin_of(part(json, "post_processor"))};
+  contents.rules.words = words_of(part(json, "pre_tokenizer"));
+  contents.rules.whole_words = flag(model, "ignore_merges", false);
+  return contents;
+}
+
+// ---- a folder
+
+std::optional<std::int32_t> end_of(const fs::path& config) {
+  if (!is_there(config)) return {};
+  return of_file(config, [](const fs::path& path) -> std::optional<std::int32_t> {
+    const Json json = json_of_file(path);
+    const Json& end = part(json, "eos_token_id");
+    const Json& first = end.is_array() && !end.empty() ? end.front() : end;
+    if (first.is_null()) return {};
+    return number_of(first);
+  });
+}
+
+}  // namespace
+
+std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
+  Contents contents;
+  if (is_there(folder / "tokenizer.json")) {
+    contents = of_file(folder / "tokenizer.json", [](const fs::path& path) {
+      return contents_of_tokenizer_json(json_of_file(path));
+    });
+  } else if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt")) {
+    contents.rules = rules_of_pair_of_files(folder / "vocab.json", folder / "merges.txt");
+  } else {
+    return {};
+  }
+  const std::optional<std::int32_t> end = end_of(folder / "config.json");
+  return of_file(folder, [&](const fs::path&) {
+    return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end});
+  });
+}
+
+}  // namespace limpid

@@ -1,0 +1,318 @@
+#include "limpid/formats/huggingface.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <unordered_map>
+
+#include "limpid/core/half.h"
+#include "limpid/formats/detail/bounded_json.h"
+#include "limpid/formats/detail/huggingface.h"
+#include "limpid/formats/file.h"
+#include "limpid/formats/safetensors.h"
+
+namespace limpid {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::HuggingFaceConfig;
+using detail::HuggingFaceTensor;
+using detail::HuggingFaceType;
+using detail::Reporter;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMaxJsonFile = std::uint64_t{12} << 20;
+constexpr std::size_t kMaxFiles = 1024;
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;  // a path that cannot be asked about is a matter of reading it
+  return fs::exists(path, ignored);
+}
+
+Reporter reporter_of(const fs::path& path) { return {"hugging face", path.string()}; }
+
+Json json_of_file(const fs::path& path, const Reporter& report) {
+  const Tensor file = read_file(path, kMaxJsonFile);
+  const auto bytes = file.values<std::uint8_t>();
+  try {
+    return detail::parse_sorted_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                     {.bytes = kMaxJsonFile, .members = kMaxSafetensorsCount});
+  } catch (const Error& e) {
+    report.broken("{}", e.what());
+  } catch (const Json::exception& e) {
+    report.broken("{}", e.what());
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// The tensors of a folder
+// ---------------------------------------------------------------------------------------------
+
+using Tensors = std::map<std::string, Tensor, std::less<>>;
+
+// "weight_map" of the index: the names of tensors by the names of files.
+std::map<std::string, std::set<std::string>> files_of(const Json& index, const Reporter& report) {
+  const auto found = index.is_object() ? index.find("weight_map") : index.end();
+  if (found == index.end() || !found->is_object())
+    report.broken("weight_map: an object of tensors and their files is expected");
+  std::map<std::string, std::set<std::string>> files;
+  for (const auto& [tensor, file] : found->items()) {
+    if (!file.is_string())
+      report.broken("weight_map: {}: the name of a file is expected", in_quotes(tensor));
+    const auto name = file.get<std::string>();
+    if (name.empty() || name == "." || name == ".." ||
+        name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
+      report.broken("weight_map: {}: {} is no name of a file in this folder", in_quotes(tensor),
+                    in_quotes(name));
+    files[name].insert(tensor);
+    if (files.size() > kMaxFiles)
+      report.unsupported("weight_map: more than {} files are named", kMaxFiles);
+  }
+  return files;
+}
+
+Tensors tensors_of_files(const fs::path& folder) {
+  const Reporter report = reporter_of(folder / detail::kHuggingFaceIndex);
+  Tensors tensors;
+  for (const auto& [file, names] :
+       files_of(json_of_file(folder / detail::kHuggingFaceIndex, report), report)) {
+    const Params there = map_safetensors(folder / file).tensors;
+    std::set<std::string> found;
+    for (const auto& [name, tensor] : there) {
+      if (!names.contains(name))
+        report.broken("weight_map: {} has the tensor {}, which is not said to be there",
+                      in_quotes(file), in_quotes(name));
+      found.insert(name);
+      tensors.emplace(name, tensor);
+    }
+    for (const std::string& name : names)
+      if (!found.contains(name))
+        report.broken("weight_map: {} has no tensor {}", in_quotes(file), in_quotes(name));
+  }
+  return tensors;
+}
+
+Tensors tensors_of(const fs::path& folder) {
+  const fs::path one = folder / detail::kHuggingFaceWeights;
+  if (!is_file(one) && is_file(folder / detail::kHuggingFaceIndex)) return tensors_of_files(folder);
+  Tensors tensors;
+  for (const auto& [name, tensor] : map_safetensors(one).tensors) tensors.emplace(name, tensor);
+  return tensors;
+}
+
+// ---------------------------------------------------------------------------------------------
+// From their tensors to ours
+// ---------------------------------------------------------------------------------------------
+
+// Part `part` of `parts` of a matrix (in, parts * out), as (out, in); of a vector, as it is.
+template <class T>
+Tensor in_f32(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& shape) {
+  const std::span<const T> values = tensor.values<T>();
+  const auto value = [&](std::size_t i) {
+    if constexpr (std::is_same_v<T, float>)
+      return values[i];
+    else
+      return to_f32(values[i]);
+  };
+  return Tensor::generate<float>(shape, [&](std::span<float> to) {
+    const auto part = static_cast<std::size_t>(from.part);
+    if (!from.transposed) {
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = value(part * to.size() + i);
+      return;
+    }
+    const auto rows = static_cast<std::size_t>(shape[0]),
+               columns = static_cast<std::size_t>(shape[1]);
+    const std::size_t stride = rows * static_cast<std::size_t>(from.parts);
+    // In squares, so that what is read and written stays near.
+    constexpr std::size_t kSquare = 32;
+    for (std::size_t c0 = 0; c0 < columns; c0 += kSquare)
+      for (std::size_t r0 = 0; r0 < rows; r0 += kSquare)
+        for (std::size_t r = r0; r < std::min(r0 + kSquare, rows); ++r)
+          for (std::size_t c = c0; c < std::min(c0 + kSquare, columns); ++c)
+            to[r * columns + c] = value(c * stride + part * rows + r);
+  });
+}
+
+// The shape in the file of what becomes a parameter of this shape.
+Shape shape_in_file(const HuggingFaceTensor& tensor, const Shape& shape) {
+  const Shape whole = shape.replace(0, shape[0] * tensor.parts);
+  return tensor.transposed ? Shape{whole[1], whole[0]} : whole;
+}
+
+class Weights {
+ public:
+  Weights(const HuggingFaceConfig& config, Tensors tensors, const Reporter& report)
+      : config_(config), tensors_(std::move(tensors)), report_(report) {
+    const std::string_view prefix = detail::huggingface_prefix(config.type);
+    const auto first = tensors_.lower_bound(prefix);
+    if (first != tensors_.end() && first->first.substr(0, prefix.size()) == prefix)
+      prefix_ = prefix;
+  }
+
+  Params params() {
+    Params params;
+    for (const Input& parameter : config_.net.parameters())
+      params.set(parameter.name, value_of(parameter));
+    for (const auto& [name, tensor] : tensors_)
+      if (!used_.contains(name) && !is_needless(name))
+        report_.broken("the tensor {} is none of such a model", in_quotes(name));
+    return params;
+  }
+
+ private:
+  Tensor value_of(const Input& parameter) {
+    const HuggingFaceTensor from = detail::huggingface_tensor(config_.type, parameter.name);
+    const std::string name = (from.prefixed ? prefix_ : "") + from.name;
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) report_.broken("the tensor {} is missing", in_quotes(name));
+    used_.insert(name);
+    const Tensor& tensor = found->second;
+    const Shape expected = shape_in_file(from, parameter.type.shape);
+    if (!(tensor.shape() == expected))
+      report_.broken("the tensor {} is {}, {} is expected", in_quotes(name),
+                     to_string(tensor.shape()), to_string(expected));
+    switch (tensor.dtype()) {
+      case Dtype::kF32:
+        return from.transposed || from.parts > 1 ? in_f32<float>(tensor, from, parameter.type.shape)
+                                                 : tensor;
+      case Dtype::kF16:
+        return in_f32<F16>(tensor, from, parameter.type.shape);
+      case Dtype::kBf16:
+        return in_f32<Bf16>(tensor, from, parameter.type.shape);
+      default:
+        report_.unsupported("the tensor {} is {}; f32, f16 or bf16 is expected", in_quotes(name),
+                            limpid::name(tensor.dtype()));
+    }
+  }
+
+  // Masks and frequencies, and the head of a model that uses its embedding for one.
+  bool is_needless(std::string_view name) const {
+    if (config_.net.tied && name == "lm_head.weight") return true;
+    if (name.substr(0, prefix_.size()) == prefix_) name.remove_prefix(prefix_.size());
+    return detail::is_huggingface_buffer(config_.type, name);
+  }
+
+  const HuggingFaceConfig& config_;
+  const Tensors tensors_;
+  const Reporter& report_;
+  std::string prefix_;
+  std::set<std::string, std::less<>> used_;
+};
+
+// The most tokens that the function of a model is tried with.
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 16;
+
+Function function_that_fits(const nn::Gpt& net, const Params& params) {
+  for (std::int64_t length = std::min(net.context, kMaxLength);; length = (length + 1) / 2) {
+    Model model{net.function(length), params, {}};
+    if (length == 1 || example_bytes(model) <= kMaxExampleBytes) return model.function;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// From ours to theirs
+// ---------------------------------------------------------------------------------------------
+
+// A parameter that a net without biases does not have is zeros.
+Tensor parameter_or_zeros(const Params& params, const Input& parameter) {
+  const Tensor* const found = params.find(parameter.name);
+  if (!found) return Tensor::zeros(parameter.type);
+  if (!(found->type() == parameter.type))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("the parameter {} is {}, {} is expected", in_quotes(parameter.name),
+                            to_string(found->type()), to_string(parameter.type)));
+  return *found;
+}
+
+// Writes part `part` of a tensor of theirs: in_f32, the other way.
+void put(const Tensor& ours, const HuggingFaceTensor& to, std::span<float> theirs) {
+  const std::span<const float> from = ours.values<float>();
+  const auto part = static_cast<std::size_t>(to.part);
+  if (!to.transposed) {
+    std::copy(from.begin(), from.end(),
+              theirs.begin() + static_cast<std::ptrdiff_t>(part * from.size()));
+    return;
+  }
+  const auto rows = static_cast<std::size_t>(ours.shape()[0]);
+  const auto columns = static_cast<std::size_t>(ours.shape()[1]);
+  const std::size_t stride = rows * static_cast<std::size_t>(to.parts);
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < columns; ++c)
+      theirs[c * stride + part * rows + r] = from[r * columns + c];
+}
+
+Params their_tensors(const HuggingFaceConfig& config, const Params& params) {
+  const std::vector<Input> parameters = config.net.parameters();
+  const std::string prefix(detail::huggingface_prefix(config.type));
+  Params tensors;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const HuggingFaceTensor to = detail::huggingface_tensor(config.type, parameters[i].name);
+    if (to.part > 0) continue;  // goes into the tensor of the first part
+    const std::string name = (to.prefixed ? prefix : "") + to.name;
+    if (!to.transposed && to.parts == 1) {
+      tensors.set(name, parameter_or_zeros(params, parameters[i]));
+      continue;
+    }
+    const Shape shape = shape_in_file(to, parameters[i].type.shape);
+    tensors.set(name, Tensor::generate<float>(shape, [&](std::span<float> out) {
+                  for (const Input& parameter : parameters) {
+                    const HuggingFaceTensor part =
+                        detail::huggingface_tensor(config.type, parameter.name);
+                    if (part.name == to.name) put(parameter_or_zeros(params, parameter), part, out);
+                  }
+                }));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+bool is_huggingface(const fs::path& folder) {
+  const fs::path path = folder / detail::kHuggingFaceConfig;
+  if (!is_file(path)) return false;
+  try {
+    const Json json = json_of_file(path, reporter_of(path));
+    return json.is_object() && json.contains("model_type");
+  } catch (const Error&) {
+    return false;  // whatever it is, it is none
+  }
+}
+
+Model load_huggingface(const fs::path& folder, std::int64_t length) {
+  const fs::path path = folder / detail::kHuggingFaceConfig;
+  const Reporter report = reporter_of(path);
+  const HuggingFaceConfig config = huggingface_config(json_of_file(path, report), report);
+  if (length < 0 || length > config.net.context)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("hugging face {}: a length of {}, 1 to the context of {} is expected",
+                            in_quotes(folder.string()), length, config.net.context));
+  const Reporter of_folder = reporter_of(folder);
+  Params params = Weights(config, tensors_of(folder), of_folder).params();
+  Function function =
+      length == 0 ? function_that_fits(config.net, params) : config.net.function(length);
+  Model model{std::move(function), std::move(params), config.net.config()};
+  check_model(model);
+  return model;
+}
+
+void save_huggingface(const fs::path& folder, const Model& model) {
+  HuggingFaceConfig config{HuggingFaceType::kGpt2, nn::Gpt::from_config(model.config)};
+  config.type = detail::huggingface_type(config.net);
+  if (config.type == HuggingFaceType::kGpt2) config.net.bias = true;
+  const Safetensors weights{their_tensors(config, model.params), {{"format", "pt"}}};
+  const std::string json = detail::huggingface_json(config).dump(2) + "\n";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw Error(ErrorCode::kIo,
+                fmt::format("make {}: {}", in_quotes(folder.string()), error.message()));
+  save_safetensors(folder / detail::kHuggingFaceWeights, weights);
+  const std::span<const std::byte> text = std::as_bytes(std::span(json));
+  write_file_atomically(folder / detail::kHuggingFaceConfig, {&text, 1});
+}
+
+}  // namespace limpid

@@ -1,0 +1,112 @@
+"""GPT-2s and Llamas in Hugging Face's folders: run, traced, and made into other formats."""
+
+import json
+import pathlib
+import random
+import shutil
+import unittest
+
+import tool
+
+TESTS = pathlib.Path(__file__).parent.parent
+LLAMA = TESTS / "huggingface/llama"
+TOKENS = ",".join(str(7 * i % 37) for i in range(32))
+
+
+def gpt2_tensors(vocabulary, positions, width):
+    """A GPT-2 of one block, of numbers at random."""
+    draw = random.Random(5)
+    shapes = {"wte": [vocabulary, width], "wpe": [positions, width]}
+    for name, shape in (("attn.c_attn", [width, 3 * width]), ("attn.c_proj", [width, width]), ("mlp.c_fc", [width, 4 * width]),
+                        ("mlp.c_proj", [4 * width, width]), ("ln_1", [width]), ("ln_2", [width])):
+        shapes["h.0." + name] = shape
+    shapes["ln_f"] = [width]
+    tensors = {}
+    for name, shape in shapes.items():
+        size = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        tensors[f"transformer.{name}.weight"] = (shape, [draw.gauss(0, 0.5) for _ in range(size)])
+        if name[0] != "w":
+            tensors[f"transformer.{name}.bias"] = (shape[-1:], [draw.gauss(0, 0.5) for _ in range(shape[-1])])
+    return tensors
+
+
+class HuggingFace(tool.ToolTest):
+    def gpt2(self):
+        """A model with a tokenizer."""
+        folder = self.folder / "gpt2"
+        folder.mkdir()
+        for name in ("vocab.json", "merges.txt"):
+            shutil.copy(TESTS / "data/byte_pair" / name, folder)
+        config = {"model_type": "gpt2", "vocab_size": 508, "n_positions": 24, "n_embd": 4, "n_layer": 1, "n_head": 2, "eos_token_id": 507}
+        (folder / "config.json").write_text(json.dumps(config))
+        tensors = gpt2_tensors(508, 24, 4)
+        (folder / "model.safetensors").write_bytes(tool.file_of(tool.header_of(tensors), tool.data_of(tensors)))
+        return folder
+
+    def test_a_prompt_has_likely_next_tokens(self):
+        folder = self.gpt2()
+        shown = self.document("run", folder, "--prompt", "the fox")["next"]
+        self.assertEqual(len(shown), 10)
+        self.assertEqual(shown, sorted(shown, key=lambda t: -t["logit"]))
+        text = self.output("run", folder, "--prompt", "the fox")
+        self.assertIn(f"{shown[0]['token']}  {shown[0]['text']}", text)
+        # What stands behind the prompt's tokens does not count.
+        self.assertNotEqual(shown, self.document("run", folder, "--prompt", "the dog")["next"])
+        self.assertIn("24 at most", self.error(2, "run", folder, "--prompt", "?" * 26))
+        self.error(2, "run", folder, "--prompt", "")
+        self.error(2, "run", folder, "--prompt", "a", "--values", "1")
+        self.assertIn("no tokenizer", self.error(1, "run", LLAMA, "--prompt", "a"))
+
+    def test_it_goes_on_until_a_text_ends(self):
+        folder = self.gpt2()
+        likeliest = ("generate", folder, "--prompt", "the fox", "--temperature", "0")
+        # What such a model draws may be anything, control characters among it.
+        drawn = self.run_tool(*likeliest, "--tokens", "4")
+        self.assertEqual((drawn.returncode, drawn.stdout[:7]), (0, b"the fox"))
+        self.assertGreater(len(drawn.stdout), len("the fox\n"))
+        beyond_the_context = self.run_tool("generate", folder, "--tokens", "40", "--sequences", "2")
+        self.assertEqual(beyond_the_context.returncode, 0)
+        first = self.document("run", folder, "--prompt", "the fox")["next"][0]["token"]
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"eos_token_id": [first, 3]}))
+        self.assertEqual(self.output(*likeliest, "--tokens", "4"), "the fox\n")
+
+    def test_a_neuron_of_every_projection_is_found_by_name(self):
+        for layer in ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj", "self_attn.q_proj", "self_attn.o_proj"):
+            neuron = self.document("trace", LLAMA, "--values", TOKENS, "--neuron", f"layers.1.{layer}:3")["neuron"]
+            self.assertEqual((neuron["layer"], neuron["row"]), (f"layers.1.{layer}", 31))
+            total = sum(t["weight"] * t["input"] for t in neuron["terms"])
+            self.assertAlmostEqual(neuron["z"], total, places=5)
+        folder = self.gpt2()
+        text = self.output("trace", folder, "--prompt", "the fox", "--neuron", "layers.0.mlp.up_proj:15")
+        self.assertRegex(text, r"layers.0.mlp.up_proj:15, row \d+ of \d+\nz = .* gelu")
+
+    def test_it_becomes_a_file_and_comes_back(self):
+        numbers = self.document("run", LLAMA, "--values", TOKENS)
+        model = self.folder / "llama.safetensors"
+        self.assertRegex(self.output("convert", LLAMA, model), r"tensors, input i32\[32\]")
+        self.assertEqual(self.document("run", model, "--values", TOKENS), numbers)
+        self.output("convert", model, f"{self.folder}/llama/")
+        self.assertEqual(self.document("run", self.folder / "llama", "--values", TOKENS), numbers)
+        self.assertIn("embed_tokens", self.output("summary", LLAMA))
+
+    def test_a_tokenizer_stays_with_its_model(self):
+        folder, model = self.gpt2(), self.folder / "m.safetensors"
+        self.output("convert", folder, model)
+        prompt = ("--prompt", "it's 2024")
+        self.assertEqual(self.document("run", model, *prompt), self.document("run", folder, *prompt))
+
+    def test_what_is_broken_is_named(self):
+        folder = self.gpt2()
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"n_layer": 2}))
+        self.assertIn("'transformer.h.1.ln_1.weight' is missing", self.error(1, "summary", folder))
+        (folder / "config.json").write_text(json.dumps(config | {"model_type": "mamba"}))
+        self.assertIn("model_type is 'mamba'", self.error(1, "summary", folder))
+        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "merges.txt").write_text("x")
+        self.assertIn("merges.txt': byte pairs: the merge 'x'", self.error(1, "summary", folder))
+
+
+if __name__ == "__main__":
+    unittest.main()

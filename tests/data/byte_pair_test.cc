@@ -1,0 +1,247 @@
+#include "limpid/data/byte_pair.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "limpid/data/tokenizer_files.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::bytes_of;
+using testing::expect_error;
+using Ids = std::vector<std::int32_t>;
+using Json = nlohmann::json;
+
+const fs::path kFixtures = LIMPID_BYTE_PAIR_FIXTURES;
+
+Tokenizer loaded(const fs::path& folder) {
+  const std::optional<Tokenizer> tokenizer = load_tokenizer(folder);
+  if (!tokenizer) throw std::runtime_error("no tokenizer");
+  return *tokenizer;
+}
+
+Ids ids_of(const Tensor& tokens) {
+  const auto values = tokens.values<std::int32_t>();
+  return {values.begin(), values.end()};
+}
+
+// A text whose characters are its bytes.
+std::string from_latin1(std::string_view utf8) {
+  std::string bytes;
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const auto first = static_cast<unsigned char>(utf8[i]);
+    bytes.push_back(first < 0x80 ? utf8[i]
+                                 : static_cast<char>((first & 3) << 6 | (utf8[++i] & 0x3f)));
+  }
+  return bytes;
+}
+
+// The tokens of all bytes and these: a's and b's that make longer ones.
+BytePairRules rules_with(std::vector<std::string> more,
+                         std::vector<std::pair<std::string, std::string>> merges) {
+  BytePairRules rules;
+  for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+  rules.tokens.insert(rules.tokens.end(), more.begin(), more.end());
+  const auto number = [&](const std::string& token) {
+    return static_cast<std::int32_t>(std::find(rules.tokens.begin(), rules.tokens.end(), token) -
+                                     rules.tokens.begin());
+  };
+  for (const auto& [left, right] : merges) rules.merges.emplace_back(number(left), number(right));
+  return rules;
+}
+
+TEST(BytePair, EncodesAsAnotherProgramDid) {
+  const Tokenizer gpt2 = loaded(kFixtures);
+  const Tokenizer llama3 = loaded(kFixtures / "llama3");
+  EXPECT_EQ(gpt2.kind(), "byte_pair");
+  EXPECT_EQ(gpt2.size(), 256 + 250 + 1 + 1);
+  EXPECT_EQ(llama3.size(), 256 + 250 + 1 + 2);
+  const Json cases = Json::parse(testing::read(kFixtures / "cases.json"));
+  EXPECT_GE(cases.size(), 30u);
+  std::size_t different = 0;
+  for (const Json& c : cases) {
+    const std::string text = from_latin1(c.at("text").get<std::string>());
+    EXPECT_EQ(ids_of(gpt2.encode(text)), c.at("gpt2").get<Ids>()) << c.at("text");
+    EXPECT_EQ(ids_of(llama3.encode(text)), c.at("llama3").get<Ids>()) << c.at("text");
+    EXPECT_EQ(gpt2.decode(c.at("gpt2").get<Ids>()), text);
+    EXPECT_EQ(llama3.decode(c.at("llama3").get<Ids>()), text);
+    different += c.at("gpt2") != c.at("llama3");
+  }
+  EXPECT_GE(different, 5u);
+}
+
+TEST(BytePair, HasTheMarksOfItsFiles) {
+  EXPECT_EQ(loaded(kFixtures).marks(), (Tokenizer::Marks{std::nullopt, 507}));
+  EXPECT_EQ(loaded(kFixtures / "llama3").marks(), (Tokenizer::Marks{507, std::nullopt}));
+  const std::int32_t end = 507;
+  EXPECT_EQ(loaded(kFixtures).decode({&end, 1}), "<|endoftext|>");
+}
+
+TEST(BytePair, ComesBackFromItsConfig) {
+  for (const fs::path& folder : {kFixtures, kFixtures / "llama3"}) {
+    const Tokenizer tokenizer = loaded(folder);
+    const Tokenizer back = Tokenizer::from_config(tokenizer.config());
+    EXPECT_EQ(back, tokenizer);
+    EXPECT_EQ(back.encode("it is wholly so").elements(),
+              tokenizer.encode("it is wholly so").elements());
+  }
+  EXPECT_FALSE(loaded(kFixtures) == loaded(kFixtures / "llama3"));
+}
+
+TEST(BytePair, MergesTheFirstLearntAndTheLeftmost) {
+  const BytePair pairs(
+      rules_with({"aa", "ab", "aaa", "bb"}, {{"a", "b"}, {"a", "a"}, {"aa", "a"}, {"b", "b"}}));
+  EXPECT_EQ(pairs.encode("aab"), (Ids{97, 257}));
+  EXPECT_EQ(pairs.encode("aaa"), (Ids{258}));
+  EXPECT_EQ(pairs.encode("aaaa"), (Ids{256, 256}));
+  EXPECT_EQ(pairs.encode("aaaaa"), (Ids{256, 258}));
+  EXPECT_EQ(pairs.encode("abbb"), (Ids{257, 259}));
+  EXPECT_EQ(pairs.encode("bbb ab bbb"), (Ids{259, 98, 32, 257, 32, 259, 98}));
+}
+
+// Neither one word without an end nor a million of them takes long.
+TEST(BytePair, TakesLongTexts) {
+  const BytePair pairs(rules_with({"aa", "aaaa"}, {{"a", "a"}, {"aa", "aa"}}));
+  const std::string word(1'000'001, 'a');
+  Ids expected(250'000, 257);
+  expected.push_back(97);
+  EXPECT_EQ(pairs.encode(word), expected);
+  std::string blanks(1'000'000, ' ');
+  EXPECT_EQ(pairs.encode(blanks).size(), blanks.size());
+}
+
+TEST(BytePair, AWholeWordGoesBeforeMergesWhereTheRulesSaySo) {
+  BytePairRules rules = rules_with({"ab", "abc"}, {{"a", "b"}});
+  EXPECT_EQ(BytePair(rules).encode("abc"), (Ids{256, 99}));
+  rules.whole_words = true;
+  EXPECT_EQ(BytePair(rules).encode("abc"), (Ids{257}));
+  EXPECT_EQ(BytePair(rules).encode("abcd"), (Ids{256, 99, 100}));
+  rules.special = {257};
+  EXPECT_EQ(BytePair(rules).encode("abc"), (Ids{256, 99}));
+}
+
+TEST(BytePair, RefusesRulesThatContradictThemselves) {
+  const auto refused = [](BytePairRules rules, std::string_view why) {
+    expect_error(ErrorCode::kFormat, why, [&] { BytePair pairs(rules); });
+  };
+  BytePairRules rules = rules_with({}, {});
+  rules.tokens[7] = "seven";
+  refused(rules, "the byte 0x07 has no token");
+  refused(rules_with({"a"}, {}), "the token 'a' comes twice");
+  refused(rules_with({""}, {}), "token 256 is empty");
+  refused(rules_with({"ab"}, {{"a", "b"}, {"a", "b"}}), "the merge of 'a' and 'b' comes twice");
+  refused(rules_with({}, {{"a", "b"}}), "there is no token 'ab'");
+  rules = rules_with({"ab"}, {});
+  rules.merges.emplace_back(97, 257);
+  refused(rules, "a merge of tokens 97 and 257 of 257");
+  rules = rules_with({}, {});
+  rules.special = {256};
+  refused(rules, "a special token 256 of 256");
+  rules = rules_with({}, {});
+  rules.tokens.resize(kMaxTokens + 1, "x");
+  expect_error(ErrorCode::kUnsupported, "262145 tokens, at most 262144",
+               [&] { BytePair pairs(rules); });
+  const BytePair pairs(rules_with({}, {}));
+  for (const std::int32_t token : {-1, 256})
+    expect_error(ErrorCode::kInvalidArgument, "of 256", [&] { pairs.decode({&token, 1}); });
+}
+
+// ---- files
+
+// A copy of the fixtures' folder in which one text is another.
+class Changed {
+ public:
+  explicit Changed(const fs::path& fixtures) {
+    for (const auto& entry : fs::directory_iterator(fixtures))
+      if (entry.is_regular_file()) fs::copy(entry.path(), folder_.path());
+  }
+  void replace(std::string_view name, std::string_view what, std::string_view by) {
+    std::string text = testing::read(folder_ / name);
+    const std::size_t place = text.find(what);
+    ASSERT_NE(place, std::string::npos) << what;
+    testing::write(folder_ / name, bytes_of(text.replace(place, what.size(), by)));
+  }
+  void expect_refused(std::string_view why, ErrorCode code = ErrorCode::kFormat) const {
+    expect_error(code, why, [&] { load_tokenizer(folder_.path()); });
+  }
+  const testing::TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  testing::TemporaryFolder folder_;
+};
+
+TEST(TokenizerFiles, AreThereOrNot) {
+  const testing::TemporaryFolder folder;
+  EXPECT_EQ(load_tokenizer(folder.path()), std::nullopt);
+  testing::write(folder / "vocab.json", bytes_of("{}"));
+  EXPECT_EQ(load_tokenizer(folder.path()), std::nullopt);
+}
+
+TEST(TokenizerFiles, OfGpt2AreRefusedWhereTheyAreBroken) {
+  const auto refused = [](std::string_view name, std::string_view what, std::string_view by,
+                          std::string_view why) {
+    Changed files(kFixtures);
+    files.replace(name, what, by);
+    files.expect_refused(why);
+  };
+  refused("vocab.json", "{", "[", "vocab.json': ");
+  refused("vocab.json", R"("!":0)", R"("!":1)", "number 1 comes twice");
+  refused("vocab.json", R"("!":0)", R"("!":508)", "the token '!' has number 508, of 508 tokens");
+  refused("vocab.json", R"("!":0)", R"("!":4294967296)", "an integer from 0 to 262143 is expected");
+  refused("vocab.json", R"("!":0)", R"("!":0.5)", "came 0.5");
+  refused("vocab.json", R"("!":0)", R"("!":null)", "came null");
+  refused("vocab.json", R"("!":0)", R"("\"":0)", "comes twice in an object");
+  refused("vocab.json", R"("!":0)", R"("! !":0)", "has a character that stands for no byte");
+  refused("vocab.json", R"("!":0)", R"("!!":0)", "the byte 0x21 has no token");
+  refused("merges.txt", "h e\n", "he\n", "the merge 'he' is not two tokens");
+  refused("merges.txt", "h e\n", "h  e\n", "there is no token ' e'");
+  refused("merges.txt", "h e\n", "h e\nh e\n", "comes twice");
+  refused("merges.txt", "h e\n", "h z\n", "there is no token 'hz'");
+  refused("merges.txt", "h e\n", "h \xff\n", "there is no token '\\xff'");
+  refused("config.json", "507", "508", "a mark is token 508 of 508");
+  refused("config.json", "507", "\"x\"", "config.json': an integer");
+}
+
+TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
+  const auto refused = [](std::string_view what, std::string_view by, std::string_view why,
+                          ErrorCode code = ErrorCode::kUnsupported) {
+    Changed files(kFixtures / "llama3");
+    files.replace("tokenizer.json", what, by);
+    files.expect_refused(why, code);
+  };
+  refused(R"("BPE")", R"("Unigram")", "model.type: 'BPE' is expected, came 'Unigram'");
+  refused(R"("byte_fallback":false)", R"("byte_fallback":true)", "model.byte_fallback");
+  refused(R"("dropout":null)", R"("end_of_word_suffix":"</w>")", "model.end_of_word_suffix");
+  refused(R"("normalizer":null)", R"("normalizer":{"type":"NFC"})", "came 'NFC'");
+  refused("{1,3}", "", "pre_tokenizer: that of GPT-2");
+  refused(R"("behavior":"Isolated")", R"("behavior":"Removed")", "pre_tokenizer");
+  refused(R"("id":508)", R"("id":507)", "added_tokens: a number comes twice", ErrorCode::kFormat);
+  refused(R"("id":508)", R"("id":509)", "has number 509, of 509", ErrorCode::kFormat);
+  refused(R"("id":508)", R"("id":0)", "number 0 is '!' and '<|end_of_text|>'", ErrorCode::kFormat);
+  refused(R"("ids":[507])", R"("ids":[-1])", "came -1", ErrorCode::kFormat);
+}
+
+TEST(TokenizerFiles, OfGpt2MayBeOneFile) {
+  Changed files(kFixtures / "llama3");
+  const std::string text = testing::read(files.folder() / "tokenizer.json");
+  Json json = Json::parse(text);
+  json["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  json["model"]["ignore_merges"] = false;
+  json["post_processor"] = nullptr;
+  std::vector<std::string> merges;
+  for (const Json& merge : json["model"]["merges"])
+    merges.push_back(merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+  json["model"]["merges"] = merges;
+  testing::write(files.folder() / "tokenizer.json", bytes_of(json.dump()));
+  const Tokenizer tokenizer = loaded(files.folder().path());
+  const std::string sample = "the  fox\n\n 12345 it's";
+  EXPECT_EQ(ids_of(tokenizer.encode(sample)), ids_of(loaded(kFixtures).encode(sample)));
+  EXPECT_EQ(tokenizer.marks(), Tokenizer::Marks{});
+}
+
+}  // namespace
+}  // namespace limpid

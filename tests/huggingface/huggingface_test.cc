@@ -1,0 +1,243 @@
+#include "limpid/formats/huggingface.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "limpid/formats/safetensors.h"
+#include "limpid/nn/gpt.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::bytes_of;
+using testing::expect_error;
+using Json = nlohmann::json;
+
+const fs::path kFixtures = LIMPID_HUGGINGFACE_FIXTURES;
+const char* const kAll[] = {"gpt2", "gpt2-bf16", "llama", "llama-f16"};
+
+// The logits that PyTorch gave, those of the model for the same tokens, and how far apart they are.
+void expect_logits(const Model& model, const fs::path& fixture, double tolerance) {
+  const Params expected = load_safetensors(fixture / "expected.safetensors").tensors;
+  const Tensor tokens = expected.at("tokens");
+  const Tensor logits = predict(model, tokens.reshape(tokens.shape().insert(0, 1)));
+  const auto ours = logits.values<float>();
+  const auto theirs = expected.at("logits").values<float>();
+  ASSERT_EQ(ours.size(), theirs.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const double difference =
+        std::fabs(static_cast<double>(ours[i]) - static_cast<double>(theirs[i]));
+    EXPECT_LE(difference, tolerance * (1 + std::fabs(static_cast<double>(theirs[i])))) << i;
+    largest = std::max(largest, std::fabs(static_cast<double>(theirs[i])));
+  }
+  EXPECT_GT(largest, 0.5);
+}
+
+std::int64_t length_of(const fs::path& fixture) {
+  return load_safetensors(fixture / "expected.safetensors").tensors.at("tokens").elements();
+}
+
+class Fixture : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Fixture, HasTheLogitsOfPyTorch) {
+  const fs::path folder = kFixtures / GetParam();
+  expect_logits(load_huggingface(folder, length_of(folder)), folder, 1e-5);
+}
+
+TEST_P(Fixture, ComesBackAsItWasWritten) {
+  const fs::path folder = kFixtures / GetParam();
+  const Model model = load_huggingface(folder);
+  const testing::TemporaryFolder out;
+  save_huggingface(out / "model", model);
+  const Model back = load_huggingface(out / "model");
+  EXPECT_EQ(back.config, model.config);
+  EXPECT_EQ(back.function, model.function);
+  for (const auto& [name, tensor] : model.params)
+    EXPECT_TRUE(back.params.at(name).same_bits(tensor)) << name;
+}
+
+TEST_P(Fixture, BecomesAModelOfOneFile) {
+  const Model model = load_huggingface(kFixtures / GetParam(), 3);
+  const testing::TemporaryFolder out;
+  save_model(out / "m.safetensors", model);
+  EXPECT_EQ(load_model(out / "m.safetensors").function, model.function);
+}
+
+INSTANTIATE_TEST_SUITE_P(HuggingFace, Fixture, ::testing::ValuesIn(kAll), [](const auto& fixture) {
+  std::string name = fixture.param;
+  name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+  return name;
+});
+
+TEST(HuggingFace, TakesItsChoicesFromTheConfig) {
+  const nn::Gpt gpt2 = nn::Gpt::from_config(load_huggingface(kFixtures / "gpt2").config);
+  EXPECT_EQ(gpt2.context, 16);
+  EXPECT_EQ(gpt2.hidden_width(), 48);
+  EXPECT_TRUE(gpt2.tied && gpt2.bias);
+  EXPECT_EQ(gpt2.feed_forward, nn::GptFeedForward::kGeluTanh);
+  const nn::Gpt llama = nn::Gpt::from_config(load_huggingface(kFixtures / "llama").config);
+  EXPECT_EQ(llama.key_heads(), 2);
+  EXPECT_EQ(llama.rotary_base, 500);
+  EXPECT_TRUE(llama.tied && !llama.bias);
+}
+
+TEST(HuggingFace, LeavesTensorsWhereTheyAre) {
+  const Model model = load_huggingface(kFixtures / "llama");
+  const Params file = map_safetensors(kFixtures / "llama/model.safetensors").tensors;
+  EXPECT_TRUE(model.params.at("norm.weight").same_bits(file.at("model.norm.weight")));
+  // Tensors of one file lie as far apart in memory as in the file.
+  const auto distance = [](const Tensor& a, const Tensor& b) {
+    return b.bytes().data() - a.bytes().data();
+  };
+  EXPECT_EQ(distance(model.params.at("embed_tokens.weight"), model.params.at("norm.weight")),
+            distance(file.at("model.embed_tokens.weight"), file.at("model.norm.weight")));
+}
+
+TEST(HuggingFace, TakesAsManyTokensAsItIsTold) {
+  const auto tokens = [](std::int64_t length) {
+    return data_input(load_huggingface(kFixtures / "gpt2", length)).type.shape;
+  };
+  EXPECT_EQ(tokens(0), Shape{16});
+  EXPECT_EQ(tokens(5), Shape{5});
+  expect_error(ErrorCode::kInvalidArgument, "a length of 17, 1 to the context of 16",
+               [&] { tokens(17); });
+}
+
+// A copy of a fixture whose files can be changed.
+class Changed {
+ public:
+  explicit Changed(const char* fixture) { fs::copy(kFixtures / fixture, folder_.path()); }
+
+  const fs::path& path() const { return folder_.path(); }
+  Json json(const char* name) const { return Json::parse(testing::read(path() / name)); }
+  void write(const char* name, const Json& json) {
+    testing::write(path() / name, bytes_of(json.dump()));
+  }
+  void set(const char* key, const Json& value) {
+    Json config = json("config.json");
+    config[key] = value;
+    write("config.json", config);
+  }
+  void expect_refused(ErrorCode code, std::string_view why) const {
+    expect_error(code, why, [&] { load_huggingface(path()); });
+  }
+
+ private:
+  testing::TemporaryFolder folder_;
+};
+
+TEST(HuggingFace, RefusesConfigsByTheKey) {
+  const auto refused = [](const char* fixture, const char* key, const Json& value, ErrorCode code,
+                          std::string_view why) {
+    Changed folder(fixture);
+    folder.set(key, value);
+    folder.expect_refused(code, why);
+  };
+  constexpr ErrorCode kNo = ErrorCode::kUnsupported, kBroken = ErrorCode::kFormat;
+  refused("gpt2", "model_type", "bert", kNo, "config.json': model_type is 'bert'");
+  refused("gpt2", "activation_function", "relu", kNo, "activation_function is 'relu'");
+  refused("gpt2", "scale_attn_weights", false, kNo, "scale_attn_weights is false");
+  refused("gpt2", "scale_attn_by_inverse_layer_idx", true, kNo, "inverse_layer_idx is true");
+  refused("gpt2", "add_cross_attention", true, kNo, "add_cross_attention is true");
+  refused("gpt2", "quantization_config", Json{{"bits", 4}}, kNo, "quantization_config is");
+  refused("gpt2", "n_layer", 0, kBroken, "n_layer: an integer from 1 to 1024 is expected, came 0");
+  refused("gpt2", "n_embd", 12.5, kBroken, "n_embd: an integer from 1 to 16777216");
+  refused("gpt2", "n_embd", 18446744073709551615u, kBroken, "n_embd: an integer");
+  refused("gpt2", "n_head", 5, kBroken, "heads that divide the width");
+  refused("gpt2", "layer_norm_epsilon", -1, kBroken, "norm_eps is -1");
+  refused("gpt2", "layer_norm_epsilon", "x", kBroken, "layer_norm_epsilon: a number is expected");
+  refused("llama", "hidden_act", "gelu", kNo, "hidden_act is 'gelu'");
+  refused("llama", "mlp_bias", true, kNo, "attention_bias is false and mlp_bias true");
+  refused("llama", "head_dim", 8, kNo, "head_dim is 8, 4 heads of a width of 16 have 4");
+  refused("llama", "sliding_window", 4096, kNo, "sliding_window is '4096'");
+  refused("llama", "rope_scaling", Json{{"type", "yarn"}}, kNo, "rope_scaling of type 'yarn'");
+  refused("llama", "rope_scaling", 3, kBroken, "an object is expected");
+  refused("llama", "tie_word_embeddings", 1, kBroken, "true or false is expected, came '1'");
+}
+
+TEST(HuggingFace, RefusesTensorsByName) {
+  const auto refused = [](const char* key, const Json& value, std::string_view why) {
+    Changed folder("gpt2");
+    folder.set(key, value);
+    folder.expect_refused(ErrorCode::kFormat, why);
+  };
+  refused("n_layer", 3, "the tensor 'h.2.ln_1.weight' is missing");
+  refused("n_layer", 1, "the tensor 'h.1.");
+  refused("n_layer", 1, "is none of such a model");
+  refused("tie_word_embeddings", false, "the tensor 'lm_head.weight' is missing");
+  refused("vocab_size", 36, "the tensor 'wte.weight' is [37, 12], [36, 12] is expected");
+  refused("n_inner", 47, "the tensor 'h.0.mlp.c_fc.weight' is [12, 48], [12, 47] is expected");
+
+  Changed folder("gpt2");
+  Safetensors file = load_safetensors(folder.path() / "model.safetensors");
+  file.tensors.set("ln_f.bias", Tensor::zeros({Dtype::kI32, {12}}));
+  save_safetensors(folder.path() / "model.safetensors", file);
+  folder.expect_refused(ErrorCode::kUnsupported, "the tensor 'ln_f.bias' is i32");
+}
+
+TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
+  const auto refused = [](const auto& change, std::string_view why,
+                          ErrorCode code = ErrorCode::kFormat) {
+    Changed folder("gpt2-bf16");
+    Json index = folder.json("model.safetensors.index.json");
+    change(index["weight_map"]);
+    folder.write("model.safetensors.index.json", index);
+    folder.expect_refused(code, why);
+  };
+  const char* const kTensor = "transformer.wte.weight";
+  for (const char* name : {"../gpt2/model.safetensors", "/etc/passwd", "..", "", "a\\b"})
+    refused([&](Json& map) { map[kTensor] = name; }, "is no name of a file in this folder");
+  refused([&](Json& map) { map[kTensor] = 1; }, "the name of a file is expected");
+  refused([&](Json& map) { map[kTensor] = "a.safetensors"; }, "No such file", ErrorCode::kIo);
+  refused([&](Json& map) { map[kTensor] = "model-00002-of-00002.safetensors"; },
+          "has the tensor 'transformer.wte.weight', which is not said");
+  refused([&](Json& map) { map["more"] = "model-00002-of-00002.safetensors"; },
+          "has no tensor 'more'");
+  refused([&](Json& map) { map.erase(kTensor); }, "which is not said to be there");
+  refused([](Json& map) { map = 3; }, "weight_map: an object");
+}
+
+TEST(HuggingFace, RefusesFoldersThatAreNone) {
+  const testing::TemporaryFolder folder;
+  EXPECT_FALSE(is_huggingface(folder.path()));
+  EXPECT_TRUE(is_huggingface(kFixtures / "gpt2"));
+  expect_error(ErrorCode::kIo, "config.json", [&] { load_huggingface(folder.path()); });
+  fs::copy(kFixtures / "gpt2/config.json", folder.path());
+  expect_error(ErrorCode::kIo, "model.safetensors", [&] { load_huggingface(folder.path()); });
+  for (const char* text : {"", "[]", "{", "{\"n_embd\":1,\"n_embd\":1}"}) {
+    testing::write(folder / "config.json", bytes_of(text));
+    expect_error(ErrorCode::kFormat, "config.json': ", [&] { load_huggingface(folder.path()); });
+  }
+}
+
+TEST(HuggingFace, WritesGptsThatHaveNoBiases) {
+  const nn::Gpt net{.vocabulary = 11, .context = 6, .layers = 1, .width = 8, .heads = 2};
+  const Model model{net.function(), net.init(Key(3)), net.config()};
+  const testing::TemporaryFolder folder;
+  save_huggingface(folder.path(), model);
+  const Model back = load_huggingface(folder.path());
+  const Tensor tokens = Tensor::from<std::int32_t>(Shape{1, 6}, {1, 10, 3, 0, 3, 7});
+  EXPECT_TRUE(predict(back, tokens).same_bits(predict(model, tokens)));
+}
+
+TEST(HuggingFace, WritesNoOtherModels) {
+  const testing::TemporaryFolder folder;
+  const auto refused = [&](nn::Gpt net, ErrorCode code, std::string_view why) {
+    net.vocabulary = 11;
+    const Model model{net.function(), net.init(Key(3)), net.config()};
+    expect_error(code, why, [&] { save_huggingface(folder / "m", model); });
+    EXPECT_FALSE(fs::exists(folder / "m"));
+  };
+  nn::Gpt net{.positions = nn::GptPositions::kRotary};
+  refused(net, ErrorCode::kUnsupported, "rotary positions: a GPT-2 has none");
+  net = nn::Gpt{.norm = nn::GptNorm::kRms};
+  refused(net, ErrorCode::kUnsupported, "the feed-forward gelu: a Llama has none");
+  net = nn::Gpt{.kv_heads = 2};
+  refused(net, ErrorCode::kUnsupported, "2 heads of keys for 4 of queries: a GPT-2 has none");
+}
+
+}  // namespace
+}  // namespace limpid
