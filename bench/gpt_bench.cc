@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
-#include <optional>
+#include <memory>
 #include <sstream>
 
 #include "bench/prepared.h"
@@ -93,8 +93,12 @@ void print_profile(const Settings& s) {
   }
   for (const auto& [kind, total] : kinds)
     fmt::print("{:9.1f} us  {:3} x {}\n", total.first, total.second, kind);
-  fmt::print("{:.1f} us in {} bands, {} KiB of workspace\n", sum, bands.size(),
-             lp::compile(step).workspace_bytes() / 1024);
+  const auto begin = std::chrono::steady_clock::now();
+  const lp::Executable executable = lp::compile(step);
+  const std::chrono::duration<double, std::milli> compiling =
+      std::chrono::steady_clock::now() - begin;
+  fmt::print("{:.1f} us in {} bands, {} KiB of workspace, {:.1f} ms to compile\n", sum,
+             bands.size(), executable.workspace_bytes() / 1024, compiling.count());
 }
 
 // ---- in turns
@@ -135,6 +139,16 @@ class PyTorch {
   Process process_;
 };
 
+std::unique_ptr<PyTorch> start_peer(const Settings& s, const Machine& machine, int threads) {
+  if (s.alone) return nullptr;
+  try {
+    return std::make_unique<PyTorch>(s, machine, threads);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "gpt_bench: PyTorch is left out: {}\n", e.what());
+    return nullptr;
+  }
+}
+
 void compare(const Settings& s) {
   const Machine machine = this_machine();
   const lp::Function step = training_step(s);
@@ -145,8 +159,7 @@ void compare(const Settings& s) {
   Json figures = {{"machine", json(machine)}};
   for (const int threads : {1, 2}) {
     if (threads > static_cast<int>(machine.cpus.size())) continue;
-    std::optional<PyTorch> peer;
-    if (!s.alone) peer.emplace(s, machine, threads);
+    const auto peer = start_peer(s, machine, threads);
     std::vector<double> ours, theirs;
     for (int round = 0; round < s.rounds; ++round) {
       Prepared prepared(step, threads, first_inputs(step, s));

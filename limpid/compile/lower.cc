@@ -13,7 +13,6 @@
 #include "limpid/ops/constant.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/rows.h"
-#include "limpid/ops/strided.h"
 #include "limpid/ops/update.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/simplify.h"
@@ -664,66 +663,28 @@ class Lowering {
 
   // ---- elements that are moved
 
-  // Through a tensor of this shape, with steps in elements on both sides.
-  static Walk walk_through(const Shape& shape, const Strides& from, const Strides& to,
-                           std::size_t element) {
-    Walk walk;
-    walk.run = element;
-    for (std::size_t d = 0; d < shape.rank(); ++d)
-      walk.axes.push_back({static_cast<std::size_t>(shape[d]),
-                           static_cast<std::size_t>(from[d]) * element,
-                           static_cast<std::size_t>(to[d]) * element});
-    return walk;
-  }
-
   void add_move(SlotId in, SlotId out, const Walk& walk) {
     Step step;
-    step.root = MoveStep{in, out, simplified(walk)};
+    step.root = MoveStep{in, out, walk};
     step.nanoseconds = kNanosecondsPerMovedByte * static_cast<double>(walk.bytes());
     plan_.steps.push_back(std::move(step));
   }
 
   void add_permutation(const Node& node, const Call& call) {
-    const auto& p = call.attributes.get<std::vector<std::int64_t>>("permutation");
-    const Strides steps = row_major_strides(call.inputs[0].shape);
-    Strides from{};
-    for (std::size_t d = 0; d < p.size(); ++d) from[d] = steps[static_cast<std::size_t>(p[d])];
-    const Shape& shape = call.outputs[0].shape;
     const SlotId in = memory(node.inputs[0]), out = new_slot(node.first_output);
-    add_move(in, out,
-             walk_through(shape, from, row_major_strides(shape), size_of(call.inputs[0].dtype)));
+    add_move(in, out, walk_of_permutation(call));
     set_memory(node.first_output, out, last_step());
   }
 
   // A part of one tensor, or several joined.
   void add_moves(const Node& node, const Call& call) {
-    const std::size_t element = size_of(call.outputs[0].dtype);
-    const Shape& whole = call.outputs[0].shape;
-    const Strides steps = row_major_strides(whole);
     const SlotId out = new_slot(node.first_output);
-    if (node.op == &op::slice) {
-      const auto& starts = call.attributes.get<std::vector<std::int64_t>>("starts");
-      const auto& by = call.attributes.get<std::vector<std::int64_t>>("strides");
-      Strides from = row_major_strides(call.inputs[0].shape);
-      std::int64_t first = 0;
-      for (std::size_t d = 0; d < starts.size(); ++d) {
-        first += starts[d] * from[d];
-        from[d] *= std::min(by[d], call.inputs[0].shape[d]);
-      }
-      Walk walk = walk_through(whole, from, steps, element);
-      walk.from_first = static_cast<std::size_t>(first) * element;
-      add_move(memory(node.inputs[0]), out, walk);
-    } else {
-      const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
-      std::int64_t start = 0;
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const Shape& part = call.inputs[i].shape;
-        Walk walk = walk_through(part, row_major_strides(part), steps, element);
-        walk.to_first = static_cast<std::size_t>(start * steps[axis]) * element;
-        start += part[axis];
-        if (part.elements() > 0) add_move(memory(node.inputs[i]), out, walk);
-      }
-    }
+    if (node.op == &op::slice)
+      add_move(memory(node.inputs[0]), out, walk_of_slice(call));
+    else
+      for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (call.inputs[i].shape.elements() > 0)
+          add_move(memory(node.inputs[i]), out, walk_of_part(call, i));
     set_memory(node.first_output, out, last_step());
   }
 

@@ -1,12 +1,16 @@
 #include "limpid/compile/move.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "limpid/core/shape.h"
+#include "limpid/ops/strided.h"
 
 namespace limpid::detail {
 namespace {
+
+using List = std::vector<std::int64_t>;
 
 // Copies of a constant size are instructions; a call of memcpy for each short run would take most
 // of the time.
@@ -49,16 +53,8 @@ std::size_t row_of(const RowNumbers& n, const void* numbers, std::size_t i) {
   return known ? i / n.numbers * n.rows + static_cast<std::size_t>(number) : kNoRow;
 }
 
-}  // namespace
-
-std::size_t Walk::lines() const {
-  std::size_t lines = 1;
-  for (std::size_t d = 0; d + 1 < axes.size(); ++d) lines *= axes[d].count;
-  return lines;
-}
-
-std::size_t Walk::bytes() const { return run * lines() * (axes.empty() ? 1 : axes.back().count); }
-
+// With what lies side by side in both made one run, and axes that are stepped through as one made
+// one.
 Walk simplified(Walk walk) {
   std::vector<Walk::Axis> kept;  // the innermost first
   for (std::size_t d = walk.axes.size(); d-- > 0;) {
@@ -74,6 +70,65 @@ Walk simplified(Walk walk) {
     }
   }
   walk.axes.assign(kept.rbegin(), kept.rend());
+  return walk;
+}
+
+// Through a tensor of this shape, with steps in elements on both sides.
+Walk walk_through(const Shape& shape, const Strides& from, const Strides& to, std::size_t element) {
+  Walk walk;
+  walk.run = element;
+  for (std::size_t d = 0; d < shape.rank(); ++d)
+    walk.axes.push_back({static_cast<std::size_t>(shape[d]),
+                         static_cast<std::size_t>(from[d]) * element,
+                         static_cast<std::size_t>(to[d]) * element});
+  return simplified(std::move(walk));
+}
+
+}  // namespace
+
+std::size_t Walk::lines() const {
+  std::size_t lines = 1;
+  for (std::size_t d = 0; d + 1 < axes.size(); ++d) lines *= axes[d].count;
+  return lines;
+}
+
+std::size_t Walk::bytes() const { return run * lines() * (axes.empty() ? 1 : axes.back().count); }
+
+Walk walk_of_permutation(const Call& call) {
+  const auto& p = call.attributes.get<List>("permutation");
+  const Strides steps = row_major_strides(call.inputs[0].shape);
+  Strides from{};
+  for (std::size_t d = 0; d < p.size(); ++d) from[d] = steps[static_cast<std::size_t>(p[d])];
+  const Shape& to = call.outputs[0].shape;
+  return walk_through(to, from, row_major_strides(to), size_of(call.inputs[0].dtype));
+}
+
+Walk walk_of_slice(const Call& call) {
+  const auto& starts = call.attributes.get<List>("starts");
+  const auto& by = call.attributes.get<List>("strides");
+  const Shape& x = call.inputs[0].shape;
+  const Shape& to = call.outputs[0].shape;
+  const std::size_t element = size_of(call.inputs[0].dtype);
+  Strides from = row_major_strides(x);
+  std::int64_t first = 0;
+  for (std::size_t d = 0; d < starts.size(); ++d) {
+    first += starts[d] * from[d];
+    from[d] *= std::min(by[d], x[d]);
+  }
+  Walk walk = walk_through(to, from, row_major_strides(to), element);
+  walk.from_first = static_cast<std::size_t>(first) * element;
+  return walk;
+}
+
+Walk walk_of_part(const Call& call, std::size_t i) {
+  const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
+  const Shape& part = call.inputs[i].shape;
+  const Strides to = row_major_strides(call.outputs[0].shape);
+  const std::size_t element = size_of(call.outputs[0].dtype);
+  std::int64_t start = 0;
+  for (std::size_t before = 0; before < i; ++before) start += call.inputs[before].shape[axis];
+  Walk walk = walk_through(part, row_major_strides(part), to, element);
+  walk.to_first = static_cast<std::size_t>(start * to[axis]) * element;
   return walk;
 }
 

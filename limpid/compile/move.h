@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "limpid/function/op.h"
 #include "limpid/kernels/kernels.h"
 
 namespace limpid::detail {
@@ -24,9 +25,10 @@ struct Walk {
   std::size_t bytes() const;
 };
 
-// With what lies side by side in both made one run, and axes that are stepped through as one made
-// one.
-Walk simplified(Walk walk);
+// What a call copies: transpose, slice, and input i of concatenate.
+Walk walk_of_permutation(const Call& call);
+Walk walk_of_slice(const Call& call);
+Walk walk_of_part(const Call& call, std::size_t i);
 
 // Copies the lines in the range.
 void move(const Walk& walk, const std::byte* from, std::byte* to, kernels::Range lines);
