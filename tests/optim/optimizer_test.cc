@@ -7,8 +7,12 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
+#include "limpid/core/key.h"
+#include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/nn/mlp.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/optim/clip.h"
 
 namespace limpid::optim {
 namespace {
@@ -165,6 +169,44 @@ TEST(Optimizer, NamesAndNumbers) {
     EXPECT_STREQ(error.what(),
                  "adam: has no momentum; it has beta1, beta2, eps, weight_decay, amsgrad, "
                  "decay_vectors");
+  }
+}
+
+TEST(Optimizer, ScalesGradientsAsIfTheyWereScaledBefore) {
+  std::vector<Optimizer> optimizers = all();
+  optimizers.push_back(Adam{.weight_decay = 0.1});
+  const Type matrix{Dtype::kF32, {3, 7}};
+  for (const Optimizer& optimizer : optimizers) {
+    const std::vector<Input> state = state_inputs(optimizer, {{"p", matrix}});
+    std::vector<Input> inputs{{"p", matrix}, {"gradient", matrix}, {"rate", {Dtype::kF32, {}}}};
+    inputs.insert(inputs.end(), state.begin(), state.end());
+    const auto results = [&](bool on_the_way) {
+      const Function f = trace("update", inputs, [&](std::span<const Value> in) {
+        const Value scale = number_like(in[2], 0.3);
+        const Args params{{"p", in[0]}}, gradients{{"p", in[1]}};
+        Args moments;
+        for (std::size_t i = 0; i < state.size(); ++i) moments.set(state[i].name, in[3 + i]);
+        const Update next =
+            on_the_way ? update(optimizer, params, gradients, moments, in[2], scale)
+                       : update(optimizer, params, scaled(gradients, scale), moments, in[2]);
+        std::vector<Value> values = next.params.values();
+        for (const auto& [name, value] : next.state) values.push_back(value);
+        return values;
+      });
+      std::vector<Tensor> tensors;
+      for (const Input& input : inputs)
+        tensors.push_back(
+            input.type.dtype == Dtype::kF64
+                ? Tensor::scalar(0.5)
+                : Tensor::generate<float>(input.type.shape, [&](std::span<float> out) {
+                    for (std::size_t i = 0; i < out.size(); ++i)
+                      out[i] = 0.1f + Key(tensors.size()).uniform(i);
+                  }));
+      return interpret(f, tensors);
+    };
+    const std::vector<Tensor> got = results(true), want = results(false);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(got[i].same_bits(want[i])) << name(optimizer) << ", output " << i;
   }
 }
 
