@@ -60,7 +60,7 @@ std::optional<std::string> class_name(const Dataset& data, std::int64_t number) 
   const auto at = static_cast<std::size_t>(number);
   if (at < data.class_names.size()) return data.class_names[at];
   const auto token = static_cast<std::int32_t>(number);
-  if (data.tokenizer) return data.tokenizer->decode({&token, 1});
+  if (data.tokenizer && token < data.tokenizer->size()) return data.tokenizer->decode({&token, 1});
   return {};
 }
 

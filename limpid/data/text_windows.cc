@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "limpid/core/error.h"
 #include "limpid/data/text.h"
+#include "limpid/data/tokenizer_files.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid {
@@ -11,7 +14,7 @@ namespace {
 
 using Kind = TokenWindows::Kind;
 
-constexpr std::string_view kCharacters = "characters", kBytes = "bytes";
+constexpr std::string_view kCharacters = "characters", kBytes = "bytes", kBytePairs = "bpe:";
 
 // Calls code(), naming the file in what it throws.
 template <class Code>
@@ -24,11 +27,11 @@ auto naming(const std::filesystem::path& path, const Code& code) {
 }
 
 std::string load(const std::filesystem::path& path, std::string_view tokenizer) {
-  return tokenizer == kBytes ? load_bytes(path) : load_text(path);
+  return tokenizer == kCharacters ? load_text(path) : load_bytes(path);
 }
 
 TextParts split(std::string_view text, std::string_view tokenizer) {
-  return tokenizer == kBytes ? split_bytes(text) : split_text(text);
+  return tokenizer == kCharacters ? split_text(text) : split_bytes(text);
 }
 
 Dataset windows_of_text(std::string_view text, const Tokenizer& tokenizer,
@@ -51,22 +54,29 @@ Dataset windows_of(const Tensor& tokens, std::int64_t context, Kind kind) {
 }
 
 void check_tokenizer_name(std::string_view name) {
-  if (name != kCharacters && name != kBytes)
+  const bool folder = name.starts_with(kBytePairs) && name.size() > kBytePairs.size();
+  if (name != kCharacters && name != kBytes && !folder)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("there is no tokenizer {}; {} or {} is expected", in_quotes(name),
-                            kCharacters, kBytes));
+                fmt::format("there is no tokenizer {}; {}, {} or {}DIR is expected",
+                            in_quotes(name), kCharacters, kBytes, kBytePairs));
 }
 
 Tokenizer tokenizer_for(std::string_view name, std::string_view text) {
   check_tokenizer_name(name);
-  return name == kBytes ? Tokenizer::bytes() : Tokenizer(Vocabulary(text));
+  if (name == kCharacters) return Tokenizer(Vocabulary(text));
+  if (name == kBytes) return Tokenizer::bytes();
+  const std::filesystem::path folder(name.substr(kBytePairs.size()));
+  if (const std::optional<Tokenizer> tokenizer = load_tokenizer(folder)) return *tokenizer;
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("tokenizer {}: neither tokenizer.json nor vocab.json and merges.txt",
+                          in_quotes(folder.string())));
 }
 
 Split load_text_windows(const std::filesystem::path& path, const WindowOptions& options) {
   const std::string text = load(path, options.tokenizer);
   const TextParts parts = split(text, options.tokenizer);
+  const Tokenizer tokenizer = tokenizer_for(options.tokenizer, text);
   return naming(path, [&] {
-    const Tokenizer tokenizer = tokenizer_for(options.tokenizer, text);
     Split split;
     split.train = windows_of_text(parts.train, tokenizer, options, Kind::kShifted);
     split.test = windows_of_text(parts.test, tokenizer, options, Kind::kTiled);

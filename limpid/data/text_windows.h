@@ -25,14 +25,16 @@ struct WindowOptions {
   std::string tokenizer = "characters";  // see tokenizer_for
 };
 
-// "characters", those of the text, or "bytes". Throws kInvalidArgument for another name, as
-// check_tokenizer_name does.
+// "characters", those of the text; "bytes"; or "bpe:DIR", the byte pairs of a folder that
+// load_tokenizer reads. Throws kInvalidArgument for another name, as check_tokenizer_name does,
+// kNotFound for a folder without a tokenizer, and what load_tokenizer throws.
 Tokenizer tokenizer_for(std::string_view name, std::string_view text);
 void check_tokenizer_name(std::string_view name);
 
 // Windows of the first nine tenths of a file for training, of the last tenth for the test; there is
-// no validation part. Tenths are of characters, of bytes where these are the tokens. Characters are
-// the class_names, too. Throws what tokenizer_for, load_text, split_text and windows_of throw.
+// no validation part. Tenths are of characters where these are the tokens, else of bytes.
+// Characters are the class_names, too. Throws what tokenizer_for, load_text, split_text and
+// windows_of throw.
 Split load_text_windows(const std::filesystem::path& path, const WindowOptions& options);
 
 // The test part as tokens of a tokenizer that there is; options.tokenizer does not count.

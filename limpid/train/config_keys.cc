@@ -46,7 +46,9 @@ constexpr ConfigKey kKeys[] = {
     {.path = "tokenizer",
      .flag = "--tokenizer",
      .member = &C::tokenizer,
-     .help = "The tokens of a text: characters, those that it has, or bytes, all 256",
+     .help =
+         "The tokens of a text: characters, those that it has; bytes, all 256; bpe:DIR, the byte "
+         "pairs of a folder with vocab.json and merges.txt, or with tokenizer.json",
      .otherwise = "characters"},
 
     {.path = "model.name",

@@ -170,6 +170,22 @@ TEST(TextWindows, BytesNeedNoCharacters) {
                [&] { load_text_windows(folder / "none.bin", options); });
 }
 
+TEST(TextWindows, TakeBytePairsFromAFolder) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "t.txt", bytes_of("the quick brown fox jumps over the lazy dog\n"));
+  const std::string name = std::string("bpe:") + LIMPID_BYTE_PAIR_FIXTURES;
+  const Split split = load_text_windows(folder / "t.txt", {.context = 1, .tokenizer = name});
+  EXPECT_EQ(split.train.tokenizer->kind(), "byte_pair");
+  EXPECT_EQ(split.train.classes, split.train.tokenizer->size());
+  const auto tokens = split.train.windows->tokens.values<std::int32_t>();
+  EXPECT_EQ(split.train.tokenizer->decode(tokens), "the quick brown fox jumps over the lazy");
+  EXPECT_LT(tokens.size(), 39u);
+  expect_error(ErrorCode::kNotFound, "neither tokenizer.json nor vocab.json",
+               [&] { tokenizer_for("bpe:" + folder.path().string(), ""); });
+  expect_error(ErrorCode::kInvalidArgument, "there is no tokenizer 'bpe:'",
+               [] { tokenizer_for("bpe:", ""); });
+}
+
 TEST(SplitBytes, TakesNineTenths) {
   for (std::size_t n = 0; n < 40; ++n) {
     const std::string text(n, 'a');
