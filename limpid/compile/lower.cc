@@ -286,6 +286,7 @@ class Lowering {
       case KernelKind::kRmsNormGradient:
         return add_norm_gradient(node, call);
       case KernelKind::kTranspose:
+        if (keeps_order(call)) return set_alias(node.first_output, node.inputs[0]);
         if (is_matrix_transpose(call)) return add_transpose(node, call);
         return add_permutation(node, call);
       case KernelKind::kMove:
@@ -635,6 +636,17 @@ class Lowering {
     set_memory(node.first_output, root.out, last_step());
   }
 
+  // Whether nothing but dimensions of 1 change their places.
+  static bool keeps_order(const Call& call) {
+    std::int64_t last = -1;
+    for (const std::int64_t d : call.attributes.get<std::vector<std::int64_t>>("permutation")) {
+      if (call.inputs[0].shape[static_cast<std::size_t>(d)] == 1) continue;
+      if (d < last) return false;
+      last = d;
+    }
+    return true;
+  }
+
   static bool is_matrix_transpose(const Call& call) {
     const auto& p = call.attributes.get<std::vector<std::int64_t>>("permutation");
     const std::size_t rank = p.size();
@@ -821,6 +833,7 @@ Plan lower(const Function& function, kernels::Isa isa) {
   for (Step& step : plan.steps) place_registers(step.program, plan.slots);
   place_slots(plan);
   place_scratch(plan);
+  find_beside(plan);
   return plan;
 }
 

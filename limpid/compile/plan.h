@@ -219,6 +219,7 @@ struct Step {
   Program program;               // over the elements of the root's result; may be empty
   double nanoseconds = 0;        // estimated, for the decision to share it among threads
   std::int32_t not_before = -1;  // the step that its program stays behind, if only by a barrier
+  bool beside = false;           // no piece of it waits for another piece of the step before it
 };
 
 // Steps, one after the other, that may all be done for some rows before the next rows: row r of
@@ -266,6 +267,9 @@ void place_slots(Plan& plan);
 // What the largest step needs beside the slots, for each thread. A product and the program behind
 // it use it in turn.
 void place_scratch(Plan& plan);
+
+// Finds the steps that stand beside the one before them, when all slots have their places.
+void find_beside(Plan& plan);
 
 // Gives the registers of a program their buffers.
 void place_registers(Program& program, const std::vector<Slot>& slots);

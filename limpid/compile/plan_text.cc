@@ -1,5 +1,5 @@
 // A plan as text: a step a line, its program behind it. Slots are named in (input), out, const, s
-// (workspace) and b (in a band's memory).
+// (workspace) and b (in a band's memory). & is before a step that stands beside the one above it.
 #include <fmt/format.h>
 
 #include "limpid/compile/plan.h"
@@ -161,7 +161,7 @@ std::string plan_text(const Plan& plan) {
       text +=
           fmt::format("{} steps for {} rows, {} at a time:\n", band.count, band.rows, band.block);
     for (std::size_t i = band.first; i < band.first + band.count; ++i)
-      text += std::visit(RootText{plan}, plan.steps[i].root) +
+      text += (plan.steps[i].beside ? "& " : "") + std::visit(RootText{plan}, plan.steps[i].root) +
               program_text(plan, plan.steps[i].program) + "\n";
   }
   return text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "limpid/compile/plan.h"
 #include "limpid/compile/thread_pool.h"
@@ -483,7 +484,7 @@ Worker worker_of(const Plan& plan, void* const* slots, std::byte* scratch, int t
 struct Shared {
   const Plan& plan;
   const Band& band;
-  const Step& step;
+  std::span<const Step> steps;  // beside each other
   void* const* slots;
   std::byte* scratch;
   std::size_t pieces;
@@ -500,7 +501,7 @@ void run_shared_step(void* context, std::size_t index, int thread) {
   Worker worker = worker_of(s.plan, s.slots, s.scratch, thread);
   // All rows are at work, and all threads see all of them.
   worker.band = s.scratch;
-  run_piece(s.step, worker, {index, s.pieces});
+  for (const Step& step : s.steps) run_piece(step, worker, {index, s.pieces});
 }
 
 // Pieces that work is worth cutting into.
@@ -542,19 +543,22 @@ void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* p
       continue;
     }
     if (band.rows > 0 && shares_rows(band, pieces)) {
-      Shared shared{plan,  band,    plan.steps[band.first],
-                    slots, scratch, std::min(pieces, band.rows)};
+      Shared shared{plan, band, {}, slots, scratch, std::min(pieces, band.rows)};
       pool->run(shared.pieces, run_shared_rows, &shared);
       continue;
     }
-    for (std::size_t i = band.first; i < band.first + band.count; ++i) {
-      const Step& step = plan.steps[i];
-      Shared shared{plan, band, step, slots, scratch, 1};
-      if (is_shared(step)) shared.pieces = pieces_of(step.nanoseconds, plan.worth_sharing, threads);
+    const std::span<const Step> steps = std::span(plan.steps).subspan(band.first, band.count);
+    for (std::size_t i = 0; i < steps.size();) {
+      std::size_t end = i + 1;
+      double nanoseconds = steps[i].nanoseconds;
+      for (; end < steps.size() && steps[end].beside; ++end) nanoseconds += steps[end].nanoseconds;
+      Shared shared{plan, band, steps.subspan(i, end - i), slots, scratch, 1};
+      if (is_shared(steps[i])) shared.pieces = pieces_of(nanoseconds, plan.worth_sharing, threads);
       if (shared.pieces == 1)
-        run_piece(step, alone, {0, 1});
+        for (const Step& step : shared.steps) run_piece(step, alone, {0, 1});
       else
         pool->run(shared.pieces, run_shared_step, &shared);
+      i = end;
     }
   }
 }

@@ -31,6 +31,9 @@ constexpr std::size_t kMostVectors = 4 * kTileVectors;
 // Scores that are worked on at a time, in floats: they stay in the second-level cache.
 constexpr std::size_t kMostScores = std::size_t{96} << 10;
 constexpr std::size_t kMostRows = 16 * kTileRows;
+// Floats on their way from memory while keys or values are read where they are: a kilobyte is read
+// from here and another from there, which no CPU foresees.
+constexpr std::size_t kFloatsAhead = 1024;
 // Up to here rows read keys that stand in columns where they are.
 constexpr std::size_t kRowsInPlace = 2 * kTileRows;
 
@@ -49,7 +52,7 @@ struct Part {
   float* c;
   std::size_t c_row;
   bool first;                // c holds nothing yet
-  bool prefetch;             // what stands behind these columns of b
+  const float* next;         // what is read behind the last term, where b comes from memory
   const std::size_t* terms;  // nullptr: k of every row
 };
 
@@ -80,11 +83,14 @@ void tile(const Part& part) {
   }
   for (std::size_t i = 0; i < part.k; ++i) {
     if constexpr (kWide >= kTileVectors) {
-      if (part.prefetch) {
-        const float* const next = part.b + i * part.b_step + kWide * kLanes;
+      if (part.next != nullptr) {
+        constexpr std::size_t kAhead = HWY_MAX(1, kFloatsAhead / (kWide * kLanes));
+        const float* const ahead = i + kAhead < part.k
+                                       ? part.b + (i + kAhead) * part.b_step
+                                       : part.next + (i + kAhead - part.k) * part.b_step;
         LIMPID_UNROLL
         for (std::size_t w = 0; w < kWide * kLanes; w += HWY_MAX(kLanes, 16))
-          __builtin_prefetch(next + w);
+          __builtin_prefetch(ahead + w);
       }
     }
     add_term<kRows, kWide>(part, i, nullptr, sum);
@@ -297,12 +303,12 @@ class Run {
         part.b_step = columns.step;
         part.c = row_of_scores(rows, row) + c;
         part.c_row = layout_.score_row;
-        part.prefetch = in_place_;
         std::size_t d = 0;
         do {
           part.k = HWY_MIN(kBlock, a_.size - d);
           part.a = queries_ + (row - rows.begin) * a_.size + d;
           part.b = columns.data + d * columns.step;
+          part.next = in_place_ ? part.b + used * kLanes : nullptr;
           part.first = d == 0;
           kTiles.of[size][used](part);
           d += kBlock;
@@ -354,6 +360,7 @@ class Run {
         for (std::size_t e = 0; e < layout_.value_row; e += width * kLanes) {
           width = width_of(size, (layout_.value_row - e) / kLanes);
           part.b = values + begin * step + e;
+          part.next = in_place_ && !padded_ ? part.b + part.k * step : nullptr;
           part.c = out + (row - rows.begin) * step + e;
           kTiles.of[size][width](part);
         }

@@ -63,7 +63,7 @@ class Decoder::Pass {
     const Options& options = decoder.options_;
     const Function of_f32 = decoder.net_.cached_function({.sequences = options.sequences,
                                                           .length = length,
-                                                          .capacity = options.capacity,
+                                                          .capacity = decoder.places(),
                                                           .last = true});
     const Function f = bind(with_narrow_params(of_f32, decoder.params_), decoder.params_);
     // Inputs are the tokens, positions, lengths and caches; outputs logits and caches.
@@ -94,8 +94,7 @@ Decoder::Decoder(const Gpt& net, const Params& params, const Options& options)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("decoder: room for {} tokens, the net sees {}", options_.capacity,
                             net_.context));
-  for (const Input& cache :
-       net_.caches({.sequences = options_.sequences, .capacity = options_.capacity}))
+  for (const Input& cache : net_.caches({.sequences = options_.sequences, .capacity = places()}))
     caches_.push_back(allocate_aligned(cache.type.bytes()));
   lengths_.resize(static_cast<std::size_t>(options_.sequences));
   logits_.resize(lengths_.size() * static_cast<std::size_t>(net_.vocabulary));
@@ -103,6 +102,12 @@ Decoder::Decoder(const Gpt& net, const Params& params, const Options& options)
 }
 
 Decoder::~Decoder() = default;
+
+// An odd number of cache lines: rows that are a power of two apart would drive each other out.
+std::int64_t Decoder::places() const {
+  constexpr std::int64_t kLine = 16;
+  return ((options_.capacity + kLine - 1) / kLine | 1) * kLine;
+}
 
 std::size_t Decoder::row(std::int64_t sequence) const {
   if (sequence < 0 || sequence >= options_.sequences)

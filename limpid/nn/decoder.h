@@ -52,6 +52,7 @@ class Decoder {
  private:
   class Pass;
 
+  std::int64_t places() const;
   void check_room(std::int64_t sequence, std::size_t tokens) const;
   void check_tokens(std::span<const std::int32_t> tokens) const;
   std::size_t row(std::int64_t sequence) const;

@@ -189,6 +189,20 @@ Function attention_block() {
   });
 }
 
+nn::Gpt small_gpt() {
+  nn::Gpt net = nn::llama_shaped();
+  net.vocabulary = 11;
+  net.context = 200;
+  net.layers = 2;
+  net.width = 24;
+  return net;
+}
+
+Function decoding_step() {
+  const nn::Gpt net = small_gpt();
+  return bind(net.cached_function({.sequences = 3, .last = true}), net.init(Key(0)));
+}
+
 // Served by the reference arithmetic of the ops.
 Function reference_steps() {
   return trace("reference", {{"x", {Dtype::kF64, {3, 4, 5}}}, {"k", {Dtype::kI64, {2}}}},
@@ -211,6 +225,7 @@ INSTANTIATE_TEST_SUITE_P(All, RealTime,
                                          Named{"batched_net", batched_net},
                                          Named{"training_step", training_step},
                                          Named{"attention_block", attention_block},
+                                         Named{"decoding_step", decoding_step},
                                          Named{"reference_steps", reference_steps}),
                          [](const auto& named) { return std::string(named.param.name); });
 
@@ -226,6 +241,22 @@ TEST_P(RealTime, RunsOnAPoolThatDoesNotSleep) {
   const ThreadPool::Options options{
       .threads = 2, .pin_caller = true, .spin = std::chrono::hours{1}};
   const Watched watched = watch([&] { return runs_of(GetParam().function(), &options); });
+  EXPECT_EQ(watched.verdict, kClean) << "system call " << watched.system_call;
+}
+
+TEST(RealTimeDecoder, GoesOnByATokenOfEverySequence) {
+  LIMPID_NEEDS_SECCOMP();
+  const Watched watched = watch([] {
+    const nn::Gpt net = small_gpt();
+    const auto decoder =
+        std::make_shared<nn::Decoder>(net, net.init(Key(0)), nn::Decoder::Options{.sequences = 2});
+    return [decoder] {
+      for (std::int32_t i = 0; i < 100; ++i) {
+        const std::int32_t tokens[] = {i % 11, i * 7 % 11};
+        decoder->step(tokens);
+      }
+    };
+  });
   EXPECT_EQ(watched.verdict, kClean) << "system call " << watched.system_call;
 }
 

@@ -1,0 +1,82 @@
+// Products that threads go through without waiting for each other in between: those of queries,
+// keys and values, a gate's and what it lets through.
+#include <algorithm>
+
+#include "limpid/compile/plan.h"
+
+namespace limpid::detail {
+namespace {
+
+class Beside {
+ public:
+  explicit Beside(Plan& plan) : plan_(plan) {}
+
+  void run() {
+    for (const Band& band : plan_.bands) {
+      std::size_t first = band.first;  // of those that stand beside each other
+      for (std::size_t i = band.first + 1; i < band.first + band.count; ++i) {
+        plan_.steps[i].beside = stands_beside(first, i);
+        if (!plan_.steps[i].beside) first = i;
+      }
+    }
+  }
+
+ private:
+  const MatmulStep* packed_product(std::size_t i) const {
+    const auto* m = std::get_if<MatmulStep>(&plan_.steps[i].root);
+    return m && m->packed && m->batch == 1 ? m : nullptr;
+  }
+
+  bool stands_beside(std::size_t first, std::size_t i) const {
+    const MatmulStep* const product = packed_product(i);
+    for (std::size_t other = first; other < i; ++other) {
+      const MatmulStep* const before = packed_product(other);
+      if (!product || !before || product->m != before->m) return false;
+      if (waits_for(i, other, product->n == before->n)) return false;
+    }
+    return true;
+  }
+
+  // Whether a piece of step i may touch what another piece of the one before it writes, or the
+  // other way round. Pieces are of the same columns where there are as many.
+  bool waits_for(std::size_t i, std::size_t before, bool same_columns) const {
+    const Step& step = plan_.steps[i];
+    bool waits = false;
+    for_each_slot(plan_.steps[before], [&](SlotId a, bool a_writes) {
+      for_each_slot(step, [&](SlotId b, bool b_writes) {
+        if ((!a_writes && !b_writes) || !share_memory(a, b)) return;
+        waits = waits || a != b || b_writes || !same_columns || !reads_by_lanes_only(step, b);
+      });
+    });
+    return waits;
+  }
+
+  static bool reads_by_lanes_only(const Step& step, SlotId slot) {
+    std::size_t reads = 0, lanes = 0;
+    for_each_slot(step, [&](SlotId s, bool writes) { reads += s == slot && !writes; });
+    for (const LaneInput& input : step.program.inputs)
+      lanes += input.slot == slot && input.is_full(step.program.elements);
+    return reads == lanes;
+  }
+
+  bool share_memory(SlotId a, SlotId b) const {
+    const Slot& x = plan_.slots[static_cast<std::size_t>(a)];
+    const Slot& y = plan_.slots[static_cast<std::size_t>(b)];
+    if (a == b) return true;
+    // An input may be given away for an output.
+    if (x.place != y.place) return is_outside(x) && is_outside(y);
+    if (is_outside(x) || x.place == Place::kConstant) return false;
+    return x.offset < y.offset + y.type.bytes() && y.offset < x.offset + x.type.bytes();
+  }
+  static bool is_outside(const Slot& slot) {
+    return slot.place == Place::kInput || slot.place == Place::kOutput;
+  }
+
+  Plan& plan_;
+};
+
+}  // namespace
+
+void find_beside(Plan& plan) { Beside(plan).run(); }
+
+}  // namespace limpid::detail

@@ -1,0 +1,79 @@
+// Products that threads go through without waiting in between.
+#include <gtest/gtest.h>
+
+#include "limpid/inspect/op_example.h"
+#include "limpid/limpid.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::int64_t kWidth = 150, kHidden = 333;
+
+// As in a transformer: three products of one operand; a gate, what it lets through, and what is
+// made of that.
+Function block(std::int64_t rows) {
+  const Type square{Dtype::kF32, {kWidth, kWidth}}, up{Dtype::kF32, {kHidden, kWidth}},
+      down{Dtype::kF32, {kWidth, kHidden}};
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {rows, kWidth}}},
+                                  {"q", square},
+                                  {"k", square},
+                                  {"v", square},
+                                  {"gate", up},
+                                  {"up", up},
+                                  {"down", down}};
+  return trace("block", inputs, [](std::span<const Value> in) {
+    const Value x = rms_norm(in[0]);
+    const std::vector<Value> three{linear(x, in[1]), linear(x, in[2]), linear(x, in[3])};
+    const Value y = three[0] * three[1] + three[2];
+    const Value opened = swiglu(linear(y, in[4]), linear(y, in[5]));
+    return std::vector<Value>{linear(opened, in[6]), three[0], three[1], three[2]};
+  });
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++times;
+  return times;
+}
+
+TEST(Beside, ProductsOfOneOperandStandBesideEachOther) {
+  ThreadPool pool({.threads = 3});
+  CompileOptions options;
+  options.nanoseconds_worth_sharing = 0;  // every step is cut
+  for (const std::int64_t rows : {1, 2, 5}) {
+    const Function f = block(rows);
+    const std::vector<Tensor> inputs = random_inputs(f, Key(1));
+    Params weights;
+    for (std::size_t i = 1; i < inputs.size(); ++i) weights.set(f.inputs()[i].name, inputs[i]);
+    const std::vector<Tensor> want = interpret(f, inputs);
+    for (const std::optional<Dtype> to :
+         {std::optional<Dtype>(), std::optional(Dtype::kBf16), std::optional(Dtype::kI8)}) {
+      const Quantized narrow = to ? quantize(f, weights, {.to = *to}) : Quantized{f, weights, {}};
+      const Function bound = bind(narrow.function, narrow.params);
+      const std::vector<Tensor> x{inputs[0]};
+      const std::vector<Tensor> expected = to ? interpret(bound, x) : want;
+      const Executable executable = compile(bound, options);
+      EXPECT_EQ(count(executable.plan(), "& "), 3u) << executable.plan();
+      for (int run = 0; run < 20; ++run) {
+        const std::vector<Tensor> got = executable(x, &pool);
+        for (std::size_t i = 0; i < got.size(); ++i)
+          EXPECT_TRUE(got[i].same_bits(expected[i])) << i << " of " << rows;
+      }
+    }
+  }
+}
+
+// One that reads what another writes waits for it.
+TEST(Beside, ProductsOfProductsDoNot) {
+  const Type square{Dtype::kF32, {kWidth, kWidth}};
+  const Function f = trace("chain", {{"x", {Dtype::kF32, {1, kWidth}}}, {"w", square}},
+                           [](std::span<const Value> in) {
+                             return std::vector<Value>{linear(linear(in[0], in[1]), in[1])};
+                           });
+  const Function bound = bind(f, {{"w", Tensor::zeros(square)}});
+  EXPECT_EQ(count(compile(bound).plan(), "& "), 0u);
+}
+
+}  // namespace
+}  // namespace limpid
