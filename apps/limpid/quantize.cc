@@ -15,18 +15,22 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
+#include "apps/limpid/prompt.h"
 #include "apps/limpid/scores.h"
 #include "apps/limpid/threads.h"
 #include "limpid/compile/executable.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/inspect/summary.h"
 #include "limpid/inspect/table.h"
+#include "limpid/nn/decoder.h"
 #include "limpid/transforms/vmap.h"
 
 namespace limpid::tool {
 namespace {
 
 constexpr std::int64_t kBatches[] = {1, 256};
+// A batch is left out that would take longer than this for a call.
+constexpr double kMostMicroseconds = 2e6;
 
 struct Options {
   ModelOptions model;
@@ -41,8 +45,9 @@ struct Options {
 // What is told about a model.
 struct Figures {
   std::int64_t parameter_bytes = 0;
-  std::vector<double> microseconds;  // median time of a call, for each of kBatches
-  train::Numbers scores;             // on the data, where there is any
+  std::vector<double> microseconds;       // median time of a call, for each of kBatches
+  std::optional<double> tokens_a_second;  // of a transformer that goes on with one text
+  train::Numbers scores;                  // on the data, where there is any
 };
 
 // Median over calls that take a fifth of a second together, after as many to warm up.
@@ -72,21 +77,45 @@ double median_microseconds(const Function& function, ThreadPool& pool) {
   return *middle;
 }
 
+std::optional<double> tokens_a_second(const Model& model, ThreadPool& pool) {
+  const std::optional<nn::Gpt> net = gpt_of(model);
+  if (!net || net->context < 2) return std::nullopt;
+  constexpr std::int64_t kMostTokens = 64;
+  nn::Decoder decoder(*net, model.params,
+                      {.capacity = std::min(kMostTokens, net->context), .pool = &pool});
+  const std::int32_t token = 0;
+  double most = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    decoder.truncate(0, 0);
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < decoder.capacity(); ++i) decoder.step({&token, 1});
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    most = std::max(most, static_cast<double>(decoder.capacity()) / time.count());
+  }
+  return most;
+}
+
 Figures figures_of(const Model& model, const Dataset* test, ThreadPool& pool) {
   Figures figures;
   figures.parameter_bytes = summarize(model.function, model.params).parameter_bytes;
   const Function f = bound(model);
-  for (const std::int64_t batch : kBatches)
+  for (const std::int64_t batch : kBatches) {
+    const double expected =
+        figures.microseconds.empty() ? 0 : static_cast<double>(batch) * figures.microseconds[0];
+    if (expected > kMostMicroseconds) break;
     figures.microseconds.push_back(median_microseconds(vmap(f, {0}, batch), pool));
+  }
+  figures.tokens_a_second = tokens_a_second(model, pool);
   if (test) figures.scores = scores_of(model, *test, pool).metrics;
   return figures;
 }
 
 Json json_of(const Figures& f) {
   Json times = Json::object();
-  for (std::size_t i = 0; i < std::size(kBatches); ++i)
+  for (std::size_t i = 0; i < f.microseconds.size(); ++i)
     times[std::to_string(kBatches[i])] = tool::json_of(f.microseconds[i]);
   Json json{{"parameter_bytes", f.parameter_bytes}, {"microseconds", times}};
+  if (f.tokens_a_second) json["tokens_a_second"] = tool::json_of(*f.tokens_a_second);
   for (const auto& [name, value] : f.scores) json[name] = tool::json_of(value);
   return json;
 }
@@ -97,9 +126,12 @@ std::string table_of(const Figures& before, const Figures& after, const std::str
     table.rows.push_back({std::move(what), text(before), text(after)});
   };
   add("parameter bytes", [](const Figures& f) { return grouped(f.parameter_bytes); });
-  for (std::size_t i = 0; i < std::size(kBatches); ++i)
+  for (std::size_t i = 0; i < std::min(before.microseconds.size(), after.microseconds.size()); ++i)
     add(fmt::format("microseconds a call at a batch of {}", kBatches[i]),
         [&](const Figures& f) { return fmt::format("{:.2f}", f.microseconds[i]); });
+  if (before.tokens_a_second)
+    add("tokens a second of one text",
+        [](const Figures& f) { return fmt::format("{:.1f}", *f.tokens_a_second); });
   for (const auto& [name, value] : before.scores)
     table.rows.push_back({name, score_text(name, value), score_text(name, after.scores.at(name))});
   return to_text(table);

@@ -100,6 +100,43 @@ class LanguageTest(tool.ToolTest):
         self.output("doctor", self.run_folder)
         self.output("report", self.run_folder)
 
+    def test_a_transformer_goes_on(self):
+        self.text.write_text(MIXED)
+        self.train_gpt("--steps", "300", "--lr", "0.01", "--sample-every", "0")
+
+        def generate(*more, model=self.model):
+            return self.output("generate", model, "--tokens", "60", *more)  # five times what it sees
+        one = generate("--seed", "4")
+        self.assertEqual(generate("--seed", "4", "--threads", "2"), one)
+        self.assertEqual(generate("--seed", "4", "--sequences", "3").split("\n---\n"),
+                         [one, generate("--seed", "5"), generate("--seed", "6")])
+        self.assertEqual(generate("--temperature", "0"), generate("--top-k", "1", "--seed", "7"))
+        words = set(MIXED.split())
+        drawn = generate("--temperature", "0.5").split()[1:-1]
+        self.assertGreater(sum(word in words for word in drawn) / len(drawn), 0.6)
+        # Of a prompt longer than the context the end counts.
+        long = MIXED[:30]
+        self.assertEqual(generate("--prompt", long)[30:], generate("--prompt", long[-12:])[12:])
+
+        for to in ("bf16", "int8"):
+            narrow = self.folder / f"{to}.safetensors"
+            figures = self.document("quantize", self.model, "--to", to, "--data", f"text:{self.text}", "--out", narrow)
+            before, after = figures["before"], figures["after"]
+            self.assertIn("embed_tokens.weight", " ".join(figures["done"]))
+            self.assertLess(after["parameter_bytes"], before["parameter_bytes"])
+            self.assertLess(after["perplexity"], 1.1 * before["perplexity"])
+            self.assertGreater(after["tokens_a_second"], 0)
+            again = self.document("eval", narrow, "--data", f"text:{self.text}")
+            self.assertAlmostEqual(again["perplexity"], after["perplexity"], places=6)
+            self.assertEqual(generate("--seed", "4", model=narrow), generate("--seed", "4", "--threads", "2", model=narrow))
+
+    def test_bytes_are_shown_as_characters(self):
+        self.text.write_text("grüße 😀 €uro\n" * 40, encoding="utf-8")
+        self.train_gpt("--tokenizer", "bytes", "--steps", "400", "--lr", "0.01", "--sample-every", "0")
+        text = self.output("generate", self.model, "--prompt", "grüße", "--tokens", "60", "--temperature", "0")
+        self.assertIn("😀 €uro\ngrüße", text)
+        self.assertNotIn("\N{REPLACEMENT CHARACTER}", text[:-4])
+
     def test_presets_and_bytes(self):
         self.text.write_bytes(bytes(range(256)) * 8)
         self.train_gpt("--preset", "llama", "--tied", "--kv-heads", "1", "--tokenizer", "bytes", "--steps", "3", "--sample-every", "0")
