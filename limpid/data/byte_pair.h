@@ -32,6 +32,7 @@ struct BytePairRules {
 inline constexpr std::size_t kMaxTokens = std::size_t{1} << 18;
 inline constexpr std::size_t kMaxMerges = std::size_t{1} << 19;
 
+// Rules, indexed: text to tokens, and back.
 class BytePair {
  public:
   // Throws kFormat where a byte has no token, a token is empty or comes twice, or a merge comes

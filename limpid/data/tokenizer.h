@@ -54,6 +54,7 @@ class Tokenizer {
   std::string config() const;
   static Tokenizer from_config(std::string_view json);
 
+  // The same tokens and marks.
   bool operator==(const Tokenizer& other) const;
 
  private:

@@ -14,6 +14,7 @@
 #include "limpid/formats/detail/huggingface.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/safetensors.h"
+#include "limpid/transforms/quantize.h"
 
 namespace limpid {
 namespace {
@@ -109,23 +110,23 @@ Tensors tensors_of(const fs::path& folder) {
 // ---------------------------------------------------------------------------------------------
 
 // Part `part` of `parts` of a matrix (in, parts * out), as (out, in); of a vector, as it is.
-template <class T>
-Tensor in_f32(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& shape) {
-  const std::span<const T> values = tensor.values<T>();
+template <class From, class To>
+Tensor turned(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& shape) {
+  const std::span<const From> values = tensor.values<From>();
   const auto value = [&](std::size_t i) {
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_same_v<From, To>)
       return values[i];
     else
       return to_f32(values[i]);
   };
-  return Tensor::generate<float>(shape, [&](std::span<float> to) {
+  return Tensor::generate<To>(shape, [&](std::span<To> to) {
     const auto part = static_cast<std::size_t>(from.part);
     if (!from.transposed) {
       for (std::size_t i = 0; i < to.size(); ++i) to[i] = value(part * to.size() + i);
       return;
     }
-    const auto rows = static_cast<std::size_t>(shape[0]),
-               columns = static_cast<std::size_t>(shape[1]);
+    const auto rows = static_cast<std::size_t>(shape[0]);
+    const auto columns = static_cast<std::size_t>(shape[1]);
     const std::size_t stride = rows * static_cast<std::size_t>(from.parts);
     // In squares, so that what is read and written stays near.
     constexpr std::size_t kSquare = 32;
@@ -135,6 +136,18 @@ Tensor in_f32(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& 
           for (std::size_t c = c0; c < std::min(c0 + kSquare, columns); ++c)
             to[r * columns + c] = value(c * stride + part * rows + r);
   });
+}
+
+// In the same dtype, and where nothing changes, where it is.
+template <class T>
+Tensor kept(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& shape) {
+  return from.transposed || from.parts > 1 ? turned<T, T>(tensor, from, shape) : tensor;
+}
+
+// What quantize() would make bf16: matrices of products.
+bool may_be_bf16(const nn::Gpt& net, const Input& parameter) {
+  const bool embeds = parameter.name == "embed_tokens.weight" && !net.tied;
+  return parameter.type.shape.rank() == 2 && parameter.name != "embed_positions.weight" && !embeds;
 }
 
 // The shape in the file of what becomes a parameter of this shape.
@@ -177,12 +190,13 @@ class Weights {
                      to_string(tensor.shape()), to_string(expected));
     switch (tensor.dtype()) {
       case Dtype::kF32:
-        return from.transposed || from.parts > 1 ? in_f32<float>(tensor, from, parameter.type.shape)
-                                                 : tensor;
+        return kept<float>(tensor, from, parameter.type.shape);
       case Dtype::kF16:
-        return in_f32<F16>(tensor, from, parameter.type.shape);
+        return turned<F16, float>(tensor, from, parameter.type.shape);
       case Dtype::kBf16:
-        return in_f32<Bf16>(tensor, from, parameter.type.shape);
+        return may_be_bf16(config_.net, parameter)
+                   ? kept<Bf16>(tensor, from, parameter.type.shape)
+                   : turned<Bf16, float>(tensor, from, parameter.type.shape);
       default:
         report_.unsupported("the tensor {} is {}; f32, f16 or bf16 is expected", in_quotes(name),
                             limpid::name(tensor.dtype()));
@@ -208,7 +222,7 @@ constexpr std::int64_t kMaxLength = std::int64_t{1} << 16;
 
 Function function_that_fits(const nn::Gpt& net, const Params& params) {
   for (std::int64_t length = std::min(net.context, kMaxLength);; length = (length + 1) / 2) {
-    Model model{net.function(length), params, {}};
+    Model model{with_narrow_params(net.function(length), params), params, {}};
     if (length == 1 || example_bytes(model) <= kMaxExampleBytes) return model.function;
   }
 }
@@ -217,10 +231,12 @@ Function function_that_fits(const nn::Gpt& net, const Params& params) {
 // From ours to theirs
 // ---------------------------------------------------------------------------------------------
 
-// A parameter that a net without biases does not have is zeros.
+// A parameter in f32; one that a net without biases does not have is zeros.
 Tensor parameter_or_zeros(const Params& params, const Input& parameter) {
   const Tensor* const found = params.find(parameter.name);
   if (!found) return Tensor::zeros(parameter.type);
+  if (found->type() == Type{Dtype::kBf16, parameter.type.shape})
+    return turned<Bf16, float>(*found, {}, parameter.type.shape);
   if (!(found->type() == parameter.type))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("the parameter {} is {}, {} is expected", in_quotes(parameter.name),
@@ -292,8 +308,8 @@ Model load_huggingface(const fs::path& folder, std::int64_t length) {
                             in_quotes(folder.string()), length, config.net.context));
   const Reporter of_folder = reporter_of(folder);
   Params params = Weights(config, tensors_of(folder), of_folder).params();
-  Function function =
-      length == 0 ? function_that_fits(config.net, params) : config.net.function(length);
+  Function function = length == 0 ? function_that_fits(config.net, params)
+                                  : with_narrow_params(config.net.function(length), params);
   Model model{std::move(function), std::move(params), config.net.config()};
   check_model(model);
   return model;

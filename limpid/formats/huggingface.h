@@ -15,8 +15,9 @@ bool is_huggingface(const std::filesystem::path& folder);
 
 // A GPT-2 or Llama of such a folder (model_type), as an nn::Gpt with its parameters and its config.
 // Every key of config.json that changes what the model computes is honoured, or else refused by
-// name. The files are mapped (see map_file), and tensors in f32 that need no change stay there;
-// those in f16 and bf16 are widened, and GPT-2's matrices, which it keeps as (in, out), turned.
+// name. The files are mapped (see map_file), and tensors that need no change stay there: those in
+// f32, and matrices of products in bf16, as quantize() makes them. What else is in bf16, or in f16,
+// is widened, and GPT-2's matrices, which it keeps as (in, out), turned.
 //
 // The function takes `length` tokens; 0: the context, halved until one example takes no more than
 // kMaxExampleBytes. Throws kIo; kFormat, naming the tensor, where one is missing, not the model's,

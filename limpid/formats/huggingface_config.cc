@@ -127,18 +127,27 @@ nlohmann::ordered_json gpt2_json(const nn::Gpt& net) {
 
 // ---- Llama
 
-// The base of the rotary frequencies, and that nothing stretches them.
-double rotary_base_of(const Keys& keys) {
-  double base = keys.number("rope_theta", 10000);
+nn::RotaryScaling llama3_scaling(const Keys& keys) {
+  const nn::RotaryScaling usual;
+  return {.factor = keys.number("factor", usual.factor),
+          .low = keys.number("low_freq_factor", usual.low),
+          .high = keys.number("high_freq_factor", usual.high),
+          .context = keys.integer("original_max_position_embeddings", usual.context)};
+}
+
+void read_rotary(const Keys& keys, nn::Gpt& net) {
+  net.rotary_base = keys.number("rope_theta", 10000);
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
     if (!keys.has(key)) continue;
-    const Keys scaling(keys.at(key), keys.report());
-    const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
-    if (type != "default")
-      keys.report().unsupported("{} of type {}, 'default' is expected", key, in_quotes(type));
-    base = scaling.number("rope_theta", base);
+    const Keys rope(keys.at(key), keys.report());
+    const std::string type = rope.text("rope_type", rope.text("type", "default"));
+    if (type == "llama3")
+      net.rotary_scaling = llama3_scaling(rope);
+    else if (type != "default")
+      keys.report().unsupported("{} of type {}, 'default' or 'llama3' is expected", key,
+                                in_quotes(type));
+    net.rotary_base = rope.number("rope_theta", net.rotary_base);
   }
-  return base;
 }
 
 nn::Gpt llama_of(const Keys& keys) {
@@ -154,7 +163,7 @@ nn::Gpt llama_of(const Keys& keys) {
   net.kv_heads = keys.integer("num_key_value_heads", net.heads);
   net.hidden = keys.integer("intermediate_size", 11008);
   net.norm_eps = keys.number("rms_norm_eps", 1e-6);
-  net.rotary_base = rotary_base_of(keys);
+  read_rotary(keys, net);
   net.tied = keys.flag("tie_word_embeddings", false);
   net.bias = keys.flag("attention_bias", false);
   if (keys.flag("mlp_bias", false) != net.bias)
@@ -167,22 +176,29 @@ nn::Gpt llama_of(const Keys& keys) {
 }
 
 nlohmann::ordered_json llama_json(const nn::Gpt& net) {
-  return {{"architectures", {"LlamaForCausalLM"}},
-          {"model_type", "llama"},
-          {"vocab_size", net.vocabulary},
-          {"max_position_embeddings", net.context},
-          {"hidden_size", net.width},
-          {"intermediate_size", net.hidden_width()},
-          {"num_hidden_layers", net.layers},
-          {"num_attention_heads", net.heads},
-          {"num_key_value_heads", net.key_heads()},
-          {"head_dim", net.head()},
-          {"hidden_act", "silu"},
-          {"rms_norm_eps", net.norm_eps},
-          {"rope_theta", net.rotary_base},
-          {"attention_bias", net.bias},
-          {"mlp_bias", net.bias},
-          {"tie_word_embeddings", net.tied}};
+  nlohmann::ordered_json json{{"architectures", {"LlamaForCausalLM"}},
+                              {"model_type", "llama"},
+                              {"vocab_size", net.vocabulary},
+                              {"max_position_embeddings", net.context},
+                              {"hidden_size", net.width},
+                              {"intermediate_size", net.hidden_width()},
+                              {"num_hidden_layers", net.layers},
+                              {"num_attention_heads", net.heads},
+                              {"num_key_value_heads", net.key_heads()},
+                              {"head_dim", net.head()},
+                              {"hidden_act", "silu"},
+                              {"rms_norm_eps", net.norm_eps},
+                              {"rope_theta", net.rotary_base},
+                              {"attention_bias", net.bias},
+                              {"mlp_bias", net.bias},
+                              {"tie_word_embeddings", net.tied}};
+  if (const std::optional<nn::RotaryScaling>& scaling = net.rotary_scaling)
+    json["rope_scaling"] = {{"rope_type", "llama3"},
+                            {"factor", scaling->factor},
+                            {"low_freq_factor", scaling->low},
+                            {"high_freq_factor", scaling->high},
+                            {"original_max_position_embeddings", scaling->context}};
+  return json;
 }
 
 }  // namespace

@@ -47,6 +47,23 @@ Linear outer(const Gpt& net, std::int64_t in) {
   return {in, net.width, net.bias, depth_scaled_normal(net.layers, kStd)};
 }
 
+std::vector<float> frequencies_of(const Gpt& net) {
+  return rotary_frequencies(net.head(), net.rotary_base, net.rotary_scaling);
+}
+
+nlohmann::ordered_json json_of(const RotaryScaling& s) {
+  return {{"factor", s.factor}, {"low", s.low}, {"high", s.high}, {"context", s.context}};
+}
+
+std::optional<RotaryScaling> rotary_scaling_of(const nlohmann::json& config) {
+  if (!config.contains("rotary_scaling")) return {};
+  const nlohmann::json& s = config.at("rotary_scaling");
+  return RotaryScaling{.factor = s.at("factor").get<double>(),
+                       .low = s.at("low").get<double>(),
+                       .high = s.at("high").get<double>(),
+                       .context = s.at("context").get<std::int64_t>()};
+}
+
 struct Norm {
   const Gpt& net;
 
@@ -253,7 +270,7 @@ void Gpt::check() const {
         fmt::format("a width of {}, {} heads and {} of keys; heads that divide the width, and "
                     "of keys that divide the heads, are expected",
                     width, heads, key_heads()));
-  if (positions == GptPositions::kRotary) rotary_frequencies(head(), rotary_base);
+  if (positions == GptPositions::kRotary) frequencies_of(*this);
   if (!(norm_eps > 0)) refuse(fmt::format("norm_eps is {}, more than 0 is expected", norm_eps));
   if (!(dropout >= 0 && dropout < 1))
     refuse(fmt::format("a dropout of {}, 0 or more and below 1 is expected", dropout));
@@ -289,8 +306,7 @@ Value Gpt::operator()(const Args& params, Value ids, std::optional<Value> key) c
     const Value table = slice(params.at(Params::join(kPositionTable, "weight")), 0, 0, length);
     x = x + broadcast(table, x.shape());
   } else {
-    setting.angles =
-        rotary_angles(iota(ids.builder(), length), rotary_frequencies(head(), rotary_base));
+    setting.angles = rotary_angles(iota(ids.builder(), length), frequencies_of(*this));
   }
   return logits_of(*this, params, through_blocks(*this, params, x, setting, key));
 }
@@ -340,7 +356,7 @@ Function Gpt::cached_function(const Chunk& chunk) const {
       x = x + embedding(args.at(Params::join(kPositionTable, "weight")), places);
     } else {
       const RotaryAngles angles =
-          rotary_angles(reshape(places, {ids.elements()}), rotary_frequencies(head(), rotary_base));
+          rotary_angles(reshape(places, {ids.elements()}), frequencies_of(*this));
       const Shape of_heads{chunk.sequences, 1, chunk.length, head() / 2};
       setting.angles = {reshape(angles.cos, of_heads), reshape(angles.sin, of_heads)};
     }
@@ -404,23 +420,24 @@ Function Gpt::function(std::int64_t length) const {
 }
 
 std::string Gpt::config() const {
-  return nlohmann::ordered_json{{"model", "gpt"},
-                                {"vocabulary", vocabulary},
-                                {"context", context},
-                                {"layers", layers},
-                                {"width", width},
-                                {"heads", heads},
-                                {"kv_heads", key_heads()},
-                                {"hidden", hidden_width()},
-                                {"norm", std::string(name(norm))},
-                                {"norm_eps", norm_eps},
-                                {"feed_forward", std::string(name(feed_forward))},
-                                {"positions", std::string(name(positions))},
-                                {"rotary_base", rotary_base},
-                                {"bias", bias},
-                                {"tied", tied},
-                                {"dropout", dropout}}
-      .dump();
+  nlohmann::ordered_json json{{"model", "gpt"},
+                              {"vocabulary", vocabulary},
+                              {"context", context},
+                              {"layers", layers},
+                              {"width", width},
+                              {"heads", heads},
+                              {"kv_heads", key_heads()},
+                              {"hidden", hidden_width()},
+                              {"norm", std::string(name(norm))},
+                              {"norm_eps", norm_eps},
+                              {"feed_forward", std::string(name(feed_forward))},
+                              {"positions", std::string(name(positions))},
+                              {"rotary_base", rotary_base},
+                              {"bias", bias},
+                              {"tied", tied},
+                              {"dropout", dropout}};
+  if (rotary_scaling) json["rotary_scaling"] = json_of(*rotary_scaling);
+  return json.dump();
 }
 
 Gpt Gpt::from_config(std::string_view json) {
@@ -442,6 +459,7 @@ Gpt Gpt::from_config(std::string_view json) {
                   .feed_forward = gpt_feed_forward_from_name(text("feed_forward")),
                   .positions = gpt_positions_from_name(text("positions")),
                   .rotary_base = parsed.at("rotary_base").get<double>(),
+                  .rotary_scaling = rotary_scaling_of(parsed),
                   .bias = parsed.at("bias").get<bool>(),
                   .tied = parsed.at("tied").get<bool>(),
                   .dropout = parsed.at("dropout").get<double>()};

@@ -10,16 +10,16 @@
 
 #include "limpid/function/function.h"
 #include "limpid/nn/linear.h"
+#include "limpid/nn/rotary.h"
 
 namespace limpid::nn {
 
-enum class GptNorm : std::uint8_t { kLayer, kRms };  // "layer", "rms"
-enum class GptFeedForward : std::uint8_t {
-  kGelu,
-  kGeluTanh,
-  kSwiglu
-};                                                             // "gelu", "gelu_tanh", "swiglu"
-enum class GptPositions : std::uint8_t { kLearned, kRotary };  // "learned", "rotary"
+// What norms the blocks have: "layer", "rms".
+enum class GptNorm : std::uint8_t { kLayer, kRms };
+// What their feed-forwards are: "gelu", "gelu_tanh", "swiglu".
+enum class GptFeedForward : std::uint8_t { kGelu, kGeluTanh, kSwiglu };
+// How they know of positions: "learned", "rotary".
+enum class GptPositions : std::uint8_t { kLearned, kRotary };
 
 // The hyper-parameters.
 struct Gpt {
@@ -36,13 +36,14 @@ struct Gpt {
   GptFeedForward feed_forward = GptFeedForward::kGelu;
   GptPositions positions = GptPositions::kLearned;
   double rotary_base = 10000;
+  std::optional<RotaryScaling> rotary_scaling = {};
   bool bias = false;   // of the projections; a layer norm always has one
   bool tied = true;    // the logits by the embedding's own table
   double dropout = 0;  // of the embedding and of what each block adds, in training only
 
   std::int64_t head() const { return width / heads; }  // numbers of a query
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
-  std::int64_t hidden_width() const;
+  std::int64_t hidden_width() const;  // numbers inside of the feed-forward
 
   // Throws kInvalidArgument where sizes do not fit each other.
   void check() const;
@@ -99,6 +100,7 @@ struct Gpt {
 Gpt gpt2_shaped();   // layer norm, GELU (tanh), learned positions, biases, tied
 Gpt llama_shaped();  // RMS norm, SwiGLU, rotary positions, no biases, not tied
 
+// The names of all choices, and of one.
 std::vector<std::string> gpt_norm_names();
 std::vector<std::string> gpt_feed_forward_names();
 std::vector<std::string> gpt_position_names();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "limpid/core/error.h"
@@ -29,18 +30,34 @@ double exponential(double x) {
   return sum;
 }
 
+double scaled(double frequency, const RotaryScaling& scaling) {
+  constexpr double kTurn = 6.2831853071795865;
+  const double turns = static_cast<double>(scaling.context) * frequency / kTurn;
+  const double stays = std::clamp((turns - scaling.low) / (scaling.high - scaling.low), 0.0, 1.0);
+  return frequency * (stays + (1 - stays) / scaling.factor);
+}
+
 }  // namespace
 
-std::vector<float> rotary_frequencies(std::int64_t head, double base) {
+std::vector<float> rotary_frequencies(std::int64_t head, double base,
+                                      const std::optional<RotaryScaling>& scaling) {
   if (head < 2 || head % 2 != 0 || !(base > 1))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("rotary: a head of {} and a base of {}; an even head and a base above "
                             "1 are expected",
                             head, base));
+  if (scaling && !(scaling->factor >= 1 && scaling->low >= 0 && scaling->high > scaling->low &&
+                   scaling->context >= 1))
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("rotary: a scaling by {} between {} and {} turns in {} tokens; a factor "
+                    "and a context of 1 or more and rising turns are expected",
+                    scaling->factor, scaling->low, scaling->high, scaling->context));
   std::vector<float> frequencies;
   for (std::int64_t i = 0; i < head / 2; ++i) {
     const double share = 2 * static_cast<double>(i) / static_cast<double>(head);
-    frequencies.push_back(static_cast<float>(exponential(-share * natural_log(base))));
+    const double frequency = exponential(-share * natural_log(base));
+    frequencies.push_back(static_cast<float>(scaling ? scaled(frequency, *scaling) : frequency));
   }
   return frequencies;
 }

@@ -5,6 +5,7 @@
 
 #include "limpid/formats/safetensors.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -16,7 +17,7 @@ using testing::expect_error;
 using Json = nlohmann::json;
 
 const fs::path kFixtures = LIMPID_HUGGINGFACE_FIXTURES;
-const char* const kAll[] = {"gpt2", "gpt2-bf16", "llama", "llama-f16"};
+const char* const kAll[] = {"gpt2", "gpt2-bf16", "llama", "llama-f16", "llama-bf16"};
 
 // The logits that PyTorch gave, those of the model for the same tokens, and how far apart they are.
 void expect_logits(const Model& model, const fs::path& fixture, double tolerance) {
@@ -47,16 +48,22 @@ TEST_P(Fixture, HasTheLogitsOfPyTorch) {
   expect_logits(load_huggingface(folder, length_of(folder)), folder, 1e-5);
 }
 
+// In f32, whatever it was.
 TEST_P(Fixture, ComesBackAsItWasWritten) {
   const fs::path folder = kFixtures / GetParam();
-  const Model model = load_huggingface(folder);
+  const Model model = load_huggingface(folder, length_of(folder));
   const testing::TemporaryFolder out;
   save_huggingface(out / "model", model);
-  const Model back = load_huggingface(out / "model");
+  const Model back = load_huggingface(out / "model", length_of(folder));
   EXPECT_EQ(back.config, model.config);
-  EXPECT_EQ(back.function, model.function);
-  for (const auto& [name, tensor] : model.params)
-    EXPECT_TRUE(back.params.at(name).same_bits(tensor)) << name;
+  const Quantized narrow = quantize(back.function, back.params, {.to = Dtype::kBf16});
+  for (const auto& [name, tensor] : model.params) {
+    const Tensor& written = back.params.at(name);
+    EXPECT_EQ(written.dtype(), Dtype::kF32);
+    const bool was_narrow = tensor.dtype() == Dtype::kBf16;
+    EXPECT_TRUE((was_narrow ? narrow.params.at(name) : written).same_bits(tensor)) << name;
+  }
+  expect_logits(back, folder, 1e-5);
 }
 
 TEST_P(Fixture, BecomesAModelOfOneFile) {
@@ -82,6 +89,9 @@ TEST(HuggingFace, TakesItsChoicesFromTheConfig) {
   EXPECT_EQ(llama.key_heads(), 2);
   EXPECT_EQ(llama.rotary_base, 500);
   EXPECT_TRUE(llama.tied && !llama.bias);
+  EXPECT_FALSE(llama.rotary_scaling);
+  const nn::Gpt scaled = nn::Gpt::from_config(load_huggingface(kFixtures / "llama-bf16").config);
+  EXPECT_EQ(scaled.rotary_scaling, (nn::RotaryScaling{8, 1, 4, 16}));
 }
 
 TEST(HuggingFace, LeavesTensorsWhereTheyAre) {
@@ -94,6 +104,19 @@ TEST(HuggingFace, LeavesTensorsWhereTheyAre) {
   };
   EXPECT_EQ(distance(model.params.at("embed_tokens.weight"), model.params.at("norm.weight")),
             distance(file.at("model.embed_tokens.weight"), file.at("model.norm.weight")));
+}
+
+// Those of products: a table of embeddings is one where it gives the logits, too.
+TEST(HuggingFace, KeepsMatricesInBf16) {
+  for (const char* fixture : {"llama-bf16", "gpt2-bf16"}) {
+    const Model model = load_huggingface(kFixtures / fixture);
+    const bool tied = nn::Gpt::from_config(model.config).tied;
+    for (const auto& [name, tensor] : model.params) {
+      const bool product = tensor.shape().rank() == 2 && name != "embed_positions.weight" &&
+                           (tied || name != "embed_tokens.weight");
+      EXPECT_EQ(tensor.dtype(), product ? Dtype::kBf16 : Dtype::kF32) << name;
+    }
+  }
 }
 
 TEST(HuggingFace, TakesAsManyTokensAsItIsTold) {
@@ -154,6 +177,8 @@ TEST(HuggingFace, RefusesConfigsByTheKey) {
   refused("llama", "head_dim", 8, kNo, "head_dim is 8, 4 heads of a width of 16 have 4");
   refused("llama", "sliding_window", 4096, kNo, "sliding_window is '4096'");
   refused("llama", "rope_scaling", Json{{"type", "yarn"}}, kNo, "rope_scaling of type 'yarn'");
+  refused("llama", "rope_scaling", Json{{"type", "llama3"}, {"factor", 0.5}}, kBroken,
+          "a scaling by 0.5 between 1 and 4 turns in 8192 tokens");
   refused("llama", "rope_scaling", 3, kBroken, "an object is expected");
   refused("llama", "tie_word_embeddings", 1, kBroken, "true or false is expected, came '1'");
 }
