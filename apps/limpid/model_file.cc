@@ -104,7 +104,7 @@ void write_model(const std::string& path, const Model& model, std::optional<std:
   if (is_onnx(path))
     write_onnx(path, model, batch);
   else if (is_folder(path))
-    save_huggingface(path, model);
+    save_pretrained(path, model);
   else
     save_model(path, model);
 }

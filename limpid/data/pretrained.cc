@@ -29,4 +29,11 @@ Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) 
   return model;
 }
 
+void save_pretrained(const std::filesystem::path& folder, const Model& model) {
+  save_huggingface(folder, model);
+  const std::optional<DataConfig> data = data_config_of(model);
+  if (const auto tokenizer = data ? tokenizer_of(*data) : std::nullopt)
+    save_tokenizer(folder, *tokenizer);
+}
+
 }  // namespace limpid

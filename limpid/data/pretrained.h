@@ -14,4 +14,7 @@ namespace limpid {
 // tokens than logits.
 Model load_pretrained(const std::filesystem::path& folder, std::int64_t length = 0);
 
+// Writes what save_huggingface writes, and the model's tokenizer where save_tokenizer can.
+void save_pretrained(const std::filesystem::path& folder, const Model& model);
+
 }  // namespace limpid

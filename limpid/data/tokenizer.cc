@@ -109,6 +109,11 @@ std::int64_t Tokenizer::size() const {
                     scheme_);
 }
 
+const BytePairRules* Tokenizer::byte_pair_rules() const {
+  const auto* const pairs = std::get_if<std::shared_ptr<const BytePair>>(&scheme_);
+  return pairs ? &(*pairs)->rules() : nullptr;
+}
+
 Tensor Tokenizer::encode(std::string_view text) const {
   const auto tensor_of = [](const auto& tokens) {
     return Tensor::generate<std::int32_t>(Shape{static_cast<std::int64_t>(tokens.size())},
@@ -170,10 +175,9 @@ Tokenizer Tokenizer::from_config(std::string_view text) {
 }
 
 bool Tokenizer::operator==(const Tokenizer& other) const {
-  const auto* const mine = std::get_if<std::shared_ptr<const BytePair>>(&scheme_);
-  const auto* const others = std::get_if<std::shared_ptr<const BytePair>>(&other.scheme_);
-  const bool same =
-      mine && others ? (*mine)->rules() == (*others)->rules() : scheme_ == other.scheme_;
+  const BytePairRules* const mine = byte_pair_rules();
+  const BytePairRules* const others = other.byte_pair_rules();
+  const bool same = mine && others ? *mine == *others : scheme_ == other.scheme_;
   return same && marks_ == other.marks_;
 }
 

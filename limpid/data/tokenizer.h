@@ -38,6 +38,9 @@ class Tokenizer {
   // How many tokens there are: their numbers are [0, size()).
   std::int64_t size() const;
 
+  // The rules of a "byte_pair"; nullptr of another kind.
+  const BytePairRules* byte_pair_rules() const;
+
   // The tokens that stand, where the model was trained so, before every text and behind it; the
   // text itself does not become them.
   const Marks& marks() const { return marks_; }

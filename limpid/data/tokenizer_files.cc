@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -248,6 +249,23 @@ std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
   return of_file(folder, [&](const fs::path&) {
     return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end});
   });
+}
+
+void save_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {
+  const BytePairRules* const rules = tokenizer.byte_pair_rules();
+  if (!rules || rules->words != WordPattern::kGpt2 || rules->whole_words || !rules->special.empty())
+    return;
+  const detail::BytePairText text = detail::to_text(*rules);
+  Json vocabulary = Json::object();
+  for (std::size_t i = 0; i < text.tokens.size(); ++i) vocabulary[text.tokens[i]] = i;
+  std::string merges = "#version: 0.2\n";
+  for (const std::string& merge : text.merges) merges += merge + "\n";
+  const auto write = [&](const char* name, const std::string& content) {
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
+    write_file_atomically(folder / name, {&bytes, 1});
+  };
+  write("vocab.json", vocabulary.dump());
+  write("merges.txt", merges);
 }
 
 }  // namespace limpid

@@ -95,6 +95,9 @@ class HuggingFace(tool.ToolTest):
         self.output("convert", folder, model)
         prompt = ("--prompt", "it's 2024")
         self.assertEqual(self.document("run", model, *prompt), self.document("run", folder, *prompt))
+        back = self.folder / "back"
+        self.output("convert", model, f"{back}/")
+        self.assertEqual(self.document("run", back, *prompt), self.document("run", folder, *prompt))
 
     def test_what_is_broken_is_named(self):
         folder = self.gpt2()

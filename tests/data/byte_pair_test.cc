@@ -225,6 +225,19 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   refused(R"("ids":[507])", R"("ids":[-1])", "came -1", ErrorCode::kFormat);
 }
 
+TEST(TokenizerFiles, OfGpt2AreWritten) {
+  const testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = loaded(kFixtures);
+  save_tokenizer(folder.path(), tokenizer);
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"merges.txt", "vocab.json"}));
+  EXPECT_EQ(*loaded(folder.path()).byte_pair_rules(), *tokenizer.byte_pair_rules());
+  EXPECT_EQ(testing::read(folder / "merges.txt"), testing::read(kFixtures / "merges.txt"));
+  const testing::TemporaryFolder empty;
+  save_tokenizer(empty.path(), loaded(kFixtures / "llama3"));
+  save_tokenizer(empty.path(), Tokenizer::bytes());
+  EXPECT_EQ(empty.names(), std::vector<std::string>{});
+}
+
 TEST(TokenizerFiles, OfGpt2MayBeOneFile) {
   Changed files(kFixtures / "llama3");
   const std::string text = testing::read(files.folder() / "tokenizer.json");
