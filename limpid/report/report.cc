@@ -267,6 +267,21 @@ std::string layers_html(const RunLog& log) {
   return text + "</div>\n";
 }
 
+// ---- texts
+
+// What a language model drew as it learnt: the first, the last, and some in between.
+std::string samples_html(const RunLog& log) {
+  constexpr std::size_t kMostSamples = 12;
+  const std::size_t all = log.samples.size(), shown = std::min(all, kMostSamples);
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const train::SampleEvent& sample = log.samples[shown < 2 ? 0 : i * (all - 1) / (shown - 1)];
+    text += fmt::format("<h3>After step {}</h3>\n<pre>{}</pre>\n", grouped(sample.step),
+                        escaped(sample.text));
+  }
+  return text;
+}
+
 // ---- classes
 
 std::string class_name(const RunLog& log, std::size_t c) {
@@ -364,6 +379,7 @@ std::string report_html(const RunLog& log, const std::vector<Finding>& findings,
   text += section("What the doctor found", findings_html(findings));
   text += section("Curves", curves(log));
   text += section("Layers", layers_html(log));
+  text += section("Texts drawn on the way", samples_html(log));
   if (log.end) {
     text += section("Confusion matrix of the test part", confusion_html(log));
     text += section("The surest mistakes", mistakes_html(log, beside.mistakes));

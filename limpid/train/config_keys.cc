@@ -211,7 +211,7 @@ constexpr ConfigKey kKeys[] = {
      .member = &C::rate,
      .help = "Learning rate",
      .otherwise = "sgd 0.05, rmsprop 0.01, adam 0.001, adamw 0.001, adagrad 0.01; small recipe: "
-                  "adam 0.005; charlm: adamw 0.002",
+                  "adam 0.005; charlm: adamw 0.002; gpt: adamw 0.003",
      .low = 0},
     {.path = "optimizer.momentum",
      .flag = "--momentum",

@@ -1,5 +1,6 @@
 """A language model from a text file: trained, tried, and made to go on."""
 
+import html
 import json
 import random
 import re
@@ -99,6 +100,11 @@ class LanguageTest(tool.ToolTest):
         self.output("summary", self.model)
         self.output("doctor", self.run_folder)
         self.output("report", self.run_folder)
+        page = html.unescape((self.run_folder / "report.html").read_text())
+        shown = re.findall(r"<h3>After step ([\d,]+)</h3>\n<pre>(.*?)</pre>", page, re.S)
+        self.assertEqual(shown, [(str(s["step"]), s["text"]) for s in samples])
+        for heading in ["Residual stream behind each block", "Attention: entropy, 1 is even"]:
+            self.assertIn(heading, page)
 
     def test_a_transformer_goes_on(self):
         self.text.write_text(MIXED)
