@@ -8,6 +8,7 @@
 #include "apps/limpid/command.h"
 #include "limpid/core/error.h"
 #include "limpid/data/data_config.h"
+#include "limpid/data/pretrained.h"
 #include "limpid/transforms/quantize.h"
 
 namespace limpid::tool {
@@ -17,7 +18,7 @@ Tokenizer tokenizer_of(const Model& model) {
   if (std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt)
     return *tokenizer;
   throw Error(ErrorCode::kInvalidArgument,
-              "the model has no tokenizer: it was not trained on a text");
+              "the model has no tokenizer: " + missing_tokenizer(model));
 }
 
 std::optional<nn::Gpt> gpt_of(const Model& model) {

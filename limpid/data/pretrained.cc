@@ -7,14 +7,28 @@
 #include "limpid/core/error.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/tokenizer_files.h"
+#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid {
+namespace {
+
+constexpr const char* kUnsupported = "unsupported_tokenizer";
+
+}  // namespace
 
 Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) {
   Model model = load_huggingface(folder, length);
-  const std::optional<Tokenizer> tokenizer = load_tokenizer(folder);
+  auto config = nlohmann::ordered_json::parse(model.config);
+  std::optional<Tokenizer> tokenizer;
+  try {
+    tokenizer = load_tokenizer(folder);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::kUnsupported) throw;
+    config[kUnsupported] = e.what();
+    model.config = config.dump();
+  }
   if (!tokenizer) return model;
   const std::int64_t logits = model.function.type(model.function.outputs()[0].value).shape.back();
   if (tokenizer->size() > logits)
@@ -23,10 +37,16 @@ Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) 
                             in_quotes(folder.string()), tokenizer->size(), logits));
   DataConfig data{.task = Task::kNextToken};
   data.tokenizer = tokenizer;
-  auto config = nlohmann::ordered_json::parse(model.config);
   config["data"] = nlohmann::ordered_json::parse(to_json(data));
   model.config = config.dump();
   return model;
+}
+
+std::string missing_tokenizer(const Model& model) {
+  const auto config = detail::parse_bounded_json(model.config, /*throwing=*/false);
+  if (config.is_object() && config.contains(kUnsupported) && config.at(kUnsupported).is_string())
+    return config.at(kUnsupported).get<std::string>();
+  return "it was not trained on a text";
 }
 
 void save_pretrained(const std::filesystem::path& folder, const Model& model) {

@@ -99,6 +99,14 @@ class HuggingFace(tool.ToolTest):
         self.output("convert", model, f"{back}/")
         self.assertEqual(self.document("run", back, *prompt), self.document("run", folder, *prompt))
 
+    def test_a_tokenizer_that_is_not_supported_is_missed_by_prompts_alone(self):
+        folder = self.gpt2()
+        for name in ("vocab.json", "merges.txt"):
+            (folder / name).unlink()
+        (folder / "tokenizer.json").write_text(json.dumps({"model": {"type": "Unigram", "vocab": []}}))
+        self.output("summary", folder)
+        self.assertIn("Unigram", self.error(1, "run", folder, "--prompt", "a"))
+
     def test_what_is_broken_is_named(self):
         folder = self.gpt2()
         config = json.loads((folder / "config.json").read_text())
