@@ -63,6 +63,7 @@ std::vector<float> rotary_frequencies(std::int64_t head, double base,
 }
 
 RotaryAngles rotary_angles(Value positions, const std::vector<float>& frequencies) {
+  const Builder::Scope scope(positions.builder(), "rotary_emb");
   const auto pairs = static_cast<std::int64_t>(frequencies.size());
   const std::int64_t rows = positions.shape()[0];
   const Value steps = constant(positions.builder(), Tensor::from<float>({pairs}, frequencies));
