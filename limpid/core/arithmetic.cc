@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "limpid/core/coefficients.h"
-#include "limpid/core/detail/sums.h"
+#include "limpid/core/sums.h"
 
 namespace limpid::arithmetic {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "limpid/core/arithmetic.h"
-#include "limpid/core/detail/sums.h"
+#include "limpid/core/sums.h"
 
 namespace limpid::arithmetic {
 

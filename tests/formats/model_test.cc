@@ -228,14 +228,13 @@ TEST(LoadModel, RefusesHugeValues) {
   expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
 }
 
-// The scores stand in no type of the function.
+// The products of all pairs stand in no type of the function.
 TEST(LoadModel, RefusesHugeValuesInsideOfACall) {
   Safetensors file;
   file.metadata = {{"limpid.format", "1"},
                    {"limpid.function",
                     "function f(%x: f32[65536, 1]) {\n"
-                    "  %0 = scaled_dot_product_attention(%x, %x, %x) {causal = false, scale = 1.0} "
-                    ": f32[65536, 1]\n"
+                    "  %0 = info_nce(%x, %x) {temperature = 1.0} : f32[65536]\n"
                     "  return %0\n}\n"}};
   expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
 }
