@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "limpid/core/half.h"
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/detail/huggingface.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/safetensors.h"
@@ -26,7 +25,6 @@ using detail::HuggingFaceType;
 using detail::Reporter;
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kMaxJsonFile = std::uint64_t{12} << 20;
 constexpr std::size_t kMaxFiles = 1024;
 
 bool is_file(const fs::path& path) {
@@ -36,17 +34,15 @@ bool is_file(const fs::path& path) {
 
 Reporter reporter_of(const fs::path& path) { return {"hugging face", path.string()}; }
 
-Json json_of_file(const fs::path& path, const Reporter& report) {
-  const Tensor file = read_file(path, kMaxJsonFile);
+std::string_view text_of(const Tensor& file) {
   const auto bytes = file.values<std::uint8_t>();
-  try {
-    return detail::parse_sorted_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                                     {.bytes = kMaxJsonFile, .members = kMaxSafetensorsCount});
-  } catch (const Error& e) {
-    report.broken("{}", e.what());
-  } catch (const Json::exception& e) {
-    report.broken("{}", e.what());
-  }
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Tensor read_json(const fs::path& path) { return read_file(path, detail::kMaxHuggingFaceJson); }
+
+Json json_of_file(const fs::path& path, const Reporter& report) {
+  return detail::parse_huggingface_json(text_of(read_json(path)), report);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -301,7 +297,7 @@ bool is_huggingface(const fs::path& folder) {
 Model load_huggingface(const fs::path& folder, std::int64_t length) {
   const fs::path path = folder / detail::kHuggingFaceConfig;
   const Reporter report = reporter_of(path);
-  const HuggingFaceConfig config = huggingface_config(json_of_file(path, report), report);
+  const HuggingFaceConfig config = huggingface_config(text_of(read_json(path)), report);
   if (length < 0 || length > config.net.context)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("hugging face {}: a length of {}, 1 to the context of {} is expected",

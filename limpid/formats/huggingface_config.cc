@@ -4,6 +4,7 @@
 
 #include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/detail/huggingface.h"
+#include "limpid/formats/safetensors.h"
 
 namespace limpid::detail {
 namespace {
@@ -203,7 +204,18 @@ nlohmann::ordered_json llama_json(const nn::Gpt& net) {
 
 }  // namespace
 
-HuggingFaceConfig huggingface_config(const Json& json, const Reporter& report) {
+nlohmann::json parse_huggingface_json(std::string_view text, const Reporter& report) {
+  try {
+    return parse_sorted_json(text, {.bytes = kMaxHuggingFaceJson, .members = kMaxSafetensorsCount});
+  } catch (const Error& e) {
+    report.broken("{}", e.what());
+  } catch (const Json::exception& e) {
+    report.broken("{}", e.what());
+  }
+}
+
+HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report) {
+  const Json json = parse_huggingface_json(text, report);
   const Keys keys(json, report);
   keys.must_be_absent("quantization_config");
   const std::string type = keys.text("model_type", "");

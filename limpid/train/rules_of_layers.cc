@@ -141,7 +141,7 @@ std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t
   // How many times smaller than the largest of the layers, each beside the size of its weights. A
   // layer learns all the same where Adam and its like make steps as long as any of a small
   // gradient.
-  constexpr double kStillLearns = 0.01;
+  constexpr double kStillLearns = 0.002;
   const auto smaller = [&](const ProbeEvent& probe,
                            const LayerStatistics& layer) -> std::optional<double> {
     const Largest& most = largest[static_cast<std::size_t>(&probe - log.probes.data())];

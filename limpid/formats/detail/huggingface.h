@@ -1,6 +1,7 @@
 // What reading and writing of Hugging Face's folders share. Leans on nn; included by sources alone.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -23,8 +24,13 @@ struct HuggingFaceConfig {
   nn::Gpt net;
 };
 
-// config.json to a net, and back. Throws as huggingface.h says.
-HuggingFaceConfig huggingface_config(const nlohmann::json& json, const Reporter& report);
+// The most bytes of a folder's JSON.
+inline constexpr std::uint64_t kMaxHuggingFaceJson = std::uint64_t{12} << 20;
+// Throws as the report does where it is none.
+nlohmann::json parse_huggingface_json(std::string_view text, const Reporter& report);
+
+// The text of config.json to a net, and a net to it. Throws as huggingface.h says.
+HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report);
 nlohmann::ordered_json huggingface_json(const HuggingFaceConfig& config);
 
 // The model type whose choices are those of a net. Throws kUnsupported, naming the choice.
