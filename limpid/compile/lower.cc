@@ -220,9 +220,6 @@ void Lowering::lower(const Node& node) {
       if (size_of(types.inputs[0].dtype) == 4) return add_update_rows(node, call);
       break;
     case KernelKind::kConstant:
-    case KernelKind::kSoftmaxGradient:
-    case KernelKind::kRotary:
-    case KernelKind::kAttentionGradient:
     case KernelKind::kNone:
       break;
   }

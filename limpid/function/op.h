@@ -135,15 +135,12 @@ enum class KernelKind : std::uint8_t {
   kRmsNorm,    // x, gamma where given
   kLayerNormGradient,
   kRmsNormGradient,
-  kSoftmaxGradient,
   kMove,  // a permutation, a part or a joining: elements are copied and nothing is computed
   kGather,
   kScatterAdd,
   kUpdateRows,
-  kRotary,
   kAttention,
   kCachedAttention,
-  kAttentionGradient,
 };
 struct Kernel {
   KernelKind kind = KernelKind::kNone;
