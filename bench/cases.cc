@@ -31,6 +31,15 @@ void add_forward_passes(std::vector<Case>& cases, int threads) {
                      threads == 1 ? rows < 256 : rows == 1});
 }
 
+// Each batch in f32 first: what the narrower ones are compared with.
+void add_narrow(std::vector<Case>& cases, int threads) {
+  for (const int batch : {1, 32})
+    for (const char* dtype : {"f32", "bf16", "i8"})
+      cases.push_back({Kind::kNarrow, dtype, batch, threads,
+                       "Forward pass of 784-256-128-10 with narrow weights",
+                       fmt::format("{}, batch {}", dtype, batch)});
+}
+
 void add_products(std::vector<Case>& cases) {
   struct Product {
     int m, k, n;
@@ -86,6 +95,9 @@ std::string Case::prepare() const {
   switch (kind) {
     case Kind::kForward:
       return fmt::format("forward {} {} {}", what, batch, threads);
+    case Kind::kNarrow:
+      return what == "f32" ? fmt::format("forward {} {} {}", kDigits, batch, threads)
+                           : fmt::format("narrow {} {} {}", what, batch, threads);
     case Kind::kGated:
       return fmt::format("gated {} {} {}", what, batch, threads);
     case Kind::kTraining:
@@ -103,16 +115,20 @@ Work Case::work() const {
     work.copied = 2.0 * batch * batch * sizeof(float);
     return work;
   }
-  std::vector<int> sizes = sizes_of_network(what);
-  double weights = 0;
+  const bool narrow = kind == Kind::kNarrow;
+  std::vector<int> sizes = sizes_of_network(narrow ? kDigits : what);
+  double weights = 0, bytes = sizeof(float);
+  if (narrow && what == "bf16") bytes = 2;
+  if (narrow && what == "i8") bytes = 1;
   if (kind == Kind::kGated) {
     weights = 3.0 * sizes[0] * sizes[1];
     sizes = {sizes[0], sizes[0]};
   } else {
     for (std::size_t l = 0; l + 1 < sizes.size(); ++l) weights += 1.0 * sizes[l] * sizes[l + 1];
   }
-  work.flops = 2 * weights * batch;
-  work.read = (weights + 1.0 * batch * (sizes.front() + sizes.back())) * sizeof(float);
+  // An instruction multiplies four bytes in the place of one f32; bf16 is widened.
+  work.flops = 2 * weights * batch / (bytes == 1 ? 4 : 1);
+  work.read = weights * bytes + 1.0 * batch * (sizes.front() + sizes.back()) * sizeof(float);
   return work;
 }
 
@@ -137,15 +153,17 @@ std::vector<long double> Case::right_answer() const {
     const Gated gated = gated_of(what);
     return wide(reference_gated(gated, rows, rows_of_input(rows, gated.width)));
   }
-  const Network network = network_of(what);
+  const Network network = network_of(kind == Kind::kNarrow ? kDigits : what);
   return wide(reference_logits(network, rows, rows_of_input(rows, network.sizes.front())));
 }
 
 // All answers are about 1; they come from sums of up to 16,384 products rounded to 24 bits, whose
 // errors grow with the root of their number. A bug makes a thousandth and more. AdamW's first steps
 // are of the size of the rate whatever the gradient: those of a gradient near zero are no more
-// alike than its rounding errors.
+// alike than its rounding errors. Narrow weights are held to the answer of f32: what a library may
+// round its weights and inputs to is 8 bits, or 127 steps, three layers in a row.
 double Case::tolerance() const {
+  if (kind == Kind::kNarrow && what != "f32") return what == "bf16" ? 0.02 : 0.1;
   return kind == Kind::kTraining && what == "adamw" ? 2 * kCheckedSteps * kRate : 1e-4;
 }
 
@@ -153,6 +171,7 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const int threads : {1, 2}) {
     add_forward_passes(cases, threads);
+    add_narrow(cases, threads);
     if (threads == 1) add_products(cases);
     add_training(cases, threads);
     if (threads == 1) add_functions(cases);

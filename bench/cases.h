@@ -10,10 +10,11 @@
 namespace bench {
 
 struct Case {
-  enum class Kind { kForward, kGated, kTraining, kFunction };
+  enum class Kind { kForward, kNarrow, kGated, kTraining, kFunction };
   Kind kind;
-  std::string what;  // the network, the sizes of the block, the optimiser or the function
-  int batch;         // rows; of a function, columns too
+  // The network, the dtype of the weights, the sizes of the block, the optimiser or the function.
+  std::string what;
+  int batch;  // rows; of a function, columns too
   int threads;
   std::string table, row;  // where its figures stand
   bool heavy = false;      // prepared only once

@@ -144,6 +144,12 @@ class Tables {
     const double ours = median(results[0].rounds);
     row.push_back(std::isfinite(best) ? fmt::format("{:.2f}", best / ours) : "");
     row.push_back(bound_ns > 0 ? fmt::format("{:.2f}", bound_ns / ours) : "");
+    if (c.kind == Case::Kind::kNarrow) {
+      if (c.what == "f32") best_f32_ = best;
+      row.push_back(std::isfinite(best_f32_) ? fmt::format("{:.2f}", best_f32_ / ours) : "");
+    } else {
+      row.emplace_back();
+    }
     table.add(c.row, std::move(row));
     if (function && c.batch <= 256)
       table_of(fmt::format("Largest error on [-8, 8), {0} x {0}, in ulp", c.batch), subjects, false)
@@ -172,12 +178,14 @@ class Tables {
     if (times) {
       table.columns.emplace_back("best peer / limpid");
       table.columns.emplace_back("bound / limpid");
+      table.columns.emplace_back("best f32 peer / limpid");
     }
     tables_.push_back(table);
     return tables_.back();
   }
 
   std::vector<Table> tables_;
+  double best_f32_ = INFINITY;  // of the last case in f32 that narrower ones follow
 };
 
 void run(const Settings& settings) {

@@ -8,7 +8,7 @@ namespace bench {
 namespace {
 
 constexpr std::int64_t kIrVersion = 11, kOpset = 23;
-constexpr std::uint64_t kFloat = 1;  // TensorProto.DataType.FLOAT
+constexpr std::int64_t kFloat = 1, kInt8 = 3;  // TensorProto.DataType
 
 // The wire types of protobuf.
 enum Wire { kVarint = 0, kBytes = 2, kFixed32 = 5 };
@@ -57,6 +57,17 @@ std::string value_info(const std::string& name, const OnnxModel::Shape& shape) {
   return info;
 }
 
+// TensorProto: dims 1, data_type 2, name 8, raw_data 9.
+std::string tensor_proto(const std::string& name, const OnnxModel::Shape& shape, std::int64_t type,
+                         std::span<const std::byte> values) {
+  std::string tensor;
+  for (const std::int64_t size : shape) integer(tensor, 1, size);
+  integer(tensor, 2, type);
+  bytes(tensor, 8, name);
+  bytes(tensor, 9, {reinterpret_cast<const char*>(values.data()), values.size()});
+  return tensor;
+}
+
 // AttributeProto: name 1, f 2, i 3, s 4, type 20 (FLOAT 1, INT 2, STRING 3).
 std::string attribute_proto(const OnnxModel::Attribute& attribute) {
   std::string out;
@@ -88,22 +99,22 @@ void OnnxModel::output(const std::string& name, const Shape& shape) {
   bytes(graph_, 12, value_info(name, shape));
 }
 
-// TensorProto: dims 1, data_type 2, name 8, raw_data 9.
 void OnnxModel::weight(const std::string& name, const Shape& shape, std::span<const float> values) {
-  std::string tensor;
-  for (const std::int64_t size : shape) integer(tensor, 1, size);
-  integer(tensor, 2, kFloat);
-  bytes(tensor, 8, name);
-  bytes(tensor, 9, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
-  bytes(graph_, 5, tensor);
+  bytes(graph_, 5, tensor_proto(name, shape, kFloat, std::as_bytes(values)));
+}
+
+void OnnxModel::weight(const std::string& name, const Shape& shape,
+                       std::span<const std::int8_t> values) {
+  bytes(graph_, 5, tensor_proto(name, shape, kInt8, std::as_bytes(values)));
 }
 
 // NodeProto: input 1, output 2, op_type 4, attribute 5.
 void OnnxModel::node(const std::string& op, const std::vector<std::string>& inputs,
-                     const std::string& output, const std::vector<Attribute>& attributes) {
+                     const std::vector<std::string>& outputs,
+                     const std::vector<Attribute>& attributes) {
   std::string node;
   for (const std::string& name : inputs) bytes(node, 1, name);
-  bytes(node, 2, output);
+  for (const std::string& name : outputs) bytes(node, 2, name);
   bytes(node, 4, op);
   for (const Attribute& attribute : attributes) bytes(node, 5, attribute_proto(attribute));
   bytes(graph_, 1, node);

@@ -1,4 +1,4 @@
-// Writes ONNX models: the few messages of onnx.proto3 that networks of float tensors need, in
+// Writes ONNX models: the few messages of onnx.proto3 that networks of f32 and i8 weights need, in
 // protobuf's wire format (https://protobuf.dev/programming-guides/encoding). Opset 23.
 #pragma once
 
@@ -21,9 +21,9 @@ class OnnxModel {
   void input(const std::string& name, const Shape& shape);
   void output(const std::string& name, const Shape& shape);
   void weight(const std::string& name, const Shape& shape, std::span<const float> values);
-  // An operator with one result.
+  void weight(const std::string& name, const Shape& shape, std::span<const std::int8_t> values);
   void node(const std::string& op, const std::vector<std::string>& inputs,
-            const std::string& output, const std::vector<Attribute>& attributes = {});
+            const std::vector<std::string>& outputs, const std::vector<Attribute>& attributes = {});
 
   // Throws std::runtime_error where the file cannot be written.
   void write(const std::string& path) const;

@@ -170,6 +170,14 @@ class Limpid : public Subject {
     return forward_of(lp::vmap(model, {0}, batch), threads, x);
   }
 
+  Forward narrow(const Network& network, const std::string& dtype, int batch, int threads,
+                 std::span<const float> x) override {
+    const lp::Quantized small =
+        lp::quantize(mlp_of(network).function(), params_of(network),
+                     {.to = dtype == "bf16" ? lp::Dtype::kBf16 : lp::Dtype::kI8});
+    return forward_of(lp::vmap(lp::bind(small.function, small.params), {0}, batch), threads, x);
+  }
+
   Forward gated(const Gated& gated, int rows, int threads, std::span<const float> x) override {
     return forward_of(gated_function(gated, rows), threads, x);
   }

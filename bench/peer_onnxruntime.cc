@@ -4,6 +4,7 @@
 #include "bench/foreign.h"
 #include "bench/onnx_writer.h"
 #include "bench/subject.h"
+#include "bench/task.h"
 
 namespace bench {
 namespace {
@@ -13,19 +14,19 @@ using Shape = OnnxModel::Shape;
 // Appends a function of `x`, named as in FunctionTask; returns its result.
 std::string apply(OnnxModel& model, const std::string& name, const std::string& x,
                   const std::string& y, int columns) {
-  if (name == "relu") model.node("Relu", {x}, y);
-  if (name == "gelu") model.node("Gelu", {x}, y);
-  if (name == "gelu_tanh") model.node("Gelu", {x}, y, {{"approximate", "tanh"}});
-  if (name == "sigmoid") model.node("Sigmoid", {x}, y);
-  if (name == "tanh") model.node("Tanh", {x}, y);
-  if (name == "softmax") model.node("Softmax", {x}, y);
+  if (name == "relu") model.node("Relu", {x}, {y});
+  if (name == "gelu") model.node("Gelu", {x}, {y});
+  if (name == "gelu_tanh") model.node("Gelu", {x}, {y}, {{"approximate", "tanh"}});
+  if (name == "sigmoid") model.node("Sigmoid", {x}, {y});
+  if (name == "tanh") model.node("Tanh", {x}, {y});
+  if (name == "softmax") model.node("Softmax", {x}, {y});
   if (name == "silu") {
-    model.node("Sigmoid", {x}, y + "_sigmoid");
-    model.node("Mul", {x, y + "_sigmoid"}, y);
+    model.node("Sigmoid", {x}, {y + "_sigmoid"});
+    model.node("Mul", {x, y + "_sigmoid"}, {y});
   }
   if (name.ends_with("norm")) {
     model.weight("ones", {columns}, std::vector<float>(static_cast<std::size_t>(columns), 1.0f));
-    model.node(name == "rms_norm" ? "RMSNormalization" : "LayerNormalization", {x, "ones"}, y,
+    model.node(name == "rms_norm" ? "RMSNormalization" : "LayerNormalization", {x, "ones"}, {y},
                {{"epsilon", 1e-5f}});
   }
   return y;
@@ -43,7 +44,7 @@ class OnnxRuntime : public Subject {
 
   std::string describe() override {
     OnnxModel identity;
-    identity.node("Identity", {"x"}, "y");
+    identity.node("Identity", {"x"}, {"y"});
     write(identity, {1, 1}, {1, 1}, "identity.onnx");
     return node_->process().ask("describe " + node_->path("identity.onnx"));
   }
@@ -59,8 +60,37 @@ class OnnxRuntime : public Subject {
       model.weight("w" + number, {out, in}, network.weights[l]);
       model.weight("b" + number, {out}, network.biases[l]);
       const std::string y = last ? "y" : "linear" + number;
-      model.node("Gemm", {at, "w" + number, "b" + number}, y, {{"transB", std::int64_t{1}}});
+      model.node("Gemm", {at, "w" + number, "b" + number}, {y}, {{"transB", std::int64_t{1}}});
       at = last ? y : apply(model, network.activation, y, "h" + number, network.sizes[l + 1]);
+    }
+    return load(model, x, batch, network.sizes.front(), network.sizes.back(), threads);
+  }
+
+  // As its tool for dynamic quantization writes it, with a scale for each output; it has no
+  // products of bf16.
+  Forward narrow(const Network& network, const std::string& dtype, int batch, int threads,
+                 std::span<const float> x) override {
+    if (dtype != "i8") return {};
+    OnnxModel model;
+    std::string at = "x";
+    for (std::size_t l = 0; l < network.weights.size(); ++l) {
+      const std::int64_t in = network.sizes[l], out = network.sizes[l + 1];
+      const std::string n = std::to_string(l);
+      const bool last = l + 1 == network.weights.size();
+      const Codes codes = codes_of(network, l);
+      const std::vector<std::int8_t> weight(codes.values.begin(), codes.values.end());
+      model.weight("rows" + n, {out, in}, weight);
+      model.node("Transpose", {"rows" + n}, {"w" + n});
+      model.weight("scale" + n, {out}, codes.scales);
+      model.weight("b" + n, {out}, network.biases[l]);
+      model.node("DynamicQuantizeLinear", {at}, {"codes" + n, "step" + n, "zero" + n});
+      model.node("MatMulInteger", {"codes" + n, "w" + n, "zero" + n}, {"sums" + n});
+      model.node("Cast", {"sums" + n}, {"numbers" + n}, {{"to", std::int64_t{1}}});
+      model.node("Mul", {"step" + n, "scale" + n}, {"scales" + n});
+      model.node("Mul", {"numbers" + n, "scales" + n}, {"product" + n});
+      const std::string y = last ? "y" : "linear" + n;
+      model.node("Add", {"product" + n, "b" + n}, {y});
+      at = last ? y : apply(model, network.activation, y, "h" + n, network.sizes[l + 1]);
     }
     return load(model, x, batch, network.sizes.front(), network.sizes.back(), threads);
   }
@@ -71,12 +101,12 @@ class OnnxRuntime : public Subject {
                             std::int64_t in, const std::vector<float>& weight,
                             const std::string& to) {
       model.weight(name, {out, in}, weight);
-      model.node("Gemm", {from, name}, to, {{"transB", std::int64_t{1}}});
+      model.node("Gemm", {from, name}, {to}, {{"transB", std::int64_t{1}}});
     };
     linear("x", "gate", gated.hidden, gated.width, gated.gate, "g");
     linear("x", "up", gated.hidden, gated.width, gated.up, "u");
     apply(model, "silu", "g", "s", gated.hidden);
-    model.node("Mul", {"s", "u"}, "h");
+    model.node("Mul", {"s", "u"}, {"h"});
     linear("h", "down", gated.width, gated.hidden, gated.down, "y");
     return load(model, x, rows, gated.width, gated.width, threads);
   }
@@ -105,7 +135,7 @@ class OnnxRuntime : public Subject {
     model.input("x", x);
     model.output("y", y);
     model.weight("one", {1}, std::vector<float>{1});
-    model.node("Identity", {"one"}, "z");
+    model.node("Identity", {"one"}, {"z"});
     model.output("z", {1});
     model.write(node_->path(name));
   }

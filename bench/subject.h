@@ -79,6 +79,11 @@ class Subject {
   // No functions where the library has no such activation.
   virtual Forward forward(const Network& network, int batch, int threads,
                           std::span<const float> x) = 0;
+  // The network with weights of "bf16" or "i8". No functions where the library does not have it.
+  virtual Forward narrow(const Network&, const std::string& /*dtype*/, int /*batch*/,
+                         int /*threads*/, std::span<const float> /*x*/) {
+    return {};
+  }
   // No functions where the library does not have it.
   virtual Forward gated(const Gated&, int /*rows*/, int /*threads*/, std::span<const float> /*x*/) {
     return {};

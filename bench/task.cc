@@ -114,6 +114,19 @@ Network network_of(const std::string& description) {
   return network;
 }
 
+Codes codes_of(const Network& network, std::size_t layer) {
+  const auto in = static_cast<std::size_t>(network.sizes[layer]);
+  Codes codes{network.weights[layer], {}};
+  for (std::size_t first = 0; first < codes.values.size(); first += in) {
+    const std::span<float> row(&codes.values[first], in);
+    float largest = 0;
+    for (const float w : row) largest = std::max(largest, std::abs(w));
+    codes.scales.push_back(largest / 127);
+    for (float& w : row) w = std::nearbyint(w / codes.scales.back());
+  }
+  return codes;
+}
+
 Gated gated_of(const std::string& description) {
   const std::vector<int> sizes = sizes_in(description);
   Gated gated{sizes[0], sizes[1], {}, {}, {}};

@@ -19,6 +19,12 @@ Network network_of(const std::string& description);
 std::vector<int> sizes_of_network(const std::string& description);
 // "1024-2736": the width and what is inside.
 Gated gated_of(const std::string& description);
+// A weight whose rows are whole numbers up to 127, times a scale for each.
+struct Codes {
+  std::vector<float> values;  // (out, in)
+  std::vector<float> scales;  // (out)
+};
+Codes codes_of(const Network& network, std::size_t layer);
 // Rows of numbers in [-1, 1), and classes below 10.
 std::vector<float> rows_of_input(int rows, int columns);
 std::vector<std::int32_t> digits_labels(int rows);
