@@ -2,6 +2,8 @@
 // i32, which are exact, and scales bring them back (docs/arithmetic.md, "Narrow weights").
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "limpid/kernels/narrow_i8.cc"
+#include <type_traits>
+
 #include "limpid/kernels/families.h"
 #include "limpid/kernels/targets.h"
 //
@@ -114,29 +116,37 @@ HWY_INLINE float largest_magnitude(const float* x, std::size_t k) {
   std::size_t i = 0;
   for (; i + kLanes <= k; i += kLanes) most = hn::Max(most, magnitude(load(x + i)));
   if (i < k) most = hn::Max(most, magnitude(load_n(x + i, k - i)));
-  alignas(64) std::int32_t lanes[kLanes];
-  store(most, I32(), lanes);
-  for (std::size_t j = 1; j < kLanes; ++j) lanes[0] = HWY_MAX(lanes[0], lanes[j]);
-  float result;
-  __builtin_memcpy(&result, lanes, sizeof(result));
-  return result;
+  return hn::GetLane(hn::BitCast(F32(), hn::MaxOfLanes(I32(), most)));
+}
+
+// codes[i] = encode(x[i]), which gives a vector of floats whose low bits are the codes.
+template <class Encode>
+HWY_INLINE void encode_with(const float* x, std::size_t k, Code* codes, const Encode& encode) {
+  const hn::Rebind<std::make_unsigned_t<Code>, U32> bits;
+  const hn::Rebind<Code, U32> d;
+  const auto write = [&](V v, Code* to) HWY_ATTR {
+    hn::StoreU(hn::BitCast(d, hn::TruncateTo(bits, hn::BitCast(U32(), encode(v)))), d, to);
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) write(load(x + i), codes + i);
+  if (i < k) write(load_n(x + i, k - i), codes + i);
 }
 
 // Codes of a row (+ kOffset); returns its scale.
 HWY_INLINE float encode_row(const float* x, std::size_t k, Code* codes) {
+  // A float of this size has no bits below one: a sum is rounded to nearest, ties to even, and its
+  // low bits are the integer's.
+  const V integers = set(0x1.8p23f + kOffset);
   const float largest = largest_magnitude(x, k);
   const V factor = set(127.0f / largest);
-  const auto encode = [&](V v) HWY_ATTR {
-    const V rounded = round(hn::Mul(v, factor));
-    const V within = at_most(at_least(rounded, -127.0f), 127.0f);
-    const V number = hn::IfThenElseZero(hn::Eq(within, within), within);
-    return hn::DemoteTo(hn::Rebind<Code, I32>(),
-                        hn::Add(hn::ConvertTo(I32(), number), hn::Set(I32(), kOffset)));
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= k; i += kLanes)
-    hn::StoreU(encode(load(x + i)), hn::Rebind<Code, I32>(), codes + i);
-  if (i < k) hn::StoreU(encode(load_n(x + i, k - i)), hn::Rebind<Code, I32>(), codes + i);
+  // Below the first, 127 / largest is infinite. Within, no code is beyond 127 or of a NaN.
+  if (largest > 0x1p-120f && largest <= 0x1.fffffep127f)
+    encode_with(x, k, codes, [&](V v) HWY_ATTR { return hn::Add(hn::Mul(v, factor), integers); });
+  else
+    encode_with(x, k, codes, [&](V v) HWY_ATTR {
+      const V within = at_most(at_least(hn::Mul(v, factor), -127.0f), 127.0f);
+      return hn::Add(hn::IfThenElseZero(hn::Eq(within, within), within), integers);
+    });
   return largest / 127.0f;
 }
 

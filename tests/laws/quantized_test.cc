@@ -169,6 +169,15 @@ TEST(I8Weights, RowsOfZerosAndOfTinyNumbersGiveNumbers) {
   for (const float value : y.values<float>()) EXPECT_FALSE(std::isnan(value));
 }
 
+// From where 127 / m is infinite to where m nearly is.
+TEST(I8Weights, RowsOfEveryMagnitudeAreTheirDefinition) {
+  std::vector<float> x;
+  for (int e = -149; e < 128; ++e)
+    for (const float v : {1.0f, -0.6f, 0.0f, 1.9f}) x.push_back(std::ldexp(v, e));
+  const Tensor y = quantized(x, 4, {3, 5, 7, 1, -11, 13, 17, 19}, {1.0f, 2.0f});
+  EXPECT_GT(y.values<float>().back(), 0x1p127f);
+}
+
 // And leave the other rows alone.
 TEST(I8Weights, RowsWithNanOrInfinityAreNan) {
   for (const float bad : {kNan, -kNan, kInf, -kInf}) {
