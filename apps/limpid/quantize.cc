@@ -170,7 +170,10 @@ void quantize_model(const Options& options) {
   }
   for (const std::string& line : quantized.done) print(printable(line) + "\n");
   if (quantized.done.empty()) print("No parameter is the weight of products alone.\n");
+  print(fmt::format("\nthreads   {}\n", options.threads));
+  if (test) print(fmt::format("examples  {}\n", test->size()));
   print("\n" + table_of(before, after, options.to));
+  if (!options.out.empty()) print(fmt::format("\nsaved {}\n", printable(options.out)));
 }
 
 }  // namespace

@@ -183,9 +183,14 @@ class Quantize(tool.ToolTest):
         self.assertEqual(self.output("show", self.small), self.output("show", self.model))
 
     def test_text(self):
-        text = self.output("quantize", self.model, "--to", "int8", "--threads", "1")
+        data = self.folder / "tiny"
+        tool.write_idx_folder(data, test_labels=[1, 0, 1, 1, 0])
+        text = self.output("quantize", self.model, "--to", "int8", "--threads", "1", "--data",
+                           f"idx:{data}", "--out", self.small)
         self.assertRegex(text, r"\Alayers.0.weight: f32\[2, 4\] became i8\[2, 4\] and a scale for "
-                               r"each output\n\n +before +int8\nparameter bytes +40 +24\n")
+                               r"each output\n\nthreads   1\nexamples  5\n\n"
+                               r" +before +int8\nparameter bytes +40 +24\n")
+        self.assertTrue(text.endswith(f"\nsaved {self.small}\n"), text)
 
 
 class Emit(tool.ToolTest):
