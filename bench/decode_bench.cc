@@ -1,13 +1,13 @@
 // A transformer with a cache, going on token by token: tokens a second against what reading the
-// weights once a token allows, and a prompt against the peak of multiply-adds. Weights are random:
-// their values do not show in the time.
+// weights once a token allows, and a prompt against the peak of multiply-adds; and where the time
+// of a token goes. Weights are random: their values do not show in the time.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
+#include "bench/profiled.h"
 #include "bench/speeds.h"
 #include "limpid/limpid.h"
 
@@ -20,6 +20,7 @@ struct Settings {
   int threads = 2;
   std::int64_t layers = 12, width = 768, heads = 12, vocabulary = 10'000;
   std::int64_t prompt = 512, tokens = 48;
+  std::string profile;  // "f32", "bf16" or "i8": a token's bands, instead
 };
 
 using Clock = std::chrono::steady_clock;
@@ -39,11 +40,14 @@ lp::nn::Gpt net_of(const Settings& s) {
   return net;
 }
 
-// The parameters that every token reads: all but the table of embeddings.
-double bytes_read(const lp::Params& params) {
+// What a token reads: the parameters, all but the table of embeddings, and the keys and values of
+// half of the tokens, as on average.
+double bytes_read(const lp::Params& params, const lp::nn::Gpt& net, const Settings& s) {
   double bytes = 0;
   for (const auto& [name, value] : params)
     if (name != "embed_tokens.weight") bytes += static_cast<double>(value.type().bytes());
+  for (const lp::Input& cache : net.caches({.capacity = std::max<std::int64_t>(1, s.tokens / 2)}))
+    bytes += static_cast<double>(cache.type.bytes());
   return bytes;
 }
 
@@ -132,6 +136,33 @@ Measured measure(const lp::nn::Gpt& net, const lp::Params& params, const Setting
   return m;
 }
 
+lp::Params narrowed(const lp::Function& f, const lp::Params& params, std::string_view dtype) {
+  if (dtype == "f32") return params;
+  return lp::quantize(f, params, {.to = dtype == "i8" ? lp::Dtype::kI8 : lp::Dtype::kBf16}).params;
+}
+
+// The step that a Decoder compiles, with half of the tokens behind it.
+void show_profile(const Settings& s) {
+  const lp::nn::Gpt net = net_of(s);
+  const lp::Params params = narrowed(net.function(1), net.init(lp::Key(0)), s.profile);
+  const lp::Function f =
+      lp::bind(lp::with_narrow_params(net.cached_function({.last = true}), params), params);
+  const lp::Tensor behind =
+      lp::Tensor::from({1}, std::vector{static_cast<std::int32_t>(s.tokens / 2)});
+  std::vector<lp::Tensor> inputs{lp::Tensor::zeros({lp::Dtype::kI32, {1, 1}}), behind,
+                                 lp::Tensor::from({1}, std::vector<std::int32_t>{1})};
+  // Caches side by side as a Decoder's; they are the results behind the logits.
+  lp::CompileOptions options;
+  const std::vector<lp::Input> caches = net.caches({});
+  const std::size_t bytes = caches[0].type.bytes();
+  const std::shared_ptr<std::byte> memory = lp::allocate_aligned(caches.size() * bytes);
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    options.donations.push_back({inputs.size(), inputs.size() - 2});
+    inputs.push_back(lp::Tensor::borrow(caches[i].type, memory.get() + i * bytes, memory));
+  }
+  print_profile(f, inputs, 50, s.threads, options);
+}
+
 void run(const Settings& s) {
   const Speeds speeds = measure_speeds(s.threads);
   const lp::nn::Gpt net = net_of(s);
@@ -154,20 +185,17 @@ void run(const Settings& s) {
       s.prompt);
   lp::ThreadPool pool({.threads = s.threads, .pin_caller = true});
   Bandwidth bandwidth(pool);
-  for (const std::optional<lp::Dtype> to :
-       {std::optional<lp::Dtype>(), std::optional(lp::Dtype::kBf16),
-        std::optional(lp::Dtype::kI8)}) {
-    const lp::Params narrowed = to ? lp::quantize(f, params, {.to = *to}).params : params;
-    const double bytes = bytes_read(narrowed);
-    const Measured m = measure(net, narrowed, s, bandwidth, pool);
+  for (const char* dtype : {"f32", "bf16", "i8"}) {
+    const lp::Params weights = narrowed(f, params, dtype);
+    const double bytes = bytes_read(weights, net, s);
+    const Measured m = measure(net, weights, s, bandwidth, pool);
     const double limit = m.bandwidth * 1e9 / bytes;
     const double gflops = flops / m.prefill_seconds * 1e-9;
     fmt::print(
         "| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} % | {:.1f} ms | {:.0f} | {:.0f} % | "
         "{:.1f} |\n",
-        to ? lp::name(*to) : "f32", bytes * 1e-6, m.bandwidth, m.tokens_a_second, limit,
-        100 * m.tokens_a_second / limit, 1e3 * m.prefill_seconds, gflops,
-        100 * gflops / speeds.gflops, m.compile_ms);
+        dtype, bytes * 1e-6, m.bandwidth, m.tokens_a_second, limit, 100 * m.tokens_a_second / limit,
+        1e3 * m.prefill_seconds, gflops, 100 * gflops / speeds.gflops, m.compile_ms);
   }
 }
 
@@ -184,6 +212,11 @@ int main(int argc, char** argv) {
   app.add_option("--vocabulary", settings.vocabulary)->capture_default_str();
   app.add_option("--prompt", settings.prompt, "Tokens")->capture_default_str();
   app.add_option("--tokens", settings.tokens, "To go on with")->capture_default_str();
+  app.add_option("--profile", settings.profile, "The time of a token's bands, instead")
+      ->check(CLI::IsMember({"f32", "bf16", "i8"}));
   CLI11_PARSE(app, argc, argv);
-  bench::run(settings);
+  if (settings.profile.empty())
+    bench::run(settings);
+  else
+    bench::show_profile(settings);
 }

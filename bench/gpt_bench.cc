@@ -4,15 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <sstream>
 
 #include "bench/prepared.h"
 #include "bench/process.h"
+#include "bench/profiled.h"
 #include "bench/report.h"
 #include "bench/timing.h"
-#include "limpid/compile/profile.h"
 
 namespace bench {
 namespace {
@@ -69,36 +68,15 @@ std::vector<lp::Tensor> first_inputs(const lp::Function& step, const Settings& s
 
 // ---- the profile
 
-// "matmul 1x768x128x128", of the first step of a band: the same work has the same name.
-std::string kind_of(const std::string& steps) {
-  std::istringstream first(steps.substr(steps.find("= ") + 1));
-  std::string name, sizes;
-  first >> name >> sizes;
-  return name + " " + sizes;
-}
-
-void print_profile(const Settings& s) {
+void show_profile(const Settings& s) {
   const lp::Function step = training_step(s);
-  const std::vector<lp::Tensor> inputs = first_inputs(step, s);
-  lp::ThreadPool pool({.threads = s.threads, .pin_caller = true});
-  const std::vector<lp::BandTime> bands = lp::profile(step, inputs, s.rounds, &pool);
-  double sum = 0;
-  std::map<std::string, std::pair<double, int>> kinds;
-  for (std::size_t b = 0; b < bands.size(); ++b) {
-    sum += bands[b].microseconds;
-    auto& [time, count] = kinds[kind_of(bands[b].steps)];
-    time += bands[b].microseconds;
-    ++count;
-    fmt::print("{:4} {:9.1f} us  {}", b, bands[b].microseconds, bands[b].steps);
-  }
-  for (const auto& [kind, total] : kinds)
-    fmt::print("{:9.1f} us  {:3} x {}\n", total.first, total.second, kind);
+  print_profile(step, first_inputs(step, s), s.rounds, s.threads);
   const auto begin = std::chrono::steady_clock::now();
   const lp::Executable executable = lp::compile(step);
   const std::chrono::duration<double, std::milli> compiling =
       std::chrono::steady_clock::now() - begin;
-  fmt::print("{:.1f} us in {} bands, {} KiB of workspace, {:.1f} ms to compile\n", sum,
-             bands.size(), executable.workspace_bytes() / 1024, compiling.count());
+  fmt::print("{} KiB of workspace, {:.1f} ms to compile\n", executable.workspace_bytes() / 1024,
+             compiling.count());
 }
 
 // ---- in turns
@@ -201,7 +179,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (s.profile)
-      bench::print_profile(s);
+      bench::show_profile(s);
     else
       bench::compare(s);
   } catch (const std::exception& e) {

@@ -12,11 +12,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The addresses of a plan's slots; results have memory of their own.
+// The addresses of a plan's slots; results have memory of their own, or that of an input which is
+// given away for them.
 class Memory {
  public:
-  Memory(const detail::Plan& plan, std::span<const Tensor> inputs, std::size_t threads)
-      : workspace_(allocate_aligned(plan.workspace_bytes + threads * plan.scratch_bytes + 1)),
+  Memory(const detail::Plan& plan, std::span<const Tensor> inputs, std::size_t threads,
+         std::span<const CompileOptions::Donation> donations)
+      : donations_(donations),
+        workspace_(allocate_aligned(plan.workspace_bytes + threads * plan.scratch_bytes + 1)),
         scratch_(workspace_.get() + plan.workspace_bytes) {
     for (const detail::Slot& slot : plan.slots) slots_.push_back(address(plan, slot, inputs));
   }
@@ -33,6 +36,8 @@ class Memory {
       case detail::Place::kConstant:
         return of(plan.constants[slot.offset]);
       case detail::Place::kOutput:
+        for (const CompileOptions::Donation& d : donations_)
+          if (d.output == slot.offset) return of(inputs[d.input]);
         results_.push_back(allocate_aligned(slot.type.bytes() + 1));
         return results_.back().get();
       case detail::Place::kWorkspace:
@@ -43,6 +48,7 @@ class Memory {
     return nullptr;
   }
 
+  std::span<const CompileOptions::Donation> donations_;
   std::shared_ptr<std::byte> workspace_;
   std::byte* scratch_;
   std::vector<std::shared_ptr<std::byte>> results_;
@@ -61,9 +67,12 @@ std::vector<BandTime> profile(const Function& function, std::span<const Tensor> 
                               ThreadPool* pool, const CompileOptions& options) {
   check_arguments(function, inputs);
   detail::Plan plan = detail::lower(function, options.isa.value_or(kernels::default_isa()));
+  for (const CompileOptions::Donation& d : options.donations)
+    detail::check_donation(plan, d.input, d.output);
   plan.worth_sharing = options.nanoseconds_worth_sharing;
   const std::vector<detail::Band> bands = std::move(plan.bands);
-  const Memory memory(plan, inputs, pool ? static_cast<std::size_t>(pool->threads()) : 1);
+  const Memory memory(plan, inputs, pool ? static_cast<std::size_t>(pool->threads()) : 1,
+                      options.donations);
   std::vector<BandTime> times;
   for (const detail::Band& band : bands) {
     plan.bands.assign(1, band);
