@@ -94,14 +94,30 @@ Decoder::Decoder(const Gpt& net, const Params& params, const Options& options)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("decoder: room for {} tokens, the net sees {}", options_.capacity,
                             net_.context));
-  for (const Input& cache : net_.caches({.sequences = options_.sequences, .capacity = places()}))
-    caches_.push_back(allocate_aligned(cache.type.bytes()));
+  allocate_caches();
   lengths_.resize(static_cast<std::size_t>(options_.sequences));
   logits_.resize(lengths_.size() * static_cast<std::size_t>(net_.vocabulary));
   step_ = std::make_unique<Pass>(*this, 1);
 }
 
 Decoder::~Decoder() = default;
+
+// Side by side, so that they stand on huge pages: a token reads a little of each from far apart.
+void Decoder::allocate_caches() {
+  const auto bytes = [](const Input& cache) {
+    return (cache.type.bytes() + Tensor::kAlignment - 1) / Tensor::kAlignment * Tensor::kAlignment;
+  };
+  const std::vector<Input> caches =
+      net_.caches({.sequences = options_.sequences, .capacity = places()});
+  std::size_t all = 0;
+  for (const Input& cache : caches) all += bytes(cache);
+  const std::shared_ptr<std::byte> memory = allocate_aligned(all);
+  std::byte* begin = memory.get();
+  for (const Input& cache : caches) {
+    caches_.emplace_back(memory, begin);
+    begin += bytes(cache);
+  }
+}
 
 // An odd number of cache lines: rows that are a power of two apart would drive each other out.
 std::int64_t Decoder::places() const {

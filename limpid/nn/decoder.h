@@ -52,6 +52,7 @@ class Decoder {
  private:
   class Pass;
 
+  void allocate_caches();
   std::int64_t places() const;
   void check_room(std::int64_t sequence, std::size_t tokens) const;
   void check_tokens(std::span<const std::int32_t> tokens) const;
