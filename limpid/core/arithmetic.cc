@@ -35,6 +35,19 @@ Powers split_power(float z) {
   return {std::bit_cast<float>(half << 23), std::bit_cast<float>((bits - half) << 23)};
 }
 
+// exp(x) 2^k, where `round` is kExpRound + k.
+float exp_scaled(float x, float round) {
+  x = x > c::kExpHighest ? c::kExpHighest : x;
+  x = x < c::kExpLowest ? c::kExpLowest : x;
+  // x = n ln 2 + r; n is left in the low bits of z, above them a constant.
+  const float z = std::fma(x, c::kLog2E, round);
+  const float n = z - round;
+  const float r = std::fma(n, -c::kLn2Low, std::fma(n, -c::kLn2High, x));
+  const float y = std::fma(std::fma(polynomial(r, c::kExp), r, 1.0f), r, 1.0f);
+  const auto [first, second] = split_power(z);
+  return y * first * second;
+}
+
 // ---- steps in f64
 
 // x = n ln 2 + r, and 2^n, for a float x within the bounds of exp.
@@ -175,17 +188,7 @@ T minimum_of(T a, T b) {
 
 }  // namespace
 
-float exp(float x) {
-  x = x > c::kExpHighest ? c::kExpHighest : x;
-  x = x < c::kExpLowest ? c::kExpLowest : x;
-  // x = n ln 2 + r; n is left in the low bits of z, above them a constant.
-  const float z = std::fma(x, c::kLog2E, c::kExpRound);
-  const float n = z - c::kExpRound;
-  const float r = std::fma(n, -c::kLn2Low, std::fma(n, -c::kLn2High, x));
-  const float y = std::fma(std::fma(polynomial(r, c::kExp), r, 1.0f), r, 1.0f);
-  const auto [first, second] = split_power(z);
-  return y * first * second;
-}
+float exp(float x) { return exp_scaled(x, c::kExpRound); }
 
 float log(float x) {
   if (x == 0) return -kInfinity;
@@ -227,23 +230,22 @@ float erf(float x) {
 }
 
 float sigmoid(float x) {
-  const float a = std::fabs(x) > c::kSigmoidHighest ? c::kSigmoidHighest : std::fabs(x);
-  // exp(a) = 2^n (1 + d) and w = 2^-n, so that sigmoid(-a) = w / (1 + w + d).
-  const float z = std::fma(a, -c::kLog2E, c::kExpRound);
+  return c::kSigmoidScale / (c::kSigmoidScale + exp_scaled(-x, c::kSigmoidRound));
+}
+
+float ndtr(float x) {
+  const float a = std::fabs(x) > c::kNdtrZero ? c::kNdtrZero : std::fabs(x);
+  // a^2 = s + low, and -a^2 = 2 n ln 2 + r.
+  const float s = a * a;
+  const float low = std::fma(a, a, -s);
+  const float z = std::fma(s, -0.5f * c::kLog2E, c::kExpRound);
   const float n = z - c::kExpRound;
-  const float r = std::fma(n, c::kLn2Low, std::fma(n, c::kLn2High, a));
-  const float p = std::fma(polynomial(r, c::kExp), r, 1.0f);
-  const float d = p * r;
-  const auto [w1, w2] = split_power(z);
-  const float w = w1 * w2;
-  // The denominator is s, its rounding errors are t; one step of Newton takes t into account.
-  const float one_w = 1.0f + w;
-  const float s = one_w + d;
-  const float t = ((one_w - s) + d) + (std::fma(p, r, -d) + (w - (one_w - 1.0f)));
-  const float v = 1.0f / s;
-  const float e = std::fma(-v, t, std::fma(-v, s, 1.0f));
-  const float y = std::fma(v, e, v) * w1 * w2;
-  return std::signbit(x) ? y : 1.0f - y;
+  const float r = std::fma(n, -2 * c::kLn2Low, std::fma(n, -2 * c::kLn2High, -s)) - low;
+  const float y = polynomial(r, c::kExpOfHalf) * polynomial(a, c::kNdtrNumerator) /
+                  polynomial(a, c::kNdtrDenominator);
+  const auto [first, second] = split_power(z);
+  const float tail = y * first * second;
+  return std::signbit(x) ? tail : 1.0f - tail;
 }
 
 float log1p(float x) {
@@ -335,6 +337,7 @@ double exp(double x) { return std::exp(x); }
 double log(double x) { return std::log(x); }
 double tanh(double x) { return std::tanh(x); }
 double erf(double x) { return std::erf(x); }
+double ndtr(double x) { return 0.5 * std::erfc(-x * c::kRootHalf); }
 double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));
   return (std::signbit(x) ? e : 1.0) / (1.0 + e);

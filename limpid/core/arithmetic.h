@@ -24,6 +24,7 @@ float log(float x);
 float tanh(float x);
 float erf(float x);
 float sigmoid(float x);
+float ndtr(float x);   // the standard normal distribution up to x
 float log1p(float x);  // log(1 + x)
 float expm1(float x);  // exp(x) - 1
 float sin(float x);
@@ -43,6 +44,7 @@ double log(double x);
 double tanh(double x);
 double erf(double x);
 double sigmoid(double x);
+double ndtr(double x);
 double log1p(double x);
 double expm1(double x);
 double sin(double x);

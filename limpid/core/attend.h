@@ -55,8 +55,8 @@ void attention_weights(T* scores, std::size_t keys, const Mask& mask, std::size_
     if (mask.sees(place + j)) highest = maximum(highest, scores[j]);
   for (std::size_t j = 0; j < keys; ++j)
     scores[j] = mask.sees(place + j) ? exp(scores[j] - highest) : T{0};
-  const T total = in_partials(scores, keys);
-  for (std::size_t j = 0; j < keys; ++j) scores[j] = scores[j] / total;
+  const T share = T{1} / in_partials(scores, keys);
+  for (std::size_t j = 0; j < keys; ++j) scores[j] = scores[j] * share;
 }
 
 // The sum of weights[j] * v[j * step] over what is seen, in blocks of kBlock keys.

@@ -13,16 +13,20 @@ inline constexpr float kLn2High = 0x1.62e43p-1f;
 inline constexpr float kLn2Low = -0x1.05c61p-29f;
 
 // exp: outside of these bounds the result is +inf or +0.
-inline constexpr float kExpHighest = 100.0f;
+inline constexpr float kExpHighest = 110.0f;
 inline constexpr float kExpLowest = -110.0f;
-// sigmoid: below its negation the result is +0.
-inline constexpr float kSigmoidHighest = 110.0f;
 // Adding 3 * 2^22 rounds to an integer n and leaves it in the low bits; 254 is twice the bias of an
 // exponent, so that half of those bits is the biased exponent of 2^(n / 2).
 inline constexpr float kExpRound = 0x1.8p23f + 254.0f;
 // exp(r) = 1 + r (1 + r P(r)) for |r| <= ln(2) / 2.
 inline constexpr float kExp[] = {0x1.6ac74ep-10f, 0x1.123dep-7f, 0x1.555858p-5f, 0x1.55548cp-3f,
                                  0x1.fffffcp-2f};
+inline constexpr float kWholeExp[] = {kExp[0], kExp[1], kExp[2], kExp[3], kExp[4], 1.0f, 1.0f};
+
+// sigmoid(x) = s / (s + s exp(-x)): the scale s = 2^-64 leaves room where exp(-x) alone would be
+// infinite, and 1 / (1 + exp(-x)) not yet 0. It comes out of the exponent, n - 64 + 254.
+inline constexpr float kSigmoidScale = 0x1p-64f;
+inline constexpr float kSigmoidRound = kExpRound - 64.0f;
 
 // log: the bits of 2/3, where one binade of mantissas begins.
 inline constexpr std::int32_t kLogSplit = 0x3f2aaaab;
@@ -45,6 +49,16 @@ inline constexpr float kErf[] = {0x1.4771fep-14f, -0x1.a3515ep-11f, 0x1.53f224p-
 inline constexpr float kErfTail[] = {-0x1.d471dp-17f, 0x1.6f9b24p-12f, -0x1.ec7e62p-9f,
                                      0x1.896142p-6f,  -0x1.b459acp-4f, -0x1.451abap-1f,
                                      -0x1.0790e6p-3f};
+
+// ndtr(-a) = exp(-a^2 / 2) P(a) / Q(a) for a >= 0, 0 from kNdtrZero on. kExpOfHalf is kExp as
+// powers of 2 r, with the two terms before it.
+inline constexpr float kNdtrZero = 14.3f;
+inline constexpr float kExpOfHalf[] = {kExp[0] / 64, kExp[1] / 32, kExp[2] / 16, kExp[3] / 8,
+                                       kExp[4] / 4,  0.5f,         1.0f};
+inline constexpr float kNdtrNumerator[] = {0x1.0cc75ap-8f, 0x1.4c0a46p-5f, 0x1.76a760p-3f,
+                                           0x1.c06708p-2f, 0.5f};
+inline constexpr float kNdtrDenominator[] = {0x1.50dc32p-7f, 0x1.a02d74p-4f, 0x1.dfee1ep-2f,
+                                             0x1.338612p+0f, 0x1.ac75b4p+0f, 1.0f};
 
 // ---- functions that are computed in f64 and rounded to f32 once
 
@@ -93,10 +107,11 @@ inline constexpr double kWideAtan[] = {
     -0x1.36ade7b66cd4ap-5, 0x1.1e5c736808a79p-4, -0x1.7082c03b436f3p-4, 0x1.c6d1ec8454a48p-4,
     -0x1.2490c30bca015p-3, 0x1.999991fc48339p-3, -0x1.5555554edf7a8p-2};
 
-// GELU, and its form with tanh, which is x sigmoid(2 u), u = sqrt(2 / pi) (x + c x^3). In f32 each
-// is rounded first.
+// The slopes of erf and ndtr at 0, and GELU's form with tanh, which is x sigmoid(2 u),
+// u = sqrt(2 / pi) (x + c x^3). In f32 each is rounded first.
 inline constexpr double kRootHalf = 0.70710678118654752;
-inline constexpr double kTwoOverRootPi = 1.1283791670955126;  // of the derivative of erf
+inline constexpr double kTwoOverRootPi = 1.1283791670955126;
+inline constexpr double kOneOverRootTwoPi = 0.39894228040143268;
 inline constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
 inline constexpr double kGeluCubic = 0.044715;
 

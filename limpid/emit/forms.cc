@@ -36,6 +36,7 @@ constexpr ElementForm kElementForms[] = {
     {&op::tanh, "tanh({0})"},
     {&op::erf, "erf({0})"},
     {&op::sigmoid, "sigmoid({0})"},
+    {&op::ndtr, "ndtr({0})"},
     {&op::sqrt, "std::sqrt({0})"},
     {&op::log1p, "log1p({0})"},
     {&op::expm1, "expm1({0})"},

@@ -62,6 +62,7 @@ LIMPID_FUNCTION(Erf, erf, 4);
 LIMPID_UNARY(Sqrt, F32, hn::Sqrt(a));
 LIMPID_UNARY(Relu, F32, relu(a));
 LIMPID_FUNCTION(Sigmoid, sigmoid, 4);
+LIMPID_FUNCTION(Ndtr, ndtr, 4);
 LIMPID_FUNCTION(Gelu, gelu, 4);
 LIMPID_FUNCTION(GeluTanh, gelu_tanh, 4);
 LIMPID_FUNCTION(Silu, silu, 4);
@@ -198,6 +199,7 @@ void fill_element(Kernels& table) {
   set_element(Element::kSqrt, element<Sqrt>);
   set_element(Element::kRelu, element<Relu>);
   set_element(Element::kSigmoid, element<Sigmoid>);
+  set_element(Element::kNdtr, element<Ndtr>);
   set_element(Element::kGelu, element<Gelu>);
   set_element(Element::kGeluTanh, element<GeluTanh>);
   set_element(Element::kSilu, element<Silu>);

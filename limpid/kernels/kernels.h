@@ -24,6 +24,7 @@ enum class Element : std::uint8_t {
   kSqrt,
   kRelu,     // maximum(x, +0)
   kSigmoid,  // 1 / (1 + e^-x)
+  kNdtr,     // the standard normal distribution
   kGelu,     // the bodies of the ops of these names
   kGeluTanh,
   kSilu,

@@ -82,13 +82,32 @@ template <std::size_t kCount>
 HWY_INLINE Many<kCount> at_least(const Many<kCount>& x, float bound) {
   return each([bound](V a) HWY_ATTR { return at_least(a, bound); }, x);
 }
-// x < bound ? yes : no.
+// Where x < bound.
 template <std::size_t kCount>
-HWY_INLINE Many<kCount> if_less(const Many<kCount>& x, float bound, const Many<kCount>& yes,
-                                const Many<kCount>& no) {
-  return each([bound](V a, V y, V n)
-                  HWY_ATTR { return hn::IfThenElse(hn::Lt(a, set(bound)), y, n); },
-              x, yes, no);
+struct Mask {
+  hn::Mask<F32> m[kCount];
+};
+template <std::size_t kCount>
+HWY_INLINE Mask<kCount> less(const Many<kCount>& x, float bound) {
+  Mask<kCount> mask;
+  LIMPID_UNROLL
+  for (std::size_t i = 0; i < kCount; ++i) mask.m[i] = hn::Lt(x.v[i], set(bound));
+  return mask;
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> choose(const Mask<kCount>& mask, const Many<kCount>& yes,
+                               const Many<kCount>& no) {
+  Many<kCount> y;
+  LIMPID_UNROLL
+  for (std::size_t i = 0; i < kCount; ++i) y.v[i] = hn::IfThenElse(mask.m[i], yes.v[i], no.v[i]);
+  return y;
+}
+// By the sign bit.
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> by_sign(const Many<kCount>& by, const Many<kCount>& negative,
+                                const Many<kCount>& positive) {
+  return each([](V s, V n, V p) HWY_ATTR { return hn::IfNegativeThenElse(s, n, p); }, by, negative,
+              positive);
 }
 
 HWY_INLINE V maximum(V a, V b) {
@@ -127,43 +146,46 @@ HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const float (&descendi
   return y;
 }
 
-// 2^n in two factors; the low bits of z hold n + 254.
+// y 2^n, where z = kExpRound + n: in two factors, so that n may be anything that a result needs,
+// subnormals among them. AVX-512 has an instruction that rounds the same product once.
+#if HWY_TARGET == HWY_AVX3
+LIMPID_EACH_2(scaled, V{_mm512_scalef_ps(a.raw, hn::Sub(b, set(co::kExpRound)).raw)})
+#else
+// The low bits of z hold n + 254.
 HWY_INLINE VU half_exponent(V z) { return hn::ShiftRight<1>(hn::BitCast(U32(), z)); }
 LIMPID_EACH_1(first_power, hn::BitCast(F32(), hn::ShiftLeft<23>(half_exponent(a))))
 LIMPID_EACH_1(second_power, hn::BitCast(F32(), hn::ShiftLeft<23>(hn::Sub(hn::BitCast(U32(), a),
                                                                          half_exponent(a)))))
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> scaled(const Many<kCount>& y, const Many<kCount>& z) {
+  return y * first_power(z) * second_power(z);
+}
+#endif
 // 2^n where that is a normal number: scaling by it at once gives the same bits.
 LIMPID_EACH_1(power, hn::BitCast(F32(), hn::ShiftLeft<23>(hn::Sub(hn::BitCast(U32(), a),
                                                                   hn::Set(U32(), 127u)))))
 
-// exp(r) = 1 + p r for |r| <= ln(2) / 2.
+// x = n ln 2 + r with z = fma(x, log2(e), round); n is z - round.
 template <std::size_t kCount>
-HWY_INLINE Many<kCount> exponential_slope(const Many<kCount>& r) {
-  return fma(polynomial(r, co::kExp), r, 1.0f);
+HWY_INLINE Many<kCount> remainder(const Many<kCount>& x, const Many<kCount>& n) {
+  return fma(n, -co::kLn2Low, fma(n, -co::kLn2High, x));
+}
+// exp(r) for |r| <= ln(2) / 2.
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> significand(const Many<kCount>& r) {
+  return fma(fma(polynomial(r, co::kExp), r, 1.0f), r, 1.0f);
 }
 
-// exp(x) = 2^n significand(x, z) with z = exponent(x), in whose low bits n + 254 stands.
+// exp(x) 2^k, where `round` is kExpRound + k.
 template <std::size_t kCount>
-HWY_INLINE Many<kCount> exponent(const Many<kCount>& x) {
-  return fma(x, co::kLog2E, co::kExpRound);
+HWY_INLINE Many<kCount> exp_scaled(const Many<kCount>& x, float round) {
+  const auto bounded = at_least(at_most(x, co::kExpHighest), co::kExpLowest);
+  const auto z = fma(bounded, co::kLog2E, round);
+  return scaled(significand(remainder(bounded, z - round)), z);
 }
-template <std::size_t kCount>
-HWY_INLINE Many<kCount> significand(const Many<kCount>& x, const Many<kCount>& z) {
-  const auto n = z - co::kExpRound;
-  const auto r = fma(n, -co::kLn2Low, fma(n, -co::kLn2High, x));
-  return fma(exponential_slope(r), r, 1.0f);
-}
-
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> exp(const Many<kCount>& x) {
-  const auto bounded = at_least(at_most(x, co::kExpHighest), co::kExpLowest);
-  const auto z = exponent(bounded);
-  return significand(bounded, z) * first_power(z) * second_power(z);
-}
-template <std::size_t kCount>
-HWY_INLINE Many<kCount> exp_normal(const Many<kCount>& x) {
-  const auto z = exponent(x);
-  return significand(x, z) * power(z);
+  return exp_scaled(x, co::kExpRound);
 }
 
 // x = m 2^e with m in [2/3, 4/3), a subnormal x scaled to a normal one before.
@@ -200,69 +222,85 @@ HWY_INLINE Many<kCount> log(const Many<kCount>& x) {
   return each([](V a, V b) HWY_ATTR { return log_or_limit(a, b); }, y, x);
 }
 
+// The two branches of tanh and erf take one way through Horner's rule, with the coefficients of
+// their branch.
+template <std::size_t kCount, std::size_t kTerms>
+HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const Mask<kCount>& mask,
+                                   const float (&yes)[kTerms], const float (&no)[kTerms]) {
+  const auto coefficient = [&](std::size_t i) HWY_ATTR {
+    return choose(mask, Many<kCount>(yes[i]), Many<kCount>(no[i]));
+  };
+  Many<kCount> y = coefficient(0);
+  LIMPID_UNROLL
+  for (std::size_t i = 1; i < kTerms; ++i) y = fma(y, x, coefficient(i));
+  return y;
+}
+
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> tanh(const Many<kCount>& x) {
-  const auto a = absolute(x);
+  const Many<kCount> one(1.0f);
+  const auto a = at_most(absolute(x), co::kTanhOne);
+  const auto near = less(a, co::kTanhSplit);
   const auto s = a * a;
-  const auto small = fma(polynomial(s, co::kTanh), s * a, a);
-  const auto t = at_most(a, co::kTanhOne);
-  const auto large = Many<kCount>(1.0f) - Many<kCount>(2.0f) / (exp_normal(t + t) + 1.0f);
-  return with_sign_of(if_less(a, co::kTanhSplit, small, large), x);
+  const auto twice = a + a;
+  const auto z = fma(twice, co::kLog2E, co::kExpRound);
+  const auto r = remainder(twice, z - co::kExpRound);
+  const auto p = polynomial(choose(near, s, r), near, co::kTanh, co::kWholeExp);
+  const auto far = one - Many<kCount>(2.0f) / (p * power(z) + one);
+  return with_sign_of(choose(near, fma(p, s * a, a), far), x);
 }
 
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> erf(const Many<kCount>& x) {
-  const auto a = absolute(x);
-  const auto small = fma(polynomial(a * a, co::kErf), a, a);
-  const auto t = at_most(a, co::kErfOne);
-  const auto large = Many<kCount>(1.0f) - exp_normal(fma(polynomial(t, co::kErfTail), t, -t));
-  return with_sign_of(if_less(a, co::kErfSplit, small, large), x);
+  const auto a = at_most(absolute(x), co::kErfOne);
+  const auto near = less(a, co::kErfSplit);
+  const auto p = polynomial(choose(near, a * a, a), near, co::kErf, co::kErfTail);
+  const auto t = fma(p, a, -a);
+  const auto z = fma(t, co::kLog2E, co::kExpRound);
+  const auto e = significand(remainder(t, z - co::kExpRound)) * power(z);
+  return with_sign_of(choose(near, fma(p, a, a), Many<kCount>(1.0f) - e), x);
 }
 
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> sigmoid(const Many<kCount>& x) {
-  const Many<kCount> one(1.0f);
-  const auto a = at_most(absolute(x), co::kSigmoidHighest);
-  const auto z = fma(a, -co::kLog2E, co::kExpRound);
+  const Many<kCount> scale(co::kSigmoidScale);
+  return scale / (scale + exp_scaled(-x, co::kSigmoidRound));
+}
+
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> ndtr(const Many<kCount>& x) {
+  const auto a = at_most(absolute(x), co::kNdtrZero);
+  const auto s = a * a;
+  const auto low = fma(a, a, -s);
+  const auto z = fma(s, -0.5f * co::kLog2E, co::kExpRound);
   const auto n = z - co::kExpRound;
-  const auto r = fma(n, co::kLn2Low, fma(n, co::kLn2High, a));
-  const auto p = exponential_slope(r);
-  const auto d = p * r;
-  const auto w1 = first_power(z), w2 = second_power(z);
-  const auto w = w1 * w2;
-  const auto one_w = one + w;
-  const auto s = one_w + d;
-  const auto t = ((one_w - s) + d) + (fma(p, r, -d) + (w - (one_w - one)));
-  const auto v = one / s;
-  const auto e = fma(-v, t, fma(-v, s, one));
-  const auto y = fma(v, e, v) * w1 * w2;
-  return each([](V c, V negative, V positive)
-                  HWY_ATTR { return hn::IfNegativeThenElse(c, negative, positive); },
-              x, y, one - y);
+  const auto r = fma(n, -2 * co::kLn2Low, fma(n, -2 * co::kLn2High, -s)) - low;
+  const auto y = polynomial(r, co::kExpOfHalf) * polynomial(a, co::kNdtrNumerator) /
+                 polynomial(a, co::kNdtrDenominator);
+  const auto tail = scaled(y, z);
+  return by_sign(x, tail, Many<kCount>(1.0f) - tail);
 }
 
 // The activations as limpid/ops/activation.cc writes them, operation by operation.
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> gelu(const Many<kCount>& x) {
-  const Many<kCount> one(1.0f);
-  return x * Many<kCount>(0.5f) * (one + erf(x * Many<kCount>(static_cast<float>(co::kRootHalf))));
+  return x * ndtr(x);
 }
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> silu(const Many<kCount>& x) {
-  return x * sigmoid(x);
+  return x / (exp(-x) + 1.0f);
 }
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> gelu_tanh(const Many<kCount>& x) {
   const auto cubic = x * x * x * Many<kCount>(static_cast<float>(co::kGeluCubic));
-  return x * sigmoid((x + cubic) * Many<kCount>(static_cast<float>(co::kTwiceRootTwoOverPi)));
+  const auto twice_u = (x + cubic) * Many<kCount>(static_cast<float>(co::kTwiceRootTwoOverPi));
+  return x / (exp(-twice_u) + 1.0f);
 }
 
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> gelu_gradient(const Many<kCount>& x, const Many<kCount>& g) {
-  const Many<kCount> one(1.0f), half(0.5f), root(static_cast<float>(co::kRootHalf));
-  const auto u = x * root;
-  const auto slope = Many<kCount>(static_cast<float>(co::kTwoOverRootPi)) * exp(-(u * u));
-  return g * (x * half) * slope * root + g * (one + erf(u)) * half;
+  const Many<kCount> minus_half(-0.5f), factor(static_cast<float>(co::kOneOverRootTwoPi));
+  return g * (ndtr(x) + x * (exp(x * x * minus_half) * factor));
 }
 
 // One vector alone.

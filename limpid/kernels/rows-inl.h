@@ -180,8 +180,8 @@ HWY_INLINE void softmax_rows(std::size_t rows, const Row& row) {
   }
   for (std::size_t r = 0; r < rows; ++r) {
     const auto [in, n, out] = row(r);
-    const V sum = number[r];
-    map_row(out, n, out, [&](V e) HWY_ATTR { return hn::Div(e, sum); });
+    const V share = hn::Div(set(1.0f), number[r]);
+    map_row(out, n, out, [&](V e) HWY_ATTR { return hn::Mul(e, share); });
   }
 }
 

@@ -15,8 +15,8 @@ namespace limpid {
 namespace {
 
 using Values = std::vector<Value>;
-using arithmetic::coefficients::kGeluCubic, arithmetic::coefficients::kRootHalf,
-    arithmetic::coefficients::kTwiceRootTwoOverPi, arithmetic::coefficients::kTwoOverRootPi;
+using arithmetic::coefficients::kGeluCubic, arithmetic::coefficients::kOneOverRootTwoPi,
+    arithmetic::coefficients::kTwiceRootTwoOverPi;
 
 constexpr AttributeSpec kSlopeAttribute[] = {{"slope", AttributeKind::kReal}};
 constexpr AttributeSpec kAlphaAttribute[] = {{"alpha", AttributeKind::kReal}};
@@ -87,9 +87,7 @@ Values selu_gradient(const GradientCall& c) {
 
 // ---- smooth
 
-Values gelu_body(std::span<const Value> in, const Attributes&) {
-  return {in[0] * 0.5 * (1.0 + erf(in[0] * kRootHalf))};
-}
+Values gelu_body(std::span<const Value> in, const Attributes&) { return {in[0] * ndtr(in[0])}; }
 
 Values gelu_gradient_rule(const GradientCall& c) {
   return {call1(op::gelu_gradient, {c.inputs[0], c.cotangents[0]})};
@@ -98,10 +96,11 @@ Values gelu_gradient_rule(const GradientCall& c) {
 Values gelu_gradient_body(std::span<const Value> in, const Attributes&) {
   const Value& x = in[0];
   const Value& g = in[1];
-  const Value u = x * kRootHalf;
-  const Value slope = kTwoOverRootPi * exp(-(u * u));
-  return {g * (x * 0.5) * slope * kRootHalf + g * (1.0 + erf(u)) * 0.5};
+  return {g * (ndtr(x) + x * (exp(x * x * -0.5) * kOneOverRootTwoPi))};
 }
+
+// x sigmoid(z), with fewer roundings than the product has.
+Value times_sigmoid(const Value& x, const Value& z) { return x / (exp(-z) + 1.0); }
 
 // 2 u
 Value gelu_tanh_argument(const Value& x) {
@@ -109,7 +108,7 @@ Value gelu_tanh_argument(const Value& x) {
 }
 
 Values gelu_tanh_body(std::span<const Value> in, const Attributes&) {
-  return {in[0] * sigmoid(gelu_tanh_argument(in[0]))};
+  return {times_sigmoid(in[0], gelu_tanh_argument(in[0]))};
 }
 
 // s + x s (1 - s) (2 u)'. Where s is 0 or 1, 30 stands for a larger x, lest its square overflow.
@@ -121,10 +120,25 @@ Values gelu_tanh_gradient(const GradientCall& c) {
   return {c.cotangents[0] * (s + x * (s * (1.0 - s)) * slope)};
 }
 
-Values silu_body(std::span<const Value> in, const Attributes&) { return {in[0] * sigmoid(in[0])}; }
+Values silu_body(std::span<const Value> in, const Attributes&) {
+  return {times_sigmoid(in[0], in[0])};
+}
 
+Value swish_argument(const Value& x, const Attributes& attributes) {
+  return x * attributes.get<double>("beta");
+}
 Values swish_body(std::span<const Value> in, const Attributes& attributes) {
-  return {in[0] * sigmoid(in[0] * attributes.get<double>("beta"))};
+  return {times_sigmoid(in[0], swish_argument(in[0], attributes))};
+}
+
+// With z = beta x: s + z s (1 - s). Not through the body, where s of 0 is 1 / (infinity).
+Values sigmoid_unit_gradient(const GradientCall& c, const Value& z) {
+  const Value s = sigmoid(z);
+  return {c.cotangents[0] * (s + z * (s * (1.0 - s)))};
+}
+Values silu_gradient(const GradientCall& c) { return sigmoid_unit_gradient(c, c.inputs[0]); }
+Values swish_gradient(const GradientCall& c) {
+  return sigmoid_unit_gradient(c, swish_argument(c.inputs[0], c.attributes));
 }
 
 Values mish_body(std::span<const Value> in, const Attributes&) {
@@ -288,7 +302,8 @@ constexpr Op selu = activation<selu>(
      .source = "Klambauer et al., Self-Normalizing Neural Networks (2017), equation 2"});
 
 constexpr Op gelu = activation<gelu>(
-    "gelu", "x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient(gelu_gradient_rule), kSmooth,
+    "gelu", "x ndtr(x) = x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient(gelu_gradient_rule),
+    kSmooth,
     {.onnx = {"Gelu", 20}, .source = kGelu, .kernel = element_kernel(kernels::Element::kGelu)});
 constexpr Op gelu_gradient =
     activation<gelu_gradient>("gelu_gradient", "g times the derivative of gelu at x",
@@ -301,12 +316,12 @@ constexpr Op gelu_tanh =
                           gelu_tanh_body, gradient(gelu_tanh_gradient), kSmooth,
                           {.source = kGelu, .kernel = element_kernel(kernels::Element::kGeluTanh)});
 constexpr Op silu = activation<silu>(
-    "silu", "x sigmoid(x)", silu_body, gradient_through_body(), kSmooth,
+    "silu", "x sigmoid(x)", silu_body, gradient(silu_gradient), kSmooth,
     {.onnx = {"Swish", 24},
      .source = "Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2",
      .kernel = element_kernel(kernels::Element::kSilu)});
 constexpr Op swish = activation<swish>(
-    "swish", "x sigmoid(beta x)", swish_body, gradient_through_body(), kSmooth,
+    "swish", "x sigmoid(beta x)", swish_body, gradient(swish_gradient), kSmooth,
     {.source = "Ramachandran, Zoph, Le, Searching for Activation Functions (2017)",
      .attributes = kBetaAttribute,
      .examples = swish_examples});

@@ -13,7 +13,8 @@ constexpr const Op* kAllOps[] = {
     &op::constant, &op::iota,
     // arithmetic
     &op::add, &op::subtract, &op::multiply, &op::divide, &op::remainder, &op::maximum, &op::minimum,
-    &op::negate, &op::abs, &op::exp, &op::log, &op::tanh, &op::erf, &op::sigmoid, &op::sqrt,
+    &op::negate, &op::abs, &op::exp, &op::log, &op::tanh, &op::erf, &op::sigmoid, &op::ndtr,
+    &op::sqrt,
     // elementary functions
     &op::log1p, &op::expm1, &op::sin, &op::cos, &op::rsqrt, &op::power, &op::floor, &op::ceil,
     &op::round, &op::truncate, &op::sign, &op::tan, &op::asin, &op::acos, &op::atan, &op::sinh,

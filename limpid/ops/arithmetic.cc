@@ -136,6 +136,12 @@ struct Sigmoid {
     return arithmetic::sigmoid(x);
   }
 };
+struct Ndtr {
+  template <class T>
+  T operator()(T x) const {
+    return arithmetic::ndtr(x);
+  }
+};
 struct Sqrt {
   template <class T>
   T operator()(T x) const {
@@ -209,6 +215,9 @@ Values erf_gradient(const GradientCall& c) {
   return {g(c) * (arithmetic::coefficients::kTwoOverRootPi * exp(-(in(c, 0) * in(c, 0))))};
 }
 Values sigmoid_gradient(const GradientCall& c) { return {g(c) * (out(c) * (1.0 - out(c)))}; }
+Values ndtr_gradient(const GradientCall& c) {
+  return {g(c) * (exp(in(c, 0) * in(c, 0) * -0.5) * arithmetic::coefficients::kOneOverRootTwoPi)};
+}
 Values sqrt_gradient(const GradientCall& c) { return {g(c) / (out(c) * 2.0)}; }
 Values select_gradient(const GradientCall& c) {
   const Value zero = number_like(g(c), 0);
@@ -537,8 +546,10 @@ constexpr Op tanh = unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", "0.
 constexpr Op erf = unary<erf, Erf>("erf", "2 / sqrt(pi) * integral of e^(-t^2) from 0 to x",
                                    "1.00 ulp", gradient(erf_gradient), Element::kErf, {"Erf", 13});
 constexpr Op sigmoid =
-    unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", "0.91 ulp", gradient(sigmoid_gradient),
+    unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", "2.49 ulp", gradient(sigmoid_gradient),
                             Element::kSigmoid, {"Sigmoid", 13});
+constexpr Op ndtr = unary<ndtr, Ndtr>("ndtr", "integral of the standard normal density up to x",
+                                      "5.7 ulp", gradient(ndtr_gradient), Element::kNdtr, {});
 constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, gradient(sqrt_gradient),
                                       Element::kSqrt, {"Sqrt", 13}, positive_examples);
 
@@ -632,6 +643,7 @@ Value log(Value x) { return call1(op::log, {x}); }
 Value tanh(Value x) { return call1(op::tanh, {x}); }
 Value erf(Value x) { return call1(op::erf, {x}); }
 Value sigmoid(Value x) { return call1(op::sigmoid, {x}); }
+Value ndtr(Value x) { return call1(op::ndtr, {x}); }
 Value sqrt(Value x) { return call1(op::sqrt, {x}); }
 Value logical_not(Value x) { return call1(op::logical_not, {x}); }
 

@@ -10,7 +10,7 @@ namespace limpid {
 
 namespace op {
 extern const Op add, subtract, multiply, divide, remainder, maximum, minimum;
-extern const Op negate, abs, exp, log, tanh, erf, sigmoid, sqrt;
+extern const Op negate, abs, exp, log, tanh, erf, sigmoid, ndtr, sqrt;
 extern const Op equal, not_equal, less, less_equal;
 extern const Op logical_and, logical_or, logical_not;
 extern const Op select, cast;
@@ -53,6 +53,7 @@ Value log(Value x);
 Value tanh(Value x);
 Value erf(Value x);
 Value sigmoid(Value x);  // 1 / (1 + exp(-x))
+Value ndtr(Value x);     // the standard normal distribution up to x, accurate in its tail too
 Value sqrt(Value x);
 
 // bool results. A NaN is equal to nothing, and neither less nor more than anything.

@@ -35,7 +35,7 @@ Value shifted(const Value& x, std::int64_t axis) {
 Values softmax_body(std::span<const Value> in, const Attributes& attributes) {
   const std::int64_t axis = attributes.integer("axis");
   const Value e = exp(shifted(in[0], axis));
-  return {e / expand_axis(sum(e, axis), e.shape(), axis)};
+  return {e * expand_axis(1.0 / sum(e, axis), e.shape(), axis)};
 }
 
 // y (g - sum of g y)

@@ -38,16 +38,15 @@ const std::vector<Case>& cases() {
       {Element::kSqrt, "sqrt", 1, [](float a, float, float) { return std::sqrt(a); }},
       {Element::kRelu, "relu", 1, [](float a, float, float) { return ar::maximum(a, 0.0f); }},
       {Element::kSigmoid, "sigmoid", 1, [](float a, float, float) { return ar::sigmoid(a); }},
-      {Element::kGelu, "gelu", 1,
-       [](float a, float, float) {
-         return a * 0.5f * (1.0f + ar::erf(a * static_cast<float>(co::kRootHalf)));
-       }},
+      {Element::kNdtr, "ndtr", 1, [](float a, float, float) { return ar::ndtr(a); }},
+      {Element::kGelu, "gelu", 1, [](float a, float, float) { return a * ar::ndtr(a); }},
       {Element::kGeluTanh, "gelu_tanh", 1,
        [](float a, float, float) {
          const float cubic = a * a * a * static_cast<float>(co::kGeluCubic);
-         return a * ar::sigmoid((a + cubic) * static_cast<float>(co::kTwiceRootTwoOverPi));
+         const float twice_u = (a + cubic) * static_cast<float>(co::kTwiceRootTwoOverPi);
+         return a / (ar::exp(-twice_u) + 1.0f);
        }},
-      {Element::kSilu, "silu", 1, [](float a, float, float) { return a * ar::sigmoid(a); }},
+      {Element::kSilu, "silu", 1, [](float a, float, float) { return a / (ar::exp(-a) + 1.0f); }},
       {Element::kLog1p, "log1p", 1, [](float a, float, float) { return ar::log1p(a); }},
       {Element::kExpm1, "expm1", 1, [](float a, float, float) { return ar::expm1(a); }},
       {Element::kSin, "sin", 1, [](float a, float, float) { return ar::sin(a); }},
@@ -69,10 +68,8 @@ const std::vector<Case>& cases() {
       {Element::kPower, "power", 2, [](float a, float b, float) { return ar::power(a, b); }},
       {Element::kGeluGradient, "gelu_gradient", 2,
        [](float x, float g, float) {
-         const float root = static_cast<float>(co::kRootHalf);
-         const float u = x * root;
-         const float slope = static_cast<float>(co::kTwoOverRootPi) * ar::exp(-(u * u));
-         return g * (x * 0.5f) * slope * root + g * (1.0f + ar::erf(u)) * 0.5f;
+         const float density = ar::exp(x * x * -0.5f) * static_cast<float>(co::kOneOverRootTwoPi);
+         return g * (ar::ndtr(x) + x * density);
        }},
       {Element::kEqual, "equal", 2, [](float a, float b, float) { return as_mask(a == b); }},
       {Element::kNotEqual, "not_equal", 2, [](float a, float b, float) { return as_mask(a != b); }},

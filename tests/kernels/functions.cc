@@ -14,6 +14,7 @@ namespace {
 double sigmoid64(double x) {
   return x >= 0 ? 1.0 / (1.0 + std::exp(-x)) : std::exp(x) / (1.0 + std::exp(x));
 }
+double ndtr64(double x) { return 0.5 * std::erfc(-x * 0x1.6a09e667f3bcdp-1); }
 double rsqrt64(double x) { return 1.0 / std::sqrt(x); }
 double sign64(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
@@ -32,7 +33,8 @@ constexpr ElementaryFunction kFunctions[] = {
     {"log", Element::kLog, ar::log, std::log, 0.95, 0x8ed9ccda3ef875a2},
     {"tanh", Element::kTanh, ar::tanh, std::tanh, 0.98, 0x41f74726b06dd081},
     {"erf", Element::kErf, ar::erf, std::erf, 1.00, 0x26e796215fed76be},
-    {"sigmoid", Element::kSigmoid, ar::sigmoid, sigmoid64, 0.91, 0x4a1f9bc7dcfb9155},
+    {"sigmoid", Element::kSigmoid, ar::sigmoid, sigmoid64, 2.49, 0xd22ac5cbdab58525},
+    {"ndtr", Element::kNdtr, ar::ndtr, ndtr64, 5.70, 0x00dd97b52a9b0b4d},
     {"log1p", Element::kLog1p, ar::log1p, std::log1p, 0.51, 0xd5ce368a6078abce},
     {"expm1", Element::kExpm1, ar::expm1, std::expm1, 0.51, 0xbe401cd286111eae},
     {"sin", Element::kSin, ar::sin, std::sin, 0.51, 0x86c2eec925808ad0},

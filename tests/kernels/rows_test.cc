@@ -10,8 +10,8 @@ std::vector<float> softmax_of(const std::vector<float>& x) {
   for (const float v : x) highest = arithmetic::maximum(highest, v);
   std::vector<float> e;
   for (const float v : x) e.push_back(arithmetic::exp(v - highest));
-  const float sum = arithmetic::sum(e);
-  for (float& v : e) v /= sum;
+  const float share = 1.0f / arithmetic::sum(e);
+  for (float& v : e) v *= share;
   return e;
 }
 std::vector<float> log_softmax_of(const std::vector<float>& x) {

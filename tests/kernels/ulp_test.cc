@@ -82,10 +82,15 @@ TEST(Arithmetic, SpecialValuesOfFunctions) {
   EXPECT_TRUE(same(ar::sigmoid(kInf), 1.0f));
   EXPECT_TRUE(same(ar::sigmoid(-kInf), 0.0f));
   EXPECT_TRUE(same(ar::sigmoid(-103.0f), 1.4e-45f));
+  EXPECT_TRUE(same(ar::ndtr(0.0f), 0.5f));
+  EXPECT_TRUE(same(ar::ndtr(-0.0f), 0.5f));
+  EXPECT_TRUE(same(ar::ndtr(kInf), 1.0f));
+  EXPECT_TRUE(same(ar::ndtr(-kInf), 0.0f));
+  EXPECT_TRUE(same(ar::ndtr(-14.125f), 1.4e-45f));
   for (float (*const f)(float) :
        {static_cast<float (*)(float)>(ar::exp), static_cast<float (*)(float)>(ar::log),
         static_cast<float (*)(float)>(ar::tanh), static_cast<float (*)(float)>(ar::erf),
-        static_cast<float (*)(float)>(ar::sigmoid)})
+        static_cast<float (*)(float)>(ar::sigmoid), static_cast<float (*)(float)>(ar::ndtr)})
     EXPECT_TRUE(std::isnan(f(kNan)));
 }
 

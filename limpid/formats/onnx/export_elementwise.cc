@@ -1,6 +1,7 @@
 // Rows of arithmetic, comparison, choice and activations: operators that stretch their operands.
 #include <algorithm>
 
+#include "limpid/core/coefficients.h"
 #include "limpid/formats/onnx/detail/export_op.h"
 #include "limpid/ops/ops.h"
 
@@ -62,6 +63,14 @@ Names write_not_equal(OpCall& c) {
 
 Names write_rsqrt(OpCall& c) {
   return {c.graph().node("Reciprocal", {c.graph().node("Sqrt", {c.input(0)})})};
+}
+
+// (1 + erf(x / sqrt 2)) / 2, which loses the tail of small numbers.
+Names write_ndtr(OpCall& c) {
+  GraphWriter& g = c.graph();
+  const auto number = [&](double value) { return g.constant(value, c.dtype(0)); };
+  const std::string u = g.node("Mul", {c.input(0), number(arithmetic::coefficients::kRootHalf)});
+  return {g.node("Mul", {g.node("Add", {g.node("Erf", {u}), number(1)}), number(0.5)})};
 }
 
 Names write_truncate(OpCall& c) {
@@ -153,6 +162,7 @@ constexpr ExportOp kRows[] = {
     {&op::tanh, write_elementwise},
     {&op::erf, write_elementwise},
     {&op::sigmoid, write_elementwise},
+    {&op::ndtr, write_ndtr},
     {&op::sqrt, write_elementwise},
     {&op::log1p, write_log1p},
     {&op::expm1, write_expm1},
