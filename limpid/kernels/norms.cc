@@ -11,21 +11,33 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// The sum of (in[i] - mean)^2.
-HWY_INLINE V sum_of_squares(const float* in, std::size_t n, V mean) {
-  const Partials m(mean);
-  Partials sum(0.0f);
+// The sums of term(r, x) over the x of each of kRows rows. Together, because a row alone waits for
+// each of its additions.
+template <std::size_t kRows, class Term>
+HWY_INLINE void sum_terms(const float* in, std::size_t n, const Term& term, V (&sums)[kRows]) {
+  Partials partials[kRows];
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) partials[r] = Partials(0.0f);
   std::size_t i = 0;
   for (; i + kPartials <= n; i += kPartials) {
-    const Partials c = load_partials(in + i) - m;
-    sum = sum + c * c;
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const Partials x = load_partials(in + r * n + i);
+      LIMPID_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v)
+        partials[r].v[v] = hn::Add(partials[r].v[v], term(r, x.v[v]));
+    }
   }
   for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
-    const V c = hn::Sub(load_some(in + i + j, lanes), mean);
-    const V square = hn::Mul(c, c);
-    sum.v[v] = hn::Add(sum.v[v], lanes == kLanes ? square : first_lanes(square, lanes, zero()));
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const V t = term(r, load_some(in + r * n + i + j, lanes));
+      partials[r].v[v] =
+          hn::Add(partials[r].v[v], lanes == kLanes ? t : first_lanes(t, lanes, zero()));
+    }
   });
-  return sum_of(sum);
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) sums[r] = sum_of(partials[r]);
 }
 
 // 1 / root of (sum / n + eps), in every lane.
@@ -58,24 +70,56 @@ HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const
     scale_row<false, false>(in, n, mean, scale, gamma, beta, out);
 }
 
-void layer_norm(const float* in, std::size_t rows, std::size_t columns, float eps,
-                const float* gamma, const float* beta, float* out) {
+// The mean of each row, +0 without kCentered, and one over the root of the mean square about it.
+template <bool kCentered, std::size_t kRows>
+HWY_INLINE void mean_and_scale(const float* in, std::size_t columns, float eps, V (&mean)[kRows],
+                               V (&scale)[kRows]) {
   const V n = set(static_cast<float>(columns));
-  for (std::size_t r = 0; r < rows; ++r, in += columns, out += columns) {
-    const V mean = hn::Div(sum_row(in, columns), n);
-    const V scale = inverse_root(sum_of_squares(in, columns, mean), n, eps);
-    scale_row(in, columns, mean, scale, gamma, beta, out);
-  }
+  if constexpr (kCentered)
+    sum_terms(
+        in, columns, [](std::size_t, V x) HWY_ATTR { return x; }, mean);
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) mean[r] = kCentered ? hn::Div(mean[r], n) : zero();
+  sum_terms(
+      in, columns,
+      [&mean](std::size_t r, V x) HWY_ATTR {
+        // Subtracting +0 changes no number.
+        const V c = hn::Sub(x, mean[r]);
+        return hn::Mul(c, c);
+      },
+      scale);
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) scale[r] = inverse_root(scale[r], n, eps);
 }
 
-// Subtracting +0 changes no number.
+template <bool kCentered, std::size_t kRows>
+HWY_INLINE void norm_rows(const float* in, std::size_t columns, float eps, const float* gamma,
+                          const float* beta, float* out) {
+  V mean[kRows], scale[kRows];
+  mean_and_scale<kCentered>(in, columns, eps, mean, scale);
+  for (std::size_t r = 0; r < kRows; ++r)
+    scale_row(in + r * columns, columns, mean[r], scale[r], gamma, beta, out + r * columns);
+}
+
+constexpr std::size_t kNormRows = 4;
+
+template <bool kCentered>
+HWY_INLINE void norm(const float* in, std::size_t rows, std::size_t columns, float eps,
+                     const float* gamma, const float* beta, float* out) {
+  std::size_t r = 0;
+  for (; r + kNormRows <= rows; r += kNormRows)
+    norm_rows<kCentered, kNormRows>(in + r * columns, columns, eps, gamma, beta, out + r * columns);
+  for (; r < rows; ++r)
+    norm_rows<kCentered, 1>(in + r * columns, columns, eps, gamma, beta, out + r * columns);
+}
+
+void layer_norm(const float* in, std::size_t rows, std::size_t columns, float eps,
+                const float* gamma, const float* beta, float* out) {
+  norm<true>(in, rows, columns, eps, gamma, beta, out);
+}
 void rms_norm(const float* in, std::size_t rows, std::size_t columns, float eps, const float* gamma,
               float* out) {
-  const V n = set(static_cast<float>(columns));
-  for (std::size_t r = 0; r < rows; ++r, in += columns, out += columns) {
-    const V scale = inverse_root(sum_of_squares(in, columns, zero()), n, eps);
-    scale_row(in, columns, zero(), scale, gamma, nullptr, out);
-  }
+  norm<false>(in, rows, columns, eps, gamma, nullptr, out);
 }
 
 // ((d[i] - h[i] * mean of d h) - mean of d) * scale for one row, with h the normalised x and
@@ -84,9 +128,9 @@ void rms_norm(const float* in, std::size_t rows, std::size_t columns, float eps,
 template <bool kCentered, bool kGamma>
 HWY_INLINE void gradient_row(const float* x, const float* g, std::size_t columns, float eps,
                              const float* gamma, float* dx, float* gh) {
-  const V n = set(static_cast<float>(columns));
-  const V mean = kCentered ? hn::Div(sum_row(x, columns), n) : zero();
-  const V scale = inverse_root(sum_of_squares(x, columns, mean), n, eps);
+  V means[1], scales[1];
+  mean_and_scale<kCentered>(x, columns, eps, means, scales);
+  const V n = set(static_cast<float>(columns)), mean = means[0], scale = scales[0];
   const auto h_and_d = [&](std::size_t i, std::size_t lanes, V& h, V& d) HWY_ATTR {
     h = hn::Mul(hn::Sub(load_some(x + i, lanes), mean), scale);
     d = load_some(g + i, lanes);

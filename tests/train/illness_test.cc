@@ -144,15 +144,15 @@ TEST(Illness, LossSpikes) {
 }
 
 TEST(Illness, LossOscillating) {
-  SmallRun run = usual({784, 32, 10}, 500);
-  use(run, "tanh", "he");
+  SmallRun run = usual({784, 32, 10}, 100);
+  use(run, "tanh", "xavier");
   run.net.dropout = 0;
-  run.options.rule.optimizer = optim::Sgd{};
-  run.options.batch = 500;
-  run.options.schedule = {optim::Schedule::Kind::kConstant, 2};
+  run.options.rule.optimizer = optim::Sgd{.momentum = 0.9};
+  run.options.batch = 20;
+  run.options.schedule = {optim::Schedule::Kind::kConstant, 1};
   run.options.epochs = 40;
-  expect_ill(run, "loss_oscillating", "--lr 0.2");
-  run.options.schedule.rate = 0.2;
+  expect_ill(run, "loss_oscillating", "--lr 0.1");
+  run.options.schedule.rate = 0.1;
   expect_cured(run, "loss_oscillating");
 }
 
