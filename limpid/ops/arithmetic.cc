@@ -549,7 +549,7 @@ constexpr Op sigmoid =
     unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", "2.49 ulp", gradient(sigmoid_gradient),
                             Element::kSigmoid, {"Sigmoid", 13});
 constexpr Op ndtr = unary<ndtr, Ndtr>("ndtr", "integral of the standard normal density up to x",
-                                      "5.7 ulp", gradient(ndtr_gradient), Element::kNdtr, {});
+                                      "5.73 ulp", gradient(ndtr_gradient), Element::kNdtr, {});
 constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, gradient(sqrt_gradient),
                                       Element::kSqrt, {"Sqrt", 13}, positive_examples);
 

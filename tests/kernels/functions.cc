@@ -34,7 +34,7 @@ constexpr ElementaryFunction kFunctions[] = {
     {"tanh", Element::kTanh, ar::tanh, std::tanh, 0.98, 0x41f74726b06dd081},
     {"erf", Element::kErf, ar::erf, std::erf, 1.00, 0x26e796215fed76be},
     {"sigmoid", Element::kSigmoid, ar::sigmoid, sigmoid64, 2.49, 0xd22ac5cbdab58525},
-    {"ndtr", Element::kNdtr, ar::ndtr, ndtr64, 5.70, 0x00dd97b52a9b0b4d},
+    {"ndtr", Element::kNdtr, ar::ndtr, ndtr64, 5.73, 0x00dd97b52a9b0b4d},
     {"log1p", Element::kLog1p, ar::log1p, std::log1p, 0.51, 0xd5ce368a6078abce},
     {"expm1", Element::kExpm1, ar::expm1, std::expm1, 0.51, 0xbe401cd286111eae},
     {"sin", Element::kSin, ar::sin, std::sin, 0.51, 0x86c2eec925808ad0},
