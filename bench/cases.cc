@@ -37,7 +37,7 @@ void add_narrow(std::vector<Case>& cases, int threads) {
     for (const char* dtype : {"f32", "bf16", "i8"})
       cases.push_back({Kind::kNarrow, dtype, batch, threads,
                        "Forward pass of 784-256-128-10 with narrow weights",
-                       fmt::format("{}, batch {}", dtype, batch)});
+                       fmt::format("{}, batch {}", dtype, batch), false, batch == 1});
 }
 
 void add_products(std::vector<Case>& cases) {
