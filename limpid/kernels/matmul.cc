@@ -31,6 +31,9 @@ constexpr std::size_t kPanel = kVectors * kLanes;
 
 // Rows whose part of A, kBlock columns of it, stays in the second-level cache.
 constexpr std::size_t kRowBlock = 288;
+// Where there are more rows than that and B is packed, fewer of them go through several blocks of
+// the sum before the next rows do: what a block is added to is still in a near cache then.
+constexpr std::size_t kDeepRows = 120, kDeepBlocks = 4;
 // Columns of B packed at once where there are more rows than that.
 constexpr std::size_t kColumnBlock = 512;
 // Panels of B packed at once where there are not.
@@ -284,6 +287,7 @@ class Product {
         rows_(rows),
         columns_(columns),
         one_row_block_(rows.end - rows.begin <= kRowBlock),
+        deep_(!one_row_block_ && matmul.packed_b != nullptr),
         a_layout_(layout_of_a(matmul.a, rows, columns)),
         a_scratch_(scratch),
         b_scratch_(scratch + a_floats(rows.end - rows.begin, matmul.k)) {
@@ -296,7 +300,8 @@ class Product {
   }
 
   static std::size_t a_floats(std::size_t rows, std::size_t k) {
-    return round_up(HWY_MIN(rows, kRowBlock) * HWY_MIN(k, kBlock) + kLanes, 16);
+    const std::size_t deep = rows > kRowBlock ? kDeepRows * HWY_MIN(k, kDeepBlocks * kBlock) : 0;
+    return round_up(HWY_MAX(HWY_MIN(rows, kRowBlock) * HWY_MIN(k, kBlock), deep) + kLanes, 16);
   }
   static std::size_t b_floats(std::size_t rows, std::size_t n, std::size_t k) {
     const std::size_t most = rows > kRowBlock ? kColumnBlock : kChunkPanels * kPanel;
@@ -304,6 +309,7 @@ class Product {
   }
 
   void run() const {
+    if (deep_) return run_deep();
     const bool whole = source_ == Source::kScratch && !one_row_block_;
     const std::size_t step = whole ? kColumnBlock : columns_.end - columns_.begin;
     for (std::size_t c = columns_.begin; c < columns_.end; c += step) {
@@ -324,6 +330,19 @@ class Product {
     const std::size_t enough = row_major ? kPackAColumns : kPackColumnMajorColumns;
     if (rows.end - rows.begin > kTileRows && columns.end - columns.begin >= enough) return kPacked;
     return row_major ? kRowMajor : kColumnMajor;
+  }
+
+  void run_deep() const {
+    for (std::size_t r = rows_.begin; r < rows_.end; r += kDeepRows) {
+      const Range rows = {r, HWY_MIN(r + kDeepRows, rows_.end)};
+      std::size_t begin = 0;
+      do {
+        const Range k = {begin, HWY_MIN(begin + kDeepBlocks * kBlock, m_.k)};
+        if (a_layout_ == kPacked) pack_rows(rows, k);
+        multiply(rows, columns_, k, packed_panel(columns_.begin, k));
+        begin = k.end;
+      } while (begin < m_.k);
+    }
   }
 
   // Adds the terms in `k` to C in `columns`.
@@ -378,21 +397,25 @@ class Product {
     }
   }
   void pack_rows(Range rows, Range k) const {
-    const std::size_t length = k.end - k.begin;
-    for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
-      kRowKernels.of[size].pack(m_.a, row, k.begin, length,
-                                a_scratch_ + (row - rows.begin) * length);
-    });
+    for (std::size_t begin = k.begin; begin < k.end; begin += kBlock) {
+      const Range block = {begin, HWY_MIN(begin + kBlock, k.end)};
+      for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
+        kRowKernels.of[size].pack(m_.a, row, begin, block.end - begin,
+                                  packed_a(row, rows, k.begin, block));
+      });
+    }
+  }
+  // Where a block of a row stands: the rows of one block, then those of the next.
+  HWY_INLINE float* packed_a(std::size_t row, Range rows, std::size_t first_k, Range block) const {
+    return a_scratch_ + (rows.end - rows.begin) * (block.begin - first_k) +
+           (row - rows.begin) * (block.end - block.begin);
   }
 
+  // Adds the terms in `k`, panel after panel; several blocks of them only where B is packed.
   void multiply(Range rows, Range columns, Range k, const Panels& panels) const {
     Part part;
-    part.k = k.end - k.begin;
     part.b_panel = panels.panel;
     part.c_row = m_.c_row_stride;
-    part.first = k.begin == 0;
-    const bool last = k.end == m_.k;
-    part.relu = last && m_.relu;
     const std::size_t count = rows.end - rows.begin;
     const bool few = count <= kTileRows;
     const std::size_t step_ahead =
@@ -405,30 +428,41 @@ class Product {
                               ? packed_panel(c, k)
                               : Panels{panels.data + (c - columns.begin) / kPanel * panels.panel,
                                        panels.panel, panels.step};
-      part.b = here.data;
       part.b_step = here.step;
       part.columns = HWY_MIN(width * kLanes, left);
-      part.bias = last && m_.bias != nullptr ? m_.bias + c : nullptr;
-      part.ahead = part.b + panels.panel;
-      part.ahead_step = here.step == kPanel && left > kPanel && !few ? step_ahead : 0;
-      const float* const ahead_end = part.ahead + part.k * kPanel;
-      for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
-        place_a(row, rows.begin, k, part);
-        part.c = m_.c + row * m_.c_row_stride + c;
-        kRowKernels.of[size].tiles[a_layout_][width](part);
-        part.ahead += part.k * part.ahead_step;
-        if (part.ahead >= ahead_end) {
-          part.ahead_step = 0;
-          part.ahead = part.b;
-        }
-      });
+      std::size_t begin = k.begin;
+      do {
+        const Range block = {begin, HWY_MIN(begin + kBlock, k.end)};
+        const bool panel_ends = block.end == k.end, sum_ends = block.end == m_.k;
+        part.k = block.end - begin;
+        part.b = here.data + (begin - k.begin) * here.step;
+        part.first = begin == 0;
+        part.bias = sum_ends && m_.bias != nullptr ? m_.bias + c : nullptr;
+        part.relu = sum_ends && m_.relu;
+        part.ahead = panel_ends ? here.data + panels.panel : part.b + part.k * kPanel;
+        const bool follows = here.step == kPanel && (!panel_ends || left > kPanel);
+        part.ahead_step = follows && !few ? step_ahead : 0;
+        const float* const ahead_end = part.ahead + part.k * kPanel;
+        for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
+          place_a(row, rows, k.begin, block, part);
+          part.c = m_.c + row * m_.c_row_stride + c;
+          kRowKernels.of[size].tiles[a_layout_][width](part);
+          part.ahead += part.k * part.ahead_step;
+          if (part.ahead >= ahead_end) {
+            part.ahead_step = 0;
+            part.ahead = part.b;
+          }
+        });
+        begin = block.end;
+      } while (begin < k.end);
     }
   }
-  HWY_INLINE void place_a(std::size_t row, std::size_t first_row, Range k, Part& part) const {
+  HWY_INLINE void place_a(std::size_t row, Range rows, std::size_t first_k, Range block,
+                          Part& part) const {
     if (a_layout_ == kPacked) {
-      part.a = a_scratch_ + (row - first_row) * (k.end - k.begin);
+      part.a = packed_a(row, rows, first_k, block);
     } else {
-      part.a = m_.a.data + row * m_.a.row_stride + k.begin * m_.a.col_stride;
+      part.a = m_.a.data + row * m_.a.row_stride + block.begin * m_.a.col_stride;
       part.a_stride = a_layout_ == kRowMajor ? m_.a.row_stride : m_.a.col_stride;
     }
   }
@@ -436,6 +470,7 @@ class Product {
   const Matmul& m_;
   Range rows_, columns_;
   bool one_row_block_;
+  bool deep_;
   Layout a_layout_;
   float* a_scratch_;
   float* b_scratch_;

@@ -180,6 +180,10 @@ TEST_P(MatmulTest, LargerThanEveryBlock) {
       check({200, 70, 300}, {.a = a, .b = b, .bias = true});
       check({195, 530, 40}, {.a = a, .b = b, .relu = true, .padding = 1});
       check({33, 64, 1024}, {.a = a, .b = b});
+      check({290, 520, 20}, {.a = a, .b = b, .bias = true});
+      // Several blocks of the sum, and what is left of them, before the next rows; A packed, too.
+      check({290, 35, 1030}, {.a = a, .b = b, .bias = true, .relu = true});
+      check({289, 515, 300}, {.a = a, .b = b});
     }
 }
 
