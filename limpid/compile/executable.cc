@@ -90,6 +90,7 @@ Workspace::Workspace(const Executable& executable, ThreadPool* pool)
   const std::size_t bytes = plan_->workspace_bytes + threads * plan_->scratch_bytes + 1;
   memory_ = allocate_pages(bytes);
   scratch_ = memory_.get() + plan_->workspace_bytes;
+  whole_ = detail::runs_whole(*plan_, static_cast<int>(threads));
   input_slots_.resize(plan_->function.inputs().size());
   output_slots_.resize(plan_->function.outputs().size());
   for (std::size_t s = 0; s < slots_.size(); ++s) {
@@ -109,6 +110,7 @@ Workspace::Workspace(const Executable& executable, ThreadPool* pool)
         slots_[s] = memory_.get() + slot.offset;
         break;
       case detail::Place::kBand:
+        slots_[s] = scratch_ + slot.offset;
         break;
     }
   }
@@ -119,7 +121,10 @@ void Workspace::run(std::span<const void* const> inputs, std::span<void* const> 
     slots_[input_slots_[i]] = const_cast<void*>(inputs[i]);
   for (std::size_t o = 0; o < output_slots_.size(); ++o) slots_[output_slots_[o]] = outputs[o];
   const DefaultFloatMode mode;
-  detail::run(*plan_, slots_.data(), scratch_, pool_);
+  if (whole_)
+    detail::run_whole(*plan_, slots_.data(), scratch_);
+  else
+    detail::run(*plan_, slots_.data(), scratch_, pool_);
 }
 
 }  // namespace limpid

@@ -77,6 +77,7 @@ class Workspace {
   std::vector<std::size_t> output_slots_;
   std::shared_ptr<std::byte> memory_;
   std::byte* scratch_ = nullptr;
+  bool whole_ = false;  // the calling thread does all of it
 };
 
 // Throws kInvalidArgument where the instruction set is not available here.

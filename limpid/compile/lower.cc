@@ -394,6 +394,7 @@ Plan lower(const Function& function, kernels::Isa isa) {
   for (Step& step : plan.steps) place_registers(step.program, plan.slots);
   place_slots(plan);
   place_scratch(plan);
+  find_actions(plan);
   find_beside(plan);
   return plan;
 }

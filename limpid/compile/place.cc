@@ -145,29 +145,35 @@ void place_registers(Program& program, const std::vector<Slot>& slots) {
     for (std::int32_t o = 0; o < program.instructions[i].count; ++o)
       last_read[static_cast<std::size_t>(
           program.instructions[i].operands[static_cast<std::size_t>(o)])] = i;
-  program.buffers.assign(registers, -1);
-  program.direct.assign(registers, -1);
+  std::vector<SlotId> direct(registers, -1);  // the slot that is the register
   for (std::size_t r = 0; r < inputs; ++r) {
     const LaneInput& input = program.inputs[r];
     const Dtype dtype = slots[static_cast<std::size_t>(input.slot)].type.dtype;
-    if (input.is_full(program.elements) && is_four_bytes(dtype))
-      program.direct[r] = input.slot;
-    else if (input.period == 1)
-      last_read[r] = kForever;  // filled once for a whole range
+    if (input.is_full(program.elements) && is_four_bytes(dtype)) {
+      direct[r] = input.slot;
+    } else if (input.period == 1) {
+      last_read[r] = kForever;  // for a whole range
+      program.filled_once.push_back(static_cast<std::int32_t>(r));
+    } else {
+      program.filled.push_back(static_cast<std::int32_t>(r));
+    }
   }
   for (const LaneOutput& o : program.outputs) {
     const auto r = static_cast<std::size_t>(o.reg);
     const bool four = is_four_bytes(slots[static_cast<std::size_t>(o.slot)].type.dtype);
-    if (four && r >= inputs && program.direct[r] < 0)
-      program.direct[r] = o.slot;
-    else
-      last_read[r] = kForever;  // stored when the chunk is done
+    if (four && r >= inputs && direct[r] < 0) {
+      direct[r] = o.slot;
+    } else if (direct[r] != o.slot) {
+      last_read[r] = kForever;  // until the chunk is done
+      program.stored.push_back(o);
+    }
   }
-  std::vector<std::int32_t> free;
+  std::vector<std::int32_t> free;  // buffers
+  program.places = direct;
   const auto take = [&](std::size_t r) {
-    if (program.direct[r] >= 0) return;
+    if (direct[r] >= 0) return;
     if (free.empty()) free.push_back(static_cast<std::int32_t>(program.buffer_count++));
-    program.buffers[r] = free.back();
+    program.places[r] = ~free.back();
     free.pop_back();
   };
   for (std::size_t r = 0; r < inputs; ++r) take(r);
@@ -176,8 +182,8 @@ void place_registers(Program& program, const std::vector<Slot>& slots) {
     const Instruction& instruction = program.instructions[i];
     for (std::int32_t o = 0; o < instruction.count; ++o) {
       const auto r = static_cast<std::size_t>(instruction.operands[static_cast<std::size_t>(o)]);
-      if (program.buffers[r] < 0 || last_read[r] != i) continue;
-      free.push_back(program.buffers[r]);
+      if (direct[r] >= 0 || last_read[r] != i) continue;
+      free.push_back(~program.places[r]);
       last_read[r] = kForever;  // once, though it may be both operands
     }
     take(inputs + i);

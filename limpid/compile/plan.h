@@ -68,11 +68,14 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<LaneOutput> outputs;
 
-  // Where each register lives while a chunk is worked on: a buffer of scratch, or (-1) memory
-  // itself.
-  std::vector<std::int32_t> buffers;
-  std::vector<SlotId> direct;  // the slot, where the buffer is -1
+  // Where each register lives while a chunk is worked on: in a slot, or (~b) in buffer b of
+  // scratch.
+  std::vector<std::int32_t> places;
   std::size_t buffer_count = 0;
+  // Inputs that do not live in their slots: those that are one number, and those that every chunk
+  // has lanes of its own of.
+  std::vector<std::int32_t> filled_once, filled;
+  std::vector<LaneOutput> stored;  // results that do not live in their slots
 
   bool empty() const { return instructions.empty() && outputs.empty(); }
 };
@@ -232,12 +235,33 @@ struct Band {
   double nanoseconds = 0;
 };
 
+// What is left to do of a plan that one thread runs whole: small networks take no longer than the
+// choices that are made ahead here.
+struct RowAction {
+  kernels::MatmulRow row;
+  SlotId a, b, c;
+  SlotId bias;  // or -1
+};
+struct LanesAction {  // one instruction of a program
+  kernels::ElementFn function;
+  std::size_t elements;
+  std::array<std::int32_t, 4> places;  // of the result and three operands, as in Program
+};
+struct ProgramAction {
+  std::size_t step;
+};
+struct StepAction {
+  std::size_t step;
+};
+using Action = std::variant<RowAction, LanesAction, ProgramAction, StepAction>;
+
 struct Plan {
   Function function;  // as it was before lowering: the types and names of inputs and outputs
   const kernels::Kernels* kernels = nullptr;
   std::vector<Slot> slots;
   std::vector<Step> steps;
-  std::vector<Band> bands;  // all steps, in their order
+  std::vector<Band> bands;      // all steps, in their order
+  std::vector<Action> actions;  // the same for one thread; empty where a band takes several blocks
   std::vector<Tensor> constants;
   std::size_t workspace_bytes = 0;
   std::size_t band_bytes = 0;     // for each thread, at the beginning of its scratch
@@ -268,18 +292,27 @@ void place_slots(Plan& plan);
 // it use it in turn.
 void place_scratch(Plan& plan);
 
+// Makes the actions, when all slots have their places.
+void find_actions(Plan& plan);
+
 // Finds the steps that stand beside the one before them, when all slots have their places.
 void find_beside(Plan& plan);
 
-// Gives the registers of a program their buffers.
+// Gives the registers of a program their places.
 void place_registers(Program& program, const std::vector<Slot>& slots);
 
 // Throws kInvalidArgument where the memory of an input may not be that of an output.
 void check_donation(const Plan& plan, std::size_t input, std::size_t output);
 
-// Runs a plan. `slots` holds the address of every slot, `scratch` scratch_bytes for every thread of
-// the pool (nullptr: the calling thread alone).
+// Runs a plan. `scratch` holds scratch_bytes for every thread of the pool (nullptr: the calling
+// thread alone), `slots` the address of every slot, where a band's memory is that of the first
+// thread.
 void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool) noexcept;
+
+// Whether one of so many threads does all of it, by its actions.
+bool runs_whole(const Plan& plan, int threads);
+// The same as run(), on the calling thread. Requires runs_whole().
+void run_whole(const Plan& plan, void* const* slots, std::byte* scratch) noexcept;
 
 std::string plan_text(const Plan& plan);
 

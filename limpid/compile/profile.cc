@@ -43,7 +43,7 @@ class Memory {
       case detail::Place::kWorkspace:
         return workspace_.get() + slot.offset;
       case detail::Place::kBand:
-        break;
+        return scratch_ + slot.offset;
     }
     return nullptr;
   }

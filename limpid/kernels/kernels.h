@@ -102,6 +102,13 @@ struct Matmul {
   bool relu;          // Element::kRelu, after the bias
 };
 
+// c = a B (+ bias) (then ReLU) as above for one row: a has k elements, c has n.
+struct MatmulRow {
+  std::size_t n, k;
+  bool relu;
+  bool padded;  // whether c has room for n rounded up to a multiple of Kernels::lanes
+};
+
 // Half-open range of rows or columns.
 struct Range {
   std::size_t begin, end;
@@ -161,6 +168,7 @@ struct Attention {
 
 struct Kernels {
   Isa isa;
+  std::size_t lanes;  // of four bytes in a vector: 16 or a divisor of it
 
   std::array<ElementFn, kElementCount> element;
 
@@ -173,8 +181,7 @@ struct Kernels {
 
   // Columns of a packed panel: work on columns is cut at multiples of it.
   std::size_t panel_width;
-  // Floats that a packed k x n matrix takes (the last panel is as many whole vectors wide as its
-  // columns need, filled with zeros).
+  // Floats that a packed k x n matrix takes, with what is read beyond it.
   std::size_t (*packed_floats)(std::size_t k, std::size_t n);
   // Packs the columns of B in `columns` (begin a multiple of panel_width; end too, or n) to their
   // place in `out`.
@@ -184,6 +191,10 @@ struct Kernels {
   // The part of C in rows x columns; calls on disjoint parts may run at once, each with its own
   // scratch (64-byte aligned). columns.begin is a multiple of panel_width; columns.end too, or n.
   void (*matmul)(const Matmul& matmul, Range rows, Range columns, float* scratch);
+  // The same for one row and a packed B; bias may be nullptr. What matmul() has to find out first
+  // takes longer than a row of a small network.
+  void (*matmul_row)(const MatmulRow& row, const float* a, const float* packed_b, const float* bias,
+                     float* c);
 
   // B of bf16: each element is widened, and the product is that of f32. B of i8: the body of
   // quantized_linear; k is at most arithmetic::kMostI8Terms.

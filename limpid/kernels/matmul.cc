@@ -230,7 +230,7 @@ constexpr RowKernelsTable make_row_kernels() {
 constexpr RowKernelsTable kRowKernels = make_row_kernels();
 
 // Terms [k_begin, k_begin + k) of columns [column, column + width) of B as one panel of `step`
-// columns, k <= kBlock; columns that are missing become zeros.
+// columns, k <= kBlock; columns that are missing become zeros. Writes up to kLanes floats beyond.
 void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t column,
                 std::size_t width, std::size_t step, float* out) {
   const float* const from = b.data + k_begin * b.row_stride + column * b.col_stride;
@@ -247,21 +247,30 @@ void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t
       }
     return;
   }
+  // From the last columns to the first, as a strip spills over the first lanes of the next term.
   const float* pointers[kLanes];
-  for (std::size_t j = 0; j < step; j += kLanes) {
+  for (std::size_t j = (step - 1) / kLanes * kLanes;; j -= kLanes) {
     for (std::size_t i = 0; i < kLanes; ++i)
       pointers[i] = j + i < width ? from + (j + i) * b.col_stride : kZeros;
     transpose_strip(pointers, k, out + j, step);
+    if (j == 0) return;
   }
 }
 
-// Floats from a term to the next in the panel that begins at `column`: the last panel is as wide as
-// its columns need.
+// Floats from a term to the next in the panel that begins at `column`. The last panel is as narrow
+// as its columns need: whole vectors, or less where half a vector would be waste, so that the
+// weights of a single output take no more of the cache than they are. Lanes beyond the columns then
+// hold the next terms, and nobody reads them.
 HWY_INLINE std::size_t panel_step(std::size_t n, std::size_t column) {
-  return HWY_MIN(kPanel, round_up(n - column, kLanes));
+  const std::size_t left = n - column;
+  return 2 * left <= kLanes ? left : HWY_MIN(kPanel, round_up(left, kLanes));
 }
 
-std::size_t packed_floats(std::size_t k, std::size_t n) { return k * round_up(n, kLanes); }
+// Reading and writing reaches beyond the last term.
+std::size_t packed_floats(std::size_t k, std::size_t n) {
+  const std::size_t last = n / kPanel * kPanel;
+  return last * k + (last < n ? panel_step(n, last) * k + kLanes : 0);
+}
 
 void pack(const Matrix& b, std::size_t k, std::size_t n, Range columns, float* out) {
   for (std::size_t c = columns.begin; c < columns.end; c += kPanel) {
@@ -514,35 +523,106 @@ HWY_NOINLINE void row_times_columns(const Matmul& m, std::size_t row, Range colu
           .relu = m.relu});
 }
 
-// One row times a packed matrix. Where that is small, what Product would spend on its preparations
-// is more than the sums themselves take.
-HWY_NOINLINE void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
-  Part part{};
-  part.b_panel = m.k * kPanel;
-  part.c_row = m.c_row_stride;
-  for (std::size_t c = columns.begin; c < columns.end; c += part.columns) {
-    const std::size_t width = width_of(1, columns.end - c);
-    part.columns = HWY_MIN(width * kLanes, columns.end - c);
-    part.b_step = panel_step(m.n, c);
-    part.b = m.packed_b + c * m.k;
-    part.c = m.c + row * m.c_row_stride + c;
-    part.ahead = part.b;
-    std::size_t k = 0;
-    do {
-      part.k = HWY_MIN(kBlock, m.k - k);
-      part.a = m.a.data + row * m.a.row_stride + k;
-      part.first = k == 0;
-      k += part.k;
-      if (k == m.k) {
-        part.bias = m.bias != nullptr ? m.bias + c : nullptr;
-        part.relu = m.relu;
-      }
-      kRowKernels.of[1].tiles[kRowMajor][width](part);
-      part.b += part.k * part.b_step;
-    } while (k < m.k);
-    part.bias = nullptr;
-    part.relu = false;
+// ---- one row times a packed matrix
+
+// One block of the sums of kWide vectors. What bounds it are the loads, as wide as the units that
+// add: the terms of the row are loaded four at a time. Where there are few sums, the fewer
+// instructions, the more of what comes behind them begins before they are through.
+template <std::size_t kWide>
+HWY_INLINE void add_row(const float* a, const float* b, std::size_t b_panel, std::size_t b_step,
+                        std::size_t k, V (&sum)[kWide]) {
+  LIMPID_UNROLL
+  for (std::size_t w = 0; w < kWide; ++w) sum[w] = zero();
+  const auto add_term = [&](V x, const float* terms) HWY_ATTR {
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide; ++w)
+      sum[w] = fma(x, load(terms + w / kVectors * b_panel + w % kVectors * kLanes), sum[w]);
+  };
+#if HWY_TARGET != HWY_SCALAR
+  const auto add_four = [&] HWY_ATTR {
+    const V x = hn::LoadDup128(F32(), a);
+    add_term(hn::Broadcast<0>(x), b);
+    add_term(hn::Broadcast<1>(x), b + b_step);
+    add_term(hn::Broadcast<2>(x), b + 2 * b_step);
+    add_term(hn::Broadcast<3>(x), b + 3 * b_step);
+    a += 4;
+    b += 4 * b_step;
+  };
+  constexpr std::size_t kFours = kWide < kVectors ? 4 : 1;
+  for (; k >= 4 * kFours; k -= 4 * kFours) {
+    LIMPID_UNROLL
+    for (std::size_t i = 0; i < kFours; ++i) add_four();
   }
+  if constexpr (kFours > 1)
+    for (; k >= 4; k -= 4) add_four();
+#endif
+  for (; k != 0; --k, ++a, b += b_step) add_term(set(*a), b);
+}
+
+// kWide vectors of the columns from `column` on.
+template <std::size_t kWide>
+void row_tile(const MatmulRow& row, std::size_t column, const float* a, const float* packed_b,
+              const float* bias, float* c) {
+  const std::size_t left = row.n - column;
+  const float* const b = packed_b + column * row.k;
+  const std::size_t b_panel = row.k * kPanel;
+  const std::size_t b_step = kWide < kVectors ? panel_step(row.n, column) : kPanel;
+  V total[kWide];
+  add_row(a, b, b_panel, b_step, HWY_MIN(kBlock, row.k), total);
+  for (std::size_t k = kBlock; k < row.k; k += kBlock) {
+    V sum[kWide];
+    add_row(a + k, b + k * b_step, b_panel, b_step, HWY_MIN(kBlock, row.k - k), sum);
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide; ++w) total[w] = hn::Add(total[w], sum[w]);
+  }
+  LIMPID_UNROLL
+  for (std::size_t w = 0; w < kWide; ++w) {
+    const std::size_t j = w * kLanes;
+    // A tile begins all its vectors: only the last one may be cut short.
+    const bool whole = w + 1 < kWide || j + kLanes <= left;
+    V y = total[w];
+    if (bias != nullptr)
+      y = hn::Add(y, whole ? load(bias + column + j) : load_n(bias + column + j, left - j));
+    if (row.relu) y = relu(y);
+    if (whole || row.padded)
+      store(y, c + column + j);
+    else
+      store_n(y, c + column + j, left - j);
+  }
+}
+
+struct RowTiles {
+  using Tile = void (*)(const MatmulRow&, std::size_t, const float*, const float*, const float*,
+                        float*);
+  Tile of[4 * kVectors + 1];  // by width
+};
+template <std::size_t kWide = 4 * kVectors>
+constexpr void add_row_tiles(RowTiles& table) {
+  table.of[kWide] = row_tile<kWide>;
+  if constexpr (kWide > 1) add_row_tiles<(kWide > kVectors ? kWide / 2 : kWide - 1)>(table);
+}
+constexpr RowTiles make_row_tiles() {
+  RowTiles table{};
+  add_row_tiles(table);
+  return table;
+}
+constexpr RowTiles kRowTiles = make_row_tiles();
+
+void matmul_row(const MatmulRow& row, const float* a, const float* packed_b, const float* bias,
+                float* c) {
+  for (std::size_t column = 0; column < row.n;) {
+    const std::size_t width = width_of(1, row.n - column);
+    kRowTiles.of[width](row, column, a, packed_b, bias, c);
+    column += width * kLanes;
+  }
+}
+
+// The part of a row in `columns`: panels do not know what is before them.
+HWY_NOINLINE void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
+  const std::size_t first = columns.begin;
+  matmul_row({.n = columns.end - first, .k = m.k, .relu = m.relu, .padded = false},
+             m.a.data + row * m.a.row_stride, m.packed_b + first * m.k,
+             m.bias != nullptr ? m.bias + first : nullptr, m.c + row * m.c_row_stride + first);
 }
 
 HWY_NOINLINE void product(const Matmul& matmul, Range rows, Range columns, float* scratch) {
@@ -555,7 +635,7 @@ void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
   const std::size_t row_count = rows.end - rows.begin;
   if (row_count == 1 && matmul.packed_b != nullptr && matmul.a.col_stride == 1)
     return row_times_packed(matmul, rows.begin, columns);
-  // A packed column has gaps, which lanes over blocks do not read across.
+  // Fewer rows would leave lanes idle, and a packed column need not be read like that.
   const bool enough_rows = matmul.packed_b == nullptr || row_count >= kLanes;
   if (matmul.n == 1 && matmul.a.col_stride == 1 && enough_rows) return times_column(matmul, rows);
   const bool transposed_b = matmul.packed_b == nullptr && matmul.b.row_stride == 1;
@@ -564,11 +644,13 @@ void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
 }
 
 void fill_matmul(Kernels& table) {
+  table.lanes = kLanes;
   table.panel_width = kPanel;
   table.packed_floats = packed_floats;
   table.pack = pack;
   table.matmul_scratch_floats = matmul_scratch_floats;
   table.matmul = matmul;
+  table.matmul_row = matmul_row;
 }
 
 }  // namespace limpid::kernels::HWY_NAMESPACE

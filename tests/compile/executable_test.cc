@@ -2,6 +2,7 @@
 // can be forced.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -83,6 +84,34 @@ TEST(Executable, RunsReferenceStepsWithoutAllocation) {
 
 // Two pools and a hundred Executables at once, each run with its own Workspace, give what one gives
 // alone.
+// Values between the steps may be worked on in whole vectors; those of the caller may not.
+TEST(Executable, WritesNoByteBeyondItsOutputs) {
+  for (std::int64_t n = 1; n <= 40; ++n) {
+    const nn::Mlp net = nn::mlp({3, n, n}, tanh);
+    const Function layers = bind(net.function(), net.init(Key(0)));
+    const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [&](std::span<const Value> in) {
+      const Value y = in[0].builder().inline_function(layers, in)[0];
+      return std::vector<Value>{tanh(y) * 2.0, exp(y), y < tanh(y)};
+    });
+    const std::vector<Tensor> want = interpret(f, numbers_for(f));
+    for (const kernels::Isa isa : kernels::available_isas()) {
+      const Executable executable = compile(f, {.isa = isa});
+      Prepared prepared(executable, f, nullptr);
+      for (auto& m : prepared.memory) std::fill(m.begin(), m.end(), std::byte{0xA5});
+      prepared.run();
+      for (std::size_t o = 0; o < want.size(); ++o) {
+        const auto bytes = want[o].bytes();
+        const std::vector<std::byte>& got = prepared.memory[o];
+        EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), got.begin())) << n << ", output " << o;
+        EXPECT_EQ(std::count(got.begin() + static_cast<std::ptrdiff_t>(bytes.size()), got.end(),
+                             std::byte{0xA5}),
+                  64)
+            << n << ", output " << o;
+      }
+    }
+  }
+}
+
 TEST(Executable, RunsFromManyThreadsAtOnce) {
   constexpr std::size_t kExecutables = 100;
   std::vector<Executable> executables;

@@ -263,20 +263,38 @@ TEST_P(MatmulTest, UnderflowToMinusZero) {
     }
 }
 
-TEST_P(MatmulTest, PackedPanelsAreFilledWithZeros) {
-  const std::size_t panel = k().panel_width, n = panel + 1, depth = 3;
+// The column of one output takes no more of the cache than its terms.
+TEST_P(MatmulTest, LastPackedColumnStandsAlone) {
+  const std::size_t panel = k().panel_width, n = panel + 1, depth = 300;
   const Stored b = stored(2, depth, n, Layout::kRowMajor, 0);
   const std::vector<float> out = packed(b.matrix, {1, n, depth}, 1);
-  // The last panel is a vector wide.
-  ASSERT_EQ(out.size() % depth, 0u);
-  const std::size_t width = out.size() / depth;
-  ASSERT_GE(width, n);
-  for (std::size_t i = 0; i < depth; ++i)
-    for (std::size_t j = 0; j < width; ++j) {
-      const float got =
-          j < panel ? out[i * panel + j] : out[panel * depth + i * (width - panel) + j - panel];
-      EXPECT_TRUE(same(got, j < n ? b.memory[i * n + j] : 0.0f)) << i << ", " << j;
-    }
+  for (std::size_t i = 0; i < depth; ++i) {
+    for (std::size_t j = 0; j < panel; ++j)
+      ASSERT_TRUE(same(out[i * panel + j], b.memory[i * n + j])) << i << ", " << j;
+    ASSERT_TRUE(same(out[panel * depth + i], b.memory[i * n + panel])) << i;
+  }
+}
+
+// matmul_row() writes n columns and no more, or whole vectors where it may.
+TEST_P(MatmulTest, RowOfPacked) {
+  for (const std::size_t length : {0, 1, 3, 4, 15, 16, 17, 64, 256, 261, 600})
+    for (std::size_t n = 1; n <= 2 * k().panel_width + 1; n += n < 20 ? 1 : 7)
+      for (const bool padded : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << n << " x " << length << ", padded " << padded);
+        const Stored a = stored(1, 1, length, Layout::kRowMajor, 0);
+        const Stored b = stored(2, length, n, Layout::kTransposed, 0);
+        const std::vector<float> bias = values(3, n);
+        const bool biased = n % 2 == 0, relu = n % 3 == 0;
+        const std::vector<float> want =
+            reference({1, n, length}, a.matrix, b.matrix, biased ? bias.data() : nullptr, relu);
+        const std::vector<float> panels = packed(b.matrix, {1, n, length}, 1);
+        const std::size_t lanes = k().lanes;
+        Guarded c(padded ? (n + lanes - 1) / lanes * lanes : n, 3);
+        k().matmul_row({.n = n, .k = length, .relu = relu, .padded = padded}, a.memory.data(),
+                       panels.data(), biased ? bias.data() : nullptr, c.data());
+        ASSERT_TRUE(same_values(c.data(), want.data(), n));
+        ASSERT_TRUE(c.guards_intact());
+      }
 }
 
 TEST_P(MatmulTest, EmptyRangesAreLeftAlone) {

@@ -1,0 +1,116 @@
+// Actions: a plan as one thread runs it whole. Bands, blocks, pieces and threads are decided, a row
+// times packed weights goes to its kernel directly, and what stays between the steps is worked on
+// in whole vectors: to write a part of one and read it again costs more than a small layer.
+#include <algorithm>
+
+#include "limpid/compile/worker.h"
+
+namespace limpid::detail {
+namespace {
+
+// Whether memory up to a multiple of Tensor::kAlignment belongs to the slot.
+bool has_room(const Slot& slot) {
+  return slot.place == Place::kWorkspace || slot.place == Place::kBand;
+}
+const Slot& slot_of(const Plan& plan, SlotId id) {
+  return plan.slots[static_cast<std::size_t>(id)];
+}
+
+bool is_packed_row(const MatmulStep& m) {
+  return m.packed && m.weights == MatmulStep::Weights::kF32 && m.batch == 1 && m.m == 1;
+}
+
+RowAction row_action(const Plan& plan, const MatmulStep& m) {
+  return {.row = {m.n, m.k, m.relu, has_room(slot_of(plan, m.c))},
+          .a = m.a,
+          .b = m.b,
+          .c = m.c,
+          .bias = m.bias};
+}
+
+// The elements of a program, up to whole vectors where there is room for them.
+std::size_t whole_vectors(const Plan& plan, const Program& program) {
+  const bool room = std::all_of(program.places.begin(), program.places.end(), [&](std::int32_t p) {
+    return p < 0 || has_room(slot_of(plan, p));
+  });
+  const std::size_t lanes = plan.kernels->lanes;
+  return room ? (program.elements + lanes - 1) / lanes * lanes : program.elements;
+}
+
+// Whether it is its instructions and nothing else.
+bool is_plain(const Program& program) {
+  return program.elements <= kChunk && program.filled_once.empty() && program.filled.empty() &&
+         program.stored.empty() &&
+         std::all_of(program.instructions.begin(), program.instructions.end(),
+                     [](const Instruction& in) { return in.function != nullptr; });
+}
+
+LanesAction lanes_action(const Program& program, std::size_t instruction, std::size_t elements) {
+  const Instruction& in = program.instructions[instruction];
+  const std::int32_t result = program.places[program.inputs.size() + instruction];
+  // Operands that it does not take are anything.
+  LanesAction action{in.function, elements, {result, result, result, result}};
+  for (std::size_t o = 0; o < static_cast<std::size_t>(in.count); ++o)
+    action.places[o + 1] = program.places[static_cast<std::size_t>(in.operands[o])];
+  return action;
+}
+
+void add_program(Plan& plan, std::size_t step) {
+  const Program& program = plan.steps[step].program;
+  if (program.empty()) return;
+  if (!is_plain(program)) return plan.actions.push_back(ProgramAction{step});
+  const std::size_t elements = whole_vectors(plan, program);
+  for (std::size_t i = 0; i < program.instructions.size(); ++i)
+    plan.actions.push_back(lanes_action(program, i, elements));
+}
+
+void run_row(const RowAction& action, const Worker& worker) {
+  const auto at = [&](SlotId id) {
+    return static_cast<float*>(worker.slots[static_cast<std::size_t>(id)]);
+  };
+  worker.plan.kernels->matmul_row(action.row, at(action.a), at(action.b),
+                                  action.bias >= 0 ? at(action.bias) : nullptr, at(action.c));
+}
+
+void run_lanes(const LanesAction& action, const Worker& worker) {
+  const auto at = [&](std::int32_t place) -> void* {
+    return place >= 0 ? worker.slots[static_cast<std::size_t>(place)] : worker.buffer(~place);
+  };
+  const auto& [out, a, b, c] = action.places;
+  action.function(at(out), at(a), at(b), at(c), action.elements);
+}
+
+}  // namespace
+
+void find_actions(Plan& plan) {
+  for (const Band& band : plan.bands)
+    if (band.rows > band.block) return;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto* m = std::get_if<MatmulStep>(&plan.steps[i].root);
+    if (m != nullptr && is_packed_row(*m)) {
+      plan.actions.push_back(row_action(plan, *m));
+    } else if (!std::holds_alternative<LanesStep>(plan.steps[i].root)) {
+      plan.actions.push_back(StepAction{i});  // with its program
+      continue;
+    }
+    add_program(plan, i);
+  }
+}
+
+void run_whole(const Plan& plan, void* const* slots, std::byte* scratch) noexcept {
+  const Worker worker{plan, slots, scratch + plan.band_bytes};
+  for (const Action& action : plan.actions) {
+    if (const auto* row = std::get_if<RowAction>(&action)) {
+      run_row(*row, worker);
+    } else if (const auto* lanes = std::get_if<LanesAction>(&action)) {
+      run_lanes(*lanes, worker);
+    } else if (const auto* p = std::get_if<ProgramAction>(&action)) {
+      const Program& program = plan.steps[p->step].program;
+      run_program(program, worker, 0, program.elements);
+    } else {
+      run_piece(plan.steps[std::get_if<StepAction>(&action)->step], worker, {0, 1});
+    }
+  }
+}
+
+}  // namespace limpid::detail
