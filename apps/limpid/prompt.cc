@@ -23,7 +23,8 @@ Tokenizer tokenizer_of(const Model& model) {
 
 std::optional<nn::Gpt> gpt_of(const Model& model) {
   const auto config = nlohmann::json::parse(model.config, nullptr, false);
-  if (!config.is_object() || config.value("model", nlohmann::json()) != "gpt") return std::nullopt;
+  if (!config.is_object() || !config.contains("model") || config.at("model") != "gpt")
+    return std::nullopt;
   return nn::Gpt::from_config(model.config);
 }
 

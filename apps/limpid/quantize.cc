@@ -154,11 +154,11 @@ void quantize_model(const Options& options) {
   Quantized quantized =
       quantize(model.function, model.params, {.to = to, .exclude = options.exclude});
   const Model result{std::move(quantized.function), std::move(quantized.params), model.config};
-  if (!options.out.empty()) save_model(options.out, result);
   ThreadPool pool({.threads = options.threads});
   const Dataset* const examples = test ? &*test : nullptr;
   const Figures before = figures_of(model, examples, pool);
   const Figures after = figures_of(result, examples, pool);
+  if (!options.out.empty()) save_model(options.out, result);
   if (options.json) {
     print_json(Json{{"to", options.to},
                     {"out", options.out},

@@ -12,9 +12,6 @@ namespace {
 using Json = nlohmann::json;
 using Type = HuggingFaceType;
 
-constexpr std::int64_t kMaxLayers = 1024;
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
-
 // The values of an object under their keys; one that is not there, or null, is the default.
 class Keys {
  public:
@@ -27,7 +24,7 @@ class Keys {
   const Reporter& report() const { return report_; }
 
   std::int64_t integer(const char* key, std::int64_t otherwise,
-                       std::int64_t most = kMaxSize) const {
+                       std::int64_t most = nn::Gpt::kMaxSize) const {
     if (!has(key)) return otherwise;
     try {
       return bounded_integer(at(key), 1, most);
@@ -100,7 +97,7 @@ nn::Gpt gpt2_of(const Keys& keys) {
   nn::Gpt net = nn::gpt2_shaped();
   net.vocabulary = keys.integer("vocab_size", 50257);
   net.context = keys.integer("n_positions", 1024);
-  net.layers = keys.integer("n_layer", 12, kMaxLayers);
+  net.layers = keys.integer("n_layer", 12, nn::Gpt::kMaxLayers);
   net.width = keys.integer("n_embd", 768);
   net.heads = keys.integer("n_head", 12);
   net.hidden = keys.integer("n_inner", 4 * net.width);
@@ -158,7 +155,7 @@ nn::Gpt llama_of(const Keys& keys) {
   nn::Gpt net = nn::llama_shaped();
   net.vocabulary = keys.integer("vocab_size", 32000);
   net.context = keys.integer("max_position_embeddings", 2048);
-  net.layers = keys.integer("num_hidden_layers", 32, kMaxLayers);
+  net.layers = keys.integer("num_hidden_layers", 32, nn::Gpt::kMaxLayers);
   net.width = keys.integer("hidden_size", 4096);
   net.heads = keys.integer("num_attention_heads", 32);
   net.kv_heads = keys.integer("num_key_value_heads", net.heads);

@@ -76,8 +76,13 @@ std::string CharLm::config() const {
 }
 
 CharLm CharLm::from_config(std::string_view json) {
+  constexpr int kMaxDepth = 16;  // dump() is recursive
+  const auto check_depth = [](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    if (depth > kMaxDepth) throw Error(ErrorCode::kParse, "charlm: configuration: nested too deep");
+    return true;
+  };
   try {
-    const auto parsed = nlohmann::json::parse(json);
+    const auto parsed = nlohmann::json::parse(json, check_depth);
     if (parsed.at("model") != "charlm")
       throw Error(ErrorCode::kInvalidArgument, "charlm: the configuration is of another model");
     const CharLm net{

@@ -13,10 +13,10 @@ namespace limpid::nn {
 // A chunk of so many tokens of every sequence, compiled, with the memory that a run needs.
 class Decoder::Pass {
  public:
-  Pass(const Decoder& decoder, std::int64_t length)
+  Pass(const Decoder& decoder, std::int64_t length, Executable code)
       : length_(static_cast<std::size_t>(length)),
         vocabulary_(static_cast<std::size_t>(decoder.net_.vocabulary)),
-        workspace_(compiled(decoder, length), decoder.options_.pool),
+        workspace_(std::move(code), decoder.options_.pool),
         tokens_(decoder.lengths_.size() * length_),
         positions_(decoder.lengths_.size()),
         counts_(decoder.lengths_.size()),
@@ -59,20 +59,6 @@ class Decoder::Pass {
     return static_cast<std::ptrdiff_t>(row * width);
   }
 
-  static Executable compiled(const Decoder& decoder, std::int64_t length) {
-    const Options& options = decoder.options_;
-    const Function of_f32 = decoder.net_.cached_function({.sequences = options.sequences,
-                                                          .length = length,
-                                                          .capacity = decoder.places(),
-                                                          .last = true});
-    const Function f = bind(with_narrow_params(of_f32, decoder.params_), decoder.params_);
-    // Inputs are the tokens, positions, lengths and caches; outputs logits and caches.
-    CompileOptions compile_options;
-    for (std::size_t i = 3; i < f.inputs().size(); ++i)
-      compile_options.donations.push_back({i, i - 2});
-    return compile(f, compile_options);
-  }
-
   std::size_t length_, vocabulary_;
   Workspace workspace_;
   std::vector<std::int32_t> tokens_, positions_, counts_;
@@ -94,13 +80,28 @@ Decoder::Decoder(const Gpt& net, const Params& params, const Options& options)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("decoder: room for {} tokens, the net sees {}", options_.capacity,
                             net_.context));
+  // First, for it finds parameters of another net, which might have caches of any size.
+  Executable code_of_step = compiled(1);
   allocate_caches();
   lengths_.resize(static_cast<std::size_t>(options_.sequences));
   logits_.resize(lengths_.size() * static_cast<std::size_t>(net_.vocabulary));
-  step_ = std::make_unique<Pass>(*this, 1);
+  step_ = std::make_unique<Pass>(*this, 1, std::move(code_of_step));
 }
 
 Decoder::~Decoder() = default;
+
+// The next `length` tokens of every sequence.
+Executable Decoder::compiled(std::int64_t length) const {
+  const Function of_f32 = net_.cached_function(
+      {.sequences = options_.sequences, .length = length, .capacity = places(), .last = true});
+  const Function f = bind(with_narrow_params(of_f32, params_), params_);
+  // Inputs are the tokens, positions, lengths and caches; outputs logits and caches.
+  const std::size_t caches = f.outputs().size() - 1;
+  if (f.inputs().size() > 3 + caches) (void)params_.at(f.inputs().front().name);  // it is missing
+  CompileOptions compile_options;
+  for (std::size_t i = 0; i < caches; ++i) compile_options.donations.push_back({3 + i, 1 + i});
+  return compile(f, compile_options);
+}
 
 // Side by side, so that they stand on huge pages: a token reads a little of each from far apart.
 void Decoder::allocate_caches() {
@@ -175,7 +176,7 @@ void Decoder::append(std::span<const std::vector<std::int32_t>> tokens) {
     most = std::max(most, tokens[s].size());
   }
   if (most > 1 && options_.chunk > 1 && !chunk_)
-    chunk_ = std::make_unique<Pass>(*this, options_.chunk);
+    chunk_ = std::make_unique<Pass>(*this, options_.chunk, compiled(options_.chunk));
   for (std::size_t begin = 0; begin < most;) {
     Pass& pass = most - begin > 1 && chunk_ ? *chunk_ : *step_;
     pass.run(

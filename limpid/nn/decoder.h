@@ -52,6 +52,7 @@ class Decoder {
  private:
   class Pass;
 
+  Executable compiled(std::int64_t length) const;
   void allocate_caches();
   std::int64_t places() const;
   void check_room(std::int64_t sequence, std::size_t tokens) const;

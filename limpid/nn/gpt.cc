@@ -263,14 +263,22 @@ void Gpt::check() const {
   const auto refuse = [](const std::string& why) {
     throw Error(ErrorCode::kInvalidArgument, "gpt: " + why);
   };
-  for (const std::int64_t size : {vocabulary, context, layers, width, heads, hidden_width()})
-    if (size < 1) refuse(fmt::format("size {} is below 1", size));
+  const auto check_size = [&](std::string_view what, std::int64_t size, std::int64_t most) {
+    if (size < 1 || size > most)
+      refuse(fmt::format("{} is {}, 1 to {} is expected", what, size, most));
+  };
+  check_size("vocabulary", vocabulary, kMaxSize);
+  check_size("context", context, kMaxSize);
+  check_size("layers", layers, kMaxLayers);
+  check_size("width", width, kMaxSize);
+  check_size("heads", heads, kMaxSize);
+  check_size("hidden", hidden_width(), kMaxSize);
   if (kv_heads < 0 || width % heads != 0 || heads % key_heads() != 0)
     refuse(
         fmt::format("a width of {}, {} heads and {} of keys; heads that divide the width, and "
                     "of keys that divide the heads, are expected",
                     width, heads, key_heads()));
-  if (positions == GptPositions::kRotary) frequencies_of(*this);
+  if (positions == GptPositions::kRotary) check_rotary(head(), rotary_base, rotary_scaling);
   if (!(norm_eps > 0)) refuse(fmt::format("norm_eps is {}, more than 0 is expected", norm_eps));
   if (!(dropout >= 0 && dropout < 1))
     refuse(fmt::format("a dropout of {}, 0 or more and below 1 is expected", dropout));

@@ -23,6 +23,10 @@ enum class GptPositions : std::uint8_t { kLearned, kRotary };
 
 // The hyper-parameters.
 struct Gpt {
+  // More than any net has: a configuration may be anybody's.
+  static constexpr std::int64_t kMaxLayers = 1024;
+  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;  // of everything else
+
   std::int64_t vocabulary = 0;  // tokens that there are
   std::int64_t context = 64;    // tokens that it sees, at most
   std::int64_t layers = 4;
@@ -45,7 +49,7 @@ struct Gpt {
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   std::int64_t hidden_width() const;  // numbers inside of the feed-forward
 
-  // Throws kInvalidArgument where sizes do not fit each other.
+  // Throws kInvalidArgument where sizes are below 1 or beyond the above, or do not fit each other.
   void check() const;
 
   // The parameters, under Llama's names:

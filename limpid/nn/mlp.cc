@@ -132,17 +132,20 @@ Mlp::Training Mlp::training(const Args& params, const Args& state, Value x, Valu
 Function Mlp::function() const {
   // Types only: nothing is drawn.
   std::vector<Input> inputs;
-  const auto add = [&](const std::string& name, const Params& params) {
-    for (const auto& [part, tensor] : params)
-      inputs.push_back({Params::join(name, part), tensor.type()});
+  const auto add_vectors = [&](const std::string& name, const Params& of_one,
+                               std::int64_t features) {
+    for (const auto& [part, tensor] : of_one)
+      inputs.push_back({Params::join(name, part), {tensor.dtype(), {features}}});
   };
   const std::vector<Linear> all = layers();
   for (std::size_t i = 0; i < all.size(); ++i) {
     inputs.push_back({layer_name(i) + ".weight", {Dtype::kF32, {all[i].out, all[i].in}}});
     inputs.push_back({layer_name(i) + ".bias", {Dtype::kF32, {all[i].out}}});
-    if (i + 1 < all.size()) add(norm_name(i), norm_init(norm, all[i].out));
+    if (i + 1 < all.size()) add_vectors(norm_name(i), norm_init(norm, 1), all[i].out);
   }
-  add("", init_state());
+  if (norm == MlpNorm::kBatch)
+    for (std::size_t i = 0; i + 1 < all.size(); ++i)
+      add_vectors(norm_name(i), BatchNorm{1}.init_state(), all[i].out);
   inputs.push_back({"x", {Dtype::kF32, {sizes.front()}}});
   return trace("mlp", inputs,
                [&](std::span<const Value> in) {

@@ -39,8 +39,7 @@ double scaled(double frequency, const RotaryScaling& scaling) {
 
 }  // namespace
 
-std::vector<float> rotary_frequencies(std::int64_t head, double base,
-                                      const std::optional<RotaryScaling>& scaling) {
+void check_rotary(std::int64_t head, double base, const std::optional<RotaryScaling>& scaling) {
   if (head < 2 || head % 2 != 0 || !(base > 1))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("rotary: a head of {} and a base of {}; an even head and a base above "
@@ -53,10 +52,16 @@ std::vector<float> rotary_frequencies(std::int64_t head, double base,
         fmt::format("rotary: a scaling by {} between {} and {} turns in {} tokens; a factor "
                     "and a context of 1 or more and rising turns are expected",
                     scaling->factor, scaling->low, scaling->high, scaling->context));
+}
+
+std::vector<float> rotary_frequencies(std::int64_t head, double base,
+                                      const std::optional<RotaryScaling>& scaling) {
+  check_rotary(head, base, scaling);
+  const double log_base = natural_log(base);
   std::vector<float> frequencies;
   for (std::int64_t i = 0; i < head / 2; ++i) {
     const double share = 2 * static_cast<double>(i) / static_cast<double>(head);
-    const double frequency = exponential(-share * natural_log(base));
+    const double frequency = exponential(-share * log_base);
     frequencies.push_back(static_cast<float>(scaling ? scaled(frequency, *scaling) : frequency));
   }
   return frequencies;

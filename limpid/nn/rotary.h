@@ -23,10 +23,13 @@ struct RotaryScaling {
   bool operator==(const RotaryScaling&) const = default;
 };
 
+// Throws kInvalidArgument for an odd head, a base of 1 or less, and a scaling with a factor below
+// 1, a context below 1 or without 0 <= low < high.
+void check_rotary(std::int64_t head, double base, const std::optional<RotaryScaling>& scaling);
+
 // base^(-2 i / head) for i below head / 2: the angle of pair i from one position to the next, in
 // radians (Su et al. 2021, section 3.2.2). Correct to the last place of f32 or the one before it,
-// and the same on every machine. Throws kInvalidArgument for an odd head, a base of 1 or less, and
-// a scaling with a factor below 1, a context below 1 or without 0 <= low < high.
+// and the same on every machine. Throws what check_rotary throws.
 std::vector<float> rotary_frequencies(std::int64_t head, double base,
                                       const std::optional<RotaryScaling>& scaling = {});
 

@@ -136,6 +136,23 @@ class LanguageTest(tool.ToolTest):
             self.assertAlmostEqual(again["perplexity"], after["perplexity"], places=6)
             self.assertEqual(generate("--seed", "4", model=narrow), generate("--seed", "4", "--threads", "2", model=narrow))
 
+    def test_a_configuration_that_lies(self):
+        self.train_gpt("--positions", "rotary", "--steps", "1", "--sample-every", "0")
+        header, data = tool.parts_of(self.model.read_bytes())
+        config = json.loads(header["__metadata__"]["limpid.config"])
+        liar = self.folder / "liar.safetensors"
+        commands = (("generate", liar), ("run", liar, "--prompt", "the"), ("convert", liar, f"{self.folder}/to/"),
+                    ("quantize", liar, "--to", "int8", "--out", self.folder / "to.safetensors"))
+        # Sizes that nothing has, and some that this file does not have.
+        for part, lie in (("layers", {"layers": 10**9}), ("width", {"width": 10**18}), ("context", {"context": 2**63}),
+                          ("layers", {"layers": 1.5e300}), ("", {"layers": 1024, "width": 2**24, "hidden": 2**24})):
+            header["__metadata__"]["limpid.config"] = json.dumps(config | lie)
+            liar.write_bytes(tool.file_of(header, data))
+            for command in commands:
+                with self.subTest(command=command[0], lie=lie):
+                    self.assertIn(part, self.error(1, *command))
+        self.assertFalse((self.folder / "to.safetensors").exists())
+
     def test_bytes_are_shown_as_characters(self):
         self.text.write_text("grüße 😀 €uro\n" * 40, encoding="utf-8")
         self.train_gpt("--tokenizer", "bytes", "--steps", "400", "--lr", "0.01", "--sample-every", "0")

@@ -72,6 +72,12 @@ def file_of(header, data):
     return struct.pack("<Q", len(text)) + text + data
 
 
+def parts_of(content):
+    """The header of a safetensors file as a dict, and the bytes behind it."""
+    length, = struct.unpack("<Q", content[:8])
+    return json.loads(content[8:8 + length]), content[8 + length:]
+
+
 def mlp_text(sizes):
     """The text of a network of these sizes, with ReLU between its layers."""
     inputs, ops, value = [], [], "%x"

@@ -1,6 +1,8 @@
 // What a model remembers of its data, as JSON; and the other JSON in a model's configuration.
 #include "limpid/data/data_config.h"
 
+#include "limpid/nn/char_lm.h"
+#include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/train/problem.h"
 #include "tests/fuzz/support.h"
@@ -10,7 +12,9 @@ namespace {
 
 void read(std::span<const std::byte> bytes) {
   const std::string_view text = text_of(bytes);
-  goes_well([&] { nn::Mlp::from_config(text); });
+  goes_well([&] { nn::Mlp::from_config(text).function(); });
+  goes_well([&] { nn::CharLm::from_config(text).function(); });
+  goes_well([&] { nn::Gpt::from_config(text).parameters(); });
   goes_well([&] { table_schema_from_json(text); });
   Model model;
   model.config = text;
@@ -37,7 +41,11 @@ std::vector<Bytes> seeds() {
       data + "}";
   const std::string text =
       R"({"task":"next_token","tokenizer":{"kind":"characters","characters":["\n","a","é"]}})";
-  return {bytes_of(schema), bytes_of(data), bytes_of(model), bytes_of(text)};
+  const std::string char_lm = nn::CharLm{5, 2, 3, nn::Mlp{{6, 4, 5}}}.config();
+  const std::string gpt =
+      nn::Gpt{.vocabulary = 5, .layers = 1, .positions = nn::GptPositions::kRotary}.config();
+  return {bytes_of(schema), bytes_of(data),    bytes_of(model),
+          bytes_of(text),   bytes_of(char_lm), bytes_of(gpt)};
 }
 
 std::vector<std::string> words() {
@@ -71,6 +79,8 @@ std::vector<std::string> words() {
                            "drop",        "impute",
                            "zeros",       "model",
                            "mlp",         "sizes",
+                           "charlm",      "vocabulary",
+                           "gpt",         "layers",
                            "loss",        "label_smoothing",
                            "delta",       "data"})
     all.push_back("\"" + std::string(word) + "\"");

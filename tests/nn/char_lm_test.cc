@@ -47,6 +47,11 @@ TEST(CharLm, IsWrittenDownAndReadBack) {
   const CharLm read = CharLm::from_config(net.config());
   EXPECT_EQ(read.config(), net.config());
   EXPECT_THROW(CharLm::from_config("{}"), Error);
+  const std::string deep(200'000, '[');
+  EXPECT_THROW(CharLm::from_config(R"({"model": "charlm", "vocabulary": 2, "context": 1, )"
+                                   R"("embedding": 1, "mlp": )" +
+                                   deep + std::string(deep.size(), ']') + "}"),
+               Error);
   EXPECT_THROW(CharLm::from_config(net.mlp.config()), Error);
 }
 

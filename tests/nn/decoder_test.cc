@@ -151,6 +151,32 @@ TEST(Decoder, TakesNarrowWeights) {
     }
 }
 
+ErrorCode refusal(const Gpt& net, const Params& params) {
+  try {
+    Decoder(net, params, {});
+  } catch (const Error& e) {
+    return e.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+TEST(Decoder, RefusesParametersOfAnotherNet) {
+  const Gpt net = small_nets().front();
+  const Params params = net.init(Key(0));
+  Params fewer, other = params, more = params;
+  for (const auto& [name, value] : params)
+    if (name != "layers.1.mlp.up_proj.weight") fewer.set(name, value);
+  other.set("norm.weight", Tensor::from<float>({2}, {1, 1}));
+  more.set("norm.more", Tensor::from<float>({2}, {1, 1}));
+  EXPECT_EQ(refusal(net, fewer), ErrorCode::kNotFound);
+  EXPECT_EQ(refusal(net, other), ErrorCode::kShape);
+  EXPECT_EQ(refusal(net, more), ErrorCode::kNotFound);
+  // Before there is memory for its caches, 1 << 48 bytes each.
+  const Gpt huge{.vocabulary = 5, .context = 1 << 24, .width = 1 << 22, .hidden = 8};
+  EXPECT_EQ(refusal(huge, params), ErrorCode::kShape);
+  EXPECT_EQ(refusal(huge, {}), ErrorCode::kNotFound);
+}
+
 TEST(Decoder, RefusesWhatDoesNotFit) {
   const Gpt net = small_nets().front();
   const Params params = net.init(Key(0));

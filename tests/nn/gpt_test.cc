@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "limpid/limpid.h"
 
@@ -121,6 +122,23 @@ TEST(Gpt, RefusesSizesThatDoNotFit) {
     EXPECT_THROW(net.function(), Error);
   }
   EXPECT_THROW(Gpt{.vocabulary = 5}.function(65), Error);
+}
+
+TEST(Gpt, RefusesSizesBeyondAllUse) {
+  for (std::int64_t Gpt::*const size :
+       {&Gpt::vocabulary, &Gpt::context, &Gpt::layers, &Gpt::width, &Gpt::hidden})
+    for (const std::int64_t much :
+         {std::int64_t{1} << 30, std::numeric_limits<std::int64_t>::max()}) {
+      Gpt net{.vocabulary = 5, .heads = 1, .hidden = 8};
+      net.*size = much;
+      EXPECT_THROW(net.check(), Error) << net.config();
+      EXPECT_THROW(Gpt::from_config(net.config()), Error) << net.config();
+    }
+  Gpt wide{.vocabulary = 5, .width = Gpt::kMaxSize};
+  EXPECT_THROW(wide.check(), Error);  // the feed-forward would be 4 times as wide
+  wide.hidden = Gpt::kMaxSize;
+  wide.layers = Gpt::kMaxLayers;
+  wide.check();
 }
 
 TEST(Rotary, FrequenciesAreThePowersOfTheBase) {

@@ -115,6 +115,21 @@ TEST(Init, VarianceThroughFiftyLayers) {
   EXPECT_LT(he, 5);
 }
 
+TEST(Mlp, HasAFunctionBeforeThereIsMemoryForItsParameters) {
+  for (const MlpNorm norm : {MlpNorm::kNone, MlpNorm::kLayer, MlpNorm::kRms, MlpNorm::kBatch}) {
+    Mlp net = mlp({2, 3, 1}, relu);
+    net.norm = norm;
+    const Function small = net.function();
+    Params drawn = net.init(Key(0));
+    drawn.merge("", net.init_state());
+    std::vector<Input> inputs = inputs_of(drawn);
+    inputs.push_back({"x", {Dtype::kF32, {2}}});
+    EXPECT_EQ(small.inputs(), inputs) << name(norm);
+    net.sizes[1] = std::int64_t{1} << 48;
+    EXPECT_EQ(net.function().inputs().size(), inputs.size()) << name(norm);
+  }
+}
+
 TEST(Mlp, ConfigurationReadsBack) {
   const Mlp net = mlp({5, 4, 3}, gelu, 0.25);
   const Mlp back = Mlp::from_config(net.config());
