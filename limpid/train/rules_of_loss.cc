@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "limpid/core/arithmetic.h"
 #include "limpid/train/detail/rules.h"
 
 namespace limpid::train::detail {
@@ -60,8 +61,8 @@ std::int64_t steps_done(const RunLog& log) { return log.steps.empty() ? 0 : log.
 
 // The loss of answering every class alike; NaN for other tasks.
 double loss_of_chance(const RunLog& log) {
-  return log.run.task == "classification" ? std::log(static_cast<double>(log.run.data.outputs))
-                                          : std::nan("");
+  if (log.run.task != "classification") return std::nan("");
+  return static_cast<double>(arithmetic::log(static_cast<float>(log.run.data.outputs)));
 }
 
 // Early stopping keeps the weights from before the rise.
@@ -122,16 +123,16 @@ Spikes spikes_of(const std::vector<StepEvent>& steps, double least_rise, double 
   return spikes;
 }
 
-// A language model that counting beats: how far the loss of a text can fall is not known, but that
-// far it can. The metrics of the baseline stand beside the model's own.
+// A language model that counting beats: how far the perplexity of a text can fall is not known, but
+// that far it can. The metrics of the baseline stand beside the model's own.
 std::optional<Finding> below_baseline(const RunLog& log) {
+  const double* perplexity = log.end->test.metrics.find("perplexity");
   const double* baseline = log.end->test.metrics.find("ngram_perplexity");
-  const double loss = loss_of(log.end->test.metrics);
-  if (!baseline || !(loss > std::log(*baseline))) return {};
+  if (!perplexity || !baseline || !(*perplexity > *baseline)) return {};
   return finding(
       Severity::kWarning,
-      fmt::format("the test loss is {:.4g}; an n-gram counted on the same text has {:.4g}", loss,
-                  std::log(*baseline)),
+      fmt::format("the test perplexity is {:.4g}; an n-gram counted on the same text has {:.4g}",
+                  *perplexity, *baseline),
       "training ended too early, or the network is too small or sees too few tokens",
       "more --epochs, a longer --context, or a wider network");
 }

@@ -126,11 +126,11 @@ TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
   log.run.task = "next_token";
   log.epochs = {{1, 200, 0.1, {{"loss", 2.2}}, {{"loss", 2.1}}, 1, 1, false}};
   log.end = EndEvent();
-  log.end->test.metrics = {{"loss", 2.1}, {"ngram_perplexity", std::exp(2.0)}};
+  log.end->test.metrics = {{"loss", 2.1}, {"perplexity", 8.166}, {"ngram_perplexity", 7.389}};
   ASSERT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
   EXPECT_EQ(diagnose(log)[0].symptom,
-            "the test loss is 2.1; an n-gram counted on the same text has 2");
-  log.end->test.metrics.set("loss", 1.9);
+            "the test perplexity is 8.166; an n-gram counted on the same text has 7.389");
+  log.end->test.metrics.set("perplexity", 7.389);
   EXPECT_TRUE(diagnose(log).empty());
 }
 
