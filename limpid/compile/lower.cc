@@ -387,6 +387,7 @@ void Lowering::write_output(std::size_t index) {
   step.root = CopyStep{slot, add_slot(f_.type(v), Place::kOutput, index)};
   plan_.steps.push_back(std::move(step));
 }
+
 Plan lower(const Function& function, kernels::Isa isa) {
   Plan plan = Lowering(function, isa).run();
   fuse(plan);

@@ -107,4 +107,5 @@ void Lowering::add_update_rows(const Node& node, const Call& call) {
   plan_.steps.push_back(std::move(step));
   set_memory(node.first_output, root.out, last_step());
 }
+
 }  // namespace limpid::detail

@@ -126,4 +126,5 @@ void Lowering::set_mask(AttentionStep& root, ValueId mask) {
   root.mask = memory(repeats ? k.source : mask);
   root.mask_rows = repeats ? k.period / root.each.keys : root.heads() * root.rows();
 }
+
 }  // namespace limpid::detail

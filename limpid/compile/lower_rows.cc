@@ -108,4 +108,5 @@ void Lowering::add_rows(const Node& node, RowsStep root) {
   plan_.steps.push_back(std::move(step));
   set_memory(node.first_output, root.out, last_step());
 }
+
 }  // namespace limpid::detail
