@@ -168,7 +168,7 @@ class Texts {
         prompt_(options.prompt.value_or("")),
         streams_(static_cast<std::size_t>(options.sequences)),
         later_(streams_.size(), prompt_) {
-    print(prompt_);
+    print_text(prompt_);
   }
 
   void take(std::int64_t sequence, std::int32_t token) {
@@ -177,15 +177,15 @@ class Texts {
     if (s > 0) {
       later_[s] += text;
     } else if (!text.empty()) {
-      print(text);
+      print_text(text);
       flush();
     }
   }
 
   void finish() {
-    print(streams_[0].rest() + "\n");
+    print_text(streams_[0].rest() + "\n");
     for (std::size_t s = 1; s < streams_.size(); ++s)
-      print("\n---\n" + later_[s] + streams_[s].rest() + "\n");
+      print_text("\n---\n" + later_[s] + streams_[s].rest() + "\n");
   }
 
  private:

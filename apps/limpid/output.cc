@@ -1,6 +1,7 @@
 #include "apps/limpid/output.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
@@ -24,6 +25,12 @@ namespace {
 void print(std::string_view text) {
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_unwritten(errno);
+}
+
+bool is_terminal() { return isatty(STDOUT_FILENO) == 1; }
+
+void print_text(std::string_view text) {
+  print(is_terminal() ? printable(text, "\n\t") : std::string(text));
 }
 
 // Names come from files: what is not UTF-8 in them is replaced rather than refused.

@@ -12,6 +12,11 @@ using Json = nlohmann::ordered_json;
 
 // Writes to standard output. Throws kIo where it does not take the text, as on a full disk.
 void print(std::string_view text);
+// Whether standard output is a terminal.
+bool is_terminal();
+// Prints a text that anybody may have written. A terminal, which would obey its control characters,
+// is shown them as \xNN, but for newlines and tabs; whatever else reads gets the bytes.
+void print_text(std::string_view text);
 // A document on lines of its own.
 void print_json(const Json& document);
 // Hands on what is still buffered; throws as print() does.

@@ -1,7 +1,6 @@
 #include "apps/limpid/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -47,7 +46,7 @@ Progress::Progress(Task task, std::string watched, std::int64_t steps, std::int6
       steps_(steps),
       steps_an_epoch_(steps_an_epoch),
       epochs_((steps + steps_an_epoch - 1) / steps_an_epoch),
-      terminal_(isatty(STDOUT_FILENO) == 1) {}
+      terminal_(is_terminal()) {}
 
 void Progress::begin() {
   std::string line = "    epoch" + cell("train loss", "train loss");

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "limpid/formats/utf8.h"
 
 namespace limpid {
 namespace {
@@ -45,14 +48,18 @@ std::string to_text(const Table& table) {
   return text;
 }
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, std::string_view kept) {
   std::string result;
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
-      result += fmt::format("\\x{:02x}", byte);
+  while (!text.empty()) {
+    const std::optional<CodePoint> point = first_code_point(text);
+    const std::string_view bytes = text.substr(0, point ? point->bytes : 1);
+    const bool control =
+        !point || point->value < 0x20 || (point->value >= 0x7f && point->value < 0xa0);
+    if (!control || kept.find(bytes) != std::string_view::npos)
+      result += bytes;
     else
-      result += c;
+      for (const char c : bytes) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    text.remove_prefix(bytes.size());
   }
   return result;
 }

@@ -28,9 +28,9 @@ struct Table {
 // '\n'. Cells pass through printable().
 std::string to_text(const Table& table);
 
-// The text with every control character as \xNN, so that a name from a file cannot move a
-// terminal's cursor.
-std::string printable(std::string_view text);
+// UTF-8 with the bytes of every control character (C0, DEL, C1), and what is no UTF-8, as \xNN, so
+// that a name from a file cannot move a terminal's cursor; ASCII of `kept` stays.
+std::string printable(std::string_view text, std::string_view kept = "");
 
 // "235,146".
 std::string grouped(std::int64_t number);

@@ -1,11 +1,15 @@
 """A language model from a text file: trained, tried, and made to go on."""
 
+import contextlib
 import html
 import json
+import os
+import pty
 import random
 import re
 import subprocess
 import time
+import tty
 import unittest
 
 import tool
@@ -159,6 +163,30 @@ class LanguageTest(tool.ToolTest):
         text = self.output("generate", self.model, "--prompt", "grüße", "--tokens", "60", "--temperature", "0")
         self.assertIn("😀 €uro\ngrüße", text)
         self.assertNotIn("\N{REPLACEMENT CHARACTER}", text[:-4])
+
+    def on_a_terminal(self, *arguments):
+        """What a run shows on a terminal, which is told to change nothing of it."""
+        ours, theirs = pty.openpty()
+        tty.setraw(theirs)
+        process = subprocess.Popen([tool.TOOL, *map(str, arguments)], stdout=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+            while part := os.read(ours, 4096):
+                shown += part
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        return shown
+
+    def test_a_terminal_is_given_no_orders(self):
+        self.text.write_bytes(b"\x1b[31m\tred\x9b\r\n\xc2\x9b\xc3\xa9\x7f" * 50)
+        self.train_gpt("--tokenizer", "bytes", "--steps", "300", "--lr", "0.01", "--sample-every", "0")
+        arguments = ("generate", self.model, "--prompt", "\x1b[31m", "--tokens", "60", "--temperature", "0", "--sequences", "2")
+        drawn = self.run_tool(*arguments).stdout
+        for orders in (b"\x1b[31m\tred", b"\r\n", b"\xc2\x9b", b"\x7f"):
+            self.assertIn(orders, drawn)
+        harmless = re.sub("[^\n\t\x20-\x7e\xa0-\U0010ffff]", lambda c: "".join(f"\\x{b:02x}" for b in c[0].encode()), drawn.decode())
+        self.assertEqual(self.on_a_terminal(*arguments).decode(), harmless)
 
     def test_presets_and_bytes(self):
         self.text.write_bytes(bytes(range(256)) * 8)
