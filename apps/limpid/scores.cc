@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "limpid/data/standardize.h"
 #include "limpid/inspect/table.h"
 #include "limpid/ops/constant.h"
 #include "limpid/train/evaluator.h"
@@ -75,7 +76,7 @@ train::TestResult scores_of(const Model& model, const Dataset& test, ThreadPool&
                                    const Args&, const Value& output, const Value& target) {
     Args values;
     for (const auto& [name, tensor] : model.params)
-      if (name.starts_with("standardize.")) values.set(name, constant(output.builder(), tensor));
+      if (is_standardization(name)) values.set(name, constant(output.builder(), tensor));
     return in_scale(values, output, target);
   };
   return train::Evaluator(bound(model), losses, test, &pool)(Params{});

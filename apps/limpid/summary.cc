@@ -43,6 +43,7 @@ Json json_of(const Summary& s) {
           {"rows", rows},
           {"parameters", s.parameters},
           {"trainable", s.trainable},
+          {"statistics", s.statistics},
           {"multiply_adds", s.multiply_adds},
           {"input_bytes", s.input_bytes},
           {"forward_bytes", s.forward_bytes},

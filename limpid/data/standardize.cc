@@ -188,4 +188,8 @@ Model with_standardization(const Model& model, const Standardization& standardiz
   return wrapped;
 }
 
+bool is_standardization(std::string_view parameter) {
+  return parameter.starts_with("standardize.");
+}
+
 }  // namespace limpid

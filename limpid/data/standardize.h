@@ -49,4 +49,7 @@ Split standardize(Split data, const Standardization& standardization);
 // model's input and output, kInvalidArgument where the model has such parameters already.
 Model with_standardization(const Model& model, const Standardization& standardization);
 
+// Whether a parameter is one of these.
+bool is_standardization(std::string_view parameter);
+
 }  // namespace limpid

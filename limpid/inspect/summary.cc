@@ -7,6 +7,7 @@
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/data/standardize.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/detail/blocks.h"
@@ -68,10 +69,18 @@ Type batched(const Type& type, std::int64_t batch) {
   return {type.dtype, type.shape.insert(0, batch)};
 }
 
+// What training measures and does not learn: standardisation, and the state of batch norm.
+bool is_statistic(std::string_view parameter) {
+  const std::string_view last = parameter.substr(parameter.rfind('.') + 1);
+  return is_standardization(parameter) || last == "running_mean" || last == "running_var";
+}
+
 void count_parameters(Summary& summary, const Params& params) {
   for (const auto& [name, tensor] : params) {
     summary.parameters = sum_or_most(summary.parameters, tensor.elements());
-    if (is_floating(tensor.dtype()))
+    if (is_statistic(name))
+      summary.statistics = sum_or_most(summary.statistics, tensor.elements());
+    else if (is_floating(tensor.dtype()))
       summary.trainable = sum_or_most(summary.trainable, tensor.elements());
     const std::int64_t bytes = bytes_of(tensor.type());
     summary.parameter_bytes = sum_or_most(summary.parameter_bytes, bytes);
@@ -206,6 +215,8 @@ std::string to_text(const Summary& summary) {
                 {"input size", with_unit(summary.input_bytes, "B")},
                 {"forward size", with_unit(summary.forward_bytes, "B")},
                 {"parameter size", with_unit(summary.parameter_bytes, "B")}}};
+  if (summary.statistics > 0)
+    totals.rows.insert(totals.rows.begin() + 2, {"statistics", grouped(summary.statistics)});
   if (summary.bytes_by_dtype.size() > 1)
     for (const auto& [dtype, bytes] : summary.bytes_by_dtype)
       totals.rows.push_back({fmt::format("  in {}", name(dtype)), with_unit(bytes, "B")});

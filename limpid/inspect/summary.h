@@ -28,7 +28,8 @@ struct Summary {
   std::vector<Input> inputs;  // the data, with the batch in front
   std::vector<SummaryRow> rows;
   std::int64_t parameters = 0;  // all of them, used or not
-  std::int64_t trainable = 0;   // those of a floating dtype
+  std::int64_t trainable = 0;   // those of a floating dtype that are learnt
+  std::int64_t statistics = 0;  // those that are measured: of the data, and running ones
   std::int64_t multiply_adds = 0;
   std::int64_t input_bytes = 0;
   std::int64_t forward_bytes = 0;  // the results of all ops

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "limpid/core/error.h"
+#include "limpid/data/standardize.h"
 #include "limpid/function/builder.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
@@ -115,6 +116,21 @@ TEST(Summary, DoesNotTrainIntegers) {
   const Summary s = summarize(f, zeros_for(f), 1);
   EXPECT_EQ(s.parameters, 1);
   EXPECT_EQ(s.trainable, 0);
+}
+
+TEST(Summary, CountsWhatIsMeasuredApart) {
+  nn::Mlp net{{3, 5, 2}};
+  net.norm = nn::MlpNorm::kBatch;
+  const Model trained{net.function(), zeros_for(net.function()), {}};
+  const Affine columns{Tensor::zeros({Dtype::kF32, {3}}), Tensor::zeros({Dtype::kF32, {3}})};
+  const Model model = with_standardization(trained, {columns, {}});
+  const Summary s = summarize(model.function, model.params);
+  EXPECT_EQ(s.trainable, 3 * 5 + 5 + 5 + 5 + 5 * 2 + 2);
+  EXPECT_EQ(s.statistics, 5 + 5 + 3 + 3);
+  EXPECT_EQ(s.parameters, s.trainable + s.statistics);
+  EXPECT_NE(to_text(s).find("\ntrainable          42\nstatistics         16\n"), std::string::npos)
+      << to_text(s);
+  EXPECT_EQ(to_text(summary_of({3, 2}, 1)).find("statistics"), std::string::npos);
 }
 
 // A Function that nobody could run: its counts stay at the largest number.
