@@ -91,7 +91,7 @@ TEST(Executable, WritesNoByteBeyondItsOutputs) {
     const Function layers = bind(net.function(), net.init(Key(0)));
     const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [&](std::span<const Value> in) {
       const Value y = in[0].builder().inline_function(layers, in)[0];
-      return std::vector<Value>{tanh(y) * 2.0, exp(y), y < tanh(y)};
+      return std::vector<Value>{y, exp(y)};
     });
     const std::vector<Tensor> want = interpret(f, numbers_for(f));
     for (const kernels::Isa isa : kernels::available_isas()) {
