@@ -82,8 +82,6 @@ TEST(Executable, RunsReferenceStepsWithoutAllocation) {
   EXPECT_EQ(allocations(), before);
 }
 
-// Two pools and a hundred Executables at once, each run with its own Workspace, give what one gives
-// alone.
 // Values between the steps may be worked on in whole vectors; those of the caller may not.
 TEST(Executable, WritesNoByteBeyondItsOutputs) {
   for (std::int64_t n = 1; n <= 40; ++n) {
@@ -112,6 +110,8 @@ TEST(Executable, WritesNoByteBeyondItsOutputs) {
   }
 }
 
+// Two pools and a hundred Executables at once, each run with its own Workspace, give what one gives
+// alone.
 TEST(Executable, RunsFromManyThreadsAtOnce) {
   constexpr std::size_t kExecutables = 100;
   std::vector<Executable> executables;
