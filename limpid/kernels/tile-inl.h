@@ -1,0 +1,187 @@
+// Tiles: one block of the sum over k for a few rows and some panels, in registers, and A as they
+// read it best. Included once for every target.
+#include "limpid/kernels/panels-inl.h"
+
+#if defined(LIMPID_KERNELS_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LIMPID_KERNELS_TILE_INL_H_
+#undef LIMPID_KERNELS_TILE_INL_H_
+#else
+#define LIMPID_KERNELS_TILE_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+// Floats of a cache line.
+constexpr std::size_t kLine = 16;
+
+// Floats that are fetched ahead for every term of a sum: two tiles of rows, or as many more as
+// there are, fetch the next panel. 16 rows times 4096 x 4096, from memory, take 4.9 ms so; where
+// only four tiles fetched a panel they took 6.0.
+constexpr std::size_t kMostAhead = kPanel / 2, kLeastAhead = kPanel / 4;
+
+// One block of the sum over k for a few rows and some panels.
+struct Part {
+  const float* a;
+  std::size_t a_stride;  // from a row to the next, or from a column; unused where A is packed
+  const float* b;
+  std::size_t b_panel, b_step;
+  std::size_t k;
+  float* c;
+  std::size_t c_row;
+  std::size_t columns;
+  const float* bias;       // of the first column, or nullptr
+  const float* ahead;      // what a later call reads
+  std::size_t ahead_step;  // up to kMostAhead, or 0 where there is nothing to fetch
+  bool first;              // c holds nothing yet
+  bool relu;
+};
+
+HWY_INLINE V finish(V sum, V before, V bias, const Part& part) {
+  if (!part.first) sum = hn::Add(before, sum);
+  if (part.bias != nullptr) sum = hn::Add(sum, bias);
+  return part.relu ? relu(sum) : sum;
+}
+
+// Adds sums[rows][width] to C, where the last panel is not whole.
+HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_t width,
+                                 const Part& part) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    float* const c = part.c + r * part.c_row;
+    for (std::size_t j = 0; j < part.columns; j += kLanes) {
+      const std::size_t lanes = part.columns - j;
+      const V sum = load(sums + r * width + j);
+      if (lanes >= kLanes) {
+        const V bias = part.bias != nullptr ? load(part.bias + j) : zero();
+        store(finish(sum, part.first ? zero() : load(c + j), bias, part), c + j);
+      } else {
+        const V bias = part.bias != nullptr ? load_n(part.bias + j, lanes) : zero();
+        store_n(finish(sum, part.first ? zero() : load_n(c + j, lanes), bias, part), c + j, lanes);
+      }
+    }
+  }
+}
+
+// How a tile reads A. Packed, its rows stand side by side. That its strides are mostly constants
+// leaves the registers to the sums.
+enum Layout : std::size_t { kRowMajor, kColumnMajor, kPacked };
+constexpr std::size_t kLayouts = 3;
+
+template <std::size_t kRows, std::size_t kWide, Layout kA>
+void tile(const Part& part) {
+  const std::size_t a_step = kA == kPacked ? kRows : kA == kRowMajor ? 1 : part.a_stride;
+  const std::size_t a_row = kA == kRowMajor ? part.a_stride : 1;
+  V sum[kRows][kWide];
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = zero();
+  }
+  // What the sums are added to is on its way from a farther cache while they form.
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide * kLanes; w += HWY_MAX(kLanes, kLine))
+      __builtin_prefetch(part.c + r * part.c_row + w);
+  }
+  const float* a = part.a;
+  const float* b = part.b;
+  const std::size_t b_panel = part.b_panel, b_step = part.b_step;
+  const float* ahead = part.ahead;
+  const std::size_t ahead_step = part.ahead_step;
+  for (std::size_t k = part.k; k != 0; --k) {
+    // Fewer rows come alone, and then nothing is fetched.
+    if constexpr (kRows >= kTileRows / 2) {
+      __builtin_prefetch(ahead, 0, 2);
+      if constexpr (kMostAhead > kLine) __builtin_prefetch(ahead + kLine, 0, 2);
+    }
+    V terms[kWide];
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide; ++w)
+      terms[w] = load(b + w / kVectors * b_panel + w % kVectors * kLanes);
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const V x = set(a[r * a_row]);
+      LIMPID_UNROLL
+      for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = fma(x, terms[w], sum[r][w]);
+    }
+    a += a_step;
+    b += b_step;
+    ahead += ahead_step;
+  }
+
+  if (part.columns < kWide * kLanes) {
+    alignas(64) float sums[kRows][kWide * kLanes];
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      LIMPID_UNROLL
+      for (std::size_t w = 0; w < kWide; ++w) store(sum[r][w], &sums[r][w * kLanes]);
+    }
+    return finish_partial(&sums[0][0], kRows, kWide * kLanes, part);
+  }
+  LIMPID_UNROLL
+  for (std::size_t w = 0; w < kWide; ++w) {
+    const V bias = part.bias != nullptr ? load(part.bias + w * kLanes) : zero();
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      float* const c = part.c + r * part.c_row + w * kLanes;
+      store(finish(sum[r][w], part.first ? zero() : load(c), bias, part), c);
+    }
+  }
+}
+
+// kRows rows of A, k terms of each, side by side: out[i * kRows + r]. Writes up to kLanes floats
+// beyond, which the rows that follow overwrite.
+template <std::size_t kRows>
+void pack_a(const Matrix& a, std::size_t row, std::size_t k_begin, std::size_t k, float* out) {
+  const float* const from = a.data + row * a.row_stride + k_begin * a.col_stride;
+  if (a.col_stride != 1) {
+    for (std::size_t i = 0; i < k; ++i)
+      __builtin_memcpy(out + i * kRows, from + i * a.col_stride, kRows * sizeof(float));
+    return;
+  }
+  // From the last rows to the first, as a strip spills over the first lanes of the next term.
+  const float* pointers[kLanes];
+  for (std::size_t r = (kRows - 1) / kLanes * kLanes;; r -= kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i)
+      pointers[i] = from + HWY_MIN(r + i, kRows - 1) * a.row_stride;
+    transpose_strip(pointers, k, out + r, kRows);
+    if (r == 0) return;
+  }
+}
+
+// What is compiled for a number of rows.
+struct RowKernels {
+  using Tile = void (*)(const Part&);
+  Tile tiles[kLayouts][4 * kVectors + 1];  // by how A is read, and by width
+  void (*pack)(const Matrix&, std::size_t, std::size_t, std::size_t, float*);
+};
+template <std::size_t kRows, Layout kA, std::size_t kWide = 4 * kVectors>
+constexpr void add_tiles(RowKernels::Tile (&tiles)[4 * kVectors + 1]) {
+  constexpr bool within = kWide <= kVectors || kRows * kWide <= kAccumulators;
+  if constexpr (within) tiles[kWide] = tile<kRows, kWide, kA>;
+  if constexpr (kWide > 1) add_tiles<kRows, kA, (kWide > kVectors ? kWide / 2 : kWide - 1)>(tiles);
+}
+
+struct RowKernelsTable {
+  RowKernels of[kTileRows + 1];
+};
+template <std::size_t kRows>
+constexpr void add_rows(RowKernelsTable& table) {
+  add_tiles<kRows, kRowMajor>(table.of[kRows].tiles[kRowMajor]);
+  add_tiles<kRows, kColumnMajor>(table.of[kRows].tiles[kColumnMajor]);
+  add_tiles<kRows, kPacked>(table.of[kRows].tiles[kPacked]);
+  table.of[kRows].pack = pack_a<kRows>;
+  if constexpr (kRows > 1) add_rows<kRows - 1>(table);
+}
+constexpr RowKernelsTable make_row_kernels() {
+  RowKernelsTable table{};
+  add_rows<kTileRows>(table);
+  return table;
+}
+constexpr RowKernelsTable kRowKernels = make_row_kernels();
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
