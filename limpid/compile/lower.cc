@@ -8,7 +8,6 @@
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/update.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/simplify.h"
 
@@ -45,10 +44,6 @@ Element element_of(const Call& call) {
                                 : kNoElement;
 }
 
-bool is_adam_update(const Call& call) {
-  return &call.op == &op::adam_update && call.inputs[0].dtype == Dtype::kF32;
-}
-
 // Whether a composition runs as one step; its body stands in for it otherwise.
 bool is_served(const Call& call) {
   const Type& x = call.inputs[0];
@@ -66,9 +61,10 @@ bool is_served(const Call& call) {
     case KernelKind::kRmsNorm:
     case KernelKind::kLayerNormGradient:
     case KernelKind::kRmsNormGradient:
+    case KernelKind::kAdamUpdate:
       return x.dtype == Dtype::kF32;
     default:
-      return is_adam_update(call);
+      return false;
   }
 }
 
@@ -168,7 +164,6 @@ void Lowering::lower(const Node& node) {
   const Function::CallTypes types = f_.call_types(node);
   const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
   if (make_constant(node, call)) return;
-  if (is_adam_update(call)) return add_adam(node, call);
   switch (node.op->kernel.kind) {
     case KernelKind::kReshape:
       return set_alias(node.first_output, node.inputs[0]);
@@ -219,6 +214,8 @@ void Lowering::lower(const Node& node) {
     case KernelKind::kUpdateRows:
       if (size_of(types.inputs[0].dtype) == 4) return add_update_rows(node, call);
       break;
+    case KernelKind::kAdamUpdate:
+      return add_adam(node, call);
     case KernelKind::kConstant:
     case KernelKind::kNone:
       break;

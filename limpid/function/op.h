@@ -141,6 +141,7 @@ enum class KernelKind : std::uint8_t {
   kUpdateRows,
   kAttention,
   kCachedAttention,
+  kAdamUpdate,
 };
 struct Kernel {
   KernelKind kind = KernelKind::kNone;

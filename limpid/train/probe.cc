@@ -98,12 +98,11 @@ std::optional<Observed> observed(const Function& loss, const Node& node) {
     case KernelKind::kLayerNorm:
     case KernelKind::kRmsNorm:
       return o;
+    case KernelKind::kAttention:
+      o.attention = &node;
+      return o;
     default:
       break;
-  }
-  if (node.op == &op::scaled_dot_product_attention) {
-    o.attention = &node;
-    return o;
   }
   if (is_residual(loss, node)) {
     o.op = "residual";
