@@ -2,6 +2,8 @@
 // they were added.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +16,7 @@ namespace limpid {
 // Throws kNotFound: `name` is not among those present.
 [[noreturn]] void throw_missing(std::string_view name, const std::vector<std::string>& present);
 
-// An ordered map from names to T. Small: look-up walks the entries.
+// An ordered map from names to T.
 template <class T>
 class Named {
  public:
@@ -28,10 +30,14 @@ class Named {
 
   // Adds an entry, or replaces the value of an existing one in its place.
   void set(std::string name, T value) {
-    if (T* found = find(name))
+    if (T* found = find(name)) {
       *found = std::move(value);
-    else
-      entries_.emplace_back(std::move(name), std::move(value));
+      return;
+    }
+    entries_.emplace_back(std::move(name), std::move(value));
+    if (entries_.size() > kFew)
+      for (std::size_t i = places_.size(); i < entries_.size(); ++i)
+        places_.emplace(entries_[i].first, i);
   }
   // Adds every entry of `other`, its names behind "prefix." ("" adds no dot).
   void merge(std::string_view prefix, const Named& other) {
@@ -40,6 +46,10 @@ class Named {
 
   // nullptr where there is no such name.
   const T* find(std::string_view name) const {
+    if (!places_.empty()) {
+      const auto found = places_.find(name);
+      return found == places_.end() ? nullptr : &entries_[found->second].second;
+    }
     for (const Entry& e : entries_)
       if (e.first == name) return &e.second;
     return nullptr;
@@ -83,7 +93,12 @@ class Named {
   }
 
  private:
+  // Up to so many entries are walked, for few networks have more; files may.
+  static constexpr std::size_t kFew = 512;
+
   std::vector<Entry> entries_;
+  // The places of the entries, where these are not few.
+  std::map<std::string, std::size_t, std::less<>> places_;
 };
 
 // Tensors by name: the parameters of a model, its gradients, an optimiser's state.

@@ -9,13 +9,18 @@
 namespace limpid {
 
 Function bind(const Function& f, const Params& values) {
-  for (const auto& [name, value] : values) {
-    const Input& input = f.inputs()[f.input_index(name)];
-    if (!(input.type == value.type()))
-      throw Error(input.type.dtype == value.dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
-                  fmt::format("bind of '{}': input '{}' is {}, {} came", f.name(), name,
-                              to_string(input.type), to_string(value.type())));
+  std::size_t bound = 0;
+  for (const Input& input : f.inputs()) {
+    const Tensor* value = values.find(input.name);
+    if (!value) continue;
+    ++bound;
+    if (!(input.type == value->type()))
+      throw Error(input.type.dtype == value->dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
+                  fmt::format("bind of '{}': input '{}' is {}, {} came", f.name(), input.name,
+                              to_string(input.type), to_string(value->type())));
   }
+  if (bound < values.size())
+    for (const auto& [name, value] : values) (void)f.input_index(name);  // one is not there
   Builder builder(f.name());
   std::vector<Value> inputs(f.inputs().size());
   for (std::size_t i = 0; i < inputs.size(); ++i)

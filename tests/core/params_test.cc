@@ -1,0 +1,54 @@
+#include "limpid/core/params.h"
+
+#include <gtest/gtest.h>
+
+#include "limpid/core/error.h"
+
+namespace limpid {
+namespace {
+
+using Counts = Named<int>;
+
+std::string name_of(int i) { return "layers." + std::to_string(i * 7919 % 10007); }
+
+Counts counted(int size) {
+  Counts counts;
+  for (int i = 0; i < size; ++i) counts.set(name_of(i), i);
+  return counts;
+}
+
+TEST(Named, KeepsItsOrderAndFindsItsEntriesHoweverManyThereAre) {
+  for (const int size : {0, 1, 2, 511, 512, 513, 514, 2000}) {
+    Counts counts = counted(size);
+    const Counts before = counts;
+    if (size > 0) counts.set(name_of(size / 2), -1);
+    ASSERT_EQ(counts.size(), static_cast<std::size_t>(size));
+    const std::vector<std::string> names = counts.names();
+    for (int i = 0; i < size; ++i) {
+      EXPECT_EQ(names[static_cast<std::size_t>(i)], name_of(i));
+      EXPECT_EQ(counts.at(name_of(i)), i == size / 2 ? -1 : i);
+      EXPECT_EQ(before.at(name_of(i)), i);
+    }
+    EXPECT_EQ(counts.find("layers.x"), nullptr);
+    EXPECT_THROW((void)counts.at("layers.x"), Error);
+  }
+}
+
+TEST(Named, IsWholeWhenItIsMovedOrPutTogether) {
+  for (const int size : {3, 600}) {
+    Counts counts = counted(size);
+    Counts moved = std::move(counts);
+    moved.set("more", 5);
+    EXPECT_EQ(moved.at(name_of(size - 1)), size - 1);
+    EXPECT_EQ(moved.at("more"), 5);
+    counts = {{"a", 1}};
+    EXPECT_EQ(counts.at("a"), 1);
+    counts.merge("net", moved);
+    EXPECT_EQ(counts.size(), static_cast<std::size_t>(size) + 2);
+    EXPECT_EQ(counts.within("net").names(), moved.names());
+    EXPECT_EQ(counts.within("net").at("more"), 5);
+  }
+}
+
+}  // namespace
+}  // namespace limpid
