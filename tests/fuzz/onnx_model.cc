@@ -34,9 +34,9 @@ Bytes perceptron() {
   model.input("x", {2, 3});
   model.weight("w", {4, 3}, numbers);
   model.weight("b", {4}, std::span(numbers).first(4));
-  model.node("Gemm", {"x", "w", "b"}, "h", {{"transB", std::int64_t{1}}, {"alpha", 0.5f}});
-  model.node("LeakyRelu", {"h"}, "a", {{"alpha", 0.1f}});
-  model.node("Softmax", {"a"}, "y", {{"axis", std::int64_t{-1}}});
+  model.node("Gemm", {"x", "w", "b"}, {"h"}, {{"transB", std::int64_t{1}}, {"alpha", 0.5f}});
+  model.node("LeakyRelu", {"h"}, {"a"}, {{"alpha", 0.1f}});
+  model.node("Softmax", {"a"}, {"y"}, {{"axis", std::int64_t{-1}}});
   model.output("y", {2, 4});
   return file_of(model);
 }
@@ -47,7 +47,7 @@ Bytes chain(const std::vector<std::string>& operators) {
   model.input("x", {2, 3});
   std::string last = "x";
   for (const std::string& name : operators) {
-    model.node(name, {last}, name);
+    model.node(name, {last}, {name});
     last = name;
   }
   model.output(last, {2, 3});
@@ -59,11 +59,11 @@ Bytes shapes() {
   Model model;
   model.input("x", {2, 3});
   model.weight("w", {3, 2}, numbers);
-  model.node("Shape", {"w"}, "s");
-  model.node("Reshape", {"x", "s"}, "r");
-  model.node("Transpose", {"r"}, "t");
-  model.node("Concat", {"t", "x"}, "c", {{"axis", std::int64_t{1}}});
-  model.node("Flatten", {"c"}, "y", {{"axis", std::int64_t{0}}});
+  model.node("Shape", {"w"}, {"s"});
+  model.node("Reshape", {"x", "s"}, {"r"});
+  model.node("Transpose", {"r"}, {"t"});
+  model.node("Concat", {"t", "x"}, {"c"}, {{"axis", std::int64_t{1}}});
+  model.node("Flatten", {"c"}, {"y"}, {{"axis", std::int64_t{0}}});
   model.output("y", {1, 12});
   return file_of(model);
 }
