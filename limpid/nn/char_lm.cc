@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "limpid/core/error.h"
+#include "limpid/nn/detail/config_integer.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/shape.h"
@@ -85,9 +86,11 @@ CharLm CharLm::from_config(std::string_view json) {
     const auto parsed = nlohmann::json::parse(json, check_depth);
     if (parsed.at("model") != "charlm")
       throw Error(ErrorCode::kInvalidArgument, "charlm: the configuration is of another model");
-    const CharLm net{
-        parsed.at("vocabulary").get<std::int64_t>(), parsed.at("context").get<std::int64_t>(),
-        parsed.at("embedding").get<std::int64_t>(), Mlp::from_config(parsed.at("mlp").dump())};
+    const auto integer = [&](const char* key) {
+      return detail::config_integer(parsed.at(key), fmt::format("charlm: configuration: {}", key));
+    };
+    const CharLm net{integer("vocabulary"), integer("context"), integer("embedding"),
+                     Mlp::from_config(parsed.at("mlp").dump())};
     check(net);
     return net;
   } catch (const nlohmann::json::exception& e) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "limpid/core/error.h"
+#include "limpid/nn/detail/config_integer.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/norm.h"
@@ -61,7 +62,8 @@ std::optional<RotaryScaling> rotary_scaling_of(const nlohmann::json& config) {
   return RotaryScaling{.factor = s.at("factor").get<double>(),
                        .low = s.at("low").get<double>(),
                        .high = s.at("high").get<double>(),
-                       .context = s.at("context").get<std::int64_t>()};
+                       .context = detail::config_integer(
+                           s.at("context"), "gpt: configuration: context of rotary_scaling")};
 }
 
 struct Norm {
@@ -453,7 +455,9 @@ Gpt Gpt::from_config(std::string_view json) {
     const auto parsed = nlohmann::json::parse(json);
     if (parsed.at("model") != "gpt")
       throw Error(ErrorCode::kInvalidArgument, "gpt: the configuration is of another model");
-    const auto integer = [&](const char* key) { return parsed.at(key).get<std::int64_t>(); };
+    const auto integer = [&](const char* key) {
+      return detail::config_integer(parsed.at(key), fmt::format("gpt: configuration: {}", key));
+    };
     const auto text = [&](const char* key) { return parsed.at(key).get<std::string>(); };
     const Gpt net{.vocabulary = integer("vocabulary"),
                   .context = integer("context"),

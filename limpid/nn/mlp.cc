@@ -6,6 +6,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
+#include "limpid/nn/detail/config_integer.h"
 #include "limpid/nn/norm.h"
 #include "limpid/ops/random.h"
 #include "limpid/ops/shape.h"
@@ -168,8 +169,10 @@ Mlp Mlp::from_config(std::string_view json) {
     const auto parsed = nlohmann::json::parse(json);
     if (parsed.at("model") != "mlp")
       throw Error(ErrorCode::kInvalidArgument, "mlp: the configuration is of another model");
-    Mlp net{parsed.at("sizes").get<std::vector<std::int64_t>>(),
-            activation_from_name(parsed.at("activation").get<std::string>()),
+    std::vector<std::int64_t> sizes;
+    for (const nlohmann::json& size : parsed.at("sizes"))
+      sizes.push_back(detail::config_integer(size, "mlp: configuration: sizes"));
+    Mlp net{std::move(sizes), activation_from_name(parsed.at("activation").get<std::string>()),
             parsed.at("dropout").get<double>(), parsed.at("init").get<std::string>(),
             mlp_norm_from_name(parsed.value("norm", "none"))};
     net.layers();

@@ -139,6 +139,11 @@ TEST(Mlp, ConfigurationReadsBack) {
        {"", "{}", "[1]", "{\"model\":\"cnn\"}",
         R"({"model":"mlp","sizes":[3],"activation":"relu","dropout":0,"init":"he"})",
         R"({"model":"mlp","sizes":[3,-1],"activation":"relu","dropout":0,"init":"he"})",
+        R"({"model":"mlp","sizes":[3,1.5],"activation":"relu","dropout":0,"init":"he"})",
+        R"({"model":"mlp","sizes":[3,1e300],"activation":"relu","dropout":0,"init":"he"})",
+        R"({"model":"mlp","sizes":[3,18446744073709551615],"activation":"relu","dropout":0,)"
+        R"("init":"he"})",
+        R"({"model":"mlp","sizes":"3","activation":"relu","dropout":0,"init":"he"})",
         R"({"model":"mlp","sizes":[3,1],"activation":"what","dropout":0,"init":"he"})"})
     EXPECT_THROW(Mlp::from_config(broken), Error) << broken;
 }
