@@ -86,6 +86,8 @@ HWY_INLINE Many<kCount> at_least(const Many<kCount>& x, float bound) {
 template <std::size_t kCount>
 struct Mask {
   hn::Mask<F32> m[kCount];
+
+  HWY_INLINE Mask() {}  // as that of Many
 };
 template <std::size_t kCount>
 HWY_INLINE Mask<kCount> less(const Many<kCount>& x, float bound) {
