@@ -12,6 +12,8 @@ namespace {
 
 bool is_real(Dtype d) { return d == Dtype::kF32 || d == Dtype::kF64; }
 
+// One draw a statement: compilers evaluate the operands of a call in different orders, and a seed
+// is to give the same Function everywhere.
 class Draw {
  public:
   Draw(Key key, Builder& builder, Dtype dtype) : key_(key), builder_(builder), dtype_(dtype) {}
@@ -65,7 +67,10 @@ class Draw {
     if (x.rank() == 0) return;
     const std::int64_t out = dim();
     const std::int64_t in = x.shape().back();
-    if (below(2) == 0) return add(linear(x, drawn({out, in}), below(2) ? drawn({out}) : Value()));
+    if (below(2) == 0) {
+      const Value weight = drawn({out, in});
+      return add(linear(x, weight, below(2) == 0 ? Value() : drawn({out})));
+    }
     const std::int64_t rows = x.shape().erase(x.rank() - 1).elements();
     const Value matrix = reshape(x, {rows, in});
     add(below(2) == 0 ? matmul(matrix, of_shape({rows, out}), true, false)
@@ -117,7 +122,8 @@ class Draw {
     const Value x = pick();
     if (x.shape().elements() == shape.elements()) return reshape(x, shape);
     if (shape.rank() > 0 && x.shape() == Shape{shape.back()}) return broadcast(x, shape);
-    return drawn(shape) * tanh(sum(x));
+    const Value factor = drawn(shape);
+    return factor * tanh(sum(x));
   }
   Value drawn(const Shape& shape) {
     return constant(builder_, random_tensor({dtype_, shape}, key_.fold_in(next_++), -1, 1, 2));

@@ -96,9 +96,11 @@ std::vector<Edit> edits_of(const Function& f) {
       edits.push_back(
           {{{f.nodes()[i].first_output + static_cast<ValueId>(r), kNewInput}}, outputs});
   for (const Node& node : f.nodes())
-    for (ValueId id : node.inputs)
-      if (f.type(id) == f.type(node.first_output))
-        edits.push_back({{{node.first_output, id}}, outputs});
+    for (std::size_t r = 0; r < f.output_count(node); ++r) {
+      const ValueId result = node.first_output + static_cast<ValueId>(r);
+      for (ValueId id : node.inputs)
+        if (f.type(id) == f.type(result)) edits.push_back({{{result, id}}, outputs});
+    }
   // Inputs alike as one.
   for (std::size_t a = 0; a < f.inputs().size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
