@@ -37,10 +37,12 @@ std::size_t whole_vectors(const Plan& plan, const Program& program) {
   return room ? (program.elements + lanes - 1) / lanes * lanes : program.elements;
 }
 
-// Whether it is its instructions and nothing else.
+// Whether it is its instructions and nothing else. A single one needs no chunks: nothing passes
+// from it to another.
 bool is_plain(const Program& program) {
-  return program.elements <= kChunk && program.filled_once.empty() && program.filled.empty() &&
-         program.stored.empty() &&
+  const bool alone = program.instructions.size() == 1 && program.buffer_count == 0;
+  return (alone || program.elements <= kChunk) && program.filled_once.empty() &&
+         program.filled.empty() && program.stored.empty() &&
          std::all_of(program.instructions.begin(), program.instructions.end(),
                      [](const Instruction& in) { return in.function != nullptr; });
 }

@@ -13,8 +13,9 @@
 namespace limpid::nn::detail {
 
 // The library itself would cut off a fraction, and what it makes of a number that is too large is
-// undefined. Throws kParse.
-inline std::int64_t config_integer(const nlohmann::json& json, std::string_view what) {
+// undefined. Throws kParse. Hidden: a shared library shows no types of others.
+[[gnu::visibility("hidden")]] inline std::int64_t config_integer(const nlohmann::json& json,
+                                                                 std::string_view what) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > kMost))
     return json.get<std::int64_t>();
