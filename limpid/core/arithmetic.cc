@@ -23,6 +23,13 @@ T polynomial(T x, const T (&descending)[N]) {
   for (std::size_t i = 1; i < N; ++i) y = std::fma(y, x, descending[i]);
   return y;
 }
+// With the coefficients of one piece.
+template <std::size_t N>
+float polynomial(float x, std::uint32_t piece, const float (&descending)[N][16]) {
+  float y = descending[0][piece];
+  for (std::size_t i = 1; i < N; ++i) y = std::fma(y, x, descending[i][piece]);
+  return y;
+}
 
 // 2^n in two factors, so that n may be anything that a result needs, subnormals among them. The low
 // bits of z hold n + 254: half of that is the biased exponent of 2^(n / 2).
@@ -205,16 +212,13 @@ float log(float x) {
 }
 
 float tanh(float x) {
-  const float a = std::fabs(x);
-  float y;
-  if (a < c::kTanhSplit) {
-    const float s = a * a;
-    y = std::fma(polynomial(s, c::kTanh), s * a, a);
-  } else {
-    const float t = a > c::kTanhOne ? c::kTanhOne : a;
-    y = 1.0f - 2.0f / (exp(t + t) + 1.0f);
-  }
-  return std::copysign(y, x);
+  const float whole = std::fabs(x);
+  const float a = whole > c::kTanhOne ? c::kTanhOne : whole;
+  const std::uint32_t half_binade = std::bit_cast<std::uint32_t>(a) >> c::kTanhShift;
+  const std::uint32_t piece = (half_binade < c::kTanhFirst ? c::kTanhFirst : half_binade) % 16;
+  const float d = a - c::kTanhCenter[piece];
+  const float value = a < c::kTanhSplit ? a : c::kTanhValue[piece];
+  return std::copysign(std::fma(polynomial(d, piece, c::kTanhTerms), d, value), x);
 }
 
 float erf(float x) {

@@ -21,7 +21,6 @@ inline constexpr float kExpRound = 0x1.8p23f + 254.0f;
 // exp(r) = 1 + r (1 + r P(r)) for |r| <= ln(2) / 2.
 inline constexpr float kExp[] = {0x1.6ac74ep-10f, 0x1.123dep-7f, 0x1.555858p-5f, 0x1.55548cp-3f,
                                  0x1.fffffcp-2f};
-inline constexpr float kWholeExp[] = {kExp[0], kExp[1], kExp[2], kExp[3], kExp[4], 1.0f, 1.0f};
 
 // sigmoid(x) = s / (s + s exp(-x)): the scale s = 2^-64 leaves room where exp(-x) alone would be
 // infinite, and 1 / (1 + exp(-x)) not yet 0. It comes out of the exponent, n - 64 + 254.
@@ -35,11 +34,68 @@ inline constexpr float kLog[] = {-0x1.fe12dcp-4f, 0x1.203b18p-3f,  -0x1.f6e708p-
                                  0x1.1e78ecp-3f,  -0x1.557d62p-3f, 0x1.99d5e4p-3f,
                                  -0x1.ffff96p-3f, 0x1.5554fap-2f,  -0.5f};
 
-// tanh(a) = a + a^3 P(a^2) below kTanhSplit, 1 - 2 / (exp(2 a) + 1) above, 1 from kTanhOne on.
-inline constexpr float kTanhSplit = 1.0f;
+// tanh(a) = value + d P(d), d = a - center, with a center, a value and a P for each half of a
+// binade: that of a's bits >> kTanhShift, whose low four bits are its place in the tables. All
+// below kTanhSplit is one piece, number kTanhFirst, and its value is a itself. 1 from kTanhOne on.
+// A center is a number whose tanh is almost one of f32.
+inline constexpr float kTanhSplit = 0.25f;
 inline constexpr float kTanhOne = 10.0f;
-inline constexpr float kTanh[] = {-0x1.77dd36p-12f, 0x1.2da4f8p-9f, -0x1.0460c4p-7f, 0x1.600992p-6f,
-                                  -0x1.b962220p-5f, 0x1.110be2p-3f, -0x1.55553cp-2f};
+inline constexpr int kTanhShift = 22;
+inline constexpr std::uint32_t kTanhFirst = 0xf9;
+inline constexpr float kTanhCenter[16] = {0x1.3dccd4p+1f,
+                                          0x1.bd745ap+1f,
+                                          0x1.401728p+2f,
+                                          0x1.c2423ep+2f,
+                                          0x1.3947aep+3f,
+                                          0,
+                                          0,
+                                          0,
+                                          0,
+                                          0,
+                                          0x1.3edd3ep-2f,
+                                          0x1.c16e58p-2f,
+                                          0x1.401808p-1f,
+                                          0x1.c10af4p-1f,
+                                          0x1.410236p+0f,
+                                          0x1.c1b5c8p+0f};
+inline constexpr float kTanhValue[16] = {0x1.f8e894p-1f,
+                                         0x1.ff077ep-1f,
+                                         0x1.fff422p-1f,
+                                         0x1.ffffccp-1f,
+                                         0x1p+0f,
+                                         0,
+                                         0,
+                                         0,
+                                         0,
+                                         0,
+                                         0x1.34f156p-2f,
+                                         0x1.a6a2bcp-2f,
+                                         0x1.1c0522p-1f,
+                                         0x1.68eccep-1f,
+                                         0x1.b2e29p-1f,
+                                         0x1.e25fp-1f};
+inline constexpr float kTanhTerms[7][16] = {
+    {0x1.f063fp-15f, 0x1.5f292cp-15f, 0x1.5f1392p-19f, 0x1.9f058cp-25f, 0x1.828d7ep-23f, 0, 0, 0, 0,
+     -0x1.6c2cdap-5f, 0x1.88cbbcp+1f, 0x1.138cb4p+1f, 0x1.6d9dcep-5f, 0x1.dcfb46p-5f,
+     -0x1.32b7b8p-8f, -0x1.07c186p-9f},
+    {-0x1.724042p-11f, -0x1.559412p-13f, -0x1.342278p-17f, -0x1.522156p-23f, 0x1.c07cdep-21f, 0, 0,
+     0, 0, -0x1.16f5a6p-8f, -0x1.5c3bfp-4f, -0x1.1bc994p-4f, -0x1.89bc8ep-6f, 0x1.a25588p-7f,
+     0x1.eada62p-7f, 0x1.037ap-9f},
+    {0x1.80918ap-9f, 0x1.0180cep-11f, 0x1.8fcfc2p-16f, 0x1.b18ed2p-22f, 0x1.520064p-20f, 0, 0, 0, 0,
+     0x1.12b19ap-3f, 0x1.963ef8p-6f, -0x1.6ef4d8p-6f, -0x1.c76c3cp-5f, -0x1.ec012ap-5f,
+     -0x1.3450fp-6f, 0x1.f01502p-9f},
+    {-0x1.0ff798p-7f, -0x1.467c48p-10f, -0x1.f43ee4p-15f, -0x1.123f62p-20f, 0x1.f4f27ap-22f, 0, 0,
+     0, 0, -0x1.2b214cp-14f, 0x1.43658p-3f, 0x1.5c200ep-3f, 0x1.1a4e7cp-3f, 0x1.ed2fb4p-5f,
+     -0x1.a8af1ep-7f, -0x1.7f5754p-6f},
+    {0x1.2013p-6f, 0x1.4924dap-9f, 0x1.fa88bp-14f, 0x1.15c514p-19f, -0x1.82af6ap-22f, 0, 0, 0, 0,
+     -0x1.555494p-2f, -0x1.c2fe3cp-3f, -0x1.14de42p-3f, -0x1.22706ep-6f, 0x1.5125dap-4f,
+     0x1.bacfe4p-4f, 0x1.fe50dp-5f},
+    {-0x1.bc77b2p-6f, -0x1.ef9b38p-9f, -0x1.7bf008p-13f, -0x1.a03fbp-19f, -0x1.0dd322p-22f, 0, 0, 0,
+     0, -0x1.48d6f2p-25f, -0x1.18d25p-2f, -0x1.5ea42ep-2f, -0x1.893deap-2f, -0x1.6b246p-2f,
+     -0x1.e48a82p-3f, -0x1.b1b4bap-4f},
+    {0x1.c2b662p-6f, 0x1.f08b68p-9f, 0x1.7bb80ap-13f, 0x1.9ff68p-19f, 0x1.aedf0cp-27f, 0, 0, 0, 0,
+     0, 0x1.d1654cp-1f, 0x1.a8c862p-1f, 0x1.62724ep-1f, 0x1.01929p-1f, 0x1.1d3b08p-2f,
+     0x1.cc5884p-4f}};
 
 // erf(a) = a + a P(a^2) below kErfSplit, 1 - exp(a Q(a) - a) above, 1 from kErfOne on.
 inline constexpr float kErfSplit = 1.0f;

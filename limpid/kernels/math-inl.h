@@ -224,8 +224,52 @@ HWY_INLINE Many<kCount> log(const Many<kCount>& x) {
   return each([](V a, V b) HWY_ATTR { return log_or_limit(a, b); }, y, x);
 }
 
-// The two branches of tanh and erf take one way through Horner's rule, with the coefficients of
-// their branch.
+// The entry of a table that the low four bits of each lane say.
+HWY_INLINE V entry(const float (&table)[16], VU index) {
+#if HWY_TARGET == HWY_AVX3
+  return V{_mm512_permutexvar_ps(index.raw, load(table).raw)};
+#elif HWY_TARGET == HWY_AVX2
+  const V low{_mm256_permutevar8x32_ps(load(table).raw, index.raw)};
+  const V high{_mm256_permutevar8x32_ps(load(table + kLanes).raw, index.raw)};
+  return hn::IfNegativeThenElse(hn::BitCast(F32(), hn::ShiftLeft<28>(index)), high, low);
+#elif HWY_TARGET == HWY_NEON
+  const VU first_byte = hn::And(hn::ShiftLeft<2>(index), hn::Set(U32(), 60u));
+  const VU bytes =
+      hn::Add(hn::Mul(first_byte, hn::Set(U32(), 0x01010101u)), hn::Set(U32(), 0x03020100u));
+  const uint8x16x4_t all = vld1q_u8_x4(reinterpret_cast<const std::uint8_t*>(table));
+  return V(vreinterpretq_f32_u8(vqtbl4q_u8(all, vreinterpretq_u8_u32(bytes.raw))));
+#else
+  return V(table[index.raw % 16]);
+#endif
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> entries(const float (&table)[16], const Many<kCount>& index) {
+  return each([&table](V i) HWY_ATTR { return entry(table, hn::BitCast(U32(), i)); }, index);
+}
+
+// The number of the piece of tanh, in its low four bits.
+LIMPID_EACH_1(tanh_piece,
+              hn::BitCast(F32(), hn::Max(hn::ShiftRight<co::kTanhShift>(hn::BitCast(U32(), a)),
+                                         hn::Set(U32(), co::kTanhFirst))))
+template <std::size_t kCount, std::size_t kTerms>
+HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const Many<kCount>& piece,
+                                   const float (&descending)[kTerms][16]) {
+  Many<kCount> y = entries(descending[0], piece);
+  LIMPID_UNROLL
+  for (std::size_t i = 1; i < kTerms; ++i) y = fma(y, x, entries(descending[i], piece));
+  return y;
+}
+template <std::size_t kCount>
+HWY_INLINE Many<kCount> tanh(const Many<kCount>& x) {
+  const auto a = at_most(absolute(x), co::kTanhOne);
+  const auto piece = tanh_piece(a);
+  const auto value = choose(less(a, co::kTanhSplit), a, entries(co::kTanhValue, piece));
+  const auto d = a - entries(co::kTanhCenter, piece);
+  return with_sign_of(fma(polynomial(d, piece, co::kTanhTerms), d, value), x);
+}
+
+// The two branches of erf take one way through Horner's rule, with the coefficients of their
+// branch.
 template <std::size_t kCount, std::size_t kTerms>
 HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const Mask<kCount>& mask,
                                    const float (&yes)[kTerms], const float (&no)[kTerms]) {
@@ -236,20 +280,6 @@ HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const Mask<kCount>& ma
   LIMPID_UNROLL
   for (std::size_t i = 1; i < kTerms; ++i) y = fma(y, x, coefficient(i));
   return y;
-}
-
-template <std::size_t kCount>
-HWY_INLINE Many<kCount> tanh(const Many<kCount>& x) {
-  const Many<kCount> one(1.0f);
-  const auto a = at_most(absolute(x), co::kTanhOne);
-  const auto near = less(a, co::kTanhSplit);
-  const auto s = a * a;
-  const auto twice = a + a;
-  const auto z = fma(twice, co::kLog2E, co::kExpRound);
-  const auto r = remainder(twice, z - co::kExpRound);
-  const auto p = polynomial(choose(near, s, r), near, co::kTanh, co::kWholeExp);
-  const auto far = one - Many<kCount>(2.0f) / (p * power(z) + one);
-  return with_sign_of(choose(near, fma(p, s * a, a), far), x);
 }
 
 template <std::size_t kCount>

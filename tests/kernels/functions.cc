@@ -31,7 +31,7 @@ namespace ar = arithmetic;
 constexpr ElementaryFunction kFunctions[] = {
     {"exp", Element::kExp, ar::exp, std::exp, 0.90, 0x588b6ad5e3a3991c},
     {"log", Element::kLog, ar::log, std::log, 0.95, 0x8ed9ccda3ef875a2},
-    {"tanh", Element::kTanh, ar::tanh, std::tanh, 0.98, 0x41f74726b06dd081},
+    {"tanh", Element::kTanh, ar::tanh, std::tanh, 0.63, 0x9e2c4c1c19f31845},
     {"erf", Element::kErf, ar::erf, std::erf, 1.00, 0x26e796215fed76be},
     {"sigmoid", Element::kSigmoid, ar::sigmoid, sigmoid64, 2.49, 0xd22ac5cbdab58525},
     {"ndtr", Element::kNdtr, ar::ndtr, ndtr64, 5.73, 0x00dd97b52a9b0b4d},
