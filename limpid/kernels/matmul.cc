@@ -17,9 +17,12 @@ namespace limpid::kernels::HWY_NAMESPACE {
 
 // Rows whose part of A, kBlock columns of it, stays in the second-level cache.
 constexpr std::size_t kRowBlock = 288;
-// Where there are more rows than that and B is packed, fewer of them go through several blocks of
-// the sum before the next rows do: what a block is added to is still in a near cache then.
-constexpr std::size_t kDeepRows = 120, kDeepBlocks = 4;
+// Where B is packed, rows go through several blocks of the sum before the next columns: what a
+// block is added to is still in a near cache then. They are as many blocks as leave the rows' part
+// of A, kNearRows blocks of a row, in the second-level cache; and where there are more than
+// kRowBlock rows, kDeepRows of them go together.
+constexpr std::size_t kNearRows = 512, kDeepRows = 120;
+static_assert(kRowBlock <= kNearRows);
 // Columns of B packed at once where there are more rows than that.
 constexpr std::size_t kColumnBlock = 512;
 // Panels of B packed at once where there are not.
@@ -46,7 +49,6 @@ class Product {
         rows_(rows),
         columns_(columns),
         one_row_block_(rows.end - rows.begin <= kRowBlock),
-        deep_(!one_row_block_ && matmul.packed_b != nullptr),
         a_layout_(layout_of_a(matmul.a, rows, columns)),
         a_scratch_(scratch),
         b_scratch_(scratch + a_floats(rows.end - rows.begin, matmul.k)) {
@@ -59,8 +61,7 @@ class Product {
   }
 
   static std::size_t a_floats(std::size_t rows, std::size_t k) {
-    const std::size_t deep = rows > kRowBlock ? kDeepRows * HWY_MIN(k, kDeepBlocks * kBlock) : 0;
-    return round_up(HWY_MAX(HWY_MIN(rows, kRowBlock) * HWY_MIN(k, kBlock), deep) + kLanes, 16);
+    return round_up(HWY_MIN(rows * k, kNearRows * kBlock) + kLanes, 16);
   }
   static std::size_t b_floats(std::size_t rows, std::size_t n, std::size_t k) {
     const std::size_t most = rows > kRowBlock ? kColumnBlock : kChunkPanels * kPanel;
@@ -68,7 +69,7 @@ class Product {
   }
 
   void run() const {
-    if (deep_) return run_deep();
+    if (source_ == Source::kPacked) return run_packed();
     const bool whole = source_ == Source::kScratch && !one_row_block_;
     const std::size_t step = whole ? kColumnBlock : columns_.end - columns_.begin;
     for (std::size_t c = columns_.begin; c < columns_.end; c += step) {
@@ -91,12 +92,14 @@ class Product {
     return row_major ? kRowMajor : kColumnMajor;
   }
 
-  void run_deep() const {
-    for (std::size_t r = rows_.begin; r < rows_.end; r += kDeepRows) {
-      const Range rows = {r, HWY_MIN(r + kDeepRows, rows_.end)};
+  void run_packed() const {
+    const std::size_t together = one_row_block_ ? rows_.end - rows_.begin : kDeepRows;
+    const std::size_t terms = kNearRows / together * kBlock;
+    for (std::size_t r = rows_.begin; r < rows_.end; r += together) {
+      const Range rows = {r, HWY_MIN(r + together, rows_.end)};
       std::size_t begin = 0;
       do {
-        const Range k = {begin, HWY_MIN(begin + kDeepBlocks * kBlock, m_.k)};
+        const Range k = {begin, HWY_MIN(begin + terms, m_.k)};
         if (a_layout_ == kPacked) pack_rows(rows, k);
         multiply(rows, columns_, k, packed_panel(columns_.begin, k));
         begin = k.end;
@@ -110,8 +113,8 @@ class Product {
     for (std::size_t r = rows_.begin; r < rows_.end; r += kRowBlock) {
       const Range rows = {r, HWY_MIN(r + kRowBlock, rows_.end)};
       if (a_layout_ == kPacked) pack_rows(rows, k);
-      if (whole || source_ == Source::kPacked) {
-        multiply(rows, columns, k, whole ? scratch_panels(k) : panels_of(columns, k));
+      if (whole) {
+        multiply(rows, columns, k, scratch_panels(k));
         continue;
       }
       for (std::size_t c = columns.begin; c < columns.end; c += kChunkPanels * kPanel) {
@@ -124,7 +127,6 @@ class Product {
   Panels scratch_panels(Range k) const { return {b_scratch_, (k.end - k.begin) * kPanel, kPanel}; }
   // Packs what has to be packed of a chunk.
   Panels panels_of(Range chunk, Range k) const {
-    if (source_ == Source::kPacked) return packed_panel(chunk.begin, k);
     // The last columns cannot be read in place: a vector would reach beyond them.
     const bool in_place = source_ == Source::kDirect && (chunk.end - chunk.begin) % kPanel == 0;
     if (in_place)
@@ -229,7 +231,6 @@ class Product {
   const Matmul& m_;
   Range rows_, columns_;
   bool one_row_block_;
-  bool deep_;
   Layout a_layout_;
   float* a_scratch_;
   float* b_scratch_;
