@@ -37,11 +37,9 @@ std::size_t whole_vectors(const Plan& plan, const Program& program) {
   return room ? (program.elements + lanes - 1) / lanes * lanes : program.elements;
 }
 
-// Whether it is its instructions and nothing else. A single one needs no chunks: nothing passes
-// from it to another.
+// Whether it is its instructions and nothing else, each over all elements.
 bool is_plain(const Program& program) {
-  const bool alone = program.instructions.size() == 1 && program.buffer_count == 0;
-  return (alone || program.elements <= kChunk) && program.filled_once.empty() &&
+  return (program.is_one_call() || program.elements <= kChunk) && program.filled_once.empty() &&
          program.filled.empty() && program.stored.empty() &&
          std::all_of(program.instructions.begin(), program.instructions.end(),
                      [](const Instruction& in) { return in.function != nullptr; });

@@ -112,6 +112,12 @@ class Banding {
 
   void choose_block(Band& band) {
     if (band.rows == 0) return;
+    // Nothing passes from it to another step: a kernel that sees all rows knows how much it writes.
+    const Step& first = plan_.steps[band.first];
+    if (band.count == 1 && std::holds_alternative<RowsStep>(first.root) && first.program.empty()) {
+      band.block = band.rows;
+      return;
+    }
     std::size_t widest = 1;
     for (std::size_t i = band.first; i < band.first + band.count; ++i) {
       const Step& step = plan_.steps[i];

@@ -78,6 +78,10 @@ struct Program {
   std::vector<LaneOutput> stored;  // results that do not live in their slots
 
   bool empty() const { return instructions.empty() && outputs.empty(); }
+  // A single instruction from slots to a slot needs no chunks: nothing passes to another.
+  bool is_one_call() const {
+    return instructions.size() == 1 && buffer_count == 0 && stored.empty();
+  }
 };
 
 // ---- steps

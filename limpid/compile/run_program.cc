@@ -46,6 +46,7 @@ class ProgramRun {
   ProgramRun(const Program& program, const Worker& worker) : program_(program), worker_(worker) {}
 
   void run(std::size_t begin, std::size_t end) const {
+    if (program_.is_one_call()) return chunk(begin, end - begin);
     for (const std::int32_t r : program_.filled_once)
       fill(static_cast<std::size_t>(r), begin, std::min(kChunk, end - begin));
     for (std::size_t i = begin; i < end; i += kChunk) {

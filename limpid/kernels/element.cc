@@ -149,7 +149,16 @@ template <class F>
 void element(void* out, const void* a, const void* b, const void* c, std::size_t n) {
   const typename F::In d;
   char* const to = static_cast<char*>(out);
-  std::size_t i = 0;
+  const Results results(out, n);
+  const auto part = [&](std::size_t first, std::size_t lanes) HWY_ATTR {
+    const auto y = apply_to<F>(
+        [&](const void* p)
+            HWY_ATTR { return load_n(d, static_cast<const char*>(p) + 4 * first, lanes); },
+        a, b, c);
+    store_n(y, hn::DFromV<decltype(y)>(), to + 4 * first, lanes);
+  };
+  std::size_t i = results.lanes_before(out);
+  if (i > 0) part(0, i);
   if constexpr (requires { F::kTogether; }) {
     constexpr std::size_t kStep = F::kTogether * kLanes;
     for (; i + kStep <= n; i += kStep) {
@@ -163,20 +172,17 @@ void element(void* out, const void* a, const void* b, const void* c, std::size_t
           },
           a, b, c);
       LIMPID_UNROLL
-      for (std::size_t v = 0; v < F::kTogether; ++v) store(y.v[v], d, to + 4 * (i + v * kLanes));
+      for (std::size_t v = 0; v < F::kTogether; ++v)
+        results.put(y.v[v], d, to + 4 * (i + v * kLanes));
     }
   }
   for (; i + kLanes <= n; i += kLanes) {
     const auto y = apply_to<F>(
         [&](const void* p) HWY_ATTR { return load(d, static_cast<const char*>(p) + 4 * i); }, a, b,
         c);
-    store(y, hn::DFromV<decltype(y)>(), to + 4 * i);
+    results.put(y, hn::DFromV<decltype(y)>(), to + 4 * i);
   }
-  if (i == n) return;
-  const auto y = apply_to<F>(
-      [&](const void* p) HWY_ATTR { return load_n(d, static_cast<const char*>(p) + 4 * i, n - i); },
-      a, b, c);
-  store_n(y, hn::DFromV<decltype(y)>(), to + 4 * i, n - i);
+  if (i < n) part(i, n - i);
 }
 
 void bool_to_mask(const std::uint8_t* in, std::size_t n, std::uint32_t* out) {

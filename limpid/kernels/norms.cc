@@ -48,26 +48,27 @@ HWY_INLINE V inverse_root(V sum, V n, float eps) {
 // out[i] = ((in[i] - mean) * scale) * gamma[i] + beta[i], without what is not there.
 template <bool kGamma, bool kBeta>
 HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const float* gamma,
-                          const float* beta, float* out) {
+                          const float* beta, const Results& results, float* out) {
   const auto scaled = [&](std::size_t i, std::size_t lanes) HWY_ATTR {
     V y = hn::Mul(hn::Sub(load_some(in + i, lanes), mean), scale);
     if constexpr (kGamma) y = hn::Mul(y, load_some(gamma + i, lanes));
     if constexpr (kBeta) y = hn::Add(y, load_some(beta + i, lanes));
     return y;
   };
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(scaled(i, kLanes), out + i);
+  std::size_t i = HWY_MIN(results.lanes_before(out), n);
+  if (i > 0) store_n(scaled(0, i), out, i);
+  for (; i + kLanes <= n; i += kLanes) results.put(scaled(i, kLanes), F32(), out + i);
   if (i < n) store_n(scaled(i, n - i), out + i, n - i);
 }
 
 HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const float* gamma,
-                          const float* beta, float* out) {
+                          const float* beta, const Results& results, float* out) {
   if (gamma && beta)
-    scale_row<true, true>(in, n, mean, scale, gamma, beta, out);
+    scale_row<true, true>(in, n, mean, scale, gamma, beta, results, out);
   else if (gamma)
-    scale_row<true, false>(in, n, mean, scale, gamma, beta, out);
+    scale_row<true, false>(in, n, mean, scale, gamma, beta, results, out);
   else
-    scale_row<false, false>(in, n, mean, scale, gamma, beta, out);
+    scale_row<false, false>(in, n, mean, scale, gamma, beta, results, out);
 }
 
 // The mean of each row, +0 without kCentered, and one over the root of the mean square about it.
@@ -94,11 +95,12 @@ HWY_INLINE void mean_and_scale(const float* in, std::size_t columns, float eps, 
 
 template <bool kCentered, std::size_t kRows>
 HWY_INLINE void norm_rows(const float* in, std::size_t columns, float eps, const float* gamma,
-                          const float* beta, float* out) {
+                          const float* beta, const Results& results, float* out) {
   V mean[kRows], scale[kRows];
   mean_and_scale<kCentered>(in, columns, eps, mean, scale);
   for (std::size_t r = 0; r < kRows; ++r)
-    scale_row(in + r * columns, columns, mean[r], scale[r], gamma, beta, out + r * columns);
+    scale_row(in + r * columns, columns, mean[r], scale[r], gamma, beta, results,
+              out + r * columns);
 }
 
 constexpr std::size_t kNormRows = 4;
@@ -106,11 +108,14 @@ constexpr std::size_t kNormRows = 4;
 template <bool kCentered>
 HWY_INLINE void norm(const float* in, std::size_t rows, std::size_t columns, float eps,
                      const float* gamma, const float* beta, float* out) {
+  const Results results(out, rows * columns);
   std::size_t r = 0;
   for (; r + kNormRows <= rows; r += kNormRows)
-    norm_rows<kCentered, kNormRows>(in + r * columns, columns, eps, gamma, beta, out + r * columns);
+    norm_rows<kCentered, kNormRows>(in + r * columns, columns, eps, gamma, beta, results,
+                                    out + r * columns);
   for (; r < rows; ++r)
-    norm_rows<kCentered, 1>(in + r * columns, columns, eps, gamma, beta, out + r * columns);
+    norm_rows<kCentered, 1>(in + r * columns, columns, eps, gamma, beta, results,
+                            out + r * columns);
 }
 
 void layer_norm(const float* in, std::size_t rows, std::size_t columns, float eps,

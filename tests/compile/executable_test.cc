@@ -140,6 +140,24 @@ TEST(Executable, RunsFromManyThreadsAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Kernels write around the caches then, and what one thread wrote the caller reads.
+TEST(Executable, ResultsOfMoreThanTheCachesHold) {
+  const Type type{Dtype::kF32, {2100, 4096}};
+  const std::vector<Tensor> inputs = {numbers(type, Key(1))};
+  ThreadPool pool({.threads = 2});
+  for (const auto& op :
+       {std::function<Value(const Value&)>(relu),
+        std::function<Value(const Value&)>([](const Value& x) { return rms_norm(x); })}) {
+    const Function f = trace("f", {{"x", type}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{op(in[0])};
+    });
+    const std::vector<Tensor> expected = interpret(f, inputs);
+    const Executable executable = compile(f);
+    EXPECT_TRUE(executable(inputs)[0].same_bits(expected[0])) << executable.plan();
+    EXPECT_TRUE(executable(inputs, &pool)[0].same_bits(expected[0])) << executable.plan();
+  }
+}
+
 TEST(Plan, HasBiasAndReluInsideOfTheProduct) {
   const nn::Mlp net = nn::mlp({6, 5, 3}, relu);
   const std::string plan = compile(bind(net.function(), net.init(Key(0)))).plan();

@@ -178,6 +178,26 @@ TEST_P(ElementTest, InPlaceOfEachOperand) {
   }
 }
 
+// Enough lanes that they are written around the caches, as single calls of a few write them.
+TEST_P(ElementTest, MoreThanTheCachesHold) {
+  constexpr std::size_t kLanes = (std::size_t{4} << 20) + 37, kPart = 1021;
+  const std::vector<float> a = values(1, kLanes), b = values(2, kLanes);
+  std::vector<float> want(kLanes);
+  for (const Element e : {Element::kRelu, Element::kSigmoid, Element::kAdd, Element::kLess,
+                          Element::kAddI32, Element::kI32ToF32, Element::kSelect}) {
+    const ElementFn f = k().element[static_cast<std::size_t>(e)];
+    for (std::size_t i = 0; i < kLanes; i += kPart)
+      f(&want[i], &a[i], &b[i], &a[i], std::min(kPart, kLanes - i));
+    for (const std::size_t offset : {0, 3}) {
+      Guarded out(kLanes, offset);
+      f(out.data(), a.data(), b.data(), a.data(), kLanes);
+      const char* const name = cases()[static_cast<std::size_t>(e)].name;
+      ASSERT_TRUE(same_values(out.data(), want.data(), kLanes)) << name << " offset " << offset;
+      ASSERT_TRUE(out.guards_intact()) << name << " offset " << offset;
+    }
+  }
+}
+
 TEST_P(ElementTest, UnaryFunctionsOverTheRangeOfFloats) {
   constexpr std::size_t kChunk = 4096;
   std::vector<float> in(kChunk), got(kChunk), want(kChunk);

@@ -94,6 +94,30 @@ TEST_P(RowsTest, LogSoftmax) { check("log_softmax", k().log_softmax, log_softmax
 TEST_P(RowsTest, SumRows) { check("sum_rows", k().sum_rows, sum_of, false); }
 TEST_P(RowsTest, MaxRows) { check("max_rows", k().max_rows, max_of, false); }
 
+// Enough that they are written around the caches, as calls of a few rows write them. The laws
+// demand the bits of the specification of those.
+TEST_P(RowsTest, NormsOfMoreThanTheCachesHold) {
+  constexpr std::size_t kColumns = 1001, kRows = (std::size_t{4} << 20) / kColumns + 3;
+  const std::vector<float> in = values(1, kRows * kColumns), gamma = values(2, kColumns);
+  const auto norm = [&](bool centered, std::size_t first, std::size_t rows, float* out) {
+    const float* const from = &in[first * kColumns];
+    if (centered)
+      k().layer_norm(from, rows, kColumns, 1e-5f, gamma.data(), gamma.data(), out);
+    else
+      k().rms_norm(from, rows, kColumns, 1e-5f, gamma.data(), out);
+  };
+  for (const bool centered : {false, true}) {
+    std::vector<float> want(in.size());
+    for (std::size_t r = 0; r < kRows; ++r) norm(centered, r, 1, &want[r * kColumns]);
+    for (const std::size_t offset : {0, 3}) {
+      Guarded out(in.size(), offset);
+      norm(centered, 0, kRows, out.data());
+      ASSERT_TRUE(same_values(out.data(), want.data(), in.size())) << centered << offset;
+      ASSERT_TRUE(out.guards_intact()) << centered << offset;
+    }
+  }
+}
+
 TEST_P(RowsTest, SoftmaxOfExtremes) {
   const float large[2] = {1e9f, -1e9f};
   float out[2];
