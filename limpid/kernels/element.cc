@@ -157,7 +157,7 @@ void element(void* out, const void* a, const void* b, const void* c, std::size_t
         a, b, c);
     store_n(y, hn::DFromV<decltype(y)>(), to + 4 * first, lanes);
   };
-  std::size_t i = results.lanes_before(out);
+  std::size_t i = results.lanes_before(out, n);
   if (i > 0) part(0, i);
   if constexpr (requires { F::kTogether; }) {
     constexpr std::size_t kStep = F::kTogether * kLanes;

