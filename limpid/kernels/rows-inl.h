@@ -161,6 +161,10 @@ struct Largest {
 // maximum, then for its sum. Rows of 64 take 0.43 ns an element so, and took 0.80. `out` may be
 // `in`.
 constexpr std::size_t kRowsTogether = 8;
+// Longer rows would be in a farther cache when their turn comes again.
+HWY_INLINE std::size_t rows_together(std::size_t columns) {
+  return columns <= 2048 ? kRowsTogether : 1;
+}
 struct SoftmaxRow {
   const float* in;
   std::size_t n;

@@ -23,18 +23,31 @@ void extreme_rows(const float* in, std::size_t rows, std::size_t columns, float*
 }
 
 void softmax(const float* in, std::size_t rows, std::size_t columns, float* out) {
-  for (std::size_t first = 0; first < rows; first += kRowsTogether)
-    softmax_rows(HWY_MIN(kRowsTogether, rows - first), [&](std::size_t r) {
+  const std::size_t together = rows_together(columns);
+  for (std::size_t first = 0; first < rows; first += together)
+    softmax_rows(HWY_MIN(together, rows - first), [&](std::size_t r) {
       return SoftmaxRow{in + (first + r) * columns, columns, out + (first + r) * columns};
     });
 }
 
 void log_softmax(const float* in, std::size_t rows, std::size_t columns, float* out) {
-  for (std::size_t r = 0; r < rows; ++r, in += columns, out += columns) {
-    const V m = extreme_row<Highest>(in, columns);
-    const V sum = sum_exponentials<false>(in, columns, m, nullptr);
-    const V log_sum = log(Many<1>(sum)).v[0];
-    map_row(in, columns, out, [&](V x) HWY_ATTR { return hn::Sub(hn::Sub(x, m), log_sum); });
+  V highest[kRowsTogether], log_sum[kRowsTogether];
+  const std::size_t together = rows_together(columns);
+  for (std::size_t first = 0; first < rows; first += together) {
+    const std::size_t count = HWY_MIN(together, rows - first);
+    const auto for_each_row = [&](const auto& visit) HWY_ATTR {
+      for (std::size_t r = 0; r < count; ++r) visit(r, in + (first + r) * columns);
+    };
+    for_each_row([&](std::size_t r, const float* row)
+                     HWY_ATTR { highest[r] = extreme_row<Highest>(row, columns); });
+    for_each_row([&](std::size_t r, const float* row) HWY_ATTR {
+      log_sum[r] = sum_exponentials<false>(row, columns, highest[r], nullptr);
+    });
+    for (std::size_t r = 0; r < count; ++r) log_sum[r] = log(Many<1>(log_sum[r])).v[0];
+    for_each_row([&](std::size_t r, const float* row) HWY_ATTR {
+      map_row(row, columns, out + (first + r) * columns,
+              [&](V x) HWY_ATTR { return hn::Sub(hn::Sub(x, highest[r]), log_sum[r]); });
+    });
   }
 }
 
