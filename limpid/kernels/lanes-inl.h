@@ -129,6 +129,9 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, void* to, std::size_t n) {
   copy_lanes(to, lanes, n);
 #endif
 }
+HWY_INLINE V load_n(const float* from, std::size_t n) { return load_n(F32(), from, n); }
+HWY_INLINE void store_n(V v, float* to, std::size_t n) { store_n(v, F32(), to, n); }
+
 // Lanes that one kernel writes around the caches: no cache has room for so many and for what they
 // are made of, and a line that is written there first is read from memory before. ReLU of
 // 4096 x 4096 takes 0.22 ns an element so, and took 0.37.
@@ -166,9 +169,6 @@ class Results {
  private:
   bool streams_;
 };
-
-HWY_INLINE V load_n(const float* from, std::size_t n) { return load_n(F32(), from, n); }
-HWY_INLINE void store_n(V v, float* to, std::size_t n) { store_n(v, F32(), to, n); }
 
 // Four columns of kLanes rows, as `rows` points at them: y[i] is column `column` + i.
 #if HWY_TARGET == HWY_SCALAR
