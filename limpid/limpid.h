@@ -3,6 +3,8 @@
 
 #include "limpid/compile/compiled.h"
 #include "limpid/compile/executable.h"
+#include "limpid/compile/packings.h"
+#include "limpid/compile/predictor.h"
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/error.h"
 #include "limpid/core/key.h"

@@ -26,17 +26,16 @@ bool writes_in_place(const Step& step, SlotId from, SlotId to) {
 }  // namespace
 
 void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
-  const std::vector<Input>& inputs = plan.function.inputs();
-  const std::vector<Output>& outputs = plan.function.outputs();
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("compile of '{}': input {} cannot be given away for output {}: {}",
-                            plan.function.name(), input, output, why));
+                            plan.name, input, output, why));
   };
-  if (input >= inputs.size() || output >= outputs.size())
-    refuse(fmt::format("there are {} inputs and {} outputs", inputs.size(), outputs.size()));
-  const Type& from = inputs[input].type;
-  const Type& to = plan.function.type(outputs[output].value);
+  if (input >= plan.inputs.size() || output >= plan.outputs.size())
+    refuse(
+        fmt::format("there are {} inputs and {} outputs", plan.inputs.size(), plan.outputs.size()));
+  const Type& from = plan.inputs[input].type;
+  const Type& to = plan.outputs[output];
   if (!(from == to)) refuse(fmt::format("one is {}, the other {}", to_string(from), to_string(to)));
 
   const SlotId in = slot_of(plan, Place::kInput, input);
@@ -56,8 +55,8 @@ void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
         for_each_slot(plan.steps[j],
                       [&](SlotId s, bool writing) { written = written || (s == out && writing); });
       if (reads && written)
-        refuse(
-            fmt::format("'{}' is read where the output may have been written", inputs[input].name));
+        refuse(fmt::format("'{}' is read where the output may have been written",
+                           plan.inputs[input].name));
       written = written || writes;
     }
 }

@@ -15,6 +15,8 @@
 
 namespace limpid {
 
+class Packings;
+
 namespace detail {
 struct Plan;
 }
@@ -22,7 +24,7 @@ struct Plan;
 // How a Function is compiled; none of it changes a bit.
 struct CompileOptions {
   // The instruction set; kernels::default_isa() where none is given.
-  std::optional<kernels::Isa> isa;
+  std::optional<kernels::Isa> isa = {};
   // A step is cut for the threads of a pool where each piece has this much to do; 0 cuts every step
   // that can be cut.
   double nanoseconds_worth_sharing = 3000;
@@ -32,6 +34,9 @@ struct CompileOptions {
     std::size_t input = 0, output = 0;
   };
   std::vector<Donation> donations = {};
+  // Where weights that are packed already are found, and those packed now by the next compile();
+  // nullptr: none are shared.
+  std::shared_ptr<Packings> packings = nullptr;
 };
 
 // Immutable, cheap to copy, and safe to run from many threads at once, each with a Workspace of its
@@ -63,11 +68,19 @@ class Workspace {
  public:
   // For runs by the calling thread, or shared with `pool`, which must outlive the Workspace.
   explicit Workspace(const Executable& executable, ThreadPool* pool = nullptr);
+  // A copy would run in the same memory.
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  Workspace(Workspace&&) = default;
+  Workspace& operator=(Workspace&&) = default;
 
   // Reads inputs and writes outputs, row-major, of the Executable's types and in their order;
   // outputs must not overlap inputs. Allocates nothing, takes no lock, does not throw. Whatever
   // rounding direction the thread has set, and whether it keeps subnormals, does not show.
   void run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept;
+
+  // That were allocated.
+  std::size_t bytes() const { return bytes_; }
 
  private:
   std::shared_ptr<const detail::Plan> plan_;
@@ -75,6 +88,7 @@ class Workspace {
   std::vector<void*> slots_;
   std::vector<std::size_t> input_slots_;
   std::vector<std::size_t> output_slots_;
+  std::size_t bytes_;
   std::shared_ptr<std::byte> memory_;
   std::byte* scratch_ = nullptr;
   bool whole_ = false;  // the calling thread does all of it

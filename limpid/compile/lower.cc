@@ -80,7 +80,9 @@ bool is_served_product(const Call& call) {
 
 Lowering::Lowering(const Function& original, kernels::Isa isa)
     : f_(simplify(expand(original, [](const Call& c) { return !is_served(c); }))) {
-  plan_.function = original;
+  plan_.name = original.name();
+  plan_.inputs = original.inputs();
+  for (const Output& o : original.outputs()) plan_.outputs.push_back(original.type(o.value));
   plan_.kernels = &kernels::kernels(isa);
   known_.resize(f_.types().size());
 }

@@ -52,19 +52,16 @@ void Lowering::add_matmul(const Node& node, const Call& call) {
   set_memory(node.first_output, root.c, last_step());
 }
 
+Layout Lowering::layout_of(const MatmulStep& root) const {
+  return {plan_.kernels, root.weights, root.k, root.n, root.transpose_b};
+}
+
 SlotId Lowering::matrix_operand(ValueId id, MatmulStep& root) {
   const Known& k = known(resolve(id));
   if (k.how != How::kConstant || root.batch != 1) return memory(id);
   root.packed = true;
   const auto [found, fresh] = packed_.try_emplace({resolve(id), root.transpose_b}, -1);
-  if (fresh) {
-    const kernels::Matrix matrix{k.constant.values<float>().data(), root.transpose_b ? 1 : root.n,
-                                 root.transpose_b ? root.k : 1};
-    const auto size = static_cast<std::int64_t>(plan_.kernels->packed_floats(root.k, root.n));
-    found->second = constant_slot(Tensor::generate<float>({size}, [&](std::span<float> out) {
-      plan_.kernels->pack(matrix, root.k, root.n, {0, root.n}, out.data());
-    }));
-  }
+  if (fresh) found->second = constant_slot(k.constant, layout_of(root));
   return found->second;
 }
 
@@ -72,18 +69,14 @@ SlotId Lowering::narrow_operand(ValueId id, MatmulStep& root) {
   root.packed = true;
   const auto [found, fresh] = packed_.try_emplace({resolve(id), root.transpose_b}, -1);
   if (!fresh) return found->second;
-  const kernels::NarrowKernels& narrow = narrow_kernels(*plan_.kernels, root.weights);
-  const Type type{Dtype::kU8, {static_cast<std::int64_t>(narrow.packed_bytes(root.k, root.n))}};
   const Known& k = known(resolve(id));
   if (k.how == How::kConstant) {
-    found->second = constant_slot(Tensor::generate_bytes(type, [&](std::span<std::byte> out) {
-      narrow.pack(k.constant.bytes().data(), root.transpose_b ? 1 : root.n,
-                  root.transpose_b ? root.k : 1, root.k, root.n, out.data());
-    }));
+    found->second = constant_slot(k.constant, layout_of(root));
     return found->second;
   }
-  const PackStep pack{root.weights, memory(id), add_slot(type, Place::kWorkspace, 0),
-                      root.k,       root.n,     root.transpose_b};
+  const PackStep pack{
+      root.weights, memory(id), add_slot(packed_type(layout_of(root)), Place::kWorkspace, 0),
+      root.k,       root.n,     root.transpose_b};
   Step step;
   step.root = pack;
   step.nanoseconds = kNanosecondsPerPackedElement * static_cast<double>(root.k * root.n);

@@ -68,9 +68,10 @@ class Lowering {
     return static_cast<SlotId>(plan_.slots.size()) - 1;
   }
   SlotId new_slot(ValueId v) { return add_slot(f_.type(v), Place::kWorkspace, 0); }
-  SlotId constant_slot(Tensor value) {
-    plan_.constants.push_back(std::move(value));
-    return add_slot(plan_.constants.back().type(), Place::kConstant, plan_.constants.size() - 1);
+  SlotId constant_slot(Tensor value, const Layout& layout = {}) {
+    plan_.constants.push_back({std::move(value), layout});
+    return add_slot(placed_type(plan_.constants.back()), Place::kConstant,
+                    plan_.constants.size() - 1);
   }
 
   void set_memory(ValueId v, SlotId slot, std::int32_t step) {
@@ -125,6 +126,8 @@ class Lowering {
   // ---- products and attention
 
   void add_matmul(const Node& node, const Call& call);
+  // Of a packed b.
+  Layout layout_of(const MatmulStep& root) const;
   // A constant is packed, once and for all.
   SlotId matrix_operand(ValueId id, MatmulStep& root);
   SlotId narrow_operand(ValueId id, MatmulStep& root);

@@ -6,15 +6,12 @@
 #include <limits>
 #include <map>
 
+#include "limpid/compile/pages.h"
 #include "limpid/compile/plan.h"
 #include "limpid/core/error.h"
 
 namespace limpid::detail {
 namespace {
-
-std::size_t round_up(std::size_t bytes) {
-  return (bytes + Tensor::kAlignment - 1) / Tensor::kAlignment * Tensor::kAlignment;
-}
 
 // Memory handed out and taken back; neighbours that are free join.
 class Arena {
@@ -24,7 +21,7 @@ class Arena {
     for (auto it = free_.begin(); it != free_.end(); ++it)
       if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
     if (best == free_.end()) {
-      constexpr std::size_t kMost = std::size_t{1} << 62;
+      constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 4;
       if (bytes > kMost - end_)
         throw Error(
             ErrorCode::kUnsupported,

@@ -16,7 +16,8 @@
 
 namespace limpid {
 class ThreadPool;
-}
+struct CompileOptions;
+}  // namespace limpid
 
 namespace limpid::detail {
 
@@ -108,6 +109,26 @@ inline std::size_t bytes_of(MatmulStep::Weights weights) {
 inline const kernels::NarrowKernels& narrow_kernels(const kernels::Kernels& all,
                                                     MatmulStep::Weights weights) {
   return weights == MatmulStep::Weights::kBf16 ? all.bf16 : all.i8;
+}
+
+// How a constant lies in memory: as its tensor does, or as a product's kernels read B.
+struct Layout {
+  const kernels::Kernels* kernels = nullptr;  // nullptr: as the tensor does
+  MatmulStep::Weights weights = MatmulStep::Weights::kF32;
+  std::size_t k = 0, n = 0;
+  bool transposed = false;  // the tensor is n x k
+
+  auto operator<=>(const Layout&) const = default;
+};
+struct Constant {
+  Tensor value;  // of the Function; after Packings::place() in the layout that the steps read
+  Layout layout;
+};
+// Of what pack() writes. Requires layout.kernels.
+Type packed_type(const Layout& layout);
+// Of what the steps read.
+inline Type placed_type(const Constant& constant) {
+  return constant.layout.kernels ? packed_type(constant.layout) : constant.value.type();
 }
 
 // Narrow weights that are no constant, packed anew in every run.
@@ -260,13 +281,15 @@ struct StepAction {
 using Action = std::variant<RowAction, LanesAction, ProgramAction, StepAction>;
 
 struct Plan {
-  Function function;  // as it was before lowering: the types and names of inputs and outputs
+  std::string name;  // of the Function
+  std::vector<Input> inputs;
+  std::vector<Type> outputs;
   const kernels::Kernels* kernels = nullptr;
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<Band> bands;      // all steps, in their order
   std::vector<Action> actions;  // the same for one thread; empty where a band takes several blocks
-  std::vector<Tensor> constants;
+  std::vector<Constant> constants;
   std::size_t workspace_bytes = 0;
   std::size_t band_bytes = 0;     // for each thread, at the beginning of its scratch
   std::size_t scratch_bytes = 0;  // for each thread
@@ -279,6 +302,10 @@ inline constexpr std::size_t kChunk = 1024;
 // Every slot that a step reads or writes.
 void for_each_slot(const Step& step, const std::function<void(SlotId, bool writes)>& visit);
 
+// A plan that is ready to run. Throws as compile() does.
+Plan make_plan(const Function& function, const CompileOptions& options);
+
+// The same but for its constants, which are not placed yet.
 Plan lower(const Function& function, kernels::Isa isa);
 
 // Joins the programs of steps, so that less is written to memory and read again, and numbers their

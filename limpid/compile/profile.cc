@@ -34,7 +34,7 @@ class Memory {
       case detail::Place::kInput:
         return of(inputs[slot.offset]);
       case detail::Place::kConstant:
-        return of(plan.constants[slot.offset]);
+        return of(plan.constants[slot.offset].value);
       case detail::Place::kOutput:
         for (const CompileOptions::Donation& d : donations_)
           if (d.output == slot.offset) return of(inputs[d.input]);
@@ -66,10 +66,7 @@ double median(std::vector<double> values) {
 std::vector<BandTime> profile(const Function& function, std::span<const Tensor> inputs, int rounds,
                               ThreadPool* pool, const CompileOptions& options) {
   check_arguments(function, inputs);
-  detail::Plan plan = detail::lower(function, options.isa.value_or(kernels::default_isa()));
-  for (const CompileOptions::Donation& d : options.donations)
-    detail::check_donation(plan, d.input, d.output);
-  plan.worth_sharing = options.nanoseconds_worth_sharing;
+  detail::Plan plan = detail::make_plan(function, options);
   const std::vector<detail::Band> bands = std::move(plan.bands);
   const Memory memory(plan, inputs, pool ? static_cast<std::size_t>(pool->threads()) : 1,
                       options.donations);

@@ -9,14 +9,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "limpid/compile/executable.h"
+#include "limpid/compile/predictor.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"
 #include "limpid/transforms/bind.h"
-#include "limpid/transforms/vmap.h"
 
 namespace limpid {
 namespace {
@@ -103,22 +102,6 @@ Model model_of(Safetensors file) {
   return model;
 }
 
-// The model on `count` examples at once.
-class Batch {
- public:
-  Batch(const Function& of_one, std::int64_t count, ThreadPool* pool)
-      : workspace_(compile(vmap(of_one, {0}, count)), pool) {}
-
-  void run(const std::byte* examples, std::byte* results) {
-    const void* in = examples;
-    void* out = results;
-    workspace_.run({&in, 1}, {&out, 1});
-  }
-
- private:
-  Workspace workspace_;
-};
-
 }  // namespace
 
 std::uint64_t example_bytes(const Model& model) {
@@ -192,23 +175,11 @@ Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool, std
                             model.function.name(), input.name, to_string(input.type),
                             to_string(examples.type())));
 
-  const Function of_one = bound(model);
-  const Type out = of_one.type(of_one.outputs().front().value);
   const std::uint64_t fitting = kMaxExampleBytes / std::max<std::uint64_t>(1, example_bytes(model));
-  const std::int64_t rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, batch);
-  return Tensor::generate_bytes(
-      {out.dtype, out.shape.insert(0, count)}, [&](std::span<std::byte> results) {
-        const auto run = [&](std::int64_t from, std::int64_t to, std::int64_t step) {
-          if (from == to) return;
-          Batch part(of_one, step, pool);
-          for (std::int64_t i = from; i < to; i += step)
-            part.run(examples.bytes().data() + static_cast<std::size_t>(i) * input.type.bytes(),
-                     results.data() + static_cast<std::size_t>(i) * out.bytes());
-        };
-        const std::int64_t whole = count - count % rows;
-        run(0, whole, rows);
-        run(whole, count, count - whole);
-      });
+  const std::int64_t most = std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, batch);
+  const Predictor run(model.function, model.params,
+                      {.most_rows = std::clamp<std::int64_t>(count, 1, most), .pool = pool});
+  return run({examples}).front();
 }
 
 }  // namespace limpid

@@ -6,22 +6,27 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
+#include "limpid/function/arguments.h"
 #include "limpid/function/builder.h"
 
 namespace limpid {
 
-void check_arguments(const Function& function, std::span<const Tensor> inputs) {
-  if (inputs.size() != function.inputs().size())
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("function '{}' takes {} inputs, {} came", function.name(),
-                            function.inputs().size(), inputs.size()));
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Input& expected = function.inputs()[i];
-    if (expected.type == inputs[i].type()) continue;
-    throw Error(expected.type.dtype == inputs[i].dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
-                fmt::format("function '{}': input '{}' is {}, {} came", function.name(),
-                            expected.name, to_string(expected.type), to_string(inputs[i].type())));
+void check_arguments(std::string_view function, std::span<const Input> inputs,
+                     std::span<const Tensor> tensors) {
+  if (tensors.size() != inputs.size())
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("function '{}' takes {} inputs, {} came",
+                                                         function, inputs.size(), tensors.size()));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Input& expected = inputs[i];
+    if (expected.type == tensors[i].type()) continue;
+    throw Error(expected.type.dtype == tensors[i].dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
+                fmt::format("function '{}': input '{}' is {}, {} came", function, expected.name,
+                            to_string(expected.type), to_string(tensors[i].type())));
   }
+}
+
+void check_arguments(const Function& function, std::span<const Tensor> inputs) {
+  check_arguments(function.name(), function.inputs(), inputs);
 }
 
 bool results_are_empty(const Call& call) {

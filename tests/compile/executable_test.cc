@@ -110,6 +110,9 @@ TEST(Executable, WritesNoByteBeyondItsOutputs) {
   }
 }
 
+// A copy would share its memory.
+static_assert(!std::is_copy_constructible_v<Workspace> && std::is_move_constructible_v<Workspace>);
+
 // Two pools and a hundred Executables at once, each run with its own Workspace, give what one gives
 // alone.
 TEST(Executable, RunsFromManyThreadsAtOnce) {

@@ -1,0 +1,145 @@
+#include "limpid/compile/packings.h"
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "limpid/compile/pages.h"
+#include "limpid/compile/plan.h"
+
+namespace limpid {
+
+namespace detail {
+
+Type packed_type(const Layout& layout) {
+  if (layout.weights == MatmulStep::Weights::kF32) {
+    const std::size_t floats = layout.kernels->packed_floats(layout.k, layout.n);
+    return {Dtype::kF32, {static_cast<std::int64_t>(floats)}};
+  }
+  const kernels::NarrowKernels& narrow = narrow_kernels(*layout.kernels, layout.weights);
+  return {Dtype::kU8, {static_cast<std::int64_t>(narrow.packed_bytes(layout.k, layout.n))}};
+}
+
+namespace {
+
+void pack(const Constant& constant, std::byte* out) {
+  const Layout& l = constant.layout;
+  const std::size_t row_stride = l.transposed ? 1 : l.n, column_stride = l.transposed ? l.k : 1;
+  if (l.weights == MatmulStep::Weights::kF32)
+    l.kernels->pack({constant.value.values<float>().data(), row_stride, column_stride}, l.k, l.n,
+                    {0, l.n}, reinterpret_cast<float*>(out));
+  else
+    narrow_kernels(*l.kernels, l.weights)
+        .pack(constant.value.bytes().data(), row_stride, column_stride, l.k, l.n, out);
+}
+
+void write(const Constant& constant, std::byte* out) {
+  if (constant.layout.kernels) return pack(constant, out);
+  const auto bytes = constant.value.bytes();
+  std::copy(bytes.begin(), bytes.end(), out);
+}
+
+}  // namespace
+}  // namespace detail
+
+using detail::Constant;
+
+class Packings::Kept {
+ public:
+  std::size_t bytes() const {
+    const std::lock_guard lock(mutex_);
+    std::size_t bytes = 0;
+    for (const auto& [key, entry] : entries_)
+      if (!entry.placed.expired()) bytes += detail::round_up(entry.type.bytes());
+    return bytes;
+  }
+
+  // Puts the constants of a plan where its steps read them. What is made for it lies side by side,
+  // in the order in which the steps read it. Large weights have pages of their own, and large
+  // constants that are read as they are stay where they are.
+  void place(std::span<Constant> constants) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [](const auto& entry) { return entry.second.placed.expired(); });
+    const std::size_t together = bytes_together(constants);
+    std::shared_ptr<std::byte> memory;
+    if (together >= detail::kWorthAHugePage) memory = detail::allocate_pages(together);
+    std::byte* next = memory.get();
+    for (Constant& constant : constants) {
+      const std::size_t bytes = placed_type(constant).bytes();
+      if (std::optional<Tensor> found = find(constant)) {
+        constant.value = *std::move(found);
+      } else if (memory && lies_together(constant)) {
+        make(constant, {memory, next});
+        next += detail::round_up(bytes);
+      } else if (constant.layout.kernels) {
+        make(constant, allocate_aligned(bytes));
+      }
+    }
+  }
+
+ private:
+  struct Key {
+    const std::byte* elements;
+    std::size_t bytes;
+    detail::Layout layout;
+
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Entry {
+    Tensor source;  // while it lives, its address is that of no other
+    Type type;
+    std::weak_ptr<const std::byte> placed;
+  };
+
+  static Key key_of(const Constant& constant) {
+    const auto bytes = constant.value.bytes();
+    return {bytes.data(), bytes.size(), constant.layout};
+  }
+
+  std::optional<Tensor> find(const Constant& constant) const {
+    const auto found = entries_.find(key_of(constant));
+    if (found == entries_.end()) return std::nullopt;
+    const std::shared_ptr<const std::byte> placed = found->second.placed.lock();
+    if (!placed) return std::nullopt;
+    return Tensor::borrow(found->second.type, placed.get(), placed);
+  }
+
+  static bool lies_together(const Constant& constant) {
+    constexpr std::size_t kLarge = 8 * detail::kHugePage;  // its last page may be mostly empty
+    return placed_type(constant).bytes() < (constant.layout.kernels ? kLarge : detail::kHugePage);
+  }
+
+  // What is to be made of the constants that lie together.
+  std::size_t bytes_together(std::span<const Constant> constants) const {
+    std::size_t bytes = 0;
+    std::set<Key> seen;
+    for (const Constant& constant : constants) {
+      if (!lies_together(constant) || find(constant)) continue;
+      if (!seen.insert(key_of(constant)).second) continue;
+      bytes += detail::round_up(placed_type(constant).bytes());
+    }
+    return bytes;
+  }
+
+  void make(Constant& constant, std::shared_ptr<std::byte> memory) {
+    const Type type = placed_type(constant);
+    detail::write(constant, memory.get());
+    entries_.insert_or_assign(key_of(constant), Entry{constant.value, type, memory});
+    std::byte* const data = memory.get();
+    constant.value = Tensor::borrow(type, data, std::move(memory));
+  }
+
+  mutable std::mutex mutex_;
+  std::map<Key, Entry> entries_;
+};
+
+Packings::Packings() : kept_(std::make_unique<Kept>()) {}
+Packings::~Packings() = default;
+
+std::size_t Packings::bytes() const { return kept_->bytes(); }
+void Packings::place(std::span<Constant> constants) { kept_->place(constants); }
+
+}  // namespace limpid

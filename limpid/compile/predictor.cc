@@ -1,0 +1,298 @@
+#include "limpid/compile/predictor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "limpid/compile/packings.h"
+#include "limpid/core/error.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid {
+namespace {
+
+using Rows = std::int64_t;
+using Axes = std::vector<std::optional<std::int64_t>>;
+
+// The largest power of two below `rows`, which is above 1.
+Rows power_below(Rows rows) {
+  return static_cast<Rows>(std::bit_floor(static_cast<std::uint64_t>(rows - 1)));
+}
+
+// The memory of one run of a plan at a time.
+class PlanRun {
+ public:
+  PlanRun(const Executable& plan, const Axes& axes, Rows rows, ThreadPool* pool)
+      : workspace_(plan, pool), axes_(axes), rows_(rows), bytes_(workspace_.bytes()) {
+    for (const Input& input : plan.inputs()) in_.push_back({input.type.bytes(), {}});
+    for (const Type& type : plan.output_types()) out_.push_back({type.bytes(), {}});
+    from_.resize(in_.size());
+    to_.resize(out_.size());
+  }
+
+  // Rows [first, first + count) of `inputs` give those of `results`.
+  void run(std::span<const Tensor> inputs, std::span<void* const> results, Rows first, Rows count) {
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      const std::byte* const all = inputs[i].bytes().data();
+      from_[i] = axes_[i] ? read(in_[i], all + bytes_of(in_[i], first), count) : all;
+    }
+    for (std::size_t o = 0; o < out_.size(); ++o)
+      to_[o] = count == rows_ ? at(results[o], out_[o], first) : padded(out_[o]);
+    workspace_.run(from_, to_);
+    if (count == rows_) return;
+    for (std::size_t o = 0; o < out_.size(); ++o)
+      copy(static_cast<const std::byte*>(to_[o]), bytes_of(out_[o], count),
+           at(results[o], out_[o], first));
+  }
+
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  // An input or output of all rows, and memory for it where fewer come.
+  struct Operand {
+    std::size_t bytes;
+    std::shared_ptr<std::byte> padded;
+  };
+
+  std::size_t bytes_of(const Operand& operand, Rows rows) const {
+    return operand.bytes / static_cast<std::size_t>(rows_) * static_cast<std::size_t>(rows);
+  }
+  std::byte* at(void* results, const Operand& operand, Rows row) const {
+    return static_cast<std::byte*>(results) + bytes_of(operand, row);
+  }
+  static void copy(const std::byte* from, std::size_t bytes, std::byte* to) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+
+  std::byte* padded(Operand& operand) {
+    if (!operand.padded) {
+      operand.padded = allocate_aligned(operand.bytes);
+      bytes_ += operand.bytes;
+    }
+    return operand.padded.get();
+  }
+  // Rows beyond `count` are zeros: numbers of an earlier call might take longer, as NaN does.
+  const std::byte* read(Operand& operand, const std::byte* rows, Rows count) {
+    if (count == rows_) return rows;
+    std::byte* const memory = padded(operand);
+    const std::size_t bytes = bytes_of(operand, count);
+    copy(rows, bytes, memory);
+    std::fill(memory + bytes, memory + operand.bytes, std::byte{0});
+    return memory;
+  }
+
+  Workspace workspace_;
+  const Axes& axes_;
+  Rows rows_;
+  std::vector<Operand> in_, out_;
+  std::vector<const void*> from_;
+  std::vector<void*> to_;
+  std::size_t bytes_;
+};
+
+}  // namespace
+
+class Predictor::Plans {
+ public:
+  Plans(const Function& of_one, const Params& params, const Options& options)
+      : function_(bind(of_one, params)), options_(options), axes_(function_.inputs().size(), 0) {
+    if (options.most_rows < 1 || options.most_runs < 1 || !options.compile.donations.empty())
+      refuse(
+          fmt::format("{} rows and {} runs at once and {} donations; sizes of 1 and more and no "
+                      "donation are expected",
+                      options.most_rows, options.most_runs, options.compile.donations.size()));
+    for (const std::string& name : options.shared) axes_[function_.input_index(name)].reset();
+    if (std::none_of(axes_.begin(), axes_.end(), [](const auto& axis) { return axis.has_value(); }))
+      refuse("no input has rows");
+    if (!options_.compile.packings) options_.compile.packings = std::make_shared<Packings>();
+    sizes_.insert(options_.most_rows);
+    for (Rows rows = options_.most_rows; rows > 1;) sizes_.insert(rows = power_below(rows));
+  }
+
+  const std::vector<Input>& inputs() const { return function_.inputs(); }
+
+  std::vector<Tensor> run(std::span<const Tensor> inputs) {
+    const Rows rows = rows_of(inputs);
+    std::vector<Type> types;
+    for (const Output& o : function_.outputs()) {
+      const Type& one = function_.type(o.value);
+      types.push_back({one.dtype, one.shape.insert(0, rows)});
+    }
+    const Turn turn(*this);
+    return generate_together(types, [&](std::span<void* const> results) {
+      for (Rows first = 0; first < rows;) {
+        const Rows plan = plan_for(rows - first);
+        const Rows count = std::min(plan, rows - first);
+        Lease(*this, plan)->run(inputs, results, first, count);
+        first += count;
+      }
+    });
+  }
+
+  void prepare(std::span<const std::int64_t> all) {
+    for (const Rows rows : all) {
+      if (rows < 1 || rows > options_.most_rows)
+        refuse(fmt::format("a plan of {} rows, 1 to {} are expected", rows, options_.most_rows));
+      {
+        const std::lock_guard lock(mutex_);
+        sizes_.insert(rows);
+      }
+      Lease(*this, rows);
+    }
+  }
+
+  std::vector<Plan> plans() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Plan> plans;
+    for (const auto& [rows, kept] : kept_)
+      if (kept.workspaces > 0) plans.push_back({rows, kept.workspaces, kept.bytes});
+    return plans;
+  }
+
+  std::size_t bytes() const {
+    std::size_t bytes = options_.compile.packings->bytes();
+    for (const Plan& plan : plans()) bytes += plan.bytes;
+    return bytes;
+  }
+
+ private:
+  struct Kept {
+    std::mutex compiling;
+    std::optional<Executable> plan;
+    std::vector<std::unique_ptr<PlanRun>> free;
+    int workspaces = 0;
+    std::size_t bytes = 0;
+  };
+
+  // One of so many calls.
+  class Turn {
+   public:
+    explicit Turn(Plans& plans) : plans_(plans) {
+      std::unique_lock lock(plans_.mutex_);
+      plans_.ended_.wait(lock, [&] { return plans_.runs_ < plans_.options_.most_runs; });
+      ++plans_.runs_;
+    }
+    ~Turn() {
+      {
+        const std::lock_guard lock(plans_.mutex_);
+        --plans_.runs_;
+      }
+      plans_.ended_.notify_one();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Plans& plans_;
+  };
+
+  // A workspace of the plan of so many rows, out of the free ones or new.
+  class Lease {
+   public:
+    Lease(Plans& plans, Rows rows) : plans_(plans), kept_(plans.compiled(rows)) {
+      {
+        const std::lock_guard lock(plans_.mutex_);
+        if (!kept_.free.empty()) {
+          run_ = std::move(kept_.free.back());
+          kept_.free.pop_back();
+          bytes_ = run_->bytes();
+          return;
+        }
+      }
+      run_ = std::make_unique<PlanRun>(*kept_.plan, plans.axes_, rows, plans.options_.pool);
+    }
+    ~Lease() {
+      const std::lock_guard lock(plans_.mutex_);
+      if (bytes_ == 0) ++kept_.workspaces;
+      kept_.bytes += run_->bytes() - bytes_;
+      kept_.free.push_back(std::move(run_));
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    PlanRun* operator->() const { return run_.get(); }
+
+   private:
+    Plans& plans_;
+    Kept& kept_;
+    std::unique_ptr<PlanRun> run_;
+    std::size_t bytes_ = 0;  // that are counted already
+  };
+
+  Kept& compiled(Rows rows) {
+    Kept* kept = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      kept = &kept_[rows];
+    }
+    const std::lock_guard lock(kept->compiling);
+    if (!kept->plan) kept->plan = compile(vmap(function_, axes_, rows), options_.compile);
+    return *kept;
+  }
+
+  // The rows of the plan that takes the next of so many.
+  Rows plan_for(Rows left) const {
+    const std::lock_guard lock(mutex_);
+    const auto enough = sizes_.lower_bound(left);
+    if (enough == sizes_.end()) return options_.most_rows;
+    const bool mostly_full = left >= *enough - *enough / 3;
+    return mostly_full ? *enough : *std::prev(enough);
+  }
+
+  Rows rows_of(std::span<const Tensor> inputs) const {
+    if (inputs.size() != axes_.size())
+      refuse(fmt::format("{} inputs are expected, {} came", axes_.size(), inputs.size()));
+    std::optional<Rows> rows;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const Input& one = function_.inputs()[i];
+      const Shape& shape = inputs[i].shape();
+      if (axes_[i] && !rows) rows = shape.rank() == 0 ? 0 : shape[0];
+      const Type expected{one.type.dtype,
+                          axes_[i] ? one.type.shape.insert(0, *rows) : one.type.shape};
+      if (inputs[i].type() == expected) continue;
+      throw Error(inputs[i].dtype() == expected.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+                  fmt::format("predict with '{}': input '{}' is {}, {} came", function_.name(),
+                              one.name, to_string(expected), to_string(inputs[i].type())));
+    }
+    return *rows;
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("predict with '{}': {}", function_.name(), why));
+  }
+
+  Function function_;
+  Options options_;
+  Axes axes_;
+
+  mutable std::mutex mutex_;  // of all below, but for what Kept::compiling guards
+  std::condition_variable ended_;
+  int runs_ = 0;
+  std::set<Rows> sizes_;  // that there may be plans of
+  std::map<Rows, Kept> kept_;
+};
+
+Predictor::Predictor(const Function& of_one, const Params& params, const Options& options)
+    : plans_(std::make_unique<Plans>(of_one, params, options)) {}
+Predictor::~Predictor() = default;
+Predictor::Predictor(Predictor&&) noexcept = default;
+Predictor& Predictor::operator=(Predictor&&) noexcept = default;
+
+const std::vector<Input>& Predictor::inputs() const { return plans_->inputs(); }
+std::vector<Tensor> Predictor::operator()(std::span<const Tensor> inputs) const {
+  return plans_->run(inputs);
+}
+void Predictor::prepare(std::span<const std::int64_t> rows) { plans_->prepare(rows); }
+std::vector<Predictor::Plan> Predictor::plans() const { return plans_->plans(); }
+std::size_t Predictor::bytes() const { return plans_->bytes(); }
+
+}  // namespace limpid

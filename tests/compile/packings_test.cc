@@ -1,0 +1,148 @@
+// Packings: plans share packed weights, keep no others, and change no bit by it.
+#include "limpid/compile/packings.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "limpid/compile/executable.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/bind.h"
+#include "limpid/transforms/quantize.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid {
+namespace {
+
+Tensor numbers(const Shape& shape, Key key) {
+  return Tensor::generate<float>(shape, [&](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = key.uniform(i) - 0.5f;
+  });
+}
+
+// A network and parameters of a dtype for its weights.
+struct Net {
+  explicit Net(const std::vector<std::int64_t>& sizes, Dtype weights = Dtype::kF32)
+      : mlp(nn::mlp(sizes, relu)), function(mlp.function()), params(mlp.init(Key(0))) {
+    if (weights == Dtype::kF32) return;
+    Quantized quantized = quantize(function, params, {.to = weights});
+    function = quantized.function;
+    params = quantized.params;
+  }
+
+  Function of(std::int64_t rows) const { return vmap(bind(function, params), {0}, rows); }
+  std::size_t bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& [name, p] : params) bytes += p.bytes().size();
+    return bytes;
+  }
+
+  nn::Mlp mlp;
+  Function function;
+  Params params;
+};
+
+constexpr std::array kWeights = {Dtype::kF32, Dtype::kBf16, Dtype::kI8};
+
+TEST(Packings, HoldOnePackingForAllPlans) {
+  for (const Dtype weights : kWeights) {
+    const Net net({300, 700, 400, 10}, weights);
+    const CompileOptions options{.packings = std::make_shared<Packings>()};
+    std::vector<Executable> plans;
+    plans.push_back(compile(net.of(1), options));
+    const std::size_t bytes = options.packings->bytes();
+    EXPECT_LT(static_cast<double>(bytes), 1.15 * static_cast<double>(net.bytes()));
+    for (const std::int64_t rows : {2, 16, 64, 300}) {
+      plans.push_back(compile(net.of(rows), options));
+      EXPECT_EQ(options.packings->bytes(), bytes) << rows << " rows of " << name(weights);
+      const std::vector<Tensor> x = {numbers({rows, 300}, Key(1))};
+      EXPECT_TRUE(plans.back()(x)[0].same_bits(compile(net.of(rows))(x)[0]));
+      EXPECT_EQ(plans.back().plan(), compile(net.of(rows)).plan());
+    }
+    plans.erase(plans.begin(), plans.end() - 1);
+    EXPECT_EQ(options.packings->bytes(), bytes) << "the last plan holds it";
+    plans.clear();
+    EXPECT_EQ(options.packings->bytes(), 0u);
+  }
+}
+
+// Large matrices have memory of their own, and go alone.
+TEST(Packings, KeepNothingThatNoPlanReads) {
+  const Net large({2100, 2100, 10});
+  const Function f = large.of(1);
+  const auto last = bind(
+      trace("last",
+            {{"layers.1.weight", large.params.at("layers.1.weight").type()},
+             {"x", {Dtype::kF32, {2100}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[1], in[0])}; }),
+      {{"layers.1.weight", large.params.at("layers.1.weight")}});
+  const CompileOptions options{.packings = std::make_shared<Packings>()};
+  std::vector<Executable> plans = {compile(f, options), compile(last, options)};
+  EXPECT_GT(options.packings->bytes(), std::size_t{2100} * 2100 * 4);
+  plans.erase(plans.begin());
+  EXPECT_LT(options.packings->bytes(), std::size_t{200} * 2100);
+}
+
+TEST(Packings, OfAnInstructionSetAreItsOwn) {
+  const Net net({300, 70});
+  const CompileOptions shared{.packings = std::make_shared<Packings>()};
+  const std::vector<Tensor> x = {numbers({3, 300}, Key(1))};
+  const Tensor expected = interpret(net.of(3), x)[0];
+  std::vector<Executable> plans;
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    CompileOptions options = shared;
+    options.isa = isa;
+    plans.push_back(compile(net.of(3), options));
+    EXPECT_TRUE(plans.back()(x)[0].same_bits(expected)) << name(isa);
+  }
+}
+
+TEST(Plan, KeepsNoConstantThatItPacked) {
+  for (const Dtype weights : kWeights) {
+    std::vector<std::weak_ptr<const Tensor>> originals;
+    const std::vector<Tensor> x = {numbers({5, 300}, Key(1))};
+    std::vector<Tensor> expected;
+    std::vector<Executable> plans;
+    {
+      Net net({300, 700, 10}, weights);
+      for (const std::string& name : net.params.names()) {
+        if (!name.ends_with("weight")) continue;
+        const auto owner = std::make_shared<const Tensor>(net.params.at(name));
+        originals.emplace_back(owner);
+        net.params.set(name, Tensor::borrow(owner->type(), owner->bytes().data(), owner));
+      }
+      expected = interpret(net.of(5), x);
+      plans.push_back(compile(net.of(5)));
+    }
+    ASSERT_EQ(originals.size(), 2u);
+    for (const auto& original : originals) EXPECT_TRUE(original.expired());
+    EXPECT_TRUE(plans.back()(x)[0].same_bits(expected[0]));
+  }
+}
+
+TEST(Packings, AreSharedByThreadsThatCompile) {
+  const Net net({64, 130, 10});
+  const CompileOptions options{.packings = std::make_shared<Packings>()};
+  const Executable first = compile(net.of(1), options);
+  const std::size_t bytes = options.packings->bytes();
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::int64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const std::vector<Tensor> x = {numbers({1 + t, 64}, Key(1))};
+      const Tensor expected = interpret(net.of(1 + t), x)[0];
+      for (int i = 0; i < 10; ++i)
+        wrong += !compile(net.of(1 + t), options)(x)[0].same_bits(expected);
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(options.packings->bytes(), bytes);
+}
+
+}  // namespace
+}  // namespace limpid

@@ -1,0 +1,168 @@
+// Predictor: for any number of rows, from any number of threads, the bits of each row alone.
+#include "limpid/compile/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "limpid/compile/packings.h"
+#include "limpid/core/error.h"
+#include "limpid/formats/model.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::int64_t kMostRows = 70;
+
+Tensor numbers(const Shape& shape, Key key) {
+  return Tensor::generate<float>(shape, [&](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = key.uniform(i) - 0.5f;
+  });
+}
+
+struct Net {
+  nn::Mlp mlp = nn::mlp({20, 33, 7}, gelu);
+  Params params = mlp.init(Key(0));
+  Function function = mlp.function();
+  Tensor x = numbers({kMostRows, 20}, Key(1));
+  Tensor expected = predict({function, params, ""}, x, nullptr, 1);  // row by row
+};
+
+Tensor first(const Predictor& predict, const Tensor& x) { return predict({x})[0]; }
+
+TEST(Predictor, GivesTheBitsOfEachRowAlone) {
+  const Net net;
+  ThreadPool pool({.threads = 3});
+  for (ThreadPool* shared : {static_cast<ThreadPool*>(nullptr), &pool})
+    for (const std::int64_t most : {1, 8, 50, 256}) {
+      const Predictor predict(
+          net.function, net.params,
+          {.most_rows = most, .pool = shared, .compile = {.nanoseconds_worth_sharing = 0}});
+      for (std::int64_t n = 0; n <= kMostRows; ++n)
+        EXPECT_TRUE(first(predict, net.x.rows(0, n)).same_bits(net.expected.rows(0, n)))
+            << n << " rows, " << most << " at once";
+    }
+}
+
+std::vector<std::int64_t> rows_of(const std::vector<Predictor::Plan>& plans) {
+  std::vector<std::int64_t> rows;
+  for (const Predictor::Plan& plan : plans) rows.push_back(plan.rows);
+  return rows;
+}
+
+TEST(Predictor, TakesPlansOfPowersOfTwoAndThosePrepared) {
+  const Net net;
+  using Rows = std::vector<std::int64_t>;
+  const auto plans_after = [&](const Rows& prepared, std::int64_t n) {
+    Predictor predict(net.function, net.params, {.most_rows = 48});
+    predict.prepare(prepared);
+    (void)first(predict, net.x.rows(0, n));
+    return rows_of(predict.plans());
+  };
+  EXPECT_EQ(plans_after({}, 1), Rows({1}));
+  EXPECT_EQ(plans_after({}, 3), Rows({4}));     // one row of zeros
+  EXPECT_EQ(plans_after({}, 5), Rows({1, 4}));  // not three
+  EXPECT_EQ(plans_after({}, 30), Rows({32}));
+  EXPECT_EQ(plans_after({}, 48), Rows({48}));
+  EXPECT_EQ(plans_after({}, 69), Rows({1, 4, 16, 48}));  // 48 + 16 + 4 + 1
+  EXPECT_EQ(plans_after({5}, 5), Rows({5}));
+  EXPECT_EQ(plans_after({22}, 70), Rows({22, 48}));
+}
+
+TEST(Predictor, HoldsItsWeightsOnce) {
+  const nn::Mlp mlp = nn::mlp({300, 800, 10}, relu);
+  const Params params = mlp.init(Key(0));
+  std::size_t weights = 0;
+  for (const auto& [name, p] : params) weights += p.bytes().size();
+  Predictor predict(mlp.function(), params);
+  EXPECT_EQ(predict.bytes(), 0u);
+  predict.prepare({1, 2, 4, 8, 16, 32, 64});
+  std::size_t workspaces = 0;
+  for (const Predictor::Plan& plan : predict.plans()) {
+    EXPECT_EQ(plan.workspaces, 1);
+    workspaces += plan.bytes;
+  }
+  EXPECT_EQ(predict.plans().size(), 7u);
+  EXPECT_LT(static_cast<double>(predict.bytes() - workspaces), 1.15 * static_cast<double>(weights));
+}
+
+// Several inputs and outputs, one input the same for all rows, and one the number of a row.
+TEST(Predictor, TakesInputsWithoutRows) {
+  const Function f = trace("f",
+                           {{"x", {Dtype::kF32, {4}}},
+                            {"shift", {Dtype::kF32, {4}}},
+                            {"i", {Dtype::kI32, {}}},
+                            {"w", {Dtype::kF32, {4, 4}}}},
+                           [](std::span<const Value> in) {
+                             const Value y = tanh(linear(in[0] + in[1], in[3]));
+                             return std::vector<Value>{y, gather(in[3], in[2]), mean(y)};
+                           });
+  const Tensor x = numbers({11, 4}, Key(1)), shift = numbers({4}, Key(2)),
+               w = numbers({4, 4}, Key(3));
+  const Tensor i = Tensor::generate<std::int32_t>({11}, [](std::span<std::int32_t> out) {
+    for (std::size_t n = 0; n < out.size(); ++n) out[n] = static_cast<std::int32_t>(n % 4);
+  });
+  const Predictor predict(f, {{"w", w}}, {.most_rows = 4, .shared = {"shift"}});
+  const std::vector<Tensor> all = predict({x, shift, i});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[2].shape(), Shape({11}));
+  for (std::int64_t n = 0; n < 11; ++n) {
+    const std::vector<Tensor> one = interpret(
+        f, std::vector<Tensor>{x.rows(n, 1).reshape({4}), shift, i.rows(n, 1).reshape({}), w});
+    for (std::size_t o = 0; o < one.size(); ++o)
+      EXPECT_TRUE(all[o].rows(n, 1).reshape(one[o].shape()).same_bits(one[o])) << n << ' ' << o;
+  }
+}
+
+TEST(Predictor, RunsFromManyThreadsAtOnce) {
+  const Net net;
+  ThreadPool pool({.threads = 2});
+  for (ThreadPool* shared : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    const Predictor predict(net.function, net.params,
+                            {.most_rows = 16, .pool = shared, .most_runs = 3});
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (std::int64_t t = 0; t < 8; ++t)
+      threads.emplace_back([&, t] {
+        for (std::int64_t i = 0; i < 40; ++i) {
+          const std::int64_t n = (t * 7 + i * 11) % kMostRows + 1;
+          wrong += !first(predict, net.x.rows(kMostRows - n, n))
+                        .same_bits(net.expected.rows(kMostRows - n, n));
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(wrong, 0);
+    for (const Predictor::Plan& plan : predict.plans()) EXPECT_LE(plan.workspaces, 3) << plan.rows;
+  }
+}
+
+TEST(Predictor, SaysWhatDoesNotFit) {
+  const Net net;
+  Predictor predict(net.function, net.params, {.most_rows = 8});
+  const auto message_of = [](const auto& code) -> std::string {
+    try {
+      code();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_EQ(message_of([&] {
+              predict({numbers({3, 21}, Key(0))});
+            }),
+            "predict with 'mlp': input 'x' is f32[3, 20], f32[3, 21] came");
+  EXPECT_EQ(message_of([&] { predict(std::vector<Tensor>{}); }),
+            "predict with 'mlp': 1 inputs are expected, 0 came");
+  EXPECT_EQ(message_of([&] { predict.prepare({9}); }),
+            "predict with 'mlp': a plan of 9 rows, 1 to 8 are expected");
+  EXPECT_EQ(message_of([&] { const Predictor none(net.function, net.params, {.shared = {"x"}}); }),
+            "predict with 'mlp': no input has rows");
+}
+
+}  // namespace
+}  // namespace limpid
