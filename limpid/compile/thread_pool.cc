@@ -4,8 +4,11 @@
 // delays nobody but itself.
 #include "limpid/compile/thread_pool.h"
 
+#include <algorithm>
 #include <cfenv>
 #include <csignal>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <system_error>
@@ -112,6 +115,40 @@ class BlockedSignals {};
 
 #endif
 
+// How the CPUs are shared out among all pools of the process, which do not know of each other.
+class SharedCpus {
+ public:
+  // So many of `allowed`, those of the fewest threads; first the one that is left for the caller.
+  std::vector<int> take(std::vector<int> allowed, std::size_t count) {
+    const std::lock_guard lock(mutex_);
+    std::rotate(allowed.begin(), allowed.begin() + 1, allowed.end());
+    std::stable_sort(allowed.begin(), allowed.end(),
+                     [&](int a, int b) { return load_[a] < load_[b]; });
+    allowed.resize(count);
+    std::rotate(allowed.begin(), allowed.end() - 1, allowed.end());
+    add(allowed, 1);
+    return allowed;
+  }
+  void give_back(const std::vector<int>& cpus) {
+    const std::lock_guard lock(mutex_);
+    add(cpus, -1);
+  }
+
+  static SharedCpus& of_process() {
+    static SharedCpus cpus;
+    return cpus;
+  }
+
+ private:
+  // A caller is there only at times.
+  void add(const std::vector<int>& cpus, int sign) {
+    for (std::size_t i = 0; i < cpus.size(); ++i) load_[cpus[i]] += i == 0 ? sign : 2 * sign;
+  }
+
+  std::mutex mutex_;
+  std::map<int, int> load_;
+};
+
 }  // namespace
 
 class ThreadPool::PinnedCaller {
@@ -155,7 +192,10 @@ ThreadPool::ThreadPool(const Options& options) : threads_(options.threads), spin
   if (enough_cpus) place_threads(cpus, options);
 }
 
-ThreadPool::~ThreadPool() { stop(); }
+ThreadPool::~ThreadPool() {
+  stop();
+  SharedCpus::of_process().give_back(cpus_);
+}
 
 void ThreadPool::stop() {
   stop_.store(true);
@@ -167,14 +207,17 @@ void ThreadPool::stop() {
   }
 }
 
-void ThreadPool::place_threads(const std::vector<int>& cpus, const Options& options) {
-  if (options.pin_caller) pinned_caller_ = std::make_unique<PinnedCaller>(cpus[0]);
+void ThreadPool::place_threads(const std::vector<int>& allowed, const Options& options) {
+  if (!options.pin && !options.pin_caller) return;
+  cpus_ = SharedCpus::of_process().take(
+      allowed, options.pin ? static_cast<std::size_t>(threads_) : std::size_t{1});
+  if (options.pin_caller) pinned_caller_ = std::make_unique<PinnedCaller>(cpus_[0]);
   if (!options.pin) return;
-  spare_cpu_ = cpus[0];
-  lane_on_cpu_.assign(static_cast<std::size_t>(cpus.back()) + 1, 0);
+  spare_cpu_ = cpus_[0];
+  lane_on_cpu_.assign(static_cast<std::size_t>(allowed.back()) + 1, 0);
   for (int lane = 1; lane < threads_; ++lane) {
-    lane_on_cpu_[cpus[lane]] = lane;
-    move(lanes_[lane].thread, cpus[lane]);
+    lane_on_cpu_[cpus_[lane]] = lane;
+    move(lanes_[lane].thread, cpus_[lane]);
   }
 }
 

@@ -18,11 +18,11 @@ class ThreadPool {
     // Threads that work at once, the caller of run() among them: threads - 1 are started.
     int threads = 1;
     // Gives every started thread a CPU of its own among those that the constructing thread may use,
-    // and moves it to the spare one when a caller is found on its CPU. Without effect where there
-    // are fewer CPUs than threads.
+    // the ones with the fewest threads of other pools, and moves it to the spare one when a caller
+    // is found on its CPU. Without effect where there are fewer CPUs than threads.
     bool pin = true;
-    // Keeps the constructing thread on the first of these CPUs until the pool is destroyed. It is
-    // not touched otherwise.
+    // Keeps the constructing thread on a CPU of its own until the pool is destroyed. It is not
+    // touched otherwise.
     bool pin_caller = false;
     // How long a thread without work looks for some before it sleeps; sleeping costs the next call
     // a wake-up of several microseconds. Taken as 0 where there are fewer CPUs than threads.
@@ -61,7 +61,7 @@ class ThreadPool {
   bool run_one(int lane, int self);
   void finish(std::uint32_t done);
   void wait_for_the_others();
-  void place_threads(const std::vector<int>& cpus, const Options& options);
+  void place_threads(const std::vector<int>& allowed, const Options& options);
   void keep_clear_of_caller();
   void stop();
 
@@ -70,6 +70,8 @@ class ThreadPool {
   std::chrono::microseconds spin_;
   std::unique_ptr<Lane[]> lanes_;
 
+  // The CPUs that other pools are to keep away from.
+  std::vector<int> cpus_;
   // Where threads are: the lane on each CPU (0: none of ours), and the CPU left for the caller.
   // Empty unless pinned; used by the constructor and by the caller that holds busy_.
   std::vector<int> lane_on_cpu_;

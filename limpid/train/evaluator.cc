@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/reduce.h"
-#include "limpid/transforms/vmap.h"
 
 namespace limpid::train {
 namespace {
@@ -33,7 +31,7 @@ std::int64_t batch_for(const Type& output, const Type& losses) {
 
 Evaluator::Evaluator(const Function& inference, const Losses& losses, const Dataset& data,
                      ThreadPool* pool)
-    : data_(data), pool_(pool) {
+    : data_(data) {
   check_data(inference.inputs().back(), data);
   std::vector<Input> inputs = inference.inputs();
   inputs.push_back({"target", data.target_type()});
@@ -48,66 +46,61 @@ Evaluator::Evaluator(const Function& inference, const Losses& losses, const Data
   });
   const auto type = [&](std::size_t i) { return function_.type(function_.outputs()[i].value); };
   batch_ = batch_for(type(0), type(1));
-  losses_.resize(static_cast<std::size_t>(batch_ * type(1).shape.elements()));
+  Predictor::Options options{.most_rows = batch_, .pool = pool, .most_runs = 1};
+  for (std::size_t i = 0; i + 1 < inference.inputs().size(); ++i)
+    options.shared.push_back(inputs[i].name);
+  predict_.emplace(function_, Params{}, options);
 }
 
-Workspace& Evaluator::workspace_of(std::int64_t size) {
-  for (Batch& b : batches_)
-    if (b.size == size) return b.workspace;
-  std::vector<std::optional<std::int64_t>> axes(function_.inputs().size());
-  axes[axes.size() - 2] = 0;
-  axes[axes.size() - 1] = 0;
-  batches_.push_back({size, Workspace(compile(vmap(function_, axes, size)), pool_)});
-  return batches_.back().workspace;
-}
-
-// Outputs of examples [first, first + count), and their losses, as far as they count.
-void Evaluator::run(Pointers params, std::int64_t first, std::int64_t count, const Tensor& targets,
-                    std::byte* outputs, Sums& sums) {
-  const Tensor examples = data_.inputs_of(first, count);
-  std::vector<const void*> inputs(params.begin(), params.end());
-  inputs.insert(inputs.end(), {examples.bytes().data(), targets.bytes().data()});
-  void* const results[] = {outputs, losses_.data()};
-  workspace_of(count).run(inputs, results);
-  const std::int64_t each = function_.type(function_.outputs()[1].value).shape.elements();
+// And their losses, as far as they count.
+Tensor Evaluator::run(std::span<const Tensor> params, std::int64_t first, std::int64_t count,
+                      const Tensor& targets, Sums& sums) {
+  std::vector<Tensor> inputs(params.begin(), params.end());
+  inputs.insert(inputs.end(), {data_.inputs_of(first, count), targets});
+  const std::vector<Tensor> results = (*predict_)(inputs);
+  const std::span<const float> losses = results[1].values<float>();
+  const std::int64_t each = results[1].elements() / count;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t counted = std::min(each, data_.counted(first + i));
     for (std::int64_t l = 0; l < counted; ++l)
-      sums.loss += static_cast<double>(losses_[static_cast<std::size_t>(i * each + l)]);
+      sums.loss += static_cast<double>(losses[static_cast<std::size_t>(i * each + l)]);
     sums.losses += counted;
   }
+  return results[0];
 }
 
-TestResult Evaluator::all_at_once(Pointers params, Sums& sums) {
+TestResult Evaluator::all_at_once(std::span<const Tensor> params, Sums& sums) {
   const Type& output = function_.type(function_.outputs().front().value);
   const Tensor targets = data_.targets_of(0, data_.size());
   const Tensor outputs = Tensor::generate_bytes(
       {output.dtype, output.shape.insert(0, data_.size())}, [&](std::span<std::byte> all) {
         for (std::int64_t first = 0; first < data_.size(); first += batch_) {
           const std::int64_t count = std::min(batch_, data_.size() - first);
-          run(params, first, count, targets.rows(first, count),
-              all.data() + static_cast<std::size_t>(first) * output.bytes(), sums);
+          const Tensor part = run(params, first, count, targets.rows(first, count), sums);
+          std::copy(part.bytes().begin(), part.bytes().end(),
+                    all.begin() + first * static_cast<std::int64_t>(output.bytes()));
         }
       });
   return metrics_of(data_.task, outputs, targets);
 }
 
-TestResult Evaluator::batch_by_batch(Pointers params, Sums& sums) {
-  const Type& output = function_.type(function_.outputs().front().value);
+TestResult Evaluator::batch_by_batch(std::span<const Tensor> params, Sums& sums) {
   NextTokenMetrics metrics;
   for (std::int64_t first = 0; first < data_.size(); first += batch_) {
     const std::int64_t count = std::min(batch_, data_.size() - first);
     const Tensor targets = data_.targets_of(first, count);
     const std::int64_t before = sums.losses;
-    const Tensor outputs = Tensor::generate_bytes(
-        {output.dtype, output.shape.insert(0, count)},
-        [&](std::span<std::byte> out) { run(params, first, count, targets, out.data(), sums); });
+    const Tensor outputs = run(params, first, count, targets, sums);
     metrics.add(outputs, targets, sums.losses - before);
   }
   return metrics.result();
 }
 
-TestResult Evaluator::operator()(Pointers params) {
+TestResult Evaluator::operator()(Pointers pointers) {
+  std::vector<Tensor> params;
+  for (const void* pointer : pointers)
+    params.push_back(Tensor::borrow(function_.inputs()[params.size()].type,
+                                    static_cast<const std::byte*>(pointer), nullptr));
   Sums sums;
   const TestResult scores =
       data_.task == Task::kNextToken ? batch_by_batch(params, sums) : all_at_once(params, sums);

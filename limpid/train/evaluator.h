@@ -1,10 +1,11 @@
 // Evaluator: the loss and the metrics of a model over a data set, in batches. Leans on compile.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "limpid/compile/executable.h"
+#include "limpid/compile/predictor.h"
 #include "limpid/data/dataset.h"
 #include "limpid/train/metrics.h"
 #include "limpid/train/problem.h"
@@ -31,27 +32,21 @@ class Evaluator {
   TestResult operator()(Pointers params);
 
  private:
-  struct Batch {
-    std::int64_t size;
-    Workspace workspace;
-  };
   // What the batches have given so far.
   struct Sums {
     double loss = 0;
     std::int64_t losses = 0;
   };
-  Workspace& workspace_of(std::int64_t size);
-  void run(Pointers params, std::int64_t first, std::int64_t count, const Tensor& targets,
-           std::byte* outputs, Sums& sums);
-  TestResult all_at_once(Pointers params, Sums& sums);
-  TestResult batch_by_batch(Pointers params, Sums& sums);
+  // The outputs of examples [first, first + count).
+  Tensor run(std::span<const Tensor> params, std::int64_t first, std::int64_t count,
+             const Tensor& targets, Sums& sums);
+  TestResult all_at_once(std::span<const Tensor> params, Sums& sums);
+  TestResult batch_by_batch(std::span<const Tensor> params, Sums& sums);
 
   Function function_;
   Dataset data_;
-  ThreadPool* pool_;
-  std::int64_t batch_ = 0;  // examples of a batch
-  std::vector<float> losses_;
-  std::vector<Batch> batches_;
+  std::int64_t batch_ = 0;            // examples of a batch
+  std::optional<Predictor> predict_;  // outputs and losses
 };
 
 }  // namespace limpid::train

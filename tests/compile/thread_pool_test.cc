@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <thread>
@@ -241,6 +243,29 @@ TEST(ThreadPool, PinsItsThreadsAndLeavesTheCallerAlone) {
           std::this_thread::sleep_for(10us);
       });
     EXPECT_EQ(seen.load(), pin ? 1 : cpus);
+  }
+}
+
+// The CPUs of this process's threads that have one each.
+std::vector<int> cpus_of_pinned_threads() {
+  std::vector<int> cpus;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    cpu_set_t set;
+    if (sched_getaffinity(std::stoi(task.path().filename()), sizeof set, &set) != 0) continue;
+    for (int cpu = 0; CPU_COUNT(&set) == 1 && cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  std::sort(cpus.begin(), cpus.end());
+  return cpus;
+}
+
+TEST(ThreadPool, KeepsClearOfOtherPools) {
+  if (allowed_cpus() < 2) GTEST_SKIP() << "one CPU";
+  for (int round = 0; round < 3; ++round) {  // what is given back is taken again
+    const ThreadPool first({.threads = 2}), second({.threads = 2});
+    const std::vector<int> cpus = cpus_of_pinned_threads();
+    ASSERT_EQ(cpus.size(), 2u);
+    EXPECT_NE(cpus[0], cpus[1]);
   }
 }
 
