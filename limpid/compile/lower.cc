@@ -211,8 +211,7 @@ void Lowering::lower(const Node& node) {
       break;
     case KernelKind::kAttention:
     case KernelKind::kCachedAttention:
-      if (types.inputs[0].dtype == Dtype::kF32) return add_attention(node, call);
-      break;
+      return add_attention(node, call);
     case KernelKind::kUpdateRows:
       if (size_of(types.inputs[0].dtype) == 4) return add_update_rows(node, call);
       break;

@@ -90,6 +90,7 @@ void Lowering::add_attention(const Node& node, const Call& call) {
   root.q = memory(node.inputs[0]);
   root.k = memory(node.inputs[1]);
   root.v = memory(node.inputs[2]);
+  root.f64 = call.inputs[0].dtype == Dtype::kF64;
   root.sequences = 1;
   if (node.op->kernel.kind == KernelKind::kCachedAttention) {
     const CachedAttentionSizes sizes = cached_attention_sizes(call);
@@ -115,7 +116,8 @@ void Lowering::add_attention(const Node& node, const Call& call) {
 
 void Lowering::set_mask(AttentionStep& root, ValueId mask) {
   const Known& k = known(resolve(mask));
-  const bool repeats = k.how == How::kView && k.inner == 1 && k.period % root.each.keys == 0;
+  const bool repeats =
+      !root.f64 && k.how == How::kView && k.inner == 1 && k.period % root.each.keys == 0;
   root.mask = memory(repeats ? k.source : mask);
   root.mask_rows = repeats ? k.period / root.each.keys : root.heads() * root.rows();
 }

@@ -195,6 +195,12 @@ std::size_t scratch_bytes(const MatmulStep& m, const kernels::Kernels& kernels) 
   return narrow_kernels(kernels, m.weights).scratch_bytes(m.m, m.k);
 }
 
+std::size_t scratch_bytes(const AttentionStep& a, const kernels::Kernels& kernels) {
+  if (a.f64) return sizeof(double) * (a.each.size + a.each.keys);
+  return sizeof(float) *
+         kernels.attention_scratch_floats(a.each.keys, a.each.size, a.each.value_size);
+}
+
 }  // namespace
 
 void place_scratch(Plan& plan) {
@@ -204,8 +210,7 @@ void place_scratch(Plan& plan) {
     if (const auto* m = std::get_if<MatmulStep>(&step.root))
       most = std::max(most, scratch_bytes(*m, *plan.kernels));
     if (const auto* a = std::get_if<AttentionStep>(&step.root))
-      most = std::max(most, sizeof(float) * plan.kernels->attention_scratch_floats(
-                                                a->each.keys, a->each.size, a->each.value_size));
+      most = std::max(most, scratch_bytes(*a, *plan.kernels));
   }
   plan.scratch_bytes = plan.band_bytes + round_up(most);
 }

@@ -211,6 +211,7 @@ struct AttentionStep {
   std::size_t sequences;
   arithmetic::AttentionSizes each;
   std::size_t mask_rows = 0;  // that there are in memory
+  bool f64 = false;           // no kernel: by the specification, a head at a time
 
   std::size_t heads() const { return sequences * each.heads; }
   std::size_t rows() const { return each.group * each.queries; }  // of a head of keys

@@ -111,8 +111,8 @@ struct RootText {
                        s(u.mean), s(u.square));
   }
   std::string operator()(const AttentionStep& a) const {
-    return fmt::format("{} = attention {}x{}x{}x{} {} {} {}{}{}", s(a.out), a.heads(), a.rows(),
-                       a.each.keys, a.each.size, s(a.q), s(a.k), s(a.v),
+    return fmt::format("{} = attention {}x{}x{}x{}{} {} {} {}{}{}", s(a.out), a.heads(), a.rows(),
+                       a.each.keys, a.each.size, a.f64 ? " f64" : "", s(a.q), s(a.k), s(a.v),
                        a.mask >= 0 ? " mask " + s(a.mask) : "",
                        a.position >= 0 ? " at " + s(a.position) : "");
   }

@@ -204,8 +204,33 @@ kernels::Attention attention_arguments(const AttentionStep& a, const Worker& wor
           .mask_rows = a.mask_rows};
 }
 
+void run_f64_attention(const AttentionStep& a, const Worker& worker, Piece piece) {
+  arithmetic::AttentionSizes one = a.each;  // head
+  one.heads = 1;
+  const auto* const mask = a.mask >= 0 ? worker.at<const std::byte>(a.mask) : nullptr;
+  const std::size_t scores = a.rows() * one.keys;
+  const Range heads = part(a.heads(), 1, piece.index, piece.count);
+  for (std::size_t h = heads.begin; h < heads.end; ++h) {
+    if (a.position >= 0) one.ahead = worker.at<const std::int32_t>(a.position)[h / a.each.heads];
+    const auto attend = [&](const auto& seen) {
+      arithmetic::attend(one, worker.at<const double>(a.q) + h * a.rows() * one.size,
+                         worker.at<const double>(a.k) + h * one.keys * one.size,
+                         worker.at<const double>(a.v) + h * one.keys * one.value_size, seen,
+                         reinterpret_cast<double*>(worker.scratch),
+                         worker.at<double>(a.out) + h * a.rows() * one.value_size);
+    };
+    if (!mask)
+      attend(arithmetic::EveryKey{});
+    else if (worker.plan.slots[static_cast<std::size_t>(a.mask)].type.dtype == Dtype::kBool)
+      attend(arithmetic::SeenKeys{reinterpret_cast<const bool*>(mask) + h * scores});
+    else
+      attend(arithmetic::AddedNumbers<double>{reinterpret_cast<const double*>(mask) + h * scores});
+  }
+}
+
 // Heads are shared out whole where that is even, else in as many parts as there are pieces.
 void run_attention(const AttentionStep& a, const Worker& worker, Piece piece) {
+  if (a.f64) return run_f64_attention(a, worker, piece);
   const std::size_t parts = a.heads() % piece.count == 0 ? 1 : piece.count;
   const Range all = part(a.heads() * parts, 1, piece.index, piece.count);
   for (std::size_t i = all.begin; i < all.end;) {

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
+#include "limpid/core/sums.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/families.h"
 #include "limpid/ops/reduce.h"
@@ -75,6 +78,13 @@ std::int32_t dot(const std::int8_t* x, std::size_t x_stride, const std::int8_t* 
     sum += static_cast<std::uint32_t>(x[i * x_stride] * w[i * w_stride]);
   return static_cast<std::int32_t>(sum);
 }
+// As if the weights were widened before.
+float dot(const float* x, std::size_t x_stride, const Bf16* w, std::size_t w_stride,
+          std::size_t k) {
+  return arithmetic::in_blocks<float>(k, [&](float sum, std::size_t i) {
+    return std::fma(x[i * x_stride], to_f32(w[i * w_stride]), sum);
+  });
+}
 using arithmetic::dot;
 
 void matmul_reference(const Call& call, std::span<const void* const> in,
@@ -98,12 +108,9 @@ void matmul_reference(const Call& call, std::span<const void* const> in,
   if (call.inputs[0].dtype == Dtype::kI8)
     return products(static_cast<std::int32_t*>(out[0]), static_cast<const std::int8_t*>(in[0]),
                     static_cast<const std::int8_t*>(in[1]));
-  if (call.inputs[1].dtype == Dtype::kBf16) {
-    const auto* narrow = static_cast<const Bf16*>(in[1]);
-    std::vector<float> wide(batch * k * n);
-    for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = to_f32(narrow[i]);
-    return products(static_cast<float*>(out[0]), static_cast<const float*>(in[0]), wide.data());
-  }
+  if (call.inputs[1].dtype == Dtype::kBf16)
+    return products(static_cast<float*>(out[0]), static_cast<const float*>(in[0]),
+                    static_cast<const Bf16*>(in[1]));
   dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     products(static_cast<T*>(out[0]), static_cast<const T*>(in[0]), static_cast<const T*>(in[1]));

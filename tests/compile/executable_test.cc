@@ -11,6 +11,7 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
+#include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 #include "limpid/train/step.h"
@@ -80,6 +81,37 @@ TEST(Executable, RunsReferenceStepsWithoutAllocation) {
   const std::size_t before = allocations();
   for (int i = 0; i < 20; ++i) prepared.run();
   EXPECT_EQ(allocations(), before);
+}
+
+// Of every op on every example of its record, and of what those leave out.
+TEST(Executable, RunsEveryOpWithoutAllocation) {
+  const auto check = [](const Function& f) {
+    for (const bool shared : {false, true}) {
+      ThreadPool pool({.threads = shared ? 2 : 1});
+      const Executable executable = compile(f, {.nanoseconds_worth_sharing = 0});
+      Prepared prepared(executable, f, &pool);
+      prepared.run();
+      const std::size_t before = allocations();
+      prepared.run();
+      EXPECT_EQ(allocations(), before) << f.name() << '\n' << executable.plan();
+    }
+  };
+  for (const Op* op : all_ops())
+    for (const Example& example : op->examples()) check(function_of(*op, example));
+  const Type wide{Dtype::kF64, {2, 4, 5, 3}};
+  check(trace("attention", {{"q", wide}, {"k", wide}, {"v", wide}}, [](std::span<const Value> in) {
+    return std::vector<Value>{scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true})};
+  }));
+  check(trace("cached_attention",
+              {{"q", wide},
+               {"k", {Dtype::kF64, {2, 4, 3, 9}}},
+               {"v", {Dtype::kF64, {2, 4, 9, 3}}},
+               {"at", {Dtype::kI32, {2}}}},
+              [](std::span<const Value> in) {
+                return std::vector<Value>{cached_attention(in[0], in[1], in[2], in[3])};
+              }));
+  check(trace("bf16", {{"x", {Dtype::kF32, {3, 2, 300}}}, {"w", {Dtype::kBf16, {3, 300, 4}}}},
+              [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; }));
 }
 
 // Values between the steps may be worked on in whole vectors; those of the caller may not.
