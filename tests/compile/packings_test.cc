@@ -10,6 +10,7 @@
 #include "limpid/compile/executable.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
+#include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/bind.h"
@@ -68,6 +69,31 @@ TEST(Packings, HoldOnePackingForAllPlans) {
     EXPECT_EQ(options.packings->bytes(), bytes) << "the last plan holds it";
     plans.clear();
     EXPECT_EQ(options.packings->bytes(), 0u);
+  }
+}
+
+// The passes over a prompt and over a token of a transformer hold its weights once; what the
+// embedding's table takes, which is gathered from as it is, is not theirs.
+TEST(Packings, HoldTheWeightsOfATransformerOnce) {
+  for (const bool tied : {true, false}) {
+    nn::Gpt net = nn::gpt2_shaped();
+    net.vocabulary = 20000;
+    net.context = 64;
+    net.tied = tied;
+    const Params f32 = net.init(Key(0));
+    for (const Dtype weights : kWeights) {
+      const Params params =
+          weights == Dtype::kF32 ? f32 : quantize(net.function(), f32, {.to = weights}).params;
+      double bytes = 0;
+      for (const auto& [name, p] : params) bytes += static_cast<double>(p.bytes().size());
+      const CompileOptions options{.packings = std::make_shared<Packings>()};
+      std::vector<Executable> passes;
+      for (const std::int64_t length : {64, 1}) {
+        const Function pass = net.cached_function({.length = length, .last = true});
+        passes.push_back(compile(bind(with_narrow_params(pass, params), params), options));
+      }
+      EXPECT_LT(static_cast<double>(options.packings->bytes()), 1.15 * bytes) << name(weights);
+    }
   }
 }
 
