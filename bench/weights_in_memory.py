@@ -39,7 +39,7 @@ def write_gpt2(folder, layers, width, vocabulary, positions):
         shutil.copy(TESTS / "data/byte_pair" / name, folder)
     (folder / "config.json").write_text(json.dumps(
         {"model_type": "gpt2", "vocab_size": vocabulary, "n_positions": positions, "n_embd": width, "n_layer": layers,
-         "n_head": width // 64, "eos_token_id": vocabulary - 1}))
+         "n_head": width // 64, "eos_token_id": 507}))
     draw = random.Random(1)
     numbers = array.array("f", (draw.gauss(0, 0.02) for _ in range(1 << 16))).tobytes()
     header, end = {}, 0
