@@ -1,133 +1,136 @@
 // compile(code): C++ code on Values becomes a function on tensors, traced and compiled when it
-// first meets tensors of new types, as jax.jit does.
+// first meets tensors of new types, as jax.jit does. Groups of named tensors go in and come out.
 //
 //   auto logits = compile(net)(params, images);
-//   auto [loss, gradients] = compile(value_and_grad(loss_of))(params, images, labels);
+//   auto step = compile([&](const Args& p, Value x, Value y) {
+//     const auto [value, gradients] = value_and_grad(loss)(p, x, y);
+//     return std::tuple{p - 0.1 * gradients, value};
+//   });
+//   std::tie(params, value) = step(params, images, labels);
 #pragma once
 
-#include <array>
+#include <any>
 #include <concepts>
-#include <map>
+#include <functional>
+#include <memory>
 #include <string>
-#include <type_traits>
+#include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "limpid/compile/executable.h"
-#include "limpid/core/params.h"
-#include "limpid/function/builder.h"
-#include "limpid/transforms/grad.h"
+#include "limpid/function/call.h"
 
 namespace limpid {
 
-// Marks code whose first result is a loss to be differentiated by its parameters.
-template <class Code>
-struct ValueAndGrad {
-  Code code;
-};
-
-// code(const Args& params, Value...) returns a floating scalar.
-template <class Code>
-ValueAndGrad<Code> value_and_grad(Code code) {
-  return {std::move(code)};
-}
-
-// A loss, and its gradient by every parameter, under the parameters' names.
-struct ValueAndGradients {
-  Tensor value;
-  Params gradients;
-};
-
 namespace detail {
 
-// Runs code once on Values: the parameters by name, then `count` tensors named "0", "1", ...
-template <class Code, std::size_t count>
-Function trace_code(const Code& code, const std::vector<Input>& params,
-                    const std::array<Type, count>& types) {
-  std::vector<Input> inputs = params;
-  for (std::size_t i = 0; i < count; ++i) inputs.push_back({std::to_string(i), types[i]});
-  return trace("compiled", inputs, [&](std::span<const Value> in) {
-    Args args;
-    for (std::size_t i = 0; i < params.size(); ++i) args.set(params[i].name, in[i]);
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      return std::vector<Value>{code(args, in[params.size() + i]...)};
-    }
-    (std::make_index_sequence<count>());
-  });
-}
+// The arguments of a call: its tensors, with the names of those that stand in a group.
+struct Arguments {
+  std::vector<Tensor> tensors;
+  std::vector<std::string_view> names;  // "" outside of a group
 
-// What a kind of code is traced to, and how its results are handed out.
-template <class Code>
-struct Traced {
-  template <std::size_t count>
-  static Function trace(const Code& code, const std::vector<Input>& params,
-                        const std::array<Type, count>& types) {
-    return trace_code(code, params, types);
+  void add(const Params& group) {
+    for (const auto& [name, tensor] : group) add(tensor, name);
   }
-  static Tensor results(std::vector<Tensor> outputs, const Params&) { return outputs.front(); }
+  template <class... Parts>
+  void add(const std::tuple<Parts...>& parts) {
+    std::apply([&](const auto&... each) { (add(each), ...); }, parts);
+  }
+  template <class One>
+  void add(const One& one) {
+    add(Tensor(tensor_of(one)), "");
+  }
+  void add(Tensor tensor, std::string_view name) {
+    tensors.push_back(std::move(tensor));
+    names.push_back(name);
+  }
 };
 
-template <class Code>
-struct Traced<ValueAndGrad<Code>> {
-  template <std::size_t count>
-  static Function trace(const ValueAndGrad<Code>& marked, const std::vector<Input>& params,
-                        const std::array<Type, count>& types) {
-    std::vector<std::size_t> wrt(params.size());
-    for (std::size_t i = 0; i < wrt.size(); ++i) wrt[i] = i;
-    return limpid::value_and_grad(trace_code(marked.code, params, types), wrt);
-  }
-  static ValueAndGradients results(std::vector<Tensor> outputs, const Params& params) {
-    ValueAndGradients result{outputs.front(), {}};
-    std::size_t i = 1;
-    for (const auto& [name, p] : params) result.gradients.set(name, outputs[i++]);
-    return result;
-  }
+// Code made ready for arguments of some types.
+struct Traced {
+  Function function;
+  std::any result;  // what the code returned: the form of its results, and the names in it
+};
+
+// One plan for every combination of names and types.
+class Plans {
+ public:
+  explicit Plans(ThreadPool* pool);
+  Plans(Plans&&) noexcept;
+  Plans& operator=(Plans&&) noexcept;
+  ~Plans();
+
+  // Runs the plan for arguments like these; `trace` is called where there is none. `result` is that
+  // of the trace.
+  std::vector<Tensor> run(const Arguments& arguments, const std::function<Traced()>& trace,
+                          const std::any*& result);
+
+ private:
+  class Plan;
+  struct How {
+    ThreadPool* pool;
+    std::shared_ptr<Packings> packings;  // of all plans
+  };
+  Plan& plan_for(const Arguments& arguments, const std::function<Traced()>& trace);
+
+  std::vector<std::unique_ptr<Plan>> plans_;  // the last one used in front
+  How how_;
 };
 
 }  // namespace detail
 
-// Keeps one Executable for every combination of types it has met. Used by one thread at a time.
-template <class Code>
+// What it costs and keeps. The first call with arguments of new names, types or numbers of them
+// traces and compiles the code, which takes milliseconds. Every later one finds its plan by
+// comparing names and types; no text is built. A plan keeps the memory for its results between the
+// steps (Executable::workspace_bytes).
+//
+// If all groups of a call are the same objects as in the call before, as those of a trained model
+// are, a second plan is compiled that has them as constants: it packs weights once, and keeps the
+// parameters alive. It is used while they stay the same objects and dropped when others come; from
+// then on twice as many such calls as before are needed to make it again, so that training, which
+// has new parameters in every step, never pays for it. The bits are the same either way.
+//
+// Used by one thread at a time.
+template <class C>
 class Compiled {
  public:
-  Compiled(Code code, ThreadPool* pool) : code_(std::move(code)), pool_(pool) {}
+  Compiled(C code, ThreadPool* pool) : code_(std::move(code)), plans_(pool) {}
 
-  // A Tensor; for value_and_grad, ValueAndGradients. Throws what tracing, differentiating and
-  // running the code throw.
-  template <std::convertible_to<Tensor>... Tensors>
-  auto operator()(const Params& params, const Tensors&... tensors) {
-    std::vector<Tensor> inputs = params.values();
-    (inputs.push_back(tensors), ...);
-    const Executable& executable =
-        executable_of(params, std::array<Type, sizeof...(Tensors)>{tensors.type()...});
-    return detail::Traced<Code>::results(executable(inputs, pool_), params);
+  // Takes a tensor, a number or a Key for each Value of the code, Params for Args, tuples for
+  // tuples; gives a Tensor, Params or a std::tuple of such, as the code does. Throws what tracing,
+  // compiling and running the code throw.
+  template <TensorGroup... Groups>
+  requires CodeOn<C, Groups...>
+  auto operator()(const Groups&... groups) {
+    detail::Arguments arguments;
+    (arguments.add(groups), ...);
+    using Result = std::invoke_result_t<const C&, detail::Inside<Groups>...>;
+    const std::any* result = nullptr;
+    const std::vector<Tensor> outputs = plans_.run(
+        arguments,
+        [&] {
+          std::vector<Type> types;
+          for (const Tensor& t : arguments.tensors) types.push_back(t.type());
+          Builder builder("compiled");
+          auto traced = detail::trace_code(builder, code_, types, groups...);
+          return detail::Traced{std::move(traced.function), std::move(traced.result)};
+        },
+        result);
+    std::size_t next = 0;
+    return with_leaves(*std::any_cast<std::decay_t<Result>>(result), outputs, next);
   }
 
  private:
-  template <std::size_t count>
-  const Executable& executable_of(const Params& params, const std::array<Type, count>& types) {
-    std::vector<Input> inputs;
-    std::string key;
-    for (const auto& [name, p] : params) {
-      inputs.push_back({name, p.type()});
-      key += name + ":" + to_string(p.type()) + ";";
-    }
-    for (const Type& t : types) key += to_string(t) + ";";
-    const auto found = executables_.find(key);
-    if (found != executables_.end()) return found->second;
-    const Function function = detail::Traced<Code>::trace(code_, inputs, types);
-    return executables_.emplace(std::move(key), compile(function)).first->second;
-  }
-
-  Code code_;
-  ThreadPool* pool_;
-  std::map<std::string, Executable> executables_;
+  C code_;
+  detail::Plans plans_;
 };
 
-// Anything that is called with parameters and Values: a layer, a model, a lambda, value_and_grad of
-// one.
-template <class Code>
-requires(!std::convertible_to<Code, Function>) Compiled<Code> compile(Code code,
-                                                                      ThreadPool* pool = nullptr) {
+// Anything that is called with Values and Args: a layer, a model, a lambda, a gradient of one.
+template <class C>
+requires(!std::convertible_to<C, Function>) Compiled<C> compile(C code,
+                                                                ThreadPool* pool = nullptr) {
   return {std::move(code), pool};
 }
 

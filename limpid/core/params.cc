@@ -19,4 +19,47 @@ void throw_missing(std::string_view name, const std::vector<std::string>& presen
                           present.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", "))));
 }
 
+void throw_other_names(const std::vector<std::string>& names,
+                       const std::vector<std::string>& others) {
+  const auto first_without = [](const auto& from, const auto& in) {
+    const auto found = std::find_if(from.begin(), from.end(), [&](const std::string& name) {
+      return std::find(in.begin(), in.end(), name) == in.end();
+    });
+    return found == from.end() ? std::string() : *found;
+  };
+  const std::string missing = first_without(names, others);
+  throw Error(ErrorCode::kInvalidArgument,
+              missing.empty()
+                  ? fmt::format("groups: expected the same names in both, got '{}' in the second "
+                                "alone",
+                                first_without(others, names))
+                  : fmt::format("groups: expected the same names in both, got '{}' in the first "
+                                "alone",
+                                missing));
+}
+
+Params stack(std::span<const Params> groups) {
+  if (groups.empty())
+    throw Error(ErrorCode::kInvalidArgument, "stack: expected at least one group, got none");
+  for (const Params& group : groups) require_same_names(groups.front(), group);
+  const auto count = static_cast<std::int64_t>(groups.size());
+  Params all;
+  for (const auto& [name, first] : groups.front()) {
+    const Type type{first.dtype(), first.shape().insert(0, count)};
+    all.set(name, Tensor::generate_bytes(type, [&, &name = name,
+                                                &first = first](std::span<std::byte> out) {
+              auto* to = out.data();
+              for (const Params& group : groups) {
+                const Tensor& part = group.at(name);
+                if (!(part.type() == first.type()))
+                  throw Error(ErrorCode::kShape,
+                              fmt::format("stack: '{}' is {} in one group and {} in another", name,
+                                          to_string(first.type()), to_string(part.type())));
+                to = std::copy(part.bytes().begin(), part.bytes().end(), to);
+              }
+            }));
+  }
+  return all;
+}
+
 }  // namespace limpid

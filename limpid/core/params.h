@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,14 @@ namespace limpid {
 
 // Throws kNotFound: `name` is not among those present.
 [[noreturn]] void throw_missing(std::string_view name, const std::vector<std::string>& present);
+// Throws kInvalidArgument: two groups of tensors must have the same names.
+[[noreturn]] void throw_other_names(const std::vector<std::string>& names,
+                                    const std::vector<std::string>& others);
+
+// Whether `name` is `prefix`, or below it: "layers.2" and "layers.2.weight", but not "layers.20".
+inline bool is_at_or_below(std::string_view name, std::string_view prefix) {
+  return name.starts_with(prefix) && (name.size() == prefix.size() || name[prefix.size()] == '.');
+}
 
 // An ordered map from names to T.
 template <class T>
@@ -70,6 +80,36 @@ class Named {
     return part;
   }
 
+  // The entries of these names, in their own order. A name stands for all below it too: "layers.2"
+  // for "layers.2.weight". Throws kNotFound for a name of which there is nothing.
+  Named only(const std::vector<std::string>& wanted) const {
+    for (const std::string& name : wanted) {
+      bool any = false;
+      for (const Entry& e : entries_) any = any || is_at_or_below(e.first, name);
+      if (!any) throw_missing(name, names());
+    }
+    Named part;
+    for (const Entry& e : entries_)
+      for (const std::string& name : wanted)
+        if (is_at_or_below(e.first, name)) part.set(e.first, e.second);
+    return part;
+  }
+  // A copy with the entries of `changes`, each in the place of an entry of its name, or at the end.
+  Named with(const Named& changes) const {
+    Named all = *this;
+    all.merge("", changes);
+    return all;
+  }
+  // f of every value, under the same names.
+  template <class F>
+  auto map(const F& f) const {
+    Named<std::decay_t<decltype(f(std::declval<const T&>()))>> result;
+    result.places_ = places_;
+    result.entries_.reserve(entries_.size());
+    for (const Entry& e : entries_) result.entries_.emplace_back(e.first, f(e.second));
+    return result;
+  }
+
   // In the order of the entries.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
@@ -93,6 +133,9 @@ class Named {
   }
 
  private:
+  template <class>
+  friend class Named;
+
   // Up to so many entries are walked, for few networks have more; files may.
   static constexpr std::size_t kFew = 512;
 
@@ -101,7 +144,31 @@ class Named {
   std::map<std::string, std::size_t, std::less<>> places_;
 };
 
+// Throws kInvalidArgument where the groups have not the same names, in any order.
+template <class T, class U>
+void require_same_names(const Named<T>& a, const Named<U>& b) {
+  bool same = a.size() == b.size();
+  for (const auto& entry : a) same = same && b.find(entry.first);
+  if (!same) throw_other_names(a.names(), b.names());
+}
+
+// f of the values of one name, for every name of the first group, in its order. Throws
+// kInvalidArgument where another group has other names.
+template <class F, class T, class... Others>
+auto map(const F& f, const Named<T>& group, const Named<Others>&... others) {
+  (require_same_names(group, others), ...);
+  auto entry = group.begin();
+  return group.map([&](const T& value) {
+    [[maybe_unused]] const std::string& name = (entry++)->first;
+    return f(value, others.at(name)...);
+  });
+}
+
 // Tensors by name: the parameters of a model, its gradients, an optimiser's state.
 using Params = Named<Tensor>;
+
+// Groups as one: [groups, ...] under every name, in the order of the first group's names. Throws
+// kInvalidArgument where there is no group, or where names differ; kShape where types do.
+Params stack(std::span<const Params> groups);
 
 }  // namespace limpid

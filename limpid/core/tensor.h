@@ -79,6 +79,9 @@ class Tensor {
     return values<T>()[0];
   }
   std::span<const std::byte> bytes() const { return {data_, type_.bytes()}; }
+  // What keeps the elements alive: with their address it tells whether two tensors are one object.
+  // Empty where nobody owns them.
+  std::weak_ptr<const void> owner() const { return owner_; }
 
   // The same elements under another shape, without a copy. Throws kShape where the counts differ.
   Tensor reshape(const Shape& shape) const;

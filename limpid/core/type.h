@@ -16,6 +16,9 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
+// f32({256, 784}).
+inline Type f32(const Shape& shape) { return {Dtype::kF32, shape}; }
+
 // "f32[256, 784]".
 inline std::string to_string(const Type& type) {
   return std::string(name(type.dtype)) + to_string(type.shape);

@@ -134,8 +134,23 @@ void check_model(const Model& model) {
                 fmt::format("the values of one example take more than {} bytes", kMaxExampleBytes));
 }
 
+namespace {
+
+// An op that a program has made has no text that reads back.
+void check_has_text(const Function& function) {
+  for (const Node& node : function.nodes())
+    if (find_op(node.op->name) != node.op)
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("model '{}': {} is an op that a program has made, which no file can "
+                              "hold; save expand(function), which has its body in its place",
+                              function.name(), node.op->name));
+}
+
+}  // namespace
+
 void save_model(const std::filesystem::path& path, const Model& model) {
   check_model(model);
+  check_has_text(model.function);
   Safetensors file{model.params,
                    {{std::string(kFormatKey), std::string(kFormat)},
                     {std::string(kFunctionKey), to_text(model.function)}}};

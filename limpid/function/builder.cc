@@ -3,15 +3,133 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
 
 #include "limpid/core/error.h"
 #include "limpid/function/signature.h"
 
 namespace limpid {
 
-Type Value::type() const { return builder_->type(id_); }
+// ---- where Values find their Builder
 
-Builder::Builder(std::string name) { parts_.name = std::move(name); }
+namespace detail {
+
+struct TracePlace {
+  std::atomic<Builder*> builder = nullptr;
+  std::atomic<std::uint32_t> number = 0;
+};
+
+namespace {
+
+// Never destroyed: Values of static duration may ask after the end of main.
+struct Places {
+  std::mutex mutex;
+  std::vector<TracePlace*> free;
+  std::uint32_t builders = 0;
+};
+Places& places() {
+  static auto* const all = new Places;
+  return *all;
+}
+
+TracePlace* take_place(Builder* builder, std::uint32_t& number) {
+  Places& all = places();
+  const std::lock_guard lock(all.mutex);
+  if (all.free.empty()) all.free.push_back(new TracePlace);
+  TracePlace* const place = all.free.back();
+  all.free.pop_back();
+  number = ++all.builders;
+  place->builder = builder;
+  place->number = number;
+  return place;
+}
+
+void give_place_back(TracePlace* place) {
+  Places& all = places();
+  const std::lock_guard lock(all.mutex);
+  place->builder = nullptr;
+  all.free.push_back(place);
+}
+
+}  // namespace
+}  // namespace detail
+
+Value::Value(Builder* builder, ValueId id)
+    : place_(builder->place_), id_(id), trace_(builder->number_) {}
+
+Builder& Value::builder() const {
+  Builder* const builder = place_ ? place_->builder.load(std::memory_order_relaxed) : nullptr;
+  if (!builder || place_->number.load(std::memory_order_relaxed) != trace_)
+    throw Error(ErrorCode::kInvalidArgument,
+                place_ ? "value: its Function is already written, and the Value is of the past; "
+                         "return it from the code that is traced, and use what the call gives"
+                       : "value: there is none; it was default-constructed");
+  return *builder;
+}
+
+Type Value::type() const { return builder().type(id_); }
+
+// ---- Builder
+
+Builder::Builder(std::string name) : place_(detail::take_place(this, number_)) {
+  parts_.name = std::move(name);
+}
+
+Builder::Builder(std::string name, Builder& around) : Builder(std::move(name)) {
+  around_ = &around;
+  scope_around_ = around.scope_of_op();
+}
+
+Builder::~Builder() { end(); }
+
+void Builder::end() {
+  if (place_) detail::give_place_back(std::exchange(place_, nullptr));
+}
+
+Value Builder::own(const Value& value) {
+  Builder& other = value.builder();
+  if (&other == this) return value;
+  if (!around_ || other.number_ > number_)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("a Value of function '{}' is no value of function '{}'; make it an "
+                            "argument",
+                            other.parts_.name, parts_.name));
+  return capture(value);
+}
+
+Value Builder::capture(const Value& outer) {
+  for (const Captured& c : captured_)
+    if (c.outer.id() == outer.id() && &c.outer.builder() == &outer.builder()) return {this, c.id};
+  // What is made of nothing is made again, so that rules about constants see it.
+  if (const Node* maker = outer.builder().maker(outer.id()); maker && maker->inputs.empty()) {
+    const Node node = *maker;
+    return call(*node.op, {},
+                node.attributes)[static_cast<std::size_t>(outer.id() - node.first_output)];
+  }
+  parts_.types.push_back(outer.type());
+  captured_.push_back({outer, static_cast<ValueId>(parts_.types.size()) - 1});
+  return {this, captured_.back().id};
+}
+
+std::vector<Value> Builder::captured() const {
+  std::vector<Value> outer;
+  for (const Captured& c : captured_) outer.push_back(c.outer);
+  return outer;
+}
+
+// The scope that the code around has entered since this Function began, then its own.
+std::string Builder::scope_of_op() const {
+  if (!around_) return scope_;
+  std::string entered = around_->scope_of_op();
+  if (!scope_around_.empty()) {
+    if (!is_at_or_below(entered, scope_around_)) return scope_;
+    entered.erase(0, scope_around_.size() + 1);
+  }
+  if (entered.empty()) return scope_;
+  return scope_.empty() ? entered : Args::join(entered, scope_);
+}
 
 Value Builder::input(std::string name, const Type& type) {
   if (!parts_.nodes.empty())
@@ -27,17 +145,14 @@ Value Builder::input(std::string name, const Type& type) {
 
 std::vector<Value> Builder::call(const Op& op, std::span<const Value> inputs,
                                  Attributes attributes) {
-  Node node{&op, {}, std::move(attributes), static_cast<ValueId>(parts_.types.size()), scope_};
+  Node node{&op, {}, std::move(attributes), 0, scope_of_op()};
   std::vector<Type> types;
   for (const Value& v : inputs) {
-    if (!v || &v.builder() != this)
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{}: an input is not a value of function '{}'", op.name, parts_.name));
-    node.inputs.push_back(v.id());
-    types.push_back(v.type());
+    node.inputs.push_back(own_input(op, v).id());
+    types.push_back(type(node.inputs.back()));
   }
-  const Call call{op, types, {}, node.attributes, scope_};
+  node.first_output = static_cast<ValueId>(parts_.types.size());
+  const Call call{op, types, {}, node.attributes, node.scope};
   check_signature(call);
   std::vector<Value> results;
   for (Type& t : op.types(call)) {
@@ -48,7 +163,17 @@ std::vector<Value> Builder::call(const Op& op, std::span<const Value> inputs,
   return results;
 }
 
+Value Builder::own_input(const Op& op, const Value& value) {
+  try {
+    return own(value);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("{}: {}", op.name, e.what()));
+  }
+}
+
 const Node* Builder::maker(ValueId id) const {
+  for (const Captured& c : captured_)
+    if (c.id == id) return nullptr;
   const auto after = std::upper_bound(parts_.nodes.begin(), parts_.nodes.end(), id,
                                       [](ValueId v, const Node& n) { return v < n.first_output; });
   return after == parts_.nodes.begin() ? nullptr : &*std::prev(after);
@@ -60,13 +185,14 @@ std::vector<Value> Builder::inline_function(const Function& function,
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("function '{}' takes {} inputs, {} came", function.name(),
                             function.inputs().size(), arguments.size()));
-  std::vector<Value> values(arguments.begin(), arguments.end());
+  std::vector<Value> values;
+  for (const Value& v : arguments) values.push_back(own(v));
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (!(arguments[i].type() == function.inputs()[i].type))
+    if (!(values[i].type() == function.inputs()[i].type))
       throw Error(ErrorCode::kShape,
                   fmt::format("function '{}': input '{}' is {}, {} came", function.name(),
                               function.inputs()[i].name, to_string(function.inputs()[i].type),
-                              to_string(arguments[i].type())));
+                              to_string(values[i].type())));
   for (const Node& node : function.nodes()) {
     const Scope scope(*this, node.scope);
     std::vector<Value> in;
@@ -80,14 +206,49 @@ std::vector<Value> Builder::inline_function(const Function& function,
 }
 
 Function Builder::finish(std::span<const Value> outputs, std::vector<std::string> output_names) {
+  if (!place_)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("function '{}' is already written", parts_.name));
   output_names.resize(outputs.size());
+  std::vector<ValueId> ids;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i] || &outputs[i].builder() != this)
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("function '{}': output {} is not a value of it", parts_.name, i));
-    parts_.outputs.push_back({std::move(output_names[i]), outputs[i].id()});
+    try {
+      ids.push_back(own(outputs[i]).id());
+    } catch (const Error& e) {
+      throw Error(e.code(), fmt::format("function '{}': output {}: {}", parts_.name, i, e.what()));
+    }
   }
+  if (!captured_.empty()) number_captured_as_inputs(ids);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    parts_.outputs.push_back({std::move(output_names[i]), ids[i]});
+  end();
   return Function(std::move(parts_));
+}
+
+// Values were captured as they came; a Function's inputs are its first values.
+void Builder::number_captured_as_inputs(std::vector<ValueId>& outputs) {
+  std::vector<ValueId> renumbered(parts_.types.size(), -1);
+  ValueId next = 0;
+  for (std::size_t i = 0; i < parts_.inputs.size(); ++i) renumbered[i] = next++;
+  for (const Captured& c : captured_) {
+    std::string name = fmt::format("captured.{}", next);
+    while (!input_names_.insert(name).second) name = "captured." + name;
+    parts_.inputs.push_back({name, type(c.id)});
+    renumbered[static_cast<std::size_t>(c.id)] = next++;
+  }
+  for (ValueId& id : renumbered)
+    if (id < 0) id = next++;
+  std::vector<Type> types(parts_.types.size());
+  for (std::size_t i = 0; i < types.size(); ++i)
+    types[static_cast<std::size_t>(renumbered[i])] = parts_.types[i];
+  parts_.types = std::move(types);
+  const auto renumber = [&](ValueId& id) { id = renumbered[static_cast<std::size_t>(id)]; };
+  for (Node& node : parts_.nodes) {
+    if (static_cast<std::size_t>(node.first_output) < renumbered.size())
+      renumber(node.first_output);
+    for (ValueId& id : node.inputs) renumber(id);
+  }
+  for (ValueId& id : outputs) renumber(id);
 }
 
 Builder::Scope::Scope(Builder& builder, std::string_view name)
@@ -95,11 +256,25 @@ Builder::Scope::Scope(Builder& builder, std::string_view name)
   if (!name.empty()) builder_.scope_ = Named<Value>::join(outer_, name);
 }
 
-std::vector<Value> call(const Op& op, std::span<const Value> inputs, Attributes attributes) {
-  if (inputs.empty() || !inputs.front())
+Builder& innermost(std::span<const Value> values, std::string_view what) {
+  Builder* found = nullptr;
+  for (const Value& v : values) {
+    if (!v) continue;
+    try {
+      Builder& builder = v.builder();
+      if (!found || builder.number() > found->number()) found = &builder;
+    } catch (const Error& e) {
+      throw Error(e.code(), fmt::format("{}: {}", what, e.what()));
+    }
+  }
+  if (!found)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the first input is not a value of any function", op.name));
-  return inputs.front().builder().call(op, inputs, std::move(attributes));
+                fmt::format("{}: no argument is a value of any function", what));
+  return *found;
+}
+
+std::vector<Value> call(const Op& op, std::span<const Value> inputs, Attributes attributes) {
+  return innermost(inputs, op.name).call(op, inputs, std::move(attributes));
 }
 
 Value call1(const Op& op, std::initializer_list<Value> inputs, Attributes attributes) {

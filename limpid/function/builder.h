@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,10 @@ class Builder {
  public:
   // Begins a Function of this name.
   explicit Builder(std::string name);
+  // Begins one inside of the Function that `around` writes. Its ops may use the Values of `around`
+  // and of other Functions under way: each of them is captured and becomes a further input.
+  Builder(std::string name, Builder& around);
+  ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -30,13 +35,18 @@ class Builder {
   // became.
   std::vector<Value> inline_function(const Function& function, std::span<const Value> arguments);
 
-  // The Function that was written. Throws kInvalidArgument for values of another Builder, or where
-  // the names, if there are any, are not as many as the outputs.
+  // The Function that was written; what was captured are its last inputs. From here on its Values
+  // are of the past. Throws kInvalidArgument for values of another Builder, or where the names, if
+  // there are any, are not as many as the outputs.
   Function finish(std::span<const Value> outputs, std::vector<std::string> output_names = {});
+
+  // The Values of other Functions that were captured, in the order of the inputs that they became.
+  std::vector<Value> captured() const;
+  // Grows from Builder to Builder: of two under way, the later one stands inside of the other.
+  std::uint32_t number() const { return number_; }
 
   // Of a value; good until the next op is written.
   const Type& type(ValueId id) const { return parts_.types[static_cast<std::size_t>(id)]; }
-  const std::string& scope() const { return scope_; }
   // The op that gave a value, nullptr for an input. Good until the next op is written.
   const Node* maker(ValueId id) const;
 
@@ -54,12 +64,35 @@ class Builder {
   };
 
  private:
+  friend class Value;
+  struct Captured {
+    Value outer;
+    ValueId id;
+  };
+
+  void end();
+  Value own(const Value& value);
+  Value own_input(const Op& op, const Value& value);
+  Value capture(const Value& outer);
+  std::string scope_of_op() const;
+  void number_captured_as_inputs(std::vector<ValueId>& outputs);
+
   Function::Parts parts_;
   std::set<std::string> input_names_;
   std::string scope_;
+  std::uint32_t number_ = 0;
+  detail::TracePlace* place_ = nullptr;  // none when the Function is written
+  Builder* around_ = nullptr;
+  std::string scope_around_;  // that of `around_` in the beginning
+  std::vector<Captured> captured_;
 };
 
-// The results of one op, and the result of an op that has one, written where its inputs are.
+// Of the Functions under way that the values belong to, the innermost. Throws kInvalidArgument
+// where there is none; `what` opens the message.
+Builder& innermost(std::span<const Value> values, std::string_view what);
+
+// The results of one op, and the result of an op that has one, written where its inputs are:
+// innermost().
 std::vector<Value> call(const Op& op, std::span<const Value> inputs, Attributes attributes = {});
 Value call1(const Op& op, std::initializer_list<Value> inputs, Attributes attributes = {});
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "limpid/core/error.h"
 #include "limpid/function/signature.h"
 #include "limpid/function/text.h"
@@ -12,6 +14,35 @@ std::string where(const Call& call) {
   return call.scope.empty() ? std::string(call.op.name)
                             : fmt::format("{} '{}'", call.op.name, call.scope);
 }
+
+namespace detail {
+
+struct Kept {
+  std::mutex mutex;
+  std::shared_ptr<const void> made;
+};
+
+}  // namespace detail
+
+Function::Function(Parts parts)
+    : parts_(std::make_shared<const Parts>(std::move(parts))),
+      kept_(std::make_shared<detail::Kept>()) {}
+
+std::shared_ptr<const void> Function::keep(
+    const std::function<std::shared_ptr<const void>()>& make) const {
+  const std::lock_guard lock(kept_->mutex);
+  if (!kept_->made) kept_->made = make();
+  return kept_->made;
+}
+
+template <class T>
+void Results<T>::throw_not_one(std::size_t count) {
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("the function gives {} results, 1 is expected here; take them by [i]", count));
+}
+template class Results<Value>;
+template class Results<Tensor>;
 
 std::size_t Function::output_count(const Node& node) const {
   const std::size_t i = static_cast<std::size_t>(&node - nodes().data());

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "limpid/function/op.h"
@@ -40,6 +41,26 @@ struct Output {
   bool operator==(const Output&) const = default;
 };
 
+// What a Function gives, in the order of its outputs. Of a single output it is that.
+template <class T>
+class Results : public std::vector<T> {
+ public:
+  explicit Results(std::vector<T> all) : std::vector<T>(std::move(all)) {}
+  // Throws kInvalidArgument unless there is exactly one.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  operator T() const {
+    if (this->size() != 1) throw_not_one(this->size());
+    return this->front();
+  }
+
+ private:
+  [[noreturn]] static void throw_not_one(std::size_t count);
+};
+
+namespace detail {
+struct Kept;
+}
+
 class Function {
  public:
   // All there is to a Function.
@@ -56,7 +77,17 @@ class Function {
   // The empty function.
   Function() : Function(Parts{}) {}
   // Takes what a Builder wrote. Parts of another origin go through verify().
-  explicit Function(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
+  explicit Function(Parts parts);
+
+  // On Values and Args: written into the Function under way, giving Results<Value>. On tensors,
+  // Params, numbers and Keys: run, giving Results<Tensor>; it is compiled at the first call, and
+  // that is kept as long as a copy of the Function exists. A group fills the next inputs, as many
+  // as it has names, by name. Include limpid/function/call.h. Throws kInvalidArgument for other
+  // numbers of arguments, kNotFound for other names, kShape or kDtype for other types.
+  template <class... Arguments>
+  auto operator()(const Arguments&... arguments) const;
+  // What `make` gave at the first call: kept with the Function and its copies.
+  std::shared_ptr<const void> keep(const std::function<std::shared_ptr<const void>()>& make) const;
 
   const std::string& name() const { return parts_->name; }
   // Of a temporary, copies: `for (const Input& i : model.function().inputs())` is safe.
@@ -86,6 +117,7 @@ class Function {
 
  private:
   std::shared_ptr<const Parts> parts_;
+  std::shared_ptr<detail::Kept> kept_;
 };
 
 // Throws where a Function is not well formed: a value used before it is made, a type that the op's

@@ -15,11 +15,17 @@ class Builder;
 // order.
 using ValueId = std::int32_t;
 
+// Where the Builder of a Value is found while it writes. A Value outlives its Builder, so this
+// does, too: places are used again and never freed.
+namespace detail {
+struct TracePlace;
+}
+
 class Value {
  public:
   // No value at all: what a gradient rule returns for a zero.
   Value() = default;
-  Value(Builder* builder, ValueId id) : builder_(builder), id_(id) {}
+  Value(Builder* builder, ValueId id);
 
   // By value: a reference into the Function would not outlive the next op.
   Type type() const;
@@ -27,13 +33,25 @@ class Value {
   Dtype dtype() const { return type().dtype; }
   std::size_t rank() const { return shape().rank(); }
 
-  explicit operator bool() const { return builder_ != nullptr; }
-  Builder& builder() const { return *builder_; }
+  // Whether there is a value.
+  explicit operator bool() const { return place_ != nullptr; }
+  // Throws kInvalidArgument where the Function of the value is already written.
+  Builder& builder() const;
   ValueId id() const { return id_; }
 
  private:
-  Builder* builder_ = nullptr;
+  const detail::TracePlace* place_ = nullptr;
   ValueId id_ = -1;
+  std::uint32_t trace_ = 0;  // the number of the Builder: its place may have another one later
+};
+
+// What comparing Values gives: a Value (bool), and no bool of C++.
+class Comparison : public Value {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Comparison(Value result) : Value(result) {}
+  // Elements are not known while code is traced: write select(a == b, x, y).
+  explicit operator bool() const = delete;
 };
 
 // Values under names: the parameters of a model while its Function is being written.

@@ -70,15 +70,35 @@ Value apply_part(const L& layer, const std::string& name, const Args& params, Va
   return apply_layer(layer, params.within(name), x, key);
 }
 
-// A layer under a name of its own inside a Sequential.
+// A layer under a name: a part of a struct that is a layer, or of a Sequential.
 template <Layer L>
 struct NamedLayer {
   std::string name;
   L layer;
+
+  // "name.weight", ...
+  Params init(Key key) const {
+    Params params;
+    params.merge(name, init_layer(layer, key));
+    return params;
+  }
+  // In a scope of its name, with the parameters below it.
+  Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
+    return apply_part(layer, name, params, x, key);
+  }
 };
 template <Layer L>
 NamedLayer<L> named(std::string name, L layer) {
   return {std::move(name), std::move(layer)};
+}
+
+// The parameters of all these; those of layer i are drawn from key.fold_in(i).
+template <class... Layers>
+Params init_all(Key key, const NamedLayer<Layers>&... layers) {
+  Params params;
+  std::uint64_t i = 0;
+  (params.merge("", layers.init(key.fold_in(i++))), ...);
+  return params;
 }
 
 // Layers one after the other. Parameters are named as PyTorch's Sequential names them: "0.weight",
@@ -90,10 +110,7 @@ class Sequential {
 
   // The parameters of layer i are drawn from key.fold_in(i).
   Params init(Key key) const {
-    Params params;
-    std::uint64_t i = 0;
-    for_each([&](const auto& l) { params.merge(l.name, init_layer(l.layer, key.fold_in(i++))); });
-    return params;
+    return std::apply([&](const auto&... layers) { return init_all(key, layers...); }, layers_);
   }
 
   // The result of the last layer; layer i gets part_key(key, i).

@@ -61,12 +61,20 @@ Value equal(Value a, Value b);
 Value not_equal(Value a, Value b);
 Value less(Value a, Value b);
 Value less_equal(Value a, Value b);
-inline Value operator==(Value a, Value b) { return equal(a, b); }
-inline Value operator!=(Value a, Value b) { return not_equal(a, b); }
-inline Value operator<(Value a, Value b) { return less(a, b); }
-inline Value operator<=(Value a, Value b) { return less_equal(a, b); }
-inline Value operator>(Value a, Value b) { return less(b, a); }
-inline Value operator>=(Value a, Value b) { return less_equal(b, a); }
+inline Comparison operator==(Value a, Value b) { return equal(a, b); }
+inline Comparison operator!=(Value a, Value b) { return not_equal(a, b); }
+inline Comparison operator<(Value a, Value b) { return less(a, b); }
+inline Comparison operator<=(Value a, Value b) { return less_equal(a, b); }
+inline Comparison operator>(Value a, Value b) { return less(b, a); }
+inline Comparison operator>=(Value a, Value b) { return less_equal(b, a); }
+// A number beside a Value becomes a constant here, too.
+inline Value remainder(Value a, double b) { return remainder(a, number_like(a, b)); }
+inline Value maximum(Value a, double b) { return maximum(a, number_like(a, b)); }
+inline Value minimum(Value a, double b) { return minimum(a, number_like(a, b)); }
+inline Value equal(Value a, double b) { return equal(a, number_like(a, b)); }
+inline Value not_equal(Value a, double b) { return not_equal(a, number_like(a, b)); }
+inline Value less(Value a, double b) { return less(a, number_like(a, b)); }
+inline Value less_equal(Value a, double b) { return less_equal(a, number_like(a, b)); }
 Value logical_and(Value a, Value b);
 Value logical_or(Value a, Value b);
 Value logical_not(Value x);

@@ -539,6 +539,14 @@ std::vector<Value> split(Value x, std::int64_t parts, std::int64_t axis) {
   return result;
 }
 
+std::vector<Value> unstack(Value x, std::int64_t axis) {
+  const std::size_t a = normalize_axis(axis, x.rank(), "unstack");
+  const Shape part = x.shape().erase(a);
+  Values parts = split(x, x.shape()[a], axis);
+  for (Value& v : parts) v = reshape(v, part);
+  return parts;
+}
+
 Value pad(Value x, List low, List high, List interior, double value) {
   return call1(op::pad, {x},
                pad_attributes(std::move(low), std::move(high), std::move(interior), value));

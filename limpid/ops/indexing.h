@@ -23,6 +23,9 @@ Value slice(Value x, std::int64_t axis, std::int64_t start, std::int64_t limit);
 // Equal parts along one axis. Throws kShape where they are not whole.
 std::vector<Value> split(Value x, std::int64_t parts, std::int64_t axis);
 
+// The parts of size 1 along one axis, without that axis.
+std::vector<Value> unstack(Value x, std::int64_t axis);
+
 // x with `low` elements of `value` before, `high` after and `interior` between its own, by
 // dimension. Throws kShape for a negative one.
 Value pad(Value x, std::vector<std::int64_t> low, std::vector<std::int64_t> high,

@@ -10,6 +10,7 @@
 #include "limpid/ops/constant.h"
 #include "limpid/ops/cumulative.h"
 #include "limpid/ops/elementary.h"
+#include "limpid/ops/group.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/loss.h"
 #include "limpid/ops/matmul.h"

@@ -4,6 +4,7 @@
 
 #include "limpid/function/builder.h"
 #include "limpid/ops/ops.h"
+#include "limpid/optim/step.h"
 #include "limpid/transforms/grad.h"
 
 namespace limpid::train {
@@ -95,16 +96,6 @@ void accumulate(Gradients& g, const Args& sums, const Value& share) {
   g.loss = sums.at(kLossSum) + g.loss * share;
 }
 
-// By value first, then by norm, which the optimiser does on its way.
-optim::Update clipped_update(const UpdateRule& rule, const Args& params, Args gradients,
-                             const Args& state, const Value& rate) {
-  if (rule.clip.value) gradients = optim::clip_by_value(gradients, *rule.clip.value);
-  Value scale;
-  if (rule.clip.norm)
-    scale = optim::global_norm_scale(optim::global_norm(gradients), *rule.clip.norm);
-  return optim::update(rule.optimizer, params, gradients, state, rate, scale);
-}
-
 Function step_of(const Problem& problem, const UpdateRule& rule, std::int64_t rows,
                  bool accumulated) {
   const BatchGradient gradient_of(problem, rows);
@@ -133,7 +124,8 @@ Function step_of(const Problem& problem, const UpdateRule& rule, std::int64_t ro
         if (accumulated) accumulate(g, so_far, read.next());
         const Builder::Scope scope(in[0].builder(), "optimizer");
         const Value norm = optim::global_norm(g.gradients);
-        const optim::Update next = clipped_update(rule, values, g.gradients, moments, read.next());
+        const optim::Update next = optim::clipped_update(rule.optimizer, rule.clip, values,
+                                                         g.gradients, moments, read.next());
         std::vector<Value> outputs = next.params.values();
         for (const auto& [name, value] : g.carried) outputs.push_back(value);
         for (const auto& [name, value] : next.state) outputs.push_back(value);

@@ -227,24 +227,23 @@ void check_scalar_loss(const Function& f) {
 Segments each_of(std::vector<std::string> scopes) {
   return [scopes = std::move(scopes)](std::string_view scope) -> std::string {
     for (const std::string& s : scopes)
-      if (scope.starts_with(s) && (scope.size() == s.size() || scope[s.size()] == '.')) return s;
+      if (is_at_or_below(scope, s)) return s;
     return "";
   };
 }
 
-Function vjp(const Function& f, const std::vector<std::size_t>& wrt, const GradOptions& options) {
-  return differentiate(f, wrt, options, true, true);
+Function vjp(const Function& f, const Wrt& wrt, const GradOptions& options) {
+  return differentiate(f, wrt.positions_in(f), options, true, true);
 }
 
-Function value_and_grad(const Function& f, const std::vector<std::size_t>& wrt,
-                        const GradOptions& options) {
+Function value_and_grad(const Function& f, const Wrt& wrt, const GradOptions& options) {
   check_scalar_loss(f);
-  return differentiate(f, wrt, options, true, false);
+  return differentiate(f, wrt.positions_in(f), options, true, false);
 }
 
-Function grad(const Function& f, const std::vector<std::size_t>& wrt, const GradOptions& options) {
+Function grad(const Function& f, const Wrt& wrt, const GradOptions& options) {
   check_scalar_loss(f);
-  return differentiate(f, wrt, options, false, false);
+  return differentiate(f, wrt.positions_in(f), options, false, false);
 }
 
 }  // namespace limpid

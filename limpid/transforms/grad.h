@@ -1,4 +1,5 @@
-// Reverse mode: gradients as Functions, which can be differentiated again.
+// Reverse mode: gradients as Functions, which can be differentiated again. For code on Values,
+// of_code.h has the same names.
 #pragma once
 
 #include <functional>
@@ -6,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "limpid/function/function.h"
+#include "limpid/transforms/wrt.h"
 
 namespace limpid {
 
@@ -28,20 +29,17 @@ struct GradOptions {
 
 // The vector-Jacobian product. Inputs: those of f, then one cotangent for every output, of its
 // type, named "cotangent.0", ... (one "cotangent." more where that is taken). Outputs: those of f,
-// then for every input in `wrt` (positions) the cotangent of its type, named "grad.<input>". An
-// input that the outputs do not depend on has a gradient of zeros. Throws kNoGradient, naming op
-// and layer, where they depend on it only through ops without a derivative; kDtype where it or an
-// output is not f32 or f64.
-Function vjp(const Function& f, const std::vector<std::size_t>& wrt,
-             const GradOptions& options = {});
+// then for every input in `wrt` the cotangent of its type, named "grad.<input>". An
+// input that the outputs do not depend on has a gradient of zeros. Throws kNotFound
+// for a name without an input; kNoGradient, naming op and layer, where they depend on it only
+// through ops without a derivative; kDtype where it or an output is not f32 or f64.
+Function vjp(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
 // f's first output must be a floating scalar, the loss; the others ride along. The inputs of f; f's
 // outputs, then the gradients of the loss. Throws as vjp, and kShape where the loss is no scalar.
-Function value_and_grad(const Function& f, const std::vector<std::size_t>& wrt,
-                        const GradOptions& options = {});
+Function value_and_grad(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
 // The gradients alone.
-Function grad(const Function& f, const std::vector<std::size_t>& wrt,
-              const GradOptions& options = {});
+Function grad(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
 }  // namespace limpid

@@ -37,7 +37,8 @@ void check_unused(const Function& f, std::size_t first, std::size_t count) {
 
 }  // namespace
 
-Function jvp(const Function& f, const std::vector<std::size_t>& wrt) {
+Function jvp(const Function& f, const Wrt& by_inputs) {
+  const std::vector<std::size_t> wrt = by_inputs.positions_in(f);
   // x, c to f(x), J^T c
   const Function backward = vjp(f, wrt);
   const std::size_t inputs = f.inputs().size();

@@ -1,4 +1,4 @@
-// vmap: a Function of one example becomes a Function of a batch.
+// vmap: a Function of one example becomes a Function of a batch. For code on Values: of_code.h.
 #pragma once
 
 #include <optional>

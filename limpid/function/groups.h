@@ -1,0 +1,114 @@
+// What code on Values takes and gives: Values, Args, and std::tuples of those; and what stands for
+// them where it runs: tensors, numbers, Keys, Params, and std::tuples of those. Both are trees, and
+// a transformation of code works on their leaves.
+#pragma once
+
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "limpid/core/key.h"
+#include "limpid/core/params.h"
+#include "limpid/function/value.h"
+
+namespace limpid {
+
+// A result, and how it moves when the arguments of the code do: what jvp gives.
+template <class Result>
+struct ValueAndTangent {
+  Result value;
+  Result tangent;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool kIsNamed = false;
+template <class T>
+inline constexpr bool kIsNamed<Named<T>> = true;
+template <class T>
+inline constexpr bool kIsTuple = false;
+template <class... T>
+inline constexpr bool kIsTuple<std::tuple<T...>> = true;
+template <class T>
+inline constexpr bool kIsTangent = false;
+template <class T>
+inline constexpr bool kIsTangent<ValueAndTangent<T>> = true;
+
+template <class T>
+inline constexpr bool kHoldsValues = std::convertible_to<const T&, Value> || std::same_as<T, Args>;
+template <class... T>
+inline constexpr bool kHoldsValues<std::tuple<T...>> = (kHoldsValues<T> && ...);
+template <class T>
+inline constexpr bool kHoldsValues<ValueAndTangent<T>> = kHoldsValues<T>;
+
+template <class T>
+inline constexpr bool kHoldsTensors = std::convertible_to<const T&, Tensor> ||
+                                      (std::is_arithmetic_v<T> && !std::same_as<T, bool>) ||
+                                      std::same_as<T, Key> || std::same_as<T, Params>;
+template <class... T>
+inline constexpr bool kHoldsTensors<std::tuple<T...>> = (kHoldsTensors<T> && ...);
+
+}  // namespace detail
+
+// What code is called with, and what it returns, while it is traced.
+template <class T>
+concept ValueGroup = detail::kHoldsValues<T>;
+// What it is called with where it runs. A number is an f32 scalar, an integer an i32 scalar, a Key
+// an i64 scalar.
+template <class T>
+concept TensorGroup = detail::kHoldsTensors<T>;
+
+// The tensor that an argument stands for.
+inline const Tensor& tensor_of(const Tensor& tensor) { return tensor; }
+inline Tensor tensor_of(std::floating_point auto number) {
+  return Tensor::scalar(static_cast<float>(number));
+}
+inline Tensor tensor_of(std::integral auto number) {
+  return Tensor::scalar(static_cast<std::int32_t>(number));
+}
+inline Tensor tensor_of(const Key& key) {
+  return Tensor::scalar(static_cast<std::int64_t>(key.bits()));
+}
+
+// A tree of the same form, with f of every leaf; leaves are visited from left to right.
+template <class F, class Tree>
+auto map_leaves(const F& f, const Tree& tree) {
+  if constexpr (detail::kIsNamed<Tree>) {
+    return tree.map(f);
+  } else if constexpr (detail::kIsTuple<Tree>) {
+    return std::apply(
+        [&](const auto&... parts) {
+          // Braces, since only they fix the order.
+          return std::tuple<decltype(map_leaves(f, parts))...>{map_leaves(f, parts)...};
+        },
+        tree);
+  } else if constexpr (detail::kIsTangent<Tree>) {
+    return ValueAndTangent<decltype(map_leaves(f, tree.value))>{map_leaves(f, tree.value),
+                                                                map_leaves(f, tree.tangent)};
+  } else {
+    return f(tree);
+  }
+}
+
+// The leaves from left to right.
+template <ValueGroup... Trees>
+std::vector<Value> leaves_of(const Trees&... trees) {
+  std::vector<Value> leaves;
+  const auto add = [&](const Value& v) {
+    leaves.push_back(v);
+    return 0;
+  };
+  (map_leaves(add, trees), ...);
+  return leaves;
+}
+
+// The tree whose form is that of `form` and whose leaves are the next ones of `leaves`, from `next`
+// on, which is moved behind them.
+template <class Leaf, class Tree>
+auto with_leaves(const Tree& form, const std::vector<Leaf>& leaves, std::size_t& next) {
+  return map_leaves([&](const auto&) { return leaves[next++]; }, form);
+}
+
+}  // namespace limpid

@@ -1,0 +1,58 @@
+// step: a whole step of training, forward, backward and update, as code that compile() makes one
+// plan of.
+#pragma once
+
+#include <tuple>
+#include <utility>
+
+#include "limpid/optim/clip.h"
+#include "limpid/optim/optimizer.h"
+#include "limpid/transforms/of_code.h"
+
+namespace limpid::optim {
+
+// One update by gradients that are clipped first, by value and then by norm. The optimizer is one
+// of this folder, an Optimizer, or anything that is called with (params, gradients, state, rate)
+// and gives an Update.
+template <class O>
+Update clipped_update(const O& optimizer, const Clip& clip, const Args& params, Args gradients,
+                      const Args& state, Value rate) {
+  if (clip.value) gradients = clip_by_value(gradients, *clip.value);
+  Value scale;
+  if (clip.norm) scale = global_norm_scale(global_norm(gradients), *clip.norm);
+  if constexpr (std::convertible_to<O, Optimizer>)
+    return update(optimizer, params, gradients, state, rate, scale);
+  else
+    return optimizer(params, scale ? scaled(gradients, scale) : gradients, state, rate);
+}
+
+// What step() gives.
+template <class Loss, class O>
+class Step {
+ public:
+  Step(Loss loss, O optimizer, const Clip& clip)
+      : loss_(std::move(loss)), optimizer_(std::move(optimizer)), clip_(clip) {}
+
+  // The next parameters, the next state, and the loss before the step.
+  template <ValueGroup... Batch>
+  auto operator()(const Args& params, const Args& state, Value rate, const Batch&... batch) const {
+    const auto differentiated = value_and_grad(loss_)(params, batch...);
+    const Update next =
+        clipped_update(optimizer_, clip_, params, std::get<1>(differentiated), state, rate);
+    return std::tuple{next.params, next.state, std::get<0>(differentiated)};
+  }
+
+ private:
+  Loss loss_;
+  O optimizer_;
+  Clip clip_;
+};
+
+// A step by the gradient of loss(params, batch...), a floating scalar: code of (params, state,
+// rate, batch...), the state being what the optimizer's init gave.
+template <class Loss, class O>
+Step<Loss, O> step(Loss loss, O optimizer, const Clip& clip = {}) {
+  return {std::move(loss), std::move(optimizer), clip};
+}
+
+}  // namespace limpid::optim

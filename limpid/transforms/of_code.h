@@ -1,0 +1,243 @@
+// grad, value_and_grad, jvp and vmap of code on Values. Each gives an object that is called like
+// the code, on Values and Args, inside of other code; compile() makes functions on tensors of all
+// of them. Values that the code captures are inputs that nobody has to name, as in JAX.
+//
+//   auto step = compile([&](const Args& p, Value x, Value y) {
+//     const auto [value, gradients] = value_and_grad(loss)(p, x, y);
+//     return std::tuple{p - 0.1 * gradients, value};
+//   });
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "limpid/function/call.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/transforms/jvp.h"
+#include "limpid/transforms/vmap.h"
+
+namespace limpid {
+
+// Code on Values, and no Function.
+template <class T>
+concept Code = !std::convertible_to<T, Function>;
+
+namespace detail {
+
+[[noreturn]] void throw_names_of_no_group();
+// Throws kDtype where an output is not f32 or f64 and so has no tangent.
+void check_tangents(const Function& f);
+// The size that all dimensions `axes` of the values have; kShape where they do not, naming two.
+std::int64_t batch_size(std::span<const Value> values,
+                        std::span<const std::optional<std::int64_t>> axes);
+// The types of the values without those dimensions.
+std::vector<Type> types_without(std::span<const Value> values,
+                                std::span<const std::optional<std::int64_t>> axes);
+void check_axes(std::size_t axes, std::size_t arguments);
+
+// Trees of the arguments' forms with the positions of their leaves among all leaves.
+template <class... Arguments>
+auto positions_of(const Arguments&... arguments) {
+  std::size_t next = 0;
+  const auto count = [&](const auto&) { return next++; };
+  return std::tuple<decltype(map_leaves(count, arguments))...>{map_leaves(count, arguments)...};
+}
+
+template <class Tree>
+std::vector<std::size_t> flat(const Tree& positions) {
+  std::vector<std::size_t> all;
+  const auto add = [&](std::size_t position) {
+    all.push_back(position);
+    return 0;
+  };
+  map_leaves(add, positions);
+  return all;
+}
+
+// The tree, or of a group the part that the names stand for, where there are any.
+template <class Tree>
+Tree part_of(const Tree& tree, const std::vector<std::string>& names) {
+  if (names.empty()) return tree;
+  if constexpr (kIsNamed<Tree>)
+    return tree.only(names);
+  else
+    throw_names_of_no_group();
+}
+
+// The positions of what is differentiated by: one argument's, or a tuple of several's.
+template <std::size_t... chosen, class Positions>
+auto choose(const Positions& positions, const std::vector<std::string>& names) {
+  if constexpr (sizeof...(chosen) == 1)
+    return part_of(std::get<chosen...>(positions), names);
+  else
+    return std::tuple{std::get<chosen>(positions)...};
+}
+
+// Code, and by which of its arguments it is differentiated.
+template <class Code, std::size_t... chosen>
+class CodeAndGrad {
+ public:
+  CodeAndGrad(Code code, std::vector<std::string> names)
+      : code_(std::move(code)), names_(std::move(names)) {}
+
+  // What the code gives, and the gradient of its first Value, in the form of what it is by.
+  template <ValueGroup... Arguments>
+  requires CodeOn<Code, Arguments...>
+  auto operator()(const Arguments&... arguments) const {
+    std::vector<Value> values = leaves_of(arguments...);
+    const auto traced = trace_inside(code_, types_of(values), arguments...);
+    const auto by = choose<chosen...>(positions_of(arguments...), names_);
+    values.insert(values.end(), traced.captured.begin(), traced.captured.end());
+    const std::vector<Value> out = call(limpid::value_and_grad(traced.function, flat(by)), values);
+    std::size_t next = 0;
+    // One after the other: `next` moves on.
+    auto value = with_leaves(traced.result, out, next);
+    auto gradient = with_leaves(by, out, next);
+    return std::tuple{std::move(value), std::move(gradient)};
+  }
+
+ private:
+  Code code_;
+  std::vector<std::string> names_;
+};
+
+template <class Code, std::size_t... chosen>
+class CodeGrad {
+ public:
+  explicit CodeGrad(CodeAndGrad<Code, chosen...> both) : both_(std::move(both)) {}
+
+  template <ValueGroup... Arguments>
+  requires CodeOn<Code, Arguments...>
+  auto operator()(const Arguments&... arguments) const { return std::get<1>(both_(arguments...)); }
+
+ private:
+  CodeAndGrad<Code, chosen...> both_;
+};
+
+// The positions that have tangents, and these, appended. A group of tangents may leave out names.
+void add_tangents(std::size_t position, const Value& tangent, std::vector<std::size_t>& by,
+                  std::vector<Value>& tangents);
+void add_tangents(const Named<std::size_t>& positions, const Args& tangent,
+                  std::vector<std::size_t>& by, std::vector<Value>& tangents);
+template <class... Positions, class... Tangents>
+void add_tangents(const std::tuple<Positions...>& positions, const std::tuple<Tangents...>& tangent,
+                  std::vector<std::size_t>& by, std::vector<Value>& tangents) {
+  static_assert(sizeof...(Positions) == sizeof...(Tangents),
+                "jvp: the tangents must have the form of the arguments");
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (add_tangents(std::get<i>(positions), std::get<i>(tangent), by, tangents), ...);
+  }
+  (std::index_sequence_for<Positions...>());
+}
+
+template <class Code>
+class CodeJvp {
+ public:
+  explicit CodeJvp(Code code) : code_(std::move(code)) {}
+
+  template <ValueGroup... Arguments>
+  auto operator()(const Arguments&... arguments) const {
+    static_assert(sizeof...(Arguments) % 2 == 0,
+                  "jvp: call it with the arguments of the code and then a tangent for each");
+    const std::tuple<const Arguments&...> all(arguments...);
+    constexpr std::size_t kCount = sizeof...(Arguments) / 2;
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return moved(std::tuple{std::get<kCount + i>(all)...}, std::get<i>(all)...);
+    }
+    (std::make_index_sequence<kCount>());
+  }
+
+ private:
+  template <class Tangents, class... Arguments>
+  requires CodeOn<Code, Arguments...>
+  auto moved(const Tangents& tangents, const Arguments&... arguments) const {
+    std::vector<Value> values = leaves_of(arguments...);
+    const auto traced = trace_inside(code_, types_of(values), arguments...);
+    check_tangents(traced.function);
+    values.insert(values.end(), traced.captured.begin(), traced.captured.end());
+    std::vector<std::size_t> by;
+    add_tangents(positions_of(arguments...), tangents, by, values);
+    const std::vector<Value> out = call(limpid::jvp(traced.function, by), values);
+    std::size_t next = 0;
+    auto value = with_leaves(traced.result, out, next);
+    auto tangent = with_leaves(traced.result, out, next);
+    return ValueAndTangent<decltype(value)>{std::move(value), std::move(tangent)};
+  }
+
+  Code code_;
+};
+
+template <class Code>
+class CodeVmap {
+ public:
+  CodeVmap(Code code, std::vector<std::optional<std::int64_t>> in_axes)
+      : code_(std::move(code)), in_axes_(std::move(in_axes)) {}
+
+  template <ValueGroup... Arguments>
+  requires CodeOn<Code, Arguments...>
+  auto operator()(const Arguments&... arguments) const {
+    if (!in_axes_.empty()) check_axes(in_axes_.size(), sizeof...(Arguments));
+    std::vector<Value> values = leaves_of(arguments...);
+    std::vector<std::optional<std::int64_t>> axes;
+    std::size_t position = 0;
+    const auto add_axes = [&](const auto& argument) {
+      axes.resize(axes.size() + leaves_of(argument).size(),
+                  in_axes_.empty() ? std::optional<std::int64_t>(0) : in_axes_[position]);
+      ++position;
+    };
+    (add_axes(arguments), ...);
+    const std::int64_t size = batch_size(values, axes);
+    const auto traced = trace_inside(code_, types_without(values, axes), arguments...);
+    values.insert(values.end(), traced.captured.begin(), traced.captured.end());
+    axes.resize(values.size());  // captured Values are shared
+    const std::vector<Value> out = call(limpid::vmap(traced.function, axes, size), values);
+    std::size_t next = 0;
+    return with_leaves(traced.result, out, next);
+  }
+
+ private:
+  Code code_;
+  std::vector<std::optional<std::int64_t>> in_axes_;
+};
+
+}  // namespace detail
+
+// The code's results, the first Value of which is the loss, and the loss's gradient: a std::tuple
+// of both. By the first argument; by others with their positions, value_and_grad<0, 2>(code), which
+// gives a std::tuple of gradients. With names, by a part of the group that this argument is:
+// {"layers.2"} stands for all names below it. Throws as value_and_grad of Functions, kNotFound for
+// a name that the group has not.
+template <std::size_t first = 0, std::size_t... others, Code C>
+auto value_and_grad(C code, std::vector<std::string> names = {}) {
+  return detail::CodeAndGrad<C, first, others...>(std::move(code), std::move(names));
+}
+
+// The gradient alone.
+template <std::size_t first = 0, std::size_t... others, Code C>
+auto grad(C code, std::vector<std::string> names = {}) {
+  return detail::CodeGrad<C, first, others...>(
+      value_and_grad<first, others...>(std::move(code), std::move(names)));
+}
+
+// Called with the arguments of the code and then a tangent for each: the code's results, and how
+// they move, a ValueAndTangent. What a group of tangents does not name does not move; what shall
+// not move at all is captured. Throws as jvp of Functions, kNotFound for another name, kDtype where
+// a result is not f32 or f64.
+template <Code C>
+auto jvp(C code) {
+  return detail::CodeJvp<C>(std::move(code));
+}
+
+// For every argument an axis, which its Values have and those of the code have not, or nullopt
+// where the whole batch shares it; without axes it is 0 for all. Captured Values are shared. Every
+// result has the batch in front. Throws as vmap of Functions, kShape where sizes differ.
+template <Code C>
+auto vmap(C code, std::vector<std::optional<std::int64_t>> in_axes = {}) {
+  return detail::CodeVmap<C>(std::move(code), std::move(in_axes));
+}
+
+}  // namespace limpid

@@ -1,0 +1,94 @@
+// with_gradient: a composition with a gradient of its own, made by a program. Its body defines its
+// bits, as that of any composition, and grad, vmap and compile know it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "limpid/function/builder.h"
+#include "limpid/function/groups.h"
+
+namespace limpid {
+
+// A lambda that captures nothing, or a struct without members.
+template <class T>
+concept Stateless = std::is_empty_v<T> && std::default_initializable<T>;
+
+namespace detail {
+
+using CodeOnValues = std::vector<Value> (*)(std::span<const Value>);
+
+// The record's rules, of any body and gradient. The attribute "vmaps" holds the size of every batch
+// that the call stands in, from the outermost on, each with the inputs that have it, as bits.
+inline constexpr AttributeSpec kVmapsAttribute[] = {{"vmaps", AttributeKind::kIntegers}};
+std::vector<Type> composed_types(const Call& call);
+std::vector<Value> composed_body(CodeOnValues body, std::span<const Value> inputs,
+                                 const Attributes& attributes);
+std::vector<Value> composed_gradient(CodeOnValues gradient, const GradientCall& call);
+std::vector<Value> composed_batching(const Op& op, const BatchingCall& call);
+std::int64_t composed_flops(const Call& call);
+std::vector<Example> no_examples();
+
+// Calls code of `count` Values.
+template <class Code, std::size_t count>
+std::vector<Value> call_on(std::span<const Value> values) {
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return leaves_of(Code{}(values[i]...));
+  }
+  (std::make_index_sequence<count>());
+}
+
+// The rules of one body and gradient, and the record that has them.
+template <class Body, class Gradient, std::size_t inputs>
+struct Composed {
+  static std::vector<Value> body(std::span<const Value> in, const Attributes& attributes) {
+    return composed_body(call_on<Body, inputs>, in, attributes);
+  }
+  static std::vector<Value> gradient(const GradientCall& call) {
+    return composed_gradient(call_on<Gradient, inputs + 2>, call);
+  }
+  static std::vector<Value> batching(const BatchingCall& call) {
+    return composed_batching(op, call);
+  }
+
+  static constexpr Op op{.name = "with_gradient",
+                         .formula = "what a program has written",
+                         .shapes = "what a program has written",
+                         .min_inputs = static_cast<int>(inputs),
+                         .max_inputs = static_cast<int>(inputs),
+                         .attributes = kVmapsAttribute,
+                         .types = composed_types,
+                         .body = body,
+                         .gradient = limpid::gradient(gradient),
+                         .batching = limpid::batching(batching),
+                         .flops = composed_flops,
+                         .kernel = {},
+                         .onnx = {},
+                         .examples = no_examples};
+};
+
+template <class Body, class Gradient>
+struct WithGradient {
+  template <std::convertible_to<Value>... Inputs>
+  requires(sizeof...(Inputs) > 0) Value operator()(const Inputs&... inputs) const {
+    constexpr const Op& op = Composed<Body, Gradient, sizeof...(Inputs)>::op;
+    static_assert(is_complete(op));
+    return call1(op, {inputs...}, {{"vmaps", std::vector<std::int64_t>{}}});
+  }
+};
+
+}  // namespace detail
+
+// body(x...) gives a Value, y; gradient(x..., y, cotangent of y) gives the cotangent of each x, a
+// Value or a std::tuple of such. Both capture nothing, so that a Function with them stands for
+// itself: what they need is an argument. A Function that holds such a call has no text that reads
+// back, and so is neither saved nor exported as a whole; expand() leaves its body.
+template <Stateless Body, Stateless Gradient>
+auto with_gradient(Body, Gradient) {
+  return detail::WithGradient<Body, Gradient>();
+}
+
+}  // namespace limpid

@@ -1,0 +1,299 @@
+// Calls of Functions and of code: what is captured, what names and positions choose, and the
+// sentences about what is wrong.
+#include <gtest/gtest.h>
+
+#include "limpid/limpid.h"
+
+namespace limpid {
+namespace {
+
+std::string complaint(const std::function<void()>& code) {
+  try {
+    code();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+Function squares() {
+  return trace("squares", {{"a", f32({3})}, {"b", f32({3})}}, [](std::span<const Value> in) {
+    return std::vector{sum((in[0] - in[1]) * (in[0] - in[1]))};
+  });
+}
+
+const Tensor kA = Tensor::from<float>({3}, {1, 2, 3});
+const Tensor kB = Tensor::from<float>({3}, {1, 0, -1});
+
+// ---- Functions
+
+TEST(Call, RunsAFunctionOnTensors) {
+  const Function f = squares();
+  const Tensor result = f(kA, kB);
+  EXPECT_EQ(result.item<float>(), 20);
+  EXPECT_EQ(f(kA, kB).size(), 1u);
+  const Tensor named = f(Params{{"b", kB}, {"a", kA}});
+  EXPECT_TRUE(named.same_bits(result));
+}
+
+TEST(Call, WritesAFunctionIntoTheOneUnderWay) {
+  const Function f = squares();
+  auto twice = compile([&](Value a, Value b) { return f(a, b) + f(b, a); });
+  EXPECT_EQ(twice(kA, kB).item<float>(), 40);
+}
+
+TEST(Call, SaysWhatAFunctionExpects) {
+  const Function f = squares();
+  EXPECT_EQ(complaint([&] { f(kA); }), "function 'squares' takes 2 inputs, 1 came");
+  EXPECT_EQ(complaint([&] { f(Params{{"a", kA}, {"c", kB}}); }), "no entry 'b'; there are: a, c");
+  const Function both = trace("both", {{"x", f32({})}}, [](std::span<const Value> in) {
+    return std::vector{in[0], in[0] * 2.0};
+  });
+  EXPECT_EQ(complaint([&] { const Tensor one = both(3.0); }),
+            "the function gives 2 results, 1 is expected here; take them by [i]");
+  EXPECT_EQ(both(3.0)[1].item<float>(), 6);
+}
+
+TEST(Call, KeepsWhatItCompiled) {
+  const Function f = squares();
+  int made = 0;
+  const auto make = [&] {
+    ++made;
+    return std::make_shared<const int>(7);
+  };
+  const Function copy = f;
+  EXPECT_EQ(f.keep(make), copy.keep(make));
+  EXPECT_EQ(made, 1);
+}
+
+// ---- what is captured
+
+TEST(Capture, ClosuresAreInputsThatNobodyNames) {
+  // d/dq of the sum over a of q a x, a being mapped over and x shared, from three Functions.
+  auto f = compile([](Value as, Value x) {
+    return vmap([&](Value a) { return grad([&](Value q) { return q * a * x; })(x); })(as);
+  });
+  const Tensor result = f(kA, 5.0);
+  EXPECT_TRUE(result.same_bits(Tensor::from<float>({3}, {5, 10, 15}))) << to_text(result);
+}
+
+TEST(Capture, IsDifferentiatedByTheCodeAround) {
+  // x -> d/dy (x y^2) at y = 3 is 6 x; its derivative by x is 6.
+  auto f = compile(
+      grad([](Value x) { return grad([&](Value y) { return x * y * y; })(number_like(x, 3)); }));
+  EXPECT_EQ(f(2.0).item<float>(), 6);
+}
+
+TEST(Capture, MayBeAllThatIsReturned) {
+  auto f = compile([](Value xs, Value y) { return vmap([&](Value) { return y; })(xs); });
+  EXPECT_TRUE(f(kA, 2.0).same_bits(Tensor::from<float>({3}, {2, 2, 2})));
+}
+
+TEST(Capture, KeepsTheScopesOfLayers) {
+  Builder builder("f");
+  const Value x = builder.input("x", f32({4}));
+  const nn::Mlp net = nn::mlp({4, 2}, relu);
+  Args params;
+  for (const auto& [name, tensor] : net.init(Key{0}))
+    params.set(name, builder.input(name, tensor.type()));
+  const Value loss =
+      grad([&](const Args& p) { return sum(net(p, x)); })(params).at("layers.0.bias");
+  const Function f = builder.finish(std::vector{loss});
+  EXPECT_TRUE(std::all_of(f.nodes().begin(), f.nodes().end(), [](const Node& n) {
+    return n.op != &op::linear || n.scope == "layers.0";
+  })) << to_text(f);
+}
+
+TEST(Capture, IsRefusedBetweenFunctionsOfTheirOwn) {
+  Builder one("one"), other("other");
+  const Value a = one.input("a", f32({}));
+  const Value b = other.input("b", f32({}));
+  EXPECT_EQ(complaint([&] { a + b; }),
+            "add: a Value of function 'one' is no value of function 'other'; make it an argument");
+}
+
+TEST(Capture, AValueOfThePastIsASentence) {
+  Value kept;
+  auto leak = compile([&](Value x) {
+    grad([&](Value y) {
+      kept = y;
+      return y * y;
+    })(x);
+    return x + kept;
+  });
+  EXPECT_NE(complaint([&] { leak(1.0); }).find("value: its Function is already written"),
+            std::string::npos)
+      << complaint([&] { leak(1.0); });
+  trace("f", {{"x", f32({})}}, [&](std::span<const Value> in) {
+    kept = in[0];
+    return std::vector{in[0]};
+  });
+  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value is of the past"), std::string::npos);
+  // Another Builder in the same place of memory is another Function.
+  Builder later("later");
+  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value is of the past"), std::string::npos);
+  EXPECT_NE(complaint([&] { Value().type(); }).find("default-constructed"), std::string::npos);
+}
+
+// ---- what is chosen
+
+TEST(OfCode, PositionsAndNamesChoose) {
+  auto f = [](const Args& p, Value x) { return sum(p.at("a") * p.at("b") * x); };
+  auto both = compile(grad<0, 1>(f));
+  const Params p{{"a", kA}, {"b", kB}};
+  const auto [by_p, by_x] = both(p, kA);
+  EXPECT_EQ(by_p.names(), p.names());
+  EXPECT_TRUE(by_p.at("a").same_bits(Tensor::from<float>({3}, {1, 0, -3})));
+  EXPECT_TRUE(by_x.same_bits(Tensor::from<float>({3}, {1, 0, -3})));
+  const Params part = compile(grad(f, {"b"}))(p, kA);
+  EXPECT_EQ(part.names(), std::vector<std::string>{"b"});
+  EXPECT_EQ(complaint([&] { compile(grad(f, {"c"}))(p, kA); }), "no entry 'c'; there are: a, b");
+  EXPECT_EQ(complaint([&] { compile(grad<1>(f, {"b"}))(p, kA); }),
+            "grad of code: names choose a part of Args, and the argument is a Value");
+}
+
+TEST(OfCode, ResultsHaveTheFormOfWhatTheCodeReturns) {
+  auto f = [](Value x) { return std::tuple{sum(x), std::tuple{x * 2.0}, Args{{"y", x}}}; };
+  const auto [value, gradient] = compile(value_and_grad(f))(kA);
+  EXPECT_EQ(std::get<0>(value).item<float>(), 6);
+  EXPECT_EQ(std::get<0>(std::get<1>(value)).values<float>()[2], 6);
+  EXPECT_TRUE(std::get<2>(value).at("y").same_bits(kA));
+  EXPECT_TRUE(gradient.same_bits(Tensor::from<float>({3}, {1, 1, 1})));
+}
+
+TEST(OfCode, FunctionsAreDifferentiatedByName) {
+  const Function f = squares();
+  EXPECT_EQ(grad(f, {"b"}), grad(f, {1}));
+  EXPECT_EQ(grad(f), grad(f, {0}));
+  EXPECT_EQ(complaint([&] { grad(f, {"c"}); }), "no entry 'c'; there are: a, b");
+}
+
+TEST(OfCode, TangentsMayNameAPart) {
+  auto f = [](const Args& p) { return Args{{"product", p.at("a") * p.at("b")}}; };
+  auto moved = compile([&](const Args& p, const Args& t) { return jvp(f)(p, t); });
+  const auto result = moved(Params{{"a", kA}, {"b", kB}}, Params{{"b", kA}});
+  EXPECT_TRUE(result.value.at("product").same_bits(Tensor::from<float>({3}, {1, 0, -3})));
+  EXPECT_TRUE(result.tangent.at("product").same_bits(Tensor::from<float>({3}, {1, 4, 9})));
+}
+
+TEST(OfCode, VmapTakesAxesAndChecksSizes) {
+  auto f = [](Value a, Value b) { return a * b; };
+  const Tensor m = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  auto columns = compile([&](Value x, Value y) { return vmap(f, {1, std::nullopt})(x, y); });
+  EXPECT_EQ(to_string(columns(m, Tensor::from<float>({2}, {1, 1})).type()), "f32[3, 2]");
+  auto rows = compile([&](Value x, Value y) { return vmap(f)(x, y); });
+  EXPECT_EQ(complaint([&] { rows(m, kA); }),
+            "vmap of code: f32[2, 3] has a batch of 2, and f32[3] one of 3");
+  auto wrong = compile([&](Value x, Value y) { return vmap(f, {0})(x, y); });
+  EXPECT_EQ(complaint([&] { wrong(m, m); }), "vmap of code: 1 axes for 2 arguments");
+}
+
+// ---- groups
+
+TEST(Groups, ArithmeticIsByName) {
+  auto f = compile([](const Args& p, const Args& g, Value rate) {
+    return std::tuple{p - rate * g, -(p / 2.0) + 1.0, dot(p, g)};
+  });
+  const auto [next, other, product] =
+      f(Params{{"a", kA}, {"b", kB}}, Params{{"b", kB}, {"a", kA}}, 0.5);
+  EXPECT_TRUE(next.at("a").same_bits(Tensor::from<float>({3}, {0.5, 1, 1.5})));
+  EXPECT_TRUE(other.at("b").same_bits(Tensor::from<float>({3}, {0.5, 1, 1.5})));
+  EXPECT_EQ(product.item<float>(), 16);
+  EXPECT_EQ(complaint([&] {
+              f(Params{{"a", kA}}, Params{{"b", kB}}, 0.5);
+            }),
+            "groups: expected the same names in both, got 'a' in the first alone");
+}
+
+// ---- plans
+
+TEST(Compiled, BindsGroupsThatStayTheSameObjects) {
+  int traced = 0;
+  auto f = compile([&](const Args& p, Value x) {
+    ++traced;
+    return linear(x, p.at("w"), Value());
+  });
+  const Tensor w = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Params p{{"w", w}};
+  const Tensor first = f(p, kA);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(f(p, kA).same_bits(first));
+  // Equal values in another buffer, other values, and the first ones again.
+  const Params other{{"w", Tensor::from<float>({2, 3}, {6, 5, 4, 3, 2, 1})}};
+  const Params equal{{"w", Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6})}};
+  EXPECT_TRUE(f(equal, kA).same_bits(first));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_TRUE(f(other, kA).same_bits(Tensor::from<float>({2}, {28, 10}))) << i;
+  EXPECT_TRUE(f(p, kA).same_bits(first));
+  EXPECT_EQ(traced, 1);
+  f(Params{{"w", Tensor::from<float>({1, 3}, {1, 2, 3})}}, kA);
+  EXPECT_EQ(traced, 2);
+}
+
+TEST(Compiled, KeepsNoParametersAlive) {
+  auto f = compile([](const Args& p) { return p.at("w") * 2.0; });
+  std::weak_ptr<const void> owner;
+  {
+    const Params p{{"w", Tensor::from<float>({3}, {1, 2, 3})}};
+    owner = p.at("w").owner();
+    f(p);
+  }
+  EXPECT_TRUE(owner.expired());
+}
+
+TEST(Compiled, TakesNumbersKeysAndTuples) {
+  auto f = compile([](Value rate, const std::tuple<Value, Args>& more, Value key) {
+    return std::get<0>(more) * rate + std::get<1>(more).at("a") + 0.0 * sum(uniform(key, {2}));
+  });
+  const Tensor result = f(0.5, std::tuple{kA, Params{{"a", kB}}}, Key{3});
+  EXPECT_TRUE(result.same_bits(Tensor::from<float>({3}, {1.5, 1, 0.5})));
+}
+
+// ---- with_gradient
+
+TEST(WithGradient, KeepsItsGradientUnderVmapAndTwice) {
+  // y = x w, with twice the gradient that it has.
+  const auto doubled = with_gradient([](Value x, Value w) { return sum(x * w); },
+                                     [](Value x, Value w, Value, Value cotangent) {
+                                       return std::tuple{2.0 * cotangent * w, 2.0 * cotangent * x};
+                                     });
+  auto f = compile([&](Value xs, Value w) {
+    return grad([&](Value v) { return sum(vmap([&](Value x) { return doubled(x, v); })(xs)); })(w);
+  });
+  const Tensor rows = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_TRUE(f(rows, kA).same_bits(Tensor::from<float>({3}, {10, 14, 18})))
+      << to_text(f(rows, kA));
+  auto second = compile([&](Value xs, Value w) {
+    // d/dv of x . d/du (u . v), u being x: with what is doubled, 2 x.
+    return vmap([&](Value x) {
+      return grad(
+          [&](Value v) { return sum(x * grad([&](Value u) { return doubled(u, v); })(x)); })(w);
+    })(xs);
+  });
+  EXPECT_TRUE(second(rows, kA).same_bits(Tensor::from<float>({2, 3}, {2, 4, 6, 8, 10, 12})))
+      << to_text(second(rows, kA));
+}
+
+TEST(WithGradient, IsNoPartOfAFile) {
+  const auto rounded = with_gradient([](Value x) { return round(x); },
+                                     [](Value, Value, Value cotangent) { return cotangent; });
+  const Function f = trace("f", {{"x", f32({2})}},
+                           [&](std::span<const Value> in) { return std::vector{rounded(in[0])}; });
+  EXPECT_NE(complaint([&] {
+              save_model("never.safetensors", {f, {}, ""});
+            }).find("with_gradient is an op that a program has made"),
+            std::string::npos);
+  EXPECT_NE(complaint([&] { parse_function(to_text(f)); }).find("there is no op 'with_gradient'"),
+            std::string::npos);
+  const Function open = expand(f);
+  EXPECT_EQ(open.nodes().at(0).op, &op::round);
+  EXPECT_TRUE(Tensor(f(Tensor::from<float>({2}, {0.4f, 1.7f})))
+                  .same_bits(Tensor::from<float>({2}, {0, 2})));
+}
+
+// A comparison of Values is a Value: `if (a == b)` does not compile.
+static_assert(!std::is_constructible_v<bool, decltype(Value() == Value())>);
+static_assert(!std::is_constructible_v<bool, decltype(Value() < Value())>);
+static_assert(std::is_convertible_v<decltype(Value() == Value()), Value>);
+
+}  // namespace
+}  // namespace limpid
