@@ -1,0 +1,78 @@
+// Data of the kinds "npz" and "npy": NumPy's arrays.
+#include "limpid/data/arrays.h"
+#include "limpid/data/data_config.h"
+#include "limpid/data/detail/data_kind.h"
+#include "limpid/formats/npy.h"
+
+namespace limpid::detail {
+namespace {
+
+struct Settings : CommonSettings {
+  std::optional<Task> task = {};
+  std::optional<std::string> targets_file = {};  // of npy
+};
+
+DataOption<Settings> task_option() {
+  return {"task", [](Settings& s, std::string_view value) { s.task = task_from_text(value); }};
+}
+
+Settings settings(const DataSpec& spec) {
+  if (spec.kind == "npz")
+    return settings_of<Settings>(spec, {split_option<Settings>(), seed_option<Settings>(),
+                                        standardize_option<Settings>(), task_option()});
+  return settings_of<Settings>(
+      spec, {split_option<Settings>(),
+             seed_option<Settings>(),
+             standardize_option<Settings>(),
+             task_option(),
+             {"targets", [](Settings& s, std::string_view value) { s.targets_file = value; }}});
+}
+
+// All rows as the training part, or the two parts that the arrays are.
+Split read(const DataSpec& spec, const Settings& s, std::optional<Task> task, Targets targets) {
+  if (spec.kind == "npz") return arrays_split(load_npz(spec.value), spec.value, task, targets);
+  if (!s.targets_file && targets == Targets::kRequired)
+    refuse(spec, "the file of the targets is missing: ,targets=FILE");
+  Params arrays{{"x", load_npy(spec.value)}};
+  if (s.targets_file) arrays.set("y", load_npy(*s.targets_file));
+  return arrays_split(arrays, spec.value, task, targets);
+}
+
+Split load(const DataSpec& spec, const LoadOptions& options) {
+  const Settings s = settings(spec);
+  Split arrays = read(spec, s, s.task ? s.task : options.task, Targets::kRequired);
+  if (arrays.test.size() == 0)
+    return split_rows(arrays.train, s.split.value_or(kOneTable), split_key(s));
+  return with_validation(std::move(arrays), s);
+}
+
+// The test part that the arrays bring or the spec splits off, else all rows.
+Dataset load_rows(const DataSpec& spec, const Model& model, Targets targets, std::int64_t) {
+  const Settings s = settings(spec);
+  const std::optional<DataConfig> config = data_config_of(model);
+  std::optional<Task> task = s.task;
+  if (!task && config) task = config->task;
+  const Split split = read(spec, s, task, targets);
+  if (split.test.size() > 0) return split.test;
+  return s.split ? split_rows(split.train, *s.split, split_key(s)).test : split.train;
+}
+
+}  // namespace
+
+DataKind npz_kind() {
+  return {.name = "npz",
+          .help = "npz:FILE",
+          .scaling = Scaling::kZScore,
+          .check = [](const DataSpec& spec) { settings(spec); },
+          .load = load,
+          .load_examples = load_rows};
+}
+
+DataKind npy_kind() {
+  DataKind kind = npz_kind();
+  kind.name = "npy";
+  kind.help = "npy:FILE,targets=FILE";
+  return kind;
+}
+
+}  // namespace limpid::detail

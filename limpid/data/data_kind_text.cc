@@ -1,0 +1,41 @@
+// Data of the kind "text": windows of a text for language models.
+#include "limpid/core/error.h"
+#include "limpid/data/data_config.h"
+#include "limpid/data/detail/data_kind.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid::detail {
+namespace {
+
+Split load(const DataSpec& spec, const LoadOptions& options) {
+  return load_text_windows(spec.value, options.text);
+}
+
+// Windows of the last tenth, in the tokens that the model was trained on: as many of them as it
+// takes, with as many targets as it has logits for.
+Dataset load_test(const DataSpec& spec, const Model& model, Targets, std::int64_t) {
+  const std::optional<DataConfig> config = data_config_of(model);
+  const std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt;
+  if (!tokenizer)
+    throw Error(ErrorCode::kInvalidArgument,
+                "data " + in_quotes(to_text(spec)) + ": the model was not trained on a text");
+  const Type& logits = model.function.type(model.function.outputs().front().value);
+  Dataset data =
+      load_test_windows(spec.value, *tokenizer,
+                        {data_input(model).type.shape.elements(), logits.shape.rank() == 2, ""});
+  data.class_names = config->class_names;
+  return data;
+}
+
+}  // namespace
+
+DataKind text_kind() {
+  struct None {};
+  return {.name = "text",
+          .help = "text:FILE",
+          .check = [](const DataSpec& spec) { settings_of<None>(spec, {}); },
+          .load = load,
+          .load_examples = load_test};
+}
+
+}  // namespace limpid::detail

@@ -1,0 +1,134 @@
+#include "limpid/data/load_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "limpid/core/error.h"
+#include "limpid/data/detail/data_kind.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid {
+namespace {
+
+using detail::data_kinds;
+using detail::DataKind;
+using detail::refuse;
+
+// Where an option begins, at a comma that letters and a = follow; text.size() where none does.
+std::size_t find_option(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  for (std::size_t comma = text.find(','); comma != std::string_view::npos;
+       comma = text.find(',', comma + 1)) {
+    const std::size_t end = text.find_first_not_of(kLetters, comma + 1);
+    if (end != std::string_view::npos && end > comma + 1 && text[end] == '=') return comma;
+  }
+  return text.size();
+}
+
+// The kinds that are generated, and those that are read, in words.
+std::vector<std::string> generated_names() {
+  std::vector<std::string> names;
+  for (const DataKind& kind : data_kinds())
+    if (kind.value == DataKind::Value::kSeed) names.emplace_back(kind.name);
+  return names;
+}
+
+std::vector<std::string> read_names() {
+  std::vector<std::string> names;
+  for (const DataKind& kind : data_kinds())
+    if (kind.value != DataKind::Value::kSeed)
+      names.push_back(
+          fmt::format("{}:{}", kind.name, kind.value == DataKind::Value::kFile ? "FILE" : "DIR"));
+  return names;
+}
+
+std::string all_but_last(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names.begin(), names.end() - 1, ", "));
+}
+
+const DataKind& kind_of(const DataSpec& spec) {
+  for (const DataKind& kind : data_kinds())
+    if (kind.name == spec.kind) return kind;
+  const std::vector<std::string> read = read_names();
+  refuse(spec, fmt::format("expected {}, with or without :SEED, {} or {}",
+                           fmt::join(generated_names(), ", "), all_but_last(read), read.back()));
+}
+
+// The spec's kind, all that it says checked.
+const DataKind& checked_kind(const DataSpec& spec) {
+  const DataKind& kind = kind_of(spec);
+  if (kind.value != DataKind::Value::kSeed && spec.value.empty())
+    refuse(spec, fmt::format("a {} belongs behind {}:",
+                             kind.value == DataKind::Value::kFile ? "file" : "folder", kind.name));
+  try {
+    if (kind.value == DataKind::Value::kSeed) detail::seed_of(spec);
+  } catch (const Error& e) {
+    refuse(spec, e.what());
+  }
+  kind.check(spec);
+  return kind;
+}
+
+}  // namespace
+
+DataSpec parse_data_spec(std::string_view text) {
+  std::size_t end = find_option(text);
+  const std::string_view source = text.substr(0, end);
+  const std::size_t colon = std::min(source.find(':'), source.size());
+  DataSpec spec{.kind = std::string(source.substr(0, colon))};
+  if (colon < source.size()) spec.value = source.substr(colon + 1);
+  for (std::string_view rest = text.substr(end); !rest.empty(); rest.remove_prefix(end)) {
+    rest.remove_prefix(1);  // the comma
+    end = find_option(rest);
+    const std::size_t sign = rest.find('=');
+    spec.options.push_back(
+        {std::string(rest.substr(0, sign)), std::string(rest.substr(sign + 1, end - sign - 1))});
+  }
+  const DataKind& kind = checked_kind(spec);
+  if (colon + 1 == source.size() && kind.value == DataKind::Value::kSeed)
+    refuse(spec, "a seed belongs behind the colon");
+  return spec;
+}
+
+std::string to_text(const DataSpec& spec) {
+  std::string text = spec.kind;
+  if (!spec.value.empty()) text += ":" + spec.value;
+  for (const DataSpec::Option& option : spec.options)
+    text += fmt::format(",{}={}", option.key, option.value);
+  return text;
+}
+
+std::string data_spec_help() {
+  const std::vector<std::string> generated = generated_names();
+  std::vector<std::string> read;
+  for (const DataKind& kind : data_kinds())
+    if (kind.value != DataKind::Value::kSeed) read.emplace_back(kind.help);
+  return fmt::format(
+      "Examples: {} or {}, drawn here (with :SEED), {}; options follow as in ,split=80/10/10: "
+      "docs/data.md",
+      generated.front(), fmt::join(generated.begin() + 1, generated.end(), ", "),
+      fmt::join(read, ", "));
+}
+
+Split load_data(const DataSpec& spec, const LoadOptions& options) {
+  return checked_kind(spec).load(spec, options);
+}
+
+Split load_data(std::string_view spec, const LoadOptions& options) {
+  return load_data(parse_data_spec(spec), options);
+}
+
+Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
+                      std::int64_t most) {
+  return checked_kind(spec).load_examples(spec, model, targets, most);
+}
+
+Scaling scaling_of(const DataSpec& spec) {
+  Scaling scaling = checked_kind(spec).scaling;
+  for (const DataSpec::Option& option : spec.options)
+    if (option.key == "standardize") scaling = detail::scaling_from_text(option.value);
+  return scaling;
+}
+
+}  // namespace limpid

@@ -1,0 +1,249 @@
+#include "limpid/data/load_data.h"
+
+#include "limpid/data/arrays.h"
+#include "limpid/data/data_config.h"
+#include "limpid/data/digits.h"
+#include "limpid/data/synthetic.h"
+#include "limpid/formats/npy.h"
+#include "limpid/nn/gpt.h"
+#include "limpid/nn/mlp.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using namespace std::string_literals;
+using testing::bytes_of;
+using testing::expect_error;
+
+// The same bits, or none of both.
+void expect_same(const Dataset& a, const Dataset& b) {
+  ASSERT_EQ(a.size(), b.size());
+  if (a.size() == 0) return;
+  EXPECT_TRUE(a.inputs_of(0, a.size()).same_bits(b.inputs_of(0, b.size())));
+  EXPECT_TRUE(a.targets_of(0, a.size()).same_bits(b.targets_of(0, b.size())));
+}
+
+void expect_same(const Split& a, const Split& b) {
+  expect_same(a.train, b.train);
+  expect_same(a.validation, b.validation);
+  expect_same(a.test, b.test);
+}
+
+// A model of the features of `data`, trained on nothing, that knows what data it is for.
+Model model_for(const Dataset& data) {
+  const nn::Mlp net{{data.input_type().shape.elements(), data.outputs()}};
+  return {net.function(), net.init(Key(0)), R"({"data": )" + to_json(data_config(data)) + "}"};
+}
+
+// Files of every kind that reads some.
+class LoadData : public ::testing::Test {
+ protected:
+  LoadData() {
+    put("pets.csv",
+        "weight,colour,kind\n4.1,grey,cat\n21.5,brown,dog\n3.6,brown,cat\n18,grey,dog\n"
+        "24.3,grey,dog\n4.4,white,cat\n3.9,grey,cat\n19.2,white,dog\n5,white,cat\n");
+    put("new.csv", "colour;weight\nbrown;20.5\nwhite;3.5\n");
+    put("text", "the quick brown fox jumps over the lazy dog, and then the dog jumps over it");
+    put("train-images-idx3-ubyte", "\0\0\x08\3\0\0\0\2\0\0\0\1\0\0\0\3\0\x33\xff\1\2\3"s);
+    put("train-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\2\2\0"s);
+    put("t10k-images-idx3-ubyte", "\0\0\x08\3\0\0\0\1\0\0\0\1\0\0\0\3\0\0\0"s);
+    put("t10k-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\1\1"s);
+    save_npy(folder_ / "x.npy", x_);
+    save_npy(folder_ / "y.npy", y_);
+    save_npz(folder_ / "both.npz", {{"x", x_}, {"y", y_}});
+    save_npz(
+        folder_ / "parts.npz",
+        {{"x_train", x_}, {"y_train", y_}, {"x_test", x_.rows(3, 2)}, {"y_test", y_.rows(3, 2)}});
+  }
+  void put(std::string_view name, std::string_view content) {
+    testing::write(folder_ / name, bytes_of(content));
+  }
+  std::string at(std::string_view name) const { return (folder_ / name).string(); }
+
+  testing::TemporaryFolder folder_;
+  Tensor x_ = Tensor::from<float>({6, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  Tensor y_ = Tensor::from<std::int32_t>({6}, {0, 1, 2, 0, 1, 2});
+};
+
+TEST_F(LoadData, DigitsAreThoseOfTheSeed) {
+  expect_same(load_data("digits:7,count=3"), digits_split(7, 3, 3));
+  expect_same(load_data("digits,count=4,split=3/1"),
+              with_validation(digits_split(0, 4, 4), {3, 1, 0}, Key(0).fold_in(2)));
+}
+
+TEST_F(LoadData, SyntheticDataIsThatOfItsName) {
+  for (const std::string_view name : synthetic_names()) {
+    const std::string spec = std::string(name) + ":5,count=8,noise=0.5";
+    expect_same(load_data(spec), synthetic_split(name, 5, {.count = 8, .noise = 0.5}));
+  }
+}
+
+TEST_F(LoadData, FoldersOfIdxFiles) {
+  expect_same(load_data("idx:" + folder_.path().string()), load_idx_folder(folder_.path()));
+  const Split split = load_data("idx:" + folder_.path().string() + ",split=1/1,seed=3");
+  EXPECT_EQ(split.train.size(), 1);
+  EXPECT_EQ(split.validation.size(), 1);
+}
+
+TEST_F(LoadData, TablesWithTheirOptions) {
+  const std::string pets = at("pets.csv");
+  expect_same(load_data("csv:" + pets + ",target=kind"),
+              load_table(pets, {.targets = {"kind"}}, {80, 10, 10}, Key(0).fold_in(2)));
+  expect_same(
+      load_data("csv:" + pets + ",target=kind,ignore=colour,split=2/1,seed=9"),
+      load_table(pets, {.targets = {"kind"}, .ignored = {"colour"}}, {2, 1, 0}, Key(9).fold_in(2)));
+  expect_same(load_data("csv:" + pets + ",target=kind,test=" + pets),
+              load_table(pets, {.targets = {"kind"}}, {100, 0, 0}, Key(0).fold_in(2), pets));
+}
+
+TEST_F(LoadData, Arrays) {
+  const Dataset all = arrays_split({{"x", x_}, {"y", y_}}, "a").train;
+  const Split expected = split_rows(all, {80, 10, 10}, Key(0).fold_in(2));
+  expect_same(load_data("npz:" + at("both.npz")), expected);
+  expect_same(load_data("npy:" + at("x.npy") + ",targets=" + at("y.npy")), expected);
+  const Split parts = load_data("npz:" + at("parts.npz"));
+  EXPECT_EQ(parts.train.size(), 6);
+  EXPECT_EQ(parts.validation.size(), 0);
+  EXPECT_EQ(parts.test.size(), 2);
+}
+
+TEST_F(LoadData, TextsAsTheOptionsWantThem) {
+  const LoadOptions options{.text = {.context = 3, .every_token = true, .tokenizer = "bytes"}};
+  expect_same(load_data("text:" + at("text"), options),
+              load_text_windows(at("text"), options.text));
+}
+
+TEST_F(LoadData, ATaskOfTheConfigurationIsForSpecsThatSayNone) {
+  const LoadOptions regression{.task = Task::kRegression};
+  EXPECT_EQ(load_data("npz:" + at("both.npz")).train.task, Task::kClassification);
+  EXPECT_EQ(load_data("npz:" + at("both.npz"), regression).train.task, Task::kRegression);
+  EXPECT_EQ(load_data("npz:" + at("both.npz") + ",task=classification", regression).train.task,
+            Task::kClassification);
+  EXPECT_EQ(
+      load_data("csv:" + at("pets.csv") + ",target=weight,ignore=kind", {.task = Task::kRegression})
+          .train.task,
+      Task::kRegression);
+  EXPECT_EQ(load_data("moons", regression).train.task, Task::kClassification);
+}
+
+TEST_F(LoadData, ATextComesBackFromItsSpec) {
+  for (const std::string text :
+       {"digits", "digits:7", "moons:3,count=20,noise=0", "csv:a,b:c.csv,target=kind,target=size",
+        "idx:some/folder,standardize=minmax", "npy:x.npy,targets=y.npy,task=regression"})
+    EXPECT_EQ(to_text(parse_data_spec(text)), text);
+  const DataSpec spec = parse_data_spec("csv:a,b.csv,target=x,separator=tab");
+  EXPECT_EQ(spec, (DataSpec{"csv", "a,b.csv", {{"target", "x"}, {"separator", "tab"}}}));
+}
+
+TEST_F(LoadData, SpecsThatMeanNothingAreRefusedWithWhatThereIs) {
+  const std::pair<std::string_view, std::string_view> wrong[] = {
+      {"mnist",
+       "data 'mnist': expected digits, xor, and, or, spiral, moons, circles, sine, abs, with "
+       "or without :SEED, idx:DIR, csv:FILE, npz:FILE, npy:FILE or text:FILE"},
+      {"", "data '': expected digits"},
+      {"digits:", "a seed belongs behind the colon"},
+      {"digits:-1", "an integer from 0 to 2^64 - 1 is expected, '-1' came"},
+      {"moons:18446744073709551616", "is expected"},
+      {"csv:", "a file belongs behind csv:"},
+      {"idx", "a folder belongs behind idx:"},
+      {"csv:a.csv,targt=x",
+       "data 'csv:a.csv,targt=x': targt: there is no such option; there are: "
+       "split, seed, standardize, target, ignore, categorical, task, missing, "
+       "unseen, header, separator, test"},
+      {"text:a,split=80/20", "split: there is no such option; there are none"},
+      {"digits,noise=1", "there are: split, standardize, count"},
+      {"csv:a.csv,target=", "target: something is expected behind the ="},
+      {"csv:a.csv,split=80", "split: shares are integers as in 80/10/10"},
+      {"moons,count=0", "count: at least 1 row is expected"},
+      {"digits,count=1e3", "count: a number of rows is expected, '1e3' came"},
+      {"moons,noise=nan", "noise: a noise from 0 to 1e6 is expected"},
+      {"csv:a,header=1", "header: one of yes, no is expected, '1' came"},
+      {"idx:a,standardize=robust", "standardize: one of none, zscore, minmax is expected"},
+  };
+  for (const auto& [text, why] : wrong) {
+    SCOPED_TRACE(text);
+    const std::string_view spec = text;
+    expect_error(ErrorCode::kParse, why, [&] { parse_data_spec(spec); });
+  }
+}
+
+TEST_F(LoadData, SpecsMadeByHandAreCheckedToo) {
+  expect_error(ErrorCode::kParse, "expected digits", [] { load_data(DataSpec{"mnist"}); });
+  expect_error(ErrorCode::kParse, "a file belongs", [] { scaling_of(DataSpec{"csv"}); });
+  const DataSpec wrong{"moons", "", {{"target", "x"}}};
+  expect_error(ErrorCode::kParse, "there is no such option", [&] { load_data(wrong); });
+  expect_error(ErrorCode::kParse, "'x' came", [] { load_data(DataSpec{"moons", "x"}); });
+}
+
+TEST_F(LoadData, OnlyTrainingNeedsTheTargetsOfArrays) {
+  const std::string spec = "npy:" + at("x.npy");
+  expect_error(ErrorCode::kParse, "the file of the targets is missing", [&] { load_data(spec); });
+  const Model model = model_for(arrays_split({{"x", x_}, {"y", y_}}, "a").train);
+  const Dataset rows = load_examples(parse_data_spec(spec), model, Targets::kIfPresent);
+  EXPECT_TRUE(rows.inputs.same_bits(x_));
+  EXPECT_EQ(rows.target_type().shape.elements(), 0);
+}
+
+TEST_F(LoadData, ExamplesAreTheTestPart) {
+  const auto examples = [](const std::string& text) {
+    const DataSpec spec = parse_data_spec(text);
+    const Split split = load_data(spec);
+    expect_same(load_examples(spec, model_for(split.train)), split.test);
+  };
+  examples("digits:7,count=3");
+  examples("moons,count=5");
+  examples("idx:" + folder_.path().string());
+  examples("npz:" + at("parts.npz"));
+  examples("npz:" + at("both.npz") + ",split=4/1/1");
+  examples("csv:" + at("pets.csv") + ",target=kind,split=4/1/1");
+  examples("csv:" + at("pets.csv") + ",target=kind,test=" + at("pets.csv"));
+}
+
+TEST_F(LoadData, ExamplesOfATableWithoutASplitAreItsRowsReadAsTheModelsWere) {
+  const Split split = load_data("csv:" + at("pets.csv") + ",target=kind");
+  const DataSpec other = parse_data_spec("csv:" + at("new.csv"));
+  const Dataset rows = load_examples(other, model_for(split.train), Targets::kIfPresent);
+  EXPECT_TRUE(rows.inputs.same_bits(Tensor::from<float>({2, 4}, {20.5f, 1, 0, 0, 3.5f, 0, 0, 1})));
+  const DataSpec arrays = parse_data_spec("npz:" + at("both.npz"));
+  EXPECT_EQ(load_examples(arrays, model_for(load_data(arrays).train)).size(), 6);
+}
+
+TEST_F(LoadData, DigitsThatNobodyLooksAtAreNotDrawn) {
+  const Model model = model_for(digits(Key(0), 1));
+  const Dataset two = load_examples(parse_data_spec("digits:7"), model, Targets::kRequired, 2);
+  expect_same(two, digits_split(7, 0, 2).test);
+}
+
+TEST_F(LoadData, ExamplesOfATextAreInTheModelsTokens) {
+  const DataSpec spec = parse_data_spec("text:" + at("text"));
+  const LoadOptions options{.text = {.context = 3, .every_token = true, .tokenizer = "bytes"}};
+  const Split split = load_data(spec, options);
+  const nn::Gpt net{.vocabulary = 256, .context = 3, .layers = 1, .width = 4, .heads = 1};
+  const Model model{net.function(), net.init(Key(0)),
+                    R"({"data": )" + to_json(data_config(split.train)) + "}"};
+  expect_same(load_examples(spec, model), split.test);
+  expect_error(ErrorCode::kInvalidArgument, "the model was not trained on a text",
+               [&] { load_examples(spec, model_for(digits(Key(0), 1))); });
+}
+
+TEST_F(LoadData, TablesAndArraysAreStandardisedUnlessTheSpecSaysOtherwise) {
+  const auto scaling = [](std::string_view text) { return scaling_of(parse_data_spec(text)); };
+  EXPECT_EQ(scaling("csv:a"), Scaling::kZScore);
+  EXPECT_EQ(scaling("npz:a"), Scaling::kZScore);
+  EXPECT_EQ(scaling("npy:a"), Scaling::kZScore);
+  EXPECT_EQ(scaling("idx:a"), Scaling::kNone);
+  EXPECT_EQ(scaling("digits"), Scaling::kNone);
+  EXPECT_EQ(scaling("moons,standardize=minmax"), Scaling::kMinMax);
+  EXPECT_EQ(scaling("csv:a,standardize=none"), Scaling::kNone);
+}
+
+TEST_F(LoadData, TheHelpNamesEveryKind) {
+  const std::string help = data_spec_help();
+  for (const std::string_view kind :
+       {"digits", "moons", "abs", "idx:DIR", "csv:FILE", "npz:FILE", "npy:FILE", "text:FILE"})
+    EXPECT_NE(help.find(kind), std::string::npos) << kind;
+}
+
+}  // namespace
+}  // namespace limpid

@@ -1,0 +1,121 @@
+#include "limpid/data/open_model.h"
+
+#include "limpid/data/data_config.h"
+#include "limpid/data/digits.h"
+#include "limpid/data/pretrained.h"
+#include "limpid/nn/gpt.h"
+#include "limpid/nn/mlp.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::bytes_of;
+using testing::expect_error;
+using testing::TemporaryFolder;
+
+Model small_model() {
+  const nn::Mlp net{{2, 3}};
+  return {net.function(), net.init(Key(1)), net.config()};
+}
+
+void expect_same(const Model& a, const Model& b) {
+  EXPECT_EQ(a.function, b.function);
+  EXPECT_EQ(a.config, b.config);
+  ASSERT_EQ(a.params.names(), b.params.names());
+  for (const auto& [name, value] : a.params)
+    EXPECT_TRUE(value.same_bits(b.params.at(name))) << name;
+}
+
+TEST(OpenModel, SafetensorsUnderAnyName) {
+  const TemporaryFolder folder;
+  const Model model = small_model();
+  for (const char* const name : {"m.safetensors", "m", "m.bin"}) {
+    write_model(folder / name, model);
+    expect_same(open_model(folder / name), model);
+  }
+}
+
+TEST(OpenModel, TheFolderOfARun) {
+  const TemporaryFolder folder;
+  save_model(folder / kRunModelFile, small_model());
+  testing::write(folder / "config.json", bytes_of(R"({"data": "moons"})"));
+  expect_same(open_model(folder.path()), small_model());
+  expect_same(open_model(folder.path() / ""), small_model());
+}
+
+TEST(OpenModel, AFolderOfHuggingFace) {
+  const std::filesystem::path gpt2 = std::filesystem::path(LIMPID_HUGGINGFACE_FIXTURES) / "gpt2";
+  expect_same(open_model(gpt2), load_pretrained(gpt2));
+}
+
+TEST(OpenModel, AFolderOfHuggingFaceIsWrittenWhereTheNameEndsWithASlash) {
+  const TemporaryFolder folder;
+  const nn::Gpt net{
+      .vocabulary = 5, .context = 3, .layers = 1, .width = 4, .heads = 1, .bias = true};
+  const Model model{net.function(), net.init(Key(0)), net.config()};
+  write_model(folder.path() / "gpt" / "", model);
+  EXPECT_TRUE(std::filesystem::exists(folder / "gpt/config.json"));
+  const Model back = open_model(folder / "gpt");
+  EXPECT_EQ(back.params.names(), model.params.names());
+  expect_error(ErrorCode::kInvalidArgument, "",
+               [&] { write_model(folder.path() / "mlp" / "", small_model()); });
+}
+
+TEST(OpenModel, ThatIsNotThereOrBroken) {
+  const TemporaryFolder folder;
+  expect_error(ErrorCode::kIo, "none.safetensors",
+               [&] { open_model(folder / "none.safetensors"); });
+  expect_error(ErrorCode::kIo, "model.safetensors", [&] { open_model(folder.path()); });
+  expect_error(ErrorCode::kIo, "none", [&] { open_model(folder.path() / "none" / ""); });
+  expect_error(ErrorCode::kIo, "", [&] { open_model(""); });
+  testing::write(folder / "m", bytes_of("no safetensors file"));
+  expect_error(ErrorCode::kFormat, "'", [&] { open_model(folder / "m"); });
+  testing::write(folder / "config.json", bytes_of(R"({"model_type": "bert"})"));
+  expect_error(ErrorCode::kUnsupported, "bert", [&] { open_model(folder.path()); });
+}
+
+// ---- another library's format
+
+std::filesystem::path written_path;
+std::optional<std::int64_t> written_batch;
+constexpr ModelFormat kAnother{
+    .load =
+        [](const std::filesystem::path& path, const Dimensions& dimensions) {
+          Model model = small_model();
+          model.config = path.filename().string() + " " + std::to_string(dimensions.at("length"));
+          return model;
+        },
+    .save =
+        [](const std::filesystem::path& path, const Model&, std::optional<std::int64_t> batch) {
+          written_path = path;
+          written_batch = batch;
+        }};
+
+TEST(OpenModel, OnnxByTheFormatThatIsPassed) {
+  const Model model = open_model("a/m.onnx", {.onnx = &kAnother, .dimensions = {{"length", 7}}});
+  EXPECT_EQ(model.config, "m.onnx 7");
+  write_model("b/m.onnx", model, {.onnx = &kAnother, .batch = 3});
+  EXPECT_EQ(written_path, "b/m.onnx");
+  EXPECT_EQ(written_batch, 3);
+}
+
+TEST(OpenModel, OnnxWithoutItsComponentSaysWhatIsMissing) {
+  expect_error(ErrorCode::kUnsupported, "'m.onnx': ONNX needs the component limpid::onnx",
+               [] { open_model("m.onnx"); });
+  expect_error(ErrorCode::kUnsupported, "limpid::onnx",
+               [] { write_model("m.onnx", small_model()); });
+}
+
+TEST(OpenModel, OptionsOfOnnxAreForItAlone) {
+  const TemporaryFolder folder;
+  expect_error(ErrorCode::kInvalidArgument, "sizes of dimensions are for ONNX models alone", [&] {
+    open_model(folder / "m", {.dimensions = {{"n", 1}}});
+  });
+  expect_error(ErrorCode::kInvalidArgument, "a batch is for ONNX models alone",
+               [&] { write_model(folder / "m", small_model(), {.batch = 1}); });
+  EXPECT_TRUE(folder.names().empty());
+}
+
+}  // namespace
+}  // namespace limpid
