@@ -25,13 +25,13 @@ struct Options {
 
 void convert(const Options& options) {
   const std::string& from = options.model.path;
-  const bool from_folder = is_folder(from) && is_huggingface(from);
-  if (is_onnx(options.out) == is_onnx(from) && is_folder(options.out) == from_folder)
+  const bool from_folder = is_folder_path(from) && is_huggingface(from);
+  if (is_onnx_path(options.out) == is_onnx_path(from) && is_folder_path(options.out) == from_folder)
     throw UsageError(
         fmt::format("{} to {}: one of them is to be called NAME.onnx, or be a folder "
                     "of a GPT-2 or Llama",
                     in_quotes(from), in_quotes(options.out)));
-  if (options.batch && !is_onnx(options.out))
+  if (options.batch && !is_onnx_path(options.out))
     throw UsageError(fmt::format("--batch: {} is no ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);
   write_model(options.out, model, options.batch);

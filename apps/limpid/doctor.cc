@@ -13,6 +13,7 @@
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
+#include "limpid/train/run_folder.h"
 
 namespace limpid::tool {
 namespace {
@@ -55,7 +56,7 @@ void doctor(const Options& options) {
   if (options.markdown) return print(train::doctor_reference());
   if (options.run.empty()) throw UsageError("a run's folder is expected");
   const train::Thresholds thresholds = parse_thresholds(options.thresholds);
-  const train::RunLog log = train::parse_run_log(log_path(options.run));
+  const train::RunLog log = train::parse_run_log(train::log_path(options.run));
   const std::vector<train::Finding> found = train::diagnose(log, thresholds);
   if (options.json) {
     Json list = Json::array();

@@ -29,7 +29,7 @@ Json json_of(const Dataset& test, const train::TestResult& result) {
 }
 
 void eval(const Options& options) {
-  const DataSpec spec = parse_data_spec(options.data);
+  const DataSpec spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   const Dataset test = load_test_part(spec, model);
   ThreadPool pool({.threads = options.threads});
@@ -47,7 +47,7 @@ void add_eval(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("eval", "Loss and metrics of a model on the test part of a data set");
   add_model_option(*command, options->model);
-  command->add_option("--data", options->data, kDataSpecHelp)->type_name("SPEC")->required();
+  command->add_option("--data", options->data, data_spec_help())->type_name("SPEC")->required();
   add_threads_option(*command, options->threads);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { eval(*options); });

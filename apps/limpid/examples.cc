@@ -82,7 +82,7 @@ std::string text_of(const Dataset& data, std::int64_t row) {
 
 // The examples that the options count out of their data set.
 Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
-  const DataSpec spec = parse_data_spec(options.data);
+  const DataSpec spec = parse_data_option(options.data);
   const std::int64_t first = options.index;
   const bool all = !options.count && options.all_data;
   const std::int64_t least = first + options.count.value_or(1);
@@ -96,7 +96,8 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
 }  // namespace
 
 void add_example_options(CLI::App& command, ExampleOptions& options) {
-  CLI::Option* data = command.add_option("--data", options.data, kDataSpecHelp)->type_name("SPEC");
+  CLI::Option* data =
+      command.add_option("--data", options.data, data_spec_help())->type_name("SPEC");
   command.add_option("--index", options.index, "The first example, counted from 0")
       ->needs(data)
       ->check(within(0, kMostExamples))

@@ -14,10 +14,4 @@ std::string to_text(const train::Finding& f) {
                      printable(f.symptom), printable(f.cause), printable(f.fix));
 }
 
-std::filesystem::path log_path(const std::string& run) {
-  std::error_code ignored;  // what cannot be asked about is opened as it is, and refused then
-  const std::filesystem::path path = run;
-  return std::filesystem::is_directory(path, ignored) ? path / "log.jsonl" : path;
-}
-
 }  // namespace limpid::tool

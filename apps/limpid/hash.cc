@@ -24,7 +24,7 @@ struct Options {
 };
 
 void hash_outputs(const Options& options) {
-  const DataSpec spec = parse_data_spec(options.data);
+  const DataSpec spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   const Dataset test = load_examples(spec, model, Targets::kIfPresent);
   const Tensor inputs = fit_inputs(test, model);
@@ -56,7 +56,7 @@ void add_hash(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "hash", "Hashes of a model, of a data set's test part, and of the model's outputs for it");
   add_model_option(*command, options->model);
-  command->add_option("--data", options->data, kDataSpecHelp)->type_name("SPEC")->required();
+  command->add_option("--data", options->data, data_spec_help())->type_name("SPEC")->required();
   add_threads_option(*command, options->threads);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { hash_outputs(*options); });

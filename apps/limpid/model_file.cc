@@ -4,27 +4,19 @@
 
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
-#include <map>
 #include <system_error>
 
 #include "apps/limpid/command.h"
-#include "apps/limpid/run_folder.h"
-#include "limpid/core/error.h"
-#include "limpid/data/pretrained.h"
-#include "limpid/formats/huggingface.h"
 #include "limpid/formats/in_quotes.h"
 #ifdef LIMPID_ONNX
-#include "limpid/formats/onnx/example_model.h"
-#include "limpid/formats/onnx/export.h"
-#include "limpid/transforms/vmap.h"
+#include "limpid/formats/onnx/model_format.h"
 #endif
 
 namespace limpid::tool {
 namespace {
 
-std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& dims) {
-  std::map<std::string, std::int64_t> sizes;
+Dimensions parse_dims(const std::vector<std::string>& dims) {
+  Dimensions sizes;
   for (const std::string& dim : dims) {
     // A dimension's name may be an expression with an equals sign of its own.
     const std::size_t equals = dim.rfind('=');
@@ -42,24 +34,13 @@ std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& d
   return sizes;
 }
 
+const ModelFormat* onnx_format() {
 #ifdef LIMPID_ONNX
-void write_onnx(const std::string& path, const Model& model, std::optional<std::int64_t> batch) {
-  onnx::ExportOptions options;
-  if (!model.config.empty()) options.metadata.emplace_back("limpid.config", model.config);
-  if (!batch) {
-    options.batch = "N";
-    return onnx::save_onnx(path, model.function, model.params, options);
-  }
-  std::vector<std::optional<std::int64_t>> axes;
-  for (const Input& input : model.function.inputs())
-    axes.push_back(model.params.find(input.name) ? std::nullopt : std::optional<std::int64_t>(0));
-  onnx::save_onnx(path, vmap(model.function, axes, *batch), model.params, options);
-}
+  return &onnx::model_format();
 #else
-void write_onnx(const std::string&, const Model&, std::optional<std::int64_t>) {
-  throw Error(ErrorCode::kUnsupported, "this tool was built without ONNX");
-}
+  return nullptr;
 #endif
+}
 
 }  // namespace
 
@@ -77,36 +58,15 @@ void add_model_option(CLI::App& command, ModelOptions& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-bool is_onnx(const std::string& path) { return std::filesystem::path(path).extension() == ".onnx"; }
-
-bool is_folder(const std::string& path) {
-  std::error_code ignored;  // a path that cannot be asked about is a matter of reading it
-  return (!path.empty() && path.back() == '/') || std::filesystem::is_directory(path, ignored);
-}
-
 Model open_model(const ModelOptions& options) {
-  const std::map<std::string, std::int64_t> dimensions = parse_dims(options.dims);
-  if (is_onnx(options.path)) {
-#ifdef LIMPID_ONNX
-    return onnx::load_onnx_model(options.path, dimensions);
-#else
-    throw Error(ErrorCode::kUnsupported, "this tool was built without ONNX");
-#endif
-  }
-  if (!dimensions.empty())
+  const Dimensions dimensions = parse_dims(options.dims);
+  if (!dimensions.empty() && !is_onnx_path(options.path))
     throw UsageError(fmt::format("--dim: {} is no ONNX model", in_quotes(options.path)));
-  if (!is_folder(options.path)) return load_model(options.path);
-  return is_huggingface(options.path) ? load_pretrained(options.path)
-                                      : load_model(RunFolder(options.path).model());
+  return limpid::open_model(options.path, {.onnx = onnx_format(), .dimensions = dimensions});
 }
 
 void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch) {
-  if (is_onnx(path))
-    write_onnx(path, model, batch);
-  else if (is_folder(path))
-    save_pretrained(path, model);
-  else
-    save_model(path, model);
+  limpid::write_model(path, model, {.onnx = onnx_format(), .batch = batch});
 }
 
 }  // namespace limpid::tool

@@ -145,7 +145,7 @@ void check_names(const Options& options, const Model& model) {
 
 void quantize_model(const Options& options) {
   std::optional<DataSpec> spec;
-  if (!options.data.empty()) spec = parse_data_spec(options.data);
+  if (!options.data.empty()) spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   check_names(options, model);
   std::optional<Dataset> test;
@@ -188,7 +188,7 @@ void add_quantize(CLI::App& app) {
       ->type_name("bf16|int8")
       ->required();
   command->add_option("--out", options->out, "File for the new model")->type_name("FILE");
-  command->add_option("--data", options->data, kDataSpecHelp)->type_name("SPEC");
+  command->add_option("--data", options->data, data_spec_help())->type_name("SPEC");
   command->add_option("--exclude", options->exclude, "Parameters that stay as they are")
       ->type_name("NAME");
   add_threads_option(*command, options->threads);

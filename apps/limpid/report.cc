@@ -8,15 +8,15 @@
 #include <memory>
 
 #include "apps/limpid/command.h"
-#include "apps/limpid/data_spec.h"
 #include "apps/limpid/examples.h"
-#include "apps/limpid/findings.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/report.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/model.h"
 #include "limpid/train/config.h"
+#include "limpid/train/run_folder.h"
+#include "limpid/train/run_setup.h"
 
 namespace limpid::tool {
 namespace {
@@ -80,26 +80,22 @@ std::vector<report::Mistake> mistakes_of(const Model& model, const Dataset& data
 std::optional<Dataset> test_part(const std::string& config) {
   const auto json = Json::parse(config, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("data") || !json["data"].is_string()) return {};
-  const WindowOptions text =
-      train::window_options_of(train::parse_train_config(config, "of the run"));
-  return load_data(parse_data_spec(json["data"].get<std::string>()), text).test;
+  return train::load_data(train::parse_train_config(config, "of the run")).test;
 }
 
 // Writes the page of a run that ended some time ago. A page without pictures is better than none:
 // what is missing from the folder by now, or data that lay elsewhere, is said in a note.
 void report_again(const std::string& folder) {
-  train::RunLog log = train::parse_run_log(log_path(folder));
+  train::RunLog log = train::parse_run_log(train::log_path(folder));
   const auto note = [&](const std::exception& e) {
     log.notes.push_back(fmt::format("not on this page: {}", e.what()));
   };
   std::optional<Model> model;
   std::optional<Dataset> test;
   try {
-    model = load_model(folder + "/model.safetensors");
+    model = load_model(train::RunFolder(folder).model());
     test = test_part(log.run.config);
   } catch (const Error& e) {
-    note(e);
-  } catch (const UsageError& e) {
     note(e);
   }
   write_report(folder, log, model ? &*model : nullptr, test ? &*test : nullptr);
@@ -114,7 +110,7 @@ void write_report(const std::filesystem::path& folder, const train::RunLog& log,
   if (model && test) beside.mistakes = mistakes_of(*model, *test);
   const std::string html = report::report_html(log, train::diagnose(log), beside);
   const std::span<const std::byte> bytes = std::as_bytes(std::span(html));
-  write_file_atomically(folder / "report.html", {&bytes, 1});
+  write_file_atomically(train::RunFolder(folder).report(), {&bytes, 1});
 }
 
 void add_report(CLI::App& app) {

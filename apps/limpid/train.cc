@@ -9,11 +9,11 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/output.h"
-#include "apps/limpid/run_folder.h"
 #include "apps/limpid/threads.h"
 #include "apps/limpid/train_run.h"
 #include "limpid/core/error.h"
 #include "limpid/train/config.h"
+#include "limpid/train/run_folder.h"
 
 namespace limpid::tool {
 namespace {
@@ -31,7 +31,8 @@ train::TrainConfig chosen_config(const Options& options) {
   try {
     for (const auto& [key, text] : options.flags) train::set_from_text(flags, *key, text);
     if (options.config.empty()) return flags;
-    return overridden(train::parse_train_config(read_text(options.config), options.config), flags);
+    return overridden(train::parse_train_config(train::read_text(options.config), options.config),
+                      flags);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::kIo) throw;
     throw UsageError(e.what());
@@ -81,7 +82,7 @@ void add_key(CLI::App& command, const train::ConfigKey& key, Options& options) {
 void add_train(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("train", "Train a network and save it");
-  command->footer(std::string("What --data means: ") + kDataSpecHelp +
+  command->footer(std::string("What --data means: ") + data_spec_help() +
                   "\n\ndocs/training.md explains it all; docs/reference/train.md lists the keys of "
                   "configurations.");
   for (const train::ConfigKey& key : train::config_keys()) add_key(*command, key, *options);

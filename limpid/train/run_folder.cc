@@ -1,4 +1,4 @@
-#include "apps/limpid/run_folder.h"
+#include "limpid/train/run_folder.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,9 @@
 #include "limpid/core/error.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/in_quotes.h"
+#include "limpid/train/checkpoint.h"
 
-namespace limpid::tool {
+namespace limpid::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -35,7 +36,21 @@ bool RunFolder::has_checkpoint() const {
   return fs::exists(checkpoint(), ignored);
 }
 
-void RunFolder::begin(std::string_view config_json) {
+std::optional<std::int64_t> RunFolder::unfinished_step() const {
+  std::error_code ignored;
+  if (!has_checkpoint() || fs::exists(model(), ignored)) return {};
+  try {
+    return load_checkpoint(checkpoint()).state.step;
+  } catch (const Error&) {
+    return {};  // nothing that anybody could go on with
+  }
+}
+
+TrainConfig RunFolder::read_config() const {
+  return parse_train_config(read_text(config()), config().string());
+}
+
+void RunFolder::begin(const TrainConfig& chosen) const {
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) fail(path_, error.message());
@@ -44,7 +59,7 @@ void RunFolder::begin(std::string_view config_json) {
     if (error) fail(old, error.message());
   }
   tidy();
-  write_text(config(), config_json);
+  write_text(config(), to_json(chosen) + "\n");
 }
 
 // Named as write_file_atomically names them.
@@ -56,17 +71,22 @@ void RunFolder::tidy() const {
   }
 }
 
+fs::path log_path(const fs::path& run) {
+  std::error_code ignored;  // what cannot be asked about is opened as it is, and refused then
+  return fs::is_directory(run, ignored) ? RunFolder(run).log() : run;
+}
+
 std::string read_text(const fs::path& path) {
   const Tensor bytes = read_file(path, kMostText);
   const auto values = bytes.values<std::uint8_t>();
   return {reinterpret_cast<const char*>(values.data()), values.size()};
 }
 
-LogFile::LogFile(const fs::path& path, std::string_view text) : path_(path) {
-  write_text(path, text);
+LogFile::LogFile(fs::path path, std::string_view text) : path_(std::move(path)) {
+  write_text(path_, text);
   errno = 0;
-  file_.open(path, std::ios::binary | std::ios::app);
-  if (!file_) fail(path, std::strerror(errno));
+  file_.open(path_, std::ios::binary | std::ios::app);
+  if (!file_) fail(path_, std::strerror(errno));
 }
 
 void LogFile::write(std::string_view line) {
@@ -75,4 +95,4 @@ void LogFile::write(std::string_view line) {
   if (!file_) fail(path_, std::strerror(errno));
 }
 
-}  // namespace limpid::tool
+}  // namespace limpid::train

@@ -1,4 +1,4 @@
-#include "apps/limpid/environment.h"
+#include "limpid/train/environment.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -8,7 +8,7 @@
 
 #include "limpid/kernels/isa.h"
 
-namespace limpid::tool {
+namespace limpid::train {
 namespace {
 
 // What Linux calls the processor; on Arm it gives no name.
@@ -27,7 +27,7 @@ std::string system_name() {
 
 }  // namespace
 
-train::RunEvent::Environment environment(int threads) {
+RunEvent::Environment environment(int threads) {
 #ifdef __clang__
   const std::string compiler = "clang " __clang_version__;
 #else
@@ -44,4 +44,6 @@ std::vector<std::string> command_line() {
   return arguments;
 }
 
-}  // namespace limpid::tool
+std::string library_version() { return LIMPID_VERSION; }
+
+}  // namespace limpid::train

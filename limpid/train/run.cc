@@ -1,0 +1,400 @@
+#include "limpid/train/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/train/checkpoint.h"
+#include "limpid/train/data_facts.h"
+#include "limpid/train/doctor.h"
+#include "limpid/train/environment.h"
+#include "limpid/train/find_nonfinite.h"
+#include "limpid/train/ngram.h"
+#include "limpid/train/probe.h"
+#include "limpid/train/run_folder.h"
+#include "limpid/train/run_setup.h"
+#include "limpid/train/text_sampler.h"
+
+namespace limpid::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+std::string number_text(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
+}
+
+RunEvent run_event(const RunSetup& setup, const std::vector<std::string>& command, int threads) {
+  RunEvent event;
+  event.version = library_version();
+  event.command = command;
+  event.config = to_json(setup.config);
+  event.model = setup.network;
+  for (const Input& p : setup.problem.parameters()) event.parameters += p.type.shape.elements();
+  event.task = limpid::name(setup.data.train.task);
+  const Dataset& train = setup.data.train;
+  event.data = {train.name,
+                train.size(),
+                setup.data.validation.size(),
+                setup.data.test.size(),
+                train.input_type().shape.elements(),
+                train.outputs(),
+                train.class_names};
+  event.environment = environment(threads);
+  return event;
+}
+
+// Which steps a probe of the layers looks at.
+class ProbeTimes {
+ public:
+  ProbeTimes(const std::optional<std::int64_t>& every, const Trainer& trainer)
+      : every_(every), an_epoch_(std::min(trainer.steps_an_epoch(), trainer.steps())) {
+    if (!every) usual_ = std::max(an_epoch_, (trainer.steps() + kMost - 1) / kMost);
+  }
+  // Whether the step after `done` others is one of them.
+  bool at(std::int64_t done) const {
+    if (every_) return *every_ > 0 && done % *every_ == 0;
+    const std::int64_t quarter = an_epoch_ / 4;
+    return done % usual_ == 0 || (done < an_epoch_ && quarter > 0 && done % quarter == 0);
+  }
+
+ private:
+  static constexpr std::int64_t kMost = 100;  // probes of a run
+  std::optional<std::int64_t> every_;
+  std::int64_t an_epoch_ = 0;
+  std::int64_t usual_ = 1;
+};
+
+// The texts that a language model generates as it learns.
+class Samples {
+ public:
+  Samples(const RunSetup& setup, ThreadPool* pool)
+      : every_(setup.config.sample_every.value_or(0)),
+        tokenizer_(setup.data.train.tokenizer),
+        key_(Key(static_cast<std::uint64_t>(*setup.config.seed)).fold_in(kSampleKey)) {
+    if (every_ > 0) sampler_.emplace(setup.problem.inference, pool);
+  }
+
+  bool at(std::int64_t done) const { return every_ > 0 && done % every_ == 0; }
+
+  SampleEvent draw(const Trainer& trainer) {
+    constexpr std::int64_t kTokens = 100;
+    const std::vector<std::int32_t> tokens =
+        (*sampler_)(trainer.model(), beginning(), kTokens, key_);
+    return {trainer.steps_done(), tokenizer_->decode(tokens)};
+  }
+
+ private:
+  // A newline, or token 0 where there is none.
+  std::int32_t beginning() const {
+    try {
+      return tokenizer_->encode("\n").values<std::int32_t>().back();
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::kNotFound) throw;
+      return 0;
+    }
+  }
+
+  static constexpr std::uint64_t kSampleKey = 4;  // of the run's seed, after those of the trainer
+  std::int64_t every_;
+  std::optional<Tokenizer> tokenizer_;
+  Key key_;
+  std::optional<TextSampler> sampler_;
+};
+
+}  // namespace
+
+class Run::Impl {
+ public:
+  Impl(const TrainConfig& config, Split data, const RunOptions& options)
+      : options_(options),
+        setup_(config, std::move(data)),
+        trainer_(setup_.problem, setup_.data, trainer_options(), options.pool),
+        probe_times_(setup_.config.probe_every, trainer_),
+        samples_(setup_, options.pool) {
+    if (options.folder.empty()) return;
+    folder_.emplace(options.folder);
+    identity_ = setup_.identity();
+  }
+
+  void start();
+  void resume();
+  EndEvent train(const std::function<bool()>& stop);
+  void step();
+  EndEvent finish();
+  EndEvent interrupt();
+
+  RunOptions options_;
+  RunSetup setup_;
+  Trainer trainer_;
+  RunLog log_;
+  std::vector<std::function<void(const Event&)>> on_event_;
+  std::vector<std::function<void(const StepEvent&)>> on_step_;
+  std::vector<std::function<void(std::int64_t)>> on_checkpoint_;
+
+ private:
+  enum class Stage : std::uint8_t { kNew, kUnderWay, kPaused, kEnded };
+
+  TrainOptions trainer_options() const {
+    TrainOptions options = options_of(setup_.config, setup_.data);
+    options.gather_ahead = options_.gather_ahead;
+    return options;
+  }
+  void expect(Stage stage, std::string_view call) const;
+  void go_on_from_folder();
+  void tell(const Event& event);
+  void diagnose(const RunLog& log);
+  void end_with(const EndEvent& end);
+  EndEvent end_event(std::string_view reason) const;
+  void probe();
+  void end_epoch(const EpochEvent& epoch);
+  bool wants_checkpoint(const StepResult& result) const;
+  void checkpoint();
+  [[noreturn]] void fail(const StepEvent& step);
+
+  Stage stage_ = Stage::kNew;
+  ProbeTimes probe_times_;
+  Samples samples_;
+  std::optional<RunFolder> folder_;
+  std::string identity_;
+  std::optional<LogFile> file_;
+  std::map<std::int64_t, Probe> probes_;  // by rows of the batch
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_checkpoint_{};
+};
+
+// ---- how it begins
+
+void Run::Impl::expect(Stage stage, std::string_view call) const {
+  constexpr std::string_view kStages[] = {"has not started", "is under way", "was interrupted",
+                                          "has ended"};
+  if (stage_ != stage)
+    refuse(
+        fmt::format("train: {} of a run that {}", call, kStages[static_cast<std::size_t>(stage_)]));
+}
+
+void Run::Impl::start() {
+  expect(Stage::kNew, "start()");
+  if (folder_) {
+    const auto unfinished = options_.overwrite ? std::nullopt : folder_->unfinished_step();
+    if (unfinished)
+      refuse(fmt::format("train: the folder {} holds a run that is not finished (step {})",
+                         in_quotes(folder_->path().string()), *unfinished));
+    folder_->begin(setup_.config);
+    file_.emplace(folder_->log(), "");
+  }
+  stage_ = Stage::kUnderWay;
+  tell(run_event(setup_, options_.command, options_.pool ? options_.pool->threads() : 1));
+  tell(data_facts(setup_.data));
+  diagnose(log_);
+  checkpoint();
+}
+
+void Run::Impl::resume() {
+  if (stage_ != Stage::kPaused) expect(Stage::kNew, "resume()");
+  if (folder_ && !folder_->has_checkpoint()) return start();
+  if (folder_)
+    go_on_from_folder();
+  else if (stage_ == Stage::kPaused)
+    log_.end.reset();
+  else
+    refuse("train: resume() of a run that has no folder");
+  stage_ = Stage::kUnderWay;
+  tell(ResumeEvent{trainer_.steps_done()});
+}
+
+void Run::Impl::go_on_from_folder() {
+  const Checkpoint checkpoint = load_checkpoint(folder_->checkpoint());
+  if (checkpoint.run != identity_)
+    refuse(
+        fmt::format("{}: the checkpoint is of another configuration or of other data than the "
+                    "run's now",
+                    in_quotes(folder_->checkpoint().string())));
+  trainer_.restore(checkpoint.state);
+  folder_->tidy();
+  const std::string source = folder_->log().string();
+  const std::string kept = log_until(read_text(folder_->log()), trainer_.steps_done(), source);
+  log_ = parse_run_log(kept, source);
+  file_.emplace(folder_->log(), kept);
+}
+
+// ---- how it goes
+
+EndEvent Run::Impl::train(const std::function<bool()>& stop) {
+  if (stage_ == Stage::kNew)
+    start();
+  else if (stage_ == Stage::kPaused)
+    resume();
+  while (trainer_.ending() == Ending::kNone) {
+    step();
+    if (stop && stop()) return interrupt();
+  }
+  return finish();
+}
+
+void Run::Impl::step() {
+  expect(Stage::kUnderWay, "step()");
+  const bool probed = probe_times_.at(trainer_.steps_done());
+  const StepResult result = trainer_.step();
+  if (trainer_.ending() == Ending::kNonFinite) fail(result.step);
+  if (probed) probe();
+  if (result.step.step % *setup_.config.log_every == 0) tell(result.step);
+  for (const auto& listener : on_step_) listener(result.step);
+  if (result.epoch) end_epoch(*result.epoch);
+  if (samples_.at(trainer_.steps_done())) tell(samples_.draw(trainer_));
+  if (wants_checkpoint(result)) checkpoint();
+}
+
+void Run::Impl::tell(const Event& event) {
+  log_.add(event);
+  if (file_) file_->write(to_json_line(event));
+  for (const auto& listener : on_event_) listener(event);
+}
+
+void Run::Impl::diagnose(const RunLog& log) {
+  for (const Finding& finding : new_findings(train::diagnose(log), log_.findings)) tell(finding);
+}
+
+void Run::Impl::probe() {
+  const std::int64_t rows = trainer_.observed_rows();
+  auto found = probes_.find(rows);
+  if (found == probes_.end())
+    found = probes_
+                .try_emplace(rows, loss_function(setup_.problem, rows),
+                             setup_.problem.parameters().size(), options_.pool)
+                .first;
+  tell(ProbeEvent{trainer_.steps_done() - 1, found->second(trainer_.observed())});
+}
+
+void Run::Impl::end_epoch(const EpochEvent& epoch) {
+  tell(epoch);
+  // Of very many epochs the doctor sees a hundred and the last.
+  constexpr std::int64_t kVisits = 100;
+  const std::int64_t every = (trainer_.epochs() + kVisits - 1) / kVisits;
+  if (epoch.epoch % every == 0 || trainer_.ending() != Ending::kNone) diagnose(log_);
+}
+
+bool Run::Impl::wants_checkpoint(const StepResult& result) const {
+  const std::int64_t every = *setup_.config.checkpoint_every;
+  if (every > 0) return trainer_.steps_done() % every == 0;
+  const auto age = Clock::now() - last_checkpoint_;
+  return age > (result.epoch ? std::chrono::seconds(1) : std::chrono::seconds(60));
+}
+
+void Run::Impl::checkpoint() {
+  if (!folder_) return;
+  save_checkpoint(folder_->checkpoint(), {trainer_.state(), identity_});
+  last_checkpoint_ = Clock::now();
+  for (const auto& listener : on_checkpoint_) listener(trainer_.steps_done());
+}
+
+// ---- how it ends
+
+EndEvent Run::Impl::end_event(std::string_view reason) const {
+  EndEvent end;
+  end.reason = reason;
+  end.best_epoch = trainer_.state().best_epoch;
+  end.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  return end;
+}
+
+// What the end gives away stands before it, where a resumed run would have it.
+void Run::Impl::end_with(const EndEvent& end) {
+  RunLog whole = log_;
+  whole.add(end);
+  diagnose(whole);
+  stage_ = Stage::kEnded;
+  tell(end);
+}
+
+EndEvent Run::Impl::finish() {
+  expect(Stage::kUnderWay, "finish()");
+  checkpoint();
+  const Params params = trainer_.model();
+  const Split& data = setup_.data;
+  Numbers validation;
+  TestResult test;
+  if (data.validation.size() > 0)
+    validation = Evaluator(setup_.problem, data.validation, options_.pool)(params).metrics;
+  if (data.test.size() > 0) test = Evaluator(setup_.problem, data.test, options_.pool)(params);
+  if (setup_.problem.task == Task::kNextToken) test.metrics.merge("", ngram_metrics(data));
+  EndEvent end = end_event(name(trainer_.ending()));
+  end.validation = std::move(validation);
+  end.test = std::move(test);
+  if (folder_)
+    save_model(folder_->model(), {setup_.problem.inference, params, setup_.model_config()});
+  end_with(end);
+  return end;
+}
+
+EndEvent Run::Impl::interrupt() {
+  expect(Stage::kUnderWay, "interrupt()");
+  checkpoint();
+  const EndEvent end = end_event(kInterrupted);
+  stage_ = Stage::kPaused;
+  tell(end);
+  return end;
+}
+
+void Run::Impl::fail(const StepEvent& step) {
+  checkpoint();
+  tell(step);
+  const Trainer::Replay replay = trainer_.replay();
+  const auto origin = find_nonfinite(replay.function, replay.inputs);
+  end_with(end_event(name(Ending::kNonFinite)));
+  std::string message = fmt::format(
+      "train: step {} of epoch {} gave a loss of {} and a gradient of norm {}, "
+      "finite ones are expected",
+      step.step, step.epoch, number_text(step.loss), number_text(step.gradient_norm));
+  if (origin) message += ": " + to_text(*origin);
+  if (folder_)
+    message +=
+        fmt::format("; the state before it is in {}", in_quotes(folder_->checkpoint().string()));
+  refuse(message);
+}
+
+// ---- the interface
+
+Run::Run(const TrainConfig& config, const RunOptions& options)
+    : Run(config, load_data(config), options) {}
+Run::Run(const TrainConfig& config, Split data, const RunOptions& options)
+    : impl_(std::make_unique<Impl>(config, std::move(data), options)) {}
+Run::~Run() = default;
+
+void Run::on_event(std::function<void(const Event&)> listener) {
+  impl_->on_event_.push_back(std::move(listener));
+}
+void Run::on_step(std::function<void(const StepEvent&)> listener) {
+  impl_->on_step_.push_back(std::move(listener));
+}
+void Run::on_checkpoint(std::function<void(std::int64_t)> listener) {
+  impl_->on_checkpoint_.push_back(std::move(listener));
+}
+
+void Run::start() { impl_->start(); }
+void Run::resume() { impl_->resume(); }
+EndEvent Run::train(const std::function<bool()>& stop) { return impl_->train(stop); }
+void Run::step() { impl_->step(); }
+EndEvent Run::finish() { return impl_->finish(); }
+EndEvent Run::interrupt() { return impl_->interrupt(); }
+
+const TrainConfig& Run::config() const { return impl_->setup_.config; }
+const Split& Run::data() const { return impl_->setup_.data; }
+const Trainer& Run::trainer() const { return impl_->trainer_; }
+const RunLog& Run::log() const { return impl_->log_; }
+Model Run::model() const {
+  return {impl_->setup_.problem.inference, impl_->trainer_.model(), impl_->setup_.model_config()};
+}
+
+}  // namespace limpid::train

@@ -1,0 +1,65 @@
+// The folder of a training run and its files. Leans on config.h and formats/file.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "limpid/data/open_model.h"
+#include "limpid/train/config.h"
+
+namespace limpid::train {
+
+class RunFolder {
+ public:
+  // The path alone; nothing is looked at.
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "config.json"; }
+  std::filesystem::path log() const { return path_ / "log.jsonl"; }
+  std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
+  std::filesystem::path model() const { return path_ / kRunModelFile; }
+  std::filesystem::path report() const { return path_ / "report.html"; }
+
+  bool has_checkpoint() const;
+  // The steps done by a run that has no model yet; nothing where there is no such run, or its
+  // checkpoint cannot be read.
+  std::optional<std::int64_t> unfinished_step() const;
+  // Throws what read_text and parse_train_config throw.
+  TrainConfig read_config() const;
+
+  // Makes the folder, removes an earlier run's files and writes the configuration. Throws kIo.
+  void begin(const TrainConfig& config) const;
+  // Removes the temporary files that a killed process left.
+  void tidy() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The log of a run that is given as its folder, or as the log itself.
+std::filesystem::path log_path(const std::filesystem::path& run);
+
+// The text of a file. Throws what read_file throws.
+std::string read_text(const std::filesystem::path& path);
+
+// The log as it grows: each line reaches the file whole or, where the process is killed, cut, which
+// readers ignore.
+class LogFile {
+ public:
+  // Replaces what is there by `text`, atomically; lines are appended to it. Throws kIo.
+  LogFile(std::filesystem::path path, std::string_view text);
+  // Throws kIo.
+  void write(std::string_view line);
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream file_;
+};
+
+}  // namespace limpid::train

@@ -1,0 +1,288 @@
+// Runs from code: what they tell, what they write, and that they go on after anything.
+#include "limpid/train/run.h"
+
+#include <stdexcept>
+
+#include "limpid/compile/thread_pool.h"
+#include "limpid/data/open_model.h"
+#include "limpid/train/run_folder.h"
+#include "limpid/train/run_setup.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid::train {
+namespace {
+
+using limpid::testing::bytes_of;
+using limpid::testing::expect_error;
+using limpid::testing::read;
+using limpid::testing::TemporaryFolder;
+
+constexpr std::int64_t kSteps = 20;  // of small_config()
+
+TrainConfig small_config() {
+  TrainConfig config;
+  config.data = "moons,count=40,split=3/1";
+  config.hidden = {6};
+  config.dropout = 0.2;
+  config.epochs = 5;
+  config.batch = 8;
+  config.log_every = 3;
+  return config;
+}
+
+void expect_same(const Params& a, const Params& b) {
+  ASSERT_EQ(a.names(), b.names());
+  for (const auto& [name, value] : a) EXPECT_TRUE(value.same_bits(b.at(name))) << name;
+}
+
+// The events of a log without what differs from life to life: times and resumes.
+std::vector<std::string> told(const RunLog& log) {
+  std::vector<std::string> lines;
+  for (const StepEvent& e : log.steps) lines.push_back(to_json_line(e));
+  for (const ProbeEvent& e : log.probes) lines.push_back(to_json_line(e));
+  for (EpochEvent e : log.epochs) {
+    e.samples_per_second = 0;
+    lines.push_back(to_json_line(e));
+  }
+  for (const SampleEvent& e : log.samples) lines.push_back(to_json_line(e));
+  for (const Finding& e : log.findings) lines.push_back(to_json_line(e));
+  if (log.end) {
+    EndEvent end = *log.end;
+    end.seconds = 0;
+    lines.push_back(to_json_line(end));
+  }
+  return lines;
+}
+
+void expect_same(const RunLog& a, const RunLog& b) { EXPECT_EQ(told(a), told(b)); }
+
+// The model and the log of the run that nothing interrupts.
+struct Whole {
+  Params params;
+  RunLog log;
+
+  explicit Whole(const TrainConfig& config) {
+    train::Run run(config);
+    run.train();
+    params = run.model().params;
+    log = run.log();
+  }
+};
+
+auto after(std::int64_t steps) {
+  return [left = steps]() mutable { return --left == 0; };
+}
+
+// ---- what it tells
+
+TEST(Run, TellsWhatHappensInItsOrder) {
+  const TemporaryFolder folder;
+  train::Run run(small_config(), {.folder = folder / "run", .command = {"me"}});
+  std::string lines, kinds;
+  run.on_event([&](const Event& event) {
+    constexpr const char* kKinds = "rdspetf>.";  // in the order of Event
+    lines += to_json_line(event);
+    kinds += kKinds[event.index()];
+    EXPECT_EQ(read(RunFolder(folder / "run").log()), lines) << "the log has it first";
+  });
+  std::int64_t steps = 0;
+  run.on_step([&](const StepEvent& step) { EXPECT_EQ(step.step, ++steps); });
+  std::vector<std::int64_t> checkpoints;
+  run.on_checkpoint([&](std::int64_t step) { checkpoints.push_back(step); });
+  const EndEvent end = run.train();
+  EXPECT_EQ(steps, kSteps);
+  EXPECT_EQ(checkpoints.front(), 0);
+  EXPECT_EQ(checkpoints.back(), kSteps);
+  EXPECT_EQ(end.reason, "finished");
+  EXPECT_EQ(end.test.metrics.at("accuracy"), run.log().end->test.metrics.at("accuracy"));
+  EXPECT_TRUE(kinds.starts_with("rd")) << kinds;
+  EXPECT_TRUE(kinds.ends_with(".")) << kinds;
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), 's'), kSteps / 3) << kinds;
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), 'e'), 5) << kinds;
+  EXPECT_GT(std::count(kinds.begin(), kinds.end(), 'p'), 0) << kinds;
+  EXPECT_EQ(run.log().run.command, std::vector<std::string>{"me"});
+  EXPECT_EQ(parse_run_log(log_path(folder / "run")).steps.size(), kSteps / 3);
+}
+
+TEST(Run, ALanguageModelTellsSamplesOfItsText) {
+  const TemporaryFolder folder;
+  testing::write(folder / "text", bytes_of("so it goes, and so it went, and so it will go on\n"));
+  TrainConfig config;
+  config.data = "text:" + (folder / "text").string();
+  config.model = "charlm";
+  config.context = 3;
+  config.embedding = 4;
+  config.hidden = {5};
+  config.steps = 6;
+  config.sample_every = 3;
+  train::Run run(config);
+  run.train();
+  ASSERT_EQ(run.log().samples.size(), 2u);
+  EXPECT_EQ(run.log().samples[0].step, 3);
+  EXPECT_FALSE(run.log().samples[1].text.empty());
+}
+
+TEST(Run, WhatAListenerThrowsEndsTheCall) {
+  train::Run run(small_config());
+  run.on_step([](const StepEvent& step) {
+    if (step.step == 2) throw std::runtime_error("enough");
+  });
+  EXPECT_THROW(run.train(), std::runtime_error);
+  EXPECT_EQ(run.trainer().steps_done(), 2);
+}
+
+// ---- what it writes
+
+TEST(Run, ItsFolderOpensAsItsModel) {
+  const TemporaryFolder folder;
+  train::Run run(small_config(), {.folder = folder / "run"});
+  run.train();
+  const Model model = open_model(folder / "run");
+  EXPECT_EQ(model.function, run.model().function);
+  EXPECT_EQ(model.config, run.model().config);
+  expect_same(model.params, run.model().params);
+  EXPECT_EQ(to_json(RunFolder(folder / "run").read_config()), to_json(run.config()));
+}
+
+TEST(Run, NothingButTheConfigurationChangesABit) {
+  const TemporaryFolder folder;
+  const Whole whole(small_config());
+  ThreadPool pool({.threads = 3});
+  train::Run run(small_config(), {.folder = folder / "run", .pool = &pool, .gather_ahead = true});
+  run.on_step([](const StepEvent&) {});
+  run.train();
+  expect_same(run.model().params, whole.params);
+  expect_same(run.log(), whole.log);
+}
+
+TEST(Run, DataInMemoryIsTrainedOnAsThatOfItsName) {
+  const Whole whole(small_config());
+  train::Run run(small_config(), load_data(small_config()));
+  run.train();
+  expect_same(run.model().params, whole.params);
+}
+
+TEST(Run, StepsByHandAreThoseOfTrain) {
+  const Whole whole(small_config());
+  train::Run run(small_config());
+  run.start();
+  while (!run.done()) run.step();
+  run.finish();
+  expect_same(run.model().params, whole.params);
+  expect_same(run.log(), whole.log);
+}
+
+// ---- stopping and going on
+
+class Stopped : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(Stopped, AnotherRunGoesOnFromTheFolder) {
+  const Whole whole(small_config());
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  {
+    train::Run run(small_config(), options);
+    EXPECT_EQ(run.train(after(GetParam())).reason, kInterrupted);
+    EXPECT_EQ(run.trainer().steps_done(), GetParam());
+    EXPECT_EQ(RunFolder(options.folder).unfinished_step(), GetParam());
+  }
+  train::Run run(RunFolder(options.folder).read_config(), options);
+  run.resume();
+  EXPECT_EQ(run.train().reason, "finished");
+  expect_same(run.model().params, whole.params);
+  expect_same(run.log(), whole.log);
+  expect_same(parse_run_log(log_path(options.folder)), whole.log);
+  EXPECT_EQ(run.log().resumes.size(), 1u);
+  EXPECT_FALSE(RunFolder(options.folder).unfinished_step());
+}
+
+TEST_P(Stopped, TheSameRunGoesOn) {
+  const Whole whole(small_config());
+  const TemporaryFolder folder;
+  for (const std::filesystem::path& path : {std::filesystem::path(), folder / "run"}) {
+    train::Run run(small_config(), {.folder = path});
+    EXPECT_EQ(run.train(after(GetParam())).reason, kInterrupted);
+    EXPECT_EQ(run.train().reason, "finished");
+    expect_same(run.model().params, whole.params);
+    expect_same(run.log(), whole.log);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Steps, Stopped, ::testing::Values(1, 7, 8, kSteps));
+
+TEST(Run, ARunWithoutACheckpointStartsWhereItIsResumed) {
+  const Whole whole(small_config());
+  const TemporaryFolder folder;
+  train::Run run(small_config(), {.folder = folder / "run"});
+  run.resume();
+  run.train();
+  expect_same(run.log(), whole.log);
+  EXPECT_TRUE(run.log().resumes.empty());
+}
+
+// ---- what it refuses
+
+TEST(Run, UnfinishedRunsAreOverwrittenOnlyWhereThatIsWanted) {
+  const TemporaryFolder folder;
+  RunOptions options{.folder = folder / "run"};
+  train::Run(small_config(), options).train(after(3));
+  expect_error(ErrorCode::kInvalidArgument, "holds a run that is not finished (step 3)",
+               [&] { train::Run(small_config(), options).start(); });
+  options.overwrite = true;
+  train::Run(small_config(), options).train();
+  options.overwrite = false;
+  train::Run(small_config(), options).train();  // a finished one may be
+}
+
+TEST(Run, AnotherConfigurationDoesNotGoOn) {
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  train::Run(small_config(), options).train(after(3));
+  TrainConfig other = small_config();
+  other.seed = 1;
+  expect_error(ErrorCode::kInvalidArgument, "of another configuration or of other data",
+               [&] { train::Run(other, options).resume(); });
+  other.seed = 0;
+  other.data = "moons:2,count=40,split=3/1";
+  expect_error(ErrorCode::kInvalidArgument, "of another configuration or of other data",
+               [&] { train::Run(other, options).resume(); });
+}
+
+TEST(Run, CallsThatComeTooEarlyOrTwice) {
+  train::Run run(small_config());
+  expect_error(ErrorCode::kInvalidArgument, "step() of a run that has not started",
+               [&] { run.step(); });
+  expect_error(ErrorCode::kInvalidArgument, "has no folder", [&] { run.resume(); });
+  run.start();
+  expect_error(ErrorCode::kInvalidArgument, "start() of a run that is under way",
+               [&] { run.start(); });
+  run.train();
+  expect_error(ErrorCode::kInvalidArgument, "finish() of a run that has ended",
+               [&] { run.train(); });
+}
+
+TEST(Run, ConfigurationsThatMakeNoSense) {
+  TrainConfig config = small_config();
+  config.loss = "mse";
+  expect_error(ErrorCode::kInvalidArgument, "config.loss.name: mse",
+               [&] { train::Run run(config); });
+  config = small_config();
+  config.data = "mnist";
+  expect_error(ErrorCode::kParse, "data 'mnist': expected digits", [&] { train::Run run(config); });
+}
+
+TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
+  const TemporaryFolder folder;
+  TrainConfig config = small_config();
+  config.rate = 1e30;
+  train::Run run(config, {.folder = folder / "run"});
+  expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { run.train(); });
+  EXPECT_EQ(run.log().end->reason, "non-finite loss");
+  EXPECT_TRUE(RunFolder(folder / "run").unfinished_step());
+  train::Run again(config, {.folder = folder / "run"});
+  again.resume();
+  expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { again.train(); });
+  expect_same(again.log(), run.log());
+}
+
+}  // namespace
+}  // namespace limpid::train
