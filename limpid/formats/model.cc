@@ -159,7 +159,7 @@ void save_model(const std::filesystem::path& path, const Model& model) {
 }
 
 Model load_model(const std::filesystem::path& path) {
-  Safetensors file = load_safetensors(path);
+  Safetensors file = map_safetensors(path);
   try {
     return model_of(std::move(file));
   } catch (const Error& e) {

@@ -29,9 +29,11 @@ inline constexpr std::uint64_t kMaxExampleBytes = std::uint64_t{1} << 30;
 // the function, and what save_safetensors throws.
 void save_model(const std::filesystem::path& path, const Model& model);
 
-// Reads what save_model wrote. Throws kFormat for a safetensors file that is no model or whose
-// tensors do not fit its function, kUnsupported for another limpid.format or for more than
-// kMaxExampleBytes, and what load_safetensors and parse_function throw.
+// Reads what save_model wrote; the file is mapped, and its tensors stay there (see map_file), so
+// that a plan's packed weights are the only ones in memory of the process. Throws kFormat for a
+// safetensors file that is no model or whose tensors do not fit its function, kUnsupported for
+// another limpid.format or for more than kMaxExampleBytes, and what load_safetensors and
+// parse_function throw.
 Model load_model(const std::filesystem::path& path);
 
 // Throws kFormat where function and parameters do not make a model, kUnsupported for more than
