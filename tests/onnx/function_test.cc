@@ -1,4 +1,6 @@
 // Model-local functions, branches and loops: what is written in their place.
+#include <cmath>
+
 #include "tests/onnx/models.h"
 
 namespace limpid::testing {
@@ -137,10 +139,176 @@ TEST(If, TakesTheBranchThatIsKnownAndNeedsNothingOfTheOther) {
   EXPECT_EQ(numbers(import(branching(false)), {kX}), (std::vector<float>{8, -8}));
 }
 
-TEST(If, OfAnUnknownConditionIsRefused) {
+// ---- If of a condition that depends on the values of an input
+
+// An operator of inputs in a branch, whose output is `out`.
+void add_branch(::onnx::NodeProto& node, const std::string& branch, const std::string& op,
+                const std::vector<std::string>& inputs, const std::string& out = "z") {
+  auto& inner = set_graph(node, branch);
+  add_node(inner, op, inputs, {out});
+  add_output(inner, out);
+}
+
+// x f32[2] and a condition as inputs, and an If without branches.
+::onnx::ModelProto choosing(::onnx::NodeProto*& node) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_input(graph, "condition", kBool, {});
+  node = &add_node(graph, "If", {"condition"}, {"y"}, "branch");
+  add_output(graph, "y");
+  return model;
+}
+
+std::vector<float> chosen(const ::onnx::ModelProto& model, bool condition) {
+  return numbers(import(model), {kX, Tensor::scalar(condition)});
+}
+
+TEST(If, OfAnUnknownConditionIsASelectOfBothBranches) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  add_branch(*node, "then_branch", "Relu", {"x"});
+  add_branch(*node, "else_branch", "Neg", {"x"});
+  EXPECT_EQ(chosen(model, true), (std::vector<float>{0, 8}));
+  EXPECT_EQ(chosen(model, false), (std::vector<float>{8, -8}));
+}
+
+// A NaN or infinity of the branch that is not taken reaches no result.
+TEST(If, TakesNothingFromTheOtherBranch) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  add_branch(*node, "then_branch", "Log", {"x"});  // of -8: NaN
+  add_branch(*node, "else_branch", "Neg", {"x"});
+  EXPECT_EQ(chosen(model, false), (std::vector<float>{8, -8}));
+}
+
+TEST(If, OfBranchesWithTwoTypesSaysBoth) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  auto& graph = *model.mutable_graph();
+  add_integers(graph, "row", {1, 2});
+  add_branch(*node, "then_branch", "Neg", {"x"});
+  add_branch(*node, "else_branch", "Reshape", {"x", "row"});
   expect_error(ErrorCode::kUnsupported,
-               "If 'branch': what it is depends on the values of input 'condition'",
+               "If 'branch': output 0 is f32[2] in then_branch and f32[1, 2] in else_branch",
+               [&] { import(model); });
+}
+
+TEST(If, OfAnUnknownConditionNeedsBothBranches) {
+  expect_error(ErrorCode::kUnsupported,
+               "If 'branch': then_branch: 'Unheard' that gives 'z': Limpid does not have this "
+               "operator (both branches are computed, as the condition depends on the values of an "
+               "input)",
                [&] { import(branching(true)); });
+}
+
+TEST(If, OfAConditionThatIsNoBoolIsRefused) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  node->set_input(0, "x");
+  add_branch(*node, "then_branch", "Neg", {"x"});
+  add_branch(*node, "else_branch", "Relu", {"x"});
+  expect_error(ErrorCode::kDtype, "the condition is f32[2], one bool is expected",
+               [&] { import(model); });
+}
+
+// Both branches use names of the same spelling, and the inner If those of the graphs around it.
+TEST(If, InsideOfAnotherSeesTheValuesAroundIt) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  add_input(*model.mutable_graph(), "second", kBool, {"1"});
+  auto& outer = set_graph(*node, "then_branch");
+  add_node(outer, "Add", {"x", "x"}, {"z"});
+  auto& inner = add_node(outer, "If", {"second"}, {"w"});
+  add_branch(inner, "then_branch", "Mul", {"z", "x"}, "v");
+  add_branch(inner, "else_branch", "Neg", {"z"}, "v");
+  add_output(outer, "w");
+  add_branch(*node, "else_branch", "Relu", {"x"});
+  const onnx::Imported imported = import(model);
+  const auto run = [&](bool first, bool second) {
+    return numbers(imported, {kX, Tensor::scalar(first), Tensor::from<bool>({1}, {second})});
+  };
+  EXPECT_EQ(run(true, true), (std::vector<float>{128, 128}));
+  EXPECT_EQ(run(true, false), (std::vector<float>{16, -16}));
+  EXPECT_EQ(run(false, true), (std::vector<float>{0, 8}));
+}
+
+// What a branch guards against in other programs is defined here: integer division by zero and a
+// row that is not there.
+TEST(If, RunsABranchThatItsConditionGuards) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "n", kInt64, {"1"});
+  add_integers(graph, "twelve", {12});
+  add_integers(graph, "zero", {0});
+  add_integers(graph, "table", {5, 6, 7});
+  add_node(graph, "Greater", {"n", "zero"}, {"positive"});
+  auto& node = add_node(graph, "If", {"positive"}, {"a", "b"});
+  auto& then = set_graph(node, "then_branch");
+  add_node(then, "Div", {"twelve", "n"}, {"a"});
+  add_node(then, "Gather", {"table", "n"}, {"b"});
+  add_output(then, "a");
+  add_output(then, "b");
+  auto& other = set_graph(node, "else_branch");
+  add_node(other, "Identity", {"n"}, {"a"});
+  add_node(other, "Identity", {"zero"}, {"b"});
+  add_output(other, "a");
+  add_output(other, "b");
+  add_output(graph, "a");
+  add_output(graph, "b");
+  const onnx::Imported imported = import(model);
+  const auto run = [&](std::int64_t n) {
+    const auto results =
+        interpret(imported.function, std::vector<Tensor>{Tensor::from<std::int64_t>({1}, {n})});
+    return std::vector<std::int64_t>{results[0].item<std::int64_t>(),
+                                     results[1].item<std::int64_t>()};
+  };
+  EXPECT_EQ(run(2), (std::vector<std::int64_t>{6, 7}));
+  EXPECT_EQ(run(0), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(run(-900), (std::vector<std::int64_t>{-900, 0}));
+}
+
+// A wake-word model as openWakeWord writes it: the features are normalized by their own mean and
+// deviation or by fixed ones, by a value that is computed from them, and a small network follows.
+TEST(If, ChoosesTheNormalizationOfAWakeWordModel) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"1", "4"});
+  const auto add_numbers = [&](const char* name, std::vector<std::int64_t> dims,
+                               std::vector<float> values) {
+    auto& tensor = add_initializer(graph, name, kFloat, dims);
+    for (const float v : values) tensor.add_float_data(v);
+  };
+  add_numbers("limit", {}, {2});
+  add_numbers("mean", {1, 1}, {0.5f});
+  add_numbers("deviation", {1, 1}, {4});
+  add_numbers("weight", {4, 1}, {1, -1, 2, 0.5f});
+  add_node(graph, "ReduceMax", {"x"}, {"most"}).add_attribute()->CopyFrom([] {
+    ::onnx::AttributeProto keep;
+    keep.set_name("keepdims");
+    keep.set_type(::onnx::AttributeProto::INT);
+    keep.set_i(0);
+    return keep;
+  }());
+  add_node(graph, "Greater", {"most", "limit"}, {"loud"});
+  auto& node = add_node(graph, "If", {"loud"}, {"n"});
+  auto& loud = set_graph(node, "then_branch");
+  add_node(loud, "Sub", {"x", "mean"}, {"centred"});
+  add_node(loud, "Div", {"centred", "deviation"}, {"scaled"});
+  add_output(loud, "scaled");
+  auto& quiet = set_graph(node, "else_branch");
+  add_node(quiet, "Identity", {"x"}, {"same"});
+  add_output(quiet, "same");
+  add_node(graph, "MatMul", {"n", "weight"}, {"logit"});
+  add_node(graph, "Sigmoid", {"logit"}, {"score"});
+  add_output(graph, "score");
+  const onnx::Imported imported = import(model);
+  const auto score = [&](std::vector<float> x) {
+    return numbers(imported, {Tensor::from<float>({1, 4}, x)})[0];
+  };
+  const auto sigmoid = [](float x) { return 1 / (1 + std::exp(-x)); };
+  EXPECT_NEAR(score({1, 2, 0, 1}), sigmoid(-0.5f), 1e-6);
+  EXPECT_NEAR(score({4.5f, 0.5f, 0.5f, 0.5f}), sigmoid(1), 1e-6);
 }
 
 // Adds x to itself `turns` times (without a count: for ever), collecting each sum.

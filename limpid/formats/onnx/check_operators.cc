@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
@@ -14,8 +15,13 @@ namespace {
 constexpr std::size_t kMostNames = 1000;  // in a message
 
 class Walk {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+
  public:
-  explicit Walk(const ModelContents& model) : model_(model) {}
+  explicit Walk(const ModelContents& model) : model_(model) {
+    for (const FunctionContents& f : model.functions)
+      functions_.emplace(Key{f.domain, f.name, f.overload}, &f);
+  }
 
   void graph(const GraphContents& graph, const Opsets& opsets, bool always) {
     nodes(graph.nodes, opsets, always);
@@ -43,9 +49,8 @@ class Walk {
   }
 
   void node(const NodeContents& node, const Opsets& opsets, bool always) {
-    for (const FunctionContents& f : model_.functions)
-      if (f.domain == node.domain && f.name == node.op && f.overload == node.overload)
-        return function(f, always);
+    const auto called = functions_.find({node.domain, node.op, node.overload});
+    if (called != functions_.end()) return function(*called->second, always);
     // Graphs inside of it may belong to a branch that is not taken.
     for (const AttributeContents& a : node.attributes)
       if (const auto* inner = std::get_if<std::shared_ptr<const GraphContents>>(&a.value))
@@ -70,6 +75,7 @@ class Walk {
   }
 
   const ModelContents& model_;
+  std::map<Key, const FunctionContents*> functions_;  // there may be very many
   std::set<std::pair<const FunctionContents*, bool>> visited_;
   std::map<std::string, std::vector<std::string>> missing_;
   bool certain_ = false;

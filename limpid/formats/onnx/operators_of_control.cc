@@ -1,10 +1,12 @@
-// If and Loop, whose conditions must be known at import: the branch that is taken takes the place
-// of the one, and as many copies of the body that of the other.
+// If and Loop. Of an If whose condition is known at import, the branch that is taken is written; of
+// another, both branches and a select, since Functions are pure. A Loop is written turn by turn.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "limpid/formats/onnx/detail/operators.h"
+#include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
@@ -12,8 +14,57 @@
 namespace limpid::onnx::detail {
 namespace {
 
+// The outputs of a branch that runs whatever the condition is. Errors name it: the importer names
+// the node.
+Values branch_of(const Node& node, std::string_view name) {
+  try {
+    return node.inline_graph(name, {});
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("{}: {} (both branches are computed, as the condition "
+                                      "depends on the values of an input)",
+                                      name, e.what()));
+  }
+}
+
+Values select_branch(const Node& node) {
+  const Value input = node.input(0);
+  if (input.dtype() != Dtype::kBool || input.shape().elements() != 1)
+    node.fail(ErrorCode::kDtype,
+              fmt::format("the condition is {}, one bool is expected", to_string(input.type())));
+  const Value condition = reshape(input, {});
+  const Values taken = branch_of(node, "then_branch");
+  const Values otherwise = branch_of(node, "else_branch");
+  if (taken.size() != otherwise.size())
+    node.fail(ErrorCode::kFormat, fmt::format("then_branch has {} outputs, else_branch {}",
+                                              taken.size(), otherwise.size()));
+  Values results;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    if (!(taken[i].type() == otherwise[i].type()))
+      node.fail(ErrorCode::kUnsupported,
+                fmt::format("output {} is {} in then_branch and {} in else_branch; one shape and "
+                            "dtype is expected where the condition depends on the values of an "
+                            "input",
+                            i, to_string(taken[i].type()), to_string(otherwise[i].type())));
+    results.push_back(select(condition, taken[i], otherwise[i]));
+  }
+  return results;
+}
+
+// Nothing where it depends on inputs, or takes more arithmetic than an import does.
+std::optional<bool> known_condition(const Node& node) {
+  if (!node.is_known(0)) return {};
+  try {
+    return node.known_bool(0);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::kUnsupported) throw;
+    return {};
+  }
+}
+
 Values import_if(Node& node) {
-  return node.inline_graph(node.known_bool(0) ? "then_branch" : "else_branch", {});
+  const std::optional<bool> condition = known_condition(node);
+  if (!condition) return select_branch(node);
+  return node.inline_graph(*condition ? "then_branch" : "else_branch", {});
 }
 
 // What a body gives: whether to go on, the values that are carried on, and an element of each scan
@@ -81,7 +132,7 @@ Values import_loop(Node& node) {
 
 constexpr NodeOp kTable[] = {
     {.name = "If",
-     .meaning = "the branch that is taken; the condition known at import",
+     .meaning = "the branch that is taken; a select of both if the condition depends on an input",
      .import = import_if},
     {.name = "Loop",
      .meaning = "the body, once for each turn; their number known at import",
