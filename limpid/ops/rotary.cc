@@ -56,6 +56,7 @@ Values rotary_body(std::span<const Value> in, const Attributes& attributes) {
     const Values ab = split(turned, 2, -1);
     y = concatenate(rotated(ab[0], ab[1]), -1);
   }
+  if (2 * half == x.shape().back()) return {y};
   return {concatenate({y, slice(x, -1, 2 * half, x.shape().back())}, -1)};
 }
 

@@ -1,0 +1,329 @@
+// unbatch is the inverse of vmap, and proves nothing that does not hold: on every op, on random
+// Functions, and on what networks are made of.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/unbatch.h"
+#include "limpid/transforms/vmap.h"
+#include "tests/laws/laws.h"
+#include "tests/laws/random_function.h"
+#include "tests/laws/random_values.h"
+
+namespace limpid::laws {
+namespace {
+
+using Axes = std::vector<std::optional<std::int64_t>>;
+
+// The function of one example, or why it is not proved.
+struct Proof {
+  std::optional<Function> function;
+  std::string refused;
+};
+
+Proof prove(const Function& f, const Axes& axes, std::int64_t size) {
+  try {
+    return {unbatch(f, axes, size), ""};
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kUnsupported) << e.what();
+    return {std::nullopt, e.what()};
+  }
+}
+
+// Whether a tensor of all examples is that of vmap, whose examples come first, with them at some
+// axis.
+bool holds_examples(const Tensor& all, const Tensor& first) {
+  for (std::size_t axis = 0; axis < all.shape().rank(); ++axis) {
+    if (all.shape()[axis] != first.shape()[0]) continue;
+    if (!(all.shape().erase(axis) == first.shape().erase(0))) continue;
+    bool same = true;
+    for (std::int64_t i = 0; same && i < first.shape()[0]; ++i)
+      same = same_numbers(slice(all, axis, i), slice(first, 0, i));
+    if (same) return true;
+  }
+  return false;
+}
+
+// Example by example, the batch is the function that was found.
+void expect_rows(const Function& batch, const Function& one, const Axes& axes, std::int64_t size,
+                 const Domain& domain, const std::string& what) {
+  verify(one);
+  const std::vector<Tensor> inputs =
+      random_inputs(batch, Key(7), domain.low, domain.high, domain.bound);
+  const std::vector<Tensor> all = interpret(batch, inputs);
+  const std::vector<Tensor> rows = interpret(vmap(one, axes, size), inputs);
+  ASSERT_EQ(all.size(), rows.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    EXPECT_TRUE(holds_examples(all[i], rows[i])) << what << ", output " << i << "\n"
+                                                 << short_text(batch) << short_text(one);
+}
+
+// ---- every op
+
+class UnbatchLaws : public testing::TestWithParam<const Op*> {
+ protected:
+  const Op& op() const { return *GetParam(); }
+};
+
+// Whatever vmap writes is proved, but for values without elements, about which nothing can be told.
+TEST_P(UnbatchLaws, UndoesVmap) {
+  constexpr std::int64_t kSize = 11;
+  if (&op() == &op::info_nce || &op() == &op::barrier) return;  // more than is proved
+  for (const Example& e : op().examples()) {
+    const Function f = function_of(op(), e);
+    if (std::any_of(f.types().begin(), f.types().end(),
+                    [](const Type& t) { return t.shape.elements() == 0; }))
+      continue;  // nothing can be told from no elements
+    for (unsigned mask = 1; mask < 1u << e.inputs.size(); ++mask)
+      for (const std::int64_t axis : {0, -1}) {
+        Batch batch = all_batched(f, axis, kSize);
+        for (std::size_t i = 0; i < e.inputs.size(); ++i)
+          if (!(mask >> i & 1)) batch.axes[i].reset();
+        const Function g = vmap(f, batch.axes, kSize);
+        const std::string what = example_text(op(), e) + ", inputs " + std::to_string(mask) +
+                                 " at axis " + std::to_string(axis);
+        const Proof proof = prove(g, batch.axes, kSize);
+        EXPECT_EQ(proof.refused, "") << what << "\n" << short_text(g);
+        if (proof.function)
+          expect_rows(g, *proof.function, batch.axes, kSize, {e.low, e.high, e.bound}, what);
+      }
+  }
+}
+
+// Axes of a prime size, in any of the inputs, taken for a batch: where that is proved, it holds.
+TEST_P(UnbatchLaws, ProvesOnlyWhatHolds) {
+  for (const Example& e : op().examples()) {
+    const Function f = function_of(op(), e);
+    for (const std::int64_t size : {2, 3, 5, 7, 19}) {
+      Axes axes(f.inputs().size());
+      // All choices of an axis of that size, or of none, in each input.
+      const auto choose = [&](const auto& self, std::size_t input) -> void {
+        if (input == axes.size()) {
+          if (std::none_of(axes.begin(), axes.end(), [](const auto& a) { return !!a; })) return;
+          const Proof proof = prove(f, axes, size);
+          if (proof.function)
+            expect_rows(f, *proof.function, axes, size, {e.low, e.high, e.bound},
+                        example_text(op(), e));
+          return;
+        }
+        axes[input].reset();
+        self(self, input + 1);
+        const Shape& shape = f.inputs()[input].type.shape;
+        for (std::size_t d = 0; d < shape.rank(); ++d) {
+          if (shape[d] != size) continue;
+          axes[input] = static_cast<std::int64_t>(d);
+          self(self, input + 1);
+        }
+        axes[input].reset();
+      };
+      choose(choose, 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOps, UnbatchLaws, testing::ValuesIn(all_ops().begin(), all_ops().end()),
+                         [](const auto& tested) { return std::string(tested.param->name); });
+
+// ---- random Functions
+
+TEST(Unbatch, OfRandomFunctionsUndoesVmap) {
+  int proved = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const Function f = random_function(Key(seed), 12);
+    if (f.inputs().empty()) continue;
+    Batch batch = all_batched(f, seed % 2 == 0 ? 0 : -1, 7);
+    for (std::size_t i = 1; i < batch.axes.size(); ++i)
+      if (Key(seed).below(2, i)) batch.axes[i].reset();
+    const Function g = vmap(f, batch.axes, 7);
+    const Proof proof = prove(g, batch.axes, 7);
+    if (!proof.function) continue;
+    ++proved;
+    expect_rows(g, *proof.function, batch.axes, 7, {}, "seed " + std::to_string(seed));
+  }
+  EXPECT_GT(proved, 50);
+}
+
+// Axes of an input that happen to be of a prime size, taken for a batch.
+TEST(Unbatch, OfRandomFunctionsProvesOnlyWhatHolds) {
+  int proved = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    const Function f = random_function(Key(seed), 2);
+    for (std::size_t i = 0; i < f.inputs().size(); ++i)
+      for (std::size_t d = 0; d < f.inputs()[i].type.shape.rank(); ++d) {
+        const std::int64_t size = f.inputs()[i].type.shape[d];
+        if (size != 2 && size != 3 && size != 5 && size != 7) continue;
+        Axes axes(f.inputs().size());
+        axes[i] = static_cast<std::int64_t>(d);
+        const Proof proof = prove(f, axes, size);
+        if (!proof.function) continue;
+        ++proved;
+        expect_rows(f, *proof.function, axes, size, {}, "seed " + std::to_string(seed));
+      }
+  }
+  EXPECT_GT(proved, 20);
+}
+
+// ---- what networks are made of
+
+constexpr std::int64_t kN = 5;
+using Code = Value (*)(Value x, Value w);
+
+// Of x f32[5, 4, 6], and w f32[6, 6] that is shared.
+Function batch_of(Code code) {
+  return trace("f", {{"w", {Dtype::kF32, {6, 6}}}, {"x", {Dtype::kF32, {kN, 4, 6}}}},
+               [&](std::span<const Value> in) { return std::vector<Value>{code(in[1], in[0])}; },
+               {"y"});
+}
+
+Value turned(Value x) { return transpose(x, {1, 0, 2}); }
+
+TEST(Unbatch, ProvesWhatKeepsExamplesApart) {
+  const std::vector<std::pair<std::string, Code>> cases{
+      {"linear", [](Value x, Value w) { return linear(x, w); }},
+      {"linear of folded rows",
+       [](Value x, Value w) {
+         return reshape(linear(reshape(x, {kN * 4, 6}), w), {kN, 4, 6});
+       }},
+      {"examples last in a folded dimension",
+       [](Value x, Value w) {
+         const Value rows = reshape(turned(x), {4 * kN, 6});
+         return turned(reshape(relu(matmul(rows, w)), {4, kN, 6}));
+       }},
+      {"softmax over another axis", [](Value x, Value) { return softmax(x, 1); }},
+      {"softmax after a transpose", [](Value x, Value) { return turned(softmax(turned(x), 0)); }},
+      {"output with examples in the middle", [](Value x, Value) { return turned(x); }},
+      {"attention with heads in the batch, as PyTorch writes it",
+       [](Value x, Value w) {
+         const Value heads = transpose(reshape(turned(linear(x, w)), {4, kN * 2, 3}), {1, 0, 2});
+         const Value weights = softmax(matmul(heads, heads, false, true), -1);
+         const Value y = matmul(weights, heads);
+         return turned(reshape(transpose(y, {1, 0, 2}), {4, kN, 6}));
+       }},
+      {"layer_norm",
+       [](Value x, Value w) {
+         return layer_norm(x, reshape(slice(w, 0, 0, 1), {6}), reshape(slice(w, 0, 1, 2), {6}));
+       }},
+      {"a constant for each place",
+       [](Value x, Value) {
+         return x + broadcast(cast(iota(x.builder(), 6), Dtype::kF32), {kN, 4, 6});
+       }},
+      {"constants that are alike",
+       [](Value x, Value) {
+         return concatenate({x, constant(x.builder(), Tensor::zeros({Dtype::kF32, {kN, 1, 6}}))},
+                            1);
+       }},
+      {"a value made of what repeats itself",
+       [](Value x, Value w) {
+         const Value table = broadcast(reshape(w, {1, 6, 6}), {kN, 6, 6});
+         return matmul(x, tanh(table * table));
+       }},
+      {"cumulative_sum over another axis", [](Value x, Value) { return cumulative_sum(x, 1); }},
+      {"each example's own row",
+       [](Value x, Value) {
+         const Value best = argmax(x, 2);  // [5, 4]
+         return gather(x, best, 1);
+       }},
+      {"one result", [](Value x, Value) {
+         return sum(reshape(x, {kN, 24}), 1);
+       }}};
+  for (const auto& [name, code] : cases) {
+    const Function f = batch_of(code);
+    const Axes axes{std::nullopt, 0};
+    const Proof proof = prove(f, axes, kN);
+    EXPECT_EQ(proof.refused, "") << name << "\n" << short_text(f);
+    if (proof.function) expect_rows(f, *proof.function, axes, kN, {}, name);
+  }
+}
+
+TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
+  struct Case {
+    std::string refused;
+    Code code;
+  };
+  const std::vector<Case> cases{
+      {"softmax", [](Value x, Value) { return softmax(x, 0); }},
+      {"sum", [](Value x, Value) { return x - expand_axis(sum(x, 0), x.shape(), 0); }},
+      {"sum",
+       [](Value x, Value) {
+         return sum(reshape(x, {kN * 4, 6}), 0);
+       }},
+      {"cumulative_sum", [](Value x, Value) { return cumulative_sum(x, 0); }},
+      {"reshape",
+       [](Value x, Value) {
+         return reshape(reshape(x, {2, 2, 6, kN}), {kN, 24}) * 2.0;
+       }},
+      {"matmul",
+       [](Value x, Value) {
+         const Value rows = reshape(x, {kN, 24});
+         return matmul(rows, rows, false, true);
+       }},
+      {"slice", [](Value x, Value) { return slice(x, 0, 1, 3); }},
+      {"slice",
+       [](Value x, Value) {
+         return concatenate({slice(x, 0, 1, kN), slice(x, 0, 0, 1)}, 0);
+       }},
+      {"concatenate",
+       [](Value x, Value) {
+         return concatenate({x, x}, 0);
+       }},
+      {"pad",
+       [](Value x, Value) {
+         return pad(x, {1, 0, 0}, {0, 0, 0}, {0, 0, 0});
+       }},
+      {"gather", [](Value x, Value) { return gather(x, iota(x.builder(), kN), 0); }},
+      {"argmax",
+       [](Value x, Value) { return x * cast(argmax(reshape(x, {kN * 24}), 0), Dtype::kF32); }},
+      {"multiply",
+       [](Value x, Value) {
+         return x * expand_axis(expand_axis(cast(iota(x.builder(), kN), Dtype::kF32), {kN, 4}, 1),
+                                {kN, 4, 6}, 2);
+       }},
+      {"batch_norm",
+       [](Value x, Value w) {
+         const Value v = reshape(slice(w, 0, 0, 1), {6});
+         return batch_norm(reshape(x, {kN * 4, 6}), v, v, v, v, 0.1).y;
+       }},
+      {"output 'y' f32[6, 6] has no dimension of the examples", [](Value, Value w) { return w; }},
+      {"output 'y' f32[20, 6] has no dimension of the examples", [](Value x, Value) {
+         return reshape(x, {kN * 4, 6});
+       }}};
+  for (const Case& c : cases) {
+    const Function f = batch_of(c.code);
+    const Proof proof = prove(f, {std::nullopt, 0}, kN);
+    EXPECT_FALSE(proof.function) << c.refused << "\n" << short_text(f);
+    EXPECT_EQ(proof.refused.substr(0, c.refused.size()), c.refused) << short_text(f);
+  }
+}
+
+TEST(Unbatch, LeavesNothingOfTheBatch) {
+  const Function f = batch_of([](Value x, Value w) { return relu(linear(x, w)); });
+  const Function one = unbatch(f, {std::nullopt, 0}, kN);
+  EXPECT_EQ(to_string(one.inputs()[1].type), "f32[4, 6]");
+  EXPECT_EQ(to_string(one.type(one.outputs()[0].value)), "f32[4, 6]");
+  EXPECT_EQ(one.outputs()[0].name, "y");
+}
+
+TEST(Unbatch, SaysWhatDoesNotFit) {
+  const Function f = batch_of([](Value x, Value) { return x; });
+  const auto complaint = [&](const Axes& axes, std::int64_t size) -> std::string {
+    try {
+      unbatch(f, axes, size);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint({0}, kN), "unbatch of 'f': 1 axes for 2 inputs");
+  EXPECT_EQ(complaint({std::nullopt, 0}, 4),
+            "unbatch of 'f': expected a prime number of examples, got 4");
+  EXPECT_EQ(complaint({std::nullopt, 0}, 3),
+            "unbatch of 'f', input 'x': expected 3 examples in dimension 0, got f32[5, 4, 6]");
+}
+
+}  // namespace
+}  // namespace limpid::laws
