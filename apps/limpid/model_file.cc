@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "apps/limpid/command.h"
+#include "apps/limpid/output.h"
 #include "limpid/formats/in_quotes.h"
 #ifdef LIMPID_ONNX
 #include "limpid/formats/onnx/model_format.h"
@@ -62,7 +63,9 @@ Model open_model(const ModelOptions& options) {
   const Dimensions dimensions = parse_dims(options.dims);
   if (!dimensions.empty() && !is_onnx_path(options.path))
     throw UsageError(fmt::format("--dim: {} is no ONNX model", in_quotes(options.path)));
-  return limpid::open_model(options.path, {.onnx = onnx_format(), .dimensions = dimensions});
+  Model model = limpid::open_model(options.path, {.onnx = onnx_format(), .dimensions = dimensions});
+  if (!model.note.empty()) print_note(model.note);
+  return model;
 }
 
 void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch) {

@@ -48,6 +48,8 @@ void print_error(std::string_view message) {
   fmt::print(stderr, "limpid: {}\n", line);
 }
 
+void print_note(std::string_view message) { print_error("note: " + std::string(message)); }
+
 // The shortest digits of an f32, read as f64, print as these digits again.
 Json json_of(float number) {
   if (!std::isfinite(number)) return nullptr;

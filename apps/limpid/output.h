@@ -24,6 +24,8 @@ void flush();
 
 // "limpid: " and the first line of the message, control characters as \xNN.
 void print_error(std::string_view message);
+// "limpid: note: " and one line, likewise: what a person should know of a run that goes well.
+void print_note(std::string_view message);
 
 // Numbers that read back as the same bits; null for what JSON has no number for.
 Json json_of(float number);

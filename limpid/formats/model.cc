@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,7 @@ namespace {
 constexpr std::string_view kFormatKey = "limpid.format";
 constexpr std::string_view kFunctionKey = "limpid.function";
 constexpr std::string_view kConfigKey = "limpid.config";
+constexpr std::string_view kInputsKey = "limpid.inputs";
 constexpr std::string_view kFormat = "1";
 
 // nullptr where the file says nothing under that key.
@@ -52,6 +54,20 @@ std::string names_in_quotes(const std::vector<const Input*>& inputs) {
     names.push_back(in_quotes(input->name));
   }
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// "'x' f32[2], 'h' f32[4]".
+std::string list_of(const std::vector<const Input*>& inputs) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> all;
+  for (const Input* input : inputs) {
+    if (all.size() == kShown) {
+      all.push_back(fmt::format("and {} more", inputs.size() - kShown));
+      break;
+    }
+    all.push_back(fmt::format("{} {}", in_quotes(input->name), to_string(input->type)));
+  }
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
 void check_tensors(const Model& model) {
@@ -96,10 +112,63 @@ Model model_of(Safetensors file) {
                 fmt::format("{} is {}, {} is expected", kFormatKey,
                             format ? in_quotes(*format) : "missing", in_quotes(kFormat)));
   const std::string* config = find_metadata(file, kConfigKey);
+  const std::string* inputs = find_metadata(file, kInputsKey);
+  const std::string expected = inputs ? *inputs : "1";
   Model model{parse_function(*text), std::move(file.tensors), config ? *config : ""};
   verify(model.function);
   check_model(model);
+  const std::vector<const Input*> left = inputs_without_tensor(model);
+  if (std::to_string(left.size()) != expected)
+    throw Error(
+        ErrorCode::kFormat,
+        fmt::format("expected {} data inputs, got {} inputs without a tensor: {}",
+                    inputs ? in_quotes(expected) : expected, left.size(), names_in_quotes(left)));
   return model;
+}
+
+// ---- running
+
+Error misfit(const Model& model, const Input& input, const Tensor& got) {
+  return {got.dtype() == input.type.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+          fmt::format("predict with '{}': input {} is {} for one example, {} came for all",
+                      model.function.name(), in_quotes(input.name), to_string(input.type),
+                      to_string(got.type()))};
+}
+
+// Whether a tensor is [N, ...] of a type.
+bool is_batch_of(const Type& type, const Tensor& tensor) {
+  const Shape& shape = tensor.shape();
+  return tensor.dtype() == type.dtype && shape.rank() > 0 && shape.erase(0) == type.shape;
+}
+
+// Throws where inputs are not exactly those that the model takes.
+void check_names(const Model& model, const Params& inputs) {
+  std::vector<const Input*> missing;
+  std::vector<std::string> unknown;
+  const std::vector<const Input*> data = inputs_without_tensor(model);
+  for (const Input* input : data)
+    if (!inputs.find(input->name)) missing.push_back(input);
+  for (const auto& [name, tensor] : inputs)
+    if (std::none_of(data.begin(), data.end(), [&](const Input* i) { return i->name == name; }))
+      unknown.push_back(in_quotes(name));
+  if (missing.empty() && unknown.empty()) return;
+  std::string what = fmt::format("'{}' takes {}", model.function.name(), list_of(data));
+  if (!missing.empty()) what += fmt::format("; missing: {}", names_in_quotes(missing));
+  if (!unknown.empty()) what += fmt::format("; unknown: {}", fmt::join(unknown, ", "));
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+// The number of examples: nothing where every input is of one.
+std::optional<std::int64_t> count_of(const Model& model, const Params& inputs) {
+  std::optional<std::int64_t> count;
+  for (const Input* input : inputs_without_tensor(model)) {
+    const Tensor& tensor = inputs.at(input->name);
+    if (tensor.type() == input->type) continue;
+    if (!is_batch_of(input->type, tensor) || count.value_or(tensor.shape()[0]) != tensor.shape()[0])
+      throw misfit(model, *input, tensor);
+    count = tensor.shape()[0];
+  }
+  return count;
 }
 
 }  // namespace
@@ -118,17 +187,11 @@ std::uint64_t example_bytes(const Model& model) {
 
 void check_model(const Model& model) {
   check_tensors(model);
-  const std::vector<const Input*> left = inputs_without_tensor(model);
-  if (left.size() != 1)
+  if (inputs_without_tensor(model).empty())
     throw Error(ErrorCode::kFormat,
-                left.empty()
-                    ? "every input of the function has a tensor, none is left for the data"
-                    : fmt::format("one input of the function is for the data, but {} have no "
-                                  "tensor: {}",
-                                  left.size(), names_in_quotes(left)));
-  if (model.function.outputs().size() != 1)
-    throw Error(ErrorCode::kFormat, fmt::format("the function has {} outputs, 1 is expected",
-                                                model.function.outputs().size()));
+                "every input of the function has a tensor, none is left for the data");
+  if (model.function.outputs().empty())
+    throw Error(ErrorCode::kFormat, "the function has no output");
   if (example_bytes(model) > kMaxExampleBytes)
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("the values of one example take more than {} bytes", kMaxExampleBytes));
@@ -155,6 +218,8 @@ void save_model(const std::filesystem::path& path, const Model& model) {
                    {{std::string(kFormatKey), std::string(kFormat)},
                     {std::string(kFunctionKey), to_text(model.function)}}};
   if (!model.config.empty()) file.metadata.emplace_back(kConfigKey, model.config);
+  const std::size_t inputs = inputs_without_tensor(model).size();
+  if (inputs != 1) file.metadata.emplace_back(kInputsKey, std::to_string(inputs));
   save_safetensors(path, file);
 }
 
@@ -167,12 +232,21 @@ Model load_model(const std::filesystem::path& path) {
   }
 }
 
+std::vector<Input> data_inputs(const Model& model) {
+  std::vector<Input> inputs;
+  for (const Input* input : inputs_without_tensor(model)) inputs.push_back(*input);
+  return inputs;
+}
+
 const Input& data_input(const Model& model) {
   const std::vector<const Input*> left = inputs_without_tensor(model);
-  if (left.size() != 1)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("model '{}': {} inputs have no tensor, 1 is expected",
-                            model.function.name(), left.size()));
+  const std::size_t outputs = model.function.outputs().size();
+  if (left.size() != 1 || outputs != 1)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' takes {} and gives {} output{}; a model of one input and one "
+                    "output is expected here",
+                    model.function.name(), list_of(left), outputs, outputs == 1 ? "" : "s"));
   return *left.front();
 }
 
@@ -182,19 +256,30 @@ Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool, std
   if (batch < 1)
     throw Error(ErrorCode::kInvalidArgument, fmt::format("predict: a batch of {}", batch));
   const Input& input = data_input(model);
-  const std::int64_t count = examples.shape().rank() == 0 ? 0 : examples.shape()[0];
-  const Type expected{input.type.dtype, input.type.shape.insert(0, count)};
-  if (!(examples.type() == expected))
-    throw Error(examples.dtype() == expected.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
-                fmt::format("predict with '{}': input '{}' is {} for one example, {} came for all",
-                            model.function.name(), input.name, to_string(input.type),
-                            to_string(examples.type())));
+  if (!is_batch_of(input.type, examples)) throw misfit(model, input, examples);
+  return predict(model, Params{{input.name, examples}}, pool, batch).front();
+}
 
+std::vector<Tensor> predict(const Model& model, const Params& inputs, ThreadPool* pool,
+                            std::int64_t batch) {
+  if (batch < 1)
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("predict: a batch of {}", batch));
+  check_names(model, inputs);
+  const std::optional<std::int64_t> count = count_of(model, inputs);
+  std::vector<Tensor> arguments;
+  std::vector<std::string> shared;
+  for (const Input& input : data_inputs(model)) {
+    arguments.push_back(inputs.at(input.name));
+    if (arguments.back().type() == input.type) shared.push_back(input.name);
+  }
+  if (!count) return compile(bound(model))(arguments, pool);
   const std::uint64_t fitting = kMaxExampleBytes / std::max<std::uint64_t>(1, example_bytes(model));
   const std::int64_t most = std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, batch);
   const Predictor run(model.function, model.params,
-                      {.most_rows = std::clamp<std::int64_t>(count, 1, most), .pool = pool});
-  return run({examples}).front();
+                      {.most_rows = std::clamp<std::int64_t>(*count, 1, most),
+                       .pool = pool,
+                       .shared = std::move(shared)});
+  return run(arguments);
 }
 
 }  // namespace limpid

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/params.h"
@@ -14,9 +15,11 @@
 namespace limpid {
 
 struct Model {
-  Function function;   // of one example: the parameters and one more input, the data, to one output
-  Params params;       // a tensor for each input of the function but one, under its name
+  Function function;   // of one example: from the parameters and the data, one input or more
+  Params params;       // a tensor for each input of the function but the data, under its name
   std::string config;  // hyper-parameters as JSON, for whoever made the model; may be empty
+  // What its reader could not keep or prove, as one line for people; not written to files.
+  std::string note = {};
 };
 
 // The most bytes that the values of one example may take together, parameters aside and with the
@@ -24,7 +27,8 @@ struct Model {
 inline constexpr std::uint64_t kMaxExampleBytes = std::uint64_t{1} << 30;
 
 // Writes the tensors under their names, and in the metadata "limpid.format" ("1"),
-// "limpid.function" (the text form) and, unless it is empty, "limpid.config". Atomic, as
+// "limpid.function" (the text form), "limpid.config" unless it is empty, and "limpid.inputs", the
+// number of data inputs unless that is 1. Atomic, as
 // save_safetensors is. Throws kInvalidArgument, kShape or kDtype where the parameters do not fit
 // the function, and what save_safetensors throws.
 void save_model(const std::filesystem::path& path, const Model& model);
@@ -44,7 +48,11 @@ void check_model(const Model& model);
 // number above it.
 std::uint64_t example_bytes(const Model& model);
 
-// The one input that is not a parameter, of one example.
+// The inputs that are not parameters, of one example, in the order of the function.
+std::vector<Input> data_inputs(const Model& model);
+
+// The data input of a model with one data input and one output. Throws kInvalidArgument, naming
+// them, for another model: that runs on inputs by name.
 const Input& data_input(const Model& model);
 
 // The function with its parameters bound: the data alone goes in.
@@ -56,5 +64,13 @@ Function bound(const Model& model);
 // kInvalidArgument for a batch below 1.
 Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool = nullptr,
                std::int64_t batch = 256);
+
+// Runs a model on inputs by their names and gives all of its outputs, in the order of the function.
+// An input is of its type, for one example, or [N, ...] for N of them; those of one example's type
+// are then shared by all N. The outputs are [N, ...], or of one example where no input has an N.
+// Throws kInvalidArgument, naming all of them, where inputs are missing or unknown; kShape or
+// kDtype, naming the input, where one does not fit; kInvalidArgument for a batch below 1.
+std::vector<Tensor> predict(const Model& model, const Params& inputs, ThreadPool* pool = nullptr,
+                            std::int64_t batch = 256);
 
 }  // namespace limpid

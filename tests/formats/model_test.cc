@@ -190,27 +190,43 @@ TEST(Model, OfScalesThatAreNanGivesNan) {
   EXPECT_FALSE(std::isnan(y.values<float>()[2]));
 }
 
-TEST(LoadModel, RefusesMoreOrFewerThanOneDataInput) {
+TEST(LoadModel, RefusesMoreOrFewerDataInputsThanWereSaved) {
   const Model model = small_model();
   Safetensors file = file_of(model);
   file.tensors = {};
   for (const char* kept : {"layers.0.weight", "layers.0.bias", "layers.1.weight"})
     file.tensors.set(kept, model.params.at(kept));
   expect_load_error(ErrorCode::kFormat,
-                    "one input of the function is for the data, but 2 have no tensor: "
-                    "'layers.1.bias', 'x'",
+                    "expected 1 data inputs, got 2 inputs without a tensor: 'layers.1.bias', 'x'",
                     file);
   file = file_of(model);
   file.tensors.set("x", Tensor::zeros({Dtype::kF32, {5}}));
   expect_load_error(ErrorCode::kFormat, "none is left for the data", file);
 }
 
-TEST(LoadModel, RefusesSeveralOutputs) {
-  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
-    return std::vector<Value>{in[0], in[0]};
-  });
-  expect_load_error(ErrorCode::kFormat, "the function has 2 outputs, 1 is expected",
-                    file_of({f, {}, ""}));
+// y = a x + shift and z = x in f64, of two data inputs.
+Model two_inputs() {
+  const Function f = trace(
+      "two", {{"a", {Dtype::kF32, {3}}}, {"x", {Dtype::kF32, {3}}}, {"shift", {Dtype::kF32, {}}}},
+      [](std::span<const Value> in) {
+        return std::vector<Value>{in[0] * in[1] + in[2], cast(in[1], Dtype::kF64)};
+      },
+      {"y", "z"});
+  return {f, {{"a", Tensor::from<float>({3}, {1, 2, 3})}}, ""};
+}
+
+TEST(Model, OfSeveralInputsAndOutputsComesBack) {
+  const TemporaryFolder folder;
+  save_model(folder / "m", two_inputs());
+  const Model back = load_model(folder / "m");
+  EXPECT_EQ(back.function, two_inputs().function);
+  const std::vector<Input> inputs = data_inputs(back);
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[1].name, "shift");
+  expect_error(ErrorCode::kInvalidArgument,
+               "'two' takes 'x' f32[3], 'shift' f32[] and gives 2 outputs; a model of one input "
+               "and one output is expected here",
+               [&] { data_input(back); });
 }
 
 // A few bytes of text must not ask for more memory than there is.
@@ -278,6 +294,51 @@ TEST(Predict, TakesExamplesOfAnyRankAndADataInputAnywhere) {
   const Model model{f, {{"scale", Tensor::scalar(3.0f)}}, ""};
   const Tensor images = Tensor::from<float>(Shape{1, 2, 2}, {1, 2, 3, 4});
   EXPECT_TRUE(predict(model, images).same_bits(Tensor::from<float>(Shape{1, 2, 2}, {3, 6, 9, 12})));
+}
+
+Tensor row(std::vector<float> numbers) { return Tensor::from<float>({3}, numbers); }
+
+TEST(PredictByName, RunsOneExampleOrMany) {
+  const Model model = two_inputs();
+  const auto one = predict(model, {{"x", row({1, 1, 2})}, {"shift", Tensor::scalar(0.5f)}});
+  ASSERT_EQ(one.size(), 2u);
+  EXPECT_TRUE(one[0].same_bits(row({1.5f, 2.5f, 6.5f})));
+  EXPECT_TRUE(one[1].same_bits(Tensor::from<double>({3}, {1, 1, 2})));
+  const Tensor rows = random_rows(7, 3);
+  const Tensor shifts = Tensor::from<float>({7}, {1, 2, 3, 4, 5, 6, 7});
+  for (const std::int64_t batch : {1, 3, 256}) {
+    const auto all = predict(model, {{"shift", shifts}, {"x", rows}}, nullptr, batch);
+    ASSERT_EQ(to_string(all[0].type()), "f32[7, 3]");
+    for (std::int64_t i = 0; i < 7; ++i) {
+      const auto alone = predict(
+          model, {{"x", rows.rows(i, 1).reshape({3})}, {"shift", shifts.rows(i, 1).reshape({})}});
+      EXPECT_TRUE(all[0].rows(i, 1).reshape({3}).same_bits(alone[0])) << i;
+      EXPECT_TRUE(all[1].rows(i, 1).reshape({3}).same_bits(alone[1])) << i;
+    }
+  }
+  // One shift for all rows.
+  const auto shared = predict(model, {{"x", rows}, {"shift", Tensor::scalar(2.0f)}});
+  const auto second =
+      predict(model, {{"x", rows.rows(1, 1).reshape({3})}, {"shift", Tensor::scalar(2.0f)}});
+  EXPECT_TRUE(shared[0].rows(1, 1).reshape({3}).same_bits(second[0]));
+}
+
+TEST(PredictByName, NamesWhatDoesNotFit) {
+  const Model model = two_inputs();
+  const Tensor shift = Tensor::scalar(1.0f);
+  expect_error(ErrorCode::kInvalidArgument,
+               "'two' takes 'x' f32[3], 'shift' f32[]; missing: 'x'; unknown: 'X'", [&] {
+                 predict(model, {{"X", row({1, 2, 3})}, {"shift", shift}});
+               });
+  expect_error(ErrorCode::kShape, "input 'x' is f32[3] for one example, f32[4] came", [&] {
+    predict(model, {{"x", Tensor::zeros({Dtype::kF32, {4}})}, {"shift", shift}});
+  });
+  expect_error(ErrorCode::kDtype, "input 'x' is f32[3] for one example, f64[3] came", [&] {
+    predict(model, {{"x", Tensor::zeros({Dtype::kF64, {3}})}, {"shift", shift}});
+  });
+  expect_error(ErrorCode::kShape, "input 'shift' is f32[] for one example, f32[5] came", [&] {
+    predict(model, {{"x", random_rows(7, 3)}, {"shift", Tensor::zeros({Dtype::kF32, {5}})}});
+  });
 }
 
 TEST(Predict, RefusesWhatDoesNotFit) {

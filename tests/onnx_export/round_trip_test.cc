@@ -2,7 +2,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "limpid/formats/model.h"
+#include "limpid/formats/onnx/example_model.h"
+#include "limpid/formats/onnx/export.h"
 #include "limpid/formats/onnx/onnx.h"
+#include "limpid/inspect/op_example.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/quantize.h"
+#include "limpid/transforms/vmap.h"
+#include "tests/formats/helpers.h"
 #include "tests/onnx_export/cases.h"
 #include "tests/onnx_export/difference.h"
 
@@ -55,6 +65,38 @@ void try_cases(const std::vector<Case>& cases) {
   for (const Case& c : cases) try_case(c, tally);
   fmt::print("{} of {} with the same bits, the others differ by {:.2g} at most\n", tally.same_bits,
              cases.size(), tally.most);
+}
+
+// Weights of 8 bits stay as they are, products of them are quantized_linear again, and so bits,
+// size and what is said about the model come back, of any batch and of a fixed one.
+TEST(OnnxRoundTrip, OfAModelKeepsWeightsOf8BitsAndTheConfig) {
+  const nn::Mlp net = nn::mlp({40, 30, 5}, relu);
+  const Quantized small = quantize(net.function(), net.init(Key(1)), {.to = Dtype::kI8});
+  const Model model{small.function, small.params, R"({"tokenizer": {"kind": "bytes"}})"};
+  const TemporaryFolder folder;
+  save_model(folder / "m", model);
+  for (const auto& batch : {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+    onnx::ExportOptions options{.metadata = {{onnx::kConfigKey, model.config}}};
+    Function written = model.function;
+    if (batch) {
+      std::vector<std::optional<std::int64_t>> axes(written.inputs().size());
+      axes[written.input_index("x")] = 0;
+      written = vmap(written, axes, *batch);
+    } else {
+      options.batch = "N";
+    }
+    onnx::save_onnx(folder / "m.onnx", written, model.params, options);
+    const Model back = onnx::load_onnx_model(folder / "m.onnx");
+    EXPECT_EQ(back.note, "");
+    EXPECT_EQ(back.config, model.config);
+    for (const auto& [name, tensor] : model.params)
+      EXPECT_TRUE(back.params.at(name).same_bits(tensor)) << name;
+    const Tensor x = random_tensor({Dtype::kF32, {9, 40}}, Key(2));
+    EXPECT_EQ(hash_of_numbers(predict(back, x)), hash_of_numbers(predict(model, x)));
+    save_model(folder / "back", back);
+    EXPECT_LT(std::filesystem::file_size(folder / "back"),
+              std::filesystem::file_size(folder / "m") * 11 / 10);
+  }
 }
 
 TEST(OnnxRoundTrip, EveryExampleOfEveryOp) { try_cases(op_cases()); }

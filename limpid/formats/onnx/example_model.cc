@@ -2,24 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
-#include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
 #include "limpid/formats/onnx/onnx.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/shape.h"
-#include "limpid/transforms/bind.h"
 #include "limpid/transforms/simplify.h"
+#include "limpid/transforms/unbatch.h"
 
 namespace limpid::onnx {
 namespace {
 
-using detail::Dimension;
 using detail::ModelContents;
 using detail::ValueContents;
 
@@ -27,156 +26,227 @@ using detail::ValueContents;
   throw Error(ErrorCode::kUnsupported, what);
 }
 
-// The one input without an initializer.
-const ValueContents& data_input_of(const ModelContents& contents) {
-  constexpr std::size_t kShown = 8;
-  const std::vector<const ValueContents*> inputs = detail::data_inputs(contents.graph);
-  std::vector<std::string> names;
+// The dynamic dimension that is the batch: its axis in each data input that has it.
+struct Batch {
+  std::map<std::string, std::size_t> axes;  // by input
+  std::set<std::string> names;              // under which its size is given
+};
+
+// "batch" of [batch, length], or "x.0" of a dimension without a name.
+std::string dimension_name(const ValueContents& input, std::size_t axis) {
+  const std::string& name = (*input.dims)[axis].name;
+  return name.empty() ? fmt::format("{}.{}", input.name, axis) : name;
+}
+
+// The leading dimension of the first input that has a dynamic one without a size in `dimensions`,
+// and the dimensions of its name in the other inputs. Where it has no name, their leading ones
+// without a name.
+Batch batch_of(const std::vector<const ValueContents*>& inputs,
+               const std::map<std::string, std::int64_t>& dimensions) {
+  Batch batch;
+  std::optional<std::string> wanted;
+  const auto is_open = [&](const ValueContents& input, std::size_t axis) {
+    return !(*input.dims)[axis].size && !dimensions.contains(dimension_name(input, axis));
+  };
   for (const ValueContents* input : inputs)
-    if (names.size() < kShown) names.push_back(in_quotes(input->name));
-  if (inputs.size() != 1)
-    unsupported(fmt::format("a model of one input is expected, {} came: {}", inputs.size(),
-                            fmt::join(names, ", ")));
-  if (contents.graph.outputs.size() != 1)
-    unsupported(
-        fmt::format("a model of one output is expected, {} came", contents.graph.outputs.size()));
-  return *inputs.front();
+    if (!wanted && input->dims && !input->dims->empty() && is_open(*input, 0))
+      wanted = input->dims->front().name;
+  if (!wanted) return batch;
+  for (const ValueContents* input : inputs) {
+    const std::size_t rank = input->dims ? input->dims->size() : 0;
+    const std::size_t axes = wanted->empty() ? std::min<std::size_t>(rank, 1) : rank;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      if ((*input->dims)[axis].name != *wanted || !is_open(*input, axis)) continue;
+      batch.axes.emplace(input->name, axis);
+      batch.names.insert(dimension_name(*input, axis));
+    }
+  }
+  return batch;
 }
 
-// The name under which the size of the leading dimension is given; nothing where it is not dynamic,
-// or has a size already.
-std::optional<std::string> batch_name(const ValueContents& input,
-                                      const std::map<std::string, std::int64_t>& dimensions) {
-  if (!input.dims || input.dims->empty() || input.dims->front().size) return std::nullopt;
-  const Dimension& first = input.dims->front();
-  std::string name = first.name.empty() ? input.name + ".0" : first.name;
-  if (dimensions.contains(name)) return std::nullopt;
-  return name;
-}
-
-Imported import(const ModelContents& contents, ImportOptions options,
-                const std::optional<std::string>& batch, std::int64_t size) {
-  if (batch) options.dimensions[*batch] = size;
+Imported import(const ModelContents& contents, ImportOptions options, const Batch& batch,
+                std::int64_t size) {
+  for (const std::string& name : batch.names) options.dimensions[name] = size;
   Imported imported = detail::Importer(contents, options).run();
   if (imported.random) unsupported("it draws random numbers");
   return imported;
 }
 
-// f with the leading dimension of 1 taken from its data input and its output.
-Function of_one_example(const Function& f, const std::string& data) {
+// What save_onnx was given under this key: the tokenizer, names of columns and classes among it.
+std::string config_of(const Imported& imported) {
+  for (const auto& [key, value] : imported.metadata)
+    if (key == kConfigKey) return value;
+  return {};
+}
+
+// The function of one example, proved from those of two batches.
+Model proved(const ModelContents& contents, const ImportOptions& options, const Batch& batch) {
+  // Primes, as unbatch wants them, which few other dimensions have as a factor.
+  constexpr std::int64_t kSizes[] = {11, 13};
+  std::optional<Model> model;
+  for (const std::int64_t size : kSizes) {
+    Imported imported = import(contents, options, batch, size);
+    std::vector<std::optional<std::int64_t>> axes;
+    for (const Input& input : imported.function.inputs()) {
+      const auto found = batch.axes.find(input.name);
+      axes.push_back(found == batch.axes.end() ? std::nullopt
+                                               : std::optional<std::int64_t>(found->second));
+    }
+    Model of_one{unbatch(imported.function, axes, size), std::move(imported.params),
+                 config_of(imported)};
+    if (model && !(model->function == of_one.function))
+      unsupported("what it computes depends on the size of the batch");
+    model = std::move(of_one);
+  }
+  return *std::move(model);
+}
+
+bool leads_with_one(const Shape& shape) { return shape.rank() > 0 && shape[0] == 1; }
+
+// f with the leading dimension of 1 taken from its data inputs and outputs, if all have one.
+Function without_leading_ones(const Function& f, const Params& params) {
   std::vector<Input> inputs = f.inputs();
-  Input& input = inputs[f.input_index(data)];
-  input.type.shape = input.type.shape.erase(0);
-  const Output& output = f.outputs().front();
-  return simplify(trace(f.name(), inputs,
-                        [&](std::span<const Value> in) {
-                          std::vector<Value> arguments(in.begin(), in.end());
-                          Value& x = arguments[f.input_index(data)];
-                          x = reshape(x, x.shape().insert(0, 1));
-                          const Value y = x.builder().inline_function(f, arguments).front();
-                          return std::vector<Value>{reshape(y, y.shape().erase(0))};
-                        },
-                        {output.name}));
-}
-
-// Numbers that differ: of a floating type in (-1, 1), else 0 and 1, which are indices of almost
-// anything.
-Tensor probe(const Type& type) {
-  std::uint32_t state = 1;
-  const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
-  const auto fill = [&](auto zero) {
-    using T = decltype(zero);
-    return Tensor::generate<T>(type.shape, [&](std::span<T> out) {
-      for (T& x : out) {
-        if constexpr (std::is_floating_point_v<T>)
-          x = static_cast<T>(next()) / static_cast<T>(1 << 23) - 1;
-        else
-          x = static_cast<T>(next() >> 12 & 1);
-      }
-    });
+  for (Input& input : inputs) {
+    if (params.find(input.name)) continue;
+    if (!leads_with_one(input.type.shape)) return f;
+    input.type.shape = input.type.shape.erase(0);
+  }
+  std::vector<std::string> names;
+  for (const Output& output : f.outputs()) {
+    if (!leads_with_one(f.type(output.value).shape)) return f;
+    names.push_back(output.name);
+  }
+  const auto code = [&](std::span<const Value> in) {
+    std::vector<Value> arguments(in.begin(), in.end());
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      arguments[i] = reshape(arguments[i], f.inputs()[i].type.shape);
+    std::vector<Value> results = arguments.front().builder().inline_function(f, arguments);
+    for (Value& y : results) y = reshape(y, y.shape().erase(0));
+    return results;
   };
-  switch (type.dtype) {
-    case Dtype::kF32:
-      return fill(float{});
-    case Dtype::kF64:
-      return fill(double{});
-    case Dtype::kI32:
-      return fill(std::int32_t{});
-    case Dtype::kI64:
-      return fill(std::int64_t{});
-    case Dtype::kBool:
-      return fill(bool{});
-    default:
-      return Tensor::zeros(type);
-  }
+  return simplify(trace(f.name(), inputs, code, names));
 }
 
-bool nearly_equal(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != Dtype::kF32) return a.same_bits(b);
-  constexpr float kTolerance = 1e-4f;
-  for (std::size_t i = 0; i < a.values<float>().size(); ++i) {
-    const float x = a.values<float>()[i];
-    const float y = b.values<float>()[i];
-    const bool same = x == y || (std::isnan(x) && std::isnan(y));
-    if (!same && !(std::abs(x - y) <= kTolerance * (1 + std::abs(y)))) return false;
-  }
-  return true;
-}
-
-// Throws where a row of a batch has another result than it has alone.
-void check_rows(const Model& model, const Function& of_three) {
-  const Input& input = data_input(model);
-  const Function alone = bound(model);
-  const Function together = bind(of_three, model.params);
-  const Type& result = together.type(together.outputs().front().value);
-  const Type& row = alone.type(alone.outputs().front().value);
-  if (!(result == Type{row.dtype, row.shape.insert(0, 3)}))
-    unsupported(fmt::format("for a batch of 3 it gives {}, which is not 3 of {}", to_string(result),
-                            to_string(row)));
-  const Tensor examples = probe({input.type.dtype, input.type.shape.insert(0, 3)});
-  const Tensor results = compile(together)(std::vector<Tensor>{examples})[0];
-  const Executable one = compile(alone);
-  for (std::int64_t i = 0; i < 3; ++i) {
-    const Tensor example = examples.rows(i, 1).reshape(input.type.shape);
-    const Tensor expected = one(std::vector<Tensor>{example})[0];
-    if (!nearly_equal(results.rows(i, 1).reshape(row.shape), expected))
-      unsupported(
-          "examples of one batch change one another's results: it is no function of one "
-          "example; give the batch a size");
-  }
+// The function as the graph has it, for a batch of 1 where the batch is left open.
+Model as_it_is(const ModelContents& contents, const ImportOptions& options, const Batch& batch) {
+  Imported imported = import(contents, options, batch, 1);
+  Function function = without_leading_ones(imported.function, imported.params);
+  return {std::move(function), std::move(imported.params), config_of(imported)};
 }
 
 Model model_of(const ModelContents& contents,
                const std::map<std::string, std::int64_t>& dimensions) {
   detail::check_operators(contents);
-  const ValueContents& input = data_input_of(contents);
-  const std::optional<std::string> batch = batch_name(input, dimensions);
   const ImportOptions options{.dimensions = dimensions, .known = {}};
-  Imported imported = import(contents, options, batch, 1);
-  const Shape in = imported.function.inputs()[imported.function.input_index(input.name)].type.shape;
-  const Shape out = imported.function.type(imported.function.outputs().front().value).shape;
-  const auto has_batch = [](const Shape& shape) { return shape.rank() > 0 && shape[0] == 1; };
-  if (batch && !has_batch(out))
-    unsupported(
-        fmt::format("its output is {} for a batch of 1, a leading 1 is expected", to_string(out)));
-  const bool drop = has_batch(in) && has_batch(out);
-  Model model{drop ? of_one_example(imported.function, input.name) : imported.function,
-              std::move(imported.params), ""};
+  const Batch batch = batch_of(detail::data_inputs(contents.graph), dimensions);
+  if (batch.names.empty()) return as_it_is(contents, options, batch);
+  try {
+    return proved(contents, options, batch);
+  } catch (const Error& e) {
+    // What is wrong with a batch of any size shows again; the rest is a matter of this size.
+    Model model = as_it_is(contents, options, batch);
+    model.note = fmt::format("the model runs on a batch of 1: {}", e.what());
+    return model;
+  }
+}
+
+// Sizes of the dynamic dimensions that the inputs have. Throws kShape where two inputs have one
+// dimension in two sizes.
+void add_dimensions(std::map<std::string, std::int64_t>& dimensions, const ValueContents& input,
+                    const Tensor& tensor) {
+  if (!input.dims || input.dims->size() != tensor.shape().rank()) return;  // the importer says so
+  for (std::size_t axis = 0; axis < input.dims->size(); ++axis) {
+    if ((*input.dims)[axis].size) continue;
+    const std::string name = dimension_name(input, axis);
+    const auto [known, added] = dimensions.emplace(name, tensor.shape()[axis]);
+    if (!added && known->second != tensor.shape()[axis])
+      throw Error(ErrorCode::kShape,
+                  fmt::format("dimension {} is {}, but input {} is {}", in_quotes(name),
+                              known->second, in_quotes(input.name), to_string(tensor.type())));
+  }
+}
+
+// "f32[batch, 3]", as the file declares it.
+std::string declared(const ValueContents& input) {
+  std::vector<std::string> dims;
+  if (!input.dims) return fmt::format("{} of any rank", in_quotes(input.name));
+  for (std::size_t axis = 0; axis < input.dims->size(); ++axis) {
+    const std::optional<std::int64_t>& size = (*input.dims)[axis].size;
+    dims.push_back(size ? std::to_string(*size) : dimension_name(input, axis));
+  }
+  return fmt::format("{} {}[{}]", in_quotes(input.name),
+                     name(detail::dtype_of_element_type(input.element_type)),
+                     fmt::join(dims, ", "));
+}
+
+void check_names(const std::vector<const ValueContents*>& expected, const Params& inputs) {
+  std::vector<std::string> all, missing, unknown;
+  std::set<std::string_view> names;
+  for (const ValueContents* input : expected) {
+    names.insert(input->name);
+    all.push_back(declared(*input));
+    if (!inputs.find(input->name)) missing.push_back(in_quotes(input->name));
+  }
+  for (const auto& [name, tensor] : inputs)
+    if (!names.contains(name)) unknown.push_back(in_quotes(name));
+  if (missing.empty() && unknown.empty()) return;
+  constexpr std::size_t kShown = 8;
+  const auto list = [](std::vector<std::string> items) {
+    if (items.size() > kShown) {
+      const std::size_t left = items.size() - kShown;
+      items.resize(kShown);
+      items.push_back(fmt::format("and {} more", left));
+    }
+    return fmt::format("{}", fmt::join(items, ", "));
+  };
+  std::string what = "it takes " + list(all);
+  if (!missing.empty()) what += "; missing: " + list(missing);
+  if (!unknown.empty()) what += "; unknown: " + list(unknown);
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+Model model_for(const ModelContents& contents, const Params& inputs,
+                const std::map<std::string, std::int64_t>& dimensions) {
+  detail::check_operators(contents);
+  const std::vector<const ValueContents*> expected = detail::data_inputs(contents.graph);
+  check_names(expected, inputs);
+  ImportOptions options{.dimensions = dimensions, .known = {}};
+  for (const ValueContents* input : expected) {
+    const Tensor& tensor = inputs.at(input->name);
+    add_dimensions(options.dimensions, *input, tensor);
+    options.known.emplace(input->name, tensor);
+  }
+  Imported imported = import(contents, options, {}, 1);
+  return {imported.function, std::move(imported.params), config_of(imported)};
+}
+
+Model checked(Model model) {
   check_model(model);
-  if (batch) check_rows(model, import(contents, options, batch, 3).function);
   return model;
+}
+
+// What `read` makes of the file, whose name errors get.
+template <class Read>
+Model load(const std::filesystem::path& path, const Read& read) {
+  try {
+    return checked(read(detail::load_contents(path)));
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::kIo) throw;
+    throw Error(e.code(), fmt::format("onnx {}: {}", in_quotes(path.string()), e.what()));
+  }
 }
 
 }  // namespace
 
 Model load_onnx_model(const std::filesystem::path& path,
                       const std::map<std::string, std::int64_t>& dimensions) {
-  try {
-    return model_of(detail::load_contents(path), dimensions);
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::kIo) throw;
-    throw Error(e.code(), fmt::format("onnx {}: {}", in_quotes(path.string()), e.what()));
-  }
+  return load(path, [&](const ModelContents& contents) { return model_of(contents, dimensions); });
+}
+
+Model load_onnx_model_for(const std::filesystem::path& path, const Params& inputs,
+                          const std::map<std::string, std::int64_t>& dimensions) {
+  return load(
+      path, [&](const ModelContents& contents) { return model_for(contents, inputs, dimensions); });
 }
 
 }  // namespace limpid::onnx

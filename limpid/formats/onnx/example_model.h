@@ -10,17 +10,27 @@
 
 namespace limpid::onnx {
 
-// Reads a model of one input (beside those with initializers) and one output. Where the input's
-// leading dimension is dynamic, and no size is given for it, that is the batch: the model is
-// imported for a batch of 1 and the dimension dropped from input and output; so is a leading
-// dimension of size 1. What the model gives for three examples at once is compared with what it
-// gives for each alone.
+// The entry of the metadata that holds a Model's config.
+inline constexpr const char* kConfigKey = "limpid.config";
+
+// Reads a model as a function of one example. Where the leading dimension of its first input is
+// dynamic, and no size is given for it, that is the batch, and so are dimensions of its name in
+// other inputs. The graph must prove that the examples of a batch do not affect one another (see
+// unbatch): the dimension is then gone from inputs and outputs. Where that is not proved, the model
+// is imported for a batch of 1, and `note` says why. A leading dimension of size 1 is gone, too, if
+// all inputs and outputs have one.
 //
 // `dimensions` are sizes of the other dynamic dimensions, as in ImportOptions. Throws what
-// load_onnx throws; kUnsupported for other counts of inputs and outputs, for an output without the
-// batch, where examples of one batch change one another, for results drawn at random, and for more
-// than kMaxExampleBytes.
+// load_onnx throws; kUnsupported for results drawn at random, and for more than kMaxExampleBytes.
 Model load_onnx_model(const std::filesystem::path& path,
                       const std::map<std::string, std::int64_t>& dimensions = {});
+
+// Reads a model to run on these inputs, by name: their shapes are sizes of the dynamic dimensions,
+// the batch among them, and the function takes and gives tensors as the graph has them. Their
+// values may be read where a shape or the branch of an If depends on one: the function is for these
+// inputs alone. Throws what load_onnx throws; kInvalidArgument, naming all of them, where inputs
+// are missing or unknown; kUnsupported for results drawn at random.
+Model load_onnx_model_for(const std::filesystem::path& path, const Params& inputs,
+                          const std::map<std::string, std::int64_t>& dimensions = {});
 
 }  // namespace limpid::onnx

@@ -7,6 +7,7 @@
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
+#include "limpid/formats/onnx/detail/quantized.h"
 #include "limpid/ops/constant.h"
 #include "limpid/transforms/simplify.h"
 
@@ -20,7 +21,10 @@ constexpr std::size_t kMaxScope = 128;
 
 [[noreturn]] void broken(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
 
-bool is_parameter(const Tensor& initializer) { return is_floating(initializer.dtype()); }
+// Floating numbers, and weights of 8 bits.
+bool is_parameter(const Tensor& initializer) {
+  return is_floating(initializer.dtype()) || initializer.dtype() == Dtype::kI8;
+}
 
 // "net.0.attention" of "/net/net.0/attention/MatMul": PyTorch's exporter writes the modules on the
 // way to an operation, and one of a list with the name of the list before its number.
@@ -98,7 +102,8 @@ Imported Importer::run() {
   const Values results = outputs(names, scope);
 
   Imported imported;
-  imported.function = simplify(builder_.finish(results, names));
+  imported.function = with_quantized_linear(simplify(builder_.finish(results, names)));
+  imported.metadata = model_.metadata;
   imported.random = random_;
   for (const ValueId id : known_.used()) {
     const std::string& name = input_name(id);

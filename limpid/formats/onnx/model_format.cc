@@ -12,7 +12,7 @@ namespace {
 void save(const std::filesystem::path& path, const Model& model,
           std::optional<std::int64_t> batch) {
   ExportOptions options;
-  if (!model.config.empty()) options.metadata.emplace_back("limpid.config", model.config);
+  if (!model.config.empty()) options.metadata.emplace_back(kConfigKey, model.config);
   if (!batch) {
     options.batch = "N";
     return save_onnx(path, model.function, model.params, options);

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "limpid/core/params.h"
@@ -39,9 +40,11 @@ struct Imported {
   // The parameters first, then the inputs of the graph that have no initializer, in its order.
   // Every shape is known, and nothing of how it was found is left.
   Function function;
-  // The floating initializers of the graph under their names. Those of integers and bools are
-  // constants of the function.
+  // The initializers of the graph of a floating dtype and of i8 under their names. Those of other
+  // integers and of bools are constants of the function.
   Params params;
+  // What is said beside the graph (metadata_props), in the order of the file.
+  std::vector<std::pair<std::string, std::string>> metadata;
   // Inputs of `known` whose values the function was made from: with others it may mean something
   // else than the model does.
   std::vector<std::string> fixed;

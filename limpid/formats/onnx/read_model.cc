@@ -34,6 +34,9 @@ class Reader {
         case 8:
           opset(wire.bytes(), model.opsets);
           break;
+        case 14:
+          model.metadata.push_back(entry(wire.bytes()));
+          break;
         case 25:
           model.functions.push_back(function(wire.bytes()));
           break;
@@ -49,6 +52,16 @@ class Reader {
     const std::string_view text = wire.text();
     budget_.charge(sizeof(std::string) + text.size());
     return std::string(text);
+  }
+
+  std::pair<std::string, std::string> entry(Message message) {
+    std::pair<std::string, std::string> entry;
+    budget_.charge(2 * sizeof entry);
+    for (Wire wire(message); wire.next();) {
+      if (wire.field() == 1) entry.first = text(wire);
+      if (wire.field() == 2) entry.second = text(wire);
+    }
+    return entry;
   }
 
   void opset(Message message, Opsets& opsets) {

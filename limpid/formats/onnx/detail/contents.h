@@ -83,6 +83,7 @@ struct ModelContents {
   GraphContents graph;
   std::vector<FunctionContents> functions;
   Opsets opsets;
+  std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the file
 };
 
 // What a reader may take: the bytes that the file has, and some more.
