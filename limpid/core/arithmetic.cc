@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "limpid/core/coefficients.h"
+#include "limpid/core/fused.h"
 #include "limpid/core/sums.h"
 
 namespace limpid::arithmetic {
@@ -20,14 +21,14 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 template <class T, std::size_t N>
 T polynomial(T x, const T (&descending)[N]) {
   T y = descending[0];
-  for (std::size_t i = 1; i < N; ++i) y = std::fma(y, x, descending[i]);
+  for (std::size_t i = 1; i < N; ++i) y = fused(y, x, descending[i]);
   return y;
 }
 // With the coefficients of one piece.
 template <std::size_t N>
 float polynomial(float x, std::uint32_t piece, const float (&descending)[N][16]) {
   float y = descending[0][piece];
-  for (std::size_t i = 1; i < N; ++i) y = std::fma(y, x, descending[i][piece]);
+  for (std::size_t i = 1; i < N; ++i) y = fused(y, x, descending[i][piece]);
   return y;
 }
 
@@ -47,10 +48,10 @@ float exp_scaled(float x, float round) {
   x = x > c::kExpHighest ? c::kExpHighest : x;
   x = x < c::kExpLowest ? c::kExpLowest : x;
   // x = n ln 2 + r; n is left in the low bits of z, above them a constant.
-  const float z = std::fma(x, c::kLog2E, round);
+  const float z = fused(x, c::kLog2E, round);
   const float n = z - round;
-  const float r = std::fma(n, -c::kLn2Low, std::fma(n, -c::kLn2High, x));
-  const float y = std::fma(std::fma(polynomial(r, c::kExp), r, 1.0f), r, 1.0f);
+  const float r = fused(n, -c::kLn2Low, fused(n, -c::kLn2High, x));
+  const float y = fused(fused(polynomial(r, c::kExp), r, 1.0f), r, 1.0f);
   const auto [first, second] = split_power(z);
   return y * first * second;
 }
@@ -64,9 +65,9 @@ struct WideExponent {
 // The low bits of z hold n + 1023.
 double wide_power(double z) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(z) << 52); }
 WideExponent split_exponent(double x) {
-  const double z = std::fma(x, c::kWideLog2E, c::kWideExpRound);
+  const double z = fused(x, c::kWideLog2E, c::kWideExpRound);
   const double n = z - c::kWideExpRound;
-  return {std::fma(n, -c::kWideLn2, x), wide_power(z)};
+  return {fused(n, -c::kWideLn2, x), wide_power(z)};
 }
 
 // x = m 2^e with m in [2/3, 4/3), for a normal x.
@@ -79,14 +80,14 @@ WideLogarithm split_logarithm(double x) {
   return {static_cast<double>(biased) - 1023.0,
           std::bit_cast<double>(bits - (biased << 52) + c::kWideOne)};
 }
-double wide_log1p(double f) { return std::fma(polynomial(f, c::kWideLog), f * f, f); }
+double wide_log1p(double f) { return fused(polynomial(f, c::kWideLog), f * f, f); }
 
 // log2(x) of a float x >= 0.
 double wide_log2(float x) {
   if (x == 0) return -std::numeric_limits<double>::infinity();
   if (!(x < kInfinity)) return x;
   const auto [e, m] = split_logarithm(x);
-  return std::fma(wide_log1p(m - 1.0), c::kWideLog2E, e);
+  return fused(wide_log1p(m - 1.0), c::kWideLog2E, e);
 }
 
 // 2^t for |t| <= kPowerHighest.
@@ -94,7 +95,7 @@ double wide_exp2(double t) {
   const double z = t + c::kWideExpRound;
   const double d = (t - (z - c::kWideExpRound)) * c::kWideLn2;
   const double power = wide_power(z);
-  return std::fma(power, polynomial(d, c::kWideExp) * d, power);
+  return fused(power, polynomial(d, c::kWideExp) * d, power);
 }
 
 // a = quarters * pi / 2 + r with |r| <= pi / 4, up to multiples of four quarters.
@@ -103,9 +104,9 @@ struct Turn {
   double r;
 };
 Turn small_turn(float a) {
-  const double z = std::fma(static_cast<double>(a), c::kTwoOverPi, c::kWideRound);
+  const double z = fused(static_cast<double>(a), c::kTwoOverPi, c::kWideRound);
   const double n = z - c::kWideRound;
-  const double r = std::fma(n, -c::kHalfPiLow, std::fma(n, -c::kHalfPiHigh, a));
+  const double r = fused(n, -c::kHalfPiLow, fused(n, -c::kHalfPiHigh, static_cast<double>(a)));
   return {std::bit_cast<std::uint64_t>(z), r};
 }
 
@@ -138,8 +139,8 @@ Turn turn_of(float a) { return a < c::kTrigLarge ? small_turn(a) : large_turn(a)
 double wide_sin(const Turn& turn, std::uint64_t quarters) {
   const std::uint64_t q = turn.quarters + quarters;
   const double s = turn.r * turn.r;
-  const double y = (q & 1) != 0 ? std::fma(polynomial(s, c::kWideCos), s, 1.0)
-                                : std::fma(polynomial(s, c::kWideSin), s * turn.r, turn.r);
+  const double y = (q & 1) != 0 ? fused(polynomial(s, c::kWideCos), s, 1.0)
+                                : fused(polynomial(s, c::kWideSin), s * turn.r, turn.r);
   return (q & 2) != 0 ? -y : y;
 }
 
@@ -150,19 +151,19 @@ double wide_angle(double y, double x) {
   const bool far = low > high * c::kTanEighthPi;
   const double r = far ? (low - high) / (low + high) : low / high;
   const double s = r * r;
-  const double near_axis = std::fma(polynomial(s, c::kWideAtan), s * r, r);
+  const double near_axis = fused(polynomial(s, c::kWideAtan), s * r, r);
   const double angle = far ? c::kQuarterPi + near_axis : near_axis;
   return y < x ? angle : c::kHalfPiHigh - angle;
 }
 
 // sqrt(1 - x^2) of a float x.
-double wide_other_side(double x) { return std::sqrt(std::fma(-x, x, 1.0)); }
+double wide_other_side(double x) { return std::sqrt(fused(-x, x, 1.0)); }
 
 // log(1 + f) of a finite f > -1.
 double wide_log_above_one(double f) {
   const auto [e, m] = split_logarithm(1.0 + f);
   // 1 + f may have lost digits of a small f.
-  return std::fma(e, c::kWideLn2, wide_log1p(e == 0 ? f : m - 1.0));
+  return fused(e, c::kWideLn2, wide_log1p(e == 0 ? f : m - 1.0));
 }
 
 // e^x - 1, where x may be any float: it is bounded first.
@@ -170,7 +171,7 @@ double wide_expm1(float x) {
   float bounded = x > c::kExpHighest ? c::kExpHighest : x;
   bounded = bounded < c::kExpLowest ? c::kExpLowest : bounded;
   const auto [r, power] = split_exponent(bounded);
-  return std::fma(power, polynomial(r, c::kWideExp) * r, power - 1.0);
+  return fused(power, polynomial(r, c::kWideExp) * r, power - 1.0);
 }
 
 // ---- sums
@@ -178,7 +179,7 @@ double wide_expm1(float x) {
 template <class T>
 T dot_of(const T* x, std::size_t x_stride, const T* w, std::size_t w_stride, std::size_t k) {
   return in_blocks<T>(
-      k, [&](T sum, std::size_t i) { return std::fma(x[i * x_stride], w[i * w_stride], sum); });
+      k, [&](T sum, std::size_t i) { return fused(x[i * x_stride], w[i * w_stride], sum); });
 }
 
 template <class T>
@@ -207,8 +208,8 @@ float log(float x) {
   const std::int32_t e = (bits - c::kLogSplit) >> 23;
   const float f = std::bit_cast<float>(bits - e * (1 << 23)) - 1.0f;
   const float exponent = static_cast<float>(e) - (tiny ? 23.0f : 0.0f);
-  const float y = std::fma(polynomial(f, c::kLog), f * f, f);
-  return std::fma(exponent, c::kLn2High, y);
+  const float y = fused(polynomial(f, c::kLog), f * f, f);
+  return fused(exponent, c::kLn2High, y);
 }
 
 float tanh(float x) {
@@ -218,17 +219,17 @@ float tanh(float x) {
   const std::uint32_t piece = (half_binade < c::kTanhFirst ? c::kTanhFirst : half_binade) % 16;
   const float d = a - c::kTanhCenter[piece];
   const float value = a < c::kTanhSplit ? a : c::kTanhValue[piece];
-  return std::copysign(std::fma(polynomial(d, piece, c::kTanhTerms), d, value), x);
+  return std::copysign(fused(polynomial(d, piece, c::kTanhTerms), d, value), x);
 }
 
 float erf(float x) {
   const float a = std::fabs(x);
   float y;
   if (a < c::kErfSplit) {
-    y = std::fma(polynomial(a * a, c::kErf), a, a);
+    y = fused(polynomial(a * a, c::kErf), a, a);
   } else {
     const float t = a > c::kErfOne ? c::kErfOne : a;
-    y = 1.0f - exp(std::fma(polynomial(t, c::kErfTail), t, -t));
+    y = 1.0f - exp(fused(polynomial(t, c::kErfTail), t, -t));
   }
   return std::copysign(y, x);
 }
@@ -241,10 +242,10 @@ float ndtr(float x) {
   const float a = std::fabs(x) > c::kNdtrZero ? c::kNdtrZero : std::fabs(x);
   // a^2 = s + low, and -a^2 = 2 n ln 2 + r.
   const float s = a * a;
-  const float low = std::fma(a, a, -s);
-  const float z = std::fma(s, -0.5f * c::kLog2E, c::kExpRound);
+  const float low = fused(a, a, -s);
+  const float z = fused(s, -0.5f * c::kLog2E, c::kExpRound);
   const float n = z - c::kExpRound;
-  const float r = std::fma(n, -2 * c::kLn2Low, std::fma(n, -2 * c::kLn2High, -s)) - low;
+  const float r = fused(n, -2 * c::kLn2Low, fused(n, -2 * c::kLn2High, -s)) - low;
   const float y = polynomial(r, c::kExpOfHalf) * polynomial(a, c::kNdtrNumerator) /
                   polynomial(a, c::kNdtrDenominator);
   const auto [first, second] = split_power(z);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "limpid/core/arithmetic.h"
+#include "limpid/core/fused.h"
 #include "limpid/core/sums.h"
 
 namespace limpid::arithmetic {
@@ -64,7 +65,7 @@ template <class T, class Mask>
 T weighted_sum(const T* weights, std::size_t keys, const Mask& mask, std::size_t place, const T* v,
                std::size_t step) {
   return in_blocks<T>(keys, [&](T sum, std::size_t j) {
-    return mask.sees(place + j) ? std::fma(weights[j], v[j * step], sum) : sum;
+    return mask.sees(place + j) ? fused(weights[j], v[j * step], sum) : sum;
   });
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "limpid/core/detail/sanitized.h"
+#include "limpid/core/fused.h"
 
 #if defined(LIMPID_KERNELS_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef LIMPID_KERNELS_LANES_INL_H_
@@ -47,7 +48,7 @@ HWY_INLINE V zero() { return hn::Zero(F32()); }
 // a * b + c with one rounding.
 HWY_INLINE V fma(V a, V b, V c) {
 #if HWY_TARGET == HWY_SCALAR
-  return V(std::fma(a.raw, b.raw, c.raw));
+  return V(arithmetic::fused(a.raw, b.raw, c.raw));
 #else
   return hn::MulAdd(a, b, c);
 #endif

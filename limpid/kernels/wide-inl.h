@@ -29,7 +29,7 @@ HWY_INLINE W from_bits(WU x) { return hn::BitCast(F64(), x); }
 
 HWY_INLINE W fma(W a, W b, W c) {
 #if HWY_TARGET == HWY_SCALAR
-  return W(std::fma(a.raw, b.raw, c.raw));
+  return W(arithmetic::fused(a.raw, b.raw, c.raw));
 #else
   return hn::MulAdd(a, b, c);
 #endif
