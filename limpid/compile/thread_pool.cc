@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cfenv>
-#include <csignal>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "limpid/core/detail/blocked_signals.h"
 #include "limpid/core/error.h"
 
 #ifdef __linux__
@@ -88,20 +88,6 @@ void move(std::thread& thread, int cpu) {
   (void)pthread_setaffinity_np(thread.native_handle(), sizeof set, &set);
 }
 
-// Signals belong to the program's own threads; those that are started meanwhile inherit the mask.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
 #else
 
 std::vector<int> allowed_cpus() {
@@ -111,7 +97,6 @@ std::vector<int> allowed_cpus() {
 }
 int current_cpu() { return -1; }
 void move(std::thread&, int) {}
-class BlockedSignals {};
 
 #endif
 
@@ -182,7 +167,7 @@ ThreadPool::ThreadPool(const Options& options) : threads_(options.threads), spin
   if (!enough_cpus) spin_ = std::chrono::microseconds{0};
   lanes_ = std::make_unique<Lane[]>(static_cast<std::size_t>(threads_));
   try {
-    const BlockedSignals blocked;
+    const detail::BlockedSignals blocked;
     for (int i = 1; i < threads_; ++i) lanes_[i].thread = std::thread([this, i] { work(i); });
   } catch (const std::system_error& e) {
     stop();

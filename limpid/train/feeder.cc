@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "limpid/core/detail/blocked_signals.h"
 #include "limpid/core/error.h"
 
 namespace limpid::train {
@@ -40,7 +41,10 @@ Feeder::Feeder(const Dataset& data, const Options& options, std::int64_t first)
     const std::int64_t rows = std::min(options.batch, data.size());
     slot = {room_for(data.input_type(), rows), room_for(data.target_type(), rows), 0};
   }
-  if (options.ahead) thread_ = std::thread([this] { fill_all(); });
+  if (options.ahead) {
+    const limpid::detail::BlockedSignals blocked;
+    thread_ = std::thread([this] { fill_all(); });
+  }
 }
 
 Feeder::~Feeder() {

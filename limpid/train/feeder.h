@@ -25,8 +25,10 @@ class Feeder {
     Key offset_key{0};         // of the windows of a text: where an epoch begins
     bool ahead = false;        // a thread gathers the next batch while one is being used
   };
-  // Begins with batch `first`, counted over all epochs. Throws what Batches throws.
+  // Begins with batch `first`, counted over all epochs. `data` must outlive the feeder. Throws what
+  // Batches throws.
   Feeder(const Dataset& data, const Options& options, std::int64_t first);
+  Feeder(const Dataset&& data, const Options& options, std::int64_t first) = delete;
   ~Feeder();
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;

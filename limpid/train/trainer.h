@@ -81,6 +81,11 @@ class Trainer {
   // options or data do not fit the problem.
   Trainer(Problem problem, const Split& data, const TrainOptions& options,
           ThreadPool* pool = nullptr);
+  Trainer(Problem problem, const Split&& data, const TrainOptions& options,
+          ThreadPool* pool = nullptr) = delete;
+  // Its parts hold pointers to each other.
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   // One update, and behind the last one of an epoch, or of the run, the evaluation on the
   // validation part (the test part where there is none, which then is never called the best). Where

@@ -4,6 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <type_traits>
+
+#ifdef __linux__
+#include <unistd.h>
+#endif
 
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
@@ -196,6 +204,41 @@ TEST(Trainer, StepsAllocateNothing) {
       EXPECT_EQ(allocations(), before);
     }
 }
+
+// What it points to must not move, nor end before it.
+static_assert(!std::is_move_constructible_v<Trainer> && !std::is_move_assignable_v<Trainer>);
+static_assert(std::is_constructible_v<Trainer, Problem, const Split&, TrainOptions>);
+static_assert(!std::is_constructible_v<Trainer, Problem, Split, TrainOptions>);
+static_assert(!std::is_constructible_v<Trainer, Problem, const Split, TrainOptions>);
+static_assert(!std::is_constructible_v<Feeder, Dataset, Feeder::Options, std::int64_t>);
+
+#ifdef __linux__
+// The signals that each thread of this process but the calling one blocks.
+std::vector<std::uint64_t> signals_blocked_by_others() {
+  std::vector<std::uint64_t> masks;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(::gettid())) continue;
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("SigBlk:"))
+        masks.push_back(std::stoull(line.substr(line.find('\t') + 1), nullptr, 16));
+  }
+  return masks;
+}
+
+TEST(Trainer, ItsThreadsTakeNoSignals) {
+  const Split data = split(Task::kRegression);
+  const std::size_t others = signals_blocked_by_others().size();
+  ThreadPool pool({.threads = 2});
+  Trainer trainer(mlp_problem(network(), Task::kRegression), data, {.gather_ahead = true}, &pool);
+  trainer.step();
+  const std::vector<std::uint64_t> blocked = signals_blocked_by_others();
+  ASSERT_EQ(blocked.size(), others + 2);
+  for (const std::uint64_t mask : blocked)
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD})
+      EXPECT_NE(mask >> (signal - 1) & 1, 0U) << "signal " << signal;
+}
+#endif
 
 // ---- the same bits
 
