@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "limpid/core/error.h"
@@ -45,9 +46,12 @@ template class Results<Value>;
 template class Results<Tensor>;
 
 std::size_t Function::output_count(const Node& node) const {
-  const std::size_t i = static_cast<std::size_t>(&node - nodes().data());
+  // By the numbers of its values, so that a copy of a node may ask.
+  const auto next =
+      std::upper_bound(nodes().begin(), nodes().end(), node.first_output,
+                       [](ValueId first, const Node& n) { return first < n.first_output; });
   const ValueId end =
-      i + 1 < nodes().size() ? nodes()[i + 1].first_output : static_cast<ValueId>(types().size());
+      next != nodes().end() ? next->first_output : static_cast<ValueId>(types().size());
   return static_cast<std::size_t>(end - node.first_output);
 }
 
@@ -93,19 +97,29 @@ std::string context(const Function& f, std::size_t node) {
   return text;
 }
 
+// Throws where the results of nodes are not numbered upwards: nothing else can be said of them
+// then.
+void verify_numbers(const Function& f) {
+  const auto values = static_cast<ValueId>(f.types().size());
+  auto last = static_cast<ValueId>(f.inputs().size());
+  for (std::size_t i = 0; i < f.nodes().size(); ++i) {
+    const ValueId first = f.nodes()[i].first_output;
+    if (first < last || first > values)
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("function '{}', op {}: results are misnumbered", f.name(), i));
+    last = first;
+  }
+}
+
 // Throws where node i uses what does not exist before it, or claims types that its op does not
 // give.
 void verify_node(const Function& f, std::size_t i) {
   const Node& node = f.nodes()[i];
-  const auto values = static_cast<ValueId>(f.types().size());
   if (!node.op) throw Error(ErrorCode::kInternal, "a node has no op");
   for (ValueId id : node.inputs)
     if (id < 0 || id >= node.first_output)
       throw Error(ErrorCode::kInternal,
                   fmt::format("{} uses value {} before it is made", node.op->name, id));
-  const ValueId end = i + 1 < f.nodes().size() ? f.nodes()[i + 1].first_output : values;
-  if (end < node.first_output || end > values)
-    throw Error(ErrorCode::kInternal, fmt::format("{}: results are misnumbered", node.op->name));
   const Function::CallTypes types = f.call_types(node);
   const Call call{*node.op, types.inputs, {}, node.attributes, node.scope};
   check_signature(call);
@@ -125,6 +139,7 @@ void verify(const Function& function) {
     if (i >= values || !(function.type(i) == function.inputs()[static_cast<std::size_t>(i)].type))
       throw Error(ErrorCode::kInternal,
                   fmt::format("function '{}': input {} has another type", function.name(), i));
+  verify_numbers(function);
   ValueId next = inputs;
   for (std::size_t i = 0; i < function.nodes().size(); ++i) {
     try {

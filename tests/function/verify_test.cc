@@ -61,6 +61,29 @@ TEST(Verify, RefusesOutputsThatAreNotThere) {
   EXPECT_NE(complaint(std::move(parts)).find("output 9 does not exist"), std::string::npos);
 }
 
+TEST(Verify, RefusesResultsThatAreMisnumbered) {
+  Function::Parts backwards = chain(5);
+  backwards.nodes[3].first_output = 1;
+  EXPECT_NE(complaint(std::move(backwards)).find("results are misnumbered"), std::string::npos);
+  Function::Parts outside = chain(5);
+  outside.nodes[4].first_output = 9;
+  EXPECT_NE(complaint(std::move(outside)).find("results are misnumbered"), std::string::npos);
+}
+
+TEST(Function, CountsTheResultsOfACopiedNode) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2, 4}}}}, [](std::span<const Value> x) {
+    return std::vector{exp(x[0]), top_k(x[0], 2).values};
+  });
+  for (const Node& node : f.nodes()) {
+    const Node copy = node;
+    EXPECT_EQ(f.output_count(copy), f.output_count(node));
+    EXPECT_EQ(f.output_count(copy), node.op == &op::exp ? 1U : 2U);
+    EXPECT_EQ(f.call_types(copy).outputs.size(), f.output_count(copy));
+  }
+  // Nodes of a temporary are copies.
+  for (const Node& node : Function(f).nodes()) EXPECT_GT(f.output_count(node), 0U);
+}
+
 TEST(Verify, RefusesStrangeAttributes) {
   Function::Parts parts = chain(5);
   parts.nodes[1].attributes.set("axis", std::int64_t{0});

@@ -44,6 +44,21 @@ TEST(Import, AllDimensionsThatAreMissingAreNamed) {
                [&] { import(model); });
 }
 
+// Each node looks its function up: a walk over all of them for each would not end today.
+TEST(Import, ManyFunctionsAreCheckedInAMoment) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  for (int i = 0; i < 100'000; ++i) {
+    auto& function = *model.add_functions();
+    function.set_domain("d");
+    function.set_name("f" + std::to_string(i));
+    add_node(graph, "g", {"x"}, {"y"}).set_domain("d");
+  }
+  add_output(graph, "y");
+  expect_error(ErrorCode::kUnsupported, "d.g ('y', ", [&] { import(model); });
+}
+
 TEST(Import, AllOperatorsThatAreMissingAreNamed) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
