@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -103,6 +105,76 @@ class Temporary {
   fs::path path_;
 };
 
+// Nothing where there is no such file, or a link to none.
+std::optional<struct stat> status_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status;
+  if (errno != ENOENT) fail_with_errno("write", path);
+  return std::nullopt;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// What takes bytes one after the other: this process's own standard output or error, whatever they
+// are (/dev/stdout), a pipe or a character device. No descriptor (-1) for anything else.
+Descriptor open_stream(const fs::path& path, const std::optional<struct stat>& found) {
+  if (!found) return Descriptor(-1);
+  for (std::FILE* const standard : {stdout, stderr}) {
+    struct stat status {};
+    if (::fstat(::fileno(standard), &status) != 0 || !same_file(status, *found)) continue;
+    if (std::fflush(standard) != 0) fail_with_errno("write", path);
+    const int fd = ::fcntl(::fileno(standard), F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) fail_with_errno("write", path);
+    return Descriptor(fd);
+  }
+  if (!S_ISFIFO(found->st_mode) && !S_ISCHR(found->st_mode)) return Descriptor(-1);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) fail_with_errno("write", path);
+  return Descriptor(fd);
+}
+
+// Where the links at `path`, if any, lead to; there may be no file yet.
+fs::path follow_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // Linux's own limit
+  for (int links = 0; links <= kMostLinks; ++links) {
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(path, no_link);
+    if (no_link) return path;
+    path = path.parent_path() / target;
+  }
+  errno = ELOOP;
+  fail_with_errno("write", path);
+}
+
+// So that the new name outlives a power failure. A folder that cannot be opened or synchronised (a
+// file system without it) is left to the system.
+void sync_folder(const fs::path& folder) {
+  const Descriptor open(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (open.get() >= 0) (void)::fsync(open.get());
+}
+
+void replace_file(const fs::path& path, const std::optional<struct stat>& old,
+                  std::span<const std::span<const std::byte>> parts) {
+  const fs::path target = follow_links(path);
+  const fs::path name = temporary_name(target);
+  const Descriptor file(
+      ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666));
+  if (file.get() < 0) fail_with_errno("write", path);
+  Temporary temporary(name);
+  for (const std::span<const std::byte> part : parts) write_all(file, path, part);
+  if (old) {
+    // Only the superuser may give files away; others keep what they can.
+    if (::fchown(file.get(), old->st_uid, old->st_gid) != 0)
+      (void)!::fchown(file.get(), static_cast<uid_t>(-1), old->st_gid);
+    if (::fchmod(file.get(), old->st_mode & 07777) != 0) fail_with_errno("write", path);
+  }
+  if (::fsync(file.get()) != 0) fail_with_errno("write", path);
+  temporary.rename_to(target);
+  sync_folder(target.parent_path());
+}
+
 Descriptor open_to_read(const fs::path& path) {
   // Not blocking: opening a pipe that nobody writes to would wait for ever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -136,15 +208,24 @@ Tensor map_file(const fs::path& path, std::uint64_t limit) {
   return Tensor::borrow(type, static_cast<const std::byte*>(start), owner);
 }
 
+bool is_standard_output(const fs::path& path) {
+  struct stat output {
+  }, named{};
+  return ::fstat(STDOUT_FILENO, &output) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         same_file(output, named);
+}
+
 void write_file_atomically(const fs::path& path,
                            std::span<const std::span<const std::byte>> parts) {
-  const fs::path name = temporary_name(path);
-  const Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail_with_errno("write", path);
-  Temporary temporary(name);
-  for (const std::span<const std::byte> part : parts) write_all(file, path, part);
-  if (::fsync(file.get()) != 0) fail_with_errno("write", path);
-  temporary.rename_to(path);
+  const std::optional<struct stat> old = status_of(path);
+  if (old && S_ISDIR(old->st_mode)) fail("write", path, "is a directory");
+  if (const Descriptor open = open_stream(path, old); open.get() >= 0) {
+    for (const std::span<const std::byte> part : parts) write_all(open, path, part);
+  } else if (old && !S_ISREG(old->st_mode)) {
+    fail("write", path, "is neither a file, a pipe nor a character device");
+  } else {
+    replace_file(path, old, parts);
+  }
 }
 
 }  // namespace limpid

@@ -23,11 +23,17 @@ Tensor read_file(const std::filesystem::path& path, std::uint64_t limit);
 // file that somebody else cuts short while it is in use ends the process. Throws kIo.
 Tensor map_file(const std::filesystem::path& path, std::uint64_t limit);
 
-// Writes the concatenation of `parts` to `path`, replacing what is there: into a temporary file of
-// the same folder, onto the disk (fsync), and only then under its name (rename). A symbolic link at
-// `path` is replaced itself. Throws kIo with the path and the system's reason; then `path` is as it
-// was and the temporary file is gone.
+// Writes the concatenation of `parts` to `path`. A regular file, or a path where nothing is: into a
+// temporary file of the same folder, onto the disk (fsync), under its name (rename), and the folder
+// onto the disk. A file that is replaced hands on its mode, and its owner where the system allows
+// it; symbolic links are followed. Pipes, character devices and this process's own standard output
+// (/dev/stdout) are written to as they are. Throws kIo with the path and the system's reason; then
+// a file is as it was and the temporary file is gone.
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> parts);
+
+// Whether `path` is where this process's standard output goes (/dev/stdout, or the file that a
+// shell opened for it), so that what is written to it should stand there alone.
+bool is_standard_output(const std::filesystem::path& path);
 
 }  // namespace limpid

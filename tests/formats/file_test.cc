@@ -1,7 +1,11 @@
 #include "limpid/formats/file.h"
 
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -107,6 +111,105 @@ TEST(WriteFile, ReplacesWhatIsThere) {
   EXPECT_EQ(testing::read(folder / "a"), "short");
 }
 
+TEST(WriteFile, KeepsTheModeOfAFileThatItReplaces) {
+  const testing::TemporaryFolder folder;
+  write_text(folder / "a", "old");
+  for (const mode_t mode : {0640, 0600, 0444, 0755}) {
+    ASSERT_EQ(::chmod((folder / "a").c_str(), mode), 0);
+    struct stat before {
+    }, after{};
+    ASSERT_EQ(::stat((folder / "a").c_str(), &before), 0);
+    write_text(folder / "a", "new");
+    ASSERT_EQ(::stat((folder / "a").c_str(), &after), 0);
+    EXPECT_EQ(after.st_mode & 07777, mode);
+    EXPECT_EQ(after.st_uid, before.st_uid);
+    EXPECT_EQ(after.st_gid, before.st_gid);
+  }
+}
+
+TEST(WriteFile, KeepsTheOwnerOfAFileThatItReplaces) {
+  if (::geteuid() != 0) GTEST_SKIP() << "skipped: only the superuser gives files away";
+  const testing::TemporaryFolder folder;
+  write_text(folder / "a", "old");
+  if (::chown((folder / "a").c_str(), 12, 34) != 0) GTEST_SKIP() << "skipped: no other users";
+  write_text(folder / "a", "new");
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 12U);
+  EXPECT_EQ(status.st_gid, 34U);
+}
+
+TEST(WriteFile, FollowsLinks) {
+  const testing::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "far");
+  write_text(folder / "far" / "file", "old");
+  std::filesystem::create_symlink("far/file", folder / "link");
+  std::filesystem::create_symlink("../link", folder / "far" / "link");
+  write_text(folder / "far" / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "far" / "link"));
+  EXPECT_EQ(testing::read(folder / "far" / "file"), "new");
+
+  std::filesystem::create_symlink("far/nothing", folder / "dangling");
+  write_text(folder / "dangling", "made");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "dangling"));
+  EXPECT_EQ(testing::read(folder / "far" / "nothing"), "made");
+
+  std::filesystem::create_symlink("loop", folder / "loop");
+  expect_error(ErrorCode::kIo, "/loop': Too many levels of symbolic links",
+               [&] { write_text(folder / "loop", "x"); });
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "loop"));
+}
+
+TEST(WriteFile, WritesThroughPipesAndDevices) {
+  const testing::TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", folder / "link");
+  for (const char* const name : {"pipe", "link"}) {
+    std::string got;
+    std::thread reader([&] { got = testing::read(folder / "pipe"); });
+    write_text(folder / name, "through");
+    reader.join();
+    EXPECT_EQ(got, "through");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+  write_text("/dev/null", "gone");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  expect_error(ErrorCode::kIo, "write '/dev/full': No space left on device",
+               [] { write_text("/dev/full", "x"); });
+}
+
+TEST(WriteFile, RefusesWhatTakesNoBytes) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "socket";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  expect_error(ErrorCode::kIo, "is neither a file, a pipe nor a character device",
+               [&] { write_text(path, "x"); });
+  EXPECT_TRUE(std::filesystem::is_socket(path));
+  ::close(socket);
+}
+
+#ifdef __linux__
+// What fsync was asked for while it is watched: a file (under a temporary name) or a folder.
+std::vector<std::string>* synced = nullptr;
+
+TEST(WriteFile, SynchronisesTheFileBeforeItsNameAndTheFolderAfterIt) {
+  const testing::TemporaryFolder folder;
+  std::vector<std::string> order;
+  synced = &order;
+  write_text(folder / "a", "x");
+  synced = nullptr;
+  ASSERT_EQ(order.size(), 2U);
+  EXPECT_NE(order[0].find(".limpid-"), std::string::npos) << order[0];
+  EXPECT_EQ(std::filesystem::path(order[1]), std::filesystem::canonical(folder.path()));
+}
+#endif
+
 TEST(WriteFile, TakesAnyName) {
   const testing::TemporaryFolder folder;
   const std::string name(255, 'n');  // the most a name may have: the temporary one is shorter
@@ -123,7 +226,7 @@ TEST(WriteFile, ReportsWhereItCannotWrite) {
 TEST(WriteFile, LeavesNothingBehindWhenTheNameCannotBeTaken) {
   const testing::TemporaryFolder folder;
   std::filesystem::create_directory(folder / "a");
-  expect_error(ErrorCode::kIo, "/a': Is a directory", [&] { write_text(folder / "a", "x"); });
+  expect_error(ErrorCode::kIo, "/a': is a directory", [&] { write_text(folder / "a", "x"); });
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
 }
 
@@ -159,3 +262,13 @@ TEST(WriteFile, ShowsAReaderOneWholeFileOrTheOther) {
 
 }  // namespace
 }  // namespace limpid
+
+#ifdef __linux__
+// Stands before the C library's.
+extern "C" int fsync(int fd) {
+  if (limpid::synced)
+    limpid::synced->push_back(
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)).string());
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+#endif

@@ -1,0 +1,31 @@
+#include "limpid/formats/folder_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid {
+
+FolderLock::FolderLock(const std::filesystem::path& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  const auto fail = [&](std::string_view reason) {
+    throw Error(ErrorCode::kIo, fmt::format("lock {}: {}", in_quotes(folder.string()), reason));
+  };
+  if (descriptor_ < 0) fail(std::generic_category().message(errno));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  const int reason = errno;
+  ::close(descriptor_);
+  fail(reason == EWOULDBLOCK ? "another process is using this folder"
+                             : std::generic_category().message(reason));
+}
+
+FolderLock::~FolderLock() { ::close(descriptor_); }
+
+}  // namespace limpid

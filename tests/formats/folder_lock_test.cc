@@ -1,0 +1,55 @@
+#include "limpid/formats/folder_lock.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <memory>
+
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::expect_error;
+
+TEST(FolderLock, HasOneHolder) {
+  const testing::TemporaryFolder folder;
+  auto lock = std::make_unique<FolderLock>(folder.path());
+  expect_error(ErrorCode::kIo, "another process is using this folder",
+               [&] { FolderLock second(folder.path()); });
+  lock.reset();
+  FolderLock again(folder.path());
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(FolderLock, NeedsAFolder) {
+  const testing::TemporaryFolder folder;
+  expect_error(ErrorCode::kIo, "/none': No such file or directory",
+               [&] { FolderLock lock(folder / "none"); });
+  testing::write(folder / "file", {});
+  expect_error(ErrorCode::kIo, "/file': Not a directory",
+               [&] { FolderLock lock(folder / "file"); });
+}
+
+TEST(FolderLock, EndsWithItsProcessHoweverThatEnds) {
+  const testing::TemporaryFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    FolderLock lock(folder.path());
+    (void)!::write(ready[1], "x", 1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_THROW(FolderLock(folder.path()), Error);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  FolderLock lock(folder.path());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace limpid
