@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "limpid/core/half.h"
@@ -16,6 +17,10 @@ namespace limpid {
 namespace {
 
 using detail::Reporter;
+
+// So many classes are believed whatever the labels; more where every 16th of them occurs.
+constexpr std::int64_t kUnseenClasses = 1000;
+constexpr std::int64_t kClassesForALabel = 16;
 
 bool is_integer(Dtype dtype) {
   return dtype == Dtype::kI32 || dtype == Dtype::kI64 || dtype == Dtype::kI8 ||
@@ -174,8 +179,20 @@ class Source {
             ? y.labels(kMaxArrayClasses, fmt::format("labels are 0 to {}", kMaxArrayClasses - 1))
             : y.labels(classes, fmt::format("the training part has labels 0 to {}", classes - 1));
     const auto labels = data.targets.values<std::int32_t>();
-    data.classes =
-        classes == 0 ? std::max(2, *std::max_element(labels.begin(), labels.end()) + 1) : classes;
+    data.classes = classes == 0 ? classes_seen(labels, y) : classes;
+  }
+
+  // Two or more. One label alone does not make thousands of classes, which cost memory and time.
+  std::int64_t classes_seen(std::span<const std::int32_t> labels, const Array& y) const {
+    const auto largest = std::max_element(labels.begin(), labels.end());
+    const std::int64_t classes = std::max(2, *largest + 1);
+    const auto different =
+        static_cast<std::int64_t>(std::set<std::int32_t>(labels.begin(), labels.end()).size());
+    if (classes > std::max(kUnseenClasses, kClassesForALabel * different))
+      report_.broken("row {} of {} has label {}, but {} {} different; renumber the labels from 0",
+                     largest - labels.begin(), in_quotes(y.name), *largest, different,
+                     different == 1 ? "label is" : "labels are");
+    return classes;
   }
 
   std::string list() const {

@@ -57,8 +57,9 @@ void check_targets(const TableSource& source, Task task) {
 void check_category_count(const TableSource& source, const std::string& column, std::size_t count) {
   if (count > kMaxCategories)
     source.report.unsupported(
-        "column {} has {} different values, at most {} are supported as categories or classes",
-        in_quotes(column), count, kMaxCategories);
+        "column {} has {} different values, at most {} are supported as categories or classes; "
+        "ignore={} leaves it out",
+        in_quotes(column), count, kMaxCategories, in_quotes(column));
 }
 
 std::vector<std::string> classes_of(const TableSource& source, const CsvColumn& column) {

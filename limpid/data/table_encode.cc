@@ -24,15 +24,17 @@ bool is_missing(const CsvColumn& column, std::size_t row) {
 }
 
 void check_missing(const TableSource& source, Missing missing) {
-  const auto check = [&](const std::vector<const CsvColumn*>& columns, std::size_t row) {
+  const auto check = [&](const std::vector<const CsvColumn*>& columns, std::size_t row,
+                         std::string_view remedy) {
     for (const CsvColumn* column : columns)
       if (is_missing(*column, row))
-        source.report.broken("line {}, column {}: a value is missing", source.table.lines[row],
-                             in_quotes(column->name));
+        source.report.broken("line {}, column {}: a value is missing; {}", source.table.lines[row],
+                             in_quotes(column->name), remedy);
   };
   for (std::size_t row = 0; row < source.rows(); ++row) {
-    if (missing == Missing::kError) check(source.features, row);
-    if (missing != Missing::kDrop) check(source.targets, row);
+    if (missing == Missing::kError)
+      check(source.features, row, "missing=drop leaves such rows out, missing=impute fills them");
+    if (missing != Missing::kDrop) check(source.targets, row, "missing=drop leaves such rows out");
   }
 }
 

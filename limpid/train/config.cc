@@ -22,6 +22,8 @@ using Integers = TrainConfig::Integers;
 // One value against its key
 // ---------------------------------------------------------------------------------------------
 
+constexpr std::size_t kMostInList = 1024;
+
 bool in_range(const ConfigKey& key, double value) {
   return (key.open_low ? value > key.low : value >= key.low) &&
          (key.open_high ? value < key.high : value <= key.high);
@@ -51,7 +53,8 @@ std::string expected(const ConfigKey& key) {
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     return expected_number(key, "an integer");
   } else {
-    return "a list, each " + expected_number(key, "an integer");
+    return fmt::format("a list of at most {}, each {}", kMostInList,
+                       expected_number(key, "an integer"));
   }
 }
 
@@ -64,10 +67,9 @@ bool fits(const ConfigKey& key, const T& value) {
   } else if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (std::is_same_v<T, Integers>) {
-    constexpr std::size_t kMost = 1024;
-    return value.size() <= kMost && std::all_of(value.begin(), value.end(), [&](std::int64_t v) {
-             return in_range(key, static_cast<double>(v));
-           });
+    return value.size() <= kMostInList &&
+           std::all_of(value.begin(), value.end(),
+                       [&](std::int64_t v) { return in_range(key, static_cast<double>(v)); });
   } else {
     return std::isfinite(static_cast<double>(value)) && in_range(key, static_cast<double>(value));
   }

@@ -100,6 +100,20 @@ void find_non_finite(const Part& part, DataFacts& facts) {
   }
 }
 
+// Of the bits of a row, eight bytes at a time; it is kept nowhere.
+std::uint64_t key_of(std::span<const float> row) {
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ull;
+  const std::span<const std::byte> bytes = std::as_bytes(row);
+  std::uint64_t key = bytes.size();
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof key) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
+    key = (key ^ word) * kFactor;
+    key ^= key >> 32;
+  }
+  return key;
+}
+
 // The first row of each kind, over all parts so far.
 class Seen {
  public:
@@ -111,7 +125,7 @@ class Seen {
   // Where a row of these bits was first seen, or nullptr; then it is remembered.
   const Place* find_or_add(const Part& part, std::int64_t row) {
     const std::span<const float> values = part.row(row);
-    const std::uint64_t key = hash(std::as_bytes(values));
+    const std::uint64_t key = key_of(values);
     const auto [begin, end] = places_.equal_range(key);
     for (auto it = begin; it != end; ++it) {
       const std::span<const float> other = it->second.part->row(it->second.row);

@@ -130,14 +130,15 @@ TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);
   TestResult result;
-  result.confusion.assign(classes, std::vector<std::int64_t>(classes));
+  const bool readable = classes <= kMostConfusion;
+  if (readable) result.confusion.assign(classes, std::vector<std::int64_t>(classes));
   std::vector<Counts> counts(classes);
   std::int64_t right = 0;
   std::int64_t near = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::size_t label = label_of("classification", labels, i, classes);
     const std::size_t answer = argmax_of(row_of(logits, i));
-    ++result.confusion[label][answer];
+    if (readable) ++result.confusion[label][answer];
     ++counts[label].labels;
     ++counts[answer].answers;
     if (answer == label) ++counts[label].right;

@@ -24,10 +24,11 @@ namespace limpid::train {
 //   macro_precision, macro_recall, macro_f1
 //                    means over the classes that are the label or the answer of some example
 //
-// confusion is [label][answer]; per_class has for each class precision = right answers / answers,
-// recall = right answers / labels and f1 = 2 right answers / (answers + labels), 0 where the
-// divisor is 0. These are scikit-learn's definitions with zero_division=0. Without examples every
-// metric is 0.
+// confusion is [label][answer], up to kMostConfusion classes; per_class has for each class
+// precision = right answers / answers, recall = right answers / labels and f1 = 2 right answers /
+// (answers + labels), 0 where the divisor is 0. These are scikit-learn's definitions with
+// zero_division=0. Without examples every metric is 0.
+inline constexpr std::size_t kMostConfusion = 128;  // more rows and columns nobody reads
 TestResult classification_metrics(const Tensor& logits, const Tensor& labels);
 
 // Of multi-label classification: logits f32 [N, labels] against targets f32 [N, labels]. A label is

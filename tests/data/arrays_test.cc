@@ -120,6 +120,23 @@ TEST(ArraysFault, NamesTheRow) {
                  {{"x", kX}, {"y", floats(Shape{2}, {0, 2})}}, Task::kMultiLabel);
 }
 
+// One number in a file of a kilobyte costs no gigabytes.
+TEST(ArraysFault, TakesNoMoreClassesThanThereIsEvidenceFor) {
+  expect_refused(ErrorCode::kFormat,
+                 "row 1 of 'y' has label 16385, but 2 labels are different; renumber the labels "
+                 "from 0",
+                 {{"x", kX}, {"y", ints(Shape{2}, {0, 16'385})}});
+  expect_refused(ErrorCode::kFormat, "row 0 of 'y' has label 8000, but 1 label is different",
+                 {{"x", kX}, {"y", ints(Shape{2}, {8000, 8000})}});
+  EXPECT_EQ(of(kX, ints(Shape{2}, {0, 999})).classes, 1000);
+  // As many as this are believed when enough of them occur.
+  const std::int64_t rows = 2000;
+  const Tensor labels = Tensor::generate<std::int64_t>({rows}, [](std::span<std::int64_t> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int64_t>(10 * i);
+  });
+  EXPECT_EQ(of(Tensor::zeros({Dtype::kF32, {rows, 1}}), labels).classes, 19'991);
+}
+
 TEST(ArraysFault, RefusesShapesThatDoNotFit) {
   const Tensor y = ints(Shape{2}, {0, 1});
   expect_refused(ErrorCode::kShape, "'x' is f32[2, 3] and 'y' is i64[3]",

@@ -109,12 +109,16 @@ TEST_F(Table, SeveralTargetsAreColumnsInTheOrderNamed) {
 constexpr std::string_view kHoles = "n,c,y\n1,a,0.5\n,b,1.5\n3,?,2.5\n5,b,3.5\n";
 
 TEST_F(Table, AMissingValueIsAnErrorUnlessAsked) {
-  expect_refused(ErrorCode::kFormat, "line 3, column 'n': a value is missing", kHoles,
-                 {.targets = {"y"}});
-  expect_refused(ErrorCode::kFormat, "line 3, column 'y': a value is missing", "x,y\n1,2\n2,NA\n",
-                 {.targets = {"y"}});
-  expect_refused(ErrorCode::kFormat, "line 3, column 'y': a value is missing", "x,y\n1,2\n2,NA\n",
-                 {.targets = {"y"}, .missing = Missing::kImpute});
+  expect_refused(ErrorCode::kFormat,
+                 "line 3, column 'n': a value is missing; missing=drop leaves such rows out, "
+                 "missing=impute fills them",
+                 kHoles, {.targets = {"y"}});
+  expect_refused(ErrorCode::kFormat,
+                 "line 3, column 'y': a value is missing; missing=drop leaves such rows out",
+                 "x,y\n1,2\n2,NA\n", {.targets = {"y"}});
+  expect_refused(ErrorCode::kFormat,
+                 "line 3, column 'y': a value is missing; missing=drop leaves such rows out",
+                 "x,y\n1,2\n2,NA\n", {.targets = {"y"}, .missing = Missing::kImpute});
 }
 
 TEST_F(Table, RowsWithMissingValuesCanBeDropped) {
@@ -231,8 +235,9 @@ TEST_F(Table, RefusesMoreCategoriesThanMakeSense) {
   std::string text = "name,x,y\n";
   for (int i = 0; i < 1025; ++i) text += fmt::format("n{},{}.5,{}.5\n", i, i, i);
   expect_refused(ErrorCode::kUnsupported,
-                 "column 'name' has 1025 different values, at most 1024 are supported", text,
-                 {.targets = {"x"}});
+                 "column 'name' has 1025 different values, at most 1024 are supported as "
+                 "categories or classes; ignore='name' leaves it out",
+                 text, {.targets = {"x"}});
   expect_refused(ErrorCode::kUnsupported, "column 'x' has 1025 different values", text,
                  {.targets = {"x"}, .ignored = {"name"}, .task = Task::kClassification});
 }

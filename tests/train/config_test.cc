@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -37,6 +38,28 @@ std::string some_value(const ConfigKey& key) {
       return "7,8";
     default:
       return "0.5";
+  }
+}
+
+TEST(Config, ALongListNamesTheLimit) {
+  const auto list = [](std::size_t count) {
+    std::string text = "1";
+    for (std::size_t i = 1; i < count; ++i) text += ",1";
+    return text;
+  };
+  const auto keys = config_keys();
+  const auto hidden = std::find_if(keys.begin(), keys.end(),
+                                   [](const ConfigKey& key) { return key.flag == "--hidden"; });
+  TrainConfig config;
+  set_from_text(config, *hidden, list(1024));
+  EXPECT_EQ(config.hidden->size(), 1024U);
+  try {
+    set_from_text(config, *hidden, list(1025));
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("a list of at most 1024, each an integer from 1"),
+              std::string::npos)
+        << e.what();
   }
 }
 

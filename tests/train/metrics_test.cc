@@ -142,5 +142,16 @@ TEST(Metrics, RefusesWhatDoesNotFit) {
   EXPECT_THROW(regression_metrics(two, Tensor::zeros({Dtype::kF32, {3, 2}})), Error);
 }
 
+TEST(Metrics, ConfuseNoMoreClassesThanPeopleRead) {
+  for (const std::int64_t classes : {128, 129, 20'000}) {
+    const TestResult result =
+        classification_metrics(Tensor::zeros({Dtype::kF32, {3, classes}}),
+                               Tensor::from<std::int32_t>({3}, std::vector<std::int32_t>{0, 1, 0}));
+    EXPECT_EQ(result.confusion.size(), classes == 128 ? 128U : 0U);
+    EXPECT_EQ(result.per_class.size(), static_cast<std::size_t>(classes));
+    EXPECT_EQ(result.metrics.at("accuracy"), 2.0 / 3);
+  }
+}
+
 }  // namespace
 }  // namespace limpid::train
