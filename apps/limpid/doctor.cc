@@ -46,10 +46,13 @@ train::Thresholds parse_thresholds(const std::vector<std::string>& all) {
   return thresholds;
 }
 
-Json json_of(const train::Finding& f) {
-  Json event = Json::parse(train::to_json_line(f));
-  event.erase("event");
-  return event;
+Json json_of(const std::vector<train::Finding>& findings) {
+  Json list = Json::array();
+  for (const train::Finding& f : findings) {
+    list.push_back(Json::parse(train::to_json_line(f)));
+    list.back().erase("event");
+  }
+  return list;
 }
 
 void doctor(const Options& options) {
@@ -58,16 +61,20 @@ void doctor(const Options& options) {
   const train::Thresholds thresholds = parse_thresholds(options.thresholds);
   const train::RunLog log = train::parse_run_log(train::log_path(options.run));
   const std::vector<train::Finding> found = train::diagnose(log, thresholds);
-  if (options.json) {
-    Json list = Json::array();
-    for (const train::Finding& f : found) list.push_back(json_of(f));
-    return print_json({{"findings", list}, {"notes", log.notes}});
-  }
+  // What training warned of and is over; other thresholds than its own ask anew.
+  const std::vector<train::Finding> earlier = options.thresholds.empty()
+                                                  ? train::new_findings(log.findings, found)
+                                                  : std::vector<train::Finding>{};
+  if (options.json)
+    return print_json(
+        {{"findings", json_of(found)}, {"earlier", json_of(earlier)}, {"notes", log.notes}});
   for (const std::string& note : log.notes) print(fmt::format("note: {}\n", note));
   for (const train::Finding& f : found) print(to_text(f));
-  if (found.empty())
+  for (const train::Finding& f : earlier)
+    print(fmt::format("at step {}, no longer at the end:\n{}", f.step, to_text(f)));
+  if (found.empty() && earlier.empty())
     print(fmt::format("{} rules found nothing wrong in {} steps.\n", train::rules().size(),
-                      log.steps.empty() ? 0 : log.steps.back().step));
+                      log.steps_done()));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "apps/limpid/column_names.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
@@ -25,8 +26,13 @@ struct Options {
 };
 
 std::string header_of(const Model& model, const std::string& name) {
+  EmitOptions options{.namespace_name = name};
+  if (const auto names = feature_names(model); !names.empty())
+    options.element_names[data_input(model).name] = names;
+  if (const auto names = output_names(model); !names.empty())
+    options.element_names[model.function.outputs().front().name] = names;
   try {
-    return emit_cpp(model.function, model.params, {.namespace_name = name});
+    return emit_cpp(model.function, model.params, options);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::kInvalidArgument) throw;
     throw UsageError(fmt::format("{}; --namespace gives another", e.what()));
@@ -41,8 +47,9 @@ void emit_model(const Options& options) {
   const std::string header = header_of(model, name);
   const std::span<const std::byte> part = std::as_bytes(std::span(header));
   write_file_atomically(options.cpp, {&part, 1});
-  print(fmt::format("{}: {}::run(), {} bytes of C++17\n", printable(options.cpp), name,
-                    header.size()));
+  if (!is_standard_output(options.cpp))
+    print(fmt::format("{}: {}::run(), {} bytes of C++17\n", printable(options.cpp), name,
+                      header.size()));
 }
 
 }  // namespace

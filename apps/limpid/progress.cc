@@ -6,6 +6,7 @@
 
 #include "apps/limpid/output.h"
 #include "apps/limpid/scores.h"
+#include "apps/limpid/terminal.h"
 
 namespace limpid::tool {
 namespace {
@@ -22,6 +23,14 @@ std::string clock(std::chrono::duration<double> time) {
 // Numbers right-aligned under their titles.
 std::string cell(const std::string& text, const std::string& title) {
   return fmt::format("   {:>{}}", text, std::max<std::size_t>(title.size(), 8));
+}
+
+// `width` characters, so many of them full as `step` is of `length`.
+std::string bar(std::int64_t step, std::int64_t length, std::size_t width) {
+  const auto full = width * static_cast<std::size_t>(step) / static_cast<std::size_t>(length);
+  std::string text;
+  for (std::size_t i = 0; i < width; ++i) text += i < full ? "━" : "╌";
+  return text;
 }
 
 }  // namespace
@@ -46,7 +55,7 @@ Progress::Progress(Task task, std::string watched, std::int64_t steps, std::int6
       steps_(steps),
       steps_an_epoch_(steps_an_epoch),
       epochs_((steps + steps_an_epoch - 1) / steps_an_epoch),
-      terminal_(is_terminal()) {}
+      redraws_(can_redraw()) {}
 
 void Progress::begin() {
   std::string line = "    epoch" + cell("train loss", "train loss");
@@ -59,7 +68,7 @@ void Progress::begin() {
 }
 
 void Progress::step(const train::StepEvent& e) {
-  if (!terminal_) return;
+  if (!redraws_) return;
   const auto now = std::chrono::steady_clock::now();
   if (first_step_ < 0) {
     first_step_ = e.step;
@@ -67,26 +76,42 @@ void Progress::step(const train::StepEvent& e) {
   }
   if (now - last_ < std::chrono::milliseconds(50)) return;
   last_ = now;
-  constexpr std::int64_t kWidth = 30;
   const std::int64_t before = (e.epoch - 1) * steps_an_epoch_;
   const std::int64_t step = e.step - before;
   const std::int64_t length = std::min(steps_an_epoch_, steps_ - before);
-  std::string bar;
-  for (std::int64_t i = 0; i < kWidth; ++i) bar += i < kWidth * step / length ? "━" : "╌";
   std::string left;
   if (e.step > first_step_)
     left =
         fmt::format("   {} left", clock((now - start_) / static_cast<double>(e.step - first_step_) *
                                         static_cast<double>(steps_ - e.step)));
-  print(fmt::format("\r\x1b[K{:>9}   {} {:>4}/{}   loss {:.4f}{}",
-                    fmt::format("{}/{}", e.epoch, epochs_), bar, step, length, e.loss, left));
+  // A line that wraps could not be drawn over: the bar becomes shorter, then the end is left out.
+  const std::size_t columns = terminal_columns() - 1;
+  std::string line = fmt::format("{:>9}   ", fmt::format("{}/{}", e.epoch, epochs_));
+  const std::string numbers = fmt::format("{:>4}/{}   loss {:.4f}{}", step, length, e.loss, left);
+  constexpr std::size_t kShortest = 5, kLongest = 30;
+  const std::size_t taken = line.size() + 1 + numbers.size();
+  if (columns >= taken + kShortest)
+    line += bar(step, length, std::min(kLongest, columns - taken)) + " " + numbers;
+  else
+    line = (line + numbers).substr(0, columns);
+  print("\r\x1b[K" + line);
   flush();
   drawn_ = true;
 }
 
 void Progress::epoch(const train::EpochEvent& e, bool last) {
-  if (e.epoch % ((epochs_ + kLines - 1) / kLines) != 0 && !last) return;
+  if (e.epoch % ((epochs_ + kLines - 1) / kLines) != 0 && !last) {
+    if (e.best) best_ = e;
+    return;
+  }
   clear();
+  if (best_ && !e.best) row(*best_);
+  best_.reset();
+  row(e);
+  flush();
+}
+
+void Progress::row(const train::EpochEvent& e) const {
   std::string line = fmt::format("{:>9}", fmt::format("{}/{}", e.epoch, epochs_)) +
                      cell(fmt::format("{:.4f}", e.train.at("loss")), "train loss");
   if (!watched_.empty()) {
@@ -97,7 +122,6 @@ void Progress::epoch(const train::EpochEvent& e, bool last) {
   line += cell(fmt::format("{:.3f}", e.gradient_norm), "") +
           cell(fmt::format("{:.0f}", e.samples_per_second), "samples/s");
   print(line + (e.best ? "  *\n" : "\n"));
-  flush();
 }
 
 void Progress::say(const std::string& text) {

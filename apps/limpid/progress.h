@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace limpid::tool {
 // What each epoch's line shows beside the losses.
 std::vector<std::string> shown_metrics(Task task);
 
-// A table of epochs, and on a terminal a bar with the time that is left, drawn over itself.
+// A table of epochs, and on a terminal that can a bar with the time that is left, drawn over
+// itself.
 class Progress {
  public:
   // `watched` says which part the evaluations look at: "validation" or "test".
@@ -22,20 +24,22 @@ class Progress {
 
   void begin();
   void step(const train::StepEvent& step);
-  // Of very many epochs only some have a line: about fifty, and the last.
+  // Of very many epochs only some have a line: about fifty, the best before each, and the last.
   void epoch(const train::EpochEvent& epoch, bool last);
   // A text of its own, above the bar.
   void say(const std::string& text);
 
  private:
+  void row(const train::EpochEvent& epoch) const;
   void clear();
 
   std::vector<std::string> metrics_;
   std::string watched_;
   std::int64_t steps_, steps_an_epoch_, epochs_;
-  bool terminal_;
+  bool redraws_;
   bool drawn_ = false;
-  std::int64_t first_step_ = -1;  // seen by this process, for the time that is left
+  std::optional<train::EpochEvent> best_;  // since the last line, which does not show it
+  std::int64_t first_step_ = -1;           // seen by this process, for the time that is left
   std::chrono::steady_clock::time_point start_{}, last_{};
 };
 

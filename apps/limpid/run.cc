@@ -6,12 +6,14 @@
 #include <string>
 
 #include "apps/limpid/answers.h"
+#include "apps/limpid/column_names.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/prompt.h"
 #include "apps/limpid/threads.h"
+#include "limpid/formats/file.h"
 #include "limpid/formats/npy.h"
 #include "limpid/inspect/table.h"
 
@@ -33,8 +35,16 @@ std::string output_name(const Model& model) {
 }
 
 void print_output(const Model& model, const Tensor& output, bool json) {
+  const std::vector<std::string> names = output_names(model);
   if (json) {
-    print_json(Json{{output_name(model), tool::json_of(output)}});
+    Json document{{output_name(model), tool::json_of(output)}};
+    if (!names.empty()) document["names"] = names;
+    print_json(document);
+    return;
+  }
+  if (!names.empty()) {
+    print(fmt::format("{}: {}\n", printable(output_name(model)),
+                      named_numbers(names, output.values<float>())));
     return;
   }
   std::vector<std::string> numbers;
@@ -58,6 +68,9 @@ void run(const Options& options) {
   const Tensor output = predict(model, examples.inputs, &pool);
   if (!options.out.empty()) {
     save_output(model, output, options.out);
+    if (!is_standard_output(options.out))
+      print(fmt::format("wrote {} to {}\n", to_string(output.type()),
+                        printable(options.out.string())));
     return;
   }
   if (options.examples.prompt) {

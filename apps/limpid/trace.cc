@@ -9,6 +9,7 @@
 #include <string>
 
 #include "apps/limpid/answers.h"
+#include "apps/limpid/column_names.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
@@ -93,13 +94,16 @@ void print_document(const std::vector<TraceRow>& rows, const std::optional<Neuro
   print_json(document);
 }
 
-void print_text(const Examples& examples, const std::vector<TraceRow>& rows,
-                const std::optional<Neuron>& neuron) {
+// `names` are those of the example's numbers, or none.
+void print_text(const Examples& examples, const std::vector<std::string>& names,
+                const std::vector<TraceRow>& rows, const std::optional<Neuron>& neuron) {
   if (examples.data) {
     print(picture_of(*examples.data, 0));
     const std::string target = target_text(*examples.data, 0);
     print(fmt::format("example {}{}{}\n", examples.first, target.empty() ? "" : ": ", target));
   }
+  if (!names.empty())
+    print(fmt::format("{}\n", named_numbers(names, examples.inputs.values<float>())));
   print(to_text(rows));
   if (neuron) print("\n" + to_text(*neuron));
 }
@@ -119,7 +123,7 @@ void trace_example(const Options& options) {
   if (options.json)
     print_document(rows, neuron);
   else
-    print_text(examples, rows, neuron);
+    print_text(examples, feature_names(model), rows, neuron);
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ std::string includes_text(const std::string& code) {
 // An argument of run().
 struct Parameter {
   std::string name;
+  std::string called;  // in the Function
   Type type;
   bool is_output;
 
@@ -133,9 +134,10 @@ class Writer {
     emit::Names names({"run", "workspace", "Workspace", "detail", options_.namespace_name});
     for (const Input& input : function_.inputs())
       if (!params.find(input.name))
-        parameters_.push_back({names.unique(input.name, "x"), input.type, false});
+        parameters_.push_back({names.unique(input.name, "x"), input.name, input.type, false});
     for (const Output& output : function_.outputs())
-      parameters_.push_back({names.unique(output.name, "out"), function_.type(output.value), true});
+      parameters_.push_back(
+          {names.unique(output.name, "out"), output.name, function_.type(output.value), true});
   }
 
   std::string comment() const {
@@ -146,6 +148,7 @@ class Writer {
     for (const Parameter& p : parameters_) {
       text +=
           fmt::format("//   {}  {}  {}\n", p.is_output ? "out" : "in ", to_string(p.type), p.name);
+      text += elements_text(p);
       arguments += (arguments.empty() ? "" : ", ") + p.name;
     }
     text +=
@@ -165,6 +168,17 @@ class Writer {
 // -ffast-math is refused. Clang's -ffp-contract=fast breaks the promise, unseen: leave its default.
 )",
                               program_.workspace_bytes);
+  }
+
+  // Lines of "x[0] weight", where the elements of a parameter have names.
+  std::string elements_text(const Parameter& p) const {
+    const auto names = options_.element_names.find(p.called);
+    if (names == options_.element_names.end()) return "";
+    std::string text;
+    for (std::size_t i = 0; i < names->second.size(); ++i)
+      text +=
+          fmt::format("//         {}[{}]  {}\n", p.name, i, emit::comment_text(names->second[i]));
+    return text;
   }
 
   bool fits_stack() const { return program_.workspace_bytes <= options_.stack_bytes; }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "limpid/core/params.h"
 #include "limpid/function/function.h"
@@ -15,6 +17,8 @@ struct EmitOptions {
   std::string namespace_name = "net";  // of what is written; an identifier of C++
   // A workspace of up to so many bytes may stand on the stack: run() without one exists then.
   std::size_t stack_bytes = std::size_t{16} << 10;
+  // What the elements of an input or output are called, by its name; a comment lists them.
+  std::map<std::string, std::vector<std::string>> element_names = {};
 };
 
 // The header's text, C++17 for GCC and Clang. It gives the bits of interpret(), NaNs aside, on any

@@ -139,8 +139,6 @@ const Threshold& threshold_named(std::string_view name) {
                                                 in_quotes(name), fmt::join(names, ", ")));
 }
 
-std::int64_t steps_done(const RunLog& log) { return log.steps.empty() ? 0 : log.steps.back().step; }
-
 }  // namespace
 
 void Thresholds::set(std::string_view name, double value) {
@@ -164,7 +162,7 @@ std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds) {
     std::optional<Finding> finding = rule.check(log, thresholds);
     if (!finding) continue;
     finding->rule = rule.name;
-    finding->step = steps_done(log);
+    finding->step = log.steps_done();
     found.push_back(*std::move(finding));
   }
   std::stable_sort(found.begin(), found.end(),

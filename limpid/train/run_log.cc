@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
@@ -98,6 +99,14 @@ void RunLog::add(const Event& event) {
   std::visit(visitor, event);
 }
 
+std::int64_t RunLog::steps_done() const {
+  std::int64_t done = 0;
+  if (!steps.empty()) done = std::max(done, steps.back().step);
+  if (!epochs.empty()) done = std::max(done, epochs.back().step);
+  if (!probes.empty()) done = std::max(done, sum_or_most(probes.back().step, 1));
+  return done;
+}
+
 std::string_view RunLog::watched_part() const {
   return run.data.validation == 0 && run.data.test > 0 ? "test" : "validation";
 }
@@ -121,12 +130,17 @@ RunLog parse_run_log(const std::filesystem::path& path) {
   return parse_run_log(text_of(read_file(path, kMaxBytes)), path.string());
 }
 
-std::string log_until(std::string_view text, std::int64_t step, const std::string& source) {
+std::string lines_where(std::string_view text, const std::string& source,
+                        const std::function<bool(const Event&)>& wanted) {
   std::string kept;
   each_event(text, source, [&](const Line& line, const auto& event) {
-    if (event && steps_of(*event) <= step) kept.append(line.text).push_back('\n');
+    if (event && wanted(*event)) kept.append(line.text).push_back('\n');
   });
   return kept;
+}
+
+std::string log_until(std::string_view text, std::int64_t step, const std::string& source) {
+  return lines_where(text, source, [&](const Event& event) { return steps_of(event) <= step; });
 }
 
 }  // namespace limpid::train

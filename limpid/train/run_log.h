@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@ struct RunLog {
   std::vector<std::string> notes;  // what was passed over in reading, a line each
 
   void add(const Event& event);
+  // As far as the events tell, whichever of them are logged.
+  std::int64_t steps_done() const;
   // The part that EpochEvent::validation tells of: "test" where there is no validation part.
   std::string_view watched_part() const;
 };
@@ -45,6 +48,11 @@ RunLog parse_run_log(const std::filesystem::path& path);
 // The lines of a log that a checkpoint after `step` steps can go on behind: what told of later
 // steps, or of the end, is gone. Throws kFormat as parse_run_log does.
 std::string log_until(std::string_view text, std::int64_t step, const std::string& source);
+
+// The lines of the events that `wanted` says; broken and unknown ones are left out. Throws kFormat
+// as parse_run_log does.
+std::string lines_where(std::string_view text, const std::string& source,
+                        const std::function<bool(const Event&)>& wanted);
 
 std::string_view name(Severity severity);  // "info", "warning", "error"
 

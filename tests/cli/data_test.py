@@ -55,6 +55,20 @@ class Tables(Data):
         self.assertRegex(text, r"\Aexample +prediction +probability\n +0 +(cat|dog) +\d\.\d{6}\n")
         self.assertEqual(len(text.splitlines()), 3)
 
+    def test_columns_and_classes_are_named(self):
+        model, data = self.train(self.spec)
+        features = ["weight", "colour=blue", "colour=red"]
+        numbers = ("--values", "5,1,0")
+        self.assertRegex(self.output("run", model, *numbers), r"\Alogits: cat = -?[\d.]+, dog = -?[\d.]+\n\Z")
+        self.assertEqual(self.document("run", model, *numbers)["names"], ["cat", "dog"])
+        self.assertTrue(self.output("trace", model, *numbers).startswith(
+            ", ".join(f"{name} = {x}" for name, x in zip(features, (5, 1, 0))) + "\n"))
+        header = self.folder / "net.h"
+        self.output("emit", model, "--cpp", header)
+        text = header.read_text()
+        for place, name in [*((f"x[{i}]", name) for i, name in enumerate(features)), ("logits[0]", "cat"), ("logits[1]", "dog")]:
+            self.assertIn(f"//         {place}  {name}\n", text)
+
     def test_rows_with_their_label_have_it_shown(self):
         model, _ = self.train(self.spec)
         answers = self.document("run", model, "--data", f"csv:{self.pets}")["answers"]
@@ -132,7 +146,7 @@ class Mistakes(Data):
 
     def test_tables_that_are_broken(self):
         for part, text in {
-            "line 3, column 'a': a value is missing": "a,kind\n1,x\n,y\n",
+            "line 3, column 'a': a value is missing; missing=drop leaves such rows out, missing=impute fills them": "a,kind\n1,x\n,y\n",
             "line 3, column 'a': 'x' is text, but '1' in line 2 is a number": "a,kind\n1,x\nx,y\n",
             "line 3 has 1 fields, line 1 has 2": "a,kind\n1,x\n2\n",
             "line 2: a quote opens that never closes": 'a,kind\n"1,x\n',
@@ -192,7 +206,7 @@ class Arrays(Data):
         answers = self.document("run", model, *data, "--count", "2")["answers"]
         numbers = [n for answer in answers for n in answer["outputs"]]
         npy, npz = self.folder / "y.npy", self.folder / "y.npz"
-        self.assertEqual(self.output("run", model, *data, "--out", npy), "")
+        self.assertEqual(self.output("run", model, *data, "--out", npy), f"wrote f32[2, 3] to {npy}\n")
         header, values = npy.read_bytes()[:128], npy.read_bytes()[128:]
         self.assertIn(b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", header)
         self.assertEqual(struct.unpack("<6f", values), tuple(map(tool.f32, numbers)))

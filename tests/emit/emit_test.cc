@@ -23,6 +23,16 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST(Emit, NamesElements) {
+  const EmitOptions options{.namespace_name = "net",
+                            .element_names = {{"x", {"weight", "a\nb"}}, {"y", {"cat", "dog"}}}};
+  const std::string text = emit_cpp(doubled("x", "y"), {}, options);
+  EXPECT_NE(text.find("x\n//         x[0]  weight\n//         x[1]  a?b\n//   out"),
+            std::string::npos)
+      << text.substr(0, 600);
+  EXPECT_NE(text.find("//         y[1]  dog\n"), std::string::npos);
+}
+
 TEST(Emit, DeclaresArgumentsByTheirNames) {
   const std::string text = emit_cpp(doubled("x", "y"), {}, {.namespace_name = "gain"});
   EXPECT_TRUE(contains(text, "namespace gain {"));

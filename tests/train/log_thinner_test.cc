@@ -1,0 +1,135 @@
+// Logs that stay small however long a run is.
+#include "limpid/train/log_thinner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace limpid::train {
+namespace {
+
+// A log as a run writes it: in memory and as the text of its file.
+struct Written {
+  LogThinner thinner;
+  RunLog log;
+  std::string text;
+
+  explicit Written(const LogThinner::Distances& distances) : thinner(distances) {
+    RunEvent run;
+    run.config = "{}";
+    run.model = "{}";
+    add(run);
+  }
+
+  void add(const Event& event) {
+    const std::vector<Event> taken = thinner.admit(event);
+    if (thinner.has_grown()) {
+      thinner.thin(log);
+      text = thinner.thin(text, "log");
+    }
+    for (const Event& e : taken) {
+      log.add(e);
+      text += to_json_line(e);
+    }
+  }
+  void add_step(std::int64_t step) {
+    StepEvent event;
+    event.step = step;
+    add(event);
+  }
+  void add_epoch(std::int64_t epoch, bool best) {
+    EpochEvent event;
+    event.epoch = event.step = epoch;
+    event.best = best;
+    add(event);
+  }
+};
+
+std::vector<std::int64_t> steps_of(const RunLog& log) {
+  std::vector<std::int64_t> all;
+  for (const StepEvent& e : log.steps) all.push_back(e.step);
+  return all;
+}
+std::vector<std::int64_t> epochs_of(const RunLog& log) {
+  std::vector<std::int64_t> all;
+  for (const EpochEvent& e : log.epochs) all.push_back(e.epoch);
+  return all;
+}
+
+TEST(LogThinner, LeavesAShortRunAlone) {
+  Written written({.step = 10, .probe = 0, .sample = 5});
+  for (std::int64_t step = 1; step <= 5000; ++step) {
+    if (step % 10 == 0) written.add_step(step);
+    if (step % 777 == 0) written.add(ProbeEvent{step, {}});
+    if (step % 5 == 0) written.add(SampleEvent{step, "text"});
+    if (step % 50 == 0) written.add_epoch(step / 50, true);
+  }
+  EXPECT_EQ(written.log.steps.size(), 500U);
+  EXPECT_EQ(written.log.probes.size(), 6U);
+  EXPECT_EQ(written.log.samples.size(), 1000U);
+  EXPECT_EQ(written.log.epochs.size(), 100U);
+}
+
+TEST(LogThinner, BoundsALongRun) {
+  Written written({.step = 1, .probe = 7, .sample = 11});
+  constexpr std::int64_t kSteps = 20'001;
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    if (step % 7 == 0) written.add(ProbeEvent{step, {}});
+    written.add_step(step);
+    written.add_epoch(step, step <= 4097);
+    if (step % 11 == 0) written.add(SampleEvent{step, "text"});
+  }
+  EndEvent end;
+  end.reason = "finished";
+  written.add(end);
+  const RunLog& log = written.log;
+  EXPECT_LE(log.steps.size(), 16'384U);
+  EXPECT_LE(log.epochs.size(), 4'098U);
+  EXPECT_GT(log.epochs.size(), 2'048U);
+  EXPECT_LE(log.probes.size(), 513U);
+  EXPECT_GT(log.probes.size(), 256U);
+  EXPECT_LE(log.samples.size(), 1'025U);
+  EXPECT_GT(log.samples.size(), 512U);
+  EXPECT_TRUE(log.end);
+  // Equal distances from the beginning to the end.
+  ASSERT_EQ(log.steps.size(), 10'000U);
+  for (std::size_t i = 0; i < log.steps.size(); ++i)
+    ASSERT_EQ(log.steps[i].step, 2 * static_cast<std::int64_t>(i + 1));
+  const std::vector<std::int64_t> epochs = epochs_of(log);
+  EXPECT_TRUE(std::is_sorted(epochs.begin(), epochs.end()));
+  EXPECT_EQ(std::count(epochs.begin(), epochs.end(), 4097), 1) << "the best";
+  EXPECT_EQ(epochs.back(), kSteps) << "the last";
+  // The file says the same.
+  const RunLog read = parse_run_log(written.text, "log");
+  EXPECT_EQ(steps_of(read), steps_of(log));
+  EXPECT_EQ(epochs_of(read), epochs);
+  EXPECT_EQ(read.probes.size(), log.probes.size());
+  EXPECT_EQ(read.samples.size(), log.samples.size());
+}
+
+TEST(LogThinner, KeepsFewWhereEveryEpochIsTheBest) {
+  Written written({});
+  for (std::int64_t epoch = 1; epoch <= 20'000; ++epoch) written.add_epoch(epoch, true);
+  EXPECT_LE(written.log.epochs.size(), 4'097U);
+  EXPECT_GT(written.log.epochs.size(), 2'048U);
+}
+
+TEST(LogThinner, KeepsTheSameOfAResumedRun) {
+  const auto add_steps = [](Written& written, std::int64_t first, std::int64_t last) {
+    for (std::int64_t step = first; step <= last; ++step) written.add_step(step);
+  };
+  Written whole({.step = 1});
+  add_steps(whole, 1, 40'000);
+  Written before({.step = 1});
+  add_steps(before, 1, 20'000);
+  Written after({.step = 1});
+  after.text = after.thinner.thin(log_until(before.text, 19'000, "log"), "log");
+  after.log = parse_run_log(after.text, "log");
+  add_steps(after, 19'001, 40'000);
+  EXPECT_EQ(after.text, whole.text);
+  EXPECT_EQ(steps_of(after.log), steps_of(whole.log));
+}
+
+}  // namespace
+}  // namespace limpid::train
