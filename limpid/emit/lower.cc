@@ -54,24 +54,32 @@ class Lowering {
  private:
   // ---- what there is
 
-  static bool only_moves(const Op& op) {
-    return &op == &op::reshape || &op == &op::broadcast || &op == &op::transpose ||
-           &op == &op::slice || &op == &op::barrier;
+  // The ops that only place elements, and matmul, whose operands may be views.
+  struct Row {
+    const Op* op;
+    void (Lowering::*lower)(const Node& node, const Call& call);
+  };
+  static const Row* find_row(const Op& op) {
+    static constexpr Row kRows[] = {
+        {&op::constant, &Lowering::make_constant},
+        {&op::barrier, &Lowering::pass_on},
+        {&op::reshape, &Lowering::change_shape},
+        {&op::broadcast, &Lowering::repeat},
+        {&op::transpose, &Lowering::permute},
+        {&op::slice, &Lowering::cut},
+        {&op::pad, &Lowering::pad},
+        {&op::concatenate, &Lowering::concatenate},
+        {&op::matmul, &Lowering::multiply},
+    };
+    const auto* row =
+        std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == &op; });
+    return row == std::end(kRows) ? nullptr : row;
   }
 
   void check() const {
-    const std::vector<std::string> operands(3, "x");
     std::set<std::string_view> missing;
-    for (const Node& node : f_.nodes()) {
-      const Function::CallTypes types = f_.call_types(node);
-      const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
-      const Op& op = *node.op;
-      if (!only_moves(op) && &op != &op::constant && &op != &op::matmul && &op != &op::pad &&
-          &op != &op::concatenate && !call_form(call) &&
-          (call.inputs.empty() || call.inputs.size() > operands.size() ||
-           !element_form(call, std::span(operands).first(call.inputs.size()))))
-        missing.insert(op.name);
-    }
+    for (const Node& node : f_.nodes())
+      if (node.op->cpp.by_emit && !find_row(*node.op)) missing.insert(node.op->name);
     if (!missing.empty())
       throw Error(ErrorCode::kUnsupported, fmt::format("emit of '{}': no form in C++ for {}",
                                                        f_.name(), fmt::join(missing, ", ")));
@@ -158,12 +166,8 @@ class Lowering {
     const Function::CallTypes types = f_.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
     if (results_are_empty(call)) return make_empty(node, call);
-    if (node.op == &op::constant) return make_constant(node);
-    if (only_moves(*node.op)) return move(node, call);
-    if (node.op == &op::matmul) return multiply(node, call);
-    if (node.op == &op::concatenate) return concatenate(node, call);
-    if (node.op == &op::pad) return pad(node, call);
-    if (const std::optional<CallForm> form = call_form(call)) return add_call(node, call, *form);
+    if (const Row* row = find_row(*node.op)) return (this->*row->lower)(node, call);
+    if (node.op->cpp.call.given()) return add_call(node, call, node.op->cpp.call(call));
     add_element(node, call);
   }
 
@@ -173,7 +177,7 @@ class Lowering {
           add_buffer(call.outputs[r], Place::kWorkspace), whole(call.outputs[r].shape), -1);
   }
 
-  void make_constant(const Node& node) {
+  void make_constant(const Node& node, const Call&) {
     const Tensor& value = node.attributes.get<Tensor>("value");
     held(node.first_output) =
         in_memory(constant_buffer(value, name_of(value)), whole(value.shape()), -1);
@@ -193,33 +197,42 @@ class Lowering {
     return id;
   }
 
-  void move(const Node& node, const Call& call) {
-    if (node.op == &op::barrier) {
-      for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        held(node.first_output + static_cast<ValueId>(i)) = held(node.inputs[i]);
-      return;
-    }
-    const Shape& to = call.outputs[0].shape;
+  void pass_on(const Node& node, const Call&) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      held(node.first_output + static_cast<ValueId>(i)) = held(node.inputs[i]);
+  }
+
+  // The result is another view of the operand in memory.
+  void show_as(const Node& node, const Held& operand, View view) {
+    held(node.first_output) = in_memory(operand.buffer, std::move(view), operand.made_by);
+  }
+
+  void repeat(const Node& node, const Call& call) {
+    const Held x = memory(node.inputs[0]);
+    show_as(node, x, broadcast(x.view, call.outputs[0].shape));
+  }
+
+  void permute(const Node& node, const Call& call) {
+    const Held x = memory(node.inputs[0]);
+    show_as(node, x, transpose(x.view, call.attributes.get<List>("permutation")));
+  }
+
+  void cut(const Node& node, const Call& call) {
+    const Held x = memory(node.inputs[0]);
+    show_as(node, x,
+            slice(x.view, call.attributes.get<List>("starts"), call.attributes.get<List>("strides"),
+                  call.outputs[0].shape));
+  }
+
+  void change_shape(const Node& node, const Call& call) {
     Held& result = held(node.first_output);
-    if (node.op == &op::reshape && held(node.inputs[0]).buffer < 0) {
-      result = held(node.inputs[0]);  // a local has no shape
-      return;
-    }
-    result = memory(node.inputs[0]);
-    result.loop = result.local = -1;
-    if (node.op == &op::broadcast) {
-      result.view = broadcast(result.view, to);
-    } else if (node.op == &op::transpose) {
-      result.view = transpose(result.view, call.attributes.get<List>("permutation"));
-    } else if (node.op == &op::slice) {
-      result.view = slice(result.view, call.attributes.get<List>("starts"),
-                          call.attributes.get<List>("strides"), to);
-    } else if (const std::optional<View> view = reshape(result.view, to.dims())) {
-      result = held(node.inputs[0]);
+    result = held(node.inputs[0]);
+    if (result.buffer < 0) return;  // a local has no shape
+    const Shape& to = call.outputs[0].shape;
+    if (const std::optional<View> view = reshape(result.view, to.dims()))
       result.view = *view;
-    } else {
+    else
       result = in_memory(copy(result, call.inputs[0], Place::kWorkspace), whole(to), last_step());
-    }
   }
 
   // ---- loops
@@ -289,7 +302,7 @@ class Lowering {
     return {id, 0, true};
   }
 
-  void add_call(const Node& node, const Call& call, const CallForm& form) {
+  void add_call(const Node& node, const Call& call, const CppCall& form) {
     CallStep step{form.function, {}};
     for (std::int64_t n : form.numbers) step.arguments.push_back({-1, n, false});
     for (ValueId id : node.inputs) step.arguments.push_back(contiguous(id));

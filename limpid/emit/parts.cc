@@ -20,6 +20,7 @@ struct Item {
   std::string text;
   std::string name;
   bool is_function = false;
+  bool is_functor = false;
 };
 
 // ---- reading
@@ -103,6 +104,7 @@ class Reader {
     const bool is_template = head.size() < definition.size();
     if (starts_with_word(head, "struct") || starts_with_word(head, "class")) {
       item.name = first_word(head.substr(head.find(' ')));
+      item.is_functor = head.find("operator()(") != std::string_view::npos;
     } else {
       const std::size_t end = head.find_first_of("(=[{;");
       item.is_function = head[end] == '(';
@@ -178,7 +180,7 @@ class Library {
   Library() {
     for (const Source& source : sources())
       for (Item& item : Reader(source.text).items()) {
-        if (!source.only.empty() && !is_listed(source.only, item.name)) continue;
+        if (!may_take(source, item)) continue;
         item.text = in_one_namespace(item.text);
         by_name_.emplace(item.name, items_.size());
         items_.push_back(std::move(item));
@@ -194,6 +196,11 @@ class Library {
   }
 
  private:
+  static bool may_take(const Source& source, const Item& item) {
+    return source.only.empty() || is_listed(source.only, item.name) ||
+           (item.is_functor && is_listed(source.only, "functors"));
+  }
+
   static bool is_listed(std::string_view list, std::string_view name) {
     return (" " + std::string(list) + " ").find(" " + std::string(name) + " ") != std::string::npos;
   }

@@ -1,5 +1,6 @@
 # Writes the texts of the specification and of limpid/emit/parts into a source of the library, so that what is emitted
-# and what the library runs are one text. Each file may be followed by ONLY and the definitions that are taken from it.
+# and what the library runs are one text. Each file is followed by the definitions that may be taken from it, "functors"
+# for all structs with an operator(), or by "" for all definitions.
 set(emit_entries "")
 function(limpid_emit_source file only)
   set(path ${PROJECT_SOURCE_DIR}/limpid/${file})
@@ -21,9 +22,8 @@ limpid_emit_source(core/dtype.h "Bf16 F16")
 limpid_emit_source(core/half.h "to_f32 to_bf16 to_f16")
 limpid_emit_source(core/half.cc "")
 limpid_emit_source(core/key.cc "low high philox4x32")
-limpid_emit_source(ops/arithmetic.cc "wrapping Add Subtract Multiply Divide Remainder Maximum Minimum Negate Abs \
-saturate to_odd convert")
-limpid_emit_source(ops/elementary.cc "Rsqrt Sign")
+limpid_emit_source(ops/arithmetic.cc "functors wrapping saturate to_odd convert")
+limpid_emit_source(ops/elementary.cc "functors")
 limpid_emit_source(ops/reduce.cc "Highest Lowest")
 limpid_emit_source(ops/sort.cc "is_less")
 limpid_emit_source(ops/rows.h "write_rows")

@@ -1,12 +1,13 @@
 // Op: one constexpr record that says all about one operation. The records stand in limpid/ops, a
-// family a file, and once in the array all_ops(); everything that works on Functions walks that
-// array and never names an op.
+// family a file, each file with the list of its own; all_ops() joins the lists. Everything that
+// works on Functions walks all_ops() and never names an op.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -152,12 +153,48 @@ constexpr Kernel element_kernel(kernels::Element element) {
   return {KernelKind::kElement, element, kNoElement};
 }
 
-// What ONNX calls it: operator of the default domain and the version that brought today's meaning.
-// A composition that has no operator there is exported by its body.
+// How ONNX has the op: an operator of the default domain. Where `is_node` does not hold, a row in
+// limpid/formats/onnx writes its calls; a composition without a row is written as its body.
 struct Onnx {
-  std::string_view name;
-  int since = 0;
+  std::string_view name = {};
+  int since = 0;         // the version that brought today's meaning
+  bool is_node = false;  // a call is one node of the operator without attributes, and vice versa
+  int first = since;     // the first version of which that holds
+  std::string_view none_because = {};  // why calls cannot be written
 };
+constexpr Onnx onnx_node(std::string_view name, int since, int first) {
+  return {name, since, true, first, {}};
+}
+constexpr Onnx onnx_node(std::string_view name, int since) { return onnx_node(name, since, since); }
+constexpr Onnx no_onnx(std::string_view because, Onnx similar = {}) {
+  similar.none_because = because;
+  return similar;
+}
+
+// A call of a function in limpid/emit/parts: the numbers that it takes before the addresses of
+// operands, scratch and results.
+struct CppCall {
+  std::string function;
+  std::vector<std::int64_t> numbers;
+  std::int64_t scratch = 0;  // elements like the first operand's that it works with, if any
+};
+
+// How limpid/emit writes a primitive in C++: as an expression of its elements {0}, {1} and {2}, a
+// format string of fmt, or as a call. `by_emit`: limpid/emit/lower.cc has a row for the op, which
+// only places elements there.
+struct Cpp {
+  std::string_view floating = {};
+  std::string_view other = floating;                        // of integers and booleans
+  Rule<std::string (*)(const Call& call)> expression = {};  // where it depends on the call
+  Rule<CppCall (*)(const Call& call)> call = {};
+  bool by_emit = false;
+
+  constexpr bool given() const {
+    return (!floating.empty() || expression.given()) + call.given() + by_emit == 1;
+  }
+};
+constexpr Cpp cpp_call(CppCall (*call)(const Call&)) { return {.call = call}; }
+constexpr Cpp cpp_by_emit() { return {.by_emit = true}; }
 
 // A use of an op that the laws are tried on. Floating inputs are drawn from [low, high]; integers
 // from [0, bound).
@@ -192,6 +229,7 @@ struct Op {
   BatchingRule batching;
   Rule<std::int64_t (*)(const Call& call)> flops;  // a multiply-add counts as two
   Kernel kernel;
+  Cpp cpp = {};  // of a primitive: a composition is emitted as its body
   Onnx onnx;
   // How far a primitive in f32 is from the number that its formula names: "exact", "correctly
   // rounded", or a bound in units in the last place. A composition is its body.
@@ -214,7 +252,8 @@ constexpr bool is_complete(const Op& op) {
   return !op.name.empty() && !op.formula.empty() && !op.shapes.empty() && op.min_inputs >= 0 &&
          op.max_inputs >= op.min_inputs && op.types.given() && one_meaning && gradients == 1 &&
          one_batching && (op.body.given() || !body_used) && op.flops.given() &&
-         op.accuracy.empty() == op.body.given() && op.examples.given();
+         op.cpp.given() == op.reference.given() && op.accuracy.empty() == op.body.given() &&
+         op.examples.given();
 }
 
 // Every op there is. Defined in limpid/ops/all_ops.cc.

@@ -1,30 +1,16 @@
 // Activations by name, for configurations, the command line and whoever shows or diagnoses a
-// network. The functions themselves are ops.
+// network. The functions and what is known of them stand in limpid/ops/activation.h.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "limpid/function/value.h"
+#include "limpid/ops/activation.h"
 
 namespace limpid::nn {
 
-// Below this size of its slope an activation counts as saturated: hardly any gradient comes
-// through.
-inline constexpr double kFlat = 1e-3;
-
-// One activation, and what can be said of it without a network.
-struct Activation {
-  std::string_view name;
-  Value (*apply)(Value x);
-  double gain;  // what keeps the variance of a layer's output near its input's, for initialisation
-  std::string_view derivative;  // as a formula, of x and of the result y
-  double low, high;             // no result lies outside of [low, high]
-  double steepest;              // the largest |slope|
-  double flat_below;            // |slope| < kFlat everywhere below, -infinity where that never is
-  double flat_above;            // and everywhere above, infinity where that never is
-};
+using limpid::Activation, limpid::kFlat;
 
 // Throws kNotFound, naming the activations there are.
 const Activation& activation_from_name(std::string_view name);

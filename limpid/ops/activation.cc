@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "limpid/core/coefficients.h"
 #include "limpid/core/error.h"
 #include "limpid/kernels/kernels.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/elementary.h"
-#include "limpid/ops/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
@@ -273,9 +275,9 @@ constexpr std::string_view kMobile = "Howard et al., Searching for MobileNetV3 (
 
 namespace op {
 
-constexpr Op relu =
-    activation<relu>("relu", "max(x, 0)", relu_body, gradient(relu_gradient), kKinked,
-                     {.onnx = {"Relu", 14}, .kernel = element_kernel(kernels::Element::kRelu)});
+constexpr Op relu = activation<relu>(
+    "relu", "max(x, 0)", relu_body, gradient(relu_gradient), kKinked,
+    {.onnx = onnx_node("Relu", 14, 6), .kernel = element_kernel(kernels::Element::kRelu)});
 constexpr Op leaky_relu = activation<leaky_relu>(
     "leaky_relu", "x where x > 0, else slope x", leaky_relu_body, gradient_through_body(), kKinked,
     {.onnx = {"LeakyRelu", 16},
@@ -327,11 +329,11 @@ constexpr Op swish = activation<swish>(
      .examples = swish_examples});
 constexpr Op mish = activation<mish>(
     "mish", "x tanh(log(1 + e^x))", mish_body, gradient_through_body(), kSmooth,
-    {.onnx = {"Mish", 18},
+    {.onnx = onnx_node("Mish", 18),
      .source = "Misra, Mish: A Self Regularized Non-Monotonic Activation Function (2020)"});
 constexpr Op softplus = activation<softplus>(
     "softplus", "log(1 + e^x)", softplus_body, gradient(softplus_gradient), kSmooth,
-    {.onnx = {"Softplus", 1},
+    {.onnx = onnx_node("Softplus", 1),
      .source = "Dugas et al., Incorporating Second-Order Knowledge (2001)"});
 
 constexpr Op clamp = activation<clamp>(
@@ -342,7 +344,7 @@ constexpr Op hard_sigmoid = activation<hard_sigmoid>(
     kKinked, {.source = kMobile, .examples = wide_examples});
 constexpr Op hard_swish = activation<hard_swish>(
     "hard_swish", "x min(max(x + 3, 0), 6) / 6", hard_swish_body, gradient(hard_swish_gradient),
-    kKinked, {.onnx = {"HardSwish", 14}, .source = kMobile, .examples = wide_examples});
+    kKinked, {.onnx = onnx_node("HardSwish", 14), .source = kMobile, .examples = wide_examples});
 constexpr Op step =
     activation<step>("step", "1 where x > 0, else 0", step_body,
                      no_gradient("it is a step: its derivative is zero wherever it exists"),
@@ -361,6 +363,13 @@ constexpr Op geglu =
                       kSmooth, {.source = kGates, .examples = binary_examples, .inputs = 2});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::relu,  &op::leaky_relu,   &op::prelu,         &op::elu,
+                              &op::selu,  &op::gelu,         &op::gelu_gradient, &op::gelu_tanh,
+                              &op::silu,  &op::swish,        &op::mish,          &op::softplus,
+                              &op::clamp, &op::hard_sigmoid, &op::hard_swish,    &op::step,
+                              &op::glu,   &op::swiglu,       &op::geglu};
+constexpr OpList activation_ops = kOps;
 
 Value relu(Value x) { return call1(op::relu, {x}); }
 Value leaky_relu(Value x, double slope) { return call1(op::leaky_relu, {x}, {{"slope", slope}}); }
@@ -397,5 +406,50 @@ Value of_halves(const Op& op, const Value& value_and_gate) {
 Value glu(Value value_and_gate) { return of_halves(op::glu, value_and_gate); }
 Value swiglu(Value value_and_gate) { return of_halves(op::swiglu, value_and_gate); }
 Value geglu(Value value_and_gate) { return of_halves(op::geglu, value_and_gate); }
+
+// ---- by name
+
+namespace {
+
+constexpr double kRootTwo = 1.4142135623730951;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+Value leaky(Value x) { return leaky_relu(x); }
+Value unit_elu(Value x) { return elu(x); }
+Value identity(Value x) { return x; }
+
+// Gains: those that PyTorch's calculate_gain has are its; the others are 1 / sqrt(E f(z)^2), z
+// standard normal, which for ReLU is He's sqrt 2.
+constexpr Activation kActivations[] = {
+    {"relu", relu, kRootTwo, "1 where x > 0, else 0", 0, kNever, 1, 0, kNever},
+    {"leaky_relu", leaky, 1.4141428569978354, "1 where x > 0, else 0.01", -kNever, kNever, 1,
+     -kNever, kNever},
+    {"elu", unit_elu, 1.2451983007, "1 where x > 0, else y + 1", -1, kNever, 1, -6.9077553, kNever},
+    {"selu", selu, 0.75, "1.0507 where x > 0, else y + 1.7581", -1.7580993409, kNever, 1.7580993409,
+     -7.4719886, kNever},
+    {"gelu", gelu, 1.5335304412, "Phi(x) + x phi(x)", -0.1699712075, kNever, 1.1289041452,
+     -3.8103714, kNever},
+    {"gelu_tanh", gelu_tanh, 1.5335805217, "s + x s (1 - s) (2 u)', s = sigmoid(2 u)",
+     -0.1700407506, kNever, 1.1289930686, -3.7373492, kNever},
+    {"silu", silu, 1.6765324704, "s + x s (1 - s), s = sigmoid(x)", -0.2784645428, kNever,
+     1.0998393202, -8.9850616, kNever},
+    {"mish", mish, 1.4868475813, "t + x (1 - t^2) sigmoid(x), t = tanh(softplus(x))", -0.3088434131,
+     kNever, 1.0884981612, -8.9852137, kNever},
+    {"softplus", softplus, 1.0418668356, "sigmoid(x)", 0, kNever, 1, -6.9067548, kNever},
+    {"hard_swish", hard_swish, 1.7366572128, "0 where x < -3, x / 3 + 1/2 up to 3, 1 beyond",
+     -0.375, kNever, 1.5, -3, kNever},
+    {"tanh", tanh, 5.0 / 3, "1 - y^2", -1, 1, 1, -4.1467747, 4.1467747},
+    {"sigmoid", sigmoid, 1, "y (1 - y)", 0, 1, 0.25, -6.9057523, 6.9057523},
+    {"hard_tanh", hard_tanh, 1.3920361405, "1 where -1 < x < 1, else 0", -1, 1, 1, -1, 1},
+    {"hard_sigmoid", hard_sigmoid, 1.8978404248, "1/6 where -3 < x < 3, else 0", 0, 1, 1.0 / 6, -3,
+     3},
+    {"relu6", relu6, 1.4142135651, "1 where 0 < x < 6, else 0", 0, 6, 1, 0, 6},
+    {"step", step, kRootTwo, "none: 0 wherever it exists", 0, 1, 0, kNever, -kNever},
+    {"identity", identity, 1, "1", -kNever, kNever, 1, -kNever, kNever},
+};
+
+}  // namespace
+
+std::span<const Activation> activations() { return kActivations; }
 
 }  // namespace limpid

@@ -1,7 +1,9 @@
-// Activations: named compositions, so that a Function shows relu and not its parts. tanh and
-// sigmoid are primitives and stand in arithmetic.h; limpid/nn/activation.h has them all by name,
-// with their ranges and slopes.
+// Activations: named compositions, so that a Function shows relu and not its parts, and a table of
+// all that a network may name. tanh and sigmoid are primitives and stand in arithmetic.h.
 #pragma once
+
+#include <span>
+#include <string_view>
 
 #include "limpid/function/op.h"
 #include "limpid/function/value.h"
@@ -62,5 +64,24 @@ Value geglu(Value gate, Value value);   // gelu(gate) value
 Value glu(Value value_and_gate);
 Value swiglu(Value value_and_gate);
 Value geglu(Value value_and_gate);
+
+// Below this size of its slope an activation counts as saturated: hardly any gradient comes
+// through.
+inline constexpr double kFlat = 1e-3;
+
+// One activation, and what can be said of it without a network.
+struct Activation {
+  std::string_view name;
+  Value (*apply)(Value x);
+  double gain;  // what keeps the variance of a layer's output near its input's, for initialisation
+  std::string_view derivative;  // as a formula, of x and of the result y
+  double low, high;             // no result lies outside of [low, high]
+  double steepest;              // the largest |slope|
+  double flat_below;            // |slope| < kFlat everywhere below, -infinity where that never is
+  double flat_above;            // and everywhere above, infinity where that never is
+};
+
+// Those that configurations name; limpid/nn/activation.h finds one.
+std::span<const Activation> activations();
 
 }  // namespace limpid

@@ -1,5 +1,7 @@
 #include "limpid/ops/arithmetic.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -8,8 +10,8 @@
 #include "limpid/core/half.h"
 #include "limpid/kernels/kernels.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/elementary.h"
-#include "limpid/ops/families.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -427,6 +429,21 @@ std::vector<Example> cast_examples() {
   return examples;
 }
 
+std::string_view cpp_name(Dtype dtype) {
+  constexpr std::string_view kNames[] = {"float",       "double",       "Bf16",
+                                         "F16",         "std::int32_t", "std::int64_t",
+                                         "std::int8_t", "std::uint8_t", "bool"};
+  return kNames[static_cast<std::size_t>(dtype)];
+}
+
+std::string cast_expression(const Call& call) {
+  const auto is_half = [](Dtype d) { return d == Dtype::kBf16 || d == Dtype::kF16; };
+  const Dtype from = call.inputs[0].dtype;
+  const Dtype to = call.attributes.get<Dtype>("dtype");
+  const std::string value = is_half(from) ? std::string(cpp_name(from)) + "{{{0}}}" : "{0}";
+  return fmt::format("convert<{}>({}){}", cpp_name(to), value, is_half(to) ? ".bits" : "");
+}
+
 constexpr AttributeSpec kCastAttributes[] = {{"dtype", AttributeKind::kDtype}};
 
 // ---- the families
@@ -442,7 +459,7 @@ consteval Op for_integers(Op record, Element element_i32) {
 
 template <const Op& op, class F>
 consteval Op binary(std::string_view name, std::string_view formula, std::string_view accuracy,
-                    TypeRule types, GradientRule rule, Kernel kernel, Onnx onnx,
+                    TypeRule types, GradientRule rule, Kernel kernel, Cpp cpp, Onnx onnx,
                     std::vector<Example> (*examples)() = numeric_examples, bool smooth = true) {
   return complete({.name = name,
                    .formula = formula,
@@ -457,13 +474,14 @@ consteval Op binary(std::string_view name, std::string_view formula, std::string
                    .batching = batching(batch_elementwise<op>),
                    .flops = flops_one_an_element,
                    .kernel = kernel,
+                   .cpp = cpp,
                    .onnx = onnx,
                    .accuracy = accuracy,
                    .examples = examples});
 }
 
 template <const Op& op, int inputs, class F>
-consteval Op logical(std::string_view name, std::string_view formula, Onnx onnx) {
+consteval Op logical(std::string_view name, std::string_view formula, Cpp cpp, Onnx onnx) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
@@ -476,6 +494,7 @@ consteval Op logical(std::string_view name, std::string_view formula, Onnx onnx)
                    .batching = batching(batch_elementwise<op>),
                    .flops = flops_one_an_element,
                    .kernel = {},
+                   .cpp = cpp,
                    .onnx = onnx,
                    .accuracy = kExact,
                    .examples = inputs == 1 ? not_examples : logical_examples});
@@ -490,87 +509,104 @@ constexpr Kernel element(Element e, Element of_i32 = kNoElement) {
 
 namespace op {
 
-constexpr Op add = simplified(
-    binary<add, Add>("add", "a + b", kRounded, numeric_elementwise, gradient(add_gradient),
-                     element(Element::kAdd, Element::kAddI32), {"Add", 14}),
-    simpler_add);
+constexpr Op add =
+    simplified(binary<add, Add>("add", "a + b", kRounded, numeric_elementwise,
+                                gradient(add_gradient), element(Element::kAdd, Element::kAddI32),
+                                {"{0} + {1}", "Add{{}}({0}, {1})"}, onnx_node("Add", 14, 7)),
+               simpler_add);
 constexpr Op subtract =
     simplified(binary<subtract, Subtract>(
                    "subtract", "a - b", kRounded, numeric_elementwise, gradient(subtract_gradient),
-                   element(Element::kSubtract, Element::kSubtractI32), {"Sub", 14}),
+                   element(Element::kSubtract, Element::kSubtractI32),
+                   {"{0} - {1}", "Subtract{{}}({0}, {1})"}, onnx_node("Sub", 14, 7)),
                simpler_subtract);
 constexpr Op multiply =
     simplified(binary<multiply, Multiply>(
                    "multiply", "a * b", kRounded, numeric_elementwise, gradient(multiply_gradient),
-                   element(Element::kMultiply, Element::kMultiplyI32), {"Mul", 14}),
+                   element(Element::kMultiply, Element::kMultiplyI32),
+                   {"{0} * {1}", "Multiply{{}}({0}, {1})"}, onnx_node("Mul", 14, 7)),
                simpler_multiply);
-constexpr Op divide = simplified(
-    binary<divide, Divide>("divide", "a / b; integers: toward zero, and 0 by zero", kRounded,
-                           numeric_elementwise, gradient(divide_gradient),
-                           element(Element::kDivide), {"Div", 14}, numeric_divisor_examples),
-    simpler_divide);
+constexpr Op divide =
+    simplified(binary<divide, Divide>(
+                   "divide", "a / b; integers: toward zero, and 0 by zero", kRounded,
+                   numeric_elementwise, gradient(divide_gradient), element(Element::kDivide),
+                   {"{0} / {1}", "Divide{{}}({0}, {1})"}, {"Div", 14}, numeric_divisor_examples),
+               simpler_divide);
 constexpr Op remainder = binary<remainder, Remainder>(
     "remainder", "a - b trunc(a / b); integers: a by zero", kExact, numeric_elementwise,
-    gradient(remainder_gradient), {}, {"Mod", 13}, numeric_divisor_examples, false);
+    gradient(remainder_gradient), {}, {"std::fmod({0}, {1})", "Remainder{{}}({0}, {1})"},
+    {"Mod", 13}, numeric_divisor_examples, false);
 constexpr Op maximum =
     simplified(binary<maximum, Maximum>("maximum", "the larger; NaN where either is; +0 above -0",
                                         kExact, numeric_elementwise, gradient(maximum_gradient),
                                         element(Element::kMaximum, Element::kMaximumI32),
-                                        {"Max", 13}, numeric_examples, false),
+                                        {"maximum({0}, {1})", "Maximum{{}}({0}, {1})"},
+                                        onnx_node("Max", 13, 8), numeric_examples, false),
                simpler_choice<least>);
 constexpr Op minimum =
     simplified(binary<minimum, Minimum>("minimum", "the smaller; NaN where either is; -0 below +0",
                                         kExact, numeric_elementwise, gradient(minimum_gradient),
                                         element(Element::kMinimum, Element::kMinimumI32),
-                                        {"Min", 13}, numeric_examples, false),
+                                        {"minimum({0}, {1})", "Minimum{{}}({0}, {1})"},
+                                        onnx_node("Min", 13, 8), numeric_examples, false),
                simpler_choice<most>);
 
-constexpr Op negate =
-    simplified(for_integers<Negate>(
-                   unary<negate, Negate>("negate", "-x", kExact, gradient(negate_gradient),
-                                         Element::kNegate, {"Neg", 13}, numeric_unary_examples),
-                   Element::kNegateI32),
-               undo_twice<negate>);
+constexpr Op negate = simplified(
+    for_integers<Negate>(unary<negate, Negate>("negate", "-x", kExact, gradient(negate_gradient),
+                                               Element::kNegate, {"-{0}", "Negate{{}}({0})"},
+                                               onnx_node("Neg", 13, 1), numeric_unary_examples),
+                         Element::kNegateI32),
+    undo_twice<negate>);
 constexpr Op abs = simplified(
     for_integers<Abs>(unary<abs, Abs>("abs", "|x|", kExact, gradient(abs_gradient), Element::kAbs,
-                                      {"Abs", 13}, numeric_unary_examples, false),
+                                      {"std::fabs({0})", "Abs{{}}({0})"}, onnx_node("Abs", 13, 1),
+                                      numeric_unary_examples, false),
                       Element::kAbsI32),
     simpler_abs);
-constexpr Op exp =
-    unary<exp, Exp>("exp", "e^x", "0.90 ulp", gradient(exp_gradient), Element::kExp, {"Exp", 13});
+constexpr Op exp = unary<exp, Exp>("exp", "e^x", "0.90 ulp", gradient(exp_gradient), Element::kExp,
+                                   {"exp({0})"}, onnx_node("Exp", 13, 1));
 constexpr Op log =
     unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", gradient(log_gradient),
-                    Element::kLog, {"Log", 13}, positive_examples);
-constexpr Op tanh = unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", "0.98 ulp",
-                                      gradient(tanh_gradient), Element::kTanh, {"Tanh", 13});
-constexpr Op erf = unary<erf, Erf>("erf", "2 / sqrt(pi) * integral of e^(-t^2) from 0 to x",
-                                   "1.00 ulp", gradient(erf_gradient), Element::kErf, {"Erf", 13});
+                    Element::kLog, {"log({0})"}, onnx_node("Log", 13, 1), positive_examples);
+constexpr Op tanh =
+    unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", "0.98 ulp", gradient(tanh_gradient),
+                      Element::kTanh, {"tanh({0})"}, onnx_node("Tanh", 13, 1));
+constexpr Op erf =
+    unary<erf, Erf>("erf", "2 / sqrt(pi) * integral of e^(-t^2) from 0 to x", "1.00 ulp",
+                    gradient(erf_gradient), Element::kErf, {"erf({0})"}, onnx_node("Erf", 13, 9));
 constexpr Op sigmoid =
     unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", "2.49 ulp", gradient(sigmoid_gradient),
-                            Element::kSigmoid, {"Sigmoid", 13});
-constexpr Op ndtr = unary<ndtr, Ndtr>("ndtr", "integral of the standard normal density up to x",
-                                      "5.73 ulp", gradient(ndtr_gradient), Element::kNdtr, {});
-constexpr Op sqrt = unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, gradient(sqrt_gradient),
-                                      Element::kSqrt, {"Sqrt", 13}, positive_examples);
+                            Element::kSigmoid, {"sigmoid({0})"}, onnx_node("Sigmoid", 13, 1));
+constexpr Op ndtr =
+    unary<ndtr, Ndtr>("ndtr", "integral of the standard normal density up to x", "5.73 ulp",
+                      gradient(ndtr_gradient), Element::kNdtr, {"ndtr({0})"}, {});
+constexpr Op sqrt =
+    unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, gradient(sqrt_gradient), Element::kSqrt,
+                      {"std::sqrt({0})"}, onnx_node("Sqrt", 13, 1), positive_examples);
 
-constexpr Op equal =
-    binary<equal, Equal>("equal", "a = b", kExact, numeric_comparison, step(),
-                         element(Element::kEqual, Element::kEqualI32), {"Equal", 19});
-constexpr Op not_equal =
-    binary<not_equal, NotEqual>("not_equal", "a differs from b", kExact, numeric_comparison, step(),
-                                element(Element::kNotEqual, Element::kNotEqualI32), {});
+constexpr Op equal = binary<equal, Equal>("equal", "a = b", kExact, numeric_comparison, step(),
+                                          element(Element::kEqual, Element::kEqualI32),
+                                          {"{0} == {1}"}, onnx_node("Equal", 19, 7));
+constexpr Op not_equal = binary<not_equal, NotEqual>(
+    "not_equal", "a differs from b", kExact, numeric_comparison, step(),
+    element(Element::kNotEqual, Element::kNotEqualI32), {"{0} != {1}"}, {});
 constexpr Op less = binary<less, Less>("less", "a < b", kExact, numeric_comparison, step(),
-                                       element(Element::kLess, Element::kLessI32), {"Less", 13});
-constexpr Op less_equal = binary<less_equal, LessEqual>(
-    "less_equal", "a <= b", kExact, numeric_comparison, step(),
-    element(Element::kLessEqual, Element::kLessEqualI32), {"LessOrEqual", 16});
+                                       element(Element::kLess, Element::kLessI32), {"{0} < {1}"},
+                                       onnx_node("Less", 13, 7));
+constexpr Op less_equal =
+    binary<less_equal, LessEqual>("less_equal", "a <= b", kExact, numeric_comparison, step(),
+                                  element(Element::kLessEqual, Element::kLessEqualI32),
+                                  {"{0} <= {1}"}, onnx_node("LessOrEqual", 16, 12));
 
 constexpr Op logical_and = simplified(
-    logical<logical_and, 2, And>("logical_and", "a and b", {"And", 7}), simpler_choice<yes>);
-constexpr Op logical_or =
-    simplified(logical<logical_or, 2, Or>("logical_or", "a or b", {"Or", 7}), simpler_choice<no>);
-constexpr Op logical_not = simplified(
-    logical<logical_not, 1, Not>("logical_not", "not a", {"Not", 1}), undo_twice<logical_not>);
+    logical<logical_and, 2, And>("logical_and", "a and b", {"{0} && {1}"}, onnx_node("And", 7)),
+    simpler_choice<yes>);
+constexpr Op logical_or = simplified(
+    logical<logical_or, 2, Or>("logical_or", "a or b", {"{0} || {1}"}, onnx_node("Or", 7)),
+    simpler_choice<no>);
+constexpr Op logical_not =
+    simplified(logical<logical_not, 1, Not>("logical_not", "not a", {"!{0}"}, onnx_node("Not", 1)),
+               undo_twice<logical_not>);
 
 constexpr Op select = complete({.name = "select",
                                 .formula = "a where the condition holds, else b",
@@ -585,7 +621,8 @@ constexpr Op select = complete({.name = "select",
                                 .batching = batching(batch_elementwise<select>),
                                 .flops = no_flops,
                                 .kernel = element_kernel(Element::kSelect),
-                                .onnx = {"Where", 16},
+                                .cpp = {"{0} ? {1} : {2}"},
+                                .onnx = onnx_node("Where", 16, 9),
                                 .accuracy = kExact,
                                 .examples = select_examples});
 
@@ -603,11 +640,22 @@ constexpr Op cast = complete({.name = "cast",
                               .batching = batching(batch_elementwise<cast>),
                               .flops = no_flops,
                               .kernel = {KernelKind::kCast},
+                              .cpp = {.expression = cast_expression},
                               .onnx = {"Cast", 19},
                               .accuracy = kRounded,
                               .examples = cast_examples});
 
 }  // namespace op
+
+constexpr const Op* kArithmeticOps[] = {&op::add,       &op::subtract, &op::multiply, &op::divide,
+                                        &op::remainder, &op::maximum,  &op::minimum,  &op::negate,
+                                        &op::abs,       &op::exp,      &op::log,      &op::tanh,
+                                        &op::erf,       &op::sigmoid,  &op::ndtr,     &op::sqrt};
+constexpr const Op* kComparisonOps[] = {&op::equal,       &op::not_equal,   &op::less,
+                                        &op::less_equal,  &op::logical_and, &op::logical_or,
+                                        &op::logical_not, &op::select,      &op::cast};
+constexpr OpList arithmetic_ops = kArithmeticOps;
+constexpr OpList comparison_ops = kComparisonOps;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -12,7 +13,7 @@
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/attention_weights.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
@@ -204,6 +205,15 @@ std::vector<Example> attention_examples() {
       {{{f64, {2, 3, 4}}, {f64, {2, 4, 4}}, {f64, {2, 4, 2}}, {f64, {2, 3, 4}}}, plain}};
 }
 
+CppCall attention_cpp(const Call& call) {
+  const arithmetic::AttentionSizes s = attention_sizes(call);
+  const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  return {"attention",
+          {number(s.heads), number(s.group), number(s.queries), number(s.keys), number(s.size),
+           number(s.value_size), s.ahead, std::bit_cast<std::int64_t>(s.scale)},
+          number(s.size + s.keys)};
+}
+
 }  // namespace
 
 namespace op {
@@ -223,6 +233,7 @@ constexpr Op scaled_dot_product_attention = complete(
      .batching = batching(attention_batching),
      .flops = attention_flops,
      .kernel = {KernelKind::kAttention},
+     .cpp = cpp_call(attention_cpp),
      .onnx = {"Attention", 23},
      .accuracy = kSummed,
      .source = "Vaswani et al., Attention Is All You Need (2017), section 3.2.1; grouped "
@@ -230,6 +241,9 @@ constexpr Op scaled_dot_product_attention = complete(
      .examples = attention_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::scaled_dot_product_attention};
+constexpr OpList attention_ops = kOps;
 
 arithmetic::AttentionSizes attention_sizes(const Call& call) {
   const Shape& q = call.inputs[0].shape;

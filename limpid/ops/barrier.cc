@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 
 namespace limpid {
 namespace {
@@ -47,11 +47,15 @@ constexpr Op barrier = complete({.name = "barrier",
                                  .batching = batching(batch_elementwise<barrier>),
                                  .flops = no_flops,
                                  .kernel = {KernelKind::kBarrier},
+                                 .cpp = cpp_by_emit(),
                                  .onnx = {},
                                  .accuracy = kExact,
                                  .examples = barrier_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::barrier};
+constexpr OpList barrier_ops = kOps;
 
 std::vector<Value> barrier(std::span<const Value> values) { return call(op::barrier, values); }
 Value barrier(Value value) { return call1(op::barrier, {value}); }

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/rows.h"
 #include "limpid/ops/shape.h"
 
@@ -156,6 +157,26 @@ std::vector<Example> cached_examples() {
           example({{f64, {2, 4, 2, 3}}, {f64, {2, 2, 3, 7}}, {f64, {2, 2, 7, 2}}, {i32, {2}}}, 7)};
 }
 
+CppCall update_rows_cpp(const Call& call) {
+  const UpdateSizes s = update_sizes(call);
+  const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  return {
+      "update_rows",
+      {number(s.sequences), number(s.outer), number(s.rows), number(s.places), number(s.inner)}};
+}
+
+CppCall cached_attention_cpp(const Call& call) {
+  const auto [sequences, s] = cached_attention_sizes(call);
+  const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  return {"cached_attention",
+          {number(sequences), number(s.heads), number(s.group), number(s.queries), number(s.keys),
+           number(s.size), number(s.value_size), std::bit_cast<std::int64_t>(s.scale)},
+          number(s.size + s.keys)};
+}
+
+constexpr std::string_view kNoCache =
+    "ONNX writes into a cache from version 24 on, and what is written is older";
+
 }  // namespace
 
 namespace op {
@@ -173,7 +194,8 @@ constexpr Op update_rows =
               .batching = batching(update_batching),
               .flops = no_flops,
               .kernel = {KernelKind::kUpdateRows},
-              .onnx = {"TensorScatter", 24},
+              .cpp = cpp_call(update_rows_cpp),
+              .onnx = no_onnx(kNoCache, {"TensorScatter", 24}),
               .accuracy = kExact,
               .examples = update_examples});
 
@@ -191,12 +213,16 @@ constexpr Op cached_attention =
               .batching = batching(cached_batching),
               .flops = cached_flops,
               .kernel = {KernelKind::kCachedAttention},
-              .onnx = {},
+              .cpp = cpp_call(cached_attention_cpp),
+              .onnx = no_onnx(kNoCache),
               .accuracy = kSummed,
               .source = "Vaswani et al., Attention Is All You Need (2017), section 3.2.1",
               .examples = cached_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::update_rows, &op::cached_attention};
+constexpr OpList cache_ops = kOps;
 
 UpdateSizes update_sizes(const Call& call) {
   const auto dims = call.inputs[0].shape.dims();

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "limpid/core/error.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 
 namespace limpid {
 namespace {
@@ -56,6 +56,8 @@ std::vector<Example> iota_examples() {
   return {{{}, {{"size", std::int64_t{0}}}}, {{}, {{"size", std::int64_t{13}}}}};
 }
 
+CppCall iota_cpp(const Call& call) { return {"iota", {call.attributes.integer("size")}}; }
+
 }  // namespace
 
 namespace op {
@@ -72,6 +74,7 @@ constexpr Op constant = complete({.name = "constant",
                                   .batching = batching(never_batched),
                                   .flops = no_flops,
                                   .kernel = {KernelKind::kConstant},
+                                  .cpp = cpp_by_emit(),
                                   .onnx = {"Constant", 21},
                                   .accuracy = kExact,
                                   .examples = constant_examples});
@@ -88,11 +91,15 @@ constexpr Op iota = complete({.name = "iota",
                               .batching = batching(never_batched),
                               .flops = no_flops,
                               .kernel = {},
+                              .cpp = cpp_call(iota_cpp),
                               .onnx = {"Range", 11},
                               .accuracy = kExact,
                               .examples = iota_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::constant, &op::iota};
+constexpr OpList constant_ops = kOps;
 
 Value constant(Builder& builder, Tensor value) {
   return builder.call(op::constant, {}, {{"value", std::move(value)}}).front();

@@ -5,7 +5,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
@@ -94,6 +94,9 @@ constexpr Op cumulative_sum = complete(
      .examples = cumulative_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::cumulative_sum};
+constexpr OpList cumulative_ops = kOps;
 
 Value cumulative_sum(Value x, std::int64_t axis, const CumulativeOptions& options) {
   const std::size_t a = normalize_axis(axis, x.rank(), op::cumulative_sum.name);

@@ -5,7 +5,7 @@
 #include "limpid/core/arithmetic.h"
 #include "limpid/kernels/kernels.h"
 #include "limpid/ops/arithmetic.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -120,8 +120,10 @@ std::vector<Example> wide_examples() {
 }
 
 template <const Op& op, class F>
-consteval Op rounding(std::string_view name, std::string_view formula, Element element, Onnx onnx) {
-  return unary<op, F>(name, formula, kExact, no_gradient(kSteps), element, onnx, wide_examples);
+consteval Op rounding(std::string_view name, std::string_view formula, Element element, Cpp cpp,
+                      Onnx onnx) {
+  return unary<op, F>(name, formula, kExact, no_gradient(kSteps), element, cpp, onnx,
+                      wide_examples);
 }
 
 }  // namespace
@@ -131,16 +133,16 @@ namespace op {
 // ONNX writes the first two and rsqrt with several operators.
 constexpr Op log1p =
     unary<log1p, Log1p>("log1p", "log(1 + x)", "0.51 ulp", gradient(log1p_gradient),
-                        Element::kLog1p, {}, log1p_examples);
+                        Element::kLog1p, {"log1p({0})"}, {}, log1p_examples);
 constexpr Op expm1 = unary<expm1, Expm1>("expm1", "e^x - 1", "0.51 ulp", gradient(expm1_gradient),
-                                         Element::kExpm1, {}, unary_examples);
+                                         Element::kExpm1, {"expm1({0})"}, {}, unary_examples);
 constexpr Op sin = unary<sin, Sin>("sin", "sine of x radians", "0.51 ulp", gradient(sin_gradient),
-                                   Element::kSin, {"Sin", 7}, wide_examples);
+                                   Element::kSin, {"sin({0})"}, onnx_node("Sin", 7), wide_examples);
 constexpr Op cos = unary<cos, Cos>("cos", "cosine of x radians", "0.51 ulp", gradient(cos_gradient),
-                                   Element::kCos, {"Cos", 7}, wide_examples);
+                                   Element::kCos, {"cos({0})"}, onnx_node("Cos", 7), wide_examples);
 constexpr Op rsqrt =
     unary<rsqrt, Rsqrt>("rsqrt", "1 / sqrt(x), two roundings", "1.50 ulp", gradient(rsqrt_gradient),
-                        Element::kRsqrt, {}, positive_examples);
+                        Element::kRsqrt, {"Rsqrt{{}}({0})"}, {}, positive_examples);
 constexpr Op power = complete({.name = "power",
                                .formula = "x^y; special values as C's pow",
                                .shapes = kElementwiseShapes,
@@ -153,22 +155,30 @@ constexpr Op power = complete({.name = "power",
                                .batching = batching(batch_elementwise<power>),
                                .flops = flops_one_an_element,
                                .kernel = element_kernel(Element::kPower),
-                               .onnx = {"Pow", 13},
+                               .cpp = {"power({0}, {1})"},
+                               .onnx = onnx_node("Pow", 13, 7),
                                .accuracy = "0.51 ulp",
                                .examples = divisor_examples});
 
-constexpr Op floor =
-    rounding<floor, Floor>("floor", "the largest integer up to x", Element::kFloor, {"Floor", 13});
-constexpr Op ceil =
-    rounding<ceil, Ceil>("ceil", "the smallest integer from x on", Element::kCeil, {"Ceil", 13});
-constexpr Op round = rounding<round, Round>("round", "the nearest integer, ties to even",
-                                            Element::kRound, {"Round", 11});
+constexpr Op floor = rounding<floor, Floor>("floor", "the largest integer up to x", Element::kFloor,
+                                            {"std::floor({0})"}, onnx_node("Floor", 13, 1));
+constexpr Op ceil = rounding<ceil, Ceil>("ceil", "the smallest integer from x on", Element::kCeil,
+                                         {"std::ceil({0})"}, onnx_node("Ceil", 13, 1));
+constexpr Op round =
+    rounding<round, Round>("round", "the nearest integer, ties to even", Element::kRound,
+                           {"std::nearbyint({0})"}, onnx_node("Round", 11));
 constexpr Op truncate = rounding<truncate, Truncate>("truncate", "the nearest integer toward zero",
-                                                     Element::kTruncate, {});
-constexpr Op sign = rounding<sign, Sign>("sign", "-1, 1, or x where that is a zero or NaN",
-                                         Element::kSign, {"Sign", 13});
+                                                     Element::kTruncate, {"std::trunc({0})"}, {});
+constexpr Op sign =
+    rounding<sign, Sign>("sign", "-1, 1, or x where that is a zero or NaN", Element::kSign,
+                         {"Sign{{}}({0})"}, onnx_node("Sign", 13, 9));
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::log1p, &op::expm1,    &op::sin,   &op::cos,
+                              &op::rsqrt, &op::power,    &op::floor, &op::ceil,
+                              &op::round, &op::truncate, &op::sign};
+constexpr OpList elementary_ops = kOps;
 
 Value log1p(Value x) { return call1(op::log1p, {x}); }
 Value expm1(Value x) { return call1(op::expm1, {x}); }

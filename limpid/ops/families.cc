@@ -1,4 +1,5 @@
-#include "limpid/ops/families.h"
+// The shared rules, loops and examples of detail/families.h.
+#include "limpid/ops/detail/families.h"
 
 #include <fmt/format.h>
 

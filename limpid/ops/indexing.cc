@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/rows.h"
 #include "limpid/ops/shape.h"
@@ -420,6 +420,13 @@ std::int64_t scatter_flops(const Call& call) { return call.inputs[1].shape.eleme
 // As many operands as a call may have.
 constexpr int kMostParts = 64;
 
+CppCall gather_cpp(const Call& call) {
+  return rows_cpp(call, "gather", call.inputs[1].shape, call.inputs[0].shape);
+}
+CppCall scatter_add_cpp(const Call& call) {
+  return rows_cpp(call, "scatter_add", call.inputs[0].shape, call.outputs[0].shape);
+}
+
 }  // namespace
 
 namespace op {
@@ -437,6 +444,7 @@ constexpr Op slice = complete({.name = "slice",
                                .batching = batching(slice_batching),
                                .flops = no_flops,
                                .kernel = {KernelKind::kMove},
+                               .cpp = cpp_by_emit(),
                                .onnx = {"Slice", 13},
                                .accuracy = kExact,
                                .examples = slice_examples});
@@ -454,6 +462,7 @@ constexpr Op pad = complete({.name = "pad",
                              .batching = batching(pad_batching),
                              .flops = no_flops,
                              .kernel = {},
+                             .cpp = cpp_by_emit(),
                              .onnx = {"Pad", 21},
                              .accuracy = kExact,
                              .examples = pad_examples});
@@ -471,6 +480,7 @@ constexpr Op concatenate = complete({.name = "concatenate",
                                      .batching = batching(concatenate_batching),
                                      .flops = no_flops,
                                      .kernel = {KernelKind::kMove},
+                                     .cpp = cpp_by_emit(),
                                      .onnx = {"Concat", 13},
                                      .accuracy = kExact,
                                      .examples = concatenate_examples});
@@ -488,6 +498,7 @@ constexpr Op gather = complete({.name = "gather",
                                 .batching = batching(gather_batching),
                                 .flops = no_flops,
                                 .kernel = {KernelKind::kGather},
+                                .cpp = cpp_call(gather_cpp),
                                 .onnx = {"Gather", 13},
                                 .accuracy = kExact,
                                 .examples = gather_examples});
@@ -505,11 +516,16 @@ constexpr Op scatter_add = complete({.name = "scatter_add",
                                      .batching = batching(scatter_batching),
                                      .flops = scatter_flops,
                                      .kernel = {KernelKind::kScatterAdd},
+                                     .cpp = cpp_call(scatter_add_cpp),
                                      .onnx = {},
                                      .accuracy = kSummed,
                                      .examples = scatter_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::slice, &op::pad, &op::concatenate, &op::gather,
+                              &op::scatter_add};
+constexpr OpList indexing_ops = kOps;
 
 Value slice(Value x, List starts, List limits, List strides) {
   return call1(op::slice, {x},

@@ -8,8 +8,8 @@
 #include "limpid/ops/activation.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/elementary.h"
-#include "limpid/ops/families.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
@@ -368,6 +368,20 @@ constexpr Op cosine_embedding = loss<cosine_embedding>(
      .min_inputs = 3});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::soft_cross_entropy,
+                              &op::binary_cross_entropy,
+                              &op::negative_log_likelihood,
+                              &op::kl_divergence,
+                              &op::squared_error,
+                              &op::absolute_error,
+                              &op::huber,
+                              &op::smooth_l1,
+                              &op::hinge,
+                              &op::info_nce,
+                              &op::triplet_margin,
+                              &op::cosine_embedding};
+constexpr OpList loss_ops = kOps;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "limpid/core/half.h"
 #include "limpid/core/sums.h"
 #include "limpid/ops/arithmetic.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 
@@ -265,6 +265,7 @@ constexpr Op matmul = complete({.name = "matmul",
                                 .batching = batching(matmul_batching),
                                 .flops = matmul_flops,
                                 .kernel = {KernelKind::kMatmul},
+                                .cpp = cpp_by_emit(),
                                 .onnx = {"MatMul", 13},
                                 .accuracy = kSummed,
                                 .examples = matmul_examples});
@@ -285,6 +286,9 @@ constexpr Op linear = complete({.name = "linear",
                                 .examples = linear_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::matmul, &op::linear};
+constexpr OpList matmul_ops = kOps;
 
 Value matmul(Value a, Value b, bool transpose_a, bool transpose_b) {
   return call1(op::matmul, {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});

@@ -4,7 +4,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 
@@ -410,6 +410,11 @@ constexpr Op batch_norm_inference =
               .examples = batch_norm_inference_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::layer_norm,          &op::layer_norm_gradient, &op::rms_norm,
+                              &op::rms_norm_gradient,   &op::group_norm,          &op::batch_norm,
+                              &op::batch_norm_inference};
+constexpr OpList norm_ops = kOps;
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/elementary.h"
-#include "limpid/ops/families.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
@@ -122,6 +122,9 @@ constexpr Op quantized_linear = complete(
      .examples = quantized_linear_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::quantized_linear};
+constexpr OpList quantized_ops = kOps;
 
 Value quantized_linear(Value x, Value weight, Value scale, Value bias) {
   return bias ? call1(op::quantized_linear, {x, weight, scale, bias})

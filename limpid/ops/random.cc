@@ -6,7 +6,7 @@
 #include "limpid/kernels/kernels.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -17,6 +17,8 @@ using Values = std::vector<Value>;
 constexpr AttributeSpec kShapeAttribute[] = {{"shape", AttributeKind::kIntegers}};
 constexpr AttributeSpec kRateAttribute[] = {{"rate", AttributeKind::kReal}};
 
+constexpr std::string_view kOtherNumbers =
+    "ONNX draws its random numbers from no key, so they would be others";
 constexpr std::string_view kFromKey =
     "random numbers are a function of a key, which has no derivative";
 
@@ -30,6 +32,11 @@ Shape drawn_shape(const Call& call) {
   Shape shape = call.inputs[0].shape;
   for (std::int64_t d : call.attributes.shape("shape")) shape = shape.insert(shape.rank(), d);
   return shape;
+}
+
+CppCall random_bits_cpp(const Call& call) {
+  return {"random_bits",
+          {call.inputs[0].shape.elements(), call.attributes.shape("shape").elements()}};
 }
 
 std::vector<Type> random_bits_types(const Call& call) { return {{Dtype::kI32, drawn_shape(call)}}; }
@@ -185,7 +192,8 @@ constexpr Op random_bits = complete(
      .batching = batching(keyed_batching<random_bits>),
      .flops = no_flops,
      .kernel = {KernelKind::kRandomBits},
-     .onnx = {},
+     .cpp = cpp_call(random_bits_cpp),
+     .onnx = no_onnx(kOtherNumbers),
      .accuracy = kExact,
      .source = "Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011), Philox4x32-10",
      .examples = keyed_examples});
@@ -202,7 +210,8 @@ constexpr Op fold_in = complete({.name = "fold_in",
                                  .batching = batching(batch_elementwise<fold_in>),
                                  .flops = no_flops,
                                  .kernel = {},
-                                 .onnx = {},
+                                 .cpp = {"fold_in({0}, {1})"},
+                                 .onnx = no_onnx(kOtherNumbers),
                                  .accuracy = kExact,
                                  .examples = fold_in_examples});
 
@@ -219,7 +228,8 @@ constexpr Op shift_right =
               .batching = batching(batch_elementwise<shift_right>),
               .flops = no_flops,
               .kernel = {KernelKind::kElement, kNoElement, kernels::Element::kShiftRightI32},
-              .onnx = {"BitShift", 11},
+              .cpp = {"shift_right({0}, {1})"},
+              .onnx = no_onnx("ONNX shifts unsigned integers only", {"BitShift", 11}),
               .accuracy = kExact,
               .examples = shift_examples});
 
@@ -235,7 +245,7 @@ constexpr Op uniform = complete({.name = "uniform",
                                  .batching = batching(keyed_batching<uniform>),
                                  .flops = flops_of_body,
                                  .kernel = {},
-                                 .onnx = {},
+                                 .onnx = no_onnx(kOtherNumbers),
                                  .examples = keyed_examples});
 
 constexpr Op normal = complete({.name = "normal",
@@ -250,7 +260,7 @@ constexpr Op normal = complete({.name = "normal",
                                 .batching = batching(keyed_batching<normal>),
                                 .flops = flops_of_body,
                                 .kernel = {},
-                                .onnx = {},
+                                .onnx = no_onnx(kOtherNumbers),
                                 .source = "Wichura, Algorithm AS 241 (1988), PPND7",
                                 .examples = keyed_examples});
 
@@ -267,11 +277,15 @@ constexpr Op dropout =
               .batching = batching_through_body(),
               .flops = flops_of_body,
               .kernel = {},
-              .onnx = {"Dropout", 13},
+              .onnx = no_onnx(kOtherNumbers, {"Dropout", 13}),
               .source = "Srivastava et al., Dropout (2014), in the inverted form",
               .examples = dropout_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::random_bits, &op::fold_in, &op::shift_right,
+                              &op::uniform,     &op::normal,  &op::dropout};
+constexpr OpList random_ops = kOps;
 
 Tensor key_tensor(Key key) { return Tensor::scalar(static_cast<std::int64_t>(key.bits())); }
 

@@ -8,7 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
@@ -190,10 +190,32 @@ std::vector<Example> reduction_examples() {
   return examples;
 }
 
+// Elements before, along and after the axis.
+std::vector<std::int64_t> around_axis(const Call& call) {
+  const Shape& x = call.inputs[0].shape;
+  const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
+  return {Shape(x.dims().first(axis)).elements(), x[axis],
+          Shape(x.dims().subspan(axis + 1)).elements()};
+}
+
+CppCall sum_cpp(const Call& call) {
+  std::vector<std::int64_t> numbers = around_axis(call);
+  const bool last =
+      call.attributes.integer("axis") + 1 == static_cast<std::int64_t>(call.inputs[0].shape.rank());
+  if (!is_floating(call.inputs[0].dtype)) return {"sum_integers", numbers};
+  if (!last) return {"sum_columns", numbers};
+  numbers.pop_back();
+  return {"sum_rows", numbers};
+}
+CppCall max_cpp(const Call& call) { return {"fold<Highest>", around_axis(call)}; }
+CppCall min_cpp(const Call& call) { return {"fold<Lowest>", around_axis(call)}; }
+CppCall argmax_cpp(const Call& call) { return {"argmax", around_axis(call)}; }
+
 template <const Op& op>
 consteval Op reduction(std::string_view name, std::string_view formula, TypeRule types,
-                       Reference reference, GradientRule rule, KernelKind kernel, Onnx onnx,
-                       std::string_view accuracy, bool smooth) {
+                       Reference reference, GradientRule rule, KernelKind kernel,
+                       CppCall (*cpp)(const Call&), Onnx onnx, std::string_view accuracy,
+                       bool smooth) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kReductionShapes,
@@ -207,6 +229,7 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
                    .batching = batching(reduction_batching<op>),
                    .flops = reduction_flops,
                    .kernel = {kernel},
+                   .cpp = cpp_call(cpp),
                    .onnx = onnx,
                    .accuracy = accuracy,
                    .examples = reduction_examples});
@@ -216,9 +239,9 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
 
 namespace op {
 
-constexpr Op sum =
-    reduction<sum>("sum", "the sum over an axis", reduction_types, sum_reference,
-                   gradient(sum_gradient), KernelKind::kSum, {"ReduceSum", 13}, kSummed, true);
+constexpr Op sum = reduction<sum>("sum", "the sum over an axis", reduction_types, sum_reference,
+                                  gradient(sum_gradient), KernelKind::kSum, sum_cpp,
+                                  {"ReduceSum", 13}, kSummed, true);
 constexpr Op prod = complete({.name = "prod",
                               .formula = "the product over an axis",
                               .shapes = kReductionShapes,
@@ -236,17 +259,20 @@ constexpr Op prod = complete({.name = "prod",
 constexpr Op max =
     reduction<max>("max", "the largest over an axis; NaN where there is one", reduction_types,
                    extreme_reference<Highest>, gradient(extreme_gradient), KernelKind::kMax,
-                   {"ReduceMax", 20}, kExact, false);
+                   max_cpp, {"ReduceMax", 20}, kExact, false);
 constexpr Op min =
     reduction<min>("min", "the smallest over an axis; NaN where there is one", reduction_types,
-                   extreme_reference<Lowest>, gradient(extreme_gradient), KernelKind::kMin,
+                   extreme_reference<Lowest>, gradient(extreme_gradient), KernelKind::kMin, min_cpp,
                    {"ReduceMin", 20}, kExact, false);
 constexpr Op argmax = reduction<argmax>(
     "argmax", "the place of the first largest over an axis", argmax_types, argmax_reference,
     no_gradient("a place is a whole number: its derivative is zero wherever it exists"),
-    KernelKind::kNone, {"ArgMax", 13}, kExact, false);
+    KernelKind::kNone, argmax_cpp, {"ArgMax", 13}, kExact, false);
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::sum, &op::prod, &op::max, &op::min, &op::argmax};
+constexpr OpList reduce_ops = kOps;
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
@@ -92,6 +92,9 @@ constexpr Op rotary_embedding =
               .examples = rotary_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::rotary_embedding};
+constexpr OpList rotary_ops = kOps;
 
 Value rotary_embedding(Value x, Value cos, Value sin, bool interleaved) {
   return call1(op::rotary_embedding, {x, cos, sin}, {{"interleaved", interleaved}});

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 
 namespace limpid {
 
@@ -44,6 +44,11 @@ Rows rows_of(const Shape& indices, const Shape& table, std::size_t batch) {
   };
   return {count(indices.dims().first(batch)), count(indices.dims().subspan(batch)), table[batch],
           static_cast<std::size_t>(count(table.dims().subspan(batch + 1)))};
+}
+
+CppCall rows_cpp(const Call& call, std::string function, const Shape& indices, const Shape& table) {
+  const Rows r = rows_of(indices, table, batch_of(call));
+  return {std::move(function), {r.batches, r.numbers, r.rows, static_cast<std::int64_t>(r.width)}};
 }
 
 }  // namespace limpid

@@ -26,6 +26,9 @@ struct Rows {
 };
 Rows rows_of(const Shape& indices, const Shape& table, std::size_t batch);
 
+// A function of limpid/emit/parts that walks so.
+CppCall rows_cpp(const Call& call, std::string function, const Shape& indices, const Shape& table);
+
 // Calls visit(i, row) for every number: its place, and the row of the table that it means, or -1.
 template <class Visit>
 void for_each_row(const Type& indices, const void* numbers, const Rows& r, const Visit& visit) {

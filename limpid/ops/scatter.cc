@@ -8,7 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/rows.h"
 #include "limpid/ops/shape.h"
@@ -212,9 +212,21 @@ std::vector<Example> scatter_examples() {
   return examples;
 }
 
+CppCall scatter_cpp(const Call& call, std::string function) {
+  return rows_cpp(call, std::move(function), call.inputs[1].shape, call.inputs[0].shape);
+}
+CppCall replace_cpp(const Call& call) { return scatter_cpp(call, "scatter<Replace>"); }
+CppCall multiply_cpp(const Call& call) { return scatter_cpp(call, "scatter<Multiply>"); }
+CppCall maximum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Maximum>"); }
+CppCall minimum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Minimum>"); }
+
+constexpr Onnx kScatterNd{"ScatterND", 18};
+constexpr std::string_view kSince18 = "ONNX has it from version 18 on, this is 17";
+
 template <const Op& op>
 consteval Op scattering(std::string_view name, std::string_view formula, TypeRule types,
                         Reference reference, Gradient rule, bool smooth, std::string_view accuracy,
+                        CppCall (*cpp)(const Call&), Onnx onnx,
                         std::vector<Example> (*examples)()) {
   return complete({.name = name,
                    .formula = formula,
@@ -230,7 +242,8 @@ consteval Op scattering(std::string_view name, std::string_view formula, TypeRul
                    .batching = batching(scatter_batching<op>),
                    .flops = scatter_flops,
                    .kernel = {},
-                   .onnx = {"ScatterND", 18},
+                   .cpp = cpp_call(cpp),
+                   .onnx = onnx,
                    .accuracy = accuracy,
                    .examples = examples});
 }
@@ -241,21 +254,26 @@ namespace op {
 
 constexpr Op scatter = scattering<scatter>(
     "scatter", "x, whose row indices[i] is replaced by row i of the updates; the last one stays",
-    scatter_types, replace_reference, replace_gradient, true, kExact, scatter_examples);
+    scatter_types, replace_reference, replace_gradient, true, kExact, replace_cpp, kScatterNd,
+    scatter_examples);
 constexpr Op scatter_multiply = scattering<scatter_multiply>(
     "scatter_multiply", "x, whose row indices[i] is multiplied by row i of the updates",
     numeric_scatter_types, numeric_reference<Multiply>, multiply_gradient, true, kSummed,
-    numeric_scatter_examples);
+    multiply_cpp, kScatterNd, numeric_scatter_examples);
 constexpr Op scatter_maximum = scattering<scatter_maximum>(
     "scatter_maximum", "x, whose row indices[i] becomes the larger of it and row i of the updates",
-    numeric_scatter_types, numeric_reference<Larger>, extreme_gradient, false, kExact,
-    numeric_scatter_examples);
+    numeric_scatter_types, numeric_reference<Larger>, extreme_gradient, false, kExact, maximum_cpp,
+    no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
 constexpr Op scatter_minimum = scattering<scatter_minimum>(
     "scatter_minimum", "x, whose row indices[i] becomes the smaller of it and row i of the updates",
-    numeric_scatter_types, numeric_reference<Smaller>, extreme_gradient, false, kExact,
-    numeric_scatter_examples);
+    numeric_scatter_types, numeric_reference<Smaller>, extreme_gradient, false, kExact, minimum_cpp,
+    no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::scatter, &op::scatter_multiply, &op::scatter_maximum,
+                              &op::scatter_minimum};
+constexpr OpList scatter_ops = kOps;
 
 Value scatter(Value x, Value indices, Value updates, ScatterMode mode, std::int64_t batch) {
   const auto write = [&](const Op& op) {

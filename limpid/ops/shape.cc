@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/strided.h"
 
@@ -218,6 +218,7 @@ constexpr Op reshape = complete({.name = "reshape",
                                  .batching = batching(reshape_batching),
                                  .flops = no_flops,
                                  .kernel = {KernelKind::kReshape},
+                                 .cpp = cpp_by_emit(),
                                  .onnx = {"Reshape", 21},
                                  .accuracy = kExact,
                                  .examples = reshape_examples});
@@ -236,6 +237,7 @@ constexpr Op broadcast = complete(
      .batching = batching(broadcast_batching),
      .flops = no_flops,
      .kernel = {KernelKind::kBroadcast},
+     .cpp = cpp_by_emit(),
      .onnx = {"Expand", 13},
      .accuracy = kExact,
      .examples = broadcast_examples});
@@ -254,11 +256,15 @@ constexpr Op transpose =
               .batching = batching(transpose_batching),
               .flops = no_flops,
               .kernel = {KernelKind::kTranspose},
+              .cpp = cpp_by_emit(),
               .onnx = {"Transpose", 21},
               .accuracy = kExact,
               .examples = transpose_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::reshape, &op::broadcast, &op::transpose};
+constexpr OpList shape_ops = kOps;
 
 Value reshape(Value x, const Shape& shape) {
   return x.shape() == shape ? x : call1(op::reshape, {x}, {{"shape", shape_attribute(shape)}});

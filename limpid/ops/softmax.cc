@@ -7,7 +7,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 
@@ -194,6 +194,10 @@ constexpr Op softmax_cross_entropy =
               .examples = cross_entropy_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::softmax, &op::log_softmax, &op::log_sum_exp,
+                              &op::softmax_cross_entropy};
+constexpr OpList softmax_ops = kOps;
 
 namespace {
 

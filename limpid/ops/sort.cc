@@ -7,7 +7,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/ops/along_axis.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
@@ -63,6 +63,12 @@ std::int64_t argsort_flops(const Call& call) {
   return call.inputs[0].shape.elements() * rounds;
 }
 
+CppCall argsort_cpp(const Call& call) {
+  const Shape& x = call.inputs[0].shape;
+  return {fmt::format("argsort<{}>", call.attributes.get<bool>("descending")),
+          {x.erase(x.rank() - 1).elements(), x.back()}};
+}
+
 std::vector<Example> argsort_examples() {
   const Attributes up{{"descending", false}}, down{{"descending", true}};
   return {{{{Dtype::kF32, {37}}}, up},          {{{Dtype::kF32, {3, 19}}}, down},
@@ -90,11 +96,15 @@ constexpr Op argsort =
               .batching = batching(argsort_batching),
               .flops = argsort_flops,
               .kernel = {},
+              .cpp = cpp_call(argsort_cpp),
               .onnx = {"TopK", 11},
               .accuracy = kExact,
               .examples = argsort_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::argsort};
+constexpr OpList sort_ops = kOps;
 
 Value argsort(Value x, std::int64_t axis, bool descending) {
   const std::size_t a = normalize_axis(axis, x.rank(), op::argsort.name);

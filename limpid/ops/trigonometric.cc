@@ -2,8 +2,8 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/elementary.h"
-#include "limpid/ops/families.h"
 
 namespace limpid {
 namespace {
@@ -98,36 +98,45 @@ std::vector<Example> large_examples() { return between(-20, 20); }
 
 // Computed in f64 and rounded once: docs/decisions/0014-ops-for-exchange.md.
 template <const Op& op, class F>
-consteval Op rounded_once(std::string_view name, std::string_view formula, Gradient rule, Onnx onnx,
-                          std::vector<Example> (*examples)()) {
-  return unary<op, F>(name, formula, "0.51 ulp", gradient(rule), kNoElement, onnx, examples);
+consteval Op rounded_once(std::string_view name, std::string_view formula, Gradient rule, Cpp cpp,
+                          Onnx onnx, std::vector<Example> (*examples)()) {
+  return unary<op, F>(name, formula, "0.51 ulp", gradient(rule), kNoElement, cpp, onnx, examples);
 }
 
 }  // namespace
 
 namespace op {
 
-constexpr Op tan =
-    rounded_once<tan, Tan>("tan", "tangent of x radians", tan_gradient, {"Tan", 7}, tan_examples);
-constexpr Op asin = rounded_once<asin, Asin>("asin", "the angle in [-pi/2, pi/2] whose sine is x",
-                                             asin_gradient, {"Asin", 7}, inner_examples);
-constexpr Op acos = rounded_once<acos, Acos>("acos", "the angle in [0, pi] whose cosine is x",
-                                             acos_gradient, {"Acos", 7}, inner_examples);
+constexpr Op tan = rounded_once<tan, Tan>("tan", "tangent of x radians", tan_gradient, {"tan({0})"},
+                                          onnx_node("Tan", 7), tan_examples);
+constexpr Op asin =
+    rounded_once<asin, Asin>("asin", "the angle in [-pi/2, pi/2] whose sine is x", asin_gradient,
+                             {"asin({0})"}, onnx_node("Asin", 7), inner_examples);
+constexpr Op acos =
+    rounded_once<acos, Acos>("acos", "the angle in [0, pi] whose cosine is x", acos_gradient,
+                             {"acos({0})"}, onnx_node("Acos", 7), inner_examples);
 constexpr Op atan =
     rounded_once<atan, Atan>("atan", "the angle in [-pi/2, pi/2] whose tangent is x", atan_gradient,
-                             {"Atan", 7}, large_examples);
-constexpr Op sinh = rounded_once<sinh, Sinh>("sinh", "(e^x - e^-x) / 2", sinh_gradient, {"Sinh", 9},
-                                             unary_examples);
-constexpr Op cosh = rounded_once<cosh, Cosh>("cosh", "(e^x + e^-x) / 2", cosh_gradient, {"Cosh", 9},
-                                             unary_examples);
-constexpr Op asinh = rounded_once<asinh, Asinh>("asinh", "log(x + sqrt(x^2 + 1))", asinh_gradient,
-                                                {"Asinh", 9}, large_examples);
-constexpr Op acosh = rounded_once<acosh, Acosh>("acosh", "log(x + sqrt(x^2 - 1))", acosh_gradient,
-                                                {"Acosh", 9}, above_one_examples);
-constexpr Op atanh = rounded_once<atanh, Atanh>("atanh", "log((1 + x) / (1 - x)) / 2",
-                                                atanh_gradient, {"Atanh", 9}, inner_examples);
+                             {"atan({0})"}, onnx_node("Atan", 7), large_examples);
+constexpr Op sinh = rounded_once<sinh, Sinh>("sinh", "(e^x - e^-x) / 2", sinh_gradient,
+                                             {"sinh({0})"}, onnx_node("Sinh", 9), unary_examples);
+constexpr Op cosh = rounded_once<cosh, Cosh>("cosh", "(e^x + e^-x) / 2", cosh_gradient,
+                                             {"cosh({0})"}, onnx_node("Cosh", 9), unary_examples);
+constexpr Op asinh =
+    rounded_once<asinh, Asinh>("asinh", "log(x + sqrt(x^2 + 1))", asinh_gradient, {"asinh({0})"},
+                               onnx_node("Asinh", 9), large_examples);
+constexpr Op acosh =
+    rounded_once<acosh, Acosh>("acosh", "log(x + sqrt(x^2 - 1))", acosh_gradient, {"acosh({0})"},
+                               onnx_node("Acosh", 9), above_one_examples);
+constexpr Op atanh =
+    rounded_once<atanh, Atanh>("atanh", "log((1 + x) / (1 - x)) / 2", atanh_gradient,
+                               {"atanh({0})"}, onnx_node("Atanh", 9), inner_examples);
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::tan,  &op::asin,  &op::acos,  &op::atan, &op::sinh,
+                              &op::cosh, &op::asinh, &op::acosh, &op::atanh};
+constexpr OpList trigonometric_ops = kOps;
 
 Value tan(Value x) { return call1(op::tan, {x}); }
 Value asin(Value x) { return call1(op::asin, {x}); }

@@ -4,7 +4,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 
 namespace limpid {
 namespace {
@@ -75,6 +75,9 @@ constexpr Op adam_update = complete(
      .examples = adam_examples});
 
 }  // namespace op
+
+constexpr const Op* kOps[] = {&op::adam_update};
+constexpr OpList update_ops = kOps;
 
 AdamUpdated adam_update(Value parameter, Value gradient, Value mean, Value square,
                         const AdamScalars& scalars, const AdamNumbers& numbers) {

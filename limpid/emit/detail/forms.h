@@ -1,5 +1,5 @@
-// How the primitives look in C++: those that work element by element, as expressions; others as
-// calls. An op that only moves elements or is made of others has no form of its own.
+// C++ for parts of a Function: types, literals, and the expressions that the records of
+// element-wise ops give.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,5 @@ std::string literal(const Tensor& tensor, std::int64_t element);
 
 // The expression of an element-wise op on operands that are C++ expressions; nothing for others.
 std::optional<std::string> element_form(const Call& call, std::span<const std::string> operands);
-
-// The function in limpid/emit/detail/parts that serves an op on whole row-major operands, and the
-// numbers that it takes before the addresses of operands, scratch and results.
-struct CallForm {
-  std::string function;
-  std::vector<std::int64_t> numbers;
-  std::int64_t scratch = 0;  // numbers like the first operand's that it works with, if any
-};
-std::optional<CallForm> call_form(const Call& call);
 
 }  // namespace limpid::emit

@@ -10,7 +10,8 @@ namespace limpid::emit {
 // A file of the library as it was when the library was built.
 struct Source {
   std::string_view text;
-  // The definitions that may be taken, between spaces; all of them where empty.
+  // The definitions that may be taken, between spaces, "functors" for all structs with an
+  // operator(); all definitions where empty.
   std::string_view only;
 };
 

@@ -38,8 +38,8 @@ void check_params(const Function& function, const Params& params) {
 }
 
 bool is_written_by_body(const Call& call) {
-  if (call.op.is_primitive()) return false;
-  const ExportOp* row = find_export_op(call.op);
+  if (call.op.is_primitive() || !call.op.onnx.none_because.empty()) return false;
+  const std::optional<ExportOp> row = find_export_op(call.op);
   return !row || (row->only_where && !row->only_where(call));
 }
 
@@ -47,11 +47,12 @@ bool is_written_by_body(const Call& call) {
 void refuse_what_has_no_counterpart(const Function& f) {
   std::vector<std::string> refused;
   for (const Node& node : f.nodes()) {
-    const ExportOp* row = find_export_op(*node.op);
-    if (row && row->write) continue;
+    if (find_export_op(*node.op)) continue;
     const Function::CallTypes types = f.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
-    refused.push_back(fmt::format("{} ({})", where(call), row ? row->refused : "no operator"));
+    const std::string_view because = node.op->onnx.none_because;
+    refused.push_back(
+        fmt::format("{} ({})", where(call), because.empty() ? "no operator" : because));
   }
   if (!refused.empty())
     throw Error(ErrorCode::kUnsupported,

@@ -1,4 +1,4 @@
-// Rows of products, norms and the softmax family, and of what ONNX has no counterpart for.
+// Rows of products, norms and the softmax family.
 #include "limpid/formats/onnx/detail/export_op.h"
 #include "limpid/ops/ops.h"
 
@@ -95,12 +95,6 @@ Names write_log_sum_exp(OpCall& c) {
                          {{"axes", List{c.fixed_integer("axis")}}, {"keepdims", std::int64_t{0}}})};
 }
 
-constexpr std::string_view kOtherNumbers =
-    "ONNX draws its random numbers from no key, so they would be others";
-constexpr std::string_view kNoCache =
-    "ONNX writes into a cache from version 24 on, and what is written is older";
-constexpr std::string_view kUnsigned = "ONNX shifts unsigned integers only";
-
 constexpr ExportOp kRows[] = {
     {&op::matmul, write_matmul},
     {&op::linear, write_linear},
@@ -110,14 +104,6 @@ constexpr ExportOp kRows[] = {
     {&op::softmax, write_softmax},
     {&op::log_softmax, write_softmax},
     {&op::log_sum_exp, write_log_sum_exp},
-    {&op::random_bits, nullptr, nullptr, kOtherNumbers},
-    {&op::fold_in, nullptr, nullptr, kOtherNumbers},
-    {&op::shift_right, nullptr, nullptr, kUnsigned},
-    {&op::update_rows, nullptr, nullptr, kNoCache},
-    {&op::cached_attention, nullptr, nullptr, kNoCache},
-    {&op::uniform, nullptr, nullptr, kOtherNumbers},
-    {&op::normal, nullptr, nullptr, kOtherNumbers},
-    {&op::dropout, nullptr, nullptr, kOtherNumbers},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/formats/onnx/detail/calls.h"
+#include "limpid/formats/onnx/export.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/shape.h"
 
@@ -92,14 +93,15 @@ Numbers OpCall::output_shape() const { return function_.shape(here().first_outpu
 
 void OpCall::repeat(std::size_t input) { calls_.repeat(here().first_output, here().inputs[input]); }
 
-const ExportOp* find_export_op(const Op& op) {
+std::optional<ExportOp> find_export_op(const Op& op) {
   for (const auto& table :
        {elementwise_export_ops(), shape_export_ops(), row_export_ops(), layer_export_ops()}) {
     const auto row =
         std::find_if(table.begin(), table.end(), [&](const ExportOp& r) { return r.op == &op; });
-    if (row != table.end()) return &*row;
+    if (row != table.end()) return *row;
   }
-  return nullptr;
+  if (op.onnx.is_node && op.onnx.first <= kExportOpset) return ExportOp{&op, write_elementwise};
+  return {};
 }
 
 Names write_elementwise(OpCall& call) {

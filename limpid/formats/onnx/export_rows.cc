@@ -124,15 +124,11 @@ Names write_scatter_multiply(OpCall& c) {
   return {scatter(c, c.input(0), 1, rows_of_data(c), {{"reduction", std::string("mul")}})};
 }
 
-constexpr std::string_view kSince18 = "ONNX has it from version 18 on, this is 17";
-
 constexpr ExportOp kRows[] = {
     {&op::gather, write_gather},
     {&op::scatter_add, write_scatter_add},
     {&op::scatter, write_scatter},
     {&op::scatter_multiply, write_scatter_multiply},
-    {&op::scatter_maximum, nullptr, nullptr, kSince18},
-    {&op::scatter_minimum, nullptr, nullptr, kSince18},
 };
 
 }  // namespace

@@ -184,7 +184,7 @@ void Importer::node(const NodeContents& contents, Scope& scope) {
       const NodeOp* op = find_operator(contents.domain, contents.op, version);
       if (!op) throw Error(ErrorCode::kUnsupported, "Limpid does not have this operator");
       Node node(*this, scope, contents, version);
-      results = op->import(node);
+      results = op->read(node);
     }
     for (std::size_t i = 0; i < contents.outputs.size(); ++i) {
       if (contents.outputs[i].empty()) continue;

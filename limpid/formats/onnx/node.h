@@ -43,9 +43,13 @@ struct NodeOp {
   int until = 0;                 // and the last that has it; 0 where it still holds
   std::string_view meaning;      // one line for the reference
   Values (*import)(Node& node);  // returns its outputs; those after the last may be missing
+  const Op* op = nullptr;        // without an `import`: the op whose record names the operator
+
+  Values read(Node& node) const;
 };
 
-// The tables, one a file, and the row for an operator in a version; nullptr where there is none.
+// The tables, one a file and one of records, and the row for an operator in a version; nullptr
+// where there is none.
 std::span<const std::span<const NodeOp>> all_operators();
 const NodeOp* find_operator(std::string_view domain, std::string_view name, std::int64_t version);
 

@@ -11,16 +11,48 @@
 #include "limpid/ops/shape.h"
 
 namespace limpid::onnx {
+namespace {
+
+// Operators of one operand that are an op of Limpid by its record alone.
+std::vector<NodeOp> operators_of_records(std::span<const std::span<const NodeOp>> tables) {
+  const auto has_row = [&](std::string_view name) {
+    return std::any_of(tables.begin(), tables.end(), [&](std::span<const NodeOp> table) {
+      return std::any_of(table.begin(), table.end(),
+                         [&](const NodeOp& row) { return row.name == name && row.domain.empty(); });
+    });
+  };
+  std::vector<NodeOp> operators;
+  for (const Op* op : all_ops())
+    if (op->onnx.is_node && op->max_inputs == 1 && !has_row(op->onnx.name))
+      operators.push_back({.name = op->onnx.name,
+                           .since = op->onnx.first,
+                           .meaning = op->name,
+                           .import = nullptr,
+                           .op = op});
+  return operators;
+}
+
+}  // namespace
+
+Values NodeOp::read(Node& node) const {
+  return import ? import(node) : Values{call1(*op, {node.input(0)})};
+}
 
 std::span<const std::span<const NodeOp>> all_operators() {
-  static const std::span<const NodeOp> tables[] = {
+  static const std::span<const NodeOp> written[] = {
       detail::activation_operators, detail::arithmetic_operators, detail::attention_operators,
       detail::chance_operators,     detail::class_operators,      detail::constant_operators,
       detail::control_operators,    detail::einsum_operators,     detail::index_operators,
       detail::logic_operators,      detail::norm_operators,       detail::optimizer_operators,
       detail::order_operators,      detail::part_operators,       detail::product_operators,
-      detail::reduction_operators,  detail::shape_operators,      detail::trigonometric_operators,
+      detail::reduction_operators,  detail::shape_operators,
   };
+  static const std::vector<NodeOp> of_records = operators_of_records(written);
+  static const std::vector<std::span<const NodeOp>> tables = [] {
+    std::vector<std::span<const NodeOp>> all(std::begin(written), std::end(written));
+    all.emplace_back(of_records);
+    return all;
+  }();
   return tables;
 }
 

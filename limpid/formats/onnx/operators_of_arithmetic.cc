@@ -109,7 +109,6 @@ Values import_bitwise_not(Node& node) {
 }
 
 constexpr NodeOp kTable[] = {
-    {.name = "Abs", .meaning = "abs", .import = import_unary<abs>},
     {.name = "Add", .meaning = "add", .import = import_binary<add>},
     {.name = "BitShift",
      .since = 11,
@@ -118,13 +117,8 @@ constexpr NodeOp kTable[] = {
     {.name = "BitwiseNot", .since = 18, .meaning = "-1 - x", .import = import_bitwise_not},
     {.name = "Cast", .since = 6, .meaning = "cast", .import = import_cast},
     {.name = "CastLike", .since = 15, .meaning = "cast", .import = import_cast_like},
-    {.name = "Ceil", .meaning = "ceil", .import = import_unary<ceil>},
     {.name = "Clip", .meaning = "minimum(maximum(x, min), max)", .import = import_clip},
     {.name = "Div", .meaning = "divide", .import = import_binary<divide>},
-    {.name = "Erf", .since = 9, .meaning = "erf", .import = import_unary<erf>},
-    {.name = "Exp", .meaning = "exp", .import = import_unary<exp>},
-    {.name = "Floor", .meaning = "floor", .import = import_unary<floor>},
-    {.name = "Log", .meaning = "log", .import = import_unary<log>},
     {.name = "Max", .meaning = "maximum of all", .import = import_variadic<maximum>},
     {.name = "Mean", .meaning = "the sum of all, divided by their number", .import = import_mean},
     {.name = "Min", .meaning = "minimum of all", .import = import_variadic<minimum>},
@@ -133,12 +127,8 @@ constexpr NodeOp kTable[] = {
      .meaning = "remainder, of the divisor's sign unless fmod",
      .import = import_mod},
     {.name = "Mul", .meaning = "multiply", .import = import_binary<multiply>},
-    {.name = "Neg", .meaning = "negate", .import = import_unary<negate>},
     {.name = "Pow", .meaning = "power, of integers through f64", .import = import_pow},
     {.name = "Reciprocal", .meaning = "1 / x", .import = import_reciprocal},
-    {.name = "Round", .since = 11, .meaning = "round", .import = import_unary<round>},
-    {.name = "Sign", .since = 9, .meaning = "sign", .import = import_unary<sign>},
-    {.name = "Sqrt", .meaning = "sqrt", .import = import_unary<sqrt>},
     {.name = "Sub", .meaning = "subtract", .import = import_binary<subtract>},
     {.name = "Sum", .meaning = "the sum of all", .import = import_variadic<add>},
 };

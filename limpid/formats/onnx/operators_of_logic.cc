@@ -64,7 +64,6 @@ constexpr NodeOp kTable[] = {
      .since = 12,
      .meaning = "less_equal",
      .import = import_binary<less_equal>},
-    {.name = "Not", .meaning = "logical_not", .import = import_unary<logical_not>},
     {.name = "Or", .meaning = "logical_or", .import = import_binary<either>},
     {.name = "Where", .since = 9, .meaning = "select", .import = import_where},
     {.name = "Xor", .meaning = "(a or b) and not (a and b)", .import = import_binary<one_of_two>},

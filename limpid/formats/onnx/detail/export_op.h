@@ -2,6 +2,7 @@
 // the code of a row sees it. Leans on graph_writer.h.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,11 +70,11 @@ class OpCall {
 
 // A row: `write` gives the names of the results, none where it called repeat(). A composition whose
 // row is `only_where` something holds is written by its body elsewhere, as are those without a row.
+// Ops that are one node by their records need no row.
 struct ExportOp {
   const Op* op;
-  Names (*write)(OpCall& call) = nullptr;
+  Names (*write)(OpCall& call);
   bool (*only_where)(const Call& call) = nullptr;
-  std::string_view refused = {};  // why it is not written at all
 };
 
 // The tables, one a file.
@@ -81,8 +82,8 @@ std::span<const ExportOp> elementwise_export_ops();
 std::span<const ExportOp> shape_export_ops();
 std::span<const ExportOp> row_export_ops();
 std::span<const ExportOp> layer_export_ops();
-// nullptr where an op has no row.
-const ExportOp* find_export_op(const Op& op);
+// The op's row, else one made of its record; nothing where neither writes it.
+std::optional<ExportOp> find_export_op(const Op& op);
 
 // The operator that the op's record names, its operands stretched.
 Names write_elementwise(OpCall& call);

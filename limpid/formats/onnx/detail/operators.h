@@ -22,7 +22,6 @@ extern const std::span<const NodeOp> part_operators;
 extern const std::span<const NodeOp> product_operators;
 extern const std::span<const NodeOp> reduction_operators;
 extern const std::span<const NodeOp> shape_operators;
-extern const std::span<const NodeOp> trigonometric_operators;
 
 // ---- what several of them need
 
@@ -37,11 +36,5 @@ Value scalar_like(Value x, double number);
 
 // A tensor of x's type full of a number.
 Value full_like(Value x, double number);
-
-// The result of a function of one value, or of two.
-template <Value (*f)(Value)>
-Values import_unary(Node& node) {
-  return {f(node.input(0))};
-}
 
 }  // namespace limpid::onnx::detail

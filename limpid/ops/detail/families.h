@@ -18,6 +18,13 @@ consteval Op complete(Op op) {
   return op;
 }
 
+// The records of each file, in the order of all_ops().
+using OpList = std::span<const Op* const>;
+extern const OpList constant_ops, arithmetic_ops, elementary_ops, trigonometric_ops, comparison_ops,
+    shape_ops, indexing_ops, scatter_ops, barrier_ops, reduce_ops, sort_ops, cumulative_ops,
+    matmul_ops, quantized_ops, random_ops, activation_ops, norm_ops, softmax_ops, attention_ops,
+    rotary_ops, cache_ops, loss_ops, update_ops;
+
 inline constexpr std::span<const AttributeSpec> kNoAttributes{};
 
 inline constexpr std::string_view kElementwiseShapes = "[...] each -> [...]";
@@ -177,10 +184,10 @@ std::vector<Example> numeric_divisor_examples();
 
 // ---- records
 
-// A function of one floating element; F is its reference arithmetic.
+// A function of one floating element; F is its reference arithmetic, and C++ may call it by name.
 template <const Op& op, class F>
 consteval Op unary(std::string_view name, std::string_view formula, std::string_view accuracy,
-                   GradientRule rule, kernels::Element element, Onnx onnx,
+                   GradientRule rule, kernels::Element element, Cpp cpp, Onnx onnx,
                    std::vector<Example> (*examples)() = unary_examples, bool smooth = true) {
   return complete({.name = name,
                    .formula = formula,
@@ -195,6 +202,7 @@ consteval Op unary(std::string_view name, std::string_view formula, std::string_
                    .batching = batching(batch_elementwise<op>),
                    .flops = flops_one_an_element,
                    .kernel = element_kernel(element),
+                   .cpp = cpp,
                    .onnx = onnx,
                    .accuracy = accuracy,
                    .examples = examples});
