@@ -59,8 +59,8 @@ void add_key(CLI::App& command, const train::ConfigKey& key, Options& options) {
   const std::string choices =
       key.choices ? fmt::format(": {}", fmt::join(key.choices(), ", ")) : "";
   const std::string help = fmt::format("{}{}; default: {}", key.help, choices, key.otherwise);
-  const std::string flag(key.flag);
-  if (std::holds_alternative<train::ConfigKey::Member<bool>>(key.member)) {
+  const std::string& flag = key.flag;
+  if (key.kind() == train::ConfigKey::Kind::kSwitch) {
     command.add_flag_function(
         fmt::format("{},!--no-{}", flag, flag.substr(2)),
         [&options, &key](std::int64_t times) {
@@ -73,7 +73,8 @@ void add_key(CLI::App& command, const train::ConfigKey& key, Options& options) {
   command
       .add_option_function<std::string>(
           flag, [&options, &key](const std::string& text) { options.flags[&key] = text; }, help)
-      ->type_name(key.path == "data" ? "SPEC" : std::string(kTypes[key.member.index()]))
+      ->type_name(key.path == "data" ? "SPEC"
+                                     : std::string(kTypes[static_cast<std::size_t>(key.kind())]))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
@@ -81,29 +82,32 @@ void add_key(CLI::App& command, const train::ConfigKey& key, Options& options) {
 
 void add_train(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("train", "Train a network and save it");
+  CLI::App* command = app.add_subcommand(
+      "train", "Train a network; with --out, save the model, its log and checkpoints");
   command->footer(std::string("What --data means: ") + data_spec_help() +
                   "\n\ndocs/training.md explains it all; docs/reference/train.md lists the keys of "
                   "configurations.");
   for (const train::ConfigKey& key : train::config_keys()) add_key(*command, key, *options);
-  CLI::Option* config = command->add_option("--config", options->config,
-                                            "A JSON file of these choices; flags override it");
+  CLI::Option* config = command->add_option(
+      "--config", options->config, "JSON file of these options; the command line overrides it");
   config->type_name("FILE");
   CLI::Option* out =
       command->add_option("--out", options->run.out,
-                          "Folder for config.json, log.jsonl, checkpoint.safetensors, "
-                          "model.safetensors and report.html");
+                          "Run folder for config.json, log.jsonl, checkpoint.safetensors, "
+                          "model.safetensors and report.html; default: nothing is saved");
   out->type_name("RUN");
   command->add_flag("--overwrite", options->run.overwrite,
-                    "Begin anew where --out holds an unfinished run");
-  command->add_option("--resume", options->resume, "Go on with the run of this folder")
+                    "Start over even if --out holds an unfinished run");
+  command
+      ->add_option("--resume", options->resume,
+                   "Resume the run in this folder, with the configuration saved there")
       ->type_name("RUN")
       ->excludes(config)
       ->excludes(out);
   add_threads_option(*command, options->run.threads);
-  command->add_flag("--json", options->run.json, "Print the log's lines of JSON instead of tables");
+  command->add_flag("--json", options->run.json, "Print the log as JSON lines instead of tables");
   command->add_flag("--markdown", options->markdown,
-                    "Print the page of all keys, in Markdown, and train nothing");
+                    "Print the reference of all configuration keys as Markdown, and exit");
   command->callback([options] { train(*options); });
 }
 

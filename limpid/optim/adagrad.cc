@@ -14,7 +14,16 @@ Tensor filled(const Shape& shape, double value) {
   });
 }
 
+constexpr HyperParameter<Adagrad> kNumbers[] = {
+    eps_number<Adagrad>(),
+    {"initial_sum", "Initial value of the accumulated squared gradients", Range::kNotNegative,
+     &Adagrad::initial_sum},
+    weight_decay_number<Adagrad>(),
+    decay_vectors_number<Adagrad>()};
+
 }  // namespace
+
+constinit const OptimizerRecord<Adagrad> Adagrad::record{"adagrad", 0.01, kNumbers};
 
 Params Adagrad::init(const Params& params) const {
   Params state;

@@ -97,7 +97,22 @@ Settings settings(const AdamW& a) {
   return {a.beta1, a.beta2, a.eps, a.weight_decay, a.amsgrad, true, a.decay_vectors};
 }
 
+template <class A>
+constexpr HyperParameter<A> kNumbers[] = {
+    {"beta1", "Decay rate of the first moment, the running mean of gradients", Range::kBelowOne,
+     &A::beta1},
+    {"beta2", "Decay rate of the second moment, the running mean of squared gradients",
+     Range::kBelowOne, &A::beta2},
+    eps_number<A>(),
+    {"amsgrad", "Use AMSGrad: normalise by the largest second moment so far", Range::kSwitch,
+     &A::amsgrad},
+    weight_decay_number<A>(),
+    decay_vectors_number<A>()};
+
 }  // namespace
+
+constinit const OptimizerRecord<Adam> Adam::record{"adam", 0.001, kNumbers<Adam>};
+constinit const OptimizerRecord<AdamW> AdamW::record{"adamw", 0.001, kNumbers<AdamW>};
 
 Params Adam::init(const Params& params) const { return init_of(settings(*this), params); }
 Update Adam::operator()(const Args& params, const Args& gradients, const Args& state, Value rate,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "limpid/core/params.h"
+#include "limpid/optim/record.h"
 #include "limpid/optim/update.h"
 
 namespace limpid::optim {
@@ -33,6 +34,8 @@ struct Adam {
   // gradients on their way, where that is given.
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
                     Value gradient_scale = {}) const;
+
+  static const OptimizerRecord<Adam> record;
 };
 
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2), as PyTorch's AdamW: g
@@ -50,6 +53,8 @@ struct AdamW {
   Params init(const Params& params) const;
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
                     Value gradient_scale = {}) const;
+
+  static const OptimizerRecord<AdamW> record;
 };
 
 }  // namespace limpid::optim

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <type_traits>
+
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/optim/clip.h"
@@ -9,63 +12,11 @@
 namespace limpid::optim {
 namespace {
 
-// ---- numbers by name
-
-enum class Range : std::uint8_t { kShare, kBelowOne, kNotNegative, kSwitch };
-
-struct Number {
-  std::string_view name;
-  Range range;
-  double (*get)(const Optimizer&);
-  void (*set)(Optimizer&, double);
-};
-
-template <auto member>
-struct Owner;
-template <class T, class M, M T::*member>
-struct Owner<member> {
-  using Type = T;
-  using Member = M;
-};
-
-template <auto member>
-constexpr Number number(std::string_view name, Range range) {
-  using T = typename Owner<member>::Type;
-  using M = typename Owner<member>::Member;
-  return {name, range,
-          [](const Optimizer& o) { return static_cast<double>(std::get<T>(o).*member); },
-          [](Optimizer& o, double v) { std::get<T>(o).*member = static_cast<M>(v); }};
-}
-
-constexpr Number kSgd[] = {number<&Sgd::momentum>("momentum", Range::kShare),
-                           number<&Sgd::weight_decay>("weight_decay", Range::kNotNegative),
-                           number<&Sgd::nesterov>("nesterov", Range::kSwitch),
-                           number<&Sgd::decay_vectors>("decay_vectors", Range::kSwitch)};
-constexpr Number kRmsProp[] = {number<&RmsProp::alpha>("alpha", Range::kShare),
-                               number<&RmsProp::eps>("eps", Range::kNotNegative),
-                               number<&RmsProp::momentum>("momentum", Range::kShare),
-                               number<&RmsProp::weight_decay>("weight_decay", Range::kNotNegative),
-                               number<&RmsProp::centered>("centered", Range::kSwitch),
-                               number<&RmsProp::decay_vectors>("decay_vectors", Range::kSwitch)};
-template <class A>
-constexpr Number kAdam[] = {number<&A::beta1>("beta1", Range::kBelowOne),
-                            number<&A::beta2>("beta2", Range::kBelowOne),
-                            number<&A::eps>("eps", Range::kNotNegative),
-                            number<&A::weight_decay>("weight_decay", Range::kNotNegative),
-                            number<&A::amsgrad>("amsgrad", Range::kSwitch),
-                            number<&A::decay_vectors>("decay_vectors", Range::kSwitch)};
-constexpr Number kAdagrad[] = {number<&Adagrad::eps>("eps", Range::kNotNegative),
-                               number<&Adagrad::initial_sum>("initial_sum", Range::kNotNegative),
-                               number<&Adagrad::weight_decay>("weight_decay", Range::kNotNegative),
-                               number<&Adagrad::decay_vectors>("decay_vectors", Range::kSwitch)};
-
-// ---- the table, in the order of the variant
+// ---- the records, in the order of the variant
 
 struct Row {
   std::string_view name;
   Optimizer (*make)();
-  double rate;
-  std::span<const Number> numbers;
 };
 
 template <class T>
@@ -73,16 +24,27 @@ Optimizer make() {
   return T{};
 }
 
-constexpr Row kOptimizers[] = {
-    {"sgd", make<Sgd>, 0.05, kSgd},
-    {"rmsprop", make<RmsProp>, 0.01, kRmsProp},
-    {"adam", make<Adam>, 0.001, kAdam<Adam>},
-    {"adamw", make<AdamW>, 0.001, kAdam<AdamW>},
-    {"adagrad", make<Adagrad>, 0.01, kAdagrad},
-};
-static_assert(std::size(kOptimizers) == std::variant_size_v<Optimizer>);
+template <class... Ts>
+std::array<Row, sizeof...(Ts)> rows_of(const std::variant<Ts...>*) {
+  return {{{Ts::record.name, make<Ts>}...}};
+}
 
-const Row& row_of(const Optimizer& optimizer) { return kOptimizers[optimizer.index()]; }
+std::span<const Row> rows() {
+  static const auto all = rows_of(static_cast<const Optimizer*>(nullptr));
+  return all;
+}
+
+// Calls code(optimiser, its record).
+template <class O, class Code>
+auto with_record(O&& optimizer, const Code& code) {
+  return std::visit([&](auto& o) { return code(o, std::decay_t<decltype(o)>::record); }, optimizer);
+}
+
+template <class T>
+double get(const T& optimizer, const HyperParameter<T>& number) {
+  return std::visit([&](auto member) { return static_cast<double>(optimizer.*member); },
+                    number.member);
+}
 
 bool fits(Range range, double value) {
   switch (range) {
@@ -167,41 +129,63 @@ Function update_function(const Optimizer& optimizer, const std::vector<Input>& p
       names);
 }
 
-std::string_view name(const Optimizer& optimizer) { return row_of(optimizer).name; }
+std::string_view name(const Optimizer& optimizer) {
+  return with_record(optimizer, [](const auto&, const auto& record) { return record.name; });
+}
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
-  for (const Row& r : kOptimizers) names.emplace_back(r.name);
+  for (const Row& r : rows()) names.emplace_back(r.name);
   return names;
 }
 
 Optimizer optimizer_from_name(std::string_view name) {
-  for (const Row& r : kOptimizers)
+  for (const Row& r : rows())
     if (r.name == name) return r.make();
   throw_missing(name, optimizer_names());
 }
 
-double usual_rate(const Optimizer& optimizer) { return row_of(optimizer).rate; }
+double usual_rate(const Optimizer& optimizer) {
+  return with_record(optimizer, [](const auto&, const auto& record) { return record.rate; });
+}
 
 std::vector<std::pair<std::string, double>> numbers(const Optimizer& optimizer) {
   std::vector<std::pair<std::string, double>> all;
-  for (const Number& n : row_of(optimizer).numbers) all.emplace_back(n.name, n.get(optimizer));
+  with_record(optimizer, [&](const auto& o, const auto& record) {
+    for (const auto& number : record.numbers) all.emplace_back(number.name, get(o, number));
+  });
   return all;
 }
 
 void set_number(Optimizer& optimizer, std::string_view number, double value) {
-  std::vector<std::string> names;
-  for (const Number& n : row_of(optimizer).numbers) {
-    names.emplace_back(n.name);
-    if (n.name != number) continue;
-    if (!fits(n.range, value))
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: {} is {}, {} is expected", name(optimizer), number, value,
-                              text(n.range)));
-    return n.set(optimizer, value);
-  }
-  throw Error(ErrorCode::kNotFound, fmt::format("{}: has no {}; it has {}", name(optimizer), number,
-                                                fmt::join(names, ", ")));
+  with_record(optimizer, [&](auto& o, const auto& record) {
+    std::vector<std::string_view> names;
+    for (const auto& n : record.numbers) {
+      names.push_back(n.name);
+      if (n.name != number) continue;
+      if (!fits(n.range, value))
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            fmt::format("{}: {} is {}, {} is expected", record.name, number, value, text(n.range)));
+      return std::visit(
+          [&](auto member) { o.*member = static_cast<std::decay_t<decltype(o.*member)>>(value); },
+          n.member);
+    }
+    throw Error(ErrorCode::kNotFound, fmt::format("{}: has no {}; it has {}", record.name, number,
+                                                  fmt::join(names, ", ")));
+  });
+}
+
+std::vector<Number> numbers_of(std::string_view optimizer) {
+  std::vector<Number> all;
+  const Optimizer usual = optimizer_from_name(optimizer);
+  with_record(usual, [&](const auto& o, const auto& record) {
+    for (const auto& n : record.numbers) {
+      const double value = get(o, n);
+      all.push_back({n.name, n.help, n.range, value, n.in_training.value_or(value)});
+    }
+  });
+  return all;
 }
 
 }  // namespace limpid::optim

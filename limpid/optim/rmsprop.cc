@@ -9,7 +9,19 @@ constexpr std::string_view kSquare = "square_avg";
 constexpr std::string_view kMean = "grad_avg";
 constexpr std::string_view kMomentum = "momentum";
 
+constexpr HyperParameter<RmsProp> kNumbers[] = {
+    {"alpha", "Decay rate of the running mean of squared gradients", Range::kShare,
+     &RmsProp::alpha},
+    eps_number<RmsProp>(),
+    momentum_number<RmsProp>(),
+    {"centered", "Normalise by the variance of the gradient instead of its mean square",
+     Range::kSwitch, &RmsProp::centered},
+    weight_decay_number<RmsProp>(),
+    decay_vectors_number<RmsProp>()};
+
 }  // namespace
+
+constinit const OptimizerRecord<RmsProp> RmsProp::record{"rmsprop", 0.01, kNumbers};
 
 Params RmsProp::init(const Params& params) const {
   Params state;

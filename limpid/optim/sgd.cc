@@ -7,7 +7,15 @@ namespace {
 
 std::string state_name(const std::string& parameter) { return "momentum." + parameter; }
 
+constexpr HyperParameter<Sgd> kNumbers[] = {
+    momentum_number<Sgd>(0.9),
+    {"nesterov", "Use Nesterov momentum", Range::kSwitch, &Sgd::nesterov},
+    weight_decay_number<Sgd>(),
+    decay_vectors_number<Sgd>()};
+
 }  // namespace
+
+constinit const OptimizerRecord<Sgd> Sgd::record{"sgd", 0.05, kNumbers};
 
 Params Sgd::init(const Params& params) const {
   Params state;

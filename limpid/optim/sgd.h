@@ -2,6 +2,7 @@
 #pragma once
 
 #include "limpid/core/params.h"
+#include "limpid/optim/record.h"
 #include "limpid/optim/update.h"
 
 namespace limpid::optim {
@@ -18,6 +19,8 @@ struct Sgd {
   Params init(const Params& params) const;
   // gradients has the parameters' names; rate is a scalar of their dtype.
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
+
+  static const OptimizerRecord<Sgd> record;
 };
 
 }  // namespace limpid::optim

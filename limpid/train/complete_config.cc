@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
@@ -18,42 +17,6 @@ namespace {
 using detail::fill;
 using detail::Recipe;
 using detail::refuse;
-
-const Recipe kLarge{.hidden = {256, 128},
-                    .dropout = 0.2,
-                    .optimizer = "sgd",
-                    .schedule = "linear",
-                    .batch = 128,
-                    .epochs = 10};
-const Recipe kSmall{.hidden = {64, 64},
-                    .optimizer = "adam",
-                    .schedule = "linear",
-                    .batch = 32,
-                    .rate = 0.005,
-                    .epochs = 100,
-                    .least_steps = 1000};
-const Recipe kCharLm{.hidden = {128, 128},
-                     .optimizer = "adamw",
-                     .schedule = "cosine",
-                     .batch = 256,
-                     .rate = 0.002,
-                     .epochs = 5};
-const Recipe kGpt{.hidden = {},
-                  .optimizer = "adamw",
-                  .schedule = "cosine",
-                  .batch = 12,
-                  .rate = 0.003,
-                  .beta2 = 0.99,
-                  .clip_norm = 1,
-                  .warmup = 100,
-                  .steps = 2000};
-
-const Recipe& recipe_for(const TrainConfig& c, const Split& data) {
-  constexpr std::int64_t kManyExamples = 10'000;
-  if (data.train.task == Task::kNextToken) return *c.model == "gpt" ? kGpt : kCharLm;
-  const bool large = data.train.task == Task::kClassification && data.train.size() >= kManyExamples;
-  return large ? kLarge : kSmall;
-}
 
 std::int64_t steps_an_epoch(const TrainConfig& c, const Split& data) {
   const std::int64_t rows = *c.batch * *c.accumulate;
@@ -78,60 +41,34 @@ void fill_loss(TrainConfig& c, Task task) {
   if (kind == Loss::Kind::kHuber) fill(c.delta, 1.0);
 }
 
-// The optimiser's numbers by the names of optim::numbers.
-struct OptimizerNumber {
-  const char* name;
-  std::variant<std::optional<double> TrainConfig::*, std::optional<bool> TrainConfig::*> member;
-};
-constexpr OptimizerNumber kOptimizerNumbers[] = {
-    {"momentum", &TrainConfig::momentum},
-    {"nesterov", &TrainConfig::nesterov},
-    {"alpha", &TrainConfig::alpha},
-    {"centered", &TrainConfig::centered},
-    {"beta1", &TrainConfig::beta1},
-    {"beta2", &TrainConfig::beta2},
-    {"amsgrad", &TrainConfig::amsgrad},
-    {"eps", &TrainConfig::eps},
-    {"initial_sum", &TrainConfig::initial_sum},
-    {"weight_decay", &TrainConfig::weight_decay},
-    {"decay_vectors", &TrainConfig::decay_vectors},
-};
-
 optim::Optimizer optimizer_of(const TrainConfig& c) {
   optim::Optimizer optimizer = optim::optimizer_from_name(*c.optimizer);
-  for (const OptimizerNumber& number : kOptimizerNumbers)
-    std::visit(
-        [&](auto member) {
-          if (!(c.*member)) return;
-          try {
-            optim::set_number(optimizer, number.name, static_cast<double>(*(c.*member)));
-          } catch (const Error& e) {
-            refuse(fmt::format("optimizer.{}", number.name), e.what());
-          }
-        },
-        number.member);
+  const auto set = [&](const std::string& name, double value) {
+    try {
+      optim::set_number(optimizer, name, value);
+    } catch (const Error& e) {
+      refuse(fmt::format("optimizer.{}", name), e.what());
+    }
+  };
+  for (const auto& [name, number] : c.optimizer_numbers)
+    if (number) set(name, *number);
+  for (const auto& [name, is_on] : c.optimizer_switches)
+    if (is_on) set(name, *is_on ? 1 : 0);
   return optimizer;
 }
 
 void fill_optimizer(TrainConfig& c, const Recipe& recipe) {
   const bool own = !c.optimizer;
   fill(c.optimizer, recipe.optimizer);
-  if (*c.optimizer == "sgd") fill(c.momentum, 0.9);
-  if (own && recipe.beta2) fill(c.beta2, *recipe.beta2);
-  if (own && recipe.weight_decay) fill(c.weight_decay, *recipe.weight_decay);
-  fill(c.decay_vectors, false);
-  const optim::Optimizer optimizer = optimizer_of(c);
-  const double usual = optim::usual_rate(optimizer);
+  if (own)
+    for (const auto& [name, value] : recipe.numbers) fill(c.optimizer_numbers[name], value);
+  for (const optim::Number& number : optim::numbers_of(*c.optimizer))
+    if (number.range == optim::Range::kSwitch)
+      fill(c.optimizer_switches[std::string(number.name)], number.in_training != 0);
+    else
+      fill(c.optimizer_numbers[std::string(number.name)], number.in_training);
+  const double usual = optim::usual_rate(optimizer_of(c));
   fill(c.rate, own ? recipe.rate.value_or(usual) : usual);
-  for (const auto& [name, value] : optim::numbers(optimizer))
-    for (const OptimizerNumber& number : kOptimizerNumbers)
-      if (number.name == name)
-        std::visit(
-            [&, v = value](auto member) {
-              using T = typename std::decay_t<decltype(c.*member)>::value_type;
-              c.*member = static_cast<T>(v);
-            },
-            number.member);
 }
 
 void fill_length(TrainConfig& c, const Split& data, const Recipe& recipe) {
@@ -167,7 +104,8 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   else if (c.tokenizer)
     refuse("tokenizer", fmt::format("the data is for {}", *c.task));
   detail::fill_model_name(c, task);
-  const Recipe& recipe = recipe_for(c, data);
+  const detail::ModelFamily& family = detail::family_of(c);
+  const Recipe& recipe = family.recipe(family, data);
   detail::fill_model(c, data, recipe);
   fill_loss(c, task);
   fill_optimizer(c, recipe);

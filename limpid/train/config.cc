@@ -75,14 +75,30 @@ bool fits(const ConfigKey& key, const T& value) {
   }
 }
 
-// Calls code(member) with the key's pointer to member.
-template <class Code>
-auto with_member(const ConfigKey& key, const Code& code) {
-  return std::visit(code, key.member);
+// What a configuration says of the key.
+template <class Config, class T>
+auto& choice_in(Config& config, const ConfigKey&, ConfigKey::Member<T> member) {
+  return config.*member;
 }
-template <class Member>
-using ValueOf = typename std::decay_t<decltype(std::declval<TrainConfig>().*
-                                               std::declval<Member>())>::value_type;
+template <class T>
+std::optional<T>& choice_in(TrainConfig& config, const ConfigKey& key, ConfigKey::Named<T> all) {
+  return (config.*all)[std::string(key.name())];
+}
+template <class T>
+const std::optional<T>& choice_in(const TrainConfig& config, const ConfigKey& key,
+                                  ConfigKey::Named<T> all) {
+  static const std::optional<T> nothing;
+  const auto found = (config.*all).find(key.name());
+  return found == (config.*all).end() ? nothing : found->second;
+}
+
+// Calls code(choice...) with what each configuration says of the key, each a std::optional.
+template <class Code, class... Configs>
+void with_choice(const ConfigKey& key, const Code& code, Configs&... configs) {
+  std::visit([&](auto member) { code(choice_in(configs, key, member)...); }, key.member);
+}
+template <class Choice>
+using ValueOf = typename std::decay_t<Choice>::value_type;
 
 // ---------------------------------------------------------------------------------------------
 // JSON
@@ -173,15 +189,16 @@ class ConfigReader {
   }
 
   void take(const ConfigKey& key, const Json& json) {
-    with_member(key, [&](auto member) {
-      using T = ValueOf<decltype(member)>;
+    const auto take = [&](auto& choice) {
+      using T = ValueOf<decltype(choice)>;
       const std::optional<T> value = read<T>(json);
       if (value && fits(key, *value))
-        config.*member = *value;
+        choice = *value;
       else
-        faults.push_back(fmt::format("{}: expected {}, came {}", at(std::string(key.path)),
-                                     expected<T>(key), shown(json)));
-    });
+        faults.push_back(
+            fmt::format("{}: expected {}, came {}", at(key.path), expected<T>(key), shown(json)));
+    };
+    with_choice(key, take, config);
   }
 };
 
@@ -248,29 +265,39 @@ TrainConfig parse_train_config(std::string_view text, std::string_view source) {
 
 std::string to_json(const TrainConfig& config) {
   Json json = Json::object();
-  for (const ConfigKey& key : config_keys())
-    with_member(key, [&](auto member) {
-      if (!(config.*member)) return;
+  for (const ConfigKey& key : config_keys()) {
+    const auto write = [&](const auto& choice) {
+      if (!choice) return;
       Json* place = &json;
       std::string_view rest = key.path;
       for (std::size_t dot; (dot = rest.find('.')) != std::string_view::npos;) {
         place = &(*place)[std::string(rest.substr(0, dot))];
         rest.remove_prefix(dot + 1);
       }
-      (*place)[std::string(rest)] = *(config.*member);
-    });
+      (*place)[std::string(rest)] = *choice;
+    };
+    with_choice(key, write, config);
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view text) {
-  with_member(key, [&](auto member) {
-    using T = ValueOf<decltype(member)>;
+  const auto set = [&](auto& choice) {
+    using T = ValueOf<decltype(choice)>;
     const std::optional<T> value = from_text<T>(text);
     if (!value || !fits(key, *value))
       throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: expected {}, came {}", key.flag,
                                                            expected<T>(key), in_quotes(text)));
-    config.*member = *value;
-  });
+    choice = *value;
+  };
+  with_choice(key, set, config);
+}
+
+bool is_chosen(const TrainConfig& config, const ConfigKey& key) {
+  bool chosen = false;
+  with_choice(
+      key, [&](const auto& choice) { chosen = choice.has_value(); }, config);
+  return chosen;
 }
 
 TrainConfig overridden(TrainConfig config, const TrainConfig& over) {
@@ -290,9 +317,12 @@ TrainConfig overridden(TrainConfig config, const TrainConfig& over) {
     config.tied.reset();
   }
   for (const ConfigKey& key : config_keys())
-    with_member(key, [&](auto member) {
-      if (over.*member) config.*member = over.*member;
-    });
+    with_choice(
+        key,
+        [](auto& choice, const auto& chosen) {
+          if (chosen) choice = chosen;
+        },
+        config, over);
   return config;
 }
 

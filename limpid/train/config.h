@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,8 +41,10 @@ struct TrainConfig {
   Choice<std::string> loss;
   Choice<double> label_smoothing, delta;
   Choice<std::string> optimizer;
-  Choice<double> rate, momentum, weight_decay, alpha, beta1, beta2, eps, initial_sum;
-  Choice<bool> nesterov, centered, amsgrad, decay_vectors;
+  Choice<double> rate;
+  // Hyper-parameters of the optimiser, by the names in its record.
+  std::map<std::string, Choice<double>, std::less<>> optimizer_numbers;
+  std::map<std::string, Choice<bool>, std::less<>> optimizer_switches;
   Choice<std::string> schedule;
   Choice<std::int64_t> warmup;
   Choice<double> decay_every, decay_factor;
@@ -57,19 +60,26 @@ struct TrainConfig {
 struct ConfigKey {
   template <class T>
   using Member = std::optional<T> TrainConfig::*;
+  // A hyper-parameter of optimisers: its name is the end of the path.
+  template <class T>
+  using Named = std::map<std::string, std::optional<T>, std::less<>> TrainConfig::*;
+  enum class Kind : std::uint8_t { kText, kInteger, kNumber, kSwitch, kIntegers };
 
-  std::string_view path;  // "optimizer.lr"
-  std::string_view flag;  // "--lr"
+  std::string path;  // "optimizer.lr"
+  std::string flag;  // "--lr"
   std::variant<Member<std::string>, Member<std::int64_t>, Member<double>, Member<bool>,
-               Member<TrainConfig::Integers>>
+               Member<TrainConfig::Integers>, Named<double>, Named<bool>>
       member;
-  std::string_view help;
-  std::string_view otherwise;  // what happens where nothing is chosen, in words
+  std::string help;
+  std::string otherwise;  // the default, in words
   // Numbers: least and most; `open_low` and `open_high` leave the ends out.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool open_low = false, open_high = false;
   std::vector<std::string> (*choices)() = nullptr;  // text: what there is
+
+  Kind kind() const;
+  std::string_view name() const;  // the end of the path
 };
 std::span<const ConfigKey> config_keys();
 
@@ -82,6 +92,9 @@ std::string to_json(const TrainConfig& config);
 
 // Sets what a flag says; of a switch, "true" or "false". Throws kInvalidArgument, naming the flag.
 void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view text);
+
+// Whether the configuration chooses a value for the key.
+bool is_chosen(const TrainConfig& config, const ConfigKey& key);
 
 // Everything of `config`, but what `over` chooses.
 TrainConfig overridden(TrainConfig config, const TrainConfig& over);

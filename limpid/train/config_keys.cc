@@ -1,10 +1,13 @@
-// The table of keys of config.h: names, ranges, what happens by default; and its reference page.
+// The table of keys of config.h: names, ranges, defaults in words; and its reference page. What
+// optimisers and families of models say of themselves comes from their records.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "limpid/optim/optimizer.h"
 #include "limpid/train/config.h"
+#include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
 namespace {
@@ -20,7 +23,12 @@ std::vector<std::string> task_names() {
   for (const Task task : kAllTasks) names.emplace_back(limpid::name(task));
   return names;
 }
-std::vector<std::string> model_names() { return {"mlp", "charlm", "gpt"}; }
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const detail::ModelFamily* family : detail::model_families())
+    names.emplace_back(family->name);
+  return names;
+}
 std::vector<std::string> preset_names() { return {"gpt2", "llama"}; }
 std::vector<std::string> all_metric_names() {
   std::vector<std::string> names;
@@ -30,405 +38,514 @@ std::vector<std::string> all_metric_names() {
   return names;
 }
 
-using C = TrainConfig;
+// ---- prose made from records
 
-constexpr ConfigKey kKeys[] = {
-    {"data", "--data", &C::data,
-     "Examples to train on: digits, moons, csv:FILE,target=COLUMN, npz:FILE, ...: docs/data.md",
-     "digits"},
-    {.path = "task",
-     .flag = "--task",
-     .member = &C::task,
-     .help = "What is to be learnt of the targets, where tables and arrays leave that open",
-     .otherwise = "what the targets look like",
-     .choices = task_names},
+std::string number_text(double value) { return fmt::format("{}", value); }
+template <class T>
+std::string text(const T& value) {
+  return fmt::format("{}", value);
+}
+std::string text(bool value) { return value ? "true" : "false"; }
 
-    {.path = "tokenizer",
-     .flag = "--tokenizer",
-     .member = &C::tokenizer,
-     .help =
-         "The tokens of a text: characters, those that it has; bytes, all 256; bpe:DIR, the byte "
-         "pairs of a folder with vocab.json and merges.txt, or with tokenizer.json",
-     .otherwise = "characters"},
+// "a, b X; c Y", names of one value together.
+struct Grouped {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // value, names
 
-    {.path = "model.name",
-     .flag = "--model",
-     .member = &C::model,
-     .help = "mlp: layers from features to outputs; charlm: the next token of a text from those "
-             "before it, by embeddings and layers; gpt: the same by a transformer",
-     .otherwise = "mlp; text: charlm",
-     .choices = model_names},
-    {.path = "model.preset",
-     .flag = "--preset",
-     .member = &C::preset,
-     .help = "The choices of GPT-2 (norm layer, feed_forward gelu_tanh, learned positions, biases) "
-             "or of Llama (rms, swiglu, rotary, no biases, not tied) where nothing else is said "
-             "(gpt)",
-     .otherwise = "layer, gelu, learned, no biases, tied",
-     .choices = preset_names},
-    {.path = "model.context",
-     .flag = "--context",
-     .member = &C::context,
-     .help = "Tokens that the model sees (charlm, gpt)",
-     .otherwise = "charlm 8, gpt 64",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "model.embedding",
-     .flag = "--embedding",
-     .member = &C::embedding,
-     .help = "Numbers that stand for each of them (charlm)",
-     .otherwise = "32",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "model.hidden",
-     .flag = "--hidden",
-     .member = &C::hidden,
-     .help = "Widths of the hidden layers; an empty list (--hidden none) is linear or logistic "
-             "regression. gpt: the one of the feed-forward",
-     .otherwise =
-         "256,128; small recipe: 64,64; charlm: 128,128; gpt: 4 times the width, of swiglu "
-         "8/3 times",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "model.layers",
-     .flag = "--layers",
-     .member = &C::layers,
-     .help = "The same with the features in before and the outputs behind them. gpt: how many "
-             "blocks",
-     .otherwise = "from model.hidden and the data; gpt: 4",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "model.width",
-     .flag = "--width",
-     .member = &C::width,
-     .help = "Numbers for each token between the blocks (gpt)",
-     .otherwise = "128",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "model.heads",
-     .flag = "--heads",
-     .member = &C::heads,
-     .help = "Heads of attention, which divide the width (gpt)",
-     .otherwise = "4",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "model.kv_heads",
-     .flag = "--kv-heads",
-     .member = &C::kv_heads,
-     .help = "Heads of keys and values, which divide the heads: fewer are grouped-query attention "
-             "(gpt)",
-     .otherwise = "as many as heads",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "model.activation",
-     .flag = "--activation",
-     .member = &C::activation,
-     .help = "Between the layers",
-     .otherwise = "relu",
-     .choices = nn::activation_names},
-    {.path = "model.norm",
-     .flag = "--norm",
-     .member = &C::norm,
-     .help = "What normalises the values of a hidden layer, before its activation; gpt: layer or "
-             "rms, before each part of a block",
-     .otherwise = "none; gpt: layer",
-     .choices = nn::mlp_norm_names},
-    {.path = "model.feed_forward",
-     .flag = "--feed-forward",
-     .member = &C::feed_forward,
-     .help = "The activation between the two layers of a block's feed-forward; swiglu has a third, "
-             "its gate (gpt)",
-     .otherwise = "gelu",
-     .choices = nn::gpt_feed_forward_names},
-    {.path = "model.positions",
-     .flag = "--positions",
-     .member = &C::positions,
-     .help = "How the model knows where a token stands (gpt)",
-     .otherwise = "learned",
-     .choices = nn::gpt_position_names},
-    {.path = "model.rotary_base",
-     .flag = "--rotary-base",
-     .member = &C::rotary_base,
-     .help = "Base of the frequencies of rotary positions (gpt)",
-     .otherwise = "10000",
-     .low = 0,
-     .open_low = true},
-    {.path = "model.bias",
-     .flag = "--bias",
-     .member = &C::bias,
-     .help = "Whether the projections have biases (gpt)",
-     .otherwise = "false"},
-    {.path = "model.tied",
-     .flag = "--tied",
-     .member = &C::tied,
-     .help = "Whether the logits are made by the embedding's own table (gpt)",
-     .otherwise = "true"},
-    {.path = "model.dropout",
-     .flag = "--dropout",
-     .member = &C::dropout,
-     .help = "Share of the hidden values that training drops; gpt: of the embedding's and of what "
-             "each part of a block adds",
-     .otherwise = "0.2; small recipe and text: 0",
-     .low = 0,
-     .high = 1,
-     .open_high = true},
-    {.path = "model.init",
-     .flag = "--init",
-     .member = &C::init,
-     .help = "First values of the weights (mlp, charlm)",
-     .otherwise = "he",
-     .choices = nn::init_names},
-
-    {.path = "loss.name",
-     .flag = "--loss",
-     .member = &C::loss,
-     .help = "What training makes small",
-     .otherwise = "cross_entropy; of several labels binary_cross_entropy; of numbers mse",
-     .choices = loss_names},
-    {.path = "loss.label_smoothing",
-     .flag = "--label-smoothing",
-     .member = &C::label_smoothing,
-     .help = "Share of the target that is spread over all classes (cross_entropy)",
-     .otherwise = "0",
-     .low = 0,
-     .high = 1},
-    {.path = "loss.delta",
-     .flag = "--huber-delta",
-     .member = &C::delta,
-     .help = "Error from which the loss is a line (huber)",
-     .otherwise = "1",
-     .low = 0,
-     .open_low = true},
-
-    {.path = "optimizer.name",
-     .flag = "--optimizer",
-     .member = &C::optimizer,
-     .help = "What makes steps of gradients",
-     .otherwise = "sgd; small recipe: adam; text: adamw",
-     .choices = optim::optimizer_names},
-    {.path = "optimizer.lr",
-     .flag = "--lr",
-     .member = &C::rate,
-     .help = "Learning rate",
-     .otherwise = "sgd 0.05, rmsprop 0.01, adam 0.001, adamw 0.001, adagrad 0.01; small recipe: "
-                  "adam 0.005; charlm: adamw 0.002; gpt: adamw 0.003",
-     .low = 0},
-    {.path = "optimizer.momentum",
-     .flag = "--momentum",
-     .member = &C::momentum,
-     .help = "Momentum (sgd, rmsprop)",
-     .otherwise = "sgd 0.9, rmsprop 0",
-     .low = 0,
-     .high = 1},
-    {.path = "optimizer.nesterov",
-     .flag = "--nesterov",
-     .member = &C::nesterov,
-     .help = "Nesterov's form of momentum (sgd)",
-     .otherwise = "false"},
-    {.path = "optimizer.alpha",
-     .flag = "--alpha",
-     .member = &C::alpha,
-     .help = "Decay of the mean square (rmsprop)",
-     .otherwise = "0.99",
-     .low = 0,
-     .high = 1},
-    {.path = "optimizer.centered",
-     .flag = "--centered",
-     .member = &C::centered,
-     .help = "Variance instead of mean square (rmsprop)",
-     .otherwise = "false"},
-    {.path = "optimizer.beta1",
-     .flag = "--beta1",
-     .member = &C::beta1,
-     .help = "Decay of the mean (adam, adamw)",
-     .otherwise = "0.9",
-     .low = 0,
-     .high = 1,
-     .open_high = true},
-    {.path = "optimizer.beta2",
-     .flag = "--beta2",
-     .member = &C::beta2,
-     .help = "Decay of the mean square (adam, adamw)",
-     .otherwise = "0.999; gpt: 0.99",
-     .low = 0,
-     .high = 1,
-     .open_high = true},
-    {.path = "optimizer.amsgrad",
-     .flag = "--amsgrad",
-     .member = &C::amsgrad,
-     .help = "Largest mean square so far (adam, adamw)",
-     .otherwise = "false"},
-    {.path = "optimizer.eps",
-     .flag = "--eps",
-     .member = &C::eps,
-     .help = "What is added to the root of the mean square (all but sgd)",
-     .otherwise = "rmsprop, adam, adamw 1e-8, adagrad 1e-10",
-     .low = 0,
-     .high = 1e30},
-    {.path = "optimizer.initial_sum",
-     .flag = "--initial-sum",
-     .member = &C::initial_sum,
-     .help = "What sums of squares begin with (adagrad)",
-     .otherwise = "0",
-     .low = 0,
-     .high = 1e30},
-    {.path = "optimizer.weight_decay",
-     .flag = "--weight-decay",
-     .member = &C::weight_decay,
-     .help = "L2 decay; decoupled in adamw",
-     .otherwise = "adamw 0.01, others 0",
-     .low = 0,
-     .high = 1e30},
-    {.path = "optimizer.decay_vectors",
-     .flag = "--decay-vectors",
-     .member = &C::decay_vectors,
-     .help = "Whether biases and the gains of norms decay too",
-     .otherwise = "false"},
-
-    {.path = "schedule.name",
-     .flag = "--schedule",
-     .member = &C::schedule,
-     .help = "How the learning rate goes on",
-     .otherwise = "linear; text: cosine",
-     .choices = optim::schedule_names},
-    {.path = "schedule.warmup",
-     .flag = "--warmup",
-     .member = &C::warmup,
-     .help = "Steps in which the rate rises in a line",
-     .otherwise = "0; gpt: 100, at most a tenth of the run",
-     .low = 0,
-     .high = kMostSteps},
-    {.path = "schedule.decay_every",
-     .flag = "--decay-every",
-     .member = &C::decay_every,
-     .help = "Epochs between falls (step)",
-     .otherwise = "10",
-     .low = 1e-6,
-     .high = 1e9},
-    {.path = "schedule.decay_factor",
-     .flag = "--decay-factor",
-     .member = &C::decay_factor,
-     .help = "What each fall leaves (step)",
-     .otherwise = "0.1",
-     .low = 0,
-     .high = 1},
-
-    {.path = "clip.value",
-     .flag = "--clip-value",
-     .member = &C::clip_value,
-     .help = "Largest size of a gradient's element",
-     .otherwise = "no limit",
-     .low = 0,
-     .open_low = true},
-    {.path = "clip.norm",
-     .flag = "--clip-norm",
-     .member = &C::clip_norm,
-     .help = "Largest L2 norm of all gradients together",
-     .otherwise = "no limit; gpt: 1",
-     .low = 0,
-     .open_low = true},
-
-    {.path = "epochs",
-     .flag = "--epochs",
-     .member = &C::epochs,
-     .help = "Passes over the training part",
-     .otherwise = "10; small recipe: 100, and more until there are 1,000 steps; charlm: 5",
-     .low = 0,
-     .high = 1e9},
-    {.path = "steps",
-     .flag = "--steps",
-     .member = &C::steps,
-     .help = "The same in updates: the run ends behind so many, in the middle of an epoch where "
-             "they say so",
-     .otherwise = "as many as the epochs have; gpt: 2000",
-     .low = 0,
-     .high = kMostSteps},
-    {.path = "batch",
-     .flag = "--batch",
-     .member = &C::batch,
-     .help = "Examples of a batch",
-     .otherwise = "128; small recipe: 32; charlm: 256; gpt: 12",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "accumulate",
-     .flag = "--accumulate",
-     .member = &C::accumulate,
-     .help = "Batches whose gradients make one step together",
-     .otherwise = "1",
-     .low = 1,
-     .high = kMostRows},
-    {.path = "seed",
-     .flag = "--seed",
-     .member = &C::seed,
-     .help = "Of the first weights, the order and the dropout",
-     .otherwise = "0",
-     .low = 0,
-     .high = 9.2e18},
-
-    {.path = "early_stopping.patience",
-     .flag = "--patience",
-     .member = &C::patience,
-     .help = "Epochs without a better metric on the validation part after which training ends; the "
-             "model is then the best epoch's. 0: train all epochs and keep the last",
-     .otherwise = "0",
-     .low = 0,
-     .high = 1e9},
-    {.path = "early_stopping.metric",
-     .flag = "--metric",
-     .member = &C::metric,
-     .help = "What says which epoch is the best",
-     .otherwise = "loss",
-     .choices = all_metric_names},
-    {.path = "early_stopping.min_delta",
-     .flag = "--min-delta",
-     .member = &C::min_delta,
-     .help = "By more than this an epoch must be better than the best before it",
-     .otherwise = "0",
-     .low = 0,
-     .high = 1e30},
-
-    {.path = "check_finite",
-     .flag = "--check-finite",
-     .member = &C::check_finite,
-     .help =
-         "Look for NaN and infinity in every parameter after every step, not in the loss and in "
-         "the norm of the gradient alone",
-     .otherwise = "false"},
-    {.path = "log_every",
-     .flag = "--log-every",
-     .member = &C::log_every,
-     .help = "Steps between lines of the log that tell of a step",
-     .otherwise = "a hundredth of an epoch",
-     .low = 1,
-     .high = kMostSteps},
-    {.path = "probe_every",
-     .flag = "--probe-every",
-     .member = &C::probe_every,
-     .help = "Steps between looks into the layers; 0: never",
-     .otherwise =
-         "an epoch, and four times in the first; a hundredth of the run where that is more",
-     .low = 0,
-     .high = kMostSteps},
-    {.path = "sample_every",
-     .flag = "--sample-every",
-     .member = &C::sample_every,
-     .help = "Steps between the texts that the model draws as it learns; 0: never (charlm, gpt)",
-     .otherwise = "a tenth of the run",
-     .low = 0,
-     .high = kMostSteps},
-    {.path = "checkpoint_every",
-     .flag = "--checkpoint-every",
-     .member = &C::checkpoint_every,
-     .help = "Steps between checkpoints; 0: at the end of an epoch, where the last one is more "
-             "than a second old, and every minute",
-     .otherwise = "0",
-     .low = 0,
-     .high = kMostSteps},
+  void add(const std::string& name, const std::string& value) {
+    const auto found = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return group.first == value; });
+    if (found == groups.end())
+      groups.push_back({value, {name}});
+    else
+      found->second.push_back(name);
+  }
 };
 
-std::string_view kind_of(const ConfigKey& key) {
+// What the first recipe says, and what those say that differ: "128; small recipe: 32; gpt: 12".
+std::string by_recipe(const std::function<std::string(const detail::Recipe&)>& show) {
+  std::string first;
+  Grouped others;
+  for (const detail::ModelFamily* family : detail::model_families())
+    for (const detail::Recipe& recipe : family->recipes) {
+      const std::string value = show(recipe);
+      if (recipe.name.empty())
+        first = value;
+      else if (value != first && !value.empty())
+        others.add(std::string(recipe.name), value);
+    }
+  for (const auto& [value, names] : others.groups)
+    first += fmt::format("; {}: {}", fmt::join(names, ", "), value);
+  return first;
+}
+
+// "adam 0.001, adamw 0.001", or the value alone where all are alike.
+std::string by_optimizer(const Grouped& values) {
+  if (values.groups.size() == 1) return values.groups.front().first;
+  std::string all;
+  for (const auto& [value, names] : values.groups)
+    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", fmt::join(names, ", "), value);
+  return all;
+}
+
+std::string model_help() {
+  std::string all;
+  for (const detail::ModelFamily* family : detail::model_families())
+    all +=
+        fmt::format("{}{} ({})", all.empty() ? "Architecture: " : ", ", family->name, family->help);
+  return all;
+}
+
+std::string default_models() {
+  const auto first = [](bool reads_text) {
+    const auto families = detail::model_families();
+    return (*std::find_if(families.begin(), families.end(),
+                          [&](const auto* family) { return family->reads_text == reads_text; }))
+        ->name;
+  };
+  return fmt::format("{}; text: {}", first(false), first(true));
+}
+
+std::string default_contexts() {
+  std::string all;
+  for (const detail::ModelFamily* family : detail::model_families())
+    if (family->reads_text)
+      all += fmt::format("{}{} {}", all.empty() ? "" : ", ", family->name, family->context);
+  return all;
+}
+
+std::string default_rates() {
+  Grouped usual;
+  for (const std::string& name : optim::optimizer_names())
+    usual.add(name, number_text(optim::usual_rate(optim::optimizer_from_name(name))));
+  return by_optimizer(usual) + by_recipe([](const detail::Recipe& recipe) {
+           return recipe.rate ? fmt::format("{} {}", recipe.optimizer, *recipe.rate) : "";
+         });
+}
+
+std::string default_losses() {
+  const auto usual = [](Task task) { return name(usual_loss(task).kind); };
+  return fmt::format("{}; multilabel: {}; regression: {}", usual(Task::kClassification),
+                     usual(Task::kMultiLabel), usual(Task::kRegression));
+}
+
+// ---- hyper-parameters of optimisers
+
+// "(sgd, rmsprop)", "(all but sgd)"; nothing where every optimiser has it.
+std::string owners_text(const std::vector<std::string>& owners) {
+  const std::vector<std::string> all = optim::optimizer_names();
+  if (owners.size() == all.size()) return "";
+  if (owners.size() + 1 < all.size() || owners.size() == 1)
+    return fmt::format(" ({})", fmt::join(owners, ", "));
+  const auto missing = std::find_if(all.begin(), all.end(), [&](const std::string& name) {
+    return std::find(owners.begin(), owners.end(), name) == owners.end();
+  });
+  return fmt::format(" (all but {})", *missing);
+}
+
+ConfigKey key_of(const optim::Number& number) {
+  const bool is_switch = number.range == optim::Range::kSwitch;
+  std::vector<std::string> owners;
+  Grouped defaults;
+  for (const std::string& optimizer : optim::optimizer_names())
+    for (const optim::Number& other : optim::numbers_of(optimizer))
+      if (other.name == number.name) {
+        owners.push_back(optimizer);
+        defaults.add(optimizer,
+                     is_switch ? text(other.in_training != 0) : number_text(other.in_training));
+      }
+  const std::string of_recipes = by_recipe([&](const detail::Recipe& recipe) {
+    const auto found = recipe.numbers.find(number.name);
+    return found == recipe.numbers.end() ? "" : number_text(found->second);
+  });
+  std::string flag = fmt::format("--{}", number.name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  ConfigKey key{.path = fmt::format("optimizer.{}", number.name),
+                .flag = flag,
+                .member = &TrainConfig::optimizer_numbers,
+                .help = std::string(number.help) + owners_text(owners),
+                .otherwise = by_optimizer(defaults) + of_recipes};
+  if (is_switch) {
+    key.member = &TrainConfig::optimizer_switches;
+    return key;
+  }
+  key.low = 0;
+  key.high = number.range == optim::Range::kNotNegative ? 1e30 : 1;
+  key.open_high = number.range == optim::Range::kBelowOne;
+  return key;
+}
+
+// Each hyper-parameter once; those that all optimisers have come last.
+std::vector<ConfigKey> optimizer_keys() {
+  std::vector<ConfigKey> some, common;
+  for (const std::string& optimizer : optim::optimizer_names())
+    for (const optim::Number& number : optim::numbers_of(optimizer)) {
+      ConfigKey key = key_of(number);
+      const auto is_key = [&](const ConfigKey& other) { return other.path == key.path; };
+      if (std::any_of(some.begin(), some.end(), is_key) ||
+          std::any_of(common.begin(), common.end(), is_key))
+        continue;
+      (key.help == number.help ? common : some).push_back(std::move(key));
+    }
+  some.insert(some.end(), common.begin(), common.end());
+  return some;
+}
+
+using C = TrainConfig;
+
+std::vector<ConfigKey> data_and_model_keys() {
+  return {
+      {.path = "data",
+       .flag = "--data",
+       .member = &C::data,
+       .help = "Data set: digits, moons, csv:FILE,target=COLUMN, npz:FILE, ... (docs/data.md)",
+       .otherwise = "digits"},
+      {.path = "task",
+       .flag = "--task",
+       .member = &C::task,
+       .help = "Learning task, for tables and arrays whose targets are ambiguous",
+       .otherwise = "inferred from the data",
+       .choices = task_names},
+      {.path = "tokenizer",
+       .flag = "--tokenizer",
+       .member = &C::tokenizer,
+       .help = "Tokenizer: characters (those in the text), bytes (all 256) or bpe:DIR (byte-pair "
+               "encoding from DIR's tokenizer.json, or vocab.json and merges.txt)",
+       .otherwise = WindowOptions{}.tokenizer},
+
+      {.path = "model.name",
+       .flag = "--model",
+       .member = &C::model,
+       .help = model_help(),
+       .otherwise = default_models(),
+       .choices = model_names},
+      {.path = "model.preset",
+       .flag = "--preset",
+       .member = &C::preset,
+       .help = "Defaults of GPT-2 (layer norm, gelu_tanh, learned positions, biases) or Llama "
+               "(rms, swiglu, rotary, no biases, not tied); other options override them (gpt)",
+       .otherwise = "layer, gelu, learned, no biases, tied",
+       .choices = preset_names},
+      {.path = "model.context",
+       .flag = "--context",
+       .member = &C::context,
+       .help = "Context length in tokens (charlm, gpt)",
+       .otherwise = default_contexts(),
+       .low = 1,
+       .high = kMostRows},
+      {.path = "model.embedding",
+       .flag = "--embedding",
+       .member = &C::embedding,
+       .help = "Embedding dimension (charlm)",
+       .otherwise = text(nn::CharLm{}.embedding),
+       .low = 1,
+       .high = kMostRows},
+      {.path = "model.hidden",
+       .flag = "--hidden",
+       .member = &C::hidden,
+       .help = "Hidden layer sizes; none: linear or logistic regression; gpt: one number, the "
+               "feed-forward's hidden size",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) {
+                      return fmt::format("{}", fmt::join(recipe.hidden, ","));
+                    }) +
+                    "; gpt: 4 times the width, 8/3 times if swiglu",
+       .low = 1,
+       .high = kMostRows},
+      {.path = "model.layers",
+       .flag = "--layers",
+       .member = &C::layers,
+       .help = "All layer sizes, input and output included, instead of --hidden; gpt: one number, "
+               "the number of blocks",
+       .otherwise = fmt::format("from --hidden and the data; gpt: {}", nn::Gpt{}.layers),
+       .low = 1,
+       .high = kMostRows},
+      {.path = "model.width",
+       .flag = "--width",
+       .member = &C::width,
+       .help = "Model dimension: size of a token's vector between blocks (gpt)",
+       .otherwise = text(nn::Gpt{}.width),
+       .low = 1,
+       .high = kMostRows},
+      {.path = "model.heads",
+       .flag = "--heads",
+       .member = &C::heads,
+       .help = "Number of attention heads; must divide --width (gpt)",
+       .otherwise = text(nn::Gpt{}.heads),
+       .low = 1,
+       .high = kMostRows},
+      {.path = "model.kv_heads",
+       .flag = "--kv-heads",
+       .member = &C::kv_heads,
+       .help = "Number of key/value heads; must divide --heads; fewer than --heads: grouped-query "
+               "attention (gpt)",
+       .otherwise = "the same as --heads",
+       .low = 1,
+       .high = kMostRows},
+      {.path = "model.activation",
+       .flag = "--activation",
+       .member = &C::activation,
+       .help = "Activation function of the hidden layers (mlp, charlm)",
+       .otherwise = "relu",
+       .choices = nn::activation_names},
+      {.path = "model.norm",
+       .flag = "--norm",
+       .member = &C::norm,
+       .help = "Normalisation before each hidden activation (charlm: not batch); gpt: layer or "
+               "rms, before attention, feed-forward and output",
+       .otherwise = fmt::format("none; gpt: {}", name(nn::Gpt{}.norm)),
+       .choices = nn::mlp_norm_names},
+      {.path = "model.feed_forward",
+       .flag = "--feed-forward",
+       .member = &C::feed_forward,
+       .help = "Activation of the feed-forward network; swiglu adds a third matrix, the gate (gpt)",
+       .otherwise = text(name(nn::Gpt{}.feed_forward)),
+       .choices = nn::gpt_feed_forward_names},
+      {.path = "model.positions",
+       .flag = "--positions",
+       .member = &C::positions,
+       .help = "Position encoding; rotary is RoPE (gpt)",
+       .otherwise = text(name(nn::Gpt{}.positions)),
+       .choices = nn::gpt_position_names},
+      {.path = "model.rotary_base",
+       .flag = "--rotary-base",
+       .member = &C::rotary_base,
+       .help = "Base of the rotary frequencies (RoPE theta); only with --positions rotary (gpt)",
+       .otherwise = number_text(nn::Gpt{}.rotary_base),
+       .low = 0,
+       .open_low = true},
+      {.path = "model.bias",
+       .flag = "--bias",
+       .member = &C::bias,
+       .help = "Add biases to the linear projections; layer norm always has one (gpt)",
+       .otherwise = text(nn::Gpt{}.bias)},
+      {.path = "model.tied",
+       .flag = "--tied",
+       .member = &C::tied,
+       .help = "Tie the output projection to the token embedding (gpt)",
+       .otherwise = text(nn::Gpt{}.tied)},
+      {.path = "model.dropout",
+       .flag = "--dropout",
+       .member = &C::dropout,
+       .help = "Dropout rate in training: of hidden activations; gpt: of embeddings and of each "
+               "attention and feed-forward output",
+       .otherwise =
+           by_recipe([](const detail::Recipe& recipe) { return number_text(recipe.dropout); }),
+       .low = 0,
+       .high = 1,
+       .open_high = true},
+      {.path = "model.init",
+       .flag = "--init",
+       .member = &C::init,
+       .help = "Weight initialisation of the linear layers (mlp, charlm)",
+       .otherwise = "he",
+       .choices = nn::init_names},
+  };
+}
+
+std::vector<ConfigKey> loss_and_optimizer_keys() {
+  std::vector<ConfigKey> keys{
+      {.path = "loss.name",
+       .flag = "--loss",
+       .member = &C::loss,
+       .help = "Loss function",
+       .otherwise = default_losses(),
+       .choices = loss_names},
+      {.path = "loss.label_smoothing",
+       .flag = "--label-smoothing",
+       .member = &C::label_smoothing,
+       .help = "Label smoothing: share of the target spread over all classes (cross_entropy)",
+       .otherwise = number_text(Loss{}.label_smoothing),
+       .low = 0,
+       .high = 1},
+      {.path = "loss.delta",
+       .flag = "--huber-delta",
+       .member = &C::delta,
+       .help = "Absolute error at which the loss becomes linear, after any standardisation of the "
+               "targets (huber)",
+       .otherwise = number_text(Loss{}.delta),
+       .low = 0,
+       .open_low = true},
+
+      {.path = "optimizer.name",
+       .flag = "--optimizer",
+       .member = &C::optimizer,
+       .help = "Optimiser",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) { return recipe.optimizer; }),
+       .choices = optim::optimizer_names},
+      {.path = "optimizer.lr",
+       .flag = "--lr",
+       .member = &C::rate,
+       .help = "Learning rate, the peak of the schedule",
+       .otherwise = default_rates(),
+       .low = 0},
+  };
+  const std::vector<ConfigKey> numbers = optimizer_keys();
+  keys.insert(keys.end(), numbers.begin(), numbers.end());
+  return keys;
+}
+
+std::vector<ConfigKey> schedule_and_length_keys() {
+  return {
+      {.path = "schedule.name",
+       .flag = "--schedule",
+       .member = &C::schedule,
+       .help = "Learning-rate schedule after warm-up; linear and cosine decay to 0 at the end of "
+               "the run",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) { return recipe.schedule; }),
+       .choices = optim::schedule_names},
+      {.path = "schedule.warmup",
+       .flag = "--warmup",
+       .member = &C::warmup,
+       .help = "Warm-up steps, in which the learning rate rises linearly",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) {
+         return recipe.warmup == 0 ? "0"
+                                   : fmt::format("{}, at most a tenth of the run", recipe.warmup);
+       }),
+       .low = 0,
+       .high = kMostSteps},
+      {.path = "schedule.decay_every",
+       .flag = "--decay-every",
+       .member = &C::decay_every,
+       .help = "Epochs between two decays of the learning rate (step schedule)",
+       .otherwise = "10",
+       .low = 1e-6,
+       .high = 1e9},
+      {.path = "schedule.decay_factor",
+       .flag = "--decay-factor",
+       .member = &C::decay_factor,
+       .help = "Factor by which each decay multiplies the learning rate (step schedule)",
+       .otherwise = "0.1",
+       .low = 0,
+       .high = 1},
+
+      {.path = "clip.value",
+       .flag = "--clip-value",
+       .member = &C::clip_value,
+       .help = "Clip every gradient element to [-X, X], before --clip-norm",
+       .otherwise = "no clipping",
+       .low = 0,
+       .open_low = true},
+      {.path = "clip.norm",
+       .flag = "--clip-norm",
+       .member = &C::clip_norm,
+       .help = "Clip the global L2 norm of all gradients to X",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) {
+         return recipe.clip_norm ? number_text(*recipe.clip_norm) : "no clipping";
+       }),
+       .low = 0,
+       .open_low = true},
+
+      {.path = "epochs",
+       .flag = "--epochs",
+       .member = &C::epochs,
+       .help = "Number of passes over the training set; excludes --steps",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) {
+         if (recipe.steps > 0) return std::string("see --steps");
+         if (recipe.least_steps == 0) return text(recipe.epochs);
+         return fmt::format("{}, or more if {} steps need them", recipe.epochs, recipe.least_steps);
+       }),
+       .low = 0,
+       .high = 1e9},
+      {.path = "steps",
+       .flag = "--steps",
+       .member = &C::steps,
+       .help = "Number of optimiser steps, instead of --epochs; the run may end in the middle of "
+               "an epoch",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) {
+         return recipe.steps > 0 ? text(recipe.steps) : "set by --epochs";
+       }),
+       .low = 0,
+       .high = kMostSteps},
+      {.path = "batch",
+       .flag = "--batch",
+       .member = &C::batch,
+       .help = "Batch size in examples; with --accumulate, of one micro-batch",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) { return text(recipe.batch); }),
+       .low = 1,
+       .high = kMostRows},
+      {.path = "accumulate",
+       .flag = "--accumulate",
+       .member = &C::accumulate,
+       .help = "Gradient accumulation: micro-batches per optimiser step",
+       .otherwise = "1",
+       .low = 1,
+       .high = kMostRows},
+      {.path = "seed",
+       .flag = "--seed",
+       .member = &C::seed,
+       .help = "Random seed of the initial weights, shuffling, dropout and text samples",
+       .otherwise = "0",
+       .low = 0,
+       .high = 9.2e18},
+  };
+}
+
+std::vector<ConfigKey> observation_keys() {
+  return {
+      {.path = "early_stopping.patience",
+       .flag = "--patience",
+       .member = &C::patience,
+       .help = "Early stopping: end after N epochs without a better --metric on the validation set "
+               "and keep the best epoch's model; 0: train all epochs and keep the last",
+       .otherwise = "0",
+       .low = 0,
+       .high = 1e9},
+      {.path = "early_stopping.metric",
+       .flag = "--metric",
+       .member = &C::metric,
+       .help = "Validation metric that selects the best epoch",
+       .otherwise = "loss",
+       .choices = all_metric_names},
+      {.path = "early_stopping.min_delta",
+       .flag = "--min-delta",
+       .member = &C::min_delta,
+       .help = "Improvement of --metric that an epoch must exceed to count as better; only with "
+               "--patience",
+       .otherwise = "0",
+       .low = 0,
+       .high = 1e30},
+
+      {.path = "check_finite",
+       .flag = "--check-finite",
+       .member = &C::check_finite,
+       .help = "Check parameters and optimiser state for NaN and infinity after every step, not "
+               "only the loss and the gradient norm",
+       .otherwise = "false"},
+      {.path = "log_every",
+       .flag = "--log-every",
+       .member = &C::log_every,
+       .help = "Steps between step events in the log",
+       .otherwise = "a hundredth of an epoch (of the run, if --steps makes it shorter)",
+       .low = 1,
+       .high = kMostSteps},
+      {.path = "probe_every",
+       .flag = "--probe-every",
+       .member = &C::probe_every,
+       .help = "Steps between probes of layer statistics; 0: never",
+       .otherwise = "once an epoch, four times in the first; every hundredth of the run if that is "
+                    "longer",
+       .low = 0,
+       .high = kMostSteps},
+      {.path = "sample_every",
+       .flag = "--sample-every",
+       .member = &C::sample_every,
+       .help = "Steps between text samples in the log; 0: never (charlm, gpt)",
+       .otherwise = "a tenth of the run",
+       .low = 0,
+       .high = kMostSteps},
+      {.path = "checkpoint_every",
+       .flag = "--checkpoint-every",
+       .member = &C::checkpoint_every,
+       .help = "Steps between checkpoints; 0: every minute, and at the end of an epoch if the last "
+               "checkpoint is over a second old",
+       .otherwise = "0",
+       .low = 0,
+       .high = kMostSteps},
+  };
+}
+
+std::string_view kind_text(const ConfigKey& key) {
   constexpr std::string_view kKinds[] = {"text", "integer", "number", "switch", "list of integers"};
-  return kKinds[key.member.index()];
+  return kKinds[static_cast<std::size_t>(key.kind())];
 }
 
 std::string range_of(const ConfigKey& key) {
@@ -442,7 +559,26 @@ std::string range_of(const ConfigKey& key) {
 
 }  // namespace
 
-std::span<const ConfigKey> config_keys() { return kKeys; }
+ConfigKey::Kind ConfigKey::kind() const {
+  constexpr Kind kKinds[] = {Kind::kText,     Kind::kInteger, Kind::kNumber, Kind::kSwitch,
+                             Kind::kIntegers, Kind::kNumber,  Kind::kSwitch};
+  return kKinds[member.index()];
+}
+
+std::string_view ConfigKey::name() const {
+  return std::string_view(path).substr(path.rfind('.') + 1);
+}
+
+std::span<const ConfigKey> config_keys() {
+  static const std::vector<ConfigKey> keys = [] {
+    std::vector<ConfigKey> all;
+    for (const auto& part : {data_and_model_keys(), loss_and_optimizer_keys(),
+                             schedule_and_length_keys(), observation_keys()})
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return keys;
+}
 
 std::string train_reference() {
   std::string page =
@@ -456,8 +592,8 @@ std::string train_reference() {
       "classification of 10,000 examples or more.\n\n"
       "This page is written by `limpid train --markdown`; `./dev docs` does it.\n\n"
       "| key | flag | kind | values | default | meaning |\n|---|---|---|---|---|---|\n";
-  for (const ConfigKey& key : kKeys)
-    page += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", key.path, key.flag, kind_of(key),
+  for (const ConfigKey& key : config_keys())
+    page += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", key.path, key.flag, kind_text(key),
                         range_of(key), key.otherwise, key.help);
   return page;
 }

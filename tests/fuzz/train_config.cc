@@ -42,7 +42,7 @@ std::vector<Bytes> seeds() {
 std::vector<std::string> words() {
   std::vector<std::string> all = data_config().words();
   for (const train::ConfigKey& key : train::config_keys()) {
-    all.push_back("\"" + std::string(key.path.substr(key.path.rfind('.') + 1)) + "\"");
+    all.push_back("\"" + std::string(key.name()) + "\"");
     if (key.choices)
       for (const std::string& choice : key.choices()) all.push_back("\"" + choice + "\"");
   }

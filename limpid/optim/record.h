@@ -1,0 +1,55 @@
+// OptimizerRecord: what is said of an optimiser by name: its hyper-parameters with their ranges and
+// help, and the learning rate to start from. Each record stands beside its optimiser.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace limpid::optim {
+
+// The values that a hyper-parameter may have: [0, 1]; [0, 1); 0 or more; 0 or 1.
+enum class Range : std::uint8_t { kShare, kBelowOne, kNotNegative, kSwitch };
+
+template <class T>
+struct HyperParameter {
+  std::string_view name;  // the key optimizer.NAME of `limpid train`, and the option --NAME
+  std::string_view help;
+  Range range;
+  std::variant<double T::*, bool T::*> member;
+  // The default of `limpid train`, if it differs from that of the struct.
+  std::optional<double> in_training = {};
+};
+
+template <class T>
+struct OptimizerRecord {
+  std::string_view name;
+  double rate;  // PyTorch's default, and 0.05 for SGD, which has none
+  std::span<const HyperParameter<T>> numbers;
+};
+
+// ---- hyper-parameters that several optimisers have
+
+template <class T>
+constexpr HyperParameter<T> momentum_number(std::optional<double> in_training = {}) {
+  return {"momentum", "Momentum coefficient", Range::kShare, &T::momentum, in_training};
+}
+template <class T>
+constexpr HyperParameter<T> eps_number() {
+  return {"eps", "Epsilon added to the denominator for numerical stability", Range::kNotNegative,
+          &T::eps};
+}
+template <class T>
+constexpr HyperParameter<T> weight_decay_number() {
+  return {"weight_decay", "Weight decay: L2 penalty added to the gradient; decoupled in adamw",
+          Range::kNotNegative, &T::weight_decay};
+}
+template <class T>
+constexpr HyperParameter<T> decay_vectors_number() {
+  return {"decay_vectors", "Apply weight decay to biases and norm weights, too", Range::kSwitch,
+          &T::decay_vectors, 0};
+}
+
+}  // namespace limpid::optim

@@ -1,0 +1,43 @@
+// MLPs on token embeddings: their keys, recipe and defaults.
+#include "limpid/train/detail/complete.h"
+
+namespace limpid::train {
+namespace detail {
+namespace {
+
+void fill_char_lm(TrainConfig& c, const Split& data, const Recipe& recipe) {
+  fill(c.context, char_lm_family().context);
+  fill(c.embedding, nn::CharLm{}.embedding);
+  if (c.norm == "batch")
+    refuse("model.norm", "a charlm has no batch norm; none, layer or rms is expected");
+  fill_layers(c, data, recipe, *c.context * *c.embedding);
+}
+
+}  // namespace
+
+const ModelFamily& char_lm_family() {
+  static const ModelFamily family{.name = "charlm",
+                                  .help = "MLP on token embeddings, predicts the next token",
+                                  .keys = {"name", "context", "embedding", "hidden", "layers",
+                                           "activation", "norm", "dropout", "init"},
+                                  .recipes = {{.name = "charlm",
+                                               .hidden = {128, 128},
+                                               .optimizer = "adamw",
+                                               .schedule = "cosine",
+                                               .batch = 256,
+                                               .rate = 0.002,
+                                               .epochs = 5}},
+                                  .recipe = only_recipe,
+                                  .reads_text = true,
+                                  .context = nn::CharLm{}.context,
+                                  .fill = fill_char_lm};
+  return family;
+}
+
+}  // namespace detail
+
+nn::CharLm char_lm_of(const TrainConfig& c) {
+  return {c.layers->back(), *c.context, *c.embedding, network_of(c)};
+}
+
+}  // namespace limpid::train

@@ -1,0 +1,53 @@
+// Multilayer perceptrons: their keys, recipes and defaults.
+#include "limpid/train/detail/complete.h"
+
+namespace limpid::train {
+namespace detail {
+namespace {
+
+const Recipe& recipe_for(const ModelFamily& family, const Split& data) {
+  constexpr std::int64_t kManyExamples = 10'000;
+  const bool large = data.train.task == Task::kClassification && data.train.size() >= kManyExamples;
+  return family.recipes[large ? 0 : 1];
+}
+
+void fill_mlp(TrainConfig& c, const Split& data, const Recipe& recipe) {
+  fill_layers(c, data, recipe, data.train.input_type().shape.elements());
+}
+
+}  // namespace
+
+const ModelFamily& mlp_family() {
+  static const ModelFamily family{
+      .name = "mlp",
+      .help = "multilayer perceptron",
+      .keys = {"name", "hidden", "layers", "activation", "norm", "dropout", "init"},
+      .recipes = {{.name = "",
+                   .hidden = {256, 128},
+                   .dropout = 0.2,
+                   .optimizer = "sgd",
+                   .schedule = "linear",
+                   .batch = 128,
+                   .epochs = 10},
+                  {.name = "small recipe",
+                   .hidden = {64, 64},
+                   .optimizer = "adam",
+                   .schedule = "linear",
+                   .batch = 32,
+                   .rate = 0.005,
+                   .epochs = 100,
+                   .least_steps = 1000}},
+      .recipe = recipe_for,
+      .reads_text = false,
+      .fill = fill_mlp};
+  return family;
+}
+
+}  // namespace detail
+
+nn::Mlp network_of(const TrainConfig& c) {
+  return {*c.layers, nn::activation_from_name(*c.activation), *c.dropout, *c.init,
+          nn::mlp_norm_from_name(*c.norm)};
+}
+
+}  // namespace limpid::train
