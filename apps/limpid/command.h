@@ -1,5 +1,5 @@
-// The commands of the tool, one a file: each adds itself to the command line, with what it does as
-// its callback. Leans on CLI11.
+// What the commands of the tool share: errors of usage, and what options may be. A command is a
+// file with a function add_NAME, which main.cc lists. Depends on CLI11.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,27 +10,6 @@
 #include <system_error>
 
 namespace limpid::tool {
-
-void add_convert(CLI::App& app);
-void add_doctor(CLI::App& app);
-void add_emit(CLI::App& app);
-void add_eval(CLI::App& app);
-void add_generate(CLI::App& app);
-void add_gradcheck(CLI::App& app);
-void add_hash(CLI::App& app);
-void add_lab(CLI::App& app);
-void add_onnx_ops(CLI::App& app);   // where the tool is built with ONNX,
-void add_onnx_test(CLI::App& app);  // and so is this
-void add_ops(CLI::App& app);
-void add_perceptron(CLI::App& app);
-void add_quantize(CLI::App& app);
-void add_report(CLI::App& app);
-void add_run(CLI::App& app);
-void add_selftest(CLI::App& app);
-void add_show(CLI::App& app);
-void add_summary(CLI::App& app);
-void add_trace(CLI::App& app);
-void add_train(CLI::App& app);
 
 // The command line asks for what does not exist or makes no sense: exit code 2. Whatever goes wrong
 // beyond the command line is a limpid::Error: exit code 1.

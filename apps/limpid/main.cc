@@ -11,6 +11,30 @@
 #include "apps/limpid/stop_signals.h"
 
 namespace limpid::tool {
+
+// The commands, one a file: each adds itself to the command line, with what it does as its
+// callback.
+void add_convert(CLI::App& app);
+void add_doctor(CLI::App& app);
+void add_emit(CLI::App& app);
+void add_eval(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_gradcheck(CLI::App& app);
+void add_hash(CLI::App& app);
+void add_lab(CLI::App& app);
+void add_onnx_ops(CLI::App& app);   // where the tool is built with ONNX,
+void add_onnx_test(CLI::App& app);  // and so is this
+void add_ops(CLI::App& app);
+void add_perceptron(CLI::App& app);
+void add_quantize(CLI::App& app);
+void add_report(CLI::App& app);
+void add_run(CLI::App& app);
+void add_selftest(CLI::App& app);
+void add_show(CLI::App& app);
+void add_summary(CLI::App& app);
+void add_trace(CLI::App& app);
+void add_train(CLI::App& app);
+
 namespace {
 
 constexpr int kFailure = 1;

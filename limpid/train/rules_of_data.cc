@@ -42,8 +42,6 @@ const Duplicates* most_doubles(const DataFacts& facts, bool between_parts) {
   return most;
 }
 
-}  // namespace
-
 std::optional<Finding> data_not_finite(const RunLog& log, const Thresholds&) {
   if (!log.data || log.data->non_finite == 0 || log.data->first_non_finite.empty()) return {};
   const NonFinite& first = log.data->first_non_finite.front();
@@ -125,5 +123,35 @@ std::optional<Finding> leaked_rows(const RunLog& log, const Thresholds& t) {
       "is too good",
       "keep one of each row before the data is split");
 }
+
+constexpr Threshold kInputs[] = {
+    {"input_low", 0.02, "root mean square of the first layer's inputs"},
+    {"input_high", 5, "the same"}};
+constexpr Threshold kImbalance[] = {
+    {"imbalance", 10, "examples of the most frequent class over those of the rarest"}};
+constexpr Threshold kDuplicates[] = {{"duplicate_share", 0.05, "share of a part's rows"}};
+constexpr Threshold kLeak[] = {
+    {"leak_share", 0.01, "share of a part's rows"},
+    {"leak_least", 10, "rows of a part below which it is all there is, as of a truth table"}};
+
+constexpr Rule kRules[] = {
+    {"data_not_finite",
+     "inputs that are NaN or infinite",
+     "remove or fill in these values",
+     {},
+     data_not_finite},
+    {"inputs_not_normalized", "inputs of the first layer that are very large or very small",
+     "--data SPEC,standardize=zscore", kInputs, inputs_not_normalized},
+    {"class_imbalance", "classes with many times the examples of others, or with none",
+     "more examples of the rare classes; --metric macro_f1", kImbalance, class_imbalance},
+    {"duplicate_rows", "rows that repeat an earlier one of the same part", "keep one of each",
+     kDuplicates, duplicate_rows},
+    {"leaked_rows", "rows of the validation or test part that are also in an earlier part",
+     "keep one of each row before the data is split", kLeak, leaked_rows},
+};
+
+}  // namespace
+
+constexpr std::span<const Rule> rules_of_data = kRules;
 
 }  // namespace limpid::train::detail

@@ -123,6 +123,8 @@ double typical_update_ratio(const RunLog& log) {
   return median(ratios);
 }
 
+namespace {
+
 std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t) {
   const auto gradient = [](const LayerStatistics& l) { return gradient_norm(l) / weight_norm(l); };
   const auto update = [](const LayerStatistics& l) { return update_norm(l) / weight_norm(l); };
@@ -300,5 +302,51 @@ std::optional<Finding> poor_initialization(const RunLog& log, const Thresholds& 
   }
   return {};
 }
+
+constexpr Threshold kVanishing[] = {
+    {"vanishing_factor", 1000, "how many times smaller than the largest a layer's gradient is"}};
+constexpr Threshold kGradient[] = {
+    {"exploding_factor", 100, "how many times larger than its weights a layer's gradient is"}};
+constexpr Threshold kDead[] = {{"dead_share", 0.5, "share of the layer's units"}};
+constexpr Threshold kSaturated[] = {{"saturated_share", 0.5, "share of the layer's activations"}};
+constexpr Threshold kRatio[] = {
+    {"update_ratio_low", 1e-5, "the largest ratio of any probe is below"},
+    {"update_ratio_high", 0.1, "the median ratio of a layer is above"}};
+constexpr Threshold kSpread[] = {
+    {"spread_low", 0.02, "standard deviation of a linear layer, over the size of the inputs"},
+    {"spread_high", 50, "the same"}};
+
+constexpr Rule kRules[] = {
+    {"vanishing_gradient", "a layer whose gradient is far smaller than that of another",
+     "--activation relu with --init he, or fewer --layers", kVanishing, vanishing_gradient},
+    {"exploding_gradient", "a layer whose gradient is far larger than its weights",
+     "--init he, a smaller --lr, --clip-norm 1; normalise inputs and targets", kGradient,
+     exploding_gradient},
+    {"dead_units", "ReLUs that are 0 for every example of a batch",
+     "a learning rate ten times smaller, or --activation leaky_relu", kDead, dead_units},
+    {"saturated_units", "sigmoid, tanh and their like where their slope is below 1e-3",
+     "--init xavier, a smaller --lr, or normalised inputs", kSaturated, saturated_units},
+    {"zero_activations",
+     "a layer all of whose values are 0",
+     "--init he, or a smaller --lr",
+     {},
+     zero_activations},
+    {"update_ratio", "steps that change weights by far more or less than 1e-3 of their size",
+     "--lr ten times smaller, or a hundred times larger", kRatio, update_ratio},
+    {"frozen_weights",
+     "a layer whose weights never change",
+     "--init he, or a larger --lr",
+     {},
+     frozen_weights},
+    {"poor_initialization",
+     "before the first step: a signal that dies out or grows through the layers, or units that are "
+     "all alike",
+     "--init he for relu and its like, --init xavier for tanh and sigmoid", kSpread,
+     poor_initialization},
+};
+
+}  // namespace
+
+constexpr std::span<const Rule> rules_of_layers = kRules;
 
 }  // namespace limpid::train::detail

@@ -142,8 +142,6 @@ bool all_finite(const Levels& levels) {
                      [](double v) { return std::isfinite(v); });
 }
 
-}  // namespace
-
 std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
   auto bad = std::find_if(log.steps.begin(), log.steps.end(), [](const StepEvent& s) {
     return !std::isfinite(s.loss) || !std::isfinite(s.gradient_norm);
@@ -332,5 +330,53 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
       "the targets",
       "wider or more --layers, less --dropout and --weight-decay");
 }
+
+constexpr Threshold kFlat[] = {
+    {"flat_steps", 100, "steps before the rule speaks"},
+    {"flat_drop", 0.02, "share of the initial loss by which a loss that is not flat has fallen"}};
+constexpr Threshold kExploding[] = {
+    {"explode_rise", 0.5, "rise above the initial, or the lowest loss, as a share of it"},
+    {"explode_loss", 0.5, "share of what had been gained that is lost again"}};
+constexpr Threshold kSpikes[] = {
+    {"spike_rise", 0.25, "rise above the 50 steps before, as a share of the initial loss"},
+    {"spike_spread", 10, "the same rise in standard deviations of their losses"},
+    {"spike_share", 0.02, "share of the steps above which they are no exceptions"}};
+constexpr Threshold kOscillating[] = {
+    {"oscillation_rise", 0.1, "rise from one epoch to the next, as a share of the loss"},
+    {"oscillation_share", 0.3, "share of the epochs of the second half with such a rise"},
+    {"oscillation_level", 0.1, "share of the initial loss below which swings are no matter"}};
+constexpr Threshold kOverfitting[] = {
+    {"overfit_rise", 0.1,
+     "rise of the validation loss above its lowest, and fall of the training loss, as shares"},
+    {"overfit_of_start", 0.02, "the same rise as a share of the initial loss"}};
+constexpr Threshold kUnderfitting[] = {
+    {"underfit_level", 0.5, "share of the initial loss above which the training loss is high"},
+    {"underfit_still", 0.02, "fall over the last quarter that counts as still falling"}};
+
+constexpr Rule kRules[] = {
+    {"loss_not_finite",
+     "a loss, a gradient or a parameter that is NaN or infinite, at once or later",
+     "a learning rate ten times smaller, or --clip-norm 1",
+     {},
+     loss_not_finite},
+    {"loss_flat", "a loss that has hardly moved from where it began",
+     "a learning rate ten times larger or smaller, as the updates tell", kFlat, loss_flat},
+    {"loss_exploding", "a loss that fell and then grew, or grew from the start",
+     "a learning rate ten times smaller, --clip-norm 1, or --warmup", kExploding, loss_exploding},
+    {"loss_spikes", "single steps whose loss leaps far above those before",
+     "--clip-norm 1, a longer --warmup, a learning rate three times smaller", kSpikes, loss_spikes},
+    {"loss_oscillating", "a loss that goes up and down and no longer falls",
+     "a learning rate ten times smaller, a larger --batch, or --schedule cosine", kOscillating,
+     loss_oscillating},
+    {"overfitting", "the training loss falls while the validation loss rises",
+     "--patience, --dropout, --weight-decay, fewer or narrower --layers, more data", kOverfitting,
+     overfitting},
+    {"underfitting", "training and validation loss both end high",
+     "wider or more --layers, less --dropout, more --epochs", kUnderfitting, underfitting},
+};
+
+}  // namespace
+
+constexpr std::span<const Rule> rules_of_loss = kRules;
 
 }  // namespace limpid::train::detail

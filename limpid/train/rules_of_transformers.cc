@@ -21,8 +21,6 @@ std::optional<double> stream_behind(const LayerStatistics& layer) {
   return last == all.rend() ? std::nullopt : std::optional(std::hypot(last->mean, last->std));
 }
 
-}  // namespace
-
 std::optional<Finding> attention_collapse(const RunLog& log, const Thresholds& t) {
   if (log.probes.empty()) return {};
   const ProbeEvent& last = log.probes.back();
@@ -66,5 +64,22 @@ std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
                  "what the layers before have found is drowned by what this one adds",
                  fmt::format("{}, more --weight-decay, or fewer --layers", rate_times(log, 0.3)));
 }
+
+constexpr Threshold kCollapse[] = {
+    {"attention_entropy", 0.02,
+     "entropy of a layer's weights, as a share of the largest possible"}};
+constexpr Threshold kGrowth[] = {
+    {"residual_growth", 10, "root mean square behind a block over that before it"}};
+
+constexpr Rule kRules[] = {
+    {"attention_collapse", "an attention whose queries look at one key alone",
+     "--warmup, a smaller --lr, more --weight-decay", kCollapse, attention_collapse},
+    {"residual_growth", "a block that adds far more to the residual stream than there was",
+     "a smaller --lr, more --weight-decay, fewer --layers", kGrowth, residual_growth},
+};
+
+}  // namespace
+
+constexpr std::span<const Rule> rules_of_transformers = kRules;
 
 }  // namespace limpid::train::detail

@@ -1,24 +1,17 @@
-// What the doctor's rules share, and the checks themselves: those of the loss, of layers, of data.
+// The doctor's rules, of the loss, of layers, of transformers and of data; and what they share.
 #pragma once
 
-#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "limpid/train/doctor.h"
 
 namespace limpid::train::detail {
 
-using Check = std::optional<Finding>(const RunLog& log, const Thresholds& thresholds);
-
-// rules_of_loss.cc
-Check loss_not_finite, loss_flat, loss_exploding, loss_spikes, loss_oscillating, overfitting,
-    underfitting;
-// rules_of_layers.cc
-Check vanishing_gradient, exploding_gradient, dead_units, saturated_units, zero_activations,
-    update_ratio, frozen_weights, poor_initialization;
-// rules_of_transformers.cc
-Check attention_collapse, residual_growth;
-// rules_of_data.cc
-Check data_not_finite, inputs_not_normalized, class_imbalance, duplicate_rows, leaked_rows;
+// One a file, each rule with its thresholds, texts and check; rules() joins them.
+extern const std::span<const Rule> rules_of_loss, rules_of_layers, rules_of_transformers,
+    rules_of_data;
 
 // Of an even number of values the upper of the two in the middle; 0 of none.
 double median(std::vector<double> values);
