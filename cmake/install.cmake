@@ -16,7 +16,8 @@ if(TARGET limpid_onnx)
   limpid_install_library(limpid_onnx)
 endif()
 
-# Of the kernels, those headers that the others include; of ONNX, where that is built.
+# What users include: no internals of folders; of the kernels, those headers that the others include; ONNX where that is
+# built.
 set(no_onnx "")
 if(NOT TARGET limpid_onnx)
   set(no_onnx PATTERN onnx EXCLUDE)
@@ -25,6 +26,9 @@ install(DIRECTORY limpid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT heade
         FILES_MATCHING PATTERN *.h
         PATTERN detail EXCLUDE
         PATTERN kernels EXCLUDE
+        REGEX "/compile/(lowering|move|plan|worker)\\.h$" EXCLUDE
+        REGEX "/ops/(attention_weights|rows|strided)\\.h$" EXCLUDE
+        REGEX "/transforms/rewrite\\.h$" EXCLUDE
         ${no_onnx})
 install(FILES limpid/kernels/isa.h limpid/kernels/kernels.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/limpid/kernels COMPONENT headers)

@@ -1,5 +1,5 @@
 // limpid perceptron: Rosenblatt's rule on a table of truth of two inputs, epoch by epoch.
-#include "limpid/lab/perceptron.h"
+#include "apps/limpid/lab/perceptron.h"
 
 #include <fmt/format.h>
 

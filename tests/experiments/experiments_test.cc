@@ -8,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "apps/limpid/lab/approximation.h"
+#include "apps/limpid/lab/init.h"
+#include "apps/limpid/lab/perceptron.h"
 #include "limpid/compile/executable.h"
-#include "limpid/lab/approximation.h"
-#include "limpid/lab/init.h"
-#include "limpid/lab/perceptron.h"
 #include "limpid/nn/linear.h"
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/activation.h"

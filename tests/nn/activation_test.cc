@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "apps/limpid/lab/activations.h"
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
-#include "limpid/lab/activations.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
 

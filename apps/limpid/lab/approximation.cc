@@ -1,4 +1,4 @@
-#include "limpid/lab/approximation.h"
+#include "apps/limpid/lab/approximation.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "apps/limpid/lab/fit.h"
+#include "apps/limpid/lab/perceptron.h"
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/statistics.h"
-#include "limpid/lab/fit.h"
-#include "limpid/lab/perceptron.h"
 
 namespace limpid::lab {
 namespace {

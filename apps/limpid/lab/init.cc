@@ -1,4 +1,4 @@
-#include "limpid/lab/init.h"
+#include "apps/limpid/lab/init.h"
 
 #include <fmt/format.h>
 

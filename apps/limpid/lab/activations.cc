@@ -1,4 +1,4 @@
-#include "limpid/lab/activations.h"
+#include "apps/limpid/lab/activations.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "limpid/lab/collapse.h"
+#include "apps/limpid/lab/collapse.h"
 
 #include <fmt/format.h>
 

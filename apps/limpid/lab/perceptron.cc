@@ -1,4 +1,4 @@
-#include "limpid/lab/perceptron.h"
+#include "apps/limpid/lab/perceptron.h"
 
 #include <fmt/format.h>
 
