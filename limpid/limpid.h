@@ -49,6 +49,7 @@
 #include "limpid/nn/feed_forward.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/init.h"
+#include "limpid/nn/language_model.h"
 #include "limpid/nn/linear.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
