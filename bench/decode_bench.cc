@@ -100,16 +100,19 @@ struct Measured {
 Measured measure(const lp::nn::Gpt& net, const lp::Params& params, const Settings& s,
                  Bandwidth& bandwidth, lp::ThreadPool& pool) {
   const Clock::time_point start = Clock::now();
-  lp::nn::Decoder decoder(net, params, {.chunk = s.prompt, .pool = &pool});
+  lp::nn::LanguageModel model(net, params, {.chunk = s.prompt, .pool = &pool});
+  model.prepare();
   Measured m;
   m.compile_ms = 1e3 * seconds_since(start);
-  std::vector<std::vector<std::int32_t>> prompt(1);
+  std::vector<std::int32_t> prompt;
   for (std::int64_t i = 0; i < s.prompt; ++i)
-    prompt[0].push_back(static_cast<std::int32_t>(i * 37 % s.vocabulary));
+    prompt.push_back(static_cast<std::int32_t>(i * 37 % s.vocabulary));
+  lp::nn::LanguageModel::Sequence sequence = model.join({});
   for (int attempt = 0; attempt < 3; ++attempt) {
-    decoder.truncate(0, 0);
+    sequence.truncate(0);
     const Clock::time_point begin = Clock::now();
-    decoder.append(prompt);
+    sequence.append(prompt);
+    model.step();
     m.prefill_seconds = std::min(m.prefill_seconds, seconds_since(begin));
   }
   struct Attempt {
@@ -121,11 +124,11 @@ Measured measure(const lp::nn::Gpt& net, const lp::Params& params, const Setting
   std::vector<Attempt> attempts;
   for (int attempt = 0; attempt < 5; ++attempt) {
     const double before = bandwidth.measure();
-    decoder.truncate(0, 1);  // a short context: the weights are what is read
+    sequence.truncate(1);  // a short context: the weights are what is read
     const Clock::time_point begin = Clock::now();
     for (std::int64_t i = 0; i < s.tokens; ++i) {
-      const auto token = static_cast<std::int32_t>(i);
-      decoder.step({&token, 1});
+      sequence.append(static_cast<std::int32_t>(i));
+      model.step();
     }
     const double tokens_a_second = static_cast<double>(s.tokens) / seconds_since(begin);
     attempts.push_back({tokens_a_second, std::max(before, bandwidth.measure())});
@@ -141,7 +144,7 @@ lp::Params narrowed(const lp::Function& f, const lp::Params& params, std::string
   return lp::quantize(f, params, {.to = dtype == "i8" ? lp::Dtype::kI8 : lp::Dtype::kBf16}).params;
 }
 
-// The step that a Decoder compiles, with half of the tokens behind it.
+// The pass that a LanguageModel compiles for a token, with half of the tokens behind it.
 void show_profile(const Settings& s) {
   const lp::nn::Gpt net = net_of(s);
   const lp::Params params = narrowed(net.function(1), net.init(lp::Key(0)), s.profile);
@@ -151,7 +154,7 @@ void show_profile(const Settings& s) {
       lp::Tensor::from({1}, std::vector{static_cast<std::int32_t>(s.tokens / 2)});
   std::vector<lp::Tensor> inputs{lp::Tensor::zeros({lp::Dtype::kI32, {1, 1}}), behind,
                                  lp::Tensor::from({1}, std::vector<std::int32_t>{1})};
-  // Caches side by side as a Decoder's; they are the results behind the logits.
+  // Caches side by side as a LanguageModel's; they are the results behind the logits.
   lp::CompileOptions options;
   const std::vector<lp::Input> caches = net.caches({});
   const std::size_t bytes = caches[0].type.bytes();

@@ -10,9 +10,9 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
-#include "apps/limpid/prompt.h"
 #include "limpid/core/error.h"
 #include "limpid/data/picture.h"
+#include "limpid/data/prompt.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid::tool {
@@ -136,15 +136,25 @@ Tensor fit_inputs(const Dataset& data, const Model& model) {
   return data.inputs_of(0, data.size()).reshape(input.type.shape.insert(0, data.size()));
 }
 
+void check_prompt(const std::optional<std::string>& prompt) {
+  if (prompt && prompt->empty())
+    throw UsageError("--prompt: expected at least one character, got none");
+}
+
 Model with_prompt(Model model, const ExampleOptions& options) {
+  check_prompt(options.prompt);
   if (!options.prompt) return model;
-  const auto tokens = tokens_of_prompt(tokenizer_of(model), *options.prompt);
+  const std::vector<std::int32_t> tokens = prompt_tokens(tokenizer_of(model), *options.prompt);
+  const std::optional<nn::Gpt> net = gpt_of(model);
+  if (net && tokens.size() > static_cast<std::size_t>(net->context))
+    throw UsageError(fmt::format("--prompt: {} tokens came, the model sees {} at most",
+                                 tokens.size(), net->context));
   return at_length(std::move(model), static_cast<std::int64_t>(tokens.size()));
 }
 
 Examples read_examples(const ExampleOptions& options, const Model& model) {
   if (options.prompt)
-    return {prompt_input(model, tokens_of_prompt(tokenizer_of(model), *options.prompt)), 0, {}};
+    return {prompt_input(model, prompt_tokens(tokenizer_of(model), *options.prompt)), 0, {}};
   if (!options.data.empty()) {
     Dataset data = rows_of_data(options, model);
     Tensor inputs = fit_inputs(data, model);

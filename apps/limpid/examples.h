@@ -27,6 +27,9 @@ struct ExampleOptions {
 // --data with --index, --values, or --prompt.
 void add_example_options(CLI::App& command, ExampleOptions& options);
 
+// Throws UsageError for a --prompt without characters.
+void check_prompt(const std::optional<std::string>& prompt);
+
 // The model for the tokens of --prompt (see at_length), where that is given; else as it is.
 Model with_prompt(Model model, const ExampleOptions& options);
 

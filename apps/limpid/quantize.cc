@@ -15,14 +15,14 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
-#include "apps/limpid/prompt.h"
 #include "apps/limpid/scores.h"
 #include "apps/limpid/threads.h"
 #include "limpid/compile/executable.h"
+#include "limpid/data/prompt.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/inspect/summary.h"
 #include "limpid/inspect/table.h"
-#include "limpid/nn/decoder.h"
+#include "limpid/nn/language_model.h"
 #include "limpid/transforms/vmap.h"
 
 namespace limpid::tool {
@@ -81,16 +81,19 @@ std::optional<double> tokens_a_second(const Model& model, ThreadPool& pool) {
   const std::optional<nn::Gpt> net = gpt_of(model);
   if (!net || net->context < 2) return std::nullopt;
   constexpr std::int64_t kMostTokens = 64;
-  nn::Decoder decoder(*net, model.params,
-                      {.capacity = std::min(kMostTokens, net->context), .pool = &pool});
-  const std::int32_t token = 0;
+  const std::int64_t tokens = std::min(kMostTokens, net->context);
+  nn::LanguageModel language_model(*net, model.params, {.capacity = tokens, .pool = &pool});
+  nn::LanguageModel::Sequence sequence = language_model.join({});
   double most = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    decoder.truncate(0, 0);
+    sequence.truncate(0);
     const auto start = std::chrono::steady_clock::now();
-    for (std::int64_t i = 0; i < decoder.capacity(); ++i) decoder.step({&token, 1});
+    for (std::int64_t i = 0; i < tokens; ++i) {
+      sequence.append(0);
+      language_model.step();
+    }
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    most = std::max(most, static_cast<double>(decoder.capacity()) / time.count());
+    most = std::max(most, static_cast<double>(tokens) / time.count());
   }
   return most;
 }

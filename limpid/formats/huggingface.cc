@@ -281,6 +281,18 @@ Params their_tensors(const HuggingFaceConfig& config, const Params& params) {
   return tensors;
 }
 
+// Of a model that is to be written.
+nn::Gpt net_of(const Model& model) {
+  try {
+    return nn::Gpt::from_config(model.config);
+  } catch (const Error& e) {
+    throw Error(e.code(),
+                fmt::format("expected a transformer (gpt) to write as a Hugging Face folder, got "
+                            "another model ({})",
+                            e.what()));
+  }
+}
+
 }  // namespace
 
 bool is_huggingface(const fs::path& folder) {
@@ -312,7 +324,7 @@ Model load_huggingface(const fs::path& folder, std::int64_t length) {
 }
 
 void save_huggingface(const fs::path& folder, const Model& model) {
-  HuggingFaceConfig config{HuggingFaceType::kGpt2, nn::Gpt::from_config(model.config)};
+  HuggingFaceConfig config{HuggingFaceType::kGpt2, net_of(model)};
   config.type = detail::huggingface_type(config.net);
   if (config.type == HuggingFaceType::kGpt2) config.net.bias = true;
   const Safetensors weights{their_tensors(config, model.params), {{"format", "pt"}}};

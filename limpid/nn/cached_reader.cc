@@ -120,7 +120,7 @@ class CachedReader final : public TokenReader {
       const std::size_t count = next_count(*s);
       if (count < 2) continue;
       const Part part{s, count};
-      pass(1, pass_rows(count, chunk_)).run({&part, 1}, caches_, s->place);
+      pass(1, pass_length(count)).run({&part, 1}, caches_, s->place);
     }
   }
 
@@ -129,14 +129,9 @@ class CachedReader final : public TokenReader {
   }
 
   void prepare() override {
-    for (std::size_t rows = 1;; rows = pass_rows(rows + 1, places_)) {
-      pass(rows, 1);
-      if (rows == places_) break;
-    }
-    for (std::size_t length = 1;; length = pass_rows(length + 1, chunk_)) {
-      pass(1, length);
-      if (length == chunk_) break;
-    }
+    for_each_pass_rows(places_, [&](std::size_t rows) { pass(rows, 1); });
+    for (std::size_t length = 1; length < chunk_; length = pass_length(length + 1)) pass(1, length);
+    pass(1, chunk_);
   }
 
   LanguageModel::Bytes bytes() const override {
@@ -147,6 +142,13 @@ class CachedReader final : public TokenReader {
   }
 
  private:
+  // Powers of four: few passes, and a short prompt does not pay for a whole chunk.
+  std::size_t pass_length(std::size_t count) const {
+    std::size_t length = 1;
+    while (length < count) length *= 4;
+    return std::min(length, chunk_);
+  }
+
   std::size_t next_count(const TokenSequence& s) const { return std::min(s.unread(), chunk_); }
 
   // All sequences that have one token to read, together.

@@ -73,7 +73,7 @@ struct Gpt {
   // The types of the parameters, without drawing them.
   std::vector<Input> parameters() const;
 
-  // ---- with a cache of keys and values; limpid/nn/decoder.h runs it
+  // ---- with a cache of keys and values; limpid/nn/language_model.h runs it
 
   // How many tokens come at once, and to what.
   struct Chunk {

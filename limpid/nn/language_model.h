@@ -104,4 +104,8 @@ class LanguageModel::Sequence {
   std::size_t index_ = 0;
 };
 
+// What a model of a window sees of a sequence: its last tokens; before fewer tokens than the window
+// has, the first one repeated. Throws kInvalidArgument for no tokens.
+void fill_window(std::span<const std::int32_t> tokens, std::span<std::int32_t> window);
+
 }  // namespace limpid::nn

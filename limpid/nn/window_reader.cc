@@ -41,7 +41,7 @@ class WindowReader final : public TokenReader {
     reading_.clear();
     for (TokenSequence* s : sequences) {
       if (s->unread() == 0) continue;
-      fill_window(*s, std::span(tokens_).subspan(reading_.size() * context_, context_));
+      fill_window(s->tokens, std::span(tokens_).subspan(reading_.size() * context_, context_));
       reading_.push_back(s);
     }
     if (reading_.empty()) return;
@@ -59,10 +59,7 @@ class WindowReader final : public TokenReader {
   void move(std::size_t, std::size_t, std::size_t) override {}  // a place keeps nothing
 
   void prepare() override {
-    for (std::size_t rows = 1;; rows = pass_rows(rows + 1, places_)) {
-      pass(rows);
-      if (rows == places_) break;
-    }
+    for_each_pass_rows(places_, [&](std::size_t rows) { pass(rows); });
   }
 
   LanguageModel::Bytes bytes() const override {
@@ -76,14 +73,6 @@ class WindowReader final : public TokenReader {
     std::size_t bytes;
     Workspace workspace;
   };
-
-  // The last tokens; before fewer than the context the first one, repeated.
-  static void fill_window(const TokenSequence& s, std::span<std::int32_t> window) {
-    const std::size_t count = std::min(s.tokens.size(), window.size());
-    const auto last = window.end() - static_cast<std::ptrdiff_t>(count);
-    std::fill(window.begin(), last, s.tokens.front());
-    std::copy(s.tokens.end() - static_cast<std::ptrdiff_t>(count), s.tokens.end(), last);
-  }
 
   Pass& pass(std::size_t rows) {
     if (const auto found = passes_.find(rows); found != passes_.end()) return found->second;
@@ -109,3 +98,16 @@ std::unique_ptr<TokenReader> window_reader(const Function& window, const Params&
 }
 
 }  // namespace limpid::nn::detail
+
+namespace limpid::nn {
+
+void fill_window(std::span<const std::int32_t> tokens, std::span<std::int32_t> window) {
+  if (tokens.empty())
+    throw Error(ErrorCode::kInvalidArgument, "fill_window: expected at least one token, got none");
+  const std::span<const std::int32_t> seen = tokens.last(std::min(tokens.size(), window.size()));
+  const std::size_t missing = window.size() - seen.size();
+  std::fill_n(window.begin(), missing, tokens.front());
+  std::copy(seen.begin(), seen.end(), window.begin() + static_cast<std::ptrdiff_t>(missing));
+}
+
+}  // namespace limpid::nn

@@ -191,6 +191,9 @@ Problem next_token_problem(const Net& net, const Shape& target, const Loss& loss
     return Problem::Result{net(params, x, key), carried};
   };
   problem.losses = losses_in_scale(loss);
+  problem.language_model = [net](const Params& params, const nn::LanguageModel::Options& options) {
+    return nn::LanguageModel(net, params, options);
+  };
   return problem;
 }
 

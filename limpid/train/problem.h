@@ -13,6 +13,7 @@
 #include "limpid/function/function.h"
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/language_model.h"
 #include "limpid/nn/mlp.h"
 
 namespace limpid::train {
@@ -40,6 +41,10 @@ struct Problem {
   // The model in training, on x (rows, ...); the key is for what draws random numbers.
   std::function<Result(const Args& params, const Args& carried, Value x, Value key)> forward;
   Losses losses;
+
+  // Of a network that continues a text, with these parameters; empty for others.
+  std::function<nn::LanguageModel(const Params& params, const nn::LanguageModel::Options& options)>
+      language_model;
 
   const Input& example() const { return inference.inputs().back(); }
   // The inputs of `inference` that are trained, in its order.

@@ -83,7 +83,7 @@ class Samples {
       : every_(setup.config.sample_every.value_or(0)),
         tokenizer_(setup.data.train.tokenizer),
         key_(Key(static_cast<std::uint64_t>(*setup.config.seed)).fold_in(kSampleKey)) {
-    if (every_ > 0) sampler_.emplace(setup.problem.inference, pool);
+    if (every_ > 0) sampler_.emplace(setup.problem, pool);
   }
 
   bool at(std::int64_t done) const { return every_ > 0 && done % every_ == 0; }

@@ -227,6 +227,23 @@ class LanguageTest(tool.ToolTest):
         # Of a prompt longer than the context the end counts.
         self.assertEqual(generate("--prompt", "zzz the cat"[4:])[7:], generate("--prompt", "dog the cat")[11:])
 
+    def test_run_and_generate_take_the_same_prompts(self):
+        self.train("--epochs", "1")
+        characters = sorted(set(TEXT))
+        for prompt in ("t", "the", "the cat sat"):  # the context is 6
+            likeliest = self.document("run", self.model, "--prompt", prompt)["next"][0]["token"]
+            generated = self.output("generate", self.model, "--prompt", prompt, "--tokens", "1", "--temperature", "0")
+            self.assertEqual(generated, prompt + characters[likeliest] + "\n")
+        self.output("trace", self.model, "--prompt", "the")
+
+    def test_a_transformer_becomes_a_hugging_face_folder(self):
+        self.train_gpt("--steps", "3", "--sample-every", "0")
+        self.output("convert", self.model, f"{self.folder}/to/")
+        self.output("summary", f"{self.folder}/to/")
+        self.train("--epochs", "1")
+        self.assertIn("expected a transformer (gpt)", self.error(1, "convert", self.model, f"{self.folder}/charlm/"))
+        self.assertFalse((self.folder / "charlm").exists())
+
     def test_a_text_of_one_line_can_begin(self):
         self.text.write_text("abcd" * 50)
         self.train("--epochs", "1")

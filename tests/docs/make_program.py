@@ -15,6 +15,7 @@ HEAD = """\
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <list>
 #include <span>
 #include <string>
 #include <vector>

@@ -244,16 +244,23 @@ TEST_P(RealTime, RunsOnAPoolThatDoesNotSleep) {
   EXPECT_EQ(watched.verdict, kClean) << "system call " << watched.system_call;
 }
 
-TEST(RealTimeDecoder, GoesOnByATokenOfEverySequence) {
+TEST(RealTimeLanguageModel, ReadsATokenOfEverySequence) {
   LIMPID_NEEDS_SECCOMP();
   const Watched watched = watch([] {
+    struct Talk {
+      nn::LanguageModel model;
+      nn::LanguageModel::Sequence sequences[2];
+    };
     const nn::Gpt net = small_gpt();
-    const auto decoder =
-        std::make_shared<nn::Decoder>(net, net.init(Key(0)), nn::Decoder::Options{.sequences = 2});
-    return [decoder] {
+    nn::LanguageModel model(net, net.init(Key(0)), {.sequences = 2});
+    model.prepare();
+    const auto talk = std::make_shared<Talk>(Talk{model, {model.join({}), model.join({})}});
+    return [talk] {
+      for (auto& sequence : talk->sequences) sequence.truncate(0);
       for (std::int32_t i = 0; i < 100; ++i) {
-        const std::int32_t tokens[] = {i % 11, i * 7 % 11};
-        decoder->step(tokens);
+        talk->sequences[0].append(i % 11);
+        talk->sequences[1].append(i * 7 % 11);
+        talk->model.step();
       }
     };
   });

@@ -241,7 +241,7 @@ TEST(Evaluator, BatchesOfATextChangeNoBit) {
 TEST(TextSampler, DrawsByItsKeyAlone) {
   const auto expect_text = [](const Problem& problem) {
     const Params params = problem.init(Key(5));
-    TextSampler sampler(problem.inference);
+    const TextSampler sampler(problem);
     const std::vector<std::int32_t> drawn = sampler(params, 2, 12, Key(1));
     EXPECT_EQ(drawn.size(), 12u);
     EXPECT_EQ(sampler(params, 2, 12, Key(1)), drawn);
@@ -251,7 +251,7 @@ TEST(TextSampler, DrawsByItsKeyAlone) {
   };
   expect_text(gpt_problem(gpt()));
   expect_text(char_lm_problem(char_lm()));
-  EXPECT_THROW(TextSampler(mlp_problem(nn::mlp({2, 3}, relu)).inference), Error);
+  EXPECT_THROW(TextSampler(mlp_problem(nn::mlp({2, 3}, relu))), Error);
 }
 
 TEST(TextSampler, WritesWhatItHasLearnt) {
@@ -272,7 +272,7 @@ TEST(TextSampler, WritesWhatItHasLearnt) {
   const Split data{cycle(100), {}, {}};
   Trainer trainer(gpt_problem(gpt(0)), data, longer);
   finish(trainer);
-  TextSampler sampler(trainer.problem().inference);
+  const TextSampler sampler(trainer.problem());
   const std::vector<std::int32_t> drawn = sampler(trainer.model(), 3, 20, Key(1));
   for (std::size_t i = 0; i < drawn.size(); ++i)
     EXPECT_EQ(drawn[i], static_cast<std::int32_t>(4 + i) % kVocabulary) << i;

@@ -31,6 +31,12 @@ struct TokenSequence {
 inline std::size_t pass_rows(std::size_t count, std::size_t most) {
   return std::min(std::bit_ceil(count), most);
 }
+// All of them, from the smallest.
+template <class Visit>
+void for_each_pass_rows(std::size_t most, const Visit& visit) {
+  for (std::size_t rows = 1; rows < most; rows = pass_rows(rows + 1, most)) visit(rows);
+  visit(most);
+}
 
 class TokenReader {
  public:

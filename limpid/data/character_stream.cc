@@ -1,11 +1,11 @@
-#include "apps/limpid/character_stream.h"
+#include "limpid/data/character_stream.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "limpid/formats/utf8.h"
 
-namespace limpid::tool {
+namespace limpid {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -47,4 +47,4 @@ std::string CharacterStream::rest() {
   return text;
 }
 
-}  // namespace limpid::tool
+}  // namespace limpid

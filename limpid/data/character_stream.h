@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace limpid::tool {
+namespace limpid {
 
 class CharacterStream {
  public:
@@ -18,4 +18,4 @@ class CharacterStream {
   std::string pending_;
 };
 
-}  // namespace limpid::tool
+}  // namespace limpid

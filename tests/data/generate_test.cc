@@ -1,0 +1,130 @@
+// Prompts as tokens, and texts from a language model.
+#include "limpid/data/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "limpid/limpid.h"
+
+namespace limpid {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// As training leaves it: the tokenizer is that of the characters "\n", "a", "b" and "c".
+std::string with_characters(const std::string& config) {
+  return config.substr(0, config.size() - 1) +
+         R"(,"data":{"task":"next_token","class_names":["\n","a","b","c"]}})";
+}
+
+Model transformer() {
+  const nn::Gpt net{.vocabulary = 6, .context = 7, .layers = 1, .width = 12};
+  return {net.function(), net.init(Key(1)), with_characters(net.config())};
+}
+Model window() {
+  const nn::CharLm net{4, 3, 5, nn::mlp({15, 8, 4}, relu)};
+  return {net.function(), net.init(Key(1)), with_characters(net.config())};
+}
+
+std::vector<std::string> texts_of(const Model& model, const GenerateOptions& options) {
+  std::vector<std::string> texts(static_cast<std::size_t>(options.sequences));
+  generate(model, options,
+           [&](std::size_t i, std::string_view characters) { texts.at(i) += characters; });
+  return texts;
+}
+
+TEST(Generate, GivesATextForEachSeedWhoeverElseIsThere) {
+  ThreadPool two({.threads = 2});
+  for (const Model& model : {transformer(), window()}) {
+    GenerateOptions options{.prompt = "abc", .tokens = 30, .sequences = 3, .seed = 4};
+    const std::vector<std::string> together = texts_of(model, options);
+    options.sequences = 1;
+    options.pool = &two;
+    for (const std::string& text : together) {
+      EXPECT_EQ(text.size(), 30u);
+      EXPECT_EQ(texts_of(model, options)[0], text);
+      ++options.seed;
+    }
+    EXPECT_NE(together[0], together[1]);
+  }
+}
+
+TEST(Generate, DrawsAsGenerationDoes) {
+  const Model model = transformer();
+  const Tokenizer tokenizer = tokenizer_of(model);
+  nn::LanguageModel language_model = language_model_of(model, {});
+  nn::Generation generation(language_model, start_tokens(tokenizer),
+                            {.sampling = {.top_k = 3}, .key = Key(9), .vocabulary = 4});
+  std::string expected;
+  for (int i = 0; i < 40; ++i) {
+    while (!generation.ready()) language_model.step();
+    const std::int32_t token = generation.draw();
+    expected += tokenizer.decode({&token, 1});
+  }
+  EXPECT_EQ(texts_of(model, {.tokens = 40, .sampling = {.top_k = 3}, .seed = 9})[0], expected);
+  EXPECT_EQ(texts_of(model, {.tokens = 0})[0], "");
+}
+
+ErrorCode refusal(const Model& model, const GenerateOptions& options) {
+  try {
+    texts_of(model, options);
+  } catch (const Error& e) {
+    return e.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+TEST(Generate, RefusesWhatItCannotContinue) {
+  const nn::CharLm small{3, 3, 5, nn::mlp({15, 8, 3}, relu)};
+  EXPECT_EQ(refusal({small.function(), small.init(Key(0)), with_characters(small.config())}, {}),
+            ErrorCode::kShape);
+  EXPECT_EQ(refusal({small.function(), small.init(Key(0)), small.config()}, {}),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refusal(window(), {.prompt = ""}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refusal(window(), {.prompt = "z"}), ErrorCode::kNotFound);
+  EXPECT_EQ(refusal(transformer(), {.sampling = {.temperature = -1}}), ErrorCode::kInvalidArgument);
+}
+
+TEST(Prompt, IsTheTokensOfAText) {
+  EXPECT_EQ(prompt_tokens(tokenizer_of(window()), "cab\n"), (Ids{3, 1, 2, 0}));
+  EXPECT_EQ(start_tokens(tokenizer_of(window())), Ids{0});
+  EXPECT_EQ(start_tokens(Tokenizer(Vocabulary("xyz"))), Ids{0});
+  EXPECT_EQ(start_tokens(Tokenizer::bytes()), Ids{'\n'});
+}
+
+TEST(Prompt, FitsTheModel) {
+  const auto input = [](const Model& model, const Ids& tokens) {
+    const Tensor t = prompt_input(model, tokens);
+    return Ids(t.values<std::int32_t>().begin(), t.values<std::int32_t>().end());
+  };
+  EXPECT_EQ(input(window(), {2}), (Ids{2, 2, 2}));
+  EXPECT_EQ(input(window(), {2, 1}), (Ids{2, 2, 1}));
+  EXPECT_EQ(input(window(), {0, 3, 2, 1}), (Ids{3, 2, 1}));
+  const Model of_two = at_length(transformer(), 2);
+  EXPECT_EQ(input(of_two, {2, 1}), (Ids{2, 1}));
+  EXPECT_EQ(predict(of_two, prompt_input(of_two, Ids{2, 1})).shape(), (Shape{1, 2, 6}));
+  EXPECT_THROW(at_length(transformer(), 8), Error);
+  EXPECT_THROW(prompt_input(window(), {}), Error);
+}
+
+TEST(CharacterStream, GivesCharactersWhenTheyAreComplete) {
+  CharacterStream stream;
+  EXPECT_EQ(stream.take("a\xC3"), "a");
+  EXPECT_EQ(stream.take("\xA9"
+                        "b\xF0\x9F"),
+            "\u00e9"
+            "b");
+  EXPECT_EQ(stream.take("\x98"), "");
+  EXPECT_EQ(stream.take("\x80"), "\U0001F600");
+  EXPECT_EQ(stream.take("\xFF"
+                        "c\xE2\x82"),
+            "\uFFFD"
+            "c");
+  EXPECT_EQ(stream.rest(), "\uFFFD\uFFFD");
+  EXPECT_EQ(stream.rest(), "");
+}
+
+}  // namespace
+}  // namespace limpid

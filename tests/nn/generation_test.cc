@@ -1,0 +1,104 @@
+// What a language model generates: by a key and the options alone, beyond its context too.
+#include "limpid/nn/generation.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "limpid/limpid.h"
+
+namespace limpid::nn {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+Gpt net() { return {.vocabulary = 11, .context = 8, .layers = 2, .width = 24}; }
+
+LanguageModel model(std::int64_t sequences = 1, std::int64_t capacity = 0) {
+  return {net(), net().init(Key(1)), {.sequences = sequences, .capacity = capacity}};
+}
+
+Ids drawn(LanguageModel& model, Generation& generation, int count) {
+  Ids ids;
+  while (count-- > 0) {
+    while (!generation.ready()) model.step();
+    ids.push_back(generation.draw());
+  }
+  return ids;
+}
+
+// From the full forward pass of what the model sees: at most its capacity of tokens, of which a
+// full one drops the older half.
+Ids expected(Ids seen, std::size_t capacity, const Generation::Options& options, int count) {
+  if (seen.size() > capacity)
+    seen.erase(seen.begin(), seen.end() - static_cast<std::ptrdiff_t>(capacity));
+  Ids ids;
+  for (int i = 0; i < count; ++i) {
+    std::vector<Tensor> inputs = net().init(Key(1)).values();
+    const auto length = static_cast<std::int64_t>(seen.size());
+    inputs.push_back(Tensor::from<std::int32_t>({length}, seen));
+    const Tensor all = compile(net().function(length))(inputs)[0];
+    const auto logits = all.values<float>().last(11).first(
+        static_cast<std::size_t>(options.vocabulary == 0 ? 11 : options.vocabulary));
+    ids.push_back(
+        sample(logits, options.sampling, options.key.fold_in(static_cast<std::uint64_t>(i))));
+    seen.push_back(ids.back());
+    if (seen.size() > capacity)
+      seen.erase(seen.begin(),
+                 seen.end() - static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, capacity / 2)));
+  }
+  return ids;
+}
+
+TEST(Generation, DrawsFromTheLogitsOfWhatTheModelSees) {
+  const Generation::Options options{.key = Key(5)};
+  for (const std::int64_t capacity : {1, 2, 5, 8})
+    for (const Ids& prompt : {Ids{3}, Ids{1, 2, 3, 4}, Ids{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}}) {
+      LanguageModel m = model(1, capacity);
+      Generation generation(m, prompt, options);
+      EXPECT_EQ(drawn(m, generation, 20),
+                expected(prompt, static_cast<std::size_t>(capacity), options, 20))
+          << capacity;
+    }
+}
+
+TEST(Generation, DoesNotDependOnOthers) {
+  const Generation::Options one{.key = Key(5)}, two{.sampling = {.temperature = 2}, .key = Key(6)};
+  LanguageModel m = model(2);
+  Generation first(m, Ids{1, 2}, one);
+  const Ids alone = drawn(m, first, 3);
+  Generation second(m, Ids{4}, two);
+  Ids beside, of_second;
+  for (int i = 0; i < 12; ++i) {
+    m.step();
+    beside.push_back(first.draw());
+    of_second.push_back(second.draw());
+  }
+  Ids all = alone;
+  all.insert(all.end(), beside.begin(), beside.end());
+  EXPECT_EQ(all, expected({1, 2}, 8, one, 15));
+  EXPECT_EQ(of_second, expected({4}, 8, two, 12));
+}
+
+TEST(Generation, DrawsFromATokenizersTokensAlone) {
+  LanguageModel m = model();
+  const Generation::Options options{.sampling = {.temperature = 3}, .vocabulary = 4};
+  Generation generation(m, Ids{1}, options);
+  const Ids ids = drawn(m, generation, 30);
+  EXPECT_LT(*std::max_element(ids.begin(), ids.end()), 4);
+  EXPECT_EQ(ids, expected({1}, 8, options, 30));
+}
+
+TEST(Generation, RefusesWhatDoesNotFit) {
+  LanguageModel m = model();
+  EXPECT_THROW(Generation(m, {}, {}), Error);
+  EXPECT_THROW(Generation(m, Ids{11}, {}), Error);
+  EXPECT_THROW(Generation(m, Ids{1}, {.vocabulary = 12}), Error);
+  EXPECT_EQ(m.places(), 1);
+  Generation generation(m, Ids{1}, {});
+  EXPECT_THROW(generation.draw(), Error);  // nothing was read
+  EXPECT_THROW(Generation(m, Ids{1}, {}), Error);
+}
+
+}  // namespace
+}  // namespace limpid::nn
