@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/ops.h"
 
 namespace limpid::detail {

@@ -4,7 +4,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/call.h"
-#include "limpid/ops/families.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 #include "limpid/transforms/vmap.h"
