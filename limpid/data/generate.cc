@@ -39,6 +39,8 @@ void generate(Model model, const GenerateOptions& options, const TextListener& l
     throw Error(ErrorCode::kShape,
                 fmt::format("generate: the tokenizer has {} tokens, the model gives {} logits",
                             tokenizer.size(), language_model.vocabulary()));
+  language_model.prepare();
+  model = {};
 
   std::vector<Text> texts(static_cast<std::size_t>(options.sequences));
   for (std::size_t i = 0; i < texts.size(); ++i)

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "limpid/compile/executable.h"
+#include "limpid/compile/packings.h"
 #include "limpid/nn/detail/token_reader.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/quantize.h"
@@ -44,8 +45,7 @@ class Pass {
  public:
   Pass(const Executable& code, ThreadPool* pool, std::size_t rows, std::size_t length,
        std::size_t vocabulary)
-      : bytes_(code.workspace_bytes()),
-        length_(length),
+      : length_(length),
         vocabulary_(vocabulary),
         workspace_(code, pool),
         tokens_(rows * length),
@@ -66,7 +66,7 @@ class Pass {
       if (parts[r].count > 0) give(r, parts[r]);
   }
 
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return workspace_.bytes(); }
 
  private:
   static std::ptrdiff_t at(std::size_t row, std::size_t width) {
@@ -90,7 +90,7 @@ class Pass {
     std::copy_n(logits_.begin() + at(row, vocabulary_), vocabulary_, part.sequence->logits.begin());
   }
 
-  std::size_t bytes_, length_, vocabulary_;
+  std::size_t length_, vocabulary_;
   Workspace workspace_;
   std::vector<std::int32_t> tokens_, positions_, counts_;
   std::vector<float> logits_;
@@ -108,6 +108,7 @@ class CachedReader final : public TokenReader {
         chunk_(static_cast<std::size_t>(options.chunk)) {
     // First: parameters of another net are refused before its caches, of any size, are allocated.
     (void)function(1, 1);
+    for (const auto& [name, value] : params_) weight_bytes_ += value.bytes().size();
     allocate_caches();
     parts_.reserve(places_);
   }
@@ -132,11 +133,11 @@ class CachedReader final : public TokenReader {
     for_each_pass_rows(places_, [&](std::size_t rows) { pass(rows, 1); });
     for (std::size_t length = 1; length < chunk_; length = pass_length(length + 1)) pass(1, length);
     pass(1, chunk_);
+    params_ = {};  // the passes have what they read of them
   }
 
   LanguageModel::Bytes bytes() const override {
-    LanguageModel::Bytes all{.caches = cache_bytes_};
-    for (const auto& [name, value] : params_) all.weights += value.bytes().size();
+    LanguageModel::Bytes all{.weights = weight_bytes_, .caches = cache_bytes_};
     for (const auto& [size, pass] : passes_) all.workspaces += pass.bytes();
     return all;
   }
@@ -185,7 +186,7 @@ class CachedReader final : public TokenReader {
     const std::pair size{rows, length};
     if (const auto found = passes_.find(size); found != passes_.end()) return found->second;
     const Function f = function(rows, length);
-    CompileOptions compile_options;
+    CompileOptions compile_options{.packings = packings_};
     for (std::size_t i = 1; i < f.outputs().size(); ++i)
       compile_options.donations.push_back({2 + i, i});
     return passes_
@@ -213,10 +214,11 @@ class CachedReader final : public TokenReader {
   }
 
   Gpt net_;
-  Params params_;
+  Params params_;  // until every pass is compiled
   LanguageModel::Options options_;
   std::size_t places_, chunk_;
-  std::size_t cache_bytes_ = 0;
+  std::size_t weight_bytes_ = 0, cache_bytes_ = 0;
+  std::shared_ptr<Packings> packings_ = std::make_shared<Packings>();  // of all passes
   std::shared_ptr<std::byte> memory_;
   std::vector<Cache> caches_;
   std::map<std::pair<std::size_t, std::size_t>, Pass> passes_;  // by rows and length

@@ -1,57 +1,59 @@
 // Reads the tokens of a model that sees a window of the last ones.
 #include <fmt/format.h>
 
-#include <map>
+#include <iterator>
 
-#include "limpid/compile/executable.h"
+#include "limpid/compile/predictor.h"
 #include "limpid/core/error.h"
 #include "limpid/nn/detail/token_reader.h"
-#include "limpid/transforms/bind.h"
-#include "limpid/transforms/vmap.h"
 
 namespace limpid::nn::detail {
 namespace {
 
+// What the model reads and gives. Throws kShape for another Function.
+struct Sizes {
+  std::int64_t context, vocabulary;
+};
+Sizes sizes_of(const Function& window) {
+  const Type& tokens = window.inputs().back().type;
+  const Type& logits = window.type(window.outputs().front().value);
+  if (tokens.dtype != Dtype::kI32 || tokens.shape.rank() != 1 || logits.dtype != Dtype::kF32 ||
+      logits.shape.rank() != 1)
+    throw Error(ErrorCode::kShape,
+                fmt::format("language model: expected a function from i32[context] to "
+                            "f32[vocabulary], got one from {} to {}",
+                            to_string(tokens), to_string(logits)));
+  return {tokens.shape[0], logits.shape[0]};
+}
+
 class WindowReader final : public TokenReader {
  public:
   WindowReader(const Function& window, const Params& params, const LanguageModel::Options& options)
-      : bound_(bind(window, params)),
-        pool_(options.pool),
-        places_(static_cast<std::size_t>(options.sequences)) {
-    if (bound_.inputs().size() > 1) (void)params.at(bound_.inputs().front().name);  // it is missing
-    const Type& tokens = bound_.inputs().back().type;
-    const Type& logits = bound_.type(bound_.outputs().front().value);
-    if (tokens.dtype != Dtype::kI32 || tokens.shape.rank() != 1 || logits.dtype != Dtype::kF32 ||
-        logits.shape.rank() != 1)
-      throw Error(ErrorCode::kShape,
-                  fmt::format("language model: expected a function from i32[context] to "
-                              "f32[vocabulary], got one from {} to {}",
-                              to_string(tokens), to_string(logits)));
-    context_ = static_cast<std::size_t>(tokens.shape[0]);
-    vocabulary_ = static_cast<std::size_t>(logits.shape[0]);
+      : sizes_(sizes_of(window)),
+        most_rows_(std::min<std::int64_t>(options.sequences, kMostRows)),
+        predict_(window, params, {.most_rows = most_rows_, .pool = options.pool}) {
+    if (predict_.inputs().size() > 1) (void)params.at(predict_.inputs().front().name);  // missing
     for (const auto& [name, value] : params) weight_bytes_ += value.bytes().size();
-    tokens_.resize(places_ * context_);
-    logits_.resize(places_ * vocabulary_);
-    reading_.reserve(places_);
   }
 
-  std::int64_t vocabulary() const override { return static_cast<std::int64_t>(vocabulary_); }
+  std::int64_t vocabulary() const override { return sizes_.vocabulary; }
 
   void read(std::span<TokenSequence* const> sequences) override {
-    reading_.clear();
-    for (TokenSequence* s : sequences) {
-      if (s->unread() == 0) continue;
-      fill_window(s->tokens, std::span(tokens_).subspan(reading_.size() * context_, context_));
-      reading_.push_back(s);
-    }
-    if (reading_.empty()) return;
-    const void* const in[] = {tokens_.data()};
-    void* const out[] = {logits_.data()};
-    pass(pass_rows(reading_.size(), places_)).workspace.run(in, out);
-    for (std::size_t r = 0; r < reading_.size(); ++r) {
-      TokenSequence& s = *reading_[r];
+    std::vector<TokenSequence*> reading;
+    std::copy_if(sequences.begin(), sequences.end(), std::back_inserter(reading),
+                 [](const TokenSequence* s) { return s->unread() > 0; });
+    if (reading.empty()) return;
+    const Shape shape{static_cast<std::int64_t>(reading.size()), sizes_.context};
+    const auto context = static_cast<std::size_t>(sizes_.context);
+    const Tensor windows = Tensor::generate<std::int32_t>(shape, [&](std::span<std::int32_t> out) {
+      for (std::size_t r = 0; r < reading.size(); ++r)
+        fill_window(reading[r]->tokens, out.subspan(r * context, context));
+    });
+    const Tensor logits = predict_({windows})[0];
+    for (std::size_t r = 0; r < reading.size(); ++r) {
+      TokenSequence& s = *reading[r];
       s.read = s.follows = s.tokens.size();
-      const auto row = std::span(logits_).subspan(r * vocabulary_, vocabulary_);
+      const auto row = logits.values<float>().subspan(r * s.logits.size(), s.logits.size());
       std::copy(row.begin(), row.end(), s.logits.begin());
     }
   }
@@ -59,35 +61,24 @@ class WindowReader final : public TokenReader {
   void move(std::size_t, std::size_t, std::size_t) override {}  // a place keeps nothing
 
   void prepare() override {
-    for_each_pass_rows(places_, [&](std::size_t rows) { pass(rows); });
+    const auto most = static_cast<std::size_t>(most_rows_);
+    for_each_pass_rows(
+        most, [&](std::size_t rows) { predict_.prepare({static_cast<std::int64_t>(rows)}); });
   }
 
   LanguageModel::Bytes bytes() const override {
     LanguageModel::Bytes all{.weights = weight_bytes_};
-    for (const auto& [rows, pass] : passes_) all.workspaces += pass.bytes;
+    for (const Predictor::Plan& plan : predict_.plans()) all.workspaces += plan.bytes;
     return all;
   }
 
  private:
-  struct Pass {
-    std::size_t bytes;
-    Workspace workspace;
-  };
+  static constexpr std::int64_t kMostRows = 256;  // that a pass takes; more take several
 
-  Pass& pass(std::size_t rows) {
-    if (const auto found = passes_.find(rows); found != passes_.end()) return found->second;
-    const Executable code = compile(vmap(bound_, {0}, static_cast<std::int64_t>(rows)));
-    return passes_.emplace(rows, Pass{code.workspace_bytes(), Workspace(code, pool_)})
-        .first->second;
-  }
-
-  Function bound_;
-  ThreadPool* pool_;
-  std::size_t places_, context_ = 0, vocabulary_ = 0, weight_bytes_ = 0;
-  std::vector<std::int32_t> tokens_;
-  std::vector<float> logits_;
-  std::vector<TokenSequence*> reading_;
-  std::map<std::size_t, Pass> passes_;  // by rows
+  Sizes sizes_;
+  std::int64_t most_rows_;
+  Predictor predict_;
+  std::size_t weight_bytes_ = 0;
 };
 
 }  // namespace

@@ -1,8 +1,5 @@
 """Memory of `limpid generate`: weights are in anonymous memory once, packed. A file that is mapped does not count.
-
-usage: memory_test.py TOOL                  runs the test
-       memory_test.py TOOL --measure        prints the figures of a GPT-2 of 124 million parameters
-"""
+bench/weights_in_memory.py measures a larger model."""
 
 import array
 import json
@@ -13,10 +10,7 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import unittest
-
-MEASURE = "--measure" in sys.argv and not sys.argv.remove("--measure")
 
 import tool
 
@@ -93,13 +87,6 @@ class Memory(tool.ToolTest):
                 self.assertGreater(used, 0.9 * weights)  # it was measured
                 self.assertLess(used, 1.15 * weights + besides)
 
-    def measure(self):
-        self.setUp()
-        for name, model, file in self.weights(self.folder, 50_257, 1024, 768, 12):
-            used, weights = self.anonymous_bytes(model), file.stat().st_size
-            print(f"{name}: weights {weights / 2**20:.0f} MiB, anonymous memory {used / 2**20:.0f} MiB, {used / weights:.2f} times")
-        self.doCleanups()
-
 
 if __name__ == "__main__":
-    Memory().measure() if MEASURE else unittest.main()
+    unittest.main()
