@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "limpid/core/error.h"
 #include "limpid/data/text.h"
 #include "limpid/data/tokenizer_files.h"
 #include "limpid/formats/in_quotes.h"
+#include "limpid/formats/utf8.h"
 
 namespace limpid {
 namespace {
@@ -41,6 +43,24 @@ Dataset windows_of_text(std::string_view text, const Tokenizer& tokenizer,
   data.classes = tokenizer.size();
   data.tokenizer = tokenizer;
   return data;
+}
+
+// Throws kNotFound for the first character of the test part that the tokenizer does not know, under
+// its line in the whole text.
+void throw_unknown(const TextParts& parts, const Tokenizer& tokenizer) {
+  std::int64_t line = 1 + std::count(parts.train.begin(), parts.train.end(), '\n');
+  for (std::string_view rest = parts.test; !rest.empty();) {
+    const std::optional<CodePoint> point = first_code_point(rest);
+    if (!point) return;
+    try {
+      tokenizer.encode(rest.substr(0, point->bytes));
+    } catch (const Error& e) {
+      throw Error(e.code(), fmt::format("line {}: the model's vocabulary has no U+{:04X}", line,
+                                        static_cast<std::uint32_t>(point->value)));
+    }
+    line += point->value == U'\n';
+    rest.remove_prefix(point->bytes);
+  }
 }
 
 }  // namespace
@@ -91,10 +111,17 @@ Split load_text_windows(const std::filesystem::path& path, const WindowOptions& 
 Dataset load_test_windows(const std::filesystem::path& path, const Tokenizer& tokenizer,
                           const WindowOptions& options) {
   const std::string text = load(path, tokenizer.kind());
-  Dataset data =
-      windows_of_text(split(text, tokenizer.kind()).test, tokenizer, options, Kind::kTiled);
-  data.name = path.string();
-  return data;
+  const TextParts parts = split(text, tokenizer.kind());
+  return naming(path, [&] {
+    try {
+      Dataset data = windows_of_text(parts.test, tokenizer, options, Kind::kTiled);
+      data.name = path.string();
+      return data;
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::kNotFound) throw_unknown(parts, tokenizer);
+      throw;
+    }
+  });
 }
 
 }  // namespace limpid

@@ -146,6 +146,20 @@ TEST(TextWindows, ShareTheVocabularyOfTheWholeText) {
   EXPECT_EQ(every.test.counted(0), 1);
 }
 
+// The model's characters are those of its own text; the line is the file's, not the test part's.
+TEST(TextWindows, OfAnotherTextNameTheFileAndTheLine) {
+  const testing::TemporaryFolder folder;
+  std::string text;
+  for (int line = 1; line <= 20; ++line)
+    text += line == 19 ? "ab\xc3\xa9"
+                         "b\n"
+                       : "abab\n";
+  testing::write(folder / "t.txt", bytes_of(text));
+  const Tokenizer tokenizer{Vocabulary(std::string_view("ab\n"))};
+  expect_error(ErrorCode::kNotFound, "/t.txt': line 19: the model's vocabulary has no U+00E9",
+               [&] { load_test_windows(folder / "t.txt", tokenizer, {.context = 1}); });
+}
+
 TEST(TextWindows, BytesNeedNoCharacters) {
   const testing::TemporaryFolder folder;
   testing::write(folder / "t.bin", bytes_of("\xff\xfe\x01"
