@@ -81,6 +81,8 @@ class Packings::Kept {
   }
 
  private:
+  // Not enough to find a constant: other elements may be at the address of those that are gone.
+  // Entry::source tells them apart.
   struct Key {
     const std::byte* elements;
     std::size_t bytes;
@@ -89,7 +91,7 @@ class Packings::Kept {
     auto operator<=>(const Key&) const = default;
   };
   struct Entry {
-    Tensor source;  // while it lives, its address is that of no other
+    std::weak_ptr<const void> source;  // what kept the elements alive
     Type type;
     std::weak_ptr<const std::byte> placed;
   };
@@ -102,10 +104,16 @@ class Packings::Kept {
   std::optional<Tensor> find(const Constant& constant) const {
     const auto found = entries_.find(key_of(constant));
     if (found == entries_.end()) return std::nullopt;
-    const std::shared_ptr<const std::byte> placed = found->second.placed.lock();
-    if (!placed) return std::nullopt;
-    return Tensor::borrow(found->second.type, placed.get(), placed);
+    const Entry& entry = found->second;
+    const std::weak_ptr<const void> source = constant.value.owner();
+    const bool same = !entry.source.owner_before(source) && !source.owner_before(entry.source);
+    const std::shared_ptr<const std::byte> placed = entry.placed.lock();
+    if (!same || !placed) return std::nullopt;
+    return Tensor::borrow(entry.type, placed.get(), placed);
   }
+
+  // Elements that nothing keeps alive may be others unnoticed: they are not found again.
+  static bool has_owner(const Constant& constant) { return !constant.value.owner().expired(); }
 
   static bool lies_together(const Constant& constant) {
     constexpr std::size_t kLarge = 8 * detail::kHugePage;  // its last page may be mostly empty
@@ -118,7 +126,7 @@ class Packings::Kept {
     std::set<Key> seen;
     for (const Constant& constant : constants) {
       if (!lies_together(constant) || find(constant)) continue;
-      if (!seen.insert(key_of(constant)).second) continue;
+      if (has_owner(constant) && !seen.insert(key_of(constant)).second) continue;
       bytes += detail::round_up(placed_type(constant).bytes());
     }
     return bytes;
@@ -127,7 +135,8 @@ class Packings::Kept {
   void make(Constant& constant, std::shared_ptr<std::byte> memory) {
     const Type type = placed_type(constant);
     detail::write(constant, memory.get());
-    entries_.insert_or_assign(key_of(constant), Entry{constant.value, type, memory});
+    if (has_owner(constant))
+      entries_.insert_or_assign(key_of(constant), Entry{constant.value.owner(), type, memory});
     std::byte* const data = memory.get();
     constant.value = Tensor::borrow(type, data, std::move(memory));
   }

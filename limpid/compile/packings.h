@@ -23,7 +23,8 @@ Plan make_plan(const Function& function, const CompileOptions& options);
 // A constant is found by identity: the memory of its tensor's elements, and the layout that the
 // kernels of an instruction set read. Copies of a Tensor share their elements and are found; an
 // equal Tensor made anew is not. The plans keep what they read alive, and it dies with the last of
-// them. Safe to use from many threads at once.
+// them; neither plans nor a Packings keep the tensors that were packed. Safe to use from many
+// threads at once.
 class Packings {
  public:
   Packings();

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/core/fused.h"
 #include "limpid/core/half.h"
 #include "limpid/core/sums.h"
 #include "limpid/ops/arithmetic.h"
@@ -82,7 +81,7 @@ std::int32_t dot(const std::int8_t* x, std::size_t x_stride, const std::int8_t* 
 float dot(const float* x, std::size_t x_stride, const Bf16* w, std::size_t w_stride,
           std::size_t k) {
   return arithmetic::in_blocks<float>(k, [&](float sum, std::size_t i) {
-    return std::fma(x[i * x_stride], to_f32(w[i * w_stride]), sum);
+    return arithmetic::fused(x[i * x_stride], to_f32(w[i * w_stride]), sum);
   });
 }
 using arithmetic::dot;

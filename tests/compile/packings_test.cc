@@ -128,8 +128,9 @@ TEST(Packings, OfAnInstructionSetAreItsOwn) {
   }
 }
 
-TEST(Plan, KeepsNoConstantThatItPacked) {
+TEST(Packings, KeepNoConstantThatWasPacked) {
   for (const Dtype weights : kWeights) {
+    const CompileOptions options{.packings = std::make_shared<Packings>()};
     std::vector<std::weak_ptr<const Tensor>> originals;
     const std::vector<Tensor> x = {numbers({5, 300}, Key(1))};
     std::vector<Tensor> expected;
@@ -143,12 +144,34 @@ TEST(Plan, KeepsNoConstantThatItPacked) {
         net.params.set(name, Tensor::borrow(owner->type(), owner->bytes().data(), owner));
       }
       expected = interpret(net.of(5), x);
-      plans.push_back(compile(net.of(5)));
+      plans.push_back(compile(net.of(5), options));
     }
     ASSERT_EQ(originals.size(), 2u);
     for (const auto& original : originals) EXPECT_TRUE(original.expired());
     EXPECT_TRUE(plans.back()(x)[0].same_bits(expected[0]));
   }
+}
+
+// Memory that was freed may hold other weights.
+TEST(Packings, FindNoWeightsThatAreGone) {
+  std::vector<float> memory(64 * 48, 1.0f);
+  const auto plan_of = [&](const CompileOptions& options) {
+    const Tensor w =
+        Tensor::borrow({Dtype::kF32, {64, 48}}, reinterpret_cast<const std::byte*>(memory.data()),
+                       std::make_shared<int>(0));
+    const Function product =
+        trace("f", {{"x", {Dtype::kF32, {2, 64}}}, {"w", w.type()}},
+              [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; });
+    return compile(bind(product, {{"w", w}}), options);
+  };
+  const CompileOptions options{.packings = std::make_shared<Packings>()};
+  const std::vector<Tensor> x = {numbers({2, 64}, Key(1))};
+  const Executable before = plan_of(options);
+  const Tensor result = before(x)[0];
+  std::fill(memory.begin(), memory.end(), 2.0f);
+  const Executable after = plan_of(options);
+  EXPECT_FALSE(after(x)[0].same_bits(result));
+  EXPECT_TRUE(before(x)[0].same_bits(result));
 }
 
 TEST(Packings, AreSharedByThreadsThatCompile) {
