@@ -104,9 +104,9 @@ constexpr HyperParameter<A> kNumbers[] = {
     {"beta2", "Decay rate of the second moment, the running mean of squared gradients",
      Range::kBelowOne, &A::beta2},
     eps_number<A>(),
+    weight_decay_number<A>(),
     {"amsgrad", "Use AMSGrad: normalise by the largest second moment so far", Range::kSwitch,
      &A::amsgrad},
-    weight_decay_number<A>(),
     decay_vectors_number<A>()};
 
 }  // namespace
