@@ -52,7 +52,7 @@ class Adding(unittest.TestCase):
         flags = shlex.split(next(c["command"] for c in json.loads(COMMANDS.read_text())
                                  if c["file"].endswith("limpid/ops/activation.cc")))
         end = flags.index("-o")
-        run([*flags[:end], "-Wno-error", f"-I{copy}", f"-I{SOURCE}", "-o", output, "-c", source])
+        run([flags[0], f"-I{copy}", *flags[1:end], f"-I{SOURCE}", "-o", output, "-c", source])
         return [f for f in flags[:end] if not f.startswith("-I")]
 
     def program(self, copy, patch, code):
