@@ -249,8 +249,10 @@ void run(const Settings& settings) {
   Json figures = {{"machine", json(machine)}, {"plots", Json::object()}};
   for (const Section& section : all_sections(settings)) {
     text += section.table.markdown() + "\n";
-    for (const Curve& curve : section.plot.curves)
-      figures["plots"][section.file][curve.name] = curve.points;
+    for (const Curve& curve : section.plot.curves) {
+      Json& points = figures["plots"][section.file][curve.name] = Json::array();
+      for (const auto& [x, y] : curve.points) points.push_back(std::vector{x, y});
+    }
     if (settings.out.empty()) continue;
     const std::filesystem::path plots = settings.out / "plots";
     std::filesystem::create_directories(plots);

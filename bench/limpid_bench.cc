@@ -234,10 +234,13 @@ void run(const Settings& settings) {
     text += "* " + markdown(s);
     json_speeds.push_back(json(s));
   }
-  for (const auto& [name, description] : descriptions.items())
-    text += fmt::format("* {}: {}\n", name, description.get<std::string>());
-  for (const auto& [name, reason] : left_out)
+  for (const auto& [name, description] : descriptions.members())
+    text += fmt::format("* {}: {}\n", name, description.as_string());
+  Json json_left_out = Json::object();
+  for (const auto& [name, reason] : left_out) {
+    json_left_out[name] = reason;
     text += fmt::format("* left out: {}: {}\n", name, reason);
+  }
   text += fmt::format(
       "\nMedians of {} interleaved rounds of {} ms; threads pinned. The system took the CPU away "
       "{} "
@@ -249,7 +252,7 @@ void run(const Settings& settings) {
            {"rounds", settings.rounds},
            {"milliseconds_a_round", settings.milliseconds},
            {"subjects", descriptions},
-           {"left_out", left_out},
+           {"left_out", json_left_out},
            {"results", figures}});
 }
 

@@ -8,6 +8,14 @@
 #include <stdexcept>
 
 namespace bench {
+namespace {
+
+template <class T, std::size_t N>
+Json list(const std::array<T, N>& values) {
+  return std::vector<T>(values.begin(), values.end());
+}
+
+}  // namespace
 
 void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path);
@@ -72,9 +80,9 @@ Json json(const Machine& machine) {
 Json json(const Speeds& speeds) {
   return {{"threads", speeds.threads},
           {"gflops", speeds.gflops},
-          {"read_gb_s", speeds.read},
-          {"copy_gb_s", speeds.copy},
-          {"cache_bytes", speeds.caches}};
+          {"read_gb_s", list(speeds.read)},
+          {"copy_gb_s", list(speeds.copy)},
+          {"cache_bytes", list(speeds.caches)}};
 }
 
 void publish(const std::filesystem::path& folder, const std::string& name,
@@ -83,7 +91,7 @@ void publish(const std::filesystem::path& folder, const std::string& name,
   if (folder.empty()) return;
   std::filesystem::create_directories(folder);
   write(folder / (name + ".md"), markdown);
-  write(folder / (name + ".json"), figures.dump(2) + "\n");
+  write(folder / (name + ".json"), figures.dump({.indent = 2}) + "\n");
 }
 
 }  // namespace bench

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/machine.h"
 #include "bench/speeds.h"
+#include "limpid/core/json.h"
 
 namespace bench {
 
-using Json = nlohmann::ordered_json;
+using limpid::Json;
 
 double median(std::vector<double> values);
 

@@ -136,7 +136,7 @@ void run(int rounds, const std::filesystem::path& out) {
     starts[s.name] = {{"milliseconds", s.milliseconds}, {"resident_mib", s.mib}};
   }
   std::string text = markdown(machine);
-  for (const auto& [name, reason] : left_out.items())
+  for (const auto& [name, reason] : left_out.members())
     text += fmt::format("* left out: {}: {}\n", name, reason.get<std::string>());
   text += "\n" + table.markdown() + "\n" + measure_compiling(rounds, compiling).markdown() + "\n";
   publish(out, "start", text,

@@ -41,23 +41,16 @@ void convert(const Options& options) {
 
 }  // namespace
 
-void add_convert(CLI::App& app) {
+void add_convert(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("convert",
-                         "A model from one format into another: safetensors, ONNX, a folder of a "
-                         "GPT-2 or Llama");
-  add_model_option(*command, options->model);
-  command
-      ->add_option("OUT", options->out,
-                   "The file to write; NAME/: a folder that transformers reads")
-      ->required();
-  command
-      ->add_option("--batch", options->batch,
-                   "How many examples an ONNX model is to take at once; by default any number")
-      ->check(within(1, kMostExamples))
-      ->type_name("N");
-  command->callback([options] { convert(*options); });
+  Command command = app.command(
+      "convert",
+      "Convert a model between safetensors, ONNX and a Hugging Face folder (GPT-2, Llama)");
+  add_model_option(command, options->model);
+  command.option("OUT", options->out, "File to write; NAME/: a Hugging Face folder").required();
+  command.option("--batch", options->batch, "Batch size of an ONNX model; default: any")
+      .check(within(1, kMostExamples));
+  command.run([options] { convert(*options); });
 }
 
 }  // namespace limpid::tool

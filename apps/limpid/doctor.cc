@@ -50,7 +50,7 @@ Json json_of(const std::vector<train::Finding>& findings) {
   Json list = Json::array();
   for (const train::Finding& f : findings) {
     list.push_back(Json::parse(train::to_json_line(f)));
-    list.back().erase("event");
+    list[list.size() - 1].erase("event");
   }
   return list;
 }
@@ -79,19 +79,19 @@ void doctor(const Options& options) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app) {
+void add_doctor(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "What is wrong with a run of training, and what to try");
-  command->add_option("run", options->run, "Folder that train wrote, or its log.jsonl")
-      ->type_name("RUN");
+  Command command =
+      app.command("doctor", "Diagnose a training run: problems, likely causes, what to try");
+  command.option("RUN", options->run, "Run folder written by train, or its log.jsonl");
   command
-      ->add_option("--threshold", options->thresholds,
-                   "Another threshold for a rule (docs/reference/doctor.md)")
-      ->type_name("NAME=VALUE");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--markdown", options->markdown, "Print docs/reference/doctor.md");
-  command->callback([options] { doctor(*options); });
+      .option("--threshold", options->thresholds,
+              "Threshold of a rule, once for each; docs/reference/doctor.md lists them")
+      .type("NAME=VALUE");
+  command.flag("--json", options->json, "Print JSON");
+  command.flag("--markdown", options->markdown,
+               "Print the reference of all rules as Markdown (docs/reference/doctor.md), and exit");
+  command.run([options] { doctor(*options); });
 }
 
 }  // namespace limpid::tool

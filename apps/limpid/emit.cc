@@ -54,17 +54,17 @@ void emit_model(const Options& options) {
 
 }  // namespace
 
-void add_emit(CLI::App& app) {
+void add_emit(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "emit", "The model as one self-contained C++ header that gives the same bits");
-  add_model_option(*command, options->model);
-  command->add_option("--cpp", options->cpp, "File for the header")->type_name("FILE")->required();
+  Command command = app.command(
+      "emit", "Write a model as one self-contained C++ header that computes the same bits");
+  add_model_option(command, options->model);
+  command.option("--cpp", options->cpp, "Header file to write").type("FILE").required();
   command
-      ->add_option("--namespace", options->namespace_name,
-                   "Namespace of the code; the file's name where none is given")
-      ->type_name("NAME");
-  command->callback([options] { emit_model(*options); });
+      .option("--namespace", options->namespace_name,
+              "Namespace of the code; default: the name of the file")
+      .type("NAME");
+  command.run([options] { emit_model(*options); });
 }
 
 }  // namespace limpid::tool

@@ -42,15 +42,14 @@ void eval(const Options& options) {
 
 }  // namespace
 
-void add_eval(CLI::App& app) {
+void add_eval(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("eval", "Loss and metrics of a model on the test part of a data set");
-  add_model_option(*command, options->model);
-  command->add_option("--data", options->data, data_spec_help())->type_name("SPEC")->required();
-  add_threads_option(*command, options->threads);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { eval(*options); });
+  Command command = app.command("eval", "Evaluate a model on a test set: loss and metrics");
+  add_model_option(command, options->model);
+  command.option("--data", options->data, data_spec_help()).type("SPEC").required();
+  add_threads_option(command, options->threads);
+  command.flag("--json", options->json, "Print JSON");
+  command.run([options] { eval(*options); });
 }
 
 }  // namespace limpid::tool

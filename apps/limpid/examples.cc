@@ -87,7 +87,7 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const bool all = !options.count && options.all_data;
   const std::int64_t least = first + options.count.value_or(1);
   const Dataset data = load_examples(spec, model, Targets::kIfPresent, all ? kMostExamples : least);
-  const bool rest = all || (!options.count && !data.table_schema.empty());
+  const bool rest = all || (!options.count && data.table_schema);
   const std::int64_t count = rest ? std::max<std::int64_t>(1, data.size() - first) : least - first;
   check_rows(first, count, data.size());
   return data.rows(first, count);
@@ -95,23 +95,19 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
 
 }  // namespace
 
-void add_example_options(CLI::App& command, ExampleOptions& options) {
-  CLI::Option* data =
-      command.add_option("--data", options.data, data_spec_help())->type_name("SPEC");
-  command.add_option("--index", options.index, "The first example, counted from 0")
-      ->needs(data)
-      ->check(within(0, kMostExamples))
-      ->type_name("I")
-      ->capture_default_str();
-  command.add_option("--values", options.values, "One example: its numbers, as in \"1.5,-0.7\"")
-      ->excludes(data)
-      ->type_name("NUMBERS");
-  command
-      .add_option("--prompt", options.prompt,
-                  "One example: a text, of a model that has a tokenizer")
-      ->excludes(data)
-      ->excludes(command.get_option("--values"))
-      ->type_name("TEXT");
+void add_example_options(Command& command, ExampleOptions& options) {
+  const Option data = command.option("--data", options.data, data_spec_help()).type("SPEC");
+  command.option("--index", options.index, "Index of the first example of --data, from 0")
+      .needs(data)
+      .check(within(0, kMostExamples))
+      .type("I");
+  const Option values =
+      command.option("--values", options.values, "Numbers of one example, such as \"1.5,-0.7\"")
+          .excludes(data)
+          .type("NUMBERS");
+  command.option("--prompt", options.prompt, "Text of one example, for a model with a tokenizer")
+      .excludes(data)
+      .excludes(values);
 }
 
 namespace {

@@ -1,11 +1,11 @@
 // The examples that a command works on: rows of a data set, or numbers from the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "apps/limpid/cli.h"
 #include "apps/limpid/data_spec.h"
 #include "limpid/data/dataset.h"
 #include "limpid/formats/model.h"
@@ -25,7 +25,7 @@ struct ExampleOptions {
 };
 
 // --data with --index, --values, or --prompt.
-void add_example_options(CLI::App& command, ExampleOptions& options);
+void add_example_options(Command& command, ExampleOptions& options);
 
 // Throws UsageError for a --prompt without characters.
 void check_prompt(const std::optional<std::string>& prompt);

@@ -50,48 +50,38 @@ void generate_texts(Options options) {
 
 }  // namespace
 
-void add_generate(CLI::App& app) {
+void add_generate(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("generate", "A text that a language model goes on with, drawn by a seed");
-  add_model_option(*command, options->model);
+  Command command =
+      app.command("generate", "Generate text with a language model, reproducibly from a seed");
+  add_model_option(command, options->model);
+  command.option("--prompt", options->generate.prompt,
+                 "Text to continue; default: BOS, else EOS, else newline, else token 0");
+  command.option("--tokens", options->generate.tokens, "Number of tokens to generate")
+      .check(within(0, kMostExamples));
   command
-      ->add_option("--prompt", options->generate.prompt,
-                   "The text before it; by default a mark of a beginning, or a line's end")
-      ->type_name("TEXT");
-  command->add_option("--tokens", options->generate.tokens, "Tokens to draw")
-      ->check(within(0, kMostExamples))
-      ->type_name("N")
-      ->capture_default_str();
+      .option("--sequences", options->generate.sequences,
+              "Number of texts to generate at once; text i is the one that seed S + i generates "
+              "alone")
+      .check(within(1, 1024));
   command
-      ->add_option("--sequences", options->generate.sequences,
-                   "Texts to draw at once, each as by a seed of its own: S, S + 1, ...")
-      ->check(within(1, 1024))
-      ->type_name("N")
-      ->capture_default_str();
+      .option("--temperature", options->generate.sampling.temperature,
+              "Divides the logits before softmax; 0: always the most probable token")
+      .check(positive(true))
+      .type("T");
   command
-      ->add_option("--temperature", options->generate.sampling.temperature,
-                   "Below 1 the likely is drawn more often, above 1 less; 0: always the likeliest")
-      ->check(positive(true))
-      ->type_name("T")
-      ->capture_default_str();
+      .option("--top-k", options->generate.sampling.top_k,
+              "Sample from the K most probable tokens only; 0: from all")
+      .check(within(0, kMostExamples))
+      .type("K");
   command
-      ->add_option("--top-k", options->generate.sampling.top_k,
-                   "Draw from the K likeliest alone; 0: all")
-      ->check(within(0, kMostExamples))
-      ->type_name("K")
-      ->capture_default_str();
-  command
-      ->add_option("--top-p", options->generate.sampling.top_p,
-                   "Draw from the likeliest that have probability P together")
-      ->check(positive())
-      ->type_name("P")
-      ->capture_default_str();
-  command->add_option("--seed", options->generate.seed, "Of the draws")
-      ->type_name("S")
-      ->capture_default_str();
-  add_threads_option(*command, options->threads);
-  command->callback([options] { generate_texts(*options); });
+      .option("--top-p", options->generate.sampling.top_p,
+              "Sample from the most probable tokens whose probabilities add up to P")
+      .check(positive())
+      .type("P");
+  command.option("--seed", options->generate.seed, "Random seed of the first text").type("S");
+  add_threads_option(command, options->threads);
+  command.run([options] { generate_texts(*options); });
 }
 
 }  // namespace limpid::tool

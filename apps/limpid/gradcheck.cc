@@ -67,23 +67,19 @@ void gradcheck_model(const Options& options) {
 
 }  // namespace
 
-void add_gradcheck(CLI::App& app) {
+void add_gradcheck(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "gradcheck", "A model's gradient by every parameter against differences, in f64");
-  add_model_option(*command, options->model);
-  command->add_option("--samples", options->check.samples, "Elements to try of a larger tensor")
-      ->check(within(1, std::int64_t{1} << 31))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--tolerance", options->check.tolerance, "Largest relative error")
-      ->check(positive(true))
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "Of the example and the elements that are tried")
-      ->check(seed())
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { gradcheck_model(*options); });
+  Command command =
+      app.command("gradcheck", "Check a model's gradients against finite differences, in f64");
+  add_model_option(command, options->model);
+  command
+      .option("--samples", options->check.samples, "Number of elements to check in a larger tensor")
+      .check(within(1, std::int64_t{1} << 31));
+  command.option("--tolerance", options->check.tolerance, "Largest relative error allowed")
+      .check(positive(true));
+  command.option("--seed", options->seed, "Random seed of the example and the elements");
+  command.flag("--json", options->json, "Print JSON");
+  command.run([options] { gradcheck_model(*options); });
 }
 
 }  // namespace limpid::tool

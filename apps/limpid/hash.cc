@@ -51,15 +51,16 @@ void hash_outputs(const Options& options) {
 
 }  // namespace
 
-void add_hash(CLI::App& app) {
+void add_hash(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "hash", "Hashes of a model, of a data set's test part, and of the model's outputs for it");
-  add_model_option(*command, options->model);
-  command->add_option("--data", options->data, data_spec_help())->type_name("SPEC")->required();
-  add_threads_option(*command, options->threads);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { hash_outputs(*options); });
+  Command command = app.command("hash",
+                                "Print hashes of a model, of a data set's test inputs and of the "
+                                "model's outputs, to compare results bit for bit");
+  add_model_option(command, options->model);
+  command.option("--data", options->data, data_spec_help()).type("SPEC").required();
+  add_threads_option(command, options->threads);
+  command.flag("--json", options->json, "Print JSON");
+  command.run([options] { hash_outputs(*options); });
 }
 
 }  // namespace limpid::tool

@@ -64,34 +64,29 @@ void show(const Outcome& outcome, const std::string& html_path) {
 }
 
 // An experiment as a command with options of its own, and --html.
-CLI::App* add_experiment(CLI::App& lab, const std::string& name, const std::string& about,
-                         std::function<Outcome()> run) {
-  CLI::App* command = lab.add_subcommand(name, about);
+Command add_experiment(Command& lab, const std::string& name, const std::string& help,
+                       std::function<Outcome()> run) {
+  Command command = lab.command(name, help);
   auto html = std::make_shared<std::string>();
-  command->add_option("--html", *html, "Write a page with pictures, too")->type_name("FILE");
-  command->callback([html, run = std::move(run)] { show(run(), *html); });
+  command.option("--html", *html, "Write an HTML page with charts, too").type("FILE");
+  command.run([html, run = std::move(run)] { show(run(), *html); });
   return command;
 }
 
-void add_seed(CLI::App* command, std::uint64_t& seed) {
-  command->add_option("--seed", seed, "Of everything that is drawn")
-      ->check(limpid::tool::seed())
-      ->type_name("N")
-      ->capture_default_str();
+void add_seed(Command& command, std::uint64_t& seed) {
+  command.option("--seed", seed, "Random seed");
 }
 
-void add_size(CLI::App* command, const std::string& name, std::int64_t& size, std::int64_t most,
-              const std::string& about) {
-  command->add_option(name, size, about)
-      ->check(within(1, most))
-      ->type_name("N")
-      ->capture_default_str();
+void add_size(Command& command, const std::string& name, std::int64_t& size, std::int64_t most,
+              const std::string& help) {
+  command.option(name, size, help).check(within(1, most));
 }
 
-void add_perceptron_lab(CLI::App& lab) {
+void add_perceptron_lab(Command& lab) {
   auto epochs = std::make_shared<std::int64_t>(100);
-  CLI::App* command = add_experiment(
-      lab, "perceptron", "Which truth tables Rosenblatt's rule learns, and which never", [epochs] {
+  Command command = add_experiment(
+      lab, "perceptron",
+      "Show which truth tables Rosenblatt's perceptron learns, and which it never does", [epochs] {
         std::vector<lab::Lesson> lessons;
         std::vector<std::string> notes;
         for (const lab::TruthTable& t : lab::truth_tables()) {
@@ -103,13 +98,15 @@ void add_perceptron_lab(CLI::App& lab) {
                        "mistakes by epoch.",
                        lab::to_table(lessons), notes, lab::charts_of(lessons)};
       });
-  add_size(command, "--epochs", *epochs, 1000, "Epochs at most");
+  add_size(command, "--epochs", *epochs, 1000, "Maximum number of epochs");
 }
 
-void add_init_lab(CLI::App& lab) {
+void add_init_lab(Command& lab) {
   auto options = std::make_shared<lab::SpreadOptions>();
-  CLI::App* command = add_experiment(
-      lab, "init", "The spread of values through many layers, by how weights are drawn", [options] {
+  Command command = add_experiment(
+      lab, "init",
+      "Measure the standard deviation of activations through many layers, for each initialisation",
+      [options] {
         const std::vector<lab::Spread> spreads = lab::spreads(*options);
         return Outcome{
             "First weights",
@@ -120,28 +117,31 @@ void add_init_lab(CLI::App& lab) {
             {},
             lab::charts_of(spreads)};
       });
-  add_size(command, "--layers", options->layers, 200, "How many");
-  add_size(command, "--width", options->width, 1024, "Units of each");
+  add_size(command, "--layers", options->layers, 200, "Number of layers");
+  add_size(command, "--width", options->width, 1024, "Units per layer");
   add_seed(command, options->seed);
 }
 
-void add_activations_lab(CLI::App& lab) {
-  add_experiment(lab, "activations", "Every activation: range, slope, where it is flat", [] {
-    const std::vector<lab::ActivationCurve> curves = lab::activation_curves();
-    return Outcome{"Activations",
-                   fmt::format("Range and steepest slope; the slope measured from -8 to 8; flat is "
-                               "where it is below {}.",
-                               nn::kFlat),
-                   lab::to_table(curves),
-                   {},
-                   lab::charts_of(curves)};
-  });
+void add_activations_lab(Command& lab) {
+  add_experiment(
+      lab, "activations", "List every activation: range, slope, and where it saturates", [] {
+        const std::vector<lab::ActivationCurve> curves = lab::activation_curves();
+        return Outcome{
+            "Activations",
+            fmt::format("Range and steepest slope; the slope measured from -8 to 8; flat is "
+                        "where it is below {}.",
+                        nn::kFlat),
+            lab::to_table(curves),
+            {},
+            lab::charts_of(curves)};
+      });
 }
 
-void add_collapse_lab(CLI::App& lab) {
+void add_collapse_lab(Command& lab) {
   auto options = std::make_shared<lab::CollapseOptions>();
-  CLI::App* command = add_experiment(
-      lab, "collapse", "Which layers fold into one, and what that changes", [options] {
+  Command command = add_experiment(
+      lab, "collapse", "Show which layers fold into one, and how much that changes the outputs",
+      [options] {
         const std::vector<lab::Collapse> rows = lab::collapses(*options);
         std::vector<std::string> notes;
         for (const lab::Collapse& r : rows) {
@@ -154,16 +154,17 @@ void add_collapse_lab(CLI::App& lab) {
                                    options->in, options->hidden, options->out),
                        lab::to_table(rows), notes, lab::charts_of(rows)};
       });
-  add_size(command, "--in", options->in, 256, "Features that come in");
-  add_size(command, "--hidden", options->hidden, 1024, "Hidden units");
-  add_size(command, "--out", options->out, 256, "Outputs");
+  add_size(command, "--in", options->in, 256, "Number of input features");
+  add_size(command, "--hidden", options->hidden, 1024, "Number of hidden units");
+  add_size(command, "--out", options->out, 256, "Number of outputs");
   add_seed(command, options->seed);
 }
 
-void add_approximation_lab(CLI::App& lab) {
+void add_approximation_lab(Command& lab) {
   auto options = std::make_shared<lab::ApproximationOptions>();
-  CLI::App* command = add_experiment(
-      lab, "approximation", "What one hidden layer learns: XOR, abs(x), a sine", [options] {
+  Command command = add_experiment(
+      lab, "approximation", "Train networks with one hidden layer on XOR, abs(x) and a sine",
+      [options] {
         const std::vector<lab::Approximation> rows = lab::approximations(*options);
         return Outcome{"One hidden layer",
                        "Adam, all points in every step; the largest error over the points, of "
@@ -173,22 +174,20 @@ void add_approximation_lab(CLI::App& lab) {
                        lab::charts_of(rows)};
       });
   command
-      ->add_option("--units", options->units,
-                   "Hidden units; without it too few for each task, and enough")
-      ->check(within(1, 1024))
-      ->type_name("N");
+      .option("--units", options->units,
+              "Number of hidden units; default: too few for each task, and enough")
+      .check(within(1, 1024));
   add_seed(command, options->seed);
 }
 
 }  // namespace
 
-void add_lab(CLI::App& app) {
-  CLI::App* lab =
-      app.add_subcommand("lab", "Experiments: what small networks can and cannot do, and why");
-  lab->require_subcommand(1);
+void add_lab(Command& app) {
+  Command lab = app.command("lab", "Run small experiments on what networks can and cannot learn");
+  lab.require_command();
   for (auto* add : {add_perceptron_lab, add_init_lab, add_activations_lab, add_collapse_lab,
                     add_approximation_lab})
-    add(*lab);
+    add(lab);
 }
 
 }  // namespace limpid::tool

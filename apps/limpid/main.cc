@@ -2,9 +2,10 @@
 #include <csignal>
 #include <exception>
 #include <new>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/output.h"
@@ -12,28 +13,27 @@
 
 namespace limpid::tool {
 
-// The commands, one a file: each adds itself to the command line, with what it does as its
-// callback.
-void add_convert(CLI::App& app);
-void add_doctor(CLI::App& app);
-void add_emit(CLI::App& app);
-void add_eval(CLI::App& app);
-void add_generate(CLI::App& app);
-void add_gradcheck(CLI::App& app);
-void add_hash(CLI::App& app);
-void add_lab(CLI::App& app);
-void add_onnx_ops(CLI::App& app);   // where the tool is built with ONNX,
-void add_onnx_test(CLI::App& app);  // and so is this
-void add_ops(CLI::App& app);
-void add_perceptron(CLI::App& app);
-void add_quantize(CLI::App& app);
-void add_report(CLI::App& app);
-void add_run(CLI::App& app);
-void add_selftest(CLI::App& app);
-void add_show(CLI::App& app);
-void add_summary(CLI::App& app);
-void add_trace(CLI::App& app);
-void add_train(CLI::App& app);
+// The commands, one per file: each adds itself to the command line.
+void add_convert(Command& app);
+void add_doctor(Command& app);
+void add_emit(Command& app);
+void add_eval(Command& app);
+void add_generate(Command& app);
+void add_gradcheck(Command& app);
+void add_hash(Command& app);
+void add_lab(Command& app);
+void add_onnx_ops(Command& app);   // where the tool is built with ONNX,
+void add_onnx_test(Command& app);  // and so is this
+void add_ops(Command& app);
+void add_perceptron(Command& app);
+void add_quantize(Command& app);
+void add_report(Command& app);
+void add_run(Command& app);
+void add_selftest(Command& app);
+void add_show(Command& app);
+void add_summary(Command& app);
+void add_trace(Command& app);
+void add_train(Command& app);
 
 namespace {
 
@@ -45,48 +45,30 @@ int fail(int code, std::string_view message) {
   return code;
 }
 
-// What CLI11 reports: help and version are no errors.
-int report(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() != 0) return fail(kUsage, error.what());
-  std::ostringstream out;
-  app.exit(error, out, out);
-  print(out.str());
-  flush();
-  return 0;
-}
-
-// CLI11 would only say that a subcommand is required. Commands may have commands of their own.
-void check_command(const CLI::App& app, int argc, char** argv) {
-  const auto commands = app.get_subcommands({});
-  if (commands.empty() || argc < 2 || argv[1][0] == '-') return;
-  std::string names;
-  for (const CLI::App* command : commands) {
-    if (command->get_name() == argv[1]) return check_command(*command, argc - 1, argv + 1);
-    names += " " + command->get_name();
-  }
-  throw UsageError(std::string("there is no command '") + argv[1] + "'; there are:" + names);
-}
-
 int run(int argc, char** argv) {
-  CLI::App app("Feed-forward neural networks as pure functions.", "limpid");
-  app.set_version_flag("--version", "limpid " LIMPID_VERSION);
-  app.set_help_flag("-h,--help", "Print this help and exit");
-  app.require_subcommand(1);
-  for (auto* add : {add_train, add_eval, add_run, add_generate, add_summary, add_trace, add_show,
-                    add_quantize, add_ops, add_hash, add_selftest, add_perceptron, add_lab,
-                    add_doctor, add_report, add_gradcheck, add_emit, add_convert})
-    add(app);
+  CommandLine line("limpid", "Neural networks as pure functions.", "limpid " LIMPID_VERSION);
+  using Add = void (*)(Command&);
+  const std::pair<const char*, std::vector<Add>> groups[] = {
+      {"Train", {add_train, add_doctor, add_report}},
+      {"Use", {add_eval, add_run, add_generate}},
+      {"Look inside", {add_summary, add_trace, add_show, add_ops}},
 #ifdef LIMPID_ONNX
-  add_onnx_ops(app);
-  add_onnx_test(app);
+      {"Convert", {add_convert, add_quantize, add_emit, add_onnx_ops}},
+      {"Check", {add_selftest, add_hash, add_gradcheck, add_onnx_test}},
+#else
+      {"Convert", {add_convert, add_quantize, add_emit}},
+      {"Check", {add_selftest, add_hash, add_gradcheck}},
 #endif
+      {"Learn", {add_perceptron, add_lab}},
+  };
+  for (const auto& [title, commands] : groups) {
+    Command group = line.root().group(title);
+    for (const Add add : commands) add(group);
+  }
   try {
-    check_command(app, argc, argv);
-    app.parse(argc, argv);
+    print(line.run(argc, argv));
     flush();
     return 0;
-  } catch (const CLI::ParseError& e) {
-    return report(app, e);
   } catch (const UsageError& e) {
     return fail(kUsage, e.what());
   }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <system_error>
 
-#include "apps/limpid/command.h"
 #include "apps/limpid/output.h"
 #include "limpid/formats/in_quotes.h"
 #ifdef LIMPID_ONNX
@@ -45,18 +44,17 @@ const ModelFormat* onnx_format() {
 
 }  // namespace
 
-void add_model_option(CLI::App& command, ModelOptions& options) {
+void add_model_option(Command& command, ModelOptions& options) {
   command
-      .add_option("MODEL", options.path,
-                  "A model file (safetensors, or ONNX: NAME.onnx), the folder of a run that train "
-                  "wrote, or that of a GPT-2 or Llama (config.json, model.safetensors)")
-      ->required();
+      .option("MODEL", options.path,
+              "Model file (safetensors, or ONNX as NAME.onnx), run folder written by train, or "
+              "Hugging Face folder of a GPT-2 or Llama")
+      .required();
   command
-      .add_option("--dim", options.dims,
-                  "Size of a dynamic dimension of an ONNX model; the leading one is the batch")
-      ->type_name("NAME=N")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      .option("--dim", options.dims,
+              "Size of a dynamic dimension of an ONNX model, once for each; the leading one is the "
+              "batch")
+      .type("NAME=N");
 }
 
 Model open_model(const ModelOptions& options) {

@@ -1,12 +1,12 @@
 // The model that a command works on, as its arguments name it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/limpid/cli.h"
 #include "limpid/data/open_model.h"
 
 namespace limpid::tool {
@@ -17,7 +17,7 @@ struct ModelOptions {
 };
 
 // The model's path, the first argument of a command, and --dim.
-void add_model_option(CLI::App& command, ModelOptions& options);
+void add_model_option(Command& command, ModelOptions& options);
 
 // As limpid::open_model and limpid::write_model, with ONNX where the tool is built with it. Throws
 // UsageError for sizes that are none, and what they throw.

@@ -23,11 +23,13 @@ void onnx_ops(const Options& options) {
 
 }  // namespace
 
-void add_onnx_ops(CLI::App& app) {
+void add_onnx_ops(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("onnx-ops", "The operators of ONNX that can be read");
-  command->add_flag("--reference", options->reference, "Print the page docs/reference/onnx.md");
-  command->callback([options] { onnx_ops(*options); });
+  Command command = app.command("onnx-ops", "List the ONNX operators that can be imported");
+  command.flag(
+      "--reference", options->reference,
+      "Print the reference of ONNX support as Markdown (docs/reference/onnx.md), and exit");
+  command.run([options] { onnx_ops(*options); });
 }
 
 }  // namespace limpid::tool

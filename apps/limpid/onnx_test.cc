@@ -56,13 +56,12 @@ void onnx_test(const Options& options) {
 
 }  // namespace
 
-void add_onnx_test(CLI::App& app) {
+void add_onnx_test(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "onnx-test", "Runs tests in the form of the ONNX project: model.onnx and test_data_set_K");
-  command->add_option("DIR", options->folders, "A test's folder, or one of such folders")
-      ->required();
-  command->callback([options] { onnx_test(*options); });
+  Command command = app.command(
+      "onnx-test", "Run test folders in the ONNX project's format: model.onnx and test_data_set_K");
+  command.option("DIR", options->folders, "Test folder, or a folder of test folders").required();
+  command.run([options] { onnx_test(*options); });
 }
 
 }  // namespace limpid::tool

@@ -34,13 +34,14 @@ void ops(const Options& options) {
 
 }  // namespace
 
-void add_ops(CLI::App& app) {
+void add_ops(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("ops", "Every operation: formula, shapes, body, gradient, accuracy");
-  command->add_option("op", options->name, "One operation, in full")->type_name("NAME");
-  command->add_flag("--markdown", options->markdown, "Print docs/reference/ops.md");
-  command->callback([options] { ops(*options); });
+  Command command = app.command(
+      "ops", "List all ops, or describe one: formula, shapes, body, gradient, accuracy");
+  command.option("NAME", options->name, "Op to describe");
+  command.flag("--markdown", options->markdown,
+               "Print the reference of all ops as Markdown (docs/reference/ops.md), and exit");
+  command.run([options] { ops(*options); });
 }
 
 }  // namespace limpid::tool

@@ -35,7 +35,7 @@ void print_text(std::string_view text) {
 
 // Names come from files: what is not UTF-8 in them is replaced rather than refused.
 void print_json(const Json& document) {
-  print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  print(document.dump({.indent = 2, .replace_invalid = true}) + "\n");
 }
 
 void flush() {
@@ -44,8 +44,10 @@ void flush() {
 }
 
 void print_error(std::string_view message) {
-  const std::string line = printable(message.substr(0, message.find('\n')));
-  fmt::print(stderr, "limpid: {}\n", line);
+  const std::string line =
+      fmt::format("limpid: {}\n", printable(message.substr(0, message.find('\n'))));
+  // Nobody can be told if standard error does not take it; the exit code still says it.
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 void print_note(std::string_view message) { print_error("note: " + std::string(message)); }

@@ -1,14 +1,12 @@
 // How the tool speaks: text and JSON on standard output, errors in one line on standard error.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "limpid/core/json.h"
 #include "limpid/core/tensor.h"
 
 namespace limpid::tool {
-
-using Json = nlohmann::ordered_json;
 
 // Writes to standard output. Throws kIo where it does not take the text, as on a full disk.
 void print(std::string_view text);

@@ -38,18 +38,13 @@ void perceptron(const Options& options) {
 
 }  // namespace
 
-void add_perceptron(CLI::App& app) {
+void add_perceptron(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("perceptron", "Rosenblatt's rule on AND, OR or XOR, epoch by epoch");
-  command->add_option("--target", options->target, "What to learn")
-      ->transform(CLI::IsMember(target_names(), CLI::ignore_case))
-      ->capture_default_str();
-  command->add_option("--epochs", options->epochs, "Epochs at most")
-      ->check(within(1, 1000))
-      ->type_name("N")
-      ->capture_default_str();
-  command->callback([options] { perceptron(*options); });
+  Command command = app.command(
+      "perceptron", "Train Rosenblatt's perceptron on a truth table and print every epoch");
+  command.choice("--target", options->target, target_names(), "Truth table to learn");
+  command.option("--epochs", options->epochs, "Maximum number of epochs").check(within(1, 1000));
+  command.run([options] { perceptron(*options); });
 }
 
 }  // namespace limpid::tool

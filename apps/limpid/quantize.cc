@@ -181,22 +181,23 @@ void quantize_model(const Options& options) {
 
 }  // namespace
 
-void add_quantize(CLI::App& app) {
+void add_quantize(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "quantize", "A model with weights of fewer bytes, its size, speed and accuracy");
-  add_model_option(*command, options->model);
-  command->add_option("--to", options->to, "What the weights of products become")
-      ->check(CLI::IsMember({"bf16", "int8"}))
-      ->type_name("bf16|int8")
-      ->required();
-  command->add_option("--out", options->out, "File for the new model")->type_name("FILE");
-  command->add_option("--data", options->data, data_spec_help())->type_name("SPEC");
-  command->add_option("--exclude", options->exclude, "Parameters that stay as they are")
-      ->type_name("NAME");
-  add_threads_option(*command, options->threads);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { quantize_model(*options); });
+  Command command = app.command("quantize",
+                                "Convert weights to bf16 or int8 and compare size and speed; with "
+                                "--data, loss and metrics too");
+  add_model_option(command, options->model);
+  command
+      .choice("--to", options->to, {"bf16", "int8"},
+              "Type of the weights of matrix products in the new model")
+      .required();
+  command.option("--out", options->out, "File for the new model; default: not saved").type("FILE");
+  command.option("--data", options->data, data_spec_help()).type("SPEC");
+  command.option("--exclude", options->exclude, "Parameter that keeps its type, once for each")
+      .type("NAME");
+  add_threads_option(command, options->threads);
+  command.flag("--json", options->json, "Print JSON");
+  command.run([options] { quantize_model(*options); });
 }
 
 }  // namespace limpid::tool

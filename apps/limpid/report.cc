@@ -77,10 +77,11 @@ std::vector<report::Mistake> mistakes_of(const Model& model, const Dataset& data
 }
 
 // The data of a run's configuration, or nothing where it names none.
-std::optional<Dataset> test_part(const std::string& config) {
-  const auto json = Json::parse(config, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("data") || !json["data"].is_string()) return {};
-  return train::load_data(train::parse_train_config(config, "of the run")).test;
+std::optional<Dataset> test_part(const Json& config) {
+  const Json* const data = config.find("data");
+  if (!data || !data->is_string()) return {};
+  const std::string text = config.dump({.replace_invalid = true});
+  return train::load_data(train::parse_train_config(text, "of the run")).test;
 }
 
 // Writes the page of a run that ended some time ago. A page without pictures is better than none:
@@ -113,12 +114,12 @@ void write_report(const std::filesystem::path& folder, const train::RunLog& log,
   write_file_atomically(train::RunFolder(folder).report(), {&bytes, 1});
 }
 
-void add_report(CLI::App& app) {
+void add_report(Command& app) {
   auto run = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("report", "A run of training as one page, RUN/report.html");
-  command->add_option("run", *run, "Folder that train wrote")->type_name("RUN")->required();
-  command->callback([run] {
+  Command command =
+      app.command("report", "Write the report of a training run as one HTML page, RUN/report.html");
+  command.option("RUN", *run, "Run folder written by train").required();
+  command.run([run] {
     report_again(*run);
     print(fmt::format("saved {}/report.html\n", *run));
   });

@@ -25,7 +25,7 @@ struct Options {
   ExampleOptions examples;
   int threads = 1;
   bool json = false;
-  std::filesystem::path out;
+  std::string out;
 };
 
 // The output's name, or "output".
@@ -70,7 +70,7 @@ void run(const Options& options) {
     save_output(model, output, options.out);
     if (!is_standard_output(options.out))
       print(fmt::format("wrote {} to {}\n", to_string(output.type()),
-                        printable(options.out.string())));
+                        printable(options.out)));
     return;
   }
   if (options.examples.prompt) {
@@ -89,36 +89,35 @@ void run(const Options& options) {
     print_answers(examples, output);
 }
 
-const CLI::Validator is_array_file(
-    [](std::string& path) {
-      const std::filesystem::path extension = std::filesystem::path(path).extension();
-      return extension == ".npy" || extension == ".npz" ? "" : "a .npy or .npz file is expected";
-    },
-    "");
+const Check kIsArrayFile{[](const std::string& path) {
+                           const auto extension = std::filesystem::path(path).extension();
+                           return extension == ".npy" || extension == ".npz";
+                         },
+                         "a .npy or .npz file"};
 
 }  // namespace
 
-void add_run(CLI::App& app) {
+void add_run(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "What a model gives for some examples");
-  add_model_option(*command, options->model);
-  add_example_options(*command, options->examples);
+  Command command = app.command(
+      "run", "Run a model on examples and print its predictions, or write its outputs to a file");
+  add_model_option(command, options->model);
+  add_example_options(command, options->examples);
   options->examples.count.reset();
   command
-      ->add_option("--count", options->examples.count,
-                   "How many examples of --data; by default 1, or all of a table or for --out")
-      ->needs(command->get_option("--data"))
-      ->check(within(1, kMostExamples))
-      ->type_name("N");
-  add_threads_option(*command, options->threads);
-  CLI::Option* json = command->add_flag("--json", options->json, "Print JSON");
+      .option("--count", options->examples.count,
+              "Number of examples of --data; default: 1; of a table, or with --out: all")
+      .needs(command.at("--data"))
+      .check(within(1, kMostExamples));
+  add_threads_option(command, options->threads);
+  const Option json = command.flag("--json", options->json, "Print JSON");
   command
-      ->add_option("--out", options->out,
-                   "Write the outputs, [N, ...] of N examples, to a .npy or .npz file instead")
-      ->excludes(json)
-      ->check(is_array_file)
-      ->type_name("FILE");
-  command->callback([options] {
+      .option("--out", options->out,
+              "Write the outputs, [N, ...] for N examples, to a .npy or .npz file instead")
+      .excludes(json)
+      .check(kIsArrayFile)
+      .type("FILE");
+  command.run([options] {
     options->examples.all_data = !options->out.empty();
     run(*options);
   });

@@ -113,16 +113,17 @@ void selftest(const std::string& against) {
 
 }  // namespace
 
-void add_selftest(CLI::App& app) {
+void add_selftest(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "selftest", "Try the promise of the same bits on this machine, against published hashes");
+  Command command = app.command(
+      "selftest", "Check that this machine reproduces the published hashes bit for bit");
   command
-      ->add_option("--against", options->against, "Compare with this table, not the built-in one")
-      ->type_name("FILE");
-  command->add_flag("--print", options->print,
-                    "Print this machine's hashes as docs/hashes.md has them");
-  command->callback([options] { options->print ? print_published() : selftest(options->against); });
+      .option("--against", options->against,
+              "Table of hashes to compare with; default: the built-in table")
+      .type("FILE");
+  command.flag("--print", options->print,
+               "Print this machine's hashes in the format of docs/hashes.md, and exit");
+  command.run([options] { options->print ? print_published() : selftest(options->against); });
 }
 
 }  // namespace limpid::tool

@@ -24,12 +24,12 @@ void show(const Options& options) {
 
 }  // namespace
 
-void add_show(CLI::App& app) {
+void add_show(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("show", "The function of a model as text");
-  add_model_option(*command, options->model);
-  command->add_flag("--full", options->full, "Print every element of large constants");
-  command->callback([options] { show(*options); });
+  Command command = app.command("show", "Print a model's Function as text");
+  add_model_option(command, options->model);
+  command.flag("--full", options->full, "Print every element of large constants");
+  command.run([options] { show(*options); });
 }
 
 }  // namespace limpid::tool

@@ -36,7 +36,7 @@ Json json_of(const Summary& s) {
   for (const Input& input : s.inputs)
     inputs.push_back({{"name", input.name}, {"shape", tool::json_of(input.type.shape)}});
   Json bytes = Json::object();
-  for (const auto& [dtype, count] : s.bytes_by_dtype) bytes[std::string(name(dtype))] = count;
+  for (const auto& [dtype, count] : s.bytes_by_dtype) bytes[name(dtype)] = count;
   return {{"name", s.name},
           {"batch", s.batch},
           {"inputs", inputs},
@@ -57,7 +57,7 @@ Json json_of(const std::vector<ShapeRow>& rows) {
     list.push_back({{"value", row.value},
                     {"layer", row.layer},
                     {"op", row.op},
-                    {"dtype", std::string(name(row.output.dtype))},
+                    {"dtype", name(row.output.dtype)},
                     {"output", tool::json_of(row.output.shape)},
                     {"note", row.note},
                     {"parameters", row.parameters},
@@ -85,18 +85,17 @@ void summary(const Options& options) {
 
 }  // namespace
 
-void add_summary(CLI::App& app) {
+void add_summary(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("summary", "Layers, shapes, parameters and multiply-adds of a model");
-  add_model_option(*command, options->model);
-  command->add_option("--batch", options->batch, "Examples at once")
-      ->check(within(1, kLargestBatch))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_flag("--ops", options->ops, "Every op with its shape, its FLOPs and its attributes");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { summary(*options); });
+  Command command =
+      app.command("summary", "Print a model's layers, shapes, parameter counts and multiply-adds");
+  add_model_option(command, options->model);
+  command.option("--batch", options->batch, "Batch size in examples")
+      .check(within(1, kLargestBatch));
+  command.flag("--ops", options->ops,
+               "Print every op with its shape, FLOPs and attributes instead");
+  command.flag("--json", options->json, "Print JSON");
+  command.run([options] { summary(*options); });
 }
 
 }  // namespace limpid::tool

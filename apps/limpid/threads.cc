@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "apps/limpid/command.h"
-
 namespace limpid::tool {
 
 int allowed_cpus() {
@@ -19,13 +17,12 @@ int allowed_cpus() {
   return std::clamp(cpus, 1, ThreadPool::kMaxThreads);
 }
 
-void add_threads_option(CLI::App& command, int& threads) {
+void add_threads_option(Command& command, int& threads) {
   threads = allowed_cpus();
   command
-      .add_option("--threads", threads, "Threads that share the work; the result has the same bits")
-      ->check(within(1, ThreadPool::kMaxThreads))
-      ->type_name("N")
-      ->capture_default_str();
+      .option("--threads", threads,
+              "Number of threads; the result has the same bits for any number")
+      .check(within(1, ThreadPool::kMaxThreads));
 }
 
 }  // namespace limpid::tool

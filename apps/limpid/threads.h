@@ -1,8 +1,7 @@
 // --threads: how many threads share the work of a command.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "apps/limpid/cli.h"
 #include "limpid/compile/thread_pool.h"
 
 namespace limpid::tool {
@@ -11,6 +10,6 @@ namespace limpid::tool {
 int allowed_cpus();
 
 // Adds --threads to a command; `threads` becomes allowed_cpus() and then what the user says.
-void add_threads_option(CLI::App& command, int& threads);
+void add_threads_option(Command& command, int& threads);
 
 }  // namespace limpid::tool

@@ -62,7 +62,7 @@ Json json_of(const TraceRow& row) {
   return {{"value", row.value},
           {"layer", row.layer},
           {"op", row.op},
-          {"dtype", std::string(name(row.type.dtype))},
+          {"dtype", name(row.type.dtype)},
           {"shape", tool::json_of(row.type.shape)},
           {"min", tool::json_of(s.min)},
           {"mean", tool::json_of(s.mean)},
@@ -128,16 +128,17 @@ void trace_example(const Options& options) {
 
 }  // namespace
 
-void add_trace(CLI::App& app) {
+void add_trace(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("trace", "One example on its way through a model, op by op");
-  add_model_option(*command, options->model);
-  add_example_options(*command, options->examples);
-  command->add_option("--neuron", options->neuron, "A neuron whose arithmetic is written out")
-      ->type_name("LAYER:INDEX");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { trace_example(*options); });
+  Command command = app.command("trace",
+                                "Run one example op by op and print statistics of every value; "
+                                "--neuron shows a neuron's arithmetic");
+  add_model_option(command, options->model);
+  add_example_options(command, options->examples);
+  command.option("--neuron", options->neuron, "Neuron whose arithmetic to print, term by term")
+      .type("LAYER:INDEX");
+  command.flag("--json", options->json, "Print JSON");
+  command.run([options] { trace_example(*options); });
 }
 
 }  // namespace limpid::tool

@@ -55,60 +55,54 @@ void train(Options options) {
   train_from_checkpoint(options.run);
 }
 
-void add_key(CLI::App& command, const train::ConfigKey& key, Options& options) {
+void add_key(Command& command, const train::ConfigKey& key, Options& options) {
   const std::string choices =
       key.choices ? fmt::format(": {}", fmt::join(key.choices(), ", ")) : "";
   const std::string help = fmt::format("{}{}; default: {}", key.help, choices, key.otherwise);
   const std::string& flag = key.flag;
   if (key.kind() == train::ConfigKey::Kind::kSwitch) {
-    command.add_flag_function(
-        fmt::format("{},!--no-{}", flag, flag.substr(2)),
-        [&options, &key](std::int64_t times) {
-          options.flags[&key] = times > 0 ? "true" : "false";
-        },
-        help);
+    command.flag(
+        flag, [&options, &key](bool on) { options.flags[&key] = on ? "true" : "false"; }, help);
     return;
   }
-  constexpr std::string_view kTypes[] = {"TEXT", "N", "X", "", "N,N,..."};
+  constexpr const char* kTypes[] = {"TEXT", "N", "X", "", "N,N,..."};
   command
-      .add_option_function<std::string>(
+      .option(
           flag, [&options, &key](const std::string& text) { options.flags[&key] = text; }, help)
-      ->type_name(key.path == "data" ? "SPEC"
-                                     : std::string(kTypes[static_cast<std::size_t>(key.kind())]))
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      .type(key.path == "data" ? "SPEC" : kTypes[static_cast<std::size_t>(key.kind())]);
 }
 
 }  // namespace
 
-void add_train(CLI::App& app) {
+void add_train(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "train", "Train a network; with --out, save the model, its log and checkpoints");
-  command->footer(std::string("What --data means: ") + data_spec_help() +
-                  "\n\ndocs/training.md explains it all; docs/reference/train.md lists the keys of "
-                  "configurations.");
-  for (const train::ConfigKey& key : train::config_keys()) add_key(*command, key, *options);
-  CLI::Option* config = command->add_option(
-      "--config", options->config, "JSON file of these options; the command line overrides it");
-  config->type_name("FILE");
-  CLI::Option* out =
-      command->add_option("--out", options->run.out,
-                          "Run folder for config.json, log.jsonl, checkpoint.safetensors, "
-                          "model.safetensors and report.html; default: nothing is saved");
-  out->type_name("RUN");
-  command->add_flag("--overwrite", options->run.overwrite,
-                    "Start over even if --out holds an unfinished run");
+  Command command =
+      app.command("train", "Train a network; with --out, save the model, its log and checkpoints");
+  command.footer(std::string("--data: ") + data_spec_help() +
+                 "\n\nSee docs/training.md, and docs/reference/train.md for the keys of --config.");
+  for (const train::ConfigKey& key : train::config_keys()) add_key(command, key, *options);
+  const Option config = command
+                            .option("--config", options->config,
+                                    "JSON file of these options; the command line overrides it")
+                            .type("FILE");
+  const Option out = command
+                         .option("--out", options->run.out,
+                                 "Run folder for config.json, log.jsonl, checkpoint.safetensors, "
+                                 "model.safetensors and report.html; default: nothing is saved")
+                         .type("RUN");
+  command.flag("--overwrite", options->run.overwrite,
+               "Start over even if --out holds an unfinished run");
   command
-      ->add_option("--resume", options->resume,
-                   "Resume the run in this folder, with the configuration saved there")
-      ->type_name("RUN")
-      ->excludes(config)
-      ->excludes(out);
-  add_threads_option(*command, options->run.threads);
-  command->add_flag("--json", options->run.json, "Print the log as JSON lines instead of tables");
-  command->add_flag("--markdown", options->markdown,
-                    "Print the reference of all configuration keys as Markdown, and exit");
-  command->callback([options] { train(*options); });
+      .option("--resume", options->resume,
+              "Resume the run in this folder, with the configuration saved there")
+      .type("RUN")
+      .excludes(config)
+      .excludes(out);
+  add_threads_option(command, options->run.threads);
+  command.flag("--json", options->run.json, "Print the log as JSON lines instead of tables");
+  command.flag("--markdown", options->markdown,
+               "Print the reference of all configuration keys as Markdown, and exit");
+  command.run([options] { train(*options); });
 }
 
 }  // namespace limpid::tool

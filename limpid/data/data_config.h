@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/data/dataset.h"
 #include "limpid/data/table_schema.h"
 #include "limpid/data/tokenizer.h"
 #include "limpid/formats/model.h"
@@ -26,12 +27,11 @@ struct DataConfig {
   bool operator==(const DataConfig&) const = default;
 };
 
-// Throws kFormat where the data's table_schema is none.
 DataConfig data_config(const Dataset& data);
 
-// As a JSON object, and back. from_json throws kFormat for text that no configuration has.
-std::string to_json(const DataConfig& config);
-DataConfig data_config_from_json(std::string_view json);
+// As a JSON object, and back. from_json throws kFormat for JSON that no configuration has.
+Json to_json(const DataConfig& config);
+DataConfig data_config_from_json(const JsonView& json);
 
 // What the config of a model says under "data"; nothing where it says nothing. Throws kFormat where
 // that is no DataConfig.

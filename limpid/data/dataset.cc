@@ -16,11 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::pair<Task, std::string_view> kTasks[] = {{Task::kClassification, "classification"},
-                                                        {Task::kMultiLabel, "multilabel"},
-                                                        {Task::kRegression, "regression"},
-                                                        {Task::kNextToken, "next_token"}};
-
 // The file of one part: part "train" or "t10k", what "images-idx3" or "labels-idx1".
 fs::path find_file(const fs::path& folder, std::string_view part, std::string_view what) {
   const std::string usual = fmt::format("{}-{}-ubyte", part, what);
@@ -108,18 +103,6 @@ Tensor array_of(const Type& one, std::int64_t count, const Write& write) {
 }
 
 }  // namespace
-
-std::string_view name(Task task) {
-  return std::find_if(std::begin(kTasks), std::end(kTasks),
-                      [&](const auto& entry) { return entry.first == task; })
-      ->second;
-}
-
-std::optional<Task> task_from_name(std::string_view name) {
-  for (const auto& [task, task_name] : kTasks)
-    if (task_name == name) return task;
-  return {};
-}
 
 std::int64_t Dataset::outputs() const { return has_classes() ? classes : targets.shape().back(); }
 

@@ -11,22 +11,12 @@
 #include <vector>
 
 #include "limpid/core/tensor.h"
+#include "limpid/data/table_schema.h"
+#include "limpid/data/task.h"
 #include "limpid/data/token_windows.h"
 #include "limpid/data/tokenizer.h"
 
 namespace limpid {
-
-// What a network is to learn of its targets.
-enum class Task : std::uint8_t {
-  kClassification,  // one class of several
-  kMultiLabel,      // any number of labels at once, each 0 or 1
-  kRegression,      // numbers
-  kNextToken,       // what follows tokens of a text
-};
-
-// "classification", "multilabel", "regression", "next_token".
-std::string_view name(Task task);
-std::optional<Task> task_from_name(std::string_view name);
 
 // Examples and their targets, row by row: arrays, or the windows of a text.
 struct Dataset {
@@ -36,12 +26,12 @@ struct Dataset {
   std::int64_t classes = 0;  // how many classes or tokens there are; 0 for the other tasks
   std::string name;          // for people
   Task task = Task::kClassification;
-  std::vector<std::string> feature_names = {};  // one for each feature, or none
-  std::vector<std::string> class_names = {};    // one for each class, or none
-  std::vector<std::string> target_names = {};   // one for each column of targets, or none
-  std::string table_schema = {};  // JSON of the TableSchema by which a table was read, or ""
-  std::optional<TokenWindows> windows = {};  // of a text: stand for inputs and targets
-  std::optional<Tokenizer> tokenizer = {};   // of a text: what its tokens say
+  std::vector<std::string> feature_names = {};   // one for each feature, or none
+  std::vector<std::string> class_names = {};     // one for each class, or none
+  std::vector<std::string> target_names = {};    // one for each column of targets, or none
+  std::optional<TableSchema> table_schema = {};  // by which a table was read
+  std::optional<TokenWindows> windows = {};      // of a text: stand for inputs and targets
+  std::optional<Tokenizer> tokenizer = {};       // of a text: what its tokens say
 
   // The number of examples, N.
   std::int64_t size() const { return windows ? windows->size() : inputs.shape()[0]; }

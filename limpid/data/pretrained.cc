@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "limpid/core/error.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/tokenizer_files.h"
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/formats/in_quotes.h"
 
@@ -20,7 +17,7 @@ constexpr const char* kUnsupported = "unsupported_tokenizer";
 
 Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) {
   Model model = load_huggingface(folder, length);
-  auto config = nlohmann::ordered_json::parse(model.config);
+  Json config = Json::parse(model.config);
   std::optional<Tokenizer> tokenizer;
   try {
     tokenizer = load_tokenizer(folder);
@@ -37,15 +34,15 @@ Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) 
                             in_quotes(folder.string()), tokenizer->size(), logits));
   DataConfig data{.task = Task::kNextToken};
   data.tokenizer = tokenizer;
-  config["data"] = nlohmann::ordered_json::parse(to_json(data));
+  config["data"] = to_json(data);
   model.config = config.dump();
   return model;
 }
 
 std::string missing_tokenizer(const Model& model) {
-  const auto config = detail::parse_bounded_json(model.config, /*throwing=*/false);
-  if (config.is_object() && config.contains(kUnsupported) && config.at(kUnsupported).is_string())
-    return config.at(kUnsupported).get<std::string>();
+  const Json config = Json::try_parse(model.config).value_or(Json());
+  const Json* const why = config.find(kUnsupported);
+  if (why && why->is_string()) return why->as_string();
   return "it was not trained on a text";
 }
 

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <span>
 
 #include "limpid/core/error.h"
+#include "limpid/core/json.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/pretrained.h"
 #include "limpid/nn/language_model.h"
@@ -21,9 +22,9 @@ Tokenizer tokenizer_of(const Model& model) {
 }
 
 std::optional<nn::Gpt> gpt_of(const Model& model) {
-  const auto config = nlohmann::json::parse(model.config, nullptr, false);
-  if (!config.is_object() || !config.contains("model") || config.at("model") != "gpt")
-    return std::nullopt;
+  const std::optional<Json> config = Json::try_parse(model.config);
+  const Json* const kind = config ? config->find("model") : nullptr;
+  if (!kind || *kind != "gpt") return std::nullopt;
   return nn::Gpt::from_config(model.config);
 }
 

@@ -6,18 +6,14 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::pair<Missing, std::string_view> kMissing[] = {
     {Missing::kError, "error"}, {Missing::kDrop, "drop"}, {Missing::kImpute, "impute"}};
@@ -49,12 +45,11 @@ Json json_of(const TableColumn& column) {
   return json;
 }
 
-TableColumn column_of(const Json& json) {
-  TableColumn column{json.at("name").get<std::string>(), json.at("categorical").get<bool>()};
-  if (json.contains("categories"))
-    column.categories = json.at("categories").get<std::vector<std::string>>();
-  if (json.contains("fill")) {
-    const auto fill = json.at("fill").get<double>();
+TableColumn column_of(const JsonView& json) {
+  TableColumn column{json.at("name").as_string(), json.at("categorical").as_bool()};
+  if (const auto categories = json.find("categories")) column.categories = categories->as_strings();
+  if (const auto found = json.find("fill")) {
+    const double fill = found->as_number();
     if (!(std::abs(fill) <= std::numeric_limits<float>::max()))
       refuse(fmt::format("column {} is filled with {}", in_quotes(column.name), fill));
     column.fill = static_cast<float>(fill);
@@ -80,8 +75,9 @@ void verify_feature(const TableColumn& column, Missing missing) {
 }
 
 template <class T>
-T known(const std::optional<T>& value, const Json& name) {
-  if (!value) refuse(fmt::format("{} is not known", in_quotes(name.get<std::string>())));
+T known(std::optional<T> (*from_name)(std::string_view), const JsonView& name) {
+  const std::optional<T> value = from_name(name.as_string());
+  if (!value) refuse(fmt::format("{} is not known", in_quotes(name.as_string())));
   return *value;
 }
 
@@ -120,33 +116,28 @@ void verify(const TableSchema& schema) {
     }
 }
 
-std::string to_json(const TableSchema& schema) {
-  Json json{{"task", std::string(name(schema.task))},
-            {"missing", std::string(name(schema.missing))},
-            {"unseen", std::string(name(schema.unseen))},
+Json to_json(const TableSchema& schema) {
+  Json json{{"task", name(schema.task)},
+            {"missing", name(schema.missing)},
+            {"unseen", name(schema.unseen)},
             {"features", Json::array()},
             {"targets", Json::array()}};
   for (const TableColumn& column : schema.features) json["features"].push_back(json_of(column));
   for (const TableColumn& column : schema.targets) json["targets"].push_back(json_of(column));
-  return json.dump();
+  return json;
 }
 
-TableSchema table_schema_from_json(std::string_view text) {
-  try {
-    const Json json = detail::parse_bounded_json(text);
-    TableSchema schema;
-    schema.task = known(task_from_name(json.at("task").get<std::string>()), json.at("task"));
-    schema.missing =
-        known(missing_from_name(json.at("missing").get<std::string>()), json.at("missing"));
-    schema.unseen =
-        known(unseen_from_name(json.at("unseen").get<std::string>()), json.at("unseen"));
-    for (const Json& column : json.at("features")) schema.features.push_back(column_of(column));
-    for (const Json& column : json.at("targets")) schema.targets.push_back(column_of(column));
-    verify(schema);
-    return schema;
-  } catch (const nlohmann::json::exception& e) {
-    refuse(e.what());
-  }
+TableSchema table_schema_from_json(const JsonView& json) {
+  TableSchema schema;
+  schema.task = known(task_from_name, json.at("task"));
+  schema.missing = known(missing_from_name, json.at("missing"));
+  schema.unseen = known(unseen_from_name, json.at("unseen"));
+  for (const JsonView& column : json.at("features").elements())
+    schema.features.push_back(column_of(column));
+  for (const JsonView& column : json.at("targets").elements())
+    schema.targets.push_back(column_of(column));
+  verify(schema);
+  return schema;
 }
 
 }  // namespace limpid

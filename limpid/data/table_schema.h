@@ -1,5 +1,5 @@
 // How the columns of a table become features and targets: fixed when a model is trained, kept with
-// it, so that it takes the same raw columns later. Leans on dataset.h.
+// it, so that it takes the same raw columns later. Depends on task.h and core/json.h.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "limpid/data/dataset.h"
+#include "limpid/core/json.h"
+#include "limpid/data/task.h"
 
 namespace limpid {
 
@@ -70,9 +71,9 @@ struct TableSchema {
 // one, targets that the task does not take.
 void verify(const TableSchema& schema);
 
-// As a JSON object, and back. from_json throws kFormat for text that no schema has, and what verify
+// As a JSON object, and back. from_json throws kFormat for JSON that no schema has, and what verify
 // throws.
-std::string to_json(const TableSchema& schema);
-TableSchema table_schema_from_json(std::string_view json);
+Json to_json(const TableSchema& schema);
+TableSchema table_schema_from_json(const JsonView& json);
 
 }  // namespace limpid

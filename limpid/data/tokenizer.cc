@@ -2,19 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "limpid/core/error.h"
 #include "limpid/data/byte_pair.h"
 #include "limpid/data/detail/byte_pair_text.h"
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kCharacters = "characters";
 constexpr std::string_view kBytes = "bytes";
@@ -23,8 +19,8 @@ constexpr std::string_view kWordPatterns[] = {"gpt2", "llama3"};
 constexpr std::int32_t kByteValues = 256;
 
 // The number of a token.
-std::int32_t number_of(const Json& json) {
-  return static_cast<std::int32_t>(detail::bounded_integer(json, 0, kMaxTokens - 1));
+std::int32_t number_of(const JsonView& json) {
+  return static_cast<std::int32_t>(json.as_integer(0, kMaxTokens - 1));
 }
 
 [[noreturn]] void refuse(std::string_view what) {
@@ -53,8 +49,8 @@ std::string decode_bytes(std::span<const std::int32_t> tokens) {
 
 Json json_of(const BytePairRules& rules) {
   const detail::BytePairText text = detail::to_text(rules);
-  return {{"kind", std::string(kBytePair)},
-          {"words", std::string(kWordPatterns[static_cast<std::size_t>(rules.words)])},
+  return {{"kind", kBytePair},
+          {"words", kWordPatterns[static_cast<std::size_t>(rules.words)]},
           {"whole_words", rules.whole_words},
           {"tokens", text.tokens},
           {"special", text.special},
@@ -67,19 +63,21 @@ WordPattern word_pattern_of(const std::string& name) {
   refuse(fmt::format("no way to cut words is called {}", in_quotes(name)));
 }
 
-BytePairRules rules_of(const Json& json) {
-  detail::BytePairText text{.tokens = json.at("tokens").get<std::vector<std::string>>(),
-                            .merges = json.at("merges").get<std::vector<std::string>>()};
-  for (const Json& number : json.at("special")) text.special.push_back(number_of(number));
+BytePairRules rules_of(const JsonView& json) {
+  detail::BytePairText text{.tokens = json.at("tokens").as_strings(),
+                            .merges = json.at("merges").as_strings()};
+  for (const JsonView& number : json.at("special").elements())
+    text.special.push_back(number_of(number));
   BytePairRules rules = detail::rules_of(text);
-  rules.words = word_pattern_of(json.at("words").get<std::string>());
-  rules.whole_words = json.at("whole_words").get<bool>();
+  rules.words = word_pattern_of(json.at("words").as_string());
+  rules.whole_words = json.at("whole_words").as_bool();
   return rules;
 }
 
-Tokenizer::Marks marks_of(const Json& json) {
+Tokenizer::Marks marks_of(const JsonView& json) {
   const auto read = [&](const char* key) {
-    return json.contains(key) ? std::optional(number_of(json.at(key))) : std::nullopt;
+    const std::optional<JsonView> found = json.find(key);
+    return found ? std::optional(number_of(*found)) : std::nullopt;
   };
   return {read("begin"), read("end")};
 }
@@ -143,35 +141,28 @@ std::string Tokenizer::decode(std::span<const std::int32_t> tokens) const {
       scheme_);
 }
 
-std::string Tokenizer::config() const {
-  Json json = std::visit(Overloaded{[](const Vocabulary& vocabulary) {
-                                      return Json{{"kind", std::string(kCharacters)},
-                                                  {"characters", vocabulary.characters()}};
-                                    },
-                                    [](const Bytes&) {
-                                      return Json{{"kind", std::string(kBytes)}};
-                                    },
-                                    [](const std::shared_ptr<const BytePair>& pairs) {
-                                      return json_of(pairs->rules());
-                                    }},
-                         scheme_);
+Json Tokenizer::config() const {
+  Json json = std::visit(
+      Overloaded{
+          [](const Vocabulary& vocabulary) {
+            return Json{{"kind", kCharacters}, {"characters", vocabulary.characters()}};
+          },
+          [](const Bytes&) {
+            return Json{{"kind", kBytes}};
+          },
+          [](const std::shared_ptr<const BytePair>& pairs) { return json_of(pairs->rules()); }},
+      scheme_);
   if (marks_.begin) json["begin"] = *marks_.begin;
   if (marks_.end) json["end"] = *marks_.end;
-  return json.dump();
+  return json;
 }
 
-Tokenizer Tokenizer::from_config(std::string_view text) {
-  try {
-    const Json json = detail::parse_bounded_json(text);
-    const auto kind = json.at("kind").get<std::string>();
-    if (kind == kBytes) return bytes();
-    if (kind == kCharacters)
-      return Tokenizer(Vocabulary(json.at("characters").get<std::vector<std::string>>()));
-    if (kind == kBytePair) return byte_pair(rules_of(json), marks_of(json));
-    refuse(fmt::format("no kind is called {}", in_quotes(kind)));
-  } catch (const nlohmann::json::exception& e) {
-    refuse(e.what());
-  }
+Tokenizer Tokenizer::from_config(const JsonView& json) {
+  const std::string& kind = json.at("kind").as_string();
+  if (kind == kBytes) return bytes();
+  if (kind == kCharacters) return Tokenizer(Vocabulary(json.at("characters").as_strings()));
+  if (kind == kBytePair) return byte_pair(rules_of(json), marks_of(json));
+  refuse(fmt::format("no kind is called {}", in_quotes(kind)));
 }
 
 bool Tokenizer::operator==(const Tokenizer& other) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <variant>
 
+#include "limpid/core/json.h"
 #include "limpid/core/tensor.h"
 #include "limpid/data/text.h"
 
@@ -53,9 +54,9 @@ class Tokenizer {
   // kInvalidArgument for a number outside of [0, size()).
   std::string decode(std::span<const std::int32_t> tokens) const;
 
-  // As a JSON object, and back. from_config throws kFormat for text that no tokenizer has.
-  std::string config() const;
-  static Tokenizer from_config(std::string_view json);
+  // As a JSON object, and back. from_config throws kFormat for JSON that no tokenizer has.
+  Json config() const;
+  static Tokenizer from_config(const JsonView& json);
 
   // The same tokens and marks.
   bool operator==(const Tokenizer& other) const;

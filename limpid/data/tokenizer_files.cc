@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <system_error>
@@ -12,7 +12,6 @@
 #include "limpid/core/error.h"
 #include "limpid/data/byte_pair.h"
 #include "limpid/data/detail/byte_pair_text.h"
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/in_quotes.h"
 
@@ -20,10 +19,9 @@ namespace limpid {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxFile = std::uint64_t{32} << 20;
-constexpr detail::JsonLimits kLimits{.bytes = kMaxFile, .members = kMaxTokens, .values = 2'500'000};
+constexpr JsonLimits kLimits{.bytes = kMaxFile, .members = kMaxTokens, .values = 2'500'000};
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
 [[noreturn]] void refuse_kind(const std::string& what) {
@@ -32,7 +30,7 @@ constexpr detail::JsonLimits kLimits{.bytes = kMaxFile, .members = kMaxTokens, .
 
 // The number of a token.
 std::int32_t number_of(const Json& json) {
-  return static_cast<std::int32_t>(detail::bounded_integer(json, 0, kMaxTokens - 1));
+  return static_cast<std::int32_t>(JsonView(json).as_integer(0, kMaxTokens - 1));
 }
 
 std::string_view text_of(const Tensor& file) {
@@ -54,13 +52,11 @@ auto of_file(const fs::path& path, const F& f) {
     return f(path);
   } catch (const Error& e) {
     throw Error(e.code(), e.code() == ErrorCode::kIo ? e.what() : named(e.what()));
-  } catch (const Json::exception& e) {
-    throw Error(ErrorCode::kFormat, named(e.what()));
   }
 }
 
 Json json_of_file(const fs::path& path) {
-  return detail::parse_sorted_json(text_of(read_file(path, kMaxFile)), kLimits);
+  return Json::parse(text_of(read_file(path, kMaxFile)), kLimits);
 }
 
 // ---- vocab.json and merges.txt
@@ -72,7 +68,7 @@ std::vector<std::string> tokens_of(const Json& vocabulary,
   std::set<std::int32_t> there;
   for (const auto& [number, token] : added) there.insert(number);
   std::size_t count = added.size();
-  for (const auto& [token, number] : vocabulary.items())
+  for (const auto& [token, number] : vocabulary.members())
     count += there.contains(number_of(number)) ? 0 : 1;
   std::vector<std::string> tokens(count);
   std::vector<bool> taken(count);
@@ -86,7 +82,7 @@ std::vector<std::string> tokens_of(const Json& vocabulary,
     tokens[place] = token;
   };
   for (const auto& [number, token] : added) put(number, token);
-  for (const auto& [token, json] : vocabulary.items()) {
+  for (const auto& [token, json] : vocabulary.members()) {
     const auto number = number_of(json);
     const auto found = added.find(number);
     if (found == added.end())
@@ -123,18 +119,24 @@ BytePairRules rules_of_pair_of_files(const fs::path& vocabulary, const fs::path&
 // What is under a key; null where nothing is.
 const Json& part(const Json& json, const char* key) {
   static const Json kNothing;
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return found == json.end() ? kNothing : *found;
+  const Json* const found = json.find(key);
+  return found ? *found : kNothing;
+}
+
+// Of a list; none where there is no list.
+const Json::Array& elements_of(const Json& list) {
+  static const Json::Array kNone;
+  return list.is_null() ? kNone : list.elements();
 }
 
 bool flag(const Json& json, const char* key, bool otherwise) {
   const Json& value = part(json, key);
-  return value.is_null() ? otherwise : value.get<bool>();
+  return value.is_null() ? otherwise : value.as_bool();
 }
 
 std::string type_of(const Json& json) {
   const Json& type = part(json, "type");
-  return type.is_string() ? type.get<std::string>() : "";
+  return type.is_string() ? type.as_string() : "";
 }
 
 bool is_byte_level(const Json& json, bool cuts_words) {
@@ -151,9 +153,9 @@ WordPattern words_of(const Json& json) {
   if (is_byte_level(json, true)) return WordPattern::kGpt2;
   const Json& parts = part(json, "pretokenizers");
   if (type_of(json) == "Sequence" && parts.is_array() && parts.size() == 2 &&
-      type_of(parts[0]) == "Split" && part(parts[0], "behavior") == "Isolated" &&
-      !flag(parts[0], "invert", false) && is_byte_level(parts[1], false) &&
-      part(part(parts[0], "pattern"), "Regex") == kLlama3Words)
+      type_of(parts.at(0)) == "Split" && part(parts.at(0), "behavior") == "Isolated" &&
+      !flag(parts.at(0), "invert", false) && is_byte_level(parts.at(1), false) &&
+      part(part(parts.at(0), "pattern"), "Regex") == kLlama3Words)
     return WordPattern::kLlama3;
   refuse_kind(
       "pre_tokenizer: that of GPT-2 (ByteLevel, without add_prefix_space) or that of Llama 3 is "
@@ -177,25 +179,26 @@ void check_model_of(const Json& json) {
 
 std::vector<std::string> merges_of(const Json& list) {
   std::vector<std::string> merges;
-  for (const Json& merge : list)
-    merges.push_back(merge.is_array() ? fmt::format("{} {}", merge.at(0).get<std::string>(),
-                                                    merge.at(1).get<std::string>())
-                                      : merge.get<std::string>());
+  for (const Json& merge : list.elements())
+    merges.push_back(merge.is_array()
+                         ? fmt::format("{} {}", merge.at(0).as_string(), merge.at(1).as_string())
+                         : merge.as_string());
   return merges;
 }
 
 // The token that a TemplateProcessing puts before a text, by itself or in a Sequence.
 std::optional<std::int32_t> begin_of(const Json& processor) {
   if (type_of(processor) == "Sequence") {
-    for (const Json& one : part(processor, "processors"))
+    for (const Json& one : elements_of(part(processor, "processors")))
       if (const std::optional<std::int32_t> begin = begin_of(one)) return begin;
     return {};
   }
   const Json& single = part(processor, "single");
-  if (type_of(processor) != "TemplateProcessing" || !single.is_array() || single.empty()) return {};
-  const Json& name = part(part(single[0], "SpecialToken"), "id");
+  if (type_of(processor) != "TemplateProcessing" || !single.is_array() || single.size() == 0)
+    return {};
+  const Json& name = part(part(single.at(0), "SpecialToken"), "id");
   if (!name.is_string()) return {};
-  return number_of(processor.at("special_tokens").at(name.get<std::string>()).at("ids").at(0));
+  return number_of(processor.at("special_tokens").at(name.as_string()).at("ids").at(0));
 }
 
 struct Contents {
@@ -206,8 +209,8 @@ struct Contents {
 Contents contents_of_tokenizer_json(const Json& json) {
   check_model_of(json);
   std::map<std::int32_t, std::string> added;
-  for (const Json& token : part(json, "added_tokens"))
-    if (!added.emplace(number_of(token.at("id")), token.at("content").get<std::string>()).second)
+  for (const Json& token : elements_of(part(json, "added_tokens")))
+    if (!added.emplace(number_of(token.at("id")), token.at("content").as_string()).second)
       refuse("added_tokens: a number comes twice");
   const Json& model = json.at("model");
   detail::BytePairText text{.tokens = tokens_of(model.at("vocab"), added),
@@ -226,7 +229,7 @@ std::optional<std::int32_t> end_of(const fs::path& config) {
   return of_file(config, [](const fs::path& path) -> std::optional<std::int32_t> {
     const Json json = json_of_file(path);
     const Json& end = part(json, "eos_token_id");
-    const Json& first = end.is_array() && !end.empty() ? end.front() : end;
+    const Json& first = end.is_array() && end.size() > 0 ? end.at(0) : end;
     if (first.is_null()) return {};
     return number_of(first);
   });
@@ -256,15 +259,17 @@ void save_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {
   if (!rules || rules->words != WordPattern::kGpt2 || rules->whole_words || !rules->special.empty())
     return;
   const detail::BytePairText text = detail::to_text(*rules);
-  Json vocabulary = Json::object();
-  for (std::size_t i = 0; i < text.tokens.size(); ++i) vocabulary[text.tokens[i]] = i;
+  Json::Object vocabulary;  // by the bytes of the tokens, as files of other programs may have it
+  for (std::size_t i = 0; i < text.tokens.size(); ++i) vocabulary.push_back({text.tokens[i], i});
+  std::sort(vocabulary.begin(), vocabulary.end(),
+            [](const Json::Member& a, const Json::Member& b) { return a.key < b.key; });
   std::string merges = "#version: 0.2\n";
   for (const std::string& merge : text.merges) merges += merge + "\n";
   const auto write = [&](const char* name, const std::string& content) {
     const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
     write_file_atomically(folder / name, {&bytes, 1});
   };
-  write("vocab.json", vocabulary.dump());
+  write("vocab.json", Json(vocabulary).dump());
   write("merges.txt", merges);
 }
 

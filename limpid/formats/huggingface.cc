@@ -23,7 +23,6 @@ using detail::HuggingFaceConfig;
 using detail::HuggingFaceTensor;
 using detail::HuggingFaceType;
 using detail::Reporter;
-using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFiles = 1024;
 
@@ -53,14 +52,14 @@ using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 // "weight_map" of the index: the names of tensors by the names of files.
 std::map<std::string, std::set<std::string>> files_of(const Json& index, const Reporter& report) {
-  const auto found = index.is_object() ? index.find("weight_map") : index.end();
-  if (found == index.end() || !found->is_object())
+  const Json* const found = index.find("weight_map");
+  if (!found || !found->is_object())
     report.broken("weight_map: an object of tensors and their files is expected");
   std::map<std::string, std::set<std::string>> files;
-  for (const auto& [tensor, file] : found->items()) {
+  for (const auto& [tensor, file] : found->members()) {
     if (!file.is_string())
       report.broken("weight_map: {}: the name of a file is expected", in_quotes(tensor));
-    const auto name = file.get<std::string>();
+    const auto name = file.as_string();
     if (name.empty() || name == "." || name == ".." ||
         name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
       report.broken("weight_map: {}: {} is no name of a file in this folder", in_quotes(tensor),
@@ -300,7 +299,7 @@ bool is_huggingface(const fs::path& folder) {
   if (!is_file(path)) return false;
   try {
     const Json json = json_of_file(path, reporter_of(path));
-    return json.is_object() && json.contains("model_type");
+    return json.contains("model_type");
   } catch (const Error&) {
     return false;  // whatever it is, it is none
   }
@@ -328,7 +327,7 @@ void save_huggingface(const fs::path& folder, const Model& model) {
   config.type = detail::huggingface_type(config.net);
   if (config.type == HuggingFaceType::kGpt2) config.net.bias = true;
   const Safetensors weights{their_tensors(config, model.params), {{"format", "pt"}}};
-  const std::string json = detail::huggingface_json(config).dump(2) + "\n";
+  const std::string json = detail::huggingface_json(config).dump({.indent = 2}) + "\n";
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)

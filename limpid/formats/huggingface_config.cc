@@ -2,14 +2,12 @@
 #include <array>
 #include <cmath>
 
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/detail/huggingface.h"
 #include "limpid/formats/safetensors.h"
 
 namespace limpid::detail {
 namespace {
 
-using Json = nlohmann::json;
 using Type = HuggingFaceType;
 
 // The values of an object under their keys; one that is not there, or null, is the default.
@@ -27,25 +25,25 @@ class Keys {
                        std::int64_t most = nn::Gpt::kMaxSize) const {
     if (!has(key)) return otherwise;
     try {
-      return bounded_integer(at(key), 1, most);
+      return JsonView(at(key), key).as_integer(1, most);
     } catch (const Error& e) {
-      report_.broken("{}: {}", key, e.what());
+      report_.broken("{}", e.what());
     }
   }
   double number(const char* key, double otherwise) const {
     if (!has(key)) return otherwise;
     if (!at(key).is_number()) expected(key, "a number");
-    return at(key).get<double>();
+    return at(key).as_number();
   }
   bool flag(const char* key, bool otherwise) const {
     if (!has(key)) return otherwise;
-    if (!at(key).is_boolean()) expected(key, "true or false");
-    return at(key).get<bool>();
+    if (!at(key).is_bool()) expected(key, "true or false");
+    return at(key).as_bool();
   }
   std::string text(const char* key, std::string_view otherwise) const {
     if (!has(key)) return std::string(otherwise);
     if (!at(key).is_string()) expected(key, "a text");
-    return at(key).get<std::string>();
+    return at(key).as_string();
   }
   // Refuses a key that would make it another model.
   void must_be(const char* key, bool value) const {
@@ -59,9 +57,7 @@ class Keys {
     report_.broken("{}: {} is expected, came {}", key, what, shown(at(key)));
   }
 
-  static std::string shown(const Json& json) {
-    return in_quotes(json.dump(-1, ' ', true, Json::error_handler_t::replace));
-  }
+  static std::string shown(const Json& json) { return in_quotes(brief(json)); }
 
  private:
   const Json& json_;
@@ -107,9 +103,9 @@ nn::Gpt gpt2_of(const Keys& keys) {
   return net;
 }
 
-nlohmann::ordered_json gpt2_json(const nn::Gpt& net) {
+Json gpt2_json(const nn::Gpt& net) {
   const bool exact = net.feed_forward == nn::GptFeedForward::kGelu;
-  return {{"architectures", {"GPT2LMHeadModel"}},
+  return {{"architectures", Json::array({"GPT2LMHeadModel"})},
           {"model_type", "gpt2"},
           {"vocab_size", net.vocabulary},
           {"n_positions", net.context},
@@ -173,23 +169,23 @@ nn::Gpt llama_of(const Keys& keys) {
   return net;
 }
 
-nlohmann::ordered_json llama_json(const nn::Gpt& net) {
-  nlohmann::ordered_json json{{"architectures", {"LlamaForCausalLM"}},
-                              {"model_type", "llama"},
-                              {"vocab_size", net.vocabulary},
-                              {"max_position_embeddings", net.context},
-                              {"hidden_size", net.width},
-                              {"intermediate_size", net.hidden_width()},
-                              {"num_hidden_layers", net.layers},
-                              {"num_attention_heads", net.heads},
-                              {"num_key_value_heads", net.key_heads()},
-                              {"head_dim", net.head()},
-                              {"hidden_act", "silu"},
-                              {"rms_norm_eps", net.norm_eps},
-                              {"rope_theta", net.rotary_base},
-                              {"attention_bias", net.bias},
-                              {"mlp_bias", net.bias},
-                              {"tie_word_embeddings", net.tied}};
+Json llama_json(const nn::Gpt& net) {
+  Json json{{"architectures", Json::array({"LlamaForCausalLM"})},
+            {"model_type", "llama"},
+            {"vocab_size", net.vocabulary},
+            {"max_position_embeddings", net.context},
+            {"hidden_size", net.width},
+            {"intermediate_size", net.hidden_width()},
+            {"num_hidden_layers", net.layers},
+            {"num_attention_heads", net.heads},
+            {"num_key_value_heads", net.key_heads()},
+            {"head_dim", net.head()},
+            {"hidden_act", "silu"},
+            {"rms_norm_eps", net.norm_eps},
+            {"rope_theta", net.rotary_base},
+            {"attention_bias", net.bias},
+            {"mlp_bias", net.bias},
+            {"tie_word_embeddings", net.tied}};
   if (const std::optional<nn::RotaryScaling>& scaling = net.rotary_scaling)
     json["rope_scaling"] = {{"rope_type", "llama3"},
                             {"factor", scaling->factor},
@@ -201,12 +197,10 @@ nlohmann::ordered_json llama_json(const nn::Gpt& net) {
 
 }  // namespace
 
-nlohmann::json parse_huggingface_json(std::string_view text, const Reporter& report) {
+Json parse_huggingface_json(std::string_view text, const Reporter& report) {
   try {
-    return parse_sorted_json(text, {.bytes = kMaxHuggingFaceJson, .members = kMaxSafetensorsCount});
+    return Json::parse(text, {.bytes = kMaxHuggingFaceJson, .members = kMaxSafetensorsCount});
   } catch (const Error& e) {
-    report.broken("{}", e.what());
-  } catch (const Json::exception& e) {
     report.broken("{}", e.what());
   }
 }
@@ -228,9 +222,8 @@ HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& repo
   return config;
 }
 
-nlohmann::ordered_json huggingface_json(const HuggingFaceConfig& config) {
-  nlohmann::ordered_json json =
-      config.type == Type::kGpt2 ? gpt2_json(config.net) : llama_json(config.net);
+Json huggingface_json(const HuggingFaceConfig& config) {
+  Json json = config.type == Type::kGpt2 ? gpt2_json(config.net) : llama_json(config.net);
   json["torch_dtype"] = "float32";
   return json;
 }

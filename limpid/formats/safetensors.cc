@@ -7,11 +7,11 @@
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/core/json.h"
 #include "limpid/formats/detail/borrow.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/formats/file.h"
@@ -68,27 +68,27 @@ struct Entry {
 // Receives the header's JSON event by event and holds it against the one structure that the format
 // allows. A document tree would have lost duplicate keys; and whatever nests deeper than a tensor's
 // lists ends here, so that no depth is too great.
-class HeaderReader {
+class HeaderReader final : public JsonEvents {
  public:
   explicit HeaderReader(const Reporter& report) : report_(report) {}
 
   std::vector<Entry> entries;
   std::vector<std::pair<std::string, std::string>> metadata;
 
-  // The events, under the names that the JSON library calls.
-  bool null() { unexpected("null"); }
-  bool boolean(bool value) { unexpected(value ? "true" : "false"); }
-  bool number_integer(std::int64_t value) { unexpected(fmt::format("{}", value)); }
-  bool number_float(double, const std::string& text) { unexpected(text); }
-  bool binary(std::vector<std::uint8_t>&) { unexpected("binary data"); }
-  bool number_unsigned(std::uint64_t value);
-  bool string(std::string& value);
-  bool start_object(std::size_t);
-  bool key(std::string& name);
-  bool end_object();
-  bool start_array(std::size_t);
-  bool end_array();
-  bool parse_error(std::size_t position, const std::string&, const std::exception& error);
+  void null() override { unexpected("null"); }
+  void boolean(bool value) override { unexpected(value ? "true" : "false"); }
+  void negative(std::int64_t value) override { unexpected(fmt::format("{}", value)); }
+  void integer(std::uint64_t value) override;
+  void number(double, const std::string& text) override { unexpected(text); }
+  void string(std::string& value) override;
+  void begin_object() override;
+  void key(std::string& name) override;
+  void end_object() override;
+  void begin_array() override;
+  void end_array() override;
+  void fault(std::size_t position, const std::string&) override {
+    report_.broken("the header is not UTF-8 JSON: fault at its byte {}", position);
+  }
 
  private:
   enum class At { kStart, kTop, kMetadata, kTensor, kShape, kOffsets, kEnd };
@@ -127,7 +127,7 @@ void HeaderReader::unexpected(std::string_view came) const {
   report_.broken("the header must be one object, came {}", came);
 }
 
-bool HeaderReader::number_unsigned(std::uint64_t value) {
+void HeaderReader::integer(std::uint64_t value) {
   if (at_ == At::kShape) {
     if (value > static_cast<std::uint64_t>(INT64_MAX))
       report_.broken("{}: dimension {} overflows", tensor(), value);
@@ -141,17 +141,15 @@ bool HeaderReader::number_unsigned(std::uint64_t value) {
   } else {
     unexpected(fmt::format("{}", value));
   }
-  return true;
 }
 
-bool HeaderReader::string(std::string& value) {
+void HeaderReader::string(std::string& value) {
   if (at_ == At::kMetadata)
     metadata.emplace_back(key_, std::move(value));
   else if (at_ == At::kTensor && key_ == "dtype")
     set_dtype(value);
   else
     unexpected("the string " + in_quotes(value));
-  return true;
 }
 
 void HeaderReader::set_dtype(const std::string& name) {
@@ -166,7 +164,7 @@ void HeaderReader::set_dtype(const std::string& name) {
   report_.broken("{}: unknown dtype {}", tensor(), in_quotes(name));
 }
 
-bool HeaderReader::start_object(std::size_t) {
+void HeaderReader::begin_object() {
   if (at_ == At::kStart) {
     at_ = At::kTop;
   } else if (at_ == At::kTop) {
@@ -181,10 +179,9 @@ bool HeaderReader::start_object(std::size_t) {
   } else {
     unexpected("an object");
   }
-  return true;
 }
 
-bool HeaderReader::key(std::string& name) {
+void HeaderReader::key(std::string& name) {
   key_ = name;
   if (at_ == At::kTop) {
     if (name.empty()) report_.broken("a tensor's name is empty");
@@ -203,13 +200,12 @@ bool HeaderReader::key(std::string& name) {
     if (name != "dtype" && name != "shape" && name != "data_offsets")
       report_.broken("{}: unknown field {}", tensor(), in_quotes(name));
   }
-  return true;
 }
 
-bool HeaderReader::end_object() {
+void HeaderReader::end_object() {
   if (at_ == At::kTop) {
     at_ = At::kEnd;
-    return true;
+    return;
   }
   if (at_ == At::kTensor) {
     if (!entry().dtype) report_.broken("{}: dtype is missing", tensor());
@@ -217,10 +213,9 @@ bool HeaderReader::end_object() {
     if (!entry().offsets) report_.broken("{}: data_offsets is missing", tensor());
   }
   at_ = At::kTop;
-  return true;
 }
 
-bool HeaderReader::start_array(std::size_t) {
+void HeaderReader::begin_array() {
   if (at_ == At::kTensor && key_ == "shape") {
     entry().dims.emplace();
     at_ = At::kShape;
@@ -230,20 +225,13 @@ bool HeaderReader::start_array(std::size_t) {
   } else {
     unexpected("a list");
   }
-  return true;
 }
 
-bool HeaderReader::end_array() {
+void HeaderReader::end_array() {
   if (at_ == At::kOffsets && entry().offsets->size() != 2)
     report_.broken("{}: data_offsets must be [begin, end], came {} numbers", tensor(),
                    entry().offsets->size());
   at_ = At::kTensor;
-  return true;
-}
-
-bool HeaderReader::parse_error(std::size_t position, const std::string&, const std::exception&) {
-  report_.broken("the header is not UTF-8 JSON: fault at its byte {}",
-                 position == 0 ? 0 : position - 1);
 }
 
 // The header's text; the data begins where it ends.
@@ -262,9 +250,6 @@ std::string_view header_text(std::span<const std::byte> file, const Reporter& re
   if (text.empty() || text.front() != '{')
     report.broken("the header must begin with '{{', came {}",
                   text.empty() ? "nothing" : in_quotes(text.substr(0, 1)));
-  // The JSON library takes a zero byte for the end of its input.
-  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-    report.broken("the header is not UTF-8 JSON: fault at its byte {}", zero);
   return text;
 }
 
@@ -320,7 +305,7 @@ Safetensors parse(std::span<const std::byte> file, std::string_view where,
   const Reporter report("safetensors", where);
   const std::string_view text = header_text(file, report);
   HeaderReader header(report);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &header);
+  read_json(text, header);
 
   std::vector<Type> types;
   for (const Entry& entry : header.entries) {
@@ -351,8 +336,8 @@ Safetensors parse(std::span<const std::byte> file, std::string_view where,
 
 std::string json_string(std::string_view what, const std::string& text) {
   try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::type_error&) {
+    return Json(text).dump();
+  } catch (const Error&) {
     refuse(fmt::format("{} {} is not UTF-8", what, in_quotes(text)));
   }
 }

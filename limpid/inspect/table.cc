@@ -34,7 +34,7 @@ std::string line_of(const std::vector<Column>& columns, const std::vector<std::s
 
 std::string to_text(const Table& table) {
   std::vector<std::vector<std::string>> lines(1);
-  for (const Column& c : table.columns) lines.front().push_back(c.title);
+  for (const Column& c : table.columns) lines.front().push_back(printable(c.title));
   for (const auto& row : table.rows) {
     lines.emplace_back();
     for (const std::string& cell : row) lines.back().push_back(printable(cell));

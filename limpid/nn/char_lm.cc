@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "limpid/core/error.h"
-#include "limpid/nn/detail/config_integer.h"
+#include "limpid/nn/detail/config.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/shape.h"
@@ -68,34 +66,22 @@ Function CharLm::function() const {
 }
 
 std::string CharLm::config() const {
-  return nlohmann::ordered_json{{"model", "charlm"},
-                                {"vocabulary", vocabulary},
-                                {"context", context},
-                                {"embedding", embedding},
-                                {"mlp", nlohmann::ordered_json::parse(mlp.config())}}
+  return Json{{"model", "charlm"},
+              {"vocabulary", vocabulary},
+              {"context", context},
+              {"embedding", embedding},
+              {"mlp", detail::to_json(mlp)}}
       .dump();
 }
 
-CharLm CharLm::from_config(std::string_view json) {
-  constexpr int kMaxDepth = 16;  // dump() is recursive
-  const auto check_depth = [](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-    if (depth > kMaxDepth) throw Error(ErrorCode::kParse, "charlm: configuration: nested too deep");
-    return true;
-  };
-  try {
-    const auto parsed = nlohmann::json::parse(json, check_depth);
-    if (parsed.at("model") != "charlm")
-      throw Error(ErrorCode::kInvalidArgument, "charlm: the configuration is of another model");
-    const auto integer = [&](const char* key) {
-      return detail::config_integer(parsed.at(key), fmt::format("charlm: configuration: {}", key));
-    };
-    const CharLm net{integer("vocabulary"), integer("context"), integer("embedding"),
-                     Mlp::from_config(parsed.at("mlp").dump())};
+CharLm CharLm::from_config(std::string_view text) {
+  return detail::read_config("charlm", text, [](const JsonView& config) {
+    detail::check_kind(config.at("mlp"), "mlp");
+    const CharLm net{config.at("vocabulary").as_integer(), config.at("context").as_integer(),
+                     config.at("embedding").as_integer(), detail::mlp_of(config.at("mlp"))};
     check(net);
     return net;
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorCode::kParse, fmt::format("charlm: configuration: {}", e.what()));
-  }
+  });
 }
 
 }  // namespace limpid::nn

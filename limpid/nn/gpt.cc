@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "limpid/core/error.h"
-#include "limpid/nn/detail/config_integer.h"
+#include "limpid/nn/detail/config.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/norm.h"
@@ -52,18 +50,17 @@ std::vector<float> frequencies_of(const Gpt& net) {
   return rotary_frequencies(net.head(), net.rotary_base, net.rotary_scaling);
 }
 
-nlohmann::ordered_json json_of(const RotaryScaling& s) {
+Json json_of(const RotaryScaling& s) {
   return {{"factor", s.factor}, {"low", s.low}, {"high", s.high}, {"context", s.context}};
 }
 
-std::optional<RotaryScaling> rotary_scaling_of(const nlohmann::json& config) {
-  if (!config.contains("rotary_scaling")) return {};
-  const nlohmann::json& s = config.at("rotary_scaling");
-  return RotaryScaling{.factor = s.at("factor").get<double>(),
-                       .low = s.at("low").get<double>(),
-                       .high = s.at("high").get<double>(),
-                       .context = detail::config_integer(
-                           s.at("context"), "gpt: configuration: context of rotary_scaling")};
+std::optional<RotaryScaling> rotary_scaling_of(const JsonView& config) {
+  const std::optional<JsonView> s = config.find("rotary_scaling");
+  if (!s) return {};
+  return RotaryScaling{.factor = s->at("factor").as_number(),
+                       .low = s->at("low").as_number(),
+                       .high = s->at("high").as_number(),
+                       .context = s->at("context").as_integer()};
 }
 
 struct Norm {
@@ -430,56 +427,47 @@ Function Gpt::function(std::int64_t length) const {
 }
 
 std::string Gpt::config() const {
-  nlohmann::ordered_json json{{"model", "gpt"},
-                              {"vocabulary", vocabulary},
-                              {"context", context},
-                              {"layers", layers},
-                              {"width", width},
-                              {"heads", heads},
-                              {"kv_heads", key_heads()},
-                              {"hidden", hidden_width()},
-                              {"norm", std::string(name(norm))},
-                              {"norm_eps", norm_eps},
-                              {"feed_forward", std::string(name(feed_forward))},
-                              {"positions", std::string(name(positions))},
-                              {"rotary_base", rotary_base},
-                              {"bias", bias},
-                              {"tied", tied},
-                              {"dropout", dropout}};
+  Json json{{"model", "gpt"},
+            {"vocabulary", vocabulary},
+            {"context", context},
+            {"layers", layers},
+            {"width", width},
+            {"heads", heads},
+            {"kv_heads", key_heads()},
+            {"hidden", hidden_width()},
+            {"norm", name(norm)},
+            {"norm_eps", norm_eps},
+            {"feed_forward", name(feed_forward)},
+            {"positions", name(positions)},
+            {"rotary_base", rotary_base},
+            {"bias", bias},
+            {"tied", tied},
+            {"dropout", dropout}};
   if (rotary_scaling) json["rotary_scaling"] = json_of(*rotary_scaling);
   return json.dump();
 }
 
-Gpt Gpt::from_config(std::string_view json) {
-  try {
-    const auto parsed = nlohmann::json::parse(json);
-    if (parsed.at("model") != "gpt")
-      throw Error(ErrorCode::kInvalidArgument, "gpt: the configuration is of another model");
-    const auto integer = [&](const char* key) {
-      return detail::config_integer(parsed.at(key), fmt::format("gpt: configuration: {}", key));
-    };
-    const auto text = [&](const char* key) { return parsed.at(key).get<std::string>(); };
-    const Gpt net{.vocabulary = integer("vocabulary"),
-                  .context = integer("context"),
-                  .layers = integer("layers"),
-                  .width = integer("width"),
-                  .heads = integer("heads"),
-                  .kv_heads = integer("kv_heads"),
-                  .hidden = integer("hidden"),
-                  .norm = gpt_norm_from_name(text("norm")),
-                  .norm_eps = parsed.at("norm_eps").get<double>(),
-                  .feed_forward = gpt_feed_forward_from_name(text("feed_forward")),
-                  .positions = gpt_positions_from_name(text("positions")),
-                  .rotary_base = parsed.at("rotary_base").get<double>(),
-                  .rotary_scaling = rotary_scaling_of(parsed),
-                  .bias = parsed.at("bias").get<bool>(),
-                  .tied = parsed.at("tied").get<bool>(),
-                  .dropout = parsed.at("dropout").get<double>()};
+Gpt Gpt::from_config(std::string_view text) {
+  return detail::read_config("gpt", text, [](const JsonView& config) {
+    const Gpt net{.vocabulary = config.at("vocabulary").as_integer(),
+                  .context = config.at("context").as_integer(),
+                  .layers = config.at("layers").as_integer(),
+                  .width = config.at("width").as_integer(),
+                  .heads = config.at("heads").as_integer(),
+                  .kv_heads = config.at("kv_heads").as_integer(),
+                  .hidden = config.at("hidden").as_integer(),
+                  .norm = gpt_norm_from_name(config.at("norm").as_string()),
+                  .norm_eps = config.at("norm_eps").as_number(),
+                  .feed_forward = gpt_feed_forward_from_name(config.at("feed_forward").as_string()),
+                  .positions = gpt_positions_from_name(config.at("positions").as_string()),
+                  .rotary_base = config.at("rotary_base").as_number(),
+                  .rotary_scaling = rotary_scaling_of(config),
+                  .bias = config.at("bias").as_bool(),
+                  .tied = config.at("tied").as_bool(),
+                  .dropout = config.at("dropout").as_number()};
     net.check();
     return net;
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorCode::kParse, fmt::format("gpt: configuration: {}", e.what()));
-  }
+  });
 }
 
 }  // namespace limpid::nn

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
-#include "limpid/nn/detail/config_integer.h"
+#include "limpid/nn/detail/config.h"
 #include "limpid/nn/norm.h"
 #include "limpid/ops/random.h"
 #include "limpid/ops/shape.h"
@@ -157,29 +155,25 @@ Function Mlp::function() const {
                {"logits"});
 }
 
-std::string Mlp::config() const {
-  return nlohmann::ordered_json{
-      {"model", "mlp"},     {"sizes", sizes},    {"activation", std::string(activation.name)},
-      {"dropout", dropout}, {"init", init_name}, {"norm", std::string(name(norm))}}
-      .dump();
+Json detail::to_json(const Mlp& net) {
+  return {{"model", "mlp"},         {"sizes", net.sizes},    {"activation", net.activation.name},
+          {"dropout", net.dropout}, {"init", net.init_name}, {"norm", name(net.norm)}};
 }
 
-Mlp Mlp::from_config(std::string_view json) {
-  try {
-    const auto parsed = nlohmann::json::parse(json);
-    if (parsed.at("model") != "mlp")
-      throw Error(ErrorCode::kInvalidArgument, "mlp: the configuration is of another model");
-    std::vector<std::int64_t> sizes;
-    for (const nlohmann::json& size : parsed.at("sizes"))
-      sizes.push_back(detail::config_integer(size, "mlp: configuration: sizes"));
-    Mlp net{std::move(sizes), activation_from_name(parsed.at("activation").get<std::string>()),
-            parsed.at("dropout").get<double>(), parsed.at("init").get<std::string>(),
-            mlp_norm_from_name(parsed.value("norm", "none"))};
-    net.layers();
-    return net;
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorCode::kParse, fmt::format("mlp: configuration: {}", e.what()));
-  }
+Mlp detail::mlp_of(const JsonView& config) {
+  std::vector<std::int64_t> sizes;
+  for (const JsonView& size : config.at("sizes").elements()) sizes.push_back(size.as_integer());
+  const std::optional<JsonView> norm = config.find("norm");
+  Mlp net{std::move(sizes), activation_from_name(config.at("activation").as_string()),
+          config.at("dropout").as_number(), config.at("init").as_string(),
+          mlp_norm_from_name(norm ? norm->as_string() : "none")};
+  net.layers();
+  return net;
+}
+
+std::string Mlp::config() const { return detail::to_json(*this).dump(); }
+Mlp Mlp::from_config(std::string_view text) {
+  return detail::read_config("mlp", text, detail::mlp_of);
 }
 
 Mlp mlp(std::vector<std::int64_t> sizes, Value (*activation)(Value), double dropout) {

@@ -360,7 +360,7 @@ std::string repeat_html(const RunLog& log) {
       "<pre>{}</pre>\n<p class=\"soft\">limpid {}; {}, {} {}; {}; {}; {}</p>\n<pre>{}</pre>\n",
       escaped(fmt::format("{}", fmt::join(words, " "))), escaped(log.run.version), escaped(e.isa),
       e.threads, e.threads == 1 ? "thread" : "threads", escaped(e.cpu), escaped(e.system),
-      escaped(e.compiler), escaped(log.run.config));
+      escaped(e.compiler), escaped(log.run.config.dump({.replace_invalid = true})));
 }
 
 }  // namespace

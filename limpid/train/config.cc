@@ -5,17 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/formats/in_quotes.h"
 
 namespace limpid::train {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Integers = TrainConfig::Integers;
 
 // ---------------------------------------------------------------------------------------------
@@ -107,20 +104,18 @@ using ValueOf = typename std::decay_t<Choice>::value_type;
 template <class T>
 std::optional<T> read(const Json& json) {
   if constexpr (std::is_same_v<T, std::string>) {
-    if (json.is_string()) return json.get<std::string>();
+    if (json.is_string()) return json.as_string();
   } else if constexpr (std::is_same_v<T, bool>) {
-    if (json.is_boolean()) return json.get<bool>();
+    if (json.is_bool()) return json.as_bool();
   } else if constexpr (std::is_same_v<T, double>) {
-    if (json.is_number()) return json.get<double>();
+    if (json.is_number()) return json.as_number();
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
-    if (json.is_number_integer() &&
-        (!json.is_number_unsigned() || json.get<std::uint64_t>() <= INT64_MAX))
-      return json.get<std::int64_t>();
+    if (json.is_small_integer()) return json.as_integer();
   } else {
     if (const auto one = read<std::int64_t>(json)) return Integers{*one};
     if (!json.is_array()) return {};
     Integers all;
-    for (const Json& element : json) {
+    for (const Json& element : json.elements()) {
       const auto value = read<std::int64_t>(element);
       if (!value) return {};
       all.push_back(*value);
@@ -130,13 +125,6 @@ std::optional<T> read(const Json& json) {
   return {};
 }
 
-std::string shown(const Json& json) {
-  constexpr std::size_t kMost = 60;
-  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
-  return text;
-}
-
 // Walks an object and collects what is wrong with it.
 class ConfigReader {
  public:
@@ -144,7 +132,7 @@ class ConfigReader {
   std::vector<std::string> faults;
 
   void object(const Json& json, const std::string& path) {
-    for (const auto& [name, value] : json.items()) {
+    for (const auto& [name, value] : json.members()) {
       const std::string inner = path.empty() ? name : path + "." + name;
       if (const ConfigKey* key = find(inner))
         take(*key, value);
@@ -185,7 +173,7 @@ class ConfigReader {
     if (value.is_object())
       object(value, path);
     else
-      faults.push_back(fmt::format("{}: expected an object, came {}", at(path), shown(value)));
+      faults.push_back(fmt::format("{}: expected an object, came {}", at(path), brief(value)));
   }
 
   void take(const ConfigKey& key, const Json& json) {
@@ -196,7 +184,7 @@ class ConfigReader {
         choice = *value;
       else
         faults.push_back(
-            fmt::format("{}: expected {}, came {}", at(key.path), expected<T>(key), shown(json)));
+            fmt::format("{}: expected {}, came {}", at(key.path), expected<T>(key), brief(json)));
     };
     with_choice(key, take, config);
   }
@@ -243,18 +231,13 @@ TrainConfig parse_train_config(std::string_view text, std::string_view source) {
   const std::string where = in_quotes(source);
   Json json;
   try {
-    json = detail::parse_bounded_json(text);
-  } catch (const nlohmann::json::exception& e) {
-    // Behind the library's own name of its exception, in brackets.
-    const std::string_view what = e.what();
-    throw Error(ErrorCode::kParse,
-                fmt::format("configuration {}: {}", where, what.substr(what.find("] ") + 2)));
+    json = Json::parse(text);
   } catch (const Error& e) {
     throw Error(ErrorCode::kParse, fmt::format("configuration {}: {}", where, e.what()));
   }
   if (!json.is_object())
     throw Error(ErrorCode::kParse,
-                fmt::format("configuration {}: expected an object, came {}", where, shown(json)));
+                fmt::format("configuration {}: expected an object, came {}", where, brief(json)));
   ConfigReader reader;
   reader.object(json, "");
   if (!reader.faults.empty())
@@ -263,7 +246,7 @@ TrainConfig parse_train_config(std::string_view text, std::string_view source) {
   return reader.config;
 }
 
-std::string to_json(const TrainConfig& config) {
+Json to_json(const TrainConfig& config) {
   Json json = Json::object();
   for (const ConfigKey& key : config_keys()) {
     const auto write = [&](const auto& choice) {
@@ -271,14 +254,18 @@ std::string to_json(const TrainConfig& config) {
       Json* place = &json;
       std::string_view rest = key.path;
       for (std::size_t dot; (dot = rest.find('.')) != std::string_view::npos;) {
-        place = &(*place)[std::string(rest.substr(0, dot))];
+        place = &(*place)[rest.substr(0, dot)];
         rest.remove_prefix(dot + 1);
       }
-      (*place)[std::string(rest)] = *choice;
+      (*place)[rest] = *choice;
     };
     with_choice(key, write, config);
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json;
+}
+
+std::string to_text(const TrainConfig& config) {
+  return to_json(config).dump({.indent = 2, .replace_invalid = true});
 }
 
 void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view text) {

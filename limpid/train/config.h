@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "limpid/core/json.h"
 #include "limpid/data/dataset.h"
 #include "limpid/data/text_windows.h"
 #include "limpid/nn/char_lm.h"
@@ -87,8 +88,9 @@ std::span<const ConfigKey> config_keys();
 // with its path, as in `config.optimizer.lr: expected a positive number, came "fast"`.
 TrainConfig parse_train_config(std::string_view json, std::string_view source);
 
-// What was chosen, as JSON that parse_train_config reads as the same.
-std::string to_json(const TrainConfig& config);
+// What was chosen, as JSON whose text parse_train_config reads as the same.
+Json to_json(const TrainConfig& config);
+std::string to_text(const TrainConfig& config);  // with one key per line, as config.json has it
 
 // Sets what a flag says; of a switch, "true" or "false". Throws kInvalidArgument, naming the flag.
 void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view text);

@@ -5,25 +5,22 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/detail/bounded_json.h"
+#include "limpid/core/json.h"
 #include "limpid/formats/in_quotes.h"
 #include "limpid/train/run_log.h"
 
 namespace limpid::train {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // ---------------------------------------------------------------------------------------------
 // What the fields of each event are called, for writing and for reading
 // ---------------------------------------------------------------------------------------------
 
-// v(name, field) for each; v.json_text for text that is JSON itself, v.beside for numbers that
-// stand beside the other fields instead of under a name of their own.
+// v(name, field) for each; v.beside for numbers that stand beside the other fields instead of under
+// a name of their own.
 
 // `E` is the struct or, for writing, the const struct.
 template <class E, class Struct>
@@ -51,8 +48,8 @@ template <class V>
 void fields(V& v, Of<RunEvent> auto& e) {
   v("version", e.version);
   v("command", e.command);
-  v.json_text("config", e.config);
-  v.json_text("model", e.model);
+  v("config", e.config);
+  v("model", e.model);
   v("parameters", e.parameters);
   v("task", e.task);
   v("data", e.data);
@@ -215,12 +212,8 @@ struct Writer {
     if (!values.empty()) (*this)(name, values);
   }
   void beside(const Numbers& numbers) { object.update(json(numbers)); }
-  void json_text(const char* name, const std::string& text) {
-    object[name] = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (object[name].is_discarded())
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("run log: '{}' is no JSON", name));
-  }
 
+  static const Json& json(const Json& value) { return value; }
   static Json json(double number) {
     if (std::isfinite(number)) return number;
     return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
@@ -228,7 +221,7 @@ struct Writer {
   static Json json(std::int64_t number) { return number; }
   static Json json(bool flag) { return flag; }
   static Json json(const std::string& text) { return text; }
-  static Json json(Severity severity) { return std::string(train::name(severity)); }
+  static Json json(Severity severity) { return train::name(severity); }
   static Json json(const Numbers& numbers) {
     Json object = Json::object();
     for (const auto& [name, number] : numbers) object[name] = json(number);
@@ -269,13 +262,10 @@ class Reader {
   void unless_empty(const char* name, std::vector<T>& values) {
     if (object_.contains(name)) (*this)(name, values);
   }
-  void json_text(const char* name, std::string& text) {
-    text = at(name).dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
   // Those members that are numbers; the others are fields with a name.
   void beside(Numbers& numbers) {
-    for (const auto& [name, value] : object_.items())
-      if (!value.is_structured()) read(value, numbers, name, inside(name));
+    for (const auto& [name, value] : object_.members())
+      if (!value.is_object() && !value.is_array()) read(value, numbers, name, inside(name));
   }
 
  private:
@@ -287,9 +277,8 @@ class Reader {
   }
 
   const Json& at(const char* name) const {
-    const auto found = object_.find(name);
-    if (found == object_.end())
-      throw Error(ErrorCode::kFormat, fmt::format("'{}' is missing", inside(name)));
+    const Json* const found = object_.find(name);
+    if (!found) throw Error(ErrorCode::kFormat, fmt::format("'{}' is missing", inside(name)));
     return *found;
   }
   std::string inside(std::string_view name) const {
@@ -297,15 +286,15 @@ class Reader {
   }
   [[noreturn]] static void refuse(const std::string& at, std::string_view wanted,
                                   const Json& came) {
-    throw Error(ErrorCode::kFormat,
-                fmt::format("{}: {} is expected, {} came", in_quotes(at), wanted,
-                            in_quotes(came.dump(-1, ' ', true, Json::error_handler_t::replace))));
+    throw Error(ErrorCode::kFormat, fmt::format("{}: {} is expected, {} came", in_quotes(at),
+                                                wanted, in_quotes(brief(came))));
   }
 
+  static void read(const Json& json, Json& value, const std::string&) { value = json; }
   static void read(const Json& json, double& number, const std::string& at) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (json.is_number())
-      number = json.get<double>();
+      number = json.as_number();
     else if (json == "nan")
       number = std::numeric_limits<double>::quiet_NaN();
     else if (json == "inf")
@@ -316,19 +305,17 @@ class Reader {
       refuse(at, "a number", json);
   }
   static void read(const Json& json, std::int64_t& number, const std::string& at) {
-    if (!json.is_number_integer()) refuse(at, "a whole number", json);
-    if (json.is_number_unsigned() &&
-        json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-      refuse(at, "a number below 2^63", json);
-    number = json.get<std::int64_t>();
+    if (!json.is_integer()) refuse(at, "a whole number", json);
+    if (!json.is_small_integer()) refuse(at, "a number below 2^63", json);
+    number = json.as_integer();
   }
   static void read(const Json& json, bool& flag, const std::string& at) {
-    if (!json.is_boolean()) refuse(at, "true or false", json);
-    flag = json.get<bool>();
+    if (!json.is_bool()) refuse(at, "true or false", json);
+    flag = json.as_bool();
   }
   static void read(const Json& json, std::string& text, const std::string& at) {
     if (!json.is_string()) refuse(at, "text", json);
-    text = json.get<std::string>();
+    text = json.as_string();
   }
   static void read(const Json& json, Severity& severity, const std::string& at) {
     for (std::size_t i = 0; i < std::size(kSeverities); ++i)
@@ -340,14 +327,14 @@ class Reader {
   }
   static void read(const Json& json, Numbers& numbers, const std::string& at) {
     if (!json.is_object()) refuse(at, "an object", json);
-    for (const auto& [name, value] : json.items())
+    for (const auto& [name, value] : json.members())
       read(value, numbers, name, fmt::format("{}.{}", at, name));
   }
   template <class T>
   static void read(const Json& json, std::vector<T>& values, const std::string& at) {
     if (!json.is_array()) refuse(at, "a list", json);
     for (std::size_t i = 0; i < json.size(); ++i)
-      read(json[i], values.emplace_back(), fmt::format("{}[{}]", at, i));
+      read(json.at(i), values.emplace_back(), fmt::format("{}[{}]", at, i));
   }
   template <class S>
   requires std::is_class_v<S>
@@ -383,18 +370,18 @@ std::optional<Event> read_named(std::string_view name, const Json& object,
 std::string_view name(Severity severity) { return kSeverities[static_cast<std::size_t>(severity)]; }
 
 std::string to_json_line(const Event& event) {
-  Json object{{"event", std::string(kNames[event.index()])}};
+  Json object{{"event", kNames[event.index()]}};
   object.update(std::visit([](const auto& e) { return Writer::json(e); }, event));
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return object.dump({.replace_invalid = true}) + "\n";
 }
 
 std::optional<Event> detail::parse_event(std::string_view line) {
-  const Json object = limpid::detail::parse_bounded_json(line, /*throwing=*/false);
-  if (object.is_discarded()) throw Error(ErrorCode::kFormat, "the line is no JSON");
-  const auto name = object.is_object() ? object.find("event") : object.end();
-  if (!object.is_object() || name == object.end() || !name->is_string())
+  const std::optional<Json> object = Json::try_parse(line);
+  if (!object) throw Error(ErrorCode::kFormat, "the line is no JSON");
+  const Json* const name = object->find("event");
+  if (!name || !name->is_string())
     throw Error(ErrorCode::kFormat, "the line is no event: {\"event\": ...} is expected");
-  return read_named(name->get_ref<const std::string&>(), object,
+  return read_named(name->as_string(), *object,
                     std::make_index_sequence<std::variant_size_v<Event>>());
 }
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "limpid/core/json.h"
 #include "limpid/core/params.h"
 
 namespace limpid::train {
@@ -32,8 +33,8 @@ struct RunEvent {
   };
   std::string version;
   std::vector<std::string> command;  // the arguments, the program's name first
-  std::string config;                // JSON: what repeats the run
-  std::string model;                 // JSON: the model's hyper-parameters
+  Json config;                       // what repeats the run
+  Json model;                        // the model's hyper-parameters
   std::int64_t parameters = 0;       // numbers that are trained
   std::string task;                  // "classification", "multilabel" or "regression"
   Data data;

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "limpid/core/error.h"
-#include "limpid/formats/detail/bounded_json.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/ops.h"
 
@@ -126,27 +123,28 @@ Losses losses_in_scale(const Loss& loss) {
   };
 }
 
-std::string to_json(const Loss& loss) {
-  nlohmann::ordered_json json{{"name", std::string(name(loss.kind))}};
+Json to_json(const Loss& loss) {
+  Json json{{"name", name(loss.kind)}};
   if (loss.kind == Loss::Kind::kCrossEntropy) json["label_smoothing"] = loss.label_smoothing;
   if (loss.kind == Loss::Kind::kHuber) json["delta"] = loss.delta;
-  return json.dump();
+  return json;
 }
 
 std::optional<Loss> loss_config_of(const Model& model) {
   if (model.config.empty()) return {};
   try {
-    const auto config = limpid::detail::parse_bounded_json(model.config);
-    if (!config.is_object() || !config.contains("loss")) return {};
-    const auto& json = config.at("loss");
-    const Loss loss{loss_from_name(json.at("name").get<std::string>()),
-                    json.value("label_smoothing", 0.0), json.value("delta", 1.0)};
+    const Json config = Json::parse(model.config);
+    if (!config.contains("loss")) return {};
+    const JsonView json = JsonView(config).at("loss");
+    const auto number = [&](const char* key, double otherwise) {
+      const std::optional<JsonView> found = json.find(key);
+      return found ? found->as_number() : otherwise;
+    };
+    const Loss loss{loss_from_name(json.at("name").as_string()), number("label_smoothing", 0),
+                    number("delta", 1)};
     if (!(loss.label_smoothing >= 0 && loss.label_smoothing <= 1 && loss.delta > 0))
       throw Error(ErrorCode::kFormat, "a number is out of range");
     return loss;
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorCode::kFormat,
-                fmt::format("the model's configuration of the loss: {}", e.what()));
   } catch (const Error& e) {
     throw Error(ErrorCode::kFormat,
                 fmt::format("the model's configuration of the loss: {}", e.what()));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/core/json.h"
 #include "limpid/data/dataset.h"
 #include "limpid/data/standardize.h"
 #include "limpid/function/function.h"
@@ -81,7 +82,7 @@ Losses losses_in_scale(const Loss& loss);
 
 // As a JSON object, for a model's config under "loss", and what such a config says; nothing where
 // it says nothing. Throws kFormat where that is no loss.
-std::string to_json(const Loss& loss);
+Json to_json(const Loss& loss);
 std::optional<Loss> loss_config_of(const Model& model);
 
 // ---- a network of linear layers

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/train/detail/rules.h"
@@ -67,10 +66,9 @@ double loss_of_chance(const RunLog& log) {
 
 // Early stopping keeps the weights from before the rise.
 bool stops_early(const RunLog& log) {
-  const auto config = nlohmann::json::parse(log.run.config, nullptr, /*allow_exceptions=*/false);
-  const nlohmann::json::json_pointer patience("/early_stopping/patience");
-  return config.is_object() && config.contains(patience) && config[patience].is_number() &&
-         config[patience] > 0;
+  const Json* const early = log.run.config.find("early_stopping");
+  const Json* const patience = early ? early->find("patience") : nullptr;
+  return patience && patience->is_number() && patience->as_number() > 0;
 }
 
 Finding finding(Severity severity, std::string symptom, std::string cause, std::string fix) {

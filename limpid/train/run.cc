@@ -40,7 +40,7 @@ RunEvent run_event(const RunSetup& setup, const std::vector<std::string>& comman
   event.version = library_version();
   event.command = command;
   event.config = to_json(setup.config);
-  event.model = setup.network;
+  event.model = Json::parse(setup.network);
   for (const Input& p : setup.problem.parameters()) event.parameters += p.type.shape.elements();
   event.task = limpid::name(setup.data.train.task);
   const Dataset& train = setup.data.train;

@@ -59,7 +59,7 @@ void RunFolder::begin(const TrainConfig& chosen) const {
     if (error) fail(old, error.message());
   }
   tidy();
-  write_text(config(), to_json(chosen) + "\n");
+  write_text(config(), to_text(chosen) + "\n");
 }
 
 // Named as write_file_atomically names them.

@@ -13,8 +13,7 @@
 namespace limpid::train {
 
 // One line with its '\n'. Numbers that are not finite are the strings "nan", "inf" and "-inf"; text
-// that is not UTF-8 has U+FFFD in its place. Throws kInvalidArgument where RunEvent's `config` or
-// `model` is no JSON.
+// that is not UTF-8 has U+FFFD in its place.
 std::string to_json_line(const Event& event);
 
 // The events of a run, by kind, each kind in the order of the log.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
@@ -11,8 +10,6 @@
 
 namespace limpid::train {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 DataSpec spec_of(const TrainConfig& config) {
   return parse_data_spec(config.data.value_or("digits"));
@@ -48,9 +45,9 @@ RunSetup::RunSetup(const TrainConfig& chosen, Split with)
 
 std::string RunSetup::model_config() const {
   Json json = Json::parse(network);
-  json["loss"] = Json::parse(to_json(loss_of(config)));
-  json["data"] = Json::parse(to_json(data_config(data.train)));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  json["loss"] = to_json(loss_of(config));
+  json["data"] = to_json(data_config(data.train));
+  return json.dump({.replace_invalid = true});
 }
 
 std::string RunSetup::identity() const {
@@ -64,7 +61,7 @@ std::string RunSetup::identity() const {
     add(part->targets);
     if (part->windows) add(part->windows->tokens);
   }
-  return fmt::format("{}\ndata {:016x}\n", to_json(config), h);
+  return fmt::format("{}\ndata {:016x}\n", to_text(config), h);
 }
 
 }  // namespace limpid::train

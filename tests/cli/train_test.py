@@ -306,6 +306,16 @@ class Told(TrainTest):
             self.assertGreater(end["r2"], 0.5)
             self.assertGreater(end["rmse"] ** 2, 2 * end["loss"])
 
+    def test_names_are_printed_without_control_characters(self):
+        table = self.folder / "table.csv"
+        names = ("\x1b[31mred", "日本")
+        table.write_text("x,kind\n" + "".join(f"{i % 2},{names[i % 2]}\n" for i in range(40)))
+        self.output("train", "--data", f"csv:{table},target=kind", "--epochs", "1", "--out", self.out)
+        text = self.output("eval", self.out, "--data", f"csv:{table}")
+        header = next(line for line in text.split("\n") if line.startswith("label \\ answer"))
+        for name in ("\\x1b[31mred", "日本"):
+            self.assertIn(name, header)
+
     def test_a_loss_that_is_not_finite(self):
         run = self.run_tool("train", "--data", f"idx:{self.data}", "--lr", "1e30", "--out", self.out)
         self.assertEqual(run.returncode, 1)

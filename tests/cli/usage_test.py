@@ -7,16 +7,32 @@ import unittest
 
 import tool
 
-COMMANDS = ("train", "eval", "run", "summary", "trace", "show", "perceptron", "quantize", "emit")
+GROUPS = {
+    "Train": ("train", "doctor", "report"),
+    "Use": ("eval", "run", "generate"),
+    "Look inside": ("summary", "trace", "show", "ops"),
+    "Convert": ("convert", "quantize", "emit"),
+    "Check": ("selftest", "hash", "gradcheck"),
+    "Learn": ("perceptron", "lab"),
+}
 
 
 class Help(tool.ToolTest):
     def test_help_is_everywhere(self):
-        text = self.output("--help")
-        for command in COMMANDS:
-            self.assertIn(command, text)
+        for command in (command for commands in GROUPS.values() for command in commands):
             self.assertIn("Usage: limpid " + command, self.output(command, "--help"))
             self.assertEqual(self.output(command, "-h"), self.output(command, "--help"))
+
+    def test_commands_are_listed_by_group(self):
+        text = self.output("--help")
+        for group, commands in GROUPS.items():
+            listed = text.split(f"\n{group}:\n")[1].split("\n\n")[0]
+            for command in commands:
+                self.assertRegex(listed, rf"(?m)^  {command} ")
+
+    def test_help_states_defaults(self):
+        self.assertRegex(self.output("gradcheck", "--help"), r"--seed N +Random seed[^;]+;\s+default: 0")
+        self.assertIn("bf16|int8", self.output("quantize", "--help"))
 
     def test_version(self):
         self.assertRegex(self.output("--version"), re.compile(r"\Alimpid \d+\.\d+\.\d+\n\Z"))
@@ -82,6 +98,23 @@ class Usage(tool.ToolTest):
         for seed in ("-1", "1.5", "18446744073709551616", "many", ""):
             for command in (("lab", "init"), ("gradcheck", self.model)):
                 self.error(2, *command, f"--seed={seed}")
+
+    def test_messages_say_what_is_expected(self):
+        for message, *arguments in (
+                ("--batch: expected an integer from 1 to", "summary", self.model, "--batch", "x"),
+                ("got 'x'", "summary", self.model, "--batch", "x"),
+                ("--seed: expected an integer from 0 to 2^64 - 1, got '-1'", "lab", "init", "--seed=-1"),
+                ("--temperature: expected a number of 0 or more, got 'inf'", "generate", self.model,
+                 "--temperature", "inf"),
+                ("--to: expected one of bf16, int8, got 'f16'", "quantize", self.model, "--to", "f16"),
+                ("--out: expected a .npy or .npz file, got 'a.csv'", "run", self.model, "--out", "a.csv"),
+                ("there is no command 'fly'; there are: train", "fly"),
+                ("there is no command 'fly'; there are: perceptron", "lab", "fly")):
+            self.usage_error(message, *arguments)
+
+    def test_an_option_that_may_be_given_more_than_once(self):
+        for arguments in (("--exclude", "v", "--exclude", "w", self.model), (self.model, "--exclude", "v")):
+            self.usage_error("no parameter 'v'", "quantize", "--to", "int8", *arguments)
 
     def test_perceptron(self):
         self.assertIn("Learnt: epoch 6", self.output("perceptron", "--target", "and"))
@@ -149,6 +182,12 @@ class Failures(tool.ToolTest):
                              stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr.decode(), r"\Alimpid: [^\n]+\n\Z")
+
+    def test_an_error_without_standard_error(self):
+        for redirection in ("2>&-", "2>/dev/full"):
+            run = subprocess.run(["sh", "-c", f'"$0" summary nope {redirection}', tool.TOOL],
+                                 cwd=self.folder, stdout=subprocess.PIPE, timeout=120)
+            self.assertEqual((run.returncode, run.stdout), (1, b""), redirection)
 
     @unittest.skipIf(os.geteuid() == 0, "everything is readable to root")
     def test_unreadable_file(self):

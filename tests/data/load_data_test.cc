@@ -33,7 +33,7 @@ void expect_same(const Split& a, const Split& b) {
 // A model of the features of `data`, trained on nothing, that knows what data it is for.
 Model model_for(const Dataset& data) {
   const nn::Mlp net{{data.input_type().shape.elements(), data.outputs()}};
-  return {net.function(), net.init(Key(0)), R"({"data": )" + to_json(data_config(data)) + "}"};
+  return {net.function(), net.init(Key(0)), R"({"data": )" + to_json(data_config(data)).dump() + "}"};
 }
 
 // Files of every kind that reads some.
@@ -221,7 +221,7 @@ TEST_F(LoadData, ExamplesOfATextAreInTheModelsTokens) {
   const Split split = load_data(spec, options);
   const nn::Gpt net{.vocabulary = 256, .context = 3, .layers = 1, .width = 4, .heads = 1};
   const Model model{net.function(), net.init(Key(0)),
-                    R"({"data": )" + to_json(data_config(split.train)) + "}"};
+                    R"({"data": )" + to_json(data_config(split.train)).dump() + "}"};
   expect_same(load_examples(spec, model), split.test);
   expect_error(ErrorCode::kInvalidArgument, "the model was not trained on a text",
                [&] { load_examples(spec, model_for(digits(Key(0), 1))); });

@@ -46,14 +46,19 @@ TEST(Tokenizer, ComesBackFromItsConfig) {
 }
 
 TEST(Tokenizer, RefusesAConfigThatIsNone) {
-  const auto refused = [](std::string_view json, std::string_view why) {
-    expect_error(ErrorCode::kFormat, why, [&] { Tokenizer::from_config(json); });
+  const auto refused = [](std::string_view text, std::string_view why) {
+    expect_error(ErrorCode::kFormat, why, [&] {
+      const Json json = Json::parse(text);
+      Tokenizer::from_config(JsonView(json, "config.tokenizer"));
+    });
   };
-  refused("{", "tokenizer: ");
-  refused("[]", "tokenizer: ");
-  refused("{}", "'kind' not found");
+  refused("[]", "config.tokenizer: expected an object, got []");
+  refused("{}", "config.tokenizer: 'kind' is missing");
+  refused(R"({"kind":1})", "config.tokenizer.kind: expected a string, got 1");
+  refused(R"({"kind":"characters","characters":["a",2]})",
+          "config.tokenizer.characters[1]: expected a string, got 2");
   refused(R"({"kind":"words"})", "tokenizer: no kind is called 'words'");
-  refused(R"({"kind":"characters"})", "'characters' not found");
+  refused(R"({"kind":"characters"})", "'characters' is missing");
   refused(R"({"kind":"characters","characters":["b","a"]})", "'a' is not behind");
   refused(R"({"kind":"bytes","kind":"bytes"})", "comes twice");
 }

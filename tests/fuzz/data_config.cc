@@ -15,12 +15,12 @@ void read(std::span<const std::byte> bytes) {
   goes_well([&] { nn::Mlp::from_config(text).function(); });
   goes_well([&] { nn::CharLm::from_config(text).function(); });
   goes_well([&] { nn::Gpt::from_config(text).parameters(); });
-  goes_well([&] { table_schema_from_json(text); });
+  goes_well([&] { table_schema_from_json(Json::parse(text)); });
   Model model;
   model.config = text;
   goes_well([&] { data_config_of(model); });
   goes_well([&] { train::loss_config_of(model); });
-  const DataConfig config = data_config_from_json(text);
+  const DataConfig config = data_config_from_json(Json::parse(text));
   require(data_config_from_json(to_json(config)) == config,
           "a configuration is read as it was written");
 }

@@ -22,8 +22,8 @@ std::vector<Bytes> seeds() {
   train::RunEvent run;
   run.version = "1.2.3";
   run.command = {"limpid", "train"};
-  run.config = R"({"data":"digits","early_stopping":{"patience":2}})";
-  run.model = R"({"model":"mlp"})";
+  run.config = Json{{"data", "digits"}, {"early_stopping", Json{{"patience", 2}}}};
+  run.model = Json{{"model", "mlp"}};
   run.task = "classification";
   run.data = {"digits", 60, 20, 10, 4, 2, {"no", "yes"}};
   run.environment = {"avx2", 2, "a CPU", "a system", "a compiler"};

@@ -30,7 +30,7 @@ void train_on(const std::filesystem::path& file, const std::string& target) {
       options.missing = missing;
       const Split split = load_table(file, options, {80, 10, 10}, Key(0));
       touch(split.train);
-      const TableSchema schema = table_schema_from_json(split.train.table_schema);
+      const TableSchema schema = split.train.table_schema.value();
       touch(load_table_rows(file, schema, Targets::kIfPresent));
     });
 }
@@ -44,7 +44,7 @@ void read(std::span<const std::byte> bytes) {
     train_on(file.path(), table.columns.front().name);
     train_on(file.path(), table.columns.back().name);
   }
-  const TableSchema schema = table_schema_from_json(text_of(bytes.first(before)));
+  const TableSchema schema = table_schema_from_json(Json::parse(text_of(bytes.first(before))));
   require(table_schema_from_json(to_json(schema)) == schema, "a schema is read as it was written");
   goes_well([&] { touch(load_table_rows(file.path(), schema, Targets::kIfPresent)); });
   touch(load_table_rows(file.path(), schema, Targets::kRequired));
@@ -59,8 +59,8 @@ std::vector<Bytes> seeds() {
         TableOptions options;
         options.targets = {target};
         options.missing = Missing::kImpute;
-        Bytes both =
-            bytes_of(load_table(file.path(), options, {90, 10, 0}, Key(0)).train.table_schema);
+        const Dataset data = load_table(file.path(), options, {90, 10, 0}, Key(0)).train;
+        Bytes both = bytes_of(to_json(data.table_schema.value()).dump());
         both.push_back(std::byte{0});
         both.insert(both.end(), text.begin(), text.end());
         all.push_back(std::move(both));

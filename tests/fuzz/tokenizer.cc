@@ -15,7 +15,7 @@ void use(const Tokenizer& tokenizer) {
 
 void read(std::span<const std::byte> bytes) {
   const std::string_view text = text_of(bytes);
-  goes_well([&] { Tokenizer::from_config(text).config(); });
+  goes_well([&] { Tokenizer::from_config(Json::parse(text)).config(); });
   const TemporaryFolder folder;
   const std::size_t zero = text.find('\0');
   folder.write(zero == std::string_view::npos ? "tokenizer.json" : "vocab.json",

@@ -1,7 +1,6 @@
 #include "limpid/formats/huggingface.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "limpid/formats/safetensors.h"
 #include "limpid/nn/gpt.h"
@@ -14,7 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::bytes_of;
 using testing::expect_error;
-using Json = nlohmann::json;
 
 const fs::path kFixtures = LIMPID_HUGGINGFACE_FIXTURES;
 const char* const kAll[] = {"gpt2", "gpt2-bf16", "llama", "llama-f16", "llama-bf16"};
@@ -166,9 +164,9 @@ TEST(HuggingFace, RefusesConfigsByTheKey) {
   refused("gpt2", "scale_attn_by_inverse_layer_idx", true, kNo, "inverse_layer_idx is true");
   refused("gpt2", "add_cross_attention", true, kNo, "add_cross_attention is true");
   refused("gpt2", "quantization_config", Json{{"bits", 4}}, kNo, "quantization_config is");
-  refused("gpt2", "n_layer", 0, kBroken, "n_layer: an integer from 1 to 1024 is expected, came 0");
-  refused("gpt2", "n_embd", 12.5, kBroken, "n_embd: an integer from 1 to 16777216");
-  refused("gpt2", "n_embd", 18446744073709551615u, kBroken, "n_embd: an integer");
+  refused("gpt2", "n_layer", 0, kBroken, "n_layer: expected an integer from 1 to 1024, got 0");
+  refused("gpt2", "n_embd", 12.5, kBroken, "n_embd: expected an integer from 1 to 16777216");
+  refused("gpt2", "n_embd", 18446744073709551615u, kBroken, "n_embd: expected an integer");
   refused("gpt2", "n_head", 5, kBroken, "heads that divide the width");
   refused("gpt2", "layer_norm_epsilon", -1, kBroken, "norm_eps is -1");
   refused("gpt2", "layer_norm_epsilon", "x", kBroken, "layer_norm_epsilon: a number is expected");

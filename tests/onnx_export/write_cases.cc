@@ -4,16 +4,14 @@
 
 #include <exception>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "limpid/core/json.h"
 #include "limpid/formats/file.h"
 #include "tests/onnx_export/cases.h"
 
 namespace limpid::testing {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void write(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   write_file_atomically(path, {&bytes, 1});

@@ -7,6 +7,8 @@
   limpid/CMakeLists.txt; limpid/limpid.h includes any.
 * limpid/ includes nothing from apps/, tests/ and bench/, and names its own headers from the root.
 * Only limpid/kernels includes Highway.
+* Only limpid/core/json.cc includes nlohmann-json and only apps/limpid/cli.cc CLI11, whose headers cost
+  seconds in each source.
 * What a user of the library includes, directly or not, includes no third-party header.
 * A header, and a source without one, opens with a comment; a header goes on to `#pragma once`.
 """
@@ -66,6 +68,14 @@ def check(root):
                 other = name.split("/")[1]
                 if other not in order or order.index(other) > order.index(folder):
                     report(path, line, f"{name}: limpid/{folder} comes before it")
+
+    # In a header of limpid/ these are reported below.
+    expensive = {"nlohmann/": "limpid/core/json.cc", "CLI/": "apps/limpid/cli.cc"}
+    for path in sorted(p for folder in ("limpid", "apps") for p in (root / folder).rglob("*.*")):
+        for line, name in includes(path) if path.suffix in (".cc", ".h") else ():
+            for prefix, source in expensive.items():
+                if name.startswith(prefix) and path != root / source and path not in public:
+                    report(path, line, f"{name}: only {source} includes it")
 
     # Breadth first, so that the way to a violation is the shortest.
     way = {path: path.relative_to(root).as_posix() for path in sorted(public)}

@@ -17,9 +17,10 @@ CLEAN = {
     "limpid/kernels/lanes-inl.h": '// Lanes, once a target.\n#include "hwy/highway.h"\n',
     "limpid/kernels/k.cc": '// K.\n#include "hwy/highway.h"\n#include "limpid/core/c.h"\n',
     "limpid/function/f.h": '// F.\n#pragma once\n#include "limpid/kernels/k.h"\n',
-    "limpid/function/detail/d.h": "// D.\n#pragma once\n#include <nlohmann/json.hpp>\n",
+    "limpid/function/detail/d.h": "// D.\n#pragma once\n#include <fmt/format.h>\n",
     "limpid/function/f.cc": '// F.\n#include "limpid/function/detail/d.h"\n',
-    "apps/limpid/main.cc": "#include <CLI/CLI.hpp>\n",
+    "limpid/core/json.cc": "// J.\n#include <nlohmann/json.hpp>\n",
+    "apps/limpid/cli.cc": "#include <CLI/CLI.hpp>\n",
 }
 
 # File, the text that is added to it a part of the one report.
@@ -32,6 +33,9 @@ PLANTED = [
     ("limpid/core/c.cc", '#include "tests/core/helpers.h"\n', "not named from the root"),
     ("limpid/function/f.cc", "#include <hwy/highway.h>\n", "only limpid/kernels"),
     ("limpid/function/f.h", "#include <hwy/highway.h>\n", "only limpid/kernels"),
+    ("limpid/core/c.cc", "#include <nlohmann/json.hpp>\n", "only limpid/core/json.cc includes it"),
+    ("apps/limpid/run.cc", "#include <nlohmann/json.hpp>\n", "only limpid/core/json.cc includes it"),
+    ("apps/limpid/run.cc", "#include <CLI/CLI.hpp>\n", "only apps/limpid/cli.cc includes it"),
     ("limpid/core/c.h", "#include <fmt/format.h>\n", "reaches users of the library"),
     ("limpid/limpid.h", "#include <CLI/CLI.hpp>\n", "reaches users of the library"),
     ("limpid/kernels/k.h", "#include <hwy/base.h>\n", "limpid/function/f.h > limpid/kernels/k.h"),

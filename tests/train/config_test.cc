@@ -74,10 +74,10 @@ TEST(Config, EveryKeyReadsBackWhatItWrites) {
     EXPECT_FALSE(key.help.empty() || key.otherwise.empty()) << key.path;
     TrainConfig config;
     set_from_text(config, key, some_value(key));
-    const std::string json = to_json(config);
+    const std::string json = to_json(config).dump({.indent = 2});
     EXPECT_GT(json.size(), 2u) << key.path;
-    EXPECT_EQ(to_json(parse_train_config(json, "test")), json);
-    EXPECT_EQ(to_json(overridden({}, config)), json);
+    EXPECT_EQ(to_json(parse_train_config(json, "test")).dump({.indent = 2}), json);
+    EXPECT_EQ(to_json(overridden({}, config)).dump({.indent = 2}), json);
   }
 }
 
@@ -120,7 +120,7 @@ TEST(Config, ACompleteOneIsItsOwnCompletion) {
         TrainConfig config;
         config.optimizer = optimizer;
         const TrainConfig once = complete(config, data);
-        const TrainConfig read = parse_train_config(to_json(once), "test");
+        const TrainConfig read = parse_train_config(to_json(once).dump(), "test");
         EXPECT_EQ(to_json(complete(read, data)), to_json(once));
         EXPECT_EQ(network_of(read).sizes.front(), 5);
         EXPECT_EQ(network_of(read).sizes.back(), data.train.outputs());
@@ -170,7 +170,7 @@ TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
   EXPECT_EQ(*c.rate, 0.002);
   EXPECT_EQ(*c.schedule, "cosine");
   EXPECT_EQ(*c.tokenizer, "characters");
-  EXPECT_EQ(to_json(complete(parse_train_config(to_json(c), "test"), data)), to_json(c));
+  EXPECT_EQ(to_json(complete(parse_train_config(to_json(c).dump(), "test"), data)), to_json(c));
   const nn::CharLm net = char_lm_of(c);
   EXPECT_EQ(net.vocabulary, 11);
   EXPECT_EQ(net.context, window_options_of(c).context);
@@ -200,7 +200,7 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
   config.model = "gpt";
   const Split data = text_of(config);
   const TrainConfig c = complete(config, data);
-  EXPECT_EQ(to_json(complete(parse_train_config(to_json(c), "test"), data)), to_json(c));
+  EXPECT_EQ(to_json(complete(parse_train_config(to_json(c).dump(), "test"), data)), to_json(c));
   EXPECT_EQ(*c.layers, (TrainConfig::Integers{4}));
   EXPECT_EQ(*c.steps, 2000);
   EXPECT_FALSE(c.epochs);
@@ -271,7 +271,7 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
 TEST(Config, AModelRemembersItsLoss) {
   for (const Loss& loss : {Loss{}, Loss{.label_smoothing = 0.25}, Loss{Loss::Kind::kMae},
                            Loss{.kind = Loss::Kind::kHuber, .delta = 2}}) {
-    const auto read = loss_config_of({{}, {}, "{\"loss\": " + to_json(loss) + "}"});
+    const auto read = loss_config_of({{}, {}, "{\"loss\": " + to_json(loss).dump() + "}"});
     ASSERT_TRUE(read);
     EXPECT_EQ(read->kind, loss.kind);
     EXPECT_EQ(read->label_smoothing, loss.label_smoothing);

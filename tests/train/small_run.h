@@ -24,8 +24,7 @@ struct SmallRun {
     log.run.data = {data.train.name,   data.train.size(), data.validation.size(), data.test.size(),
                     net.sizes.front(), net.sizes.back(),  data.train.class_names};
     if (options.early_stopping)
-      log.run.config = "{\"early_stopping\": {\"patience\": " +
-                       std::to_string(options.early_stopping->patience) + "}}";
+      log.run.config["early_stopping"]["patience"] = options.early_stopping->patience;
     log.add(data_facts(data));
     Standardization standardization;
     if (standardize) standardization = fit_standardization(data.train, Scaling::kZScore);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "limpid/core/json.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/nn/gpt.h"
 
@@ -27,11 +27,11 @@ struct HuggingFaceConfig {
 // The most bytes of a folder's JSON.
 inline constexpr std::uint64_t kMaxHuggingFaceJson = std::uint64_t{12} << 20;
 // Throws as the report does where it is none.
-nlohmann::json parse_huggingface_json(std::string_view text, const Reporter& report);
+Json parse_huggingface_json(std::string_view text, const Reporter& report);
 
 // The text of config.json to a net, and a net to it. Throws as huggingface.h says.
 HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report);
-nlohmann::ordered_json huggingface_json(const HuggingFaceConfig& config);
+Json huggingface_json(const HuggingFaceConfig& config);
 
 // The model type whose choices are those of a net. Throws kUnsupported, naming the choice.
 HuggingFaceType huggingface_type(const nn::Gpt& net);

@@ -1,0 +1,268 @@
+#include "apps/limpid/cli.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+#include "limpid/formats/in_quotes.h"
+
+namespace limpid::tool {
+namespace {
+
+template <class T>
+std::optional<T> number_from(std::string_view text) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end) return {};
+  if constexpr (std::is_floating_point_v<T>)
+    if (!std::isfinite(number)) return {};
+  return number;
+}
+
+template <class T>
+constexpr std::string_view kExpected = "an integer";
+template <>
+constexpr std::string_view kExpected<std::uint64_t> = "an integer from 0 to 2^64 - 1";
+template <>
+constexpr std::string_view kExpected<double> = "a number";
+
+// An option of one text, which set() takes after all checks.
+CLI::Option* text_option(CLI::App& app, const std::string& name, const std::string& help,
+                         std::function<void(const std::string&)> set) {
+  return app
+      .add_option(
+          name,
+          [set = std::move(set)](const CLI::results_t& texts) { return set(texts.front()), true; },
+          help)
+      ->type_size(1)
+      ->expected(1)
+      ->type_name("TEXT");
+}
+
+// Value: a number, or one that may be missing.
+template <class T>
+T number_in(const std::optional<T>&);
+template <class T>
+T number_in(const T&);
+
+template <class Value>
+Option number_option(CLI::App& app, const std::string& name, Value& value,
+                     const std::string& help) {
+  using Number = decltype(number_in(value));
+  Option option(text_option(app, name, help,
+                            [&](const std::string& text) { value = *number_from<Number>(text); }));
+  const auto fits = [](const std::string& text) { return number_from<Number>(text).has_value(); };
+  option.check({fits, std::string(kExpected<Number>)});
+  return option.type(std::is_floating_point_v<Number> ? "X" : "N");
+}
+
+template <class T>
+std::string with_default(const std::string& help, const T& value) {
+  return fmt::format("{}; default: {}", help, value);
+}
+
+bool equal_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+// The parser would only say that a command is required.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  const auto commands = app.get_subcommands({});
+  if (commands.empty() || argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : commands) {
+    if (command->get_name() == argv[1]) return check_command(*command, argc - 1, argv + 1);
+    names += " " + command->get_name();
+  }
+  throw UsageError(fmt::format("there is no command {}; there are:{}", in_quotes(argv[1]), names));
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------
+// Checks
+// ---------------------------------------------------------------------------------------------
+
+Check positive(bool or_zero) {
+  const auto fits = [or_zero](const std::string& text) {
+    const std::optional<double> number = number_from<double>(text);
+    return number && (*number > 0 || (or_zero && *number == 0));
+  };
+  return {fits, or_zero ? "a number of 0 or more" : "a positive number"};
+}
+
+Check within(std::int64_t low, std::int64_t high) {
+  const auto fits = [=](const std::string& text) {
+    const std::optional<std::int64_t> number = number_from<std::int64_t>(text);
+    return number && *number >= low && *number <= high;
+  };
+  return {fits, fmt::format("an integer from {} to {}", low, high)};
+}
+
+// ---------------------------------------------------------------------------------------------
+// Options
+// ---------------------------------------------------------------------------------------------
+
+Option& Option::type(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::check(Check check) {
+  // First the latest check: what it expects says more than that of the option's type.
+  option_->transform(CLI::Validator(
+      [check = std::move(check)](std::string& text) {
+        if (check.fits(text)) return std::string();
+        return fmt::format("expected {}, got {}", check.expected, in_quotes(text));
+      },
+      ""));
+  return *this;
+}
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Commands
+// ---------------------------------------------------------------------------------------------
+
+Command Command::command(const std::string& name, const std::string& help) {
+  CLI::App* const added = app_->add_subcommand(name, help);
+  if (!group_.empty()) added->group(group_);
+  return Command(added);
+}
+
+Command Command::group(const std::string& title) const {
+  Command same = *this;
+  same.group_ = title;
+  return same;
+}
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+void Command::require_command() { app_->require_subcommand(1); }
+void Command::run(std::function<void()> action) { app_->callback(std::move(action)); }
+
+Option Command::option(const std::string& name, std::function<void(const std::string&)> set,
+                       const std::string& help) {
+  return Option(text_option(*app_, name, help, std::move(set))
+                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
+}
+
+Option Command::option(const std::string& name, std::string& value, const std::string& help) {
+  return Option(text_option(*app_, name, help, [&](const std::string& text) { value = text; }));
+}
+
+Option Command::option(const std::string& name, std::optional<std::string>& value,
+                       const std::string& help) {
+  return Option(text_option(*app_, name, help, [&](const std::string& text) { value = text; }));
+}
+
+Option Command::option(const std::string& name, std::int64_t& value, const std::string& help) {
+  return number_option(*app_, name, value, with_default(help, value));
+}
+Option Command::option(const std::string& name, std::optional<std::int64_t>& value,
+                       const std::string& help) {
+  return number_option(*app_, name, value, help);
+}
+Option Command::option(const std::string& name, int& value, const std::string& help) {
+  return number_option(*app_, name, value, with_default(help, value));
+}
+Option Command::option(const std::string& name, std::uint64_t& value, const std::string& help) {
+  return number_option(*app_, name, value, with_default(help, value));
+}
+Option Command::option(const std::string& name, double& value, const std::string& help) {
+  return number_option(*app_, name, value, with_default(help, value));
+}
+
+Option Command::option(const std::string& name, std::vector<std::string>& values,
+                       const std::string& help) {
+  const bool named = name.starts_with("--");
+  return Option(
+      app_->add_option(
+              name, [&](const CLI::results_t& texts) { return values = texts, true; }, help)
+          ->type_size(1)
+          ->expected(named ? 1 : -1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->type_name("TEXT"));
+}
+
+Option Command::choice(const std::string& name, std::string& value,
+                       std::vector<std::string> choices, const std::string& help) {
+  const auto find = [choices](const std::string& text) {
+    return std::find_if(choices.begin(), choices.end(),
+                        [&](const std::string& choice) { return equal_letters(choice, text); });
+  };
+  Option option(text_option(*app_, name, value.empty() ? help : with_default(help, value),
+                            [&, find](const std::string& text) { value = *find(text); }));
+  option.type(fmt::format("{}", fmt::join(choices, "|")));
+  option.check({[=](const std::string& text) { return find(text) != choices.end(); },
+                fmt::format("one of {}", fmt::join(choices, ", "))});
+  return option;
+}
+
+Option Command::flag(const std::string& name, bool& value, const std::string& help) {
+  return Option(app_->add_flag_function(
+      name, [&](std::int64_t times) { value = times > 0; }, help));
+}
+
+Option Command::flag(const std::string& name, std::function<void(bool)> set,
+                     const std::string& help) {
+  return Option(app_->add_flag_function(
+      fmt::format("{},!--no-{}", name, name.substr(2)),
+      [set = std::move(set)](std::int64_t times) { set(times > 0); }, help));
+}
+
+Option Command::at(const std::string& name) { return Option(app_->get_option(name)); }
+
+// ---------------------------------------------------------------------------------------------
+// The command line
+// ---------------------------------------------------------------------------------------------
+
+CommandLine::CommandLine(const std::string& program, const std::string& about,
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(about, program)) {
+  app_->set_version_flag("--version", version, "Print the version and exit");
+  app_->set_help_flag("-h,--help", "Print this help and exit");
+  app_->require_subcommand(1);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::root() { return Command(app_.get()); }
+
+std::string CommandLine::run(int argc, char** argv) {
+  check_command(*app_, argc, argv);
+  try {
+    app_->parse(argc, argv);
+    return "";
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0) throw UsageError(e.what());
+    std::ostringstream out;
+    app_->exit(e, out, out);
+    return out.str();
+  }
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,197 @@
+// JSON: within its limits and one step beyond each, its values, what it writes, and its errors.
+#include "limpid/core/json.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+constexpr JsonLimits kLimits;
+
+using testing::expect_error;
+
+std::string repeat(std::string_view text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+std::string nested(std::size_t depth) { return repeat("[", depth) + repeat("]", depth); }
+
+// {"k0": 0, "k1": 0, ...}
+std::string members(std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) all += fmt::format("{}\"k{}\": 0", i == 0 ? "" : ", ", i);
+  return "{" + all + "}";
+}
+
+std::string values(std::size_t count) { return "[" + repeat("0,", count - 2) + "0]"; }
+
+void expect_refused(std::string_view part, const std::string& text) {
+  expect_error(ErrorCode::kFormat, part, [&] { Json::parse(text); });
+  // It is no matter of syntax.
+  expect_error(ErrorCode::kFormat, part, [&] { Json::try_parse(text); });
+}
+
+TEST(Json, ReadsUpToItsLimits) {
+  EXPECT_EQ(Json::parse(R"({"b": [1, {"b": 2}], "a": {"b": 3}})").dump(),
+            R"({"b":[1,{"b":2}],"a":{"b":3}})");
+  EXPECT_TRUE(Json::parse(nested(kLimits.depth)).is_array());
+  EXPECT_EQ(Json::parse(members(kLimits.members)).size(), kLimits.members);
+  EXPECT_EQ(Json::parse(values(kLimits.values)).size(), kLimits.values - 1);
+}
+
+TEST(Json, RefusesWhatGoesBeyond) {
+  expect_refused("at most 12582912 are expected", '"' + std::string(kLimits.bytes, ' ') + '"');
+  expect_refused("nested too deeply", nested(kLimits.depth + 1));
+  expect_refused("nested too deeply", repeat("[", 1'000'000));
+  expect_refused("nested too deeply", repeat("{\"a\":", 1'000'000));
+  expect_refused("more than 1024 members", members(kLimits.members + 1));
+  expect_refused("more than 500000 values", values(kLimits.values + 1));
+  expect_refused("more than 500000 values", "[" + repeat("[],", kLimits.values) + "0]");
+}
+
+TEST(Json, RefusesAKeyThatComesTwice) {
+  expect_refused("the key 'a' comes twice", R"({"a": 1, "b": 2, "a": 1})");
+  expect_refused("the key 'a' comes twice", R"({"a": 1, "\u0061": 1})");
+  expect_refused("the key 'in' comes twice", R"([{"out": {"in": [], "in": {}}}])");
+}
+
+TEST(Json, SaysWhatIsNoJson) {
+  for (const std::string_view text :
+       {"", "{", "[1,]", "nul", "{\"a\"}", "\"\xff\"", "1 2", "[1e999]", "01", "NaN", "'a'"}) {
+    expect_error(ErrorCode::kFormat, "parse", [&] { Json::parse(text); });
+    EXPECT_FALSE(Json::try_parse(text)) << text;
+  }
+  // Nothing after a zero byte is skipped.
+  expect_error(ErrorCode::kFormat, "byte 3: a zero byte",
+               [] { Json::parse(std::string_view("{}\0{", 4)); });
+}
+
+// ---------------------------------------------------------------------------------------------
+// Writing
+// ---------------------------------------------------------------------------------------------
+
+TEST(Json, WritesWhatItReads) {
+  for (const char* text : {"null",
+                           "true",
+                           "false",
+                           "0",
+                           "-1",
+                           "9223372036854775807",
+                           "18446744073709551615",
+                           "-9223372036854775808",
+                           "0.1",
+                           "-0.0",
+                           "1.0",
+                           "1e-07",
+                           "0.0001",
+                           "123456789012345.0",
+                           "1e+16",
+                           "5e-324",
+                           "1.7976931348623157e+308",
+                           "\"\"",
+                           "[]",
+                           "{}",
+                           "[[],{}]",
+                           "{\"b\":1,\"a\":[2,null]}",
+                           "\"\\b\\f\\n\\r\\t\\u0000\\u001f\\\"\\\\/\"",
+                           "\"caf\u00e9\""})
+    EXPECT_EQ(Json::parse(text).dump(), text);
+  EXPECT_EQ(Json::parse("1E2").dump(), "100.0");
+  EXPECT_EQ(Json(std::numeric_limits<double>::infinity()).dump(), "null");
+  EXPECT_EQ(Json(0.1F).dump(), "0.10000000149011612");
+}
+
+TEST(Json, WritesOneValueALine) {
+  const Json json{{"a", std::vector{1, 2}}, {"b", Json::object()}, {"c", Json{{"d", "e"}}}};
+  EXPECT_EQ(
+      json.dump({.indent = 2}),
+      "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {},\n  \"c\": {\n    \"d\": \"e\"\n  }\n}");
+}
+
+TEST(Json, WritesUtf8OrAsciiAndReplacesOrRefusesTheRest) {
+  const Json text = "a\u00e9\U0001f600\x7f";
+  EXPECT_EQ(text.dump(), "\"a\u00e9\U0001f600\x7f\"");
+  EXPECT_EQ(text.dump({.ascii = true}), R"("a\u00e9\ud83d\ude00\u007f")");
+  const Json broken{{"k\xff", "\xc3"}};
+  EXPECT_EQ(broken.dump({.replace_invalid = true}), "{\"k\ufffd\":\"\ufffd\"}");
+  expect_error(ErrorCode::kInvalidArgument, "expected UTF-8", [&] { (void)broken.dump(); });
+}
+
+// ---------------------------------------------------------------------------------------------
+// Values and their errors
+// ---------------------------------------------------------------------------------------------
+
+TEST(Json, IsChangedByKeyAndPlace) {
+  Json json;
+  json["b"]["c"] = 1;
+  json["a"].push_back("x");
+  json["a"].push_back(nullptr);
+  json["a"][1] = 2.5;
+  json.update(Json{{"b", false}, {"d", 3U}});
+  EXPECT_EQ(json.dump(), R"({"b":false,"a":["x",2.5],"d":3})");
+  json.erase("a");
+  EXPECT_EQ(json, (Json{{"b", false}, {"d", 3}}));
+  EXPECT_FALSE(json.contains("a"));
+  EXPECT_EQ(Json("x").find("a"), nullptr);
+  EXPECT_THROW(json.push_back(1), Error);
+  EXPECT_THROW(json[0], Error);
+}
+
+TEST(Json, HoldsEveryInteger) {
+  EXPECT_EQ(Json::parse("18446744073709551615").as_unsigned(),
+            std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(Json(std::uint64_t{7}).as_integer(), 7);
+  EXPECT_EQ(Json(7).as_number(), 7.0);
+  EXPECT_EQ(Json(std::numeric_limits<std::uint64_t>::max()).as_number(), 18446744073709551616.0);
+  expect_error(ErrorCode::kFormat, "expected an integer, got 18446744073709551615",
+               [] { (void)Json(std::numeric_limits<std::uint64_t>::max()).as_integer(); });
+  expect_error(ErrorCode::kFormat, "expected an integer of 0 or more, got -1",
+               [] { (void)Json(-1).as_unsigned(); });
+}
+
+TEST(JsonView, NamesThePathOfWhatIsWrong) {
+  const Json json = Json::parse(
+      R"({"mlp": {"sizes": [3, 0.5, 18446744073709551615], "name": 1, "a\u0007b": "x"}})");
+  const JsonView mlp = JsonView(json, "config").at("mlp");
+  const auto refused = [](std::string_view why, const auto& code) {
+    expect_error(ErrorCode::kFormat, why, code);
+  };
+  EXPECT_EQ(mlp.at("sizes").at(0).as_integer(3, 3), 3);
+  EXPECT_EQ(mlp.at("sizes").at(0).as_number(), 3.0);
+  refused("config.mlp.sizes[0]: expected an integer from 4 to 5, got 3",
+          [&] { (void)mlp.at("sizes").at(0).as_integer(4, 5); });
+  refused("config.mlp.sizes[1]: expected an integer, got 0.5",
+          [&] { (void)mlp.at("sizes").elements()[1].as_integer(); });
+  refused("config.mlp.sizes[2]: expected an integer, got 18446744073709551615",
+          [&] { (void)mlp.at("sizes").at(2).as_integer(); });
+  refused("config.mlp.sizes: expected a list of more than 3 elements",
+          [&] { (void)mlp.at("sizes").at(3); });
+  refused("config.mlp.sizes[0]: expected a string, got 3",
+          [&] { (void)mlp.at("sizes").as_strings(); });
+  refused("config.mlp.name: expected true or false, got 1",
+          [&] { (void)mlp.at("name").as_bool(); });
+  refused("config.mlp.name: expected an object, got 1", [&] { (void)mlp.at("name").find("x"); });
+  refused("config.mlp: 'norm' is missing", [&] { (void)mlp.at("norm"); });
+  // A message is one line, whatever the document holds.
+  refused("config.mlp.a\\u0007b: expected a number, got \"x\"",
+          [&] { (void)mlp.members()[2].second.as_number(); });
+  EXPECT_FALSE(mlp.find("norm"));
+}
+
+TEST(Json, IsShortInAMessage) {
+  const std::string text = brief(std::string(1000, 'x') + "\n");
+  EXPECT_EQ(text, '"' + std::string(59, 'x') + "...");
+  EXPECT_EQ(brief("\xff\n"), "\"\\ufffd\\n\"");
+}
+
+}  // namespace
+}  // namespace limpid
