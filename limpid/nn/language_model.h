@@ -61,8 +61,9 @@ class LanguageModel {
   // The tokens of sequences that have one are read together.
   void step();
 
-  // Compiles every pass that a step may need. Otherwise each is compiled when it is first needed;
-  // afterwards step() allocates nothing.
+  // Compiles every pass that a step may need. Otherwise each is compiled when it is first needed,
+  // and the parameters are kept for that beside the packed ones. Afterwards the steps of a
+  // transformer allocate nothing.
   void prepare();
 
  private:
