@@ -1,4 +1,4 @@
-// MLPs on token embeddings: their keys, recipe and defaults.
+// MLPs on token embeddings: their keys, recipe, defaults and problem.
 #include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
@@ -11,6 +11,11 @@ void fill_char_lm(TrainConfig& c, const Split& data, const Recipe& recipe) {
   if (c.norm == "batch")
     refuse("model.norm", "a charlm has no batch norm; none, layer or rms is expected");
   fill_layers(c, data, recipe, *c.context * *c.embedding);
+}
+
+FamilyModel make(const TrainConfig& c, const Split&) {
+  const nn::CharLm net = char_lm_of(c);
+  return {net.config(), char_lm_problem(net, loss_of(c))};
 }
 
 }  // namespace
@@ -30,7 +35,8 @@ const ModelFamily& char_lm_family() {
                                   .recipe = only_recipe,
                                   .reads_text = true,
                                   .context = nn::CharLm{}.context,
-                                  .fill = fill_char_lm};
+                                  .fill = fill_char_lm,
+                                  .make = make};
   return family;
 }
 

@@ -1,4 +1,4 @@
-// Transformers: their keys, recipe and defaults.
+// Transformers: their keys, recipe, defaults and problem.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,6 +57,11 @@ void fill_gpt(TrainConfig& c, const Split& data, const Recipe&) {
   }
 }
 
+FamilyModel make(const TrainConfig& c, const Split& data) {
+  const nn::Gpt net = gpt_of(c, data.train.classes);
+  return {net.config(), gpt_problem(net, loss_of(c))};
+}
+
 }  // namespace
 
 const ModelFamily& gpt_family() {
@@ -78,7 +83,8 @@ const ModelFamily& gpt_family() {
       .reads_text = true,
       .context = nn::Gpt{}.context,
       .every_token = true,
-      .fill = fill_gpt};
+      .fill = fill_gpt,
+      .make = make};
   return family;
 }
 

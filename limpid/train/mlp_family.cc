@@ -1,4 +1,6 @@
-// Multilayer perceptrons: their keys, recipes and defaults.
+// Multilayer perceptrons: their keys, recipes, defaults and problem.
+#include "limpid/data/load_data.h"
+#include "limpid/data/standardize.h"
 #include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
@@ -39,8 +41,16 @@ const ModelFamily& mlp_family() {
                    .least_steps = 1000}},
       .recipe = recipe_for,
       .reads_text = false,
-      .fill = fill_mlp};
+      .fill = fill_mlp,
+      .make = make_mlp};
   return family;
+}
+
+FamilyModel make_mlp(const TrainConfig& c, const Split& data) {
+  const nn::Mlp net = network_of(c);
+  const Scaling scaling = scaling_of(parse_data_spec(*c.data));
+  return {net.config(),
+          mlp_problem(net, data.train.task, loss_of(c), fit_standardization(data.train, scaling))};
 }
 
 }  // namespace detail

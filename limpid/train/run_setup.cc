@@ -7,40 +7,20 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/data/data_config.h"
+#include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
-namespace {
-
-DataSpec spec_of(const TrainConfig& config) {
-  return parse_data_spec(config.data.value_or("digits"));
-}
-
-}  // namespace
-
 Split load_data(const TrainConfig& config) {
-  const DataSpec spec = spec_of(config);
   LoadOptions options{.text = window_options_of(config)};
   if (config.task) options.task = task_from_name(*config.task);
-  return limpid::load_data(spec, options);
+  return limpid::load_data(config.data.value_or("digits"), options);
 }
 
 RunSetup::RunSetup(const TrainConfig& chosen, Split with)
     : data(std::move(with)), config(complete(chosen, data)) {
-  const Loss loss = loss_of(config);
-  if (*config.model == "gpt") {
-    const nn::Gpt net = gpt_of(config, data.train.classes);
-    network = net.config();
-    problem = gpt_problem(net, loss);
-  } else if (*config.model == "charlm") {
-    const nn::CharLm net = char_lm_of(config);
-    network = net.config();
-    problem = char_lm_problem(net, loss);
-  } else {
-    const nn::Mlp net = network_of(config);
-    network = net.config();
-    problem = mlp_problem(net, data.train.task, loss,
-                          fit_standardization(data.train, scaling_of(spec_of(config))));
-  }
+  detail::FamilyModel model = detail::family_of(config).make(config, data);
+  network = std::move(model.network);
+  problem = std::move(model.problem);
 }
 
 std::string RunSetup::model_config() const {

@@ -1,5 +1,5 @@
-// What complete() is made of: recipes, and the families of models, each with its keys, recipe and
-// defaults in a file of its own. Depends on config.h.
+// What complete() is made of: recipes, and the families of models, each with its keys, recipe,
+// defaults and network in a file of its own. Depends on config.h.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "limpid/train/config.h"
+#include "limpid/train/problem.h"
 
 namespace limpid::train::detail {
 
@@ -30,6 +31,12 @@ struct Recipe {
   std::int64_t epochs = 0, steps = 0, least_steps = 0;
 };
 
+// A network of a family, with all its choices made.
+struct FamilyModel {
+  std::string network;  // its hyper-parameters as JSON
+  Problem problem;
+};
+
 // A family of models, by the name in model.name.
 struct ModelFamily {
   std::string_view name;
@@ -42,6 +49,8 @@ struct ModelFamily {
   bool every_token = false;  // whether it learns to predict the token after each of the context
   // Fills in everything else of the model.
   void (*fill)(TrainConfig& config, const Split& data, const Recipe& recipe);
+  // What a complete configuration asks for, to train on `data`.
+  FamilyModel (*make)(const TrainConfig& config, const Split& data);
 };
 
 const ModelFamily& mlp_family();
@@ -65,6 +74,10 @@ const Recipe& only_recipe(const ModelFamily& family, const Split& data);
 // model.layers of linear layers from `features`, activation, norm and init.
 void fill_layers(TrainConfig& config, const Split& data, const Recipe& recipe,
                  std::int64_t features);
+
+// The model of linear layers; features, and a regression's targets, are standardised as the
+// configuration's data says.
+FamilyModel make_mlp(const TrainConfig& config, const Split& data);
 
 // Fills in model.name: by whether the data is text. Throws kInvalidArgument where the data is for
 // another one.
