@@ -35,8 +35,10 @@ void convert(const Options& options) {
     throw UsageError(fmt::format("--batch: {} is no ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);
   write_model(options.out, model, options.batch);
-  print(fmt::format("{}: {} tensors, input {}\n", printable(options.out), model.params.size(),
-                    to_string(data_input(model).type)));
+  std::vector<std::string> inputs;
+  for (const Input& input : data_inputs(model)) inputs.push_back(to_string(input.type));
+  print(fmt::format("{}: {} tensors, input{} {}\n", printable(options.out), model.params.size(),
+                    inputs.size() == 1 ? "" : "s", fmt::join(inputs, ", ")));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
+#include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
 #include "limpid/function/text.h"
@@ -21,22 +22,54 @@ struct Options {
   std::string data;
   int threads = 1;
   bool json = false;
+  std::vector<std::string> inputs;  // "NAME=FILE.npy"
 };
 
+std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+// Of the function's text and the parameters, one after the other.
+std::uint64_t hash_of(const Model& model) {
+  const std::string text = to_text(model.function);
+  std::uint64_t hash = limpid::hash(std::as_bytes(std::span(text)));
+  for (const auto& [name, value] : model.params) {
+    const std::uint64_t next = hash_of_numbers(value);
+    hash = limpid::hash(std::as_bytes(std::span(&next, 1)), hash);
+  }
+  return hash;
+}
+
+// Of one tensor its hash; of several that of their hashes.
+std::uint64_t hash_of(const std::vector<Tensor>& tensors) {
+  std::vector<std::uint64_t> each;
+  for (const Tensor& tensor : tensors) each.push_back(hash_of_numbers(tensor));
+  return each.size() == 1 ? each.front() : limpid::hash(std::as_bytes(std::span(each)));
+}
+
+// Inputs by name, and all outputs.
+void hash_named(const Options& options) {
+  const NamedRun run = open_named(options.model, options.inputs);
+  ThreadPool pool({.threads = options.threads});
+  const std::uint64_t outputs = hash_of(predict(run.model, run.inputs, &pool));
+  std::vector<Tensor> inputs;
+  for (const Input& input : data_inputs(run.model)) inputs.push_back(run.inputs.at(input.name));
+  if (options.json)
+    return print_json(Json{{"model", hex(hash_of(run.model))},
+                           {"data", hex(hash_of(inputs))},
+                           {"outputs", hex(outputs)}});
+  print(fmt::format("model    {}\ndata     {}  ({} inputs)\noutputs  {}\n", hex(hash_of(run.model)),
+                    hex(hash_of(inputs)), inputs.size(), hex(outputs)));
+}
+
 void hash_outputs(const Options& options) {
+  if (!options.inputs.empty()) return hash_named(options);
+  if (options.data.empty()) throw UsageError("one of --data and --input is required");
   const DataSpec spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   const Dataset test = load_examples(spec, model, Targets::kIfPresent);
   const Tensor inputs = fit_inputs(test, model);
   ThreadPool pool({.threads = options.threads});
   const Tensor outputs = predict(model, inputs, &pool);
-  const std::string text = to_text(model.function);
-  std::uint64_t of_model = limpid::hash(std::as_bytes(std::span(text)));
-  for (const auto& [name, value] : model.params) {
-    const std::uint64_t next = hash_of_numbers(value);
-    of_model = limpid::hash(std::as_bytes(std::span(&next, 1)), of_model);
-  }
-  const auto hex = [](std::uint64_t h) { return fmt::format("{:016x}", h); };
+  const std::uint64_t of_model = hash_of(model);
   if (options.json) {
     print_json(Json{{"model", hex(of_model)},
                     {"data", hex(hash_of_numbers(inputs))},
@@ -57,7 +90,8 @@ void add_hash(Command& app) {
                                 "Print hashes of a model, of a data set's test inputs and of the "
                                 "model's outputs, to compare results bit for bit");
   add_model_option(command, options->model);
-  command.option("--data", options->data, data_spec_help()).type("SPEC").required();
+  command.option("--data", options->data, data_spec_help()).type("SPEC");
+  add_input_option(command, options->inputs).excludes(command.at("--data"));
   add_threads_option(command, options->threads);
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { hash_outputs(*options); });

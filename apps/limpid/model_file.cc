@@ -9,6 +9,7 @@
 #include "apps/limpid/output.h"
 #include "limpid/formats/in_quotes.h"
 #ifdef LIMPID_ONNX
+#include "limpid/formats/onnx/example_model.h"
 #include "limpid/formats/onnx/model_format.h"
 #endif
 
@@ -64,6 +65,14 @@ Model open_model(const ModelOptions& options) {
   Model model = limpid::open_model(options.path, {.onnx = onnx_format(), .dimensions = dimensions});
   if (!model.note.empty()) print_note(model.note);
   return model;
+}
+
+Model open_model_for(const ModelOptions& options, const Params& inputs) {
+#ifdef LIMPID_ONNX
+  if (is_onnx_path(options.path))
+    return onnx::load_onnx_model_for(options.path, inputs, parse_dims(options.dims));
+#endif
+  return open_model(options);
 }
 
 void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch) {

@@ -22,6 +22,8 @@ void add_model_option(Command& command, ModelOptions& options);
 // As limpid::open_model and limpid::write_model, with ONNX where the tool is built with it. Throws
 // UsageError for sizes that are none, and what they throw.
 Model open_model(const ModelOptions& options);
+// The model for these inputs: an ONNX model in their shapes (see onnx::load_onnx_model_for).
+Model open_model_for(const ModelOptions& options, const Params& inputs);
 void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch);
 
 }  // namespace limpid::tool

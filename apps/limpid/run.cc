@@ -10,6 +10,7 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
+#include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
 #include "limpid/data/prompt.h"
@@ -26,6 +27,7 @@ struct Options {
   int threads = 1;
   bool json = false;
   std::string out;
+  std::vector<std::string> inputs;  // "NAME=FILE.npy"
 };
 
 // The output's name, or "output".
@@ -60,7 +62,23 @@ void save_output(const Model& model, const Tensor& output, const std::filesystem
     save_npy(path, output);
 }
 
+void say_written(const std::string& what, const std::string& path) {
+  if (!is_standard_output(path)) print(fmt::format("wrote {} to {}\n", what, printable(path)));
+}
+
+// Inputs by name, and all outputs.
+void run_named(const Options& options) {
+  const NamedRun run = open_named(options.model, options.inputs);
+  ThreadPool pool({.threads = options.threads});
+  const std::vector<Tensor> outputs = predict(run.model, run.inputs, &pool);
+  if (options.out.empty()) return print_outputs(run.model, outputs, options.json);
+  save_outputs(run.model, outputs, options.out);
+  say_written(fmt::format("{} output{}", outputs.size(), outputs.size() == 1 ? "" : "s"),
+              options.out);
+}
+
 void run(const Options& options) {
+  if (!options.inputs.empty()) return run_named(options);
   const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);
   if (examples.data && options.out.empty()) check_outputs(*examples.data, model);
@@ -68,9 +86,7 @@ void run(const Options& options) {
   const Tensor output = predict(model, examples.inputs, &pool);
   if (!options.out.empty()) {
     save_output(model, output, options.out);
-    if (!is_standard_output(options.out))
-      print(fmt::format("wrote {} to {}\n", to_string(output.type()),
-                        printable(options.out)));
+    say_written(to_string(output.type()), options.out);
     return;
   }
   if (options.examples.prompt) {
@@ -109,6 +125,10 @@ void add_run(Command& app) {
               "Number of examples of --data; default: 1; of a table, or with --out: all")
       .needs(command.at("--data"))
       .check(within(1, kMostExamples));
+  add_input_option(command, options->inputs)
+      .excludes(command.at("--data"))
+      .excludes(command.at("--values"))
+      .excludes(command.at("--prompt"));
   add_threads_option(command, options->threads);
   const Option json = command.flag("--json", options->json, "Print JSON");
   command

@@ -68,7 +68,7 @@ Json json_of(const std::vector<ShapeRow>& rows) {
 // The model on a batch: what it is after batching, op by op.
 std::vector<ShapeRow> ops_of(const Model& model, std::int64_t batch) {
   std::vector<std::optional<std::int64_t>> axes(model.function.inputs().size());
-  axes[model.function.input_index(data_input(model).name)] = 0;
+  for (const Input& input : data_inputs(model)) axes[model.function.input_index(input.name)] = 0;
   return shape_trace(vmap(model.function, axes, batch), model.params);
 }
 

@@ -13,6 +13,7 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
+#include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/in_quotes.h"
@@ -26,6 +27,7 @@ struct Options {
   ExampleOptions examples;
   std::optional<std::string> neuron;
   bool json = false;
+  std::vector<std::string> inputs;  // "NAME=FILE.npy"
 };
 
 struct NeuronSpec {
@@ -108,9 +110,25 @@ void print_text(const Examples& examples, const std::vector<std::string>& names,
   if (neuron) print("\n" + to_text(*neuron));
 }
 
+// Inputs by name, each of one example.
+void trace_named(const Options& options, const std::optional<NeuronSpec>& spec) {
+  const NamedRun named = open_named(options.model, options.inputs);
+  Params inputs = named.model.params;
+  for (const auto& [name, tensor] : named.inputs) inputs.set(name, tensor);
+  const Observation run = observe(named.model.function, inputs);
+  const std::vector<TraceRow> rows = trace_rows(run, named.model.params);
+  std::optional<Neuron> neuron;
+  if (spec) neuron = find_neuron(run, *spec);
+  if (options.json)
+    print_document(rows, neuron);
+  else
+    print_text({}, {}, rows, neuron);
+}
+
 void trace_example(const Options& options) {
   std::optional<NeuronSpec> spec;
   if (options.neuron) spec = parse_neuron_spec(*options.neuron);
+  if (!options.inputs.empty()) return trace_named(options, spec);
   const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);
   const Input& input = data_input(model);
@@ -135,6 +153,10 @@ void add_trace(Command& app) {
                                 "--neuron shows a neuron's arithmetic");
   add_model_option(command, options->model);
   add_example_options(command, options->examples);
+  add_input_option(command, options->inputs)
+      .excludes(command.at("--data"))
+      .excludes(command.at("--values"))
+      .excludes(command.at("--prompt"));
   command.option("--neuron", options->neuron, "Neuron whose arithmetic to print, term by term")
       .type("LAYER:INDEX");
   command.flag("--json", options->json, "Print JSON");

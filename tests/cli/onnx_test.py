@@ -1,7 +1,10 @@
 """ONNX models in the commands that read a model."""
 
+import ctypes
+import os
 import struct
 import unittest
+import zipfile
 
 import tool
 
@@ -31,9 +34,9 @@ def node(op, inputs, outputs, **attributes):
     return message
 
 
-def value_info(name, dims):
+def value_info(name, dims, element_type=1):
     shape = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d)) for d in dims)
-    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+    return field(1, name) + field(2, field(1, field(1, element_type) + field(2, shape)))
 
 
 def weights(name, numbers):
@@ -46,6 +49,37 @@ def model(nodes, dims, initializers=(), out="y"):
     graph += b"".join(field(5, i) for i in initializers)
     graph += field(11, value_info("x", dims)) + field(12, field(1, out))
     return field(1, 8) + field(7, graph) + field(8, field(2, 18))
+
+
+def npy(path, shape, numbers, kind="f"):
+    """NumPy's file of f32 ("f") or i64 ("q")."""
+    dims = "(" + "".join(f"{d}, " for d in shape) + ")"
+    header = f"{{'descr': '<{'f4' if kind == 'f' else 'i8'}', 'fortran_order': False, 'shape': {dims}}}"
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode()
+                     + struct.pack(f"<{len(numbers)}{kind}", *numbers))
+    return path
+
+
+class Opens:
+    """Counts how often a file is opened while this is entered."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.queue = libc.inotify_init1(os.O_NONBLOCK)
+        if self.queue < 0 or libc.inotify_add_watch(self.queue, bytes(self.path), 0x20) < 0:
+            raise unittest.SkipTest("no inotify")
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.count = len(os.read(self.queue, 1 << 16)) // 16
+        except BlockingIOError:
+            self.count = 0
+        os.close(self.queue)
 
 
 SCALED = [node("Mul", ["x", "scale"], ["h"]), node("Relu", ["h"], ["y"])]
@@ -69,6 +103,13 @@ class Models(tool.ToolTest):
     def test_a_leading_one_is_dropped_too(self):
         path = self.write(SCALED, [1, 2], SCALE)
         self.assertEqual(self.output("run", path, "--values", "5,-1"), "y = 10, 3\n")
+
+    def test_a_file_is_read_once(self):
+        for nodes in (SCALED, [node("ReduceSum", ["x"], ["s"], keepdims=1), node("Add", ["x", "s"], ["y"])]):
+            path = self.write(nodes, ["batch", 2], SCALE)
+            with Opens(path) as opens:
+                self.assertEqual(self.run_tool("run", path, "--values", "5,-1").returncode, 0)
+            self.assertEqual(opens.count, 1)
 
     def test_converted_it_is_the_same_model(self):
         path = self.write(SCALED, ["batch", 2], SCALE)
@@ -94,6 +135,68 @@ class Models(tool.ToolTest):
         self.assertEqual((run.returncode, run.stdout), (0, b"y = 10, 11\n"))
         self.assertEqual(run.stderr, b"limpid: note: the model runs on a batch of 1: sum may mix the "
                                      b"examples of a batch\n")
+
+    def several(self):
+        """A model of x f32[batch, 2], state f32[1, batch, 2] and n i64[], which gives y and next."""
+        nodes = [node("Cast", ["n"], ["f"], to=1), node("Squeeze", ["state"], ["s"]),
+                 node("Add", ["x", "s"], ["a"]), node("Mul", ["a", "f"], ["y"]),
+                 node("Neg", ["state"], ["next"])]
+        graph = b"".join(field(1, n) for n in nodes) + field(2, "net")
+        graph += field(11, value_info("x", ["batch", 2])) + field(11, value_info("state", [1, "batch", 2]))
+        graph += field(11, value_info("n", [], 7)) + field(12, field(1, "y")) + field(12, field(1, "next"))
+        path = self.folder / "several.onnx"
+        path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 12)))
+        x = npy(self.folder / "x.npy", [3, 2], [1, 2, 3, 4, 5, 6])
+        state = npy(self.folder / "state.npy", [1, 3, 2], [10, 20, 30, 40, 50, 60])
+        n = npy(self.folder / "n.npy", [], [2], "q")
+        return path, ("--input", f"x={x}", "--input", f"state={state}", "--input", f"n={n}")
+
+    def test_inputs_by_name(self):
+        path, inputs = self.several()
+        self.assertEqual(self.output("run", path, *inputs),
+                         "y f32[3, 2] = 22, 44, 66, 88, 110, 132\n"
+                         "next f32[1, 3, 2] = -10, -20, -30, -40, -50, -60\n")
+        document = self.document("run", path, *inputs)
+        self.assertEqual(document["next"], {"dtype": "f32", "shape": [1, 3, 2],
+                                            "values": [-10, -20, -30, -40, -50, -60]})
+        out = self.folder / "out.npz"
+        self.output("run", path, *inputs, "--out", out)
+        self.assertEqual(zipfile.ZipFile(out).namelist(), ["y.npy", "next.npy"])
+        self.assertIn("multiply", self.output("trace", path, *inputs))
+        hashes = self.document("hash", path, *inputs)
+        self.assertEqual(hashes["outputs"], self.document("hash", path, *inputs, "--threads", "2")["outputs"])
+        with Opens(path) as opens:
+            self.output("run", path, *inputs)
+        self.assertEqual(opens.count, 1)
+
+    def test_inputs_that_do_not_fit_are_named(self):
+        path, inputs = self.several()
+        takes = "it takes 'x' f32[batch, 2], 'state' f32[1, batch, 2], 'n' i64[]"
+        self.assertIn(takes + "; missing: 'state', 'n'", self.error(1, "run", path, *inputs[:2]))
+        self.assertIn("unknown: 'z'", self.error(1, "run", path, *inputs, "--input", f"z={self.folder / 'x.npy'}"))
+        self.assertIn("expected NAME=FILE.npy", self.error(2, "run", path, "--input", "x"))
+        self.assertIn("'x' is given twice", self.error(2, "run", path, *inputs, *inputs[:2]))
+        self.assertIn("No such file", self.error(1, "run", path, "--input", "x=none.npy"))
+        self.assertIn("outputs are expected in a .npz file",
+                      self.error(2, "run", path, *inputs, "--out", self.folder / "out.npy"))
+        npy(self.folder / "n.npy", [], [2.0])
+        self.assertIn("input 'n' is i64, f32[] came", self.error(1, "run", path, *inputs))
+        npy(self.folder / "n.npy", [], [2], "q")
+        npy(self.folder / "state.npy", [1, 2, 2], [0] * 4)
+        self.assertIn("dimension 'batch' is 3, but input 'state' is f32[1, 2, 2]",
+                      self.error(1, "run", path, *inputs))
+
+    def test_several_inputs_of_a_model_of_our_own(self):
+        path, inputs = self.several()
+        own = self.folder / "own.safetensors"
+        self.assertIn("inputs f32[2], f32[1, 2], i64[]",
+                      self.output("convert", path, own))
+        self.assertIn("%state: f32[1, 2]", self.output("show", own))
+        npy(self.folder / "state.npy", [3, 1, 2], [10, 20, 30, 40, 50, 60])
+        self.assertEqual(self.output("run", own, *inputs).splitlines()[0],
+                         "y f32[3, 2] = 22, 44, 66, 88, 110, 132")
+        self.assertIn("a model of one input and one output is expected",
+                      self.error(1, "run", own, "--values", "1,2"))
 
     def test_missing_operators_are_named(self):
         path = self.write([node("Wobble", ["x"], ["y"])], ["batch", 2])

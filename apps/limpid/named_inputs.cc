@@ -1,0 +1,149 @@
+#include "apps/limpid/named_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/limpid/output.h"
+#include "limpid/core/half.h"
+#include "limpid/formats/in_quotes.h"
+#include "limpid/formats/npy.h"
+#include "limpid/inspect/table.h"
+
+namespace limpid::tool {
+namespace {
+
+Params read_inputs(const std::vector<std::string>& texts) {
+  Params inputs;
+  for (const std::string& text : texts) {
+    // A name may have an equals sign of its own, a file's name, too: the file is what is there.
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      throw UsageError(
+          fmt::format("--input {}: expected NAME=FILE.npy, as in ids=ids.npy", in_quotes(text)));
+    const std::string name = text.substr(0, equals);
+    if (inputs.find(name))
+      throw UsageError(fmt::format("--input: {} is given twice", in_quotes(name)));
+    inputs.set(name, load_npy(text.substr(equals + 1)));
+  }
+  return inputs;
+}
+
+// Calls f with each of the first `most` elements, as an integer or a number.
+template <class F>
+void for_each_element(const Tensor& tensor, std::size_t most, const F& f) {
+  const auto each = [&](auto values) {
+    for (const auto v : values.first(std::min(values.size(), most))) f(v);
+  };
+  switch (tensor.dtype()) {
+    case Dtype::kF32:
+      return each(tensor.values<float>());
+    case Dtype::kF64:
+      return each(tensor.values<double>());
+    case Dtype::kI32:
+      return each(tensor.values<std::int32_t>());
+    case Dtype::kI64:
+      return each(tensor.values<std::int64_t>());
+    case Dtype::kI8:
+      return each(tensor.values<std::int8_t>());
+    case Dtype::kU8:
+      return each(tensor.values<std::uint8_t>());
+    case Dtype::kBool:
+      return each(tensor.values<bool>());
+    case Dtype::kF16:
+      for (const F16 v : tensor.values<F16>().first(std::min(tensor.values<F16>().size(), most)))
+        f(to_f32(v));
+      return;
+    case Dtype::kBf16:
+      for (const Bf16 v : tensor.values<Bf16>().first(std::min(tensor.values<Bf16>().size(), most)))
+        f(to_f32(v));
+      return;
+  }
+}
+
+std::string text_of(const Tensor& tensor) {
+  constexpr std::size_t kShown = 16;
+  std::vector<std::string> numbers;
+  for_each_element(tensor, kShown, [&](auto v) {
+    if constexpr (std::is_floating_point_v<decltype(v)>)
+      numbers.push_back(short_number(static_cast<double>(v)));
+    else if constexpr (std::is_same_v<decltype(v), bool>)
+      numbers.push_back(v ? "true" : "false");
+    else
+      numbers.push_back(std::to_string(v));
+  });
+  if (tensor.shape().elements() > static_cast<std::int64_t>(kShown)) numbers.push_back("...");
+  return fmt::format("{}", fmt::join(numbers, ", "));
+}
+
+Json document_of(const Tensor& tensor) {
+  Json values = Json::array();
+  for_each_element(tensor, static_cast<std::size_t>(tensor.shape().elements()), [&](auto v) {
+    if constexpr (std::is_floating_point_v<decltype(v)>)
+      values.push_back(json_of(v));
+    else if constexpr (std::is_same_v<decltype(v), bool>)
+      values.push_back(v);
+    else
+      values.push_back(static_cast<std::int64_t>(v));
+  });
+  return Json{{"dtype", std::string(name(tensor.dtype()))},
+              {"shape", json_of(tensor.shape())},
+              {"values", std::move(values)}};
+}
+
+}  // namespace
+
+Option add_input_option(Command& command, std::vector<std::string>& inputs) {
+  return command
+      .option("--input", inputs,
+              "Input of the model from a .npy file, once for each; an ONNX model takes the sizes "
+              "of its dynamic dimensions from them")
+      .type("NAME=FILE");
+}
+
+NamedRun open_named(const ModelOptions& options, const std::vector<std::string>& inputs) {
+  NamedRun run;
+  run.inputs = read_inputs(inputs);
+  run.model = open_model_for(options, run.inputs);
+  return run;
+}
+
+std::vector<std::string> names_of_outputs(const Model& model) {
+  std::vector<std::string> names;
+  for (const Output& output : model.function.outputs()) {
+    const std::string base = output.name.empty() ? "output" : output.name;
+    std::string name = base;
+    for (int i = 1; std::find(names.begin(), names.end(), name) != names.end(); ++i)
+      name = fmt::format("{}.{}", base, i);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void print_outputs(const Model& model, const std::vector<Tensor>& outputs, bool json) {
+  const std::vector<std::string> names = names_of_outputs(model);
+  if (json) {
+    Json document = Json::object();
+    for (std::size_t i = 0; i < outputs.size(); ++i) document[names[i]] = document_of(outputs[i]);
+    return print_json(document);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    print(fmt::format("{} {} = {}\n", printable(names[i]), to_string(outputs[i].type()),
+                      text_of(outputs[i])));
+}
+
+void save_outputs(const Model& model, const std::vector<Tensor>& outputs,
+                  const std::filesystem::path& path) {
+  if (path.extension() != ".npz") {
+    if (outputs.size() != 1)
+      throw UsageError(fmt::format("--out: {} outputs are expected in a .npz file, got {}",
+                                   outputs.size(), in_quotes(path.string())));
+    return save_npy(path, outputs.front());
+  }
+  Params arrays;
+  const std::vector<std::string> names = names_of_outputs(model);
+  for (std::size_t i = 0; i < outputs.size(); ++i) arrays.set(names[i], outputs[i]);
+  save_npz(path, arrays);
+}
+
+}  // namespace limpid::tool
