@@ -33,7 +33,8 @@ void expect_same(const Split& a, const Split& b) {
 // A model of the features of `data`, trained on nothing, that knows what data it is for.
 Model model_for(const Dataset& data) {
   const nn::Mlp net{{data.input_type().shape.elements(), data.outputs()}};
-  return {net.function(), net.init(Key(0)), R"({"data": )" + to_json(data_config(data)).dump() + "}"};
+  return {net.function(), net.init(Key(0)),
+          R"({"data": )" + to_json(data_config(data)).dump() + "}"};
 }
 
 // Files of every kind that reads some.
