@@ -210,14 +210,15 @@ Option Command::option(const std::string& name, std::vector<std::string>& values
 
 Option Command::choice(const std::string& name, std::string& value,
                        std::vector<std::string> choices, const std::string& help) {
-  const auto find = [choices](const std::string& text) {
-    return std::find_if(choices.begin(), choices.end(),
-                        [&](const std::string& choice) { return equal_letters(choice, text); });
+  const auto find = [choices](const std::string& text) -> std::optional<std::string> {
+    for (const std::string& choice : choices)
+      if (equal_letters(choice, text)) return choice;
+    return {};
   };
   Option option(text_option(*app_, name, value.empty() ? help : with_default(help, value),
                             [&, find](const std::string& text) { value = *find(text); }));
   option.type(fmt::format("{}", fmt::join(choices, "|")));
-  option.check({[=](const std::string& text) { return find(text) != choices.end(); },
+  option.check({[find](const std::string& text) { return find(text).has_value(); },
                 fmt::format("one of {}", fmt::join(choices, ", "))});
   return option;
 }

@@ -39,9 +39,14 @@ class Adapter {
   bool start_array(std::size_t) { return events_.begin_array(), true; }
   bool end_array() { return events_.end_array(), true; }
   bool parse_error(std::size_t position, const std::string&, const std::exception& error) {
-    // The message follows the library's own name of its exception, in brackets.
+    // The message follows the library's own name of its exception, in brackets. It repeats a piece
+    // of the text, which may hold anything.
     const std::string_view what = error.what();
-    events_.fault(position == 0 ? 0 : position - 1, std::string(what.substr(what.find("] ") + 2)));
+    std::string why;
+    for (const char c : what.substr(what.find("] ") + 2))
+      why += c >= 0x20 && c < 0x7f ? std::string(1, c)
+                                   : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    events_.fault(position == 0 ? 0 : position - 1, why);
     return false;
   }
 

@@ -67,7 +67,7 @@ TEST(Json, RefusesAKeyThatComesTwice) {
 TEST(Json, SaysWhatIsNoJson) {
   for (const std::string_view text :
        {"", "{", "[1,]", "nul", "{\"a\"}", "\"\xff\"", "1 2", "[1e999]", "01", "NaN", "'a'"}) {
-    expect_error(ErrorCode::kFormat, "parse", [&] { Json::parse(text); });
+    expect_error(ErrorCode::kFormat, "pars", [&] { Json::parse(text); });
     EXPECT_FALSE(Json::try_parse(text)) << text;
   }
   // Nothing after a zero byte is skipped.

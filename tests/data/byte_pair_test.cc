@@ -225,7 +225,7 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   refused(R"("id":508)", R"("id":507)", "added_tokens: a number comes twice", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":509)", "has number 509, of 509", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":0)", "number 0 is '!' and '<|end_of_text|>'", ErrorCode::kFormat);
-  refused(R"("ids":[507])", R"("ids":[-1])", "came -1", ErrorCode::kFormat);
+  refused(R"("ids":[507])", R"("ids":[-1])", "got -1", ErrorCode::kFormat);
 }
 
 TEST(TokenizerFiles, OfGpt2AreWritten) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "limpid/core/json.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/transforms/quantize.h"
