@@ -24,6 +24,7 @@ inline float fused_by_odd_rounding(float a, float b, float c) {
   return static_cast<float>(std::bit_cast<double>(bits));
 }
 
+// a * b + c, rounded once.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
   return std::fma(a, b, c);
@@ -32,6 +33,7 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
+// As above, by the C library where the CPU has no instruction for it.
 inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 
 }  // namespace limpid::arithmetic

@@ -38,7 +38,8 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;  // in the order in which members were added
 
-  Json() = default;  // null
+  // Each a value of its kind; null by default. A pointer is no bool.
+  Json() = default;
   Json(std::nullptr_t) {}
   template <std::same_as<bool> T>
   Json(T flag) : value_(flag) {}
@@ -158,7 +159,9 @@ class JsonView {
   std::vector<JsonView> elements() const;
   std::vector<std::pair<std::string, JsonView>> members() const;
 
+  // A member or an element. Both throw kFormat for another value, and where there is none.
   JsonView at(std::string_view key) const;
+  // As above.
   JsonView at(std::size_t index) const;
   // Nothing if an object has no such member; throws for a value that is no object.
   std::optional<JsonView> find(std::string_view key) const;

@@ -6,6 +6,7 @@
 
 namespace limpid {
 
+// Takes bytes as they come and returns whole characters.
 class CharacterStream {
  public:
   // The characters that are complete with these further bytes, as UTF-8; a byte that is no part of

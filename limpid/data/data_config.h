@@ -27,6 +27,7 @@ struct DataConfig {
   bool operator==(const DataConfig&) const = default;
 };
 
+// What a model keeps of the data that it was trained on.
 DataConfig data_config(const Dataset& data);
 
 // As a JSON object, and back. from_json throws kFormat for JSON that no configuration has.

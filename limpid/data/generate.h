@@ -19,6 +19,7 @@ namespace limpid {
 // Throws what the constructors of LanguageModel throw.
 nn::LanguageModel language_model_of(const Model& model, const nn::LanguageModel::Options& options);
 
+// What generate() writes, and how it draws.
 struct GenerateOptions {
   std::optional<std::string> prompt = {};  // default: start_tokens()
   std::int64_t tokens = 500;               // of each text, at most: EOS ends it

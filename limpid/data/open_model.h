@@ -17,6 +17,7 @@ namespace limpid {
 // The file in a training run's folder that holds its model.
 inline constexpr const char* kRunModelFile = "model.safetensors";
 
+// How open_model() reads.
 struct OpenOptions {
   // onnx::model_format() where the program links limpid::onnx; without it NAME.onnx is refused.
   const ModelFormat* onnx = nullptr;
@@ -30,6 +31,7 @@ struct OpenOptions {
 // onnx::load_onnx_model.
 Model open_model(const std::filesystem::path& path, const OpenOptions& options = {});
 
+// How write_model() writes.
 struct WriteOptions {
   const ModelFormat* onnx = nullptr;       // as in OpenOptions
   std::optional<std::int64_t> batch = {};  // examples of an ONNX model; any number unless given

@@ -189,11 +189,14 @@ struct Cpp {
   Rule<CppCall (*)(const Call& call)> call = {};
   bool by_emit = false;
 
+  // Whether exactly one way is named.
   constexpr bool given() const {
     return (!floating.empty() || expression.given()) + call.given() + by_emit == 1;
   }
 };
+// By a call.
 constexpr Cpp cpp_call(CppCall (*call)(const Call&)) { return {.call = call}; }
+// By the row of limpid/emit/lower.cc.
 constexpr Cpp cpp_by_emit() { return {.by_emit = true}; }
 
 // A use of an op that the laws are tried on. Floating inputs are drawn from [low, high]; integers

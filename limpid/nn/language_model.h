@@ -21,6 +21,7 @@ class LanguageModel {
  public:
   class Sequence;
 
+  // Limits and threads of a model.
   struct Options {
     std::int64_t sequences = 1;  // at a time, at most
     std::int64_t capacity = 0;   // tokens of a sequence, at most; 0: the context length of a
@@ -48,10 +49,10 @@ class LanguageModel {
   // f32[vocabulary] of the next token. Throws as above, kShape for another Function.
   LanguageModel(const Function& window, const Params& params, const Options& options);
 
-  std::int64_t vocabulary() const;
-  std::int64_t capacity() const;  // of a sequence
-  std::int64_t places() const;    // how many more sequences may join
-  Bytes bytes() const;
+  std::int64_t vocabulary() const;  // tokens that there are, and logits
+  std::int64_t capacity() const;    // of a sequence
+  std::int64_t places() const;      // how many more sequences may join
+  Bytes bytes() const;              // that the model holds now
 
   // A new sequence of these tokens, perhaps none. Throws kInvalidArgument if there is no place, and
   // what append() throws.
@@ -79,6 +80,7 @@ class LanguageModel::Sequence {
   Sequence& operator=(Sequence&& other) noexcept;
   ~Sequence();
 
+  // All tokens so far, those not read yet included.
   std::span<const std::int32_t> tokens() const;
   std::int64_t length() const { return static_cast<std::int64_t>(tokens().size()); }
 

@@ -13,6 +13,7 @@ namespace limpid::optim {
 // The values that a hyper-parameter may have: [0, 1]; [0, 1); 0 or more; 0 or 1.
 enum class Range : std::uint8_t { kShare, kBelowOne, kNotNegative, kSwitch };
 
+// A hyper-parameter of the optimiser T.
 template <class T>
 struct HyperParameter {
   std::string_view name;  // the key optimizer.NAME of `limpid train`, and the option --NAME
@@ -23,6 +24,7 @@ struct HyperParameter {
   std::optional<double> in_training = {};
 };
 
+// The optimiser T.
 template <class T>
 struct OptimizerRecord {
   std::string_view name;
@@ -32,20 +34,24 @@ struct OptimizerRecord {
 
 // ---- hyper-parameters that several optimisers have
 
+// T::momentum; the default of training, if it differs.
 template <class T>
 constexpr HyperParameter<T> momentum_number(std::optional<double> in_training = {}) {
   return {"momentum", "Momentum coefficient", Range::kShare, &T::momentum, in_training};
 }
+// T::eps.
 template <class T>
 constexpr HyperParameter<T> eps_number() {
   return {"eps", "Epsilon added to the denominator for numerical stability", Range::kNotNegative,
           &T::eps};
 }
+// T::weight_decay.
 template <class T>
 constexpr HyperParameter<T> weight_decay_number() {
   return {"weight_decay", "Weight decay: L2 penalty added to the gradient; decoupled in adamw",
           Range::kNotNegative, &T::weight_decay};
 }
+// T::decay_vectors, off in training.
 template <class T>
 constexpr HyperParameter<T> decay_vectors_number() {
   return {"decay_vectors", "Apply weight decay to biases and norm weights, too", Range::kSwitch,

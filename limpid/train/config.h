@@ -58,7 +58,9 @@ struct TrainConfig {
   Choice<std::int64_t> log_every, probe_every, sample_every, checkpoint_every;
 };
 
+// A key of the configuration, which is a flag of `limpid train`, too.
 struct ConfigKey {
+  // A choice of one kind.
   template <class T>
   using Member = std::optional<T> TrainConfig::*;
   // A hyper-parameter of optimisers: its name is the end of the path.
@@ -68,6 +70,8 @@ struct ConfigKey {
 
   std::string path;  // "optimizer.lr"
   std::string flag;  // "--lr"
+
+  // Where the choice is kept.
   std::variant<Member<std::string>, Member<std::int64_t>, Member<double>, Member<bool>,
                Member<TrainConfig::Integers>, Named<double>, Named<bool>>
       member;
@@ -79,9 +83,10 @@ struct ConfigKey {
   bool open_low = false, open_high = false;
   std::vector<std::string> (*choices)() = nullptr;  // text: what there is
 
-  Kind kind() const;
+  Kind kind() const;              // of the member
   std::string_view name() const;  // the end of the path
 };
+// All keys, in the order of the reference.
 std::span<const ConfigKey> config_keys();
 
 // Throws kParse where the text is no JSON object, or breaks the table: all faults in one line, each

@@ -34,6 +34,7 @@ namespace limpid::train {
 // The reason of an EndEvent that interrupt() gave.
 inline constexpr std::string_view kInterrupted = "interrupted";
 
+// Where a run is kept, and who helps.
 struct RunOptions {
   // The run's folder (see run_folder.h): configuration, log, checkpoint and model. Empty: nothing
   // is written.
@@ -92,9 +93,10 @@ class Run {
   EndEvent interrupt();
 
   const TrainConfig& config() const;  // complete
-  const Split& data() const;
-  const Trainer& trainer() const;
-  const RunLog& log() const;
+  const Split& data() const;          // the parts, as loaded
+  const Trainer& trainer() const;     // the loop under way
+  const RunLog& log() const;          // every event so far
+
   // As it is now, with everything that its file has.
   Model model() const;
 

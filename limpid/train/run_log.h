@@ -29,6 +29,7 @@ struct RunLog {
   std::optional<EndEvent> end;
   std::vector<std::string> notes;  // what was passed over in reading, a line each
 
+  // Puts an event where its kind is kept.
   void add(const Event& event);
   // As far as the events tell, whichever of them are logged.
   std::int64_t steps_done() const;
