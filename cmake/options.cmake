@@ -12,6 +12,22 @@ function(limpid_target_options target)
   endif()
 endfunction()
 
+# limpid_unity_build(<target> <group> <source>...): in a build that is made once and thrown away (LIMPID_UNITY_BUILD) the compiler
+# takes these sources together, so that it reads the headers once for all of them. A source that shares a name of an unnamed
+# namespace with another stands in LIMPID_ALONE, and is compiled alone.
+function(limpid_unity_build target group)
+  if(NOT LIMPID_UNITY_BUILD)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    if(NOT name IN_LIST LIMPID_ALONE)
+      set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP ${group})
+    endif()
+  endforeach()
+endfunction()
+
 # What a library needs besides, static or shared (BUILD_SHARED_LIBS): the same compile commands for both, so that the
 # static one may go into a plug-in, which is a shared object, and a compiler cache knows the one from the other.
 function(limpid_library_options target)
@@ -20,6 +36,8 @@ function(limpid_library_options target)
     DEFINE_SYMBOL ""
     VERSION ${LIMPID_SOVERSION}
     SOVERSION ${LIMPID_SOVERSION})
+  # Time goes into the kernels, which have -O3. The rest compiles a sixth faster with -O2.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # As clang has it: nobody replaces one function of the library by another of the same name.
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
