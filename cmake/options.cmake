@@ -14,7 +14,35 @@ endfunction()
 
 # limpid_unity_build(<target> <group> <source>...): in a build that is made once and thrown away (LIMPID_UNITY_BUILD) the compiler
 # takes these sources together, so that it reads the headers once for all of them. A source that shares a name of an unnamed
-# namespace with another stands in LIMPID_ALONE, and is compiled alone.
+# namespace with another is compiled alone.
+set(LIMPID_ALONE
+  limpid/compile/predictor.cc
+  limpid/data/byte_pair.cc
+  limpid/data/data_kind_arrays.cc
+  limpid/data/data_kind_digits.cc
+  limpid/data/data_kind_idx.cc
+  limpid/data/data_kind_synthetic.cc
+  limpid/data/data_kind_text.cc
+  limpid/data/digits.cc
+  limpid/data/split.cc
+  limpid/data/synthetic.cc
+  limpid/data/table_schema.cc
+  limpid/data/tokenizer.cc
+  limpid/data/tokenizer_files.cc
+  limpid/formats/idx.cc
+  limpid/formats/npy.cc
+  limpid/formats/safetensors.cc
+  limpid/nn/gpt.cc
+  limpid/nn/sampling.cc
+  limpid/optim/adam.cc
+  limpid/optim/rmsprop.cc
+  limpid/optim/sgd.cc
+  limpid/train/gpt_family.cc
+  limpid/train/rules_of_layers.cc
+  limpid/train/rules_of_loss.cc
+  limpid/train/rules_of_transformers.cc
+  limpid/train/run.cc
+  limpid/train/step.cc)
 function(limpid_unity_build target group)
   if(NOT LIMPID_UNITY_BUILD)
     return()
