@@ -39,31 +39,25 @@ class Json {
   using Object = std::vector<Member>;  // in the order in which members were added
 
   // Each a value of its kind; null by default. A pointer is no bool.
-  Json() = default;
-  Json(std::nullptr_t) {}
+  Json();
+  Json(std::nullptr_t);
   template <std::same_as<bool> T>
-  Json(T flag) : value_(flag) {}
+  Json(T flag);
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Json(T number) {
-    // One representation per number: unsigned only beyond the signed range.
-    if (std::in_range<std::int64_t>(number))
-      value_ = static_cast<std::int64_t>(number);
-    else
-      value_ = static_cast<std::uint64_t>(number);
-  }
+  requires(!std::same_as<T, bool>) Json(T number);
   template <std::floating_point T>
-  Json(T number) : value_(static_cast<double>(number)) {}
-  Json(std::string text) : value_(std::move(text)) {}
-  Json(std::string_view text) : value_(std::string(text)) {}
-  Json(const char* text) : value_(std::string(text)) {}
-  Json(Array elements) : value_(std::move(elements)) {}
+  Json(T number);
+  Json(std::string text);
+  Json(std::string_view text);
+  Json(const char* text);
+  Json(Array elements);
   template <class T>
-  Json(const std::vector<T>& elements) : value_(Array(elements.begin(), elements.end())) {}
+  Json(const std::vector<T>& elements);
   // An object: Json{{"name", "x"}, {"rows", 3}}.
   Json(Object members);
   Json(std::initializer_list<Member> members);
-  static Json array(std::initializer_list<Json> elements = {}) { return Array(elements); }
-  static Json object() { return Object(); }
+  static Json array(std::initializer_list<Json> elements = {});
+  static Json object();
 
   // Throws kFormat for text that is not JSON, goes beyond the limits or has a key twice in one
   // object. The number of a byte in a message counts from 1.
@@ -137,6 +131,29 @@ struct Json::Member {
   bool operator==(const Member&) const = default;
 };
 
+// Here, since clang wants a Member whole where a vector of them is made.
+inline Json::Json() = default;
+inline Json::Json(std::nullptr_t) {}
+template <std::same_as<bool> T>
+Json::Json(T flag) : value_(flag) {}
+template <std::integral T>
+requires(!std::same_as<T, bool>) Json::Json(T number) {
+  // One representation per number: unsigned only beyond the signed range.
+  if (std::in_range<std::int64_t>(number))
+    value_ = static_cast<std::int64_t>(number);
+  else
+    value_ = static_cast<std::uint64_t>(number);
+}
+template <std::floating_point T>
+Json::Json(T number) : value_(static_cast<double>(number)) {}
+template <class T>
+Json::Json(const std::vector<T>& elements) : value_(Array(elements.begin(), elements.end())) {}
+inline Json::Json(std::string text) : value_(std::move(text)) {}
+inline Json::Json(std::string_view text) : value_(std::string(text)) {}
+inline Json::Json(const char* text) : value_(std::string(text)) {}
+inline Json::Json(Array elements) : value_(std::move(elements)) {}
+inline Json Json::array(std::initializer_list<Json> elements) { return Array(elements); }
+inline Json Json::object() { return Object(); }
 inline Json::Json(Object members) : value_(std::move(members)) {}
 inline Json::Json(std::initializer_list<Member> members) : value_(Object(members)) {}
 
