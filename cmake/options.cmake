@@ -42,7 +42,8 @@ set(LIMPID_ALONE
   limpid/train/rules_of_loss.cc
   limpid/train/rules_of_transformers.cc
   limpid/train/run.cc
-  limpid/train/step.cc)
+  limpid/train/step.cc
+  limpid/train/trainer.cc)
 function(limpid_unity_build target group)
   if(NOT LIMPID_UNITY_BUILD)
     return()

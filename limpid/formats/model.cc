@@ -148,7 +148,7 @@ void check_names(const Model& model, const Params& inputs) {
   const std::vector<const Input*> data = inputs_without_tensor(model);
   for (const Input* input : data)
     if (!inputs.find(input->name)) missing.push_back(input);
-  for (const auto& [name, tensor] : inputs)
+  for (const std::string& name : inputs.names())
     if (std::none_of(data.begin(), data.end(), [&](const Input* i) { return i->name == name; }))
       unknown.push_back(in_quotes(name));
   if (missing.empty() && unknown.empty()) return;
