@@ -18,6 +18,7 @@ endfunction()
 set(LIMPID_ALONE
   limpid/compile/predictor.cc
   limpid/data/byte_pair.cc
+  limpid/data/data_config.cc
   limpid/data/data_kind_arrays.cc
   limpid/data/data_kind_digits.cc
   limpid/data/data_kind_idx.cc
