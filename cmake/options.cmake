@@ -66,7 +66,8 @@ function(limpid_library_options target)
     DEFINE_SYMBOL ""
     VERSION ${LIMPID_SOVERSION}
     SOVERSION ${LIMPID_SOVERSION})
-  # Time goes into the kernels, which have -O3. The rest compiles a sixth faster with -O2.
+  # Time goes into the kernels, which have -O3. At -O2 the rest takes a quarter less time to compile (five
+  # sources: 15.4 s at -O3, 11.8 s).
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # As clang has it: nobody replaces one function of the library by another of the same name.

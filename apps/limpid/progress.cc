@@ -25,7 +25,7 @@ std::string cell(const std::string& text, const std::string& title) {
   return fmt::format("   {:>{}}", text, std::max<std::size_t>(title.size(), 8));
 }
 
-// `width` characters, so many of them full as `step` is of `length`.
+// A bar of `width` characters, filled to step / length.
 std::string bar(std::int64_t step, std::int64_t length, std::size_t width) {
   const auto full = width * static_cast<std::size_t>(step) / static_cast<std::size_t>(length);
   std::string text;

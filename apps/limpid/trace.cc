@@ -96,7 +96,7 @@ void print_document(const std::vector<TraceRow>& rows, const std::optional<Neuro
   print_json(document);
 }
 
-// `names` are those of the example's numbers, or none.
+// `names`: one for each number of the example, or none.
 void print_text(const Examples& examples, const std::vector<std::string>& names,
                 const std::vector<TraceRow>& rows, const std::optional<Neuron>& neuron) {
   if (examples.data) {

@@ -80,7 +80,7 @@ class Plans::Plan {
     std::vector<const void*> pointers_;
   };
 
-  // Whether the groups are those of the call before, which they then are for the next one.
+  // Compares the groups with those of the last call, and keeps them for the next comparison.
   bool same_groups(const Arguments& arguments) {
     bool any = false, same = true;
     for (std::size_t i = 0; i < names_.size(); ++i) {

@@ -26,7 +26,7 @@ namespace limpid {
 
 namespace detail {
 
-// The arguments of a call: its tensors, with the names of those that stand in a group.
+// The tensors of a call. Those of a group have names.
 struct Arguments {
   std::vector<Tensor> tensors;
   std::vector<std::string_view> names;  // "" outside of a group
