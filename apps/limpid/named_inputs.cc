@@ -16,7 +16,7 @@ namespace {
 Params read_inputs(const std::vector<std::string>& texts) {
   Params inputs;
   for (const std::string& text : texts) {
-    // Both an input's name and a file's name may contain '='. The file that exists decides.
+    // At the first '=': a file's name may contain more of them.
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
       throw UsageError(
