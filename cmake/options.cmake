@@ -12,9 +12,9 @@ function(limpid_target_options target)
   endif()
 endfunction()
 
-# limpid_unity_build(<target> <group> <source>...): in a build that is made once and thrown away (LIMPID_UNITY_BUILD) the compiler
-# takes these sources together, so that it reads the headers once for all of them. A source that shares a name of an unnamed
-# namespace with another is compiled alone.
+# limpid_unity_build(<target> <group> <source>...): the compiler takes LIMPID_UNITY_BATCH of these sources together, so that it reads
+# the headers once for all of them: eight where sources change, whole folders where a build is made once and thrown away. A source
+# that shares a name of an unnamed namespace with another is compiled alone.
 set(LIMPID_ALONE
   limpid/compile/predictor.cc
   limpid/data/byte_pair.cc
@@ -35,6 +35,8 @@ set(LIMPID_ALONE
   limpid/formats/safetensors.cc
   limpid/nn/gpt.cc
   limpid/nn/sampling.cc
+  limpid/ops/arithmetic.cc
+  limpid/ops/trigonometric.cc
   limpid/optim/adam.cc
   limpid/optim/rmsprop.cc
   limpid/optim/sgd.cc
@@ -44,16 +46,35 @@ set(LIMPID_ALONE
   limpid/train/rules_of_transformers.cc
   limpid/train/run.cc
   limpid/train/step.cc
-  limpid/train/trainer.cc)
+  limpid/train/trainer.cc
+  tests/compile/count_allocations.cc
+  tests/compile/predictor_test.cc
+  tests/formats/idx_test.cc
+  tests/formats/npy_test.cc
+  tests/formats/safetensors_test.cc
+  tests/golden/layer_golden_test.cc
+  tests/golden/loss_golden_test.cc
+  tests/golden/optim_golden_test.cc
+  tests/kernels/attention_test.cc
+  tests/laws/unbatch_laws_test.cc
+  tests/nn/gpt_test.cc
+  tests/nn/language_model_test.cc
+  tests/ops/indexing_test.cc
+  tests/train/language_test.cc
+  tests/train/trainer_test.cc)
 function(limpid_unity_build target group)
-  if(NOT LIMPID_UNITY_BUILD)
+  if(NOT LIMPID_UNITY_BATCH)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(count 0)
   foreach(source IN LISTS ARGN)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    cmake_path(NORMAL_PATH name)
     if(NOT name IN_LIST LIMPID_ALONE)
-      set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP ${group})
+      math(EXPR number "${count} / ${LIMPID_UNITY_BATCH}")
+      set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP ${group}_${number})
+      math(EXPR count "${count} + 1")
     endif()
   endforeach()
 endfunction()

@@ -22,7 +22,6 @@ using arithmetic::coefficients::kGeluCubic, arithmetic::coefficients::kOneOverRo
 
 constexpr AttributeSpec kSlopeAttribute[] = {{"slope", AttributeKind::kReal}};
 constexpr AttributeSpec kAlphaAttribute[] = {{"alpha", AttributeKind::kReal}};
-constexpr AttributeSpec kBetaAttribute[] = {{"beta", AttributeKind::kReal}};
 constexpr AttributeSpec kClampAttributes[] = {{"high", AttributeKind::kReal},
                                               {"low", AttributeKind::kReal}};
 
@@ -220,7 +219,7 @@ std::vector<Example> swish_examples() { return with_attributes(unary_examples(),
 std::vector<Example> clamp_examples() {
   return with_attributes(unary_examples(), {{"low", -0.5}, {"high", 1.25}});
 }
-std::vector<Example> wide_examples() {
+std::vector<Example> steep_examples() {
   std::vector<Example> examples = unary_examples();
   for (Example& e : examples) {
     e.low = -5;
@@ -233,7 +232,7 @@ std::vector<Example> leaky_examples() {
   return with_attributes(unary_examples(), {{"slope", 0.01}});
 }
 
-struct Extras {
+struct ActivationExtras {
   Onnx onnx = {};
   std::string_view source = {};
   std::span<const AttributeSpec> attributes = kNoAttributes;
@@ -243,12 +242,9 @@ struct Extras {
   int inputs = 1;
 };
 
-constexpr bool kSmooth = true;
-constexpr bool kKinked = false;
-
 template <const Op& op>
 consteval Op activation(std::string_view name, std::string_view formula, Body body,
-                        GradientRule rule, bool smooth, const Extras& extras) {
+                        GradientRule rule, bool smooth, const ActivationExtras& extras) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
@@ -341,10 +337,10 @@ constexpr Op clamp = activation<clamp>(
     {.attributes = kClampAttributes, .types = clamp_types, .examples = clamp_examples});
 constexpr Op hard_sigmoid = activation<hard_sigmoid>(
     "hard_sigmoid", "min(max(x + 3, 0), 6) / 6", hard_sigmoid_body, gradient(hard_sigmoid_gradient),
-    kKinked, {.source = kMobile, .examples = wide_examples});
+    kKinked, {.source = kMobile, .examples = steep_examples});
 constexpr Op hard_swish = activation<hard_swish>(
     "hard_swish", "x min(max(x + 3, 0), 6) / 6", hard_swish_body, gradient(hard_swish_gradient),
-    kKinked, {.onnx = onnx_node("HardSwish", 14), .source = kMobile, .examples = wide_examples});
+    kKinked, {.onnx = onnx_node("HardSwish", 14), .source = kMobile, .examples = steep_examples});
 constexpr Op step =
     activation<step>("step", "1 where x > 0, else 0", step_body,
                      no_gradient("it is a step: its derivative is zero wherever it exists"),
@@ -364,12 +360,12 @@ constexpr Op geglu =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::relu,  &op::leaky_relu,   &op::prelu,         &op::elu,
-                              &op::selu,  &op::gelu,         &op::gelu_gradient, &op::gelu_tanh,
-                              &op::silu,  &op::swish,        &op::mish,          &op::softplus,
-                              &op::clamp, &op::hard_sigmoid, &op::hard_swish,    &op::step,
-                              &op::glu,   &op::swiglu,       &op::geglu};
-constexpr OpList activation_ops = kOps;
+constexpr const Op* kActivationOps[] = {
+    &op::relu, &op::leaky_relu,    &op::prelu,     &op::elu,          &op::selu,
+    &op::gelu, &op::gelu_gradient, &op::gelu_tanh, &op::silu,         &op::swish,
+    &op::mish, &op::softplus,      &op::clamp,     &op::hard_sigmoid, &op::hard_swish,
+    &op::step, &op::glu,           &op::swiglu,    &op::geglu};
+constexpr OpList activation_ops = kActivationOps;
 
 Value relu(Value x) { return call1(op::relu, {x}); }
 Value leaky_relu(Value x, double slope) { return call1(op::leaky_relu, {x}, {{"slope", slope}}); }

@@ -107,7 +107,7 @@ Value causal_mask(Builder& builder, std::int64_t queries, std::int64_t keys) {
 }
 
 // Attention as one product for all query heads of a key head, which stand below each other.
-struct Parts {
+struct AttentionParts {
   Shape grouped;  // of q (..., G, H / G * L, D)
   Value scaled;   // q * scale in that shape
   Value weights;  // (..., G, H / G * L, S)
@@ -123,11 +123,11 @@ Value seen_keys(std::span<const Value> in, bool causal, const Shape& scores) {
   return seen;
 }
 
-Parts parts_of(std::span<const Value> in, const Attributes& attributes) {
+AttentionParts parts_of(std::span<const Value> in, const Attributes& attributes) {
   const Shape q = in[0].shape();
   const Shape k = in[1].shape();
   const bool causal = attributes.get<bool>("causal");
-  Parts parts;
+  AttentionParts parts;
   parts.grouped =
       q.rank() == 2
           ? q
@@ -149,7 +149,7 @@ Parts parts_of(std::span<const Value> in, const Attributes& attributes) {
 // With P the weights and G the cotangent: dV = P^T G, dP = G V^T, and through the softmax
 // dS = P (dP - sum of dP P); dQ = scale dS K, dK = dS^T (scale Q).
 Values attention_gradient(const GradientCall& c) {
-  const Parts parts = parts_of(c.inputs, c.attributes);
+  const AttentionParts parts = parts_of(c.inputs, c.attributes);
   const Shape q = c.inputs[0].shape();
   const Value &k = c.inputs[1], &v = c.inputs[2];
   const Value& p = parts.weights;
@@ -242,8 +242,8 @@ constexpr Op scaled_dot_product_attention = complete(
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::scaled_dot_product_attention};
-constexpr OpList attention_ops = kOps;
+constexpr const Op* kAttentionOps[] = {&op::scaled_dot_product_attention};
+constexpr OpList attention_ops = kAttentionOps;
 
 arithmetic::AttentionSizes attention_sizes(const Call& call) {
   const Shape& q = call.inputs[0].shape;
@@ -281,7 +281,7 @@ Value attention_weights(std::span<const Value> inputs, const Attributes& attribu
 }
 
 Value attention_by_parts(std::span<const Value> inputs, const Attributes& attributes) {
-  const Parts parts = parts_of(inputs, attributes);
+  const AttentionParts parts = parts_of(inputs, attributes);
   const Shape q = inputs[0].shape();
   return reshape(matmul(parts.weights, inputs[2]),
                  q.replace(q.rank() - 1, inputs[2].shape().back()));

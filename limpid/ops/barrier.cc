@@ -54,8 +54,8 @@ constexpr Op barrier = complete({.name = "barrier",
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::barrier};
-constexpr OpList barrier_ops = kOps;
+constexpr const Op* kBarrierOps[] = {&op::barrier};
+constexpr OpList barrier_ops = kBarrierOps;
 
 std::vector<Value> barrier(std::span<const Value> values) { return call(op::barrier, values); }
 Value barrier(Value value) { return call1(op::barrier, {value}); }

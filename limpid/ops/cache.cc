@@ -18,7 +18,6 @@ namespace {
 
 using Values = std::vector<Value>;
 
-constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
 constexpr AttributeSpec kScaleAttribute[] = {{"scale", AttributeKind::kReal}};
 constexpr std::string_view kNoGradient = "it serves a decoder, which nobody trains";
 
@@ -221,8 +220,8 @@ constexpr Op cached_attention =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::update_rows, &op::cached_attention};
-constexpr OpList cache_ops = kOps;
+constexpr const Op* kCacheOps[] = {&op::update_rows, &op::cached_attention};
+constexpr OpList cache_ops = kCacheOps;
 
 UpdateSizes update_sizes(const Call& call) {
   const auto dims = call.inputs[0].shape.dims();

@@ -98,8 +98,8 @@ constexpr Op iota = complete({.name = "iota",
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::constant, &op::iota};
-constexpr OpList constant_ops = kOps;
+constexpr const Op* kConstantOps[] = {&op::constant, &op::iota};
+constexpr OpList constant_ops = kConstantOps;
 
 Value constant(Builder& builder, Tensor value) {
   return builder.call(op::constant, {}, {{"value", std::move(value)}}).front();

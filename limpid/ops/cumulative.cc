@@ -95,8 +95,8 @@ constexpr Op cumulative_sum = complete(
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::cumulative_sum};
-constexpr OpList cumulative_ops = kOps;
+constexpr const Op* kCumulativeOps[] = {&op::cumulative_sum};
+constexpr OpList cumulative_ops = kCumulativeOps;
 
 Value cumulative_sum(Value x, std::int64_t axis, const CumulativeOptions& options) {
   const std::size_t a = normalize_axis(axis, x.rank(), op::cumulative_sum.name);

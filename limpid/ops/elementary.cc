@@ -175,10 +175,10 @@ constexpr Op sign =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::log1p, &op::expm1,    &op::sin,   &op::cos,
-                              &op::rsqrt, &op::power,    &op::floor, &op::ceil,
-                              &op::round, &op::truncate, &op::sign};
-constexpr OpList elementary_ops = kOps;
+constexpr const Op* kElementaryOps[] = {&op::log1p, &op::expm1,    &op::sin,   &op::cos,
+                                        &op::rsqrt, &op::power,    &op::floor, &op::ceil,
+                                        &op::round, &op::truncate, &op::sign};
+constexpr OpList elementary_ops = kElementaryOps;
 
 Value log1p(Value x) { return call1(op::log1p, {x}); }
 Value expm1(Value x) { return call1(op::expm1, {x}); }

@@ -25,8 +25,6 @@ constexpr AttributeSpec kPadAttributes[] = {{"high", AttributeKind::kIntegers},
                                             {"interior", AttributeKind::kIntegers},
                                             {"low", AttributeKind::kIntegers},
                                             {"value", AttributeKind::kReal}};
-constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
-constexpr AttributeSpec kBatchAttribute[] = {{"batch", AttributeKind::kInteger}};
 constexpr AttributeSpec kScatterAttributes[] = {{"batch", AttributeKind::kInteger},
                                                 {"size", AttributeKind::kInteger}};
 
@@ -336,8 +334,6 @@ Values gather_batching(const BatchingCall& c) {
   return {gather(batched_input(c, 0), batched_input(c, 1), batch + 1)};
 }
 
-Attributes batch_attribute(std::int64_t batch) { return {{"batch", batch}}; }
-
 std::vector<Example> gather_examples() {
   return {
       {{{Dtype::kF32, {5, 3}}, {Dtype::kI32, {7}}}, batch_attribute(0), -2, 2, 6},
@@ -348,7 +344,7 @@ std::vector<Example> gather_examples() {
   };
 }
 
-std::vector<Type> scatter_types(const Call& call) {
+std::vector<Type> scatter_add_types(const Call& call) {
   require_index(call, 0);
   require_numeric(call, 1);
   const std::size_t batch = batch_of(call);
@@ -377,8 +373,8 @@ T wrapping_add(T a, T b) {
   }
 }
 
-void scatter_reference(const Call& call, std::span<const void* const> in,
-                       std::span<void* const> out) {
+void scatter_add_reference(const Call& call, std::span<const void* const> in,
+                           std::span<void* const> out) {
   const Rows r = rows_of(call.inputs[0].shape, call.outputs[0].shape, batch_of(call));
   dispatch_numeric(call.inputs[1].dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -392,11 +388,11 @@ void scatter_reference(const Call& call, std::span<const void* const> in,
   });
 }
 
-Values scatter_gradient(const GradientCall& c) {
+Values scatter_add_gradient(const GradientCall& c) {
   return {Value(), gather(c.cotangents[0], c.inputs[0], c.attributes.integer("batch"))};
 }
 
-Values scatter_batching(const BatchingCall& c) {
+Values scatter_add_batching(const BatchingCall& c) {
   return {scatter_add(batched_input(c, 0), batched_input(c, 1), c.attributes.integer("size"),
                       c.attributes.integer("batch") + 1)};
 }
@@ -405,7 +401,7 @@ Attributes scatter_attributes(std::int64_t size, std::int64_t batch) {
   return {{"batch", batch}, {"size", size}};
 }
 
-std::vector<Example> scatter_examples() {
+std::vector<Example> scatter_add_examples() {
   return {
       {{{Dtype::kI32, {9}}, {Dtype::kF32, {9, 3}}}, scatter_attributes(4, 0), -2, 2, 5},
       {{{Dtype::kI64, {2, 3}}, {Dtype::kF64, {2, 3}}}, scatter_attributes(3, 0), -2, 2, 3},
@@ -415,7 +411,7 @@ std::vector<Example> scatter_examples() {
   };
 }
 
-std::int64_t scatter_flops(const Call& call) { return call.inputs[1].shape.elements(); }
+std::int64_t scatter_add_flops(const Call& call) { return call.inputs[1].shape.elements(); }
 
 // As many operands as a call may have.
 constexpr int kMostParts = 64;
@@ -510,22 +506,22 @@ constexpr Op scatter_add = complete({.name = "scatter_add",
                                      .min_inputs = 2,
                                      .max_inputs = 2,
                                      .attributes = kScatterAttributes,
-                                     .types = scatter_types,
-                                     .reference = scatter_reference,
-                                     .gradient = gradient(scatter_gradient),
-                                     .batching = batching(scatter_batching),
-                                     .flops = scatter_flops,
+                                     .types = scatter_add_types,
+                                     .reference = scatter_add_reference,
+                                     .gradient = gradient(scatter_add_gradient),
+                                     .batching = batching(scatter_add_batching),
+                                     .flops = scatter_add_flops,
                                      .kernel = {KernelKind::kScatterAdd},
                                      .cpp = cpp_call(scatter_add_cpp),
                                      .onnx = {},
                                      .accuracy = kSummed,
-                                     .examples = scatter_examples});
+                                     .examples = scatter_add_examples});
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::slice, &op::pad, &op::concatenate, &op::gather,
-                              &op::scatter_add};
-constexpr OpList indexing_ops = kOps;
+constexpr const Op* kIndexingOps[] = {&op::slice, &op::pad, &op::concatenate, &op::gather,
+                                      &op::scatter_add};
+constexpr OpList indexing_ops = kIndexingOps;
 
 Value slice(Value x, List starts, List limits, List strides) {
   return call1(op::slice, {x},

@@ -21,7 +21,6 @@ namespace {
 using Values = std::vector<Value>;
 
 constexpr AttributeSpec kDeltaAttribute[] = {{"delta", AttributeKind::kReal}};
-constexpr AttributeSpec kBetaAttribute[] = {{"beta", AttributeKind::kReal}};
 constexpr AttributeSpec kMarginAttribute[] = {{"margin", AttributeKind::kReal}};
 constexpr AttributeSpec kTemperatureAttribute[] = {{"temperature", AttributeKind::kReal}};
 
@@ -51,7 +50,7 @@ void require_rank(const Call& call, std::size_t rank, std::string_view wanted) {
 }
 
 // Rows of one shape: the last axis goes.
-std::vector<Type> row_types(const Call& call) {
+std::vector<Type> features_types(const Call& call) {
   floating_elementwise(call);
   require_rank(call, 1, "[..., features]");
   const Shape& shape = call.inputs[0].shape;
@@ -61,12 +60,12 @@ std::vector<Type> row_types(const Call& call) {
 std::vector<Type> info_nce_types(const Call& call) {
   require_positive(call, "temperature");
   require_rank(call, 2, "[..., n, features]");
-  return row_types(call);
+  return features_types(call);
 }
 
 std::vector<Type> cosine_types(const Call& call) {
   const std::vector<Type> result =
-      row_types({call.op, call.inputs.first(2), {}, call.attributes, call.scope});
+      features_types({call.op, call.inputs.first(2), {}, call.attributes, call.scope});
   require_dtype(call, 2, Dtype::kBool);
   if (!(call.inputs[2].shape == result[0].shape))
     throw Error(ErrorCode::kShape,
@@ -266,7 +265,7 @@ std::vector<Example> cosine_examples() {
 
 // ---- the family
 
-struct Extras {
+struct LossExtras {
   std::string_view source = {};
   std::span<const AttributeSpec> attributes = kNoAttributes;
   TypeRule types = floating_elementwise;
@@ -278,7 +277,7 @@ struct Extras {
 // Every input takes a batch in front.
 template <const Op& op>
 consteval Op loss(std::string_view name, std::string_view formula, Body body, GradientRule rule,
-                  bool smooth, std::vector<Example> (*examples)(), const Extras& extras = {}) {
+                  bool smooth, std::vector<Example> (*examples)(), const LossExtras& extras = {}) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = extras.shapes,
@@ -298,8 +297,6 @@ consteval Op loss(std::string_view name, std::string_view formula, Body body, Gr
 }
 
 constexpr std::string_view kRows = "[..., features] each -> [...]";
-constexpr bool kSmooth = true;
-constexpr bool kKinked = false;
 
 }  // namespace
 
@@ -308,7 +305,7 @@ namespace op {
 constexpr Op soft_cross_entropy = loss<soft_cross_entropy>(
     "soft_cross_entropy", "-sum of target log_softmax(logits)", soft_cross_entropy_body,
     gradient(soft_cross_entropy_gradient), kSmooth, row_examples,
-    {.types = row_types, .shapes = "logits[..., classes], target[..., classes] -> [...]"});
+    {.types = features_types, .shapes = "logits[..., classes], target[..., classes] -> [...]"});
 constexpr Op binary_cross_entropy = loss<binary_cross_entropy>(
     "binary_cross_entropy", "-(w t log p + (1 - t) log(1 - p)), p = sigmoid(logit)", binary_body,
     gradient(binary_gradient), kSmooth, binary_loss_examples, {.max_inputs = 3});
@@ -354,7 +351,7 @@ constexpr Op triplet_margin =
                          gradient_through_body(), kKinked, triplet_examples,
                          {.source = "Schroff et al., FaceNet (2015), equation 2",
                           .attributes = kMarginAttribute,
-                          .types = row_types,
+                          .types = features_types,
                           .shapes = kRows,
                           .max_inputs = 3,
                           .min_inputs = 3});
@@ -369,19 +366,19 @@ constexpr Op cosine_embedding = loss<cosine_embedding>(
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::soft_cross_entropy,
-                              &op::binary_cross_entropy,
-                              &op::negative_log_likelihood,
-                              &op::kl_divergence,
-                              &op::squared_error,
-                              &op::absolute_error,
-                              &op::huber,
-                              &op::smooth_l1,
-                              &op::hinge,
-                              &op::info_nce,
-                              &op::triplet_margin,
-                              &op::cosine_embedding};
-constexpr OpList loss_ops = kOps;
+constexpr const Op* kLossOps[] = {&op::soft_cross_entropy,
+                                  &op::binary_cross_entropy,
+                                  &op::negative_log_likelihood,
+                                  &op::kl_divergence,
+                                  &op::squared_error,
+                                  &op::absolute_error,
+                                  &op::huber,
+                                  &op::smooth_l1,
+                                  &op::hinge,
+                                  &op::info_nce,
+                                  &op::triplet_margin,
+                                  &op::cosine_embedding};
+constexpr OpList loss_ops = kLossOps;
 
 namespace {
 

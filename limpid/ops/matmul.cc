@@ -286,8 +286,8 @@ constexpr Op linear = complete({.name = "linear",
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::matmul, &op::linear};
-constexpr OpList matmul_ops = kOps;
+constexpr const Op* kMatmulOps[] = {&op::matmul, &op::linear};
+constexpr OpList matmul_ops = kMatmulOps;
 
 Value matmul(Value a, Value b, bool transpose_a, bool transpose_b) {
   return call1(op::matmul, {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});

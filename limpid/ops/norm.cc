@@ -411,10 +411,11 @@ constexpr Op batch_norm_inference =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::layer_norm,          &op::layer_norm_gradient, &op::rms_norm,
-                              &op::rms_norm_gradient,   &op::group_norm,          &op::batch_norm,
-                              &op::batch_norm_inference};
-constexpr OpList norm_ops = kOps;
+constexpr const Op* kNormOps[] = {
+    &op::layer_norm,          &op::layer_norm_gradient, &op::rms_norm,
+    &op::rms_norm_gradient,   &op::group_norm,          &op::batch_norm,
+    &op::batch_norm_inference};
+constexpr OpList norm_ops = kNormOps;
 
 namespace {
 

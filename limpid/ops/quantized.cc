@@ -123,8 +123,8 @@ constexpr Op quantized_linear = complete(
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::quantized_linear};
-constexpr OpList quantized_ops = kOps;
+constexpr const Op* kQuantizedOps[] = {&op::quantized_linear};
+constexpr OpList quantized_ops = kQuantizedOps;
 
 Value quantized_linear(Value x, Value weight, Value scale, Value bias) {
   return bias ? call1(op::quantized_linear, {x, weight, scale, bias})

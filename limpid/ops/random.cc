@@ -14,7 +14,6 @@ namespace {
 
 using Values = std::vector<Value>;
 
-constexpr AttributeSpec kShapeAttribute[] = {{"shape", AttributeKind::kIntegers}};
 constexpr AttributeSpec kRateAttribute[] = {{"rate", AttributeKind::kReal}};
 
 constexpr std::string_view kOtherNumbers =
@@ -283,9 +282,9 @@ constexpr Op dropout =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::random_bits, &op::fold_in, &op::shift_right,
-                              &op::uniform,     &op::normal,  &op::dropout};
-constexpr OpList random_ops = kOps;
+constexpr const Op* kRandomOps[] = {&op::random_bits, &op::fold_in, &op::shift_right,
+                                    &op::uniform,     &op::normal,  &op::dropout};
+constexpr OpList random_ops = kRandomOps;
 
 Tensor key_tensor(Key key) { return Tensor::scalar(static_cast<std::int64_t>(key.bits())); }
 

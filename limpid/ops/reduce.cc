@@ -18,7 +18,6 @@ namespace {
 using Values = std::vector<Value>;
 
 constexpr std::string_view kReductionShapes = "[...] -> [...] without `axis`";
-constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
 
 // The attribute holds the axis from the front, so that equal reductions are equal calls.
 std::size_t axis_of(const Call& call) {
@@ -271,8 +270,8 @@ constexpr Op argmax = reduction<argmax>(
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::sum, &op::prod, &op::max, &op::min, &op::argmax};
-constexpr OpList reduce_ops = kOps;
+constexpr const Op* kReduceOps[] = {&op::sum, &op::prod, &op::max, &op::min, &op::argmax};
+constexpr OpList reduce_ops = kReduceOps;
 
 namespace {
 

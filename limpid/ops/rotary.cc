@@ -93,8 +93,8 @@ constexpr Op rotary_embedding =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::rotary_embedding};
-constexpr OpList rotary_ops = kOps;
+constexpr const Op* kRotaryOps[] = {&op::rotary_embedding};
+constexpr OpList rotary_ops = kRotaryOps;
 
 Value rotary_embedding(Value x, Value cos, Value sin, bool interleaved) {
   return call1(op::rotary_embedding, {x, cos, sin}, {{"interleaved", interleaved}});

@@ -15,6 +15,7 @@ void require_index(const Call& call, std::size_t input);
 // The attribute `batch`: the number of leading dimensions that inputs 0 and 1 have in common.
 // Throws kShape where they do not.
 std::size_t batch_of(const Call& call);
+inline Attributes batch_attribute(std::int64_t batch) { return {{"batch", batch}}; }
 
 // The dimensions of all parts; throws kShape where they are too many.
 Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_t>> parts);

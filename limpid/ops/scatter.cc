@@ -18,8 +18,6 @@ namespace {
 
 using Values = std::vector<Value>;
 
-constexpr AttributeSpec kBatchAttribute[] = {{"batch", AttributeKind::kInteger}};
-
 // ---- types
 
 std::vector<Type> scatter_types(const Call& call) {
@@ -51,7 +49,7 @@ struct Replace {
     return update;
   }
 };
-struct Multiply {
+struct MultiplyUpdate {
   template <class T>
   static T combine(T x, T update) {
     if constexpr (std::is_integral_v<T>) {
@@ -109,8 +107,8 @@ void numeric_reference(const Call& call, std::span<const void* const> in,
 // ---- gradients
 
 // The inputs of a gradient rule under their names.
-struct Parts {
-  explicit Parts(const GradientCall& c)
+struct ScatterParts {
+  explicit ScatterParts(const GradientCall& c)
       : x(c.inputs[0]),
         indices(c.inputs[1]),
         updates(c.inputs[2]),
@@ -138,7 +136,7 @@ Value over_elements(Value v, const Shape& shape) {
 
 // A row belongs to the last of its updates, or to x.
 Values replace_gradient(const GradientCall& c) {
-  const Parts p(c);
+  const ScatterParts p(c);
   const Shape numbers = p.indices.shape();
   const Value order = reshape(iota(p.x.builder(), numbers.elements()), numbers);
   const Shape rows(p.x.shape().dims().first(static_cast<std::size_t>(p.batch) + 1));
@@ -152,8 +150,8 @@ Values replace_gradient(const GradientCall& c) {
 }
 
 // The product of all other factors, which a zero among them must not make 0 / 0.
-Values multiply_gradient(const GradientCall& c) {
-  const Parts p(c);
+Values multiply_update_gradient(const GradientCall& c) {
+  const ScatterParts p(c);
   const auto without_zeros = [](Value v) {
     return select(v == number_like(v, 0), number_like(v, 1), v);
   };
@@ -172,8 +170,8 @@ Values multiply_gradient(const GradientCall& c) {
 }
 
 // All that equal the result take an equal share.
-Values extreme_gradient(const GradientCall& c) {
-  const Parts p(c);
+Values extreme_update_gradient(const GradientCall& c) {
+  const ScatterParts p(c);
   const Value x_wins = p.as_number(p.x == p.result);
   const Value update_wins = p.as_number(p.updates == p.of_rows(p.result));
   const Value share = p.g / (x_wins + p.of_updates(update_wins));
@@ -189,8 +187,6 @@ Values scatter_batching(const BatchingCall& c) {
 }
 
 std::int64_t scatter_flops(const Call& call) { return call.inputs[2].shape.elements(); }
-
-Attributes batch_attribute(std::int64_t batch) { return {{"batch", batch}}; }
 
 std::vector<Example> numeric_scatter_examples() {
   const Dtype f32 = Dtype::kF32, f64 = Dtype::kF64, i32 = Dtype::kI32, i64 = Dtype::kI64;
@@ -216,7 +212,7 @@ CppCall scatter_cpp(const Call& call, std::string function) {
   return rows_cpp(call, std::move(function), call.inputs[1].shape, call.inputs[0].shape);
 }
 CppCall replace_cpp(const Call& call) { return scatter_cpp(call, "scatter<Replace>"); }
-CppCall multiply_cpp(const Call& call) { return scatter_cpp(call, "scatter<Multiply>"); }
+CppCall multiply_cpp(const Call& call) { return scatter_cpp(call, "scatter<MultiplyUpdate>"); }
 CppCall maximum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Maximum>"); }
 CppCall minimum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Minimum>"); }
 
@@ -258,22 +254,22 @@ constexpr Op scatter = scattering<scatter>(
     scatter_examples);
 constexpr Op scatter_multiply = scattering<scatter_multiply>(
     "scatter_multiply", "x, whose row indices[i] is multiplied by row i of the updates",
-    numeric_scatter_types, numeric_reference<Multiply>, multiply_gradient, true, kSummed,
-    multiply_cpp, kScatterNd, numeric_scatter_examples);
+    numeric_scatter_types, numeric_reference<MultiplyUpdate>, multiply_update_gradient, true,
+    kSummed, multiply_cpp, kScatterNd, numeric_scatter_examples);
 constexpr Op scatter_maximum = scattering<scatter_maximum>(
     "scatter_maximum", "x, whose row indices[i] becomes the larger of it and row i of the updates",
-    numeric_scatter_types, numeric_reference<Larger>, extreme_gradient, false, kExact, maximum_cpp,
-    no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
+    numeric_scatter_types, numeric_reference<Larger>, extreme_update_gradient, false, kExact,
+    maximum_cpp, no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
 constexpr Op scatter_minimum = scattering<scatter_minimum>(
     "scatter_minimum", "x, whose row indices[i] becomes the smaller of it and row i of the updates",
-    numeric_scatter_types, numeric_reference<Smaller>, extreme_gradient, false, kExact, minimum_cpp,
-    no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
+    numeric_scatter_types, numeric_reference<Smaller>, extreme_update_gradient, false, kExact,
+    minimum_cpp, no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::scatter, &op::scatter_multiply, &op::scatter_maximum,
-                              &op::scatter_minimum};
-constexpr OpList scatter_ops = kOps;
+constexpr const Op* kScatterOps[] = {&op::scatter, &op::scatter_multiply, &op::scatter_maximum,
+                                     &op::scatter_minimum};
+constexpr OpList scatter_ops = kScatterOps;
 
 Value scatter(Value x, Value indices, Value updates, ScatterMode mode, std::int64_t batch) {
   const auto write = [&](const Op& op) {

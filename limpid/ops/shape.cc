@@ -15,8 +15,8 @@ namespace limpid {
 namespace {
 
 using Values = std::vector<Value>;
+using List = std::vector<std::int64_t>;
 
-constexpr AttributeSpec kShapeAttribute[] = {{"shape", AttributeKind::kIntegers}};
 constexpr AttributeSpec kPermutationAttribute[] = {{"permutation", AttributeKind::kIntegers}};
 
 // ---- reshape
@@ -183,7 +183,6 @@ Values transpose_batching(const BatchingCall& c) {
 }
 
 Value simpler_transpose(std::span<const Value> in, const Attributes& attributes) {
-  using List = std::vector<std::int64_t>;
   List permutation = attributes.get<List>("permutation");
   const Node* inner = made_by(in[0], op::transpose);
   if (!inner) return std::is_sorted(permutation.begin(), permutation.end()) ? in[0] : Value();
@@ -194,7 +193,6 @@ Value simpler_transpose(std::span<const Value> in, const Attributes& attributes)
 }
 
 std::vector<Example> transpose_examples() {
-  using List = std::vector<std::int64_t>;
   return {{{{Dtype::kF32, {3, 4}}}, {{"permutation", List{1, 0}}}},
           {{{Dtype::kF32, {2, 3, 4}}}, {{"permutation", List{0, 2, 1}}}},
           {{{Dtype::kF64, {2, 3, 4}}}, {{"permutation", List{2, 0, 1}}}},
@@ -263,8 +261,8 @@ constexpr Op transpose =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::reshape, &op::broadcast, &op::transpose};
-constexpr OpList shape_ops = kOps;
+constexpr const Op* kShapeOps[] = {&op::reshape, &op::broadcast, &op::transpose};
+constexpr OpList shape_ops = kShapeOps;
 
 Value reshape(Value x, const Shape& shape) {
   return x.shape() == shape ? x : call1(op::reshape, {x}, {{"shape", shape_attribute(shape)}});

@@ -16,8 +16,6 @@ namespace {
 
 using Values = std::vector<Value>;
 
-constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
-
 std::vector<Type> softmax_types(const Call& call) {
   require_floating(call, 0);
   const Shape& shape = call.inputs[0].shape;
@@ -195,9 +193,9 @@ constexpr Op softmax_cross_entropy =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::softmax, &op::log_softmax, &op::log_sum_exp,
-                              &op::softmax_cross_entropy};
-constexpr OpList softmax_ops = kOps;
+constexpr const Op* kSoftmaxOps[] = {&op::softmax, &op::log_softmax, &op::log_sum_exp,
+                                     &op::softmax_cross_entropy};
+constexpr OpList softmax_ops = kSoftmaxOps;
 
 namespace {
 

@@ -103,8 +103,8 @@ constexpr Op argsort =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::argsort};
-constexpr OpList sort_ops = kOps;
+constexpr const Op* kSortOps[] = {&op::argsort};
+constexpr OpList sort_ops = kSortOps;
 
 Value argsort(Value x, std::int64_t axis, bool descending) {
   const std::size_t a = normalize_axis(axis, x.rank(), op::argsort.name);

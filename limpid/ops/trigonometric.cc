@@ -134,9 +134,9 @@ constexpr Op atanh =
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::tan,  &op::asin,  &op::acos,  &op::atan, &op::sinh,
-                              &op::cosh, &op::asinh, &op::acosh, &op::atanh};
-constexpr OpList trigonometric_ops = kOps;
+constexpr const Op* kTrigonometricOps[] = {&op::tan,  &op::asin,  &op::acos,  &op::atan, &op::sinh,
+                                           &op::cosh, &op::asinh, &op::acosh, &op::atanh};
+constexpr OpList trigonometric_ops = kTrigonometricOps;
 
 Value tan(Value x) { return call1(op::tan, {x}); }
 Value asin(Value x) { return call1(op::asin, {x}); }

@@ -76,8 +76,8 @@ constexpr Op adam_update = complete(
 
 }  // namespace op
 
-constexpr const Op* kOps[] = {&op::adam_update};
-constexpr OpList update_ops = kOps;
+constexpr const Op* kUpdateOps[] = {&op::adam_update};
+constexpr OpList update_ops = kUpdateOps;
 
 AdamUpdated adam_update(Value parameter, Value gradient, Value mean, Value square,
                         const AdamScalars& scalars, const AdamNumbers& numbers) {

@@ -3,11 +3,11 @@
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 # As the preset `package`.
-configure(${LIMPID_SOURCE} ${WORK}/build -D CMAKE_INSTALL_PREFIX=/usr -D BUILD_SHARED_LIBS=ON
+configure(${LIMPID_SOURCE} ${BUILD} -D CMAKE_INSTALL_PREFIX=/usr -D BUILD_SHARED_LIBS=ON
           -D LIMPID_BUILD_TESTS=OFF)
-run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 2)
+run(${CMAKE_COMMAND} --build ${BUILD} --parallel 2)
 file(REMOVE_RECURSE ${WORK}/packages ${WORK}/root)
-run(${CPACK} --config ${WORK}/build/CPackConfig.cmake -B ${WORK}/packages)
+run(${CPACK} --config ${BUILD}/CPackConfig.cmake -B ${WORK}/packages)
 
 # package(<name> <what it needs>): exactly one file, with these dependencies, is unpacked into root.
 set(count 0)

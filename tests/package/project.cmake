@@ -2,13 +2,14 @@
 # at the flags that it was compiled with.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
-configure(${PROJECT} ${WORK}/build -D CMAKE_PREFIX_PATH=${PREFIX} -D LIMPID_SOURCE=${LIMPID_SOURCE} -D LIMPID_WERROR=ON)
-run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 2)
-run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/build/${PROGRAM})
+configure(${PROJECT} ${BUILD} -D CMAKE_PREFIX_PATH=${PREFIX} -D LIMPID_SOURCE=${LIMPID_SOURCE} -D LIMPID_WERROR=ON)
+run(${CMAKE_COMMAND} --build ${BUILD} --parallel 2)
+file(MAKE_DIRECTORY ${WORK})
+run(${CMAKE_COMMAND} -E chdir ${WORK} ${BUILD}/${PROGRAM})
 expect("${output}")
 
 # The sources of limpid in a subfolder keep its flags; those of the project have its own.
-file(READ ${WORK}/build/compile_commands.json commands)
+file(READ ${BUILD}/compile_commands.json commands)
 string(JSON count LENGTH "${commands}")
 math(EXPR last "${count} - 1")
 set(own 0)
@@ -16,7 +17,7 @@ foreach(i RANGE ${last})
   string(JSON file GET "${commands}" ${i} file)
   string(JSON command GET "${commands}" ${i} command)
   # Those of limpid, and what its build writes.
-  if(file MATCHES "^(${LIMPID_SOURCE}|${WORK}/build)/limpid/")
+  if(file MATCHES "^(${LIMPID_SOURCE}|${BUILD})/limpid/")
     continue()
   endif()
   math(EXPR own "${own} + 1")

@@ -128,7 +128,6 @@ bool held_by_f32(const Call& call, std::string_view name) {
 }
 bool slope_is_f32(const Call& call) { return held_by_f32(call, "slope"); }
 bool alpha_is_f32(const Call& call) { return held_by_f32(call, "alpha"); }
-bool is_f32(const Call& call) { return call.inputs[0].dtype == Dtype::kF32; }
 
 Names write_leaky_relu(OpCall& c) {
   return {
@@ -147,7 +146,7 @@ Names write_hard_sigmoid(OpCall& c) {
   return {c.graph().node("HardSigmoid", {c.input(0)}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}})};
 }
 
-constexpr ExportOp kRows[] = {
+constexpr ExportOp kElementwiseExports[] = {
     {&op::divide, write_divide},
     {&op::remainder, write_remainder},
     {&op::negate, write_negate},
@@ -169,6 +168,6 @@ constexpr ExportOp kRows[] = {
 
 }  // namespace
 
-std::span<const ExportOp> elementwise_export_ops() { return kRows; }
+std::span<const ExportOp> elementwise_export_ops() { return kElementwiseExports; }
 
 }  // namespace limpid::onnx::detail

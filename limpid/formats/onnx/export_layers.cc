@@ -71,7 +71,6 @@ Names write_quantized_linear(OpCall& c) {
 bool has_gamma_in_f32(const Call& call) {
   return call.inputs.size() > 1 && call.inputs[0].dtype == Dtype::kF32;
 }
-bool is_f32(const Call& call) { return call.inputs[0].dtype == Dtype::kF32; }
 
 Names write_layer_norm(OpCall& c) {
   return {c.graph().node(
@@ -95,7 +94,7 @@ Names write_log_sum_exp(OpCall& c) {
                          {{"axes", List{c.fixed_integer("axis")}}, {"keepdims", std::int64_t{0}}})};
 }
 
-constexpr ExportOp kRows[] = {
+constexpr ExportOp kLayerExports[] = {
     {&op::matmul, write_matmul},
     {&op::linear, write_linear},
     {&op::quantized_linear, write_quantized_linear},
@@ -108,6 +107,6 @@ constexpr ExportOp kRows[] = {
 
 }  // namespace
 
-std::span<const ExportOp> layer_export_ops() { return kRows; }
+std::span<const ExportOp> layer_export_ops() { return kLayerExports; }
 
 }  // namespace limpid::onnx::detail

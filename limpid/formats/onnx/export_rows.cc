@@ -124,7 +124,7 @@ Names write_scatter_multiply(OpCall& c) {
   return {scatter(c, c.input(0), 1, rows_of_data(c), {{"reduction", std::string("mul")}})};
 }
 
-constexpr ExportOp kRows[] = {
+constexpr ExportOp kRowExports[] = {
     {&op::gather, write_gather},
     {&op::scatter_add, write_scatter_add},
     {&op::scatter, write_scatter},
@@ -133,6 +133,6 @@ constexpr ExportOp kRows[] = {
 
 }  // namespace
 
-std::span<const ExportOp> row_export_ops() { return kRows; }
+std::span<const ExportOp> row_export_ops() { return kRowExports; }
 
 }  // namespace limpid::onnx::detail

@@ -172,7 +172,7 @@ Names write_argmax(OpCall& c) {
   return {c.graph().node("Cast", {place}, {{"to", element_type(Dtype::kI32)}})};
 }
 
-constexpr ExportOp kRows[] = {
+constexpr ExportOp kShapeExports[] = {
     {&op::constant, write_constant},
     {&op::iota, write_iota},
     {&op::reshape, write_reshape},
@@ -193,6 +193,6 @@ constexpr ExportOp kRows[] = {
 
 }  // namespace
 
-std::span<const ExportOp> shape_export_ops() { return kRows; }
+std::span<const ExportOp> shape_export_ops() { return kShapeExports; }
 
 }  // namespace limpid::onnx::detail

@@ -89,7 +89,7 @@ Values import_shrink(Node& node) {
   return {select(less(x, full_like(x, -lambda)), x + bias, above)};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kActivationsOperators[] = {
     {.name = "Celu",
      .since = 12,
      .meaning = "max(x, 0) + min(0, alpha expm1(x / alpha))",
@@ -117,6 +117,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> activation_operators = kTable;
+constexpr std::span<const NodeOp> activation_operators = kActivationsOperators;
 
 }  // namespace limpid::onnx::detail

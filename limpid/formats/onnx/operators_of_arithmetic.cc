@@ -108,7 +108,7 @@ Values import_bitwise_not(Node& node) {
   return {full_like(x, x.dtype() == Dtype::kU8 ? 255 : -1) - x};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kArithmeticOperators[] = {
     {.name = "Add", .meaning = "add", .import = import_binary<add>},
     {.name = "BitShift",
      .since = 11,
@@ -135,6 +135,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> arithmetic_operators = kTable;
+constexpr std::span<const NodeOp> arithmetic_operators = kArithmeticOperators;
 
 }  // namespace limpid::onnx::detail

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "limpid/formats/onnx/detail/operators.h"
 #include "limpid/ops/arithmetic.h"
@@ -17,8 +16,6 @@
 
 namespace limpid::onnx::detail {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // (B, L, H D) as (B, H, L, D); four dimensions stay.
 Value with_heads(const Node& node, const Value& x, std::string_view attribute) {
@@ -38,8 +35,8 @@ Value repeated_heads(const Value& x, std::int64_t heads) {
   return reshape(broadcast(reshape(x, s.insert(2, 1)), each), s.replace(1, heads));
 }
 
-// What both kinds of mask say together: a bool one where no numbers are added.
-Value both(const Value& mask, const Value& more) {
+// What joined_masks kinds of mask say together: a bool one where no numbers are added.
+Value joined_masks(const Value& mask, const Value& more) {
   if (!mask) return more;
   if (!more) return mask;
   if (mask.dtype() == Dtype::kBool && more.dtype() == Dtype::kBool) return logical_and(mask, more);
@@ -47,7 +44,7 @@ Value both(const Value& mask, const Value& more) {
   const Value& seen = mask.dtype() == Dtype::kBool ? mask : more;
   const Shape shape = common_shape(numbers.shape(), seen.shape(), "masks");
   return select(broadcast(seen, shape), broadcast(numbers, shape),
-                broadcast(scalar_like(numbers, -kInfinity), shape));
+                broadcast(scalar_like(numbers, -INFINITY), shape));
 }
 
 struct Heads {
@@ -62,7 +59,7 @@ struct Heads {
 Value mask_of_all_keys(const Value& mask, std::int64_t keys) {
   const std::int64_t missing = mask.rank() == 0 ? 0 : keys - mask.shape().back();
   if (missing <= 0 || mask.shape().back() == 1) return mask;
-  const double hidden = mask.dtype() == Dtype::kBool ? 0 : -kInfinity;
+  const double hidden = mask.dtype() == Dtype::kBool ? 0 : -INFINITY;
   const Shape rest = mask.shape().replace(mask.rank() - 1, missing);
   const Dtype drawn = mask.dtype() == Dtype::kBool ? Dtype::kI32 : mask.dtype();
   return concatenate(
@@ -91,8 +88,8 @@ Value mask_of(const Node& node, const Heads& h, const Value& counts, bool causal
     if (mask.dtype() != Dtype::kBool) mask = cast(mask, h.q.dtype());
   }
   const Value keys = iota(node.builder(), h.keys());
-  if (causal) mask = both(mask, last_keys(h, counts) >= keys);
-  if (counts) mask = both(mask, counts > keys);
+  if (causal) mask = joined_masks(mask, last_keys(h, counts) >= keys);
+  if (counts) mask = joined_masks(mask, counts > keys);
   return mask;
 }
 
@@ -110,7 +107,7 @@ Values attention_written_out(const Node& node, const Heads& h, double scale, con
     stages.push_back(bounded);
   else if (mask.dtype() == Dtype::kBool)
     stages.push_back(
-        select(broadcast(mask, bounded.shape()), bounded, number_like(bounded, -kInfinity)));
+        select(broadcast(mask, bounded.shape()), bounded, number_like(bounded, -INFINITY)));
   else
     stages.push_back(bounded + mask);  // masked,
   const bool wide = node.dtype("softmax_precision", h.q.dtype()) == Dtype::kF64;
@@ -188,7 +185,7 @@ Values import_rotary_embedding(Node& node) {
   return {reshape(y, x.shape())};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kAttentionOperators[] = {
     {.name = "Attention",
      .since = 23,
      .meaning = "scaled_dot_product_attention; with softcap or scores wanted its parts",
@@ -201,6 +198,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> attention_operators = kTable;
+constexpr std::span<const NodeOp> attention_operators = kAttentionOperators;
 
 }  // namespace limpid::onnx::detail

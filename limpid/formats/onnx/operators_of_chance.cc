@@ -102,7 +102,7 @@ Values import_bernoulli(Node& node) {
   return {cast(cast(drawn, x.dtype()) < x, node.dtype("dtype", x.dtype()))};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kChanceOperators[] = {
     {.name = "Bernoulli",
      .since = 15,
      .meaning = "uniform numbers below x",
@@ -126,6 +126,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> chance_operators = kTable;
+constexpr std::span<const NodeOp> chance_operators = kChanceOperators;
 
 }  // namespace limpid::onnx::detail

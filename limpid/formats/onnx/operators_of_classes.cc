@@ -89,7 +89,7 @@ Values import_cross_entropy(Node& node) {
   return outputs;
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kClassesOperators[] = {
     {.name = "Hardmax",
      .meaning = "1 at the first largest element along an axis, else 0",
      .import = import_over_axis<hardmax>},
@@ -107,6 +107,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> class_operators = kTable;
+constexpr std::span<const NodeOp> class_operators = kClassesOperators;
 
 }  // namespace limpid::onnx::detail

@@ -79,7 +79,7 @@ struct Places {
   Value row;
   Value column;
 };
-Places places(const Node& node, const Shape& shape) {
+Places matrix_places(const Node& node, const Shape& shape) {
   const std::int64_t rows = shape[shape.rank() - 2];
   return {reshape(counting(node, rows, Dtype::kI64), {rows, 1}),
           counting(node, shape.back(), Dtype::kI64)};
@@ -89,7 +89,7 @@ Values import_eye_like(Node& node) {
   const Value x = node.input(0);
   if (x.rank() != 2)
     node.fail(ErrorCode::kShape, fmt::format("{}, rank 2 is expected", to_string(x.type())));
-  const Places at = places(node, x.shape());
+  const Places at = matrix_places(node, x.shape());
   const Value offset = constant(node.builder(), Tensor::scalar(node.integer("k", 0)));
   return {cast(equal(at.column, at.row + offset), node.dtype("dtype", x.dtype()))};
 }
@@ -99,7 +99,7 @@ Values import_trilu(Node& node) {
   if (x.rank() < 2)
     node.fail(ErrorCode::kShape,
               fmt::format("{}, rank 2 or more is expected", to_string(x.type())));
-  const Places at = places(node, x.shape());
+  const Places at = matrix_places(node, x.shape());
   const std::int64_t k = node.has_input(1) ? node.known_integer(1) : 0;
   const Value diagonal = at.row + constant(node.builder(), Tensor::scalar(k));
   const Value kept =
@@ -134,7 +134,7 @@ Values import_one_hot(Node& node) {
   return {select(hot, value(1), value(0))};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kConstantsOperators[] = {
     {.name = "Constant", .meaning = "constant", .import = import_constant},
     {.name = "ConstantOfShape",
      .since = 9,
@@ -153,6 +153,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> constant_operators = kTable;
+constexpr std::span<const NodeOp> constant_operators = kConstantsOperators;
 
 }  // namespace limpid::onnx::detail

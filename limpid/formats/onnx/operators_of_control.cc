@@ -130,7 +130,7 @@ Values import_loop(Node& node) {
   return results;
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kControlOperators[] = {
     {.name = "If",
      .meaning = "the branch that is taken; a select of both if the condition depends on an input",
      .import = import_if},
@@ -141,6 +141,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> control_operators = kTable;
+constexpr std::span<const NodeOp> control_operators = kControlOperators;
 
 }  // namespace limpid::onnx::detail

@@ -246,7 +246,7 @@ Values import_einsum(Node& node) {
   return {ordered(total, equation.result).value};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kEinsumOperators[] = {
     {.name = "Einsum",
      .since = 12,
      .meaning = "transposes, sums and matrix products, of two operands at a time",
@@ -255,6 +255,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> einsum_operators = kTable;
+constexpr std::span<const NodeOp> einsum_operators = kEinsumOperators;
 
 }  // namespace limpid::onnx::detail

@@ -125,7 +125,7 @@ Values import_tensor_scatter(Node& node) {
   return {transpose(written, exchange)};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kIndicesOperators[] = {
     {.name = "Gather", .meaning = "take", .import = import_gather},
     {.name = "GatherElements",
      .since = 11,
@@ -156,6 +156,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> index_operators = kTable;
+constexpr std::span<const NodeOp> index_operators = kIndicesOperators;
 
 }  // namespace limpid::onnx::detail

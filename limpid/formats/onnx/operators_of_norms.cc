@@ -195,7 +195,7 @@ Values import_mean_variance_norm(Node& node) {
   return {(x - moments.mean) / (sqrt(moments.variance) + 1e-9)};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kNormsOperators[] = {
     {.name = "BatchNormalization",
      .meaning = "batch_norm_inference; in training by the batch's statistics",
      .import = import_batch_norm},
@@ -223,6 +223,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> norm_operators = kTable;
+constexpr std::span<const NodeOp> norm_operators = kNormsOperators;
 
 }  // namespace limpid::onnx::detail

@@ -96,7 +96,7 @@ Values import_momentum(Node& node) {
   });
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kOptimizersOperators[] = {
     {.name = "Adagrad",
      .domain = kTraining,
      .meaning = "x - rate g / (sqrt(sum of g^2) + epsilon)",
@@ -113,6 +113,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> optimizer_operators = kTable;
+constexpr std::span<const NodeOp> optimizer_operators = kOptimizersOperators;
 
 }  // namespace limpid::onnx::detail

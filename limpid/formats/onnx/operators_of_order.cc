@@ -53,7 +53,7 @@ Values import_cumulative_sum(Node& node) {
       {.exclusive = node.flag("exclusive", false), .reverse = node.flag("reverse", false)})};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kOrderOperators[] = {
     {.name = "ArgMax", .meaning = "argmax", .import = import_extreme_place<argmax>},
     {.name = "ArgMin", .meaning = "argmin", .import = import_extreme_place<argmin>},
     {.name = "CumSum", .since = 11, .meaning = "cumulative_sum", .import = import_cumulative_sum},
@@ -62,6 +62,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> order_operators = kTable;
+constexpr std::span<const NodeOp> order_operators = kOrderOperators;
 
 }  // namespace limpid::onnx::detail

@@ -264,7 +264,7 @@ Values import_non_zero(Node& node) {
                    }))};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kPartsOperators[] = {
     {.name = "Compress",
      .since = 9,
      .meaning = "take; the condition known at import",
@@ -281,6 +281,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> part_operators = kTable;
+constexpr std::span<const NodeOp> part_operators = kPartsOperators;
 
 }  // namespace limpid::onnx::detail

@@ -97,7 +97,7 @@ Values import_gemm(Node& node) {
   return {y + broadcast(scaled(c, beta), y.shape())};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kProductsOperators[] = {
     {.name = "Gemm",
      .meaning = "alpha A B + beta C; linear where it is one",
      .import = import_gemm},
@@ -110,6 +110,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> product_operators = kTable;
+constexpr std::span<const NodeOp> product_operators = kProductsOperators;
 
 }  // namespace limpid::onnx::detail

@@ -96,7 +96,7 @@ Values import_reduction(Node& node) {
   return {reshape(reduced, kept)};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kReductionsOperators[] = {
     {.name = "ReduceL1", .meaning = "sum of abs", .import = import_reduction<sum_of_absolutes>},
     {.name = "ReduceL2",
      .meaning = "sqrt of the sum of squares",
@@ -121,6 +121,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> reduction_operators = kTable;
+constexpr std::span<const NodeOp> reduction_operators = kReductionsOperators;
 
 }  // namespace limpid::onnx::detail

@@ -155,7 +155,7 @@ Values import_space_to_depth(Node& node) {
   return {reshape(blocks, {s[0], s[1] * b * b, s[2] / b, s[3] / b})};
 }
 
-constexpr NodeOp kTable[] = {
+constexpr NodeOp kShapesOperators[] = {
     {.name = "DepthToSpace",
      .meaning = "reshape, transpose, reshape",
      .import = import_depth_to_space},
@@ -174,6 +174,6 @@ constexpr NodeOp kTable[] = {
 
 }  // namespace
 
-constexpr std::span<const NodeOp> shape_operators = kTable;
+constexpr std::span<const NodeOp> shape_operators = kShapesOperators;
 
 }  // namespace limpid::onnx::detail

@@ -25,7 +25,16 @@ extern const OpList constant_ops, arithmetic_ops, elementary_ops, trigonometric_
     matmul_ops, quantized_ops, random_ops, activation_ops, norm_ops, softmax_ops, attention_ops,
     rotary_ops, cache_ops, loss_ops, update_ops;
 
+// Attributes that ops of several files have.
 inline constexpr std::span<const AttributeSpec> kNoAttributes{};
+inline constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
+inline constexpr AttributeSpec kBatchAttribute[] = {{"batch", AttributeKind::kInteger}};
+inline constexpr AttributeSpec kBetaAttribute[] = {{"beta", AttributeKind::kReal}};
+inline constexpr AttributeSpec kShapeAttribute[] = {{"shape", AttributeKind::kIntegers}};
+
+// Whether a function is differentiable everywhere.
+inline constexpr bool kSmooth = true;
+inline constexpr bool kKinked = false;
 
 inline constexpr std::string_view kElementwiseShapes = "[...] each -> [...]";
 inline constexpr std::string_view kExact = "exact";

@@ -85,6 +85,9 @@ std::span<const ExportOp> layer_export_ops();
 // The op's row, else one made of its record; nothing where neither writes it.
 std::optional<ExportOp> find_export_op(const Op& op);
 
+// For `only_where`: operators with attributes or sums in f32.
+inline bool is_f32(const Call& call) { return call.inputs[0].dtype == Dtype::kF32; }
+
 // The operator that the op's record names, its operands stretched.
 Names write_elementwise(OpCall& call);
 
