@@ -161,7 +161,7 @@ void show_profile(const Settings& s) {
   const std::shared_ptr<std::byte> memory = lp::allocate_aligned(caches.size() * bytes);
   for (std::size_t i = 0; i < caches.size(); ++i) {
     options.donations.push_back({inputs.size(), inputs.size() - 2});
-    inputs.push_back(lp::Tensor::borrow(caches[i].type, memory.get() + i * bytes, memory));
+    inputs.push_back(lp::Tensor::borrow(caches[i].type, {memory.get() + i * bytes, bytes}, memory));
   }
   print_profile(f, inputs, 50, s.threads, options);
 }

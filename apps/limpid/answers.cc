@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "limpid/compile/executable.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/data/batches.h"
-#include "limpid/formats/in_quotes.h"
 #include "limpid/function/builder.h"
 #include "limpid/inspect/table.h"
 #include "limpid/ops/arithmetic.h"

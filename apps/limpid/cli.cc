@@ -11,7 +11,7 @@
 #include <system_error>
 #include <type_traits>
 
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 
 namespace limpid::tool {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "limpid/core/number_text.h"
 #include "limpid/data/data_config.h"
 #include "limpid/inspect/table.h"
 

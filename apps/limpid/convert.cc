@@ -10,8 +10,8 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/huggingface.h"
-#include "limpid/formats/in_quotes.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid::tool {

@@ -12,7 +12,7 @@
 #include "apps/limpid/findings.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/train/run_folder.h"
 
 namespace limpid::tool {

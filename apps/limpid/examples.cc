@@ -11,9 +11,9 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/picture.h"
 #include "limpid/data/prompt.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid::tool {
 namespace {

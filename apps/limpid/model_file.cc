@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "apps/limpid/output.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #ifdef LIMPID_ONNX
 #include "limpid/formats/onnx/example_model.h"
 #include "limpid/formats/onnx/model_format.h"

@@ -6,7 +6,8 @@
 
 #include "apps/limpid/output.h"
 #include "limpid/core/half.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/formats/npy.h"
 #include "limpid/inspect/table.h"
 

@@ -10,7 +10,7 @@
 #include "apps/limpid/command.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/node_test.h"
 
 namespace limpid::tool {

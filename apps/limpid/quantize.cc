@@ -1,5 +1,6 @@
 // limpid quantize: a model with narrower weights, and what that costs and gains.
 #include "limpid/transforms/quantize.h"
+#include "limpid/core/number_text.h"
 
 #include <fmt/format.h>
 

@@ -13,6 +13,7 @@
 #include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
+#include "limpid/core/number_text.h"
 #include "limpid/data/prompt.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/npy.h"

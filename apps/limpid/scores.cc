@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "limpid/core/number_text.h"
 #include "limpid/data/standardize.h"
 #include "limpid/inspect/table.h"
 #include "limpid/ops/constant.h"

@@ -16,7 +16,7 @@
 #include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/inspect/neuron.h"
 
 namespace limpid::tool {

@@ -15,7 +15,7 @@
 #include "apps/limpid/stop_signals.h"
 #include "apps/limpid/threads.h"
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/train/environment.h"
 #include "limpid/train/run.h"
 #include "limpid/train/run_folder.h"

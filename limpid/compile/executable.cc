@@ -7,6 +7,7 @@
 #include "limpid/compile/packings.h"
 #include "limpid/compile/pages.h"
 #include "limpid/compile/plan.h"
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/function/arguments.h"
@@ -59,7 +60,8 @@ std::vector<Tensor> Executable::operator()(std::span<const Tensor> inputs, Threa
 Workspace::Workspace(const Executable& executable, ThreadPool* pool)
     : plan_(executable.plan_), pool_(pool), slots_(plan_->slots.size(), nullptr) {
   const std::size_t threads = pool ? static_cast<std::size_t>(pool->threads()) : 1;
-  bytes_ = plan_->workspace_bytes + threads * plan_->scratch_bytes + 1;
+  bytes_ = sum_or_most<std::size_t>(plan_->workspace_bytes + 1,
+                                    product_or_most<std::size_t>(threads, plan_->scratch_bytes));
   memory_ = detail::allocate_pages(bytes_);
   scratch_ = memory_.get() + plan_->workspace_bytes;
   whole_ = detail::runs_whole(*plan_, static_cast<int>(threads));

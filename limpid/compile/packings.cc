@@ -109,7 +109,7 @@ class Packings::Kept {
     const bool same = !entry.source.owner_before(source) && !source.owner_before(entry.source);
     const std::shared_ptr<const std::byte> placed = entry.placed.lock();
     if (!same || !placed) return std::nullopt;
-    return Tensor::borrow(entry.type, placed.get(), placed);
+    return Tensor::borrow(entry.type, {placed.get(), entry.type.bytes()}, placed);
   }
 
   // Elements that nothing keeps alive may be others unnoticed: they are not found again.
@@ -137,8 +137,8 @@ class Packings::Kept {
     detail::write(constant, memory.get());
     if (has_owner(constant))
       entries_.insert_or_assign(key_of(constant), Entry{constant.value.owner(), type, memory});
-    std::byte* const data = memory.get();
-    constant.value = Tensor::borrow(type, data, std::move(memory));
+    const std::span<const std::byte> placed(memory.get(), type.bytes());
+    constant.value = Tensor::borrow(type, placed, std::move(memory));
   }
 
   mutable std::mutex mutex_;

@@ -1,19 +1,23 @@
-// Sums and products of counts that a stranger's shapes may drive beyond 63 bits; the largest number
-// then stands for them.
+// Sums and products of counts that a stranger's shapes may drive beyond the range of their type;
+// its largest number then stands for them.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace limpid {
 
-inline std::int64_t sum_or_most(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
+template <std::integral T = std::int64_t>
+T sum_or_most(std::type_identity_t<T> a, std::type_identity_t<T> b) {
+  T result = 0;
+  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<T>::max() : result;
 }
-inline std::int64_t product_or_most(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
+template <std::integral T = std::int64_t>
+T product_or_most(std::type_identity_t<T> a, std::type_identity_t<T> b) {
+  T result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<T>::max() : result;
 }
 
 }  // namespace limpid

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 
 namespace limpid {
 namespace {
@@ -58,13 +59,6 @@ class SyntaxError : public Error {
  public:
   explicit SyntaxError(const std::string& why) : Error(ErrorCode::kFormat, why) {}
 };
-
-// A key as a message shows it.
-std::string in_quotes(std::string_view key) {
-  std::string text = Json(key).dump({.ascii = true, .replace_invalid = true});
-  text.front() = text.back() = '\'';
-  return text;
-}
 
 // Builds the document, and holds every value against the limits before it is stored.
 class Builder final : public JsonEvents {

@@ -14,20 +14,25 @@ Shape::Shape(std::span<const std::int64_t> dims) : rank_(dims.size()) {
     throw Error(ErrorCode::kShape, fmt::format("shape: {} dimensions, at most {} are supported",
                                                dims.size(), kMaxRank));
   std::copy(dims.begin(), dims.end(), dims_.begin());
+  for (std::int64_t d : dims)
+    if (d < 0) throw Error(ErrorCode::kShape, fmt::format("shape: dimension {} is negative", d));
+  const std::optional<std::int64_t> elements = elements_of(dims, kMaxElements);
+  if (!elements)
+    throw Error(ErrorCode::kShape, fmt::format("shape: the number of elements of [{}] overflows",
+                                               fmt::join(dims, ", ")));
+  elements_ = *elements;
+}
+
+std::optional<std::int64_t> elements_of(std::span<const std::int64_t> dims, std::int64_t most) {
+  std::int64_t elements = 1;
   bool empty = false;
   for (std::int64_t d : dims) {
-    if (d < 0) throw Error(ErrorCode::kShape, fmt::format("shape: dimension {} is negative", d));
-    if (d == 0) empty = true;
+    empty = empty || d == 0;
+    if (d == 0) continue;
+    if (elements > most / d) return {};
+    elements *= d;
   }
-  // The bound leaves room for the size in bytes: elements * 8 still fits in 63 bits.
-  constexpr std::int64_t kMaxElements = std::int64_t{1} << 59;
-  for (std::int64_t d : dims) {
-    if (d != 0 && elements_ > kMaxElements / d)
-      throw Error(ErrorCode::kShape, fmt::format("shape: the number of elements of [{}] overflows",
-                                                 fmt::join(dims, ", ")));
-    if (d != 0) elements_ *= d;
-  }
-  if (empty) elements_ = 0;
+  return empty ? 0 : elements;
 }
 
 Shape Shape::insert(std::size_t axis, std::int64_t dim) const {

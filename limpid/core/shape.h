@@ -5,20 +5,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace limpid {
 
+// The most elements where an object has `most_bytes` at most: those of the widest type take half of
+// them, so that sizes can be rounded up and two of them added.
+constexpr std::int64_t most_elements(std::int64_t most_bytes) { return most_bytes / 16; }
+
 class Shape {
  public:
   static constexpr std::size_t kMaxRank = 8;
+  static constexpr std::int64_t kMaxElements =
+      most_elements(std::numeric_limits<std::ptrdiff_t>::max());
 
   // The shape of a scalar: rank 0, one element.
   Shape() = default;
-  // Throws kShape where there are more than kMaxRank dimensions, one is negative, or their product
-  // overflows.
+  // Throws kShape where there are more than kMaxRank dimensions, one is negative, or the product of
+  // those that are not 0 is more than kMaxElements.
   Shape(std::initializer_list<std::int64_t> dims)
       : Shape(std::span<const std::int64_t>(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims);
@@ -31,7 +39,7 @@ class Shape {
   const std::int64_t* end() const { return dims_.data() + rank_; }
   std::span<const std::int64_t> dims() const { return {dims_.data(), rank_}; }
 
-  // The product of the dimensions; 1 for a scalar. Never overflows.
+  // The product of the dimensions; 1 for a scalar. At most kMaxElements.
   std::int64_t elements() const { return elements_; }
 
   // A copy with one dimension more, less, or other.
@@ -46,6 +54,10 @@ class Shape {
   std::size_t rank_ = 0;
   std::int64_t elements_ = 1;
 };
+
+// The product of the dimensions; nothing where that of those that are not 0 is more than `most`.
+// Requires that none is negative.
+std::optional<std::int64_t> elements_of(std::span<const std::int64_t> dims, std::int64_t most);
 
 // "[256, 784]"; "[]" for a scalar.
 std::string to_string(const Shape& shape);

@@ -58,6 +58,7 @@ std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
   if (kHugePages && bytes >= kHugePage) return allocate_huge(bytes);
   // Rounded up, so that a kernel may load whole vectors at the end of a buffer of ours.
   const std::size_t rounded = (bytes / Tensor::kAlignment + 1) * Tensor::kAlignment;
+  if (rounded < bytes) throw_no_memory(bytes);
   auto* data = static_cast<std::byte*>(
       ::operator new (rounded, std::align_val_t{Tensor::kAlignment}, std::nothrow));
   if (!data) throw_no_memory(bytes);
@@ -82,8 +83,16 @@ Tensor Tensor::zeros(const Type& type) {
   return generate_bytes(type, [](std::span<std::byte>) {});
 }
 
-Tensor Tensor::borrow(const Type& type, const std::byte* data, std::shared_ptr<const void> owner) {
-  return {type, data, std::move(owner)};
+Tensor Tensor::borrow(const Type& type, std::span<const std::byte> bytes,
+                      std::shared_ptr<const void> owner) {
+  if (bytes.size() != type.bytes())
+    throw Error(ErrorCode::kShape, fmt::format("tensor: {} takes {} bytes, {} were given",
+                                               to_string(type), type.bytes(), bytes.size()));
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(type.dtype) != 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("tensor: elements of {} must begin at a multiple of {} bytes",
+                            name(type.dtype), size_of(type.dtype)));
+  return {type, bytes.empty() ? kNoElements.data() : bytes.data(), std::move(owner)};
 }
 
 Tensor Tensor::reshape(const Shape& shape) const {

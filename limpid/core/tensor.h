@@ -58,7 +58,10 @@ class Tensor {
   static Tensor zeros(const Type& type);
 
   // Elements that somebody else owns (a mapped file, say), kept alive by `owner`, never written.
-  static Tensor borrow(const Type& type, const std::byte* data, std::shared_ptr<const void> owner);
+  // Throws kShape unless there are type.bytes() bytes, kInvalidArgument where they do not begin at
+  // a multiple of size_of(type.dtype).
+  static Tensor borrow(const Type& type, std::span<const std::byte> bytes,
+                       std::shared_ptr<const void> owner);
 
   const Type& type() const { return type_; }
   const Shape& shape() const { return type_.shape; }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "limpid/core/half.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/detail/report.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

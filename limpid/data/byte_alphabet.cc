@@ -1,8 +1,8 @@
 // GPT-2's alphabet of bytes.
 #include <array>
 
+#include "limpid/core/utf8.h"
 #include "limpid/data/detail/byte_alphabet.h"
-#include "limpid/formats/utf8.h"
 
 namespace limpid::detail {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/byte_alphabet.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

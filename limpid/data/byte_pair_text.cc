@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/byte_alphabet.h"
 #include "limpid/data/detail/byte_pair_text.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid::detail {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "limpid/formats/utf8.h"
+#include "limpid/core/utf8.h"
 
 namespace limpid {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 
 namespace limpid {
 namespace {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/synthetic.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid::detail {
 namespace {

@@ -1,8 +1,8 @@
 // Data of the kind "text": windows of a text for language models.
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/detail/data_kind.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid::detail {
 namespace {

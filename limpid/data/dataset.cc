@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/batches.h"
 #include "limpid/formats/idx.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/data_kind.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

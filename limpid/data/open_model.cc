@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/pretrained.h"
 #include "limpid/formats/huggingface.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

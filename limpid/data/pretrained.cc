@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/tokenizer_files.h"
 #include "limpid/formats/huggingface.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

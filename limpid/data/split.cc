@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/batches.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

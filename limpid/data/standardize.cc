@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/arithmetic.h"
 

@@ -10,7 +10,7 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/nn/init.h"
 
 namespace limpid {

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/table_encode.h"
 #include "limpid/data/detail/table_source.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/table_encode.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid::detail {
 namespace {

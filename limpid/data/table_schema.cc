@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 
 namespace limpid {
 namespace {

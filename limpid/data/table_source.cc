@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/table_source.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid::detail {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/utf8.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/in_quotes.h"
-#include "limpid/formats/utf8.h"
 
 namespace limpid {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/utf8.h"
 #include "limpid/data/text.h"
 #include "limpid/data/tokenizer_files.h"
-#include "limpid/formats/in_quotes.h"
-#include "limpid/formats/utf8.h"
 
 namespace limpid {
 namespace {

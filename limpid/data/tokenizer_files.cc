@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/byte_pair.h"
 #include "limpid/data/detail/byte_pair_text.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

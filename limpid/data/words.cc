@@ -3,8 +3,8 @@
 #include <array>
 #include <optional>
 
+#include "limpid/core/utf8.h"
 #include "limpid/data/detail/unicode.h"
-#include "limpid/formats/utf8.h"
 
 namespace limpid {
 namespace {

@@ -1,5 +1,5 @@
 // The words that a text is cut into before its pairs of bytes are merged: no token crosses their
-// borders. Leans on formats/utf8.h.
+// borders. Leans on core/utf8.h.
 #pragma once
 
 #include <cstddef>

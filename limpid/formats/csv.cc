@@ -10,10 +10,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "limpid/core/utf8.h"
 #include "limpid/formats/detail/csv_records.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/utf8.h"
 
 namespace limpid {
 namespace {

@@ -17,7 +17,7 @@
 #include <system_error>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 
 namespace limpid {
 namespace {
@@ -205,7 +205,7 @@ Tensor map_file(const fs::path& path, std::uint64_t limit) {
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (start == MAP_FAILED) fail_with_errno("map", path);
   const std::shared_ptr<const void> owner(start, [size](void* p) { ::munmap(p, size); });
-  return Tensor::borrow(type, static_cast<const std::byte*>(start), owner);
+  return Tensor::borrow(type, {static_cast<const std::byte*>(start), size}, owner);
 }
 
 bool is_standard_output(const fs::path& path) {

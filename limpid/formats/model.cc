@@ -12,7 +12,7 @@
 
 #include "limpid/compile/predictor.h"
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"

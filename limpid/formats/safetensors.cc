@@ -11,11 +11,11 @@
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/core/json.h"
 #include "limpid/formats/detail/borrow.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/in_quotes.h"
 
 namespace limpid {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <string_view>
 
+#include "limpid/core/utf8.h"
 #include "limpid/formats/detail/unpacked_size.h"
 #include "limpid/formats/detail/zip.h"
-#include "limpid/formats/utf8.h"
 
 namespace limpid::detail {
 namespace {

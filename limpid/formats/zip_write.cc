@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "limpid/core/error.h"
+#include "limpid/core/utf8.h"
 #include "limpid/formats/detail/zip.h"
-#include "limpid/formats/utf8.h"
 
 namespace limpid::detail {
 namespace {

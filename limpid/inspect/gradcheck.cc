@@ -9,6 +9,7 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
+#include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
 #include "limpid/function/builder.h"
 #include "limpid/inspect/table.h"

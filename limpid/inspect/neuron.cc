@@ -7,7 +7,8 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid {

@@ -7,6 +7,7 @@
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/core/number_text.h"
 #include "limpid/data/standardize.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
-#include "limpid/formats/utf8.h"
+#include "limpid/core/utf8.h"
 
 namespace limpid {
 namespace {
@@ -64,25 +63,8 @@ std::string printable(std::string_view text, std::string_view kept) {
   return result;
 }
 
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = digits.front() == '-' ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
-
 std::string tuple_text(const Shape& shape) {
   return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
-}
-
-std::string short_number(double number) {
-  return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
-}
-
-std::string exact_number(double number, Dtype dtype) {
-  if (std::isnan(number)) return "nan";
-  return dtype == Dtype::kF32 ? fmt::format("{}", static_cast<float>(number))
-                              : fmt::format("{}", number);
 }
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// Tables and numbers as plain text, for people. Leans on core.
+// Tables as plain text, for people. Leans on core.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "limpid/core/dtype.h"
 #include "limpid/core/shape.h"
 
 namespace limpid {
@@ -32,13 +31,7 @@ std::string to_text(const Table& table);
 // that a name from a file cannot move a terminal's cursor; ASCII of `kept` stays.
 std::string printable(std::string_view text, std::string_view kept = "");
 
-// "235,146".
-std::string grouped(std::int64_t number);
 // "(32, 784)"; "()" for a scalar.
 std::string tuple_text(const Shape& shape);
-// At most six significant digits: "1.94", "-0.000123457", "nan".
-std::string short_number(double number);
-// The fewest digits that read back as the same number of that dtype (f32 or f64).
-std::string exact_number(double number, Dtype dtype);
 
 }  // namespace limpid

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "limpid/core/number_text.h"
 #include "limpid/function/interpret.h"
 #include "limpid/inspect/table.h"
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "limpid/core/number_text.h"
 #include "limpid/inspect/table.h"
 #include "limpid/report/chart.h"
 #include "limpid/report/html.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/safetensors.h"
 
 namespace limpid::train {

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 
 namespace limpid::train {
 namespace {

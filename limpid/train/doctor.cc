@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/train/detail/rules.h"
 
 namespace limpid::train {

@@ -98,9 +98,11 @@ TestResult Evaluator::batch_by_batch(std::span<const Tensor> params, Sums& sums)
 
 TestResult Evaluator::operator()(Pointers pointers) {
   std::vector<Tensor> params;
-  for (const void* pointer : pointers)
-    params.push_back(Tensor::borrow(function_.inputs()[params.size()].type,
-                                    static_cast<const std::byte*>(pointer), nullptr));
+  for (const void* pointer : pointers) {
+    const Type& type = function_.inputs()[params.size()].type;
+    params.push_back(
+        Tensor::borrow(type, {static_cast<const std::byte*>(pointer), type.bytes()}, nullptr));
+  }
   Sums sums;
   const TestResult scores =
       data_.task == Task::kNextToken ? batch_by_batch(params, sums) : all_at_once(params, sums);

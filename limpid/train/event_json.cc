@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/core/json.h"
-#include "limpid/formats/in_quotes.h"
 #include "limpid/train/run_log.h"
 
 namespace limpid::train {

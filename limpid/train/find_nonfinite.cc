@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 

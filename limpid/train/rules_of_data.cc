@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/train/detail/rules.h"
 
 namespace limpid::train::detail {

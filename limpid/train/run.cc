@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/data_facts.h"
 #include "limpid/train/doctor.h"
@@ -29,10 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorCode::kInvalidArgument, message);
-}
-
-std::string number_text(double number) {
-  return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
 }
 
 RunEvent run_event(const RunSetup& setup, const std::vector<std::string>& command, int threads) {
@@ -356,7 +352,7 @@ void Run::Impl::fail(const StepEvent& step) {
   std::string message = fmt::format(
       "train: step {} of epoch {} gave a loss of {} and a gradient of norm {}, "
       "finite ones are expected",
-      step.step, step.epoch, number_text(step.loss), number_text(step.gradient_norm));
+      step.step, step.epoch, short_number(step.loss), short_number(step.gradient_norm));
   if (origin) message += ": " + to_text(*origin);
   if (folder_)
     message +=

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/in_quotes.h"
 #include "limpid/train/checkpoint.h"
 
 namespace limpid::train {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "limpid/compile/compiled.h"
@@ -144,6 +145,20 @@ TEST(Executable, WritesNoByteBeyondItsOutputs) {
 
 // A copy would share its memory.
 static_assert(!std::is_copy_constructible_v<Workspace> && std::is_move_constructible_v<Workspace>);
+
+// What all threads need together may be more than a size can say.
+TEST(Executable, RefusesMemoryForMoreThreadsThanThereIs) {
+  const std::int64_t wide = Shape::kMaxElements / 2;
+  const Executable plan =
+      compile(trace("wide", {{"x", f32({2, 1})}}, [&](std::span<const Value> in) {
+        const Value row = softmax(broadcast(in[0], {2, wide}));
+        return std::vector<Value>{sum(row * row, 1)};
+      }));
+  const auto bytes_of_a_thread = static_cast<std::size_t>(wide) * sizeof(float);
+  const int threads = static_cast<int>(std::numeric_limits<std::size_t>::max() / bytes_of_a_thread);
+  ThreadPool pool({.threads = threads + 1, .pin = false});
+  EXPECT_THROW(Workspace(plan, &pool), Error);
+}
 
 // Two pools and a hundred Executables at once, each run with its own Workspace, give what one gives
 // alone.

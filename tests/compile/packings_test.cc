@@ -141,7 +141,7 @@ TEST(Packings, KeepNoConstantThatWasPacked) {
         if (!name.ends_with("weight")) continue;
         const auto owner = std::make_shared<const Tensor>(net.params.at(name));
         originals.emplace_back(owner);
-        net.params.set(name, Tensor::borrow(owner->type(), owner->bytes().data(), owner));
+        net.params.set(name, Tensor::borrow(owner->type(), owner->bytes(), owner));
       }
       expected = interpret(net.of(5), x);
       plans.push_back(compile(net.of(5), options));
@@ -156,9 +156,8 @@ TEST(Packings, KeepNoConstantThatWasPacked) {
 TEST(Packings, FindNoWeightsThatAreGone) {
   std::vector<float> memory(64 * 48, 1.0f);
   const auto plan_of = [&](const CompileOptions& options) {
-    const Tensor w =
-        Tensor::borrow({Dtype::kF32, {64, 48}}, reinterpret_cast<const std::byte*>(memory.data()),
-                       std::make_shared<int>(0));
+    const Tensor w = Tensor::borrow({Dtype::kF32, {64, 48}}, std::as_bytes(std::span(memory)),
+                                    std::make_shared<int>(0));
     const Function product =
         trace("f", {{"x", {Dtype::kF32, {2, 64}}}, {"w", w.type()}},
               [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; });

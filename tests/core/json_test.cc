@@ -182,7 +182,7 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
   refused("config.mlp.name: expected an object, got 1", [&] { (void)mlp.at("name").find("x"); });
   refused("config.mlp: 'norm' is missing", [&] { (void)mlp.at("norm"); });
   // A message is one line, whatever the document holds.
-  refused("config.mlp.a\\u0007b: expected a number, got \"x\"",
+  refused("config.mlp.a\\x07b: expected a number, got \"x\"",
           [&] { (void)mlp.members()[2].second.as_number(); });
   EXPECT_FALSE(mlp.find("norm"));
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "limpid/core/key.h"
-#include "limpid/formats/utf8.h"
+#include "limpid/core/utf8.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {

@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"

@@ -1,5 +1,5 @@
 // Bytes as text: GPT-2's files write every byte as a character that can be seen. Leans on
-// formats/utf8.h; included by sources alone.
+// core/utf8.h; included by sources alone.
 #pragma once
 
 #include <optional>

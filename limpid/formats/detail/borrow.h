@@ -15,7 +15,7 @@ namespace limpid::detail {
 inline Tensor borrow_or_copy(const Type& type, std::span<const std::byte> data,
                              const std::shared_ptr<const void>& owner) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % size_of(type.dtype) == 0;
-  if (owner && aligned) return Tensor::borrow(type, data.data(), owner);
+  if (owner && aligned) return Tensor::borrow(type, data, owner);
   return Tensor::generate_bytes(
       type, [&](std::span<std::byte> out) { std::copy(data.begin(), data.end(), out.begin()); });
 }

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
 
 namespace limpid::onnx::detail {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
 #include "limpid/formats/onnx/onnx.h"
 #include "limpid/function/builder.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/in_quotes.h"
 #include "limpid/formats/onnx/detail/calls.h"
 #include "limpid/ops/attention.h"
 #include "limpid/transforms/rewrite.h"

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/contents.h"
 
 namespace limpid::onnx::detail {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
 #include "limpid/formats/onnx/detail/quantized.h"
 #include "limpid/ops/constant.h"

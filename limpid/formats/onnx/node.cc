@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
 #include "limpid/ops/arithmetic.h"
 

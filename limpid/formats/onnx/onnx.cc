@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
 
 namespace limpid::onnx {

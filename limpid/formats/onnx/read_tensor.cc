@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/contents.h"
 #include "limpid/formats/onnx/detail/wire.h"
 

@@ -1,4 +1,4 @@
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "limpid/formats/utf8.h"
+#include "limpid/core/utf8.h"
 
 namespace limpid {
 namespace {

@@ -1,0 +1,26 @@
+#include "limpid/core/number_text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace limpid {
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = digits.front() == '-' ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string short_number(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
+}
+
+std::string exact_number(double number, Dtype dtype) {
+  if (std::isnan(number)) return "nan";
+  return dtype == Dtype::kF32 ? fmt::format("{}", static_cast<float>(number))
+                              : fmt::format("{}", number);
+}
+
+}  // namespace limpid

@@ -1,0 +1,18 @@
+// Numbers as text for people. Depends on dtype.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "limpid/core/dtype.h"
+
+namespace limpid {
+
+// "235,146".
+std::string grouped(std::int64_t number);
+// At most six significant digits: "1.94", "-0.000123457", "nan".
+std::string short_number(double number);
+// The fewest digits that read back as the same number of that dtype (f32 or f64).
+std::string exact_number(double number, Dtype dtype);
+
+}  // namespace limpid

@@ -1,0 +1,33 @@
+// Numbers as text.
+#include "limpid/core/number_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+namespace limpid {
+namespace {
+
+TEST(Numbers, Grouped) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(235146), "235,146");
+  EXPECT_EQ(grouped(-123456), "-123,456");
+  EXPECT_EQ(grouped(INT64_MAX), "9,223,372,036,854,775,807");
+  EXPECT_EQ(grouped(INT64_MIN), "-9,223,372,036,854,775,808");
+}
+
+TEST(Numbers, ShortAndExact) {
+  EXPECT_EQ(short_number(static_cast<double>(1.94f)), "1.94");
+  EXPECT_EQ(short_number(-0.000123456789), "-0.000123457");
+  EXPECT_EQ(short_number(-std::nan("")), "nan");
+  EXPECT_EQ(short_number(-HUGE_VAL), "-inf");
+  EXPECT_EQ(exact_number(static_cast<double>(1.61f), Dtype::kF32), "1.61");
+  EXPECT_EQ(exact_number(0.1, Dtype::kF64), "0.1");
+  EXPECT_EQ(exact_number(static_cast<double>(0.1f), Dtype::kF64), "0.10000000149011612");
+}
+
+}  // namespace
+}  // namespace limpid
