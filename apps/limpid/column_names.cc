@@ -6,6 +6,7 @@
 
 #include "limpid/core/number_text.h"
 #include "limpid/data/data_config.h"
+#include "limpid/formats/model.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid::tool {

@@ -87,7 +87,7 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const bool all = !options.count && options.all_data;
   const std::int64_t least = first + options.count.value_or(1);
   const Dataset data = load_examples(spec, model, Targets::kIfPresent, all ? kMostExamples : least);
-  const bool rest = all || (!options.count && data.table_schema);
+  const bool rest = all || (!options.count && data.table);
   const std::int64_t count = rest ? std::max<std::int64_t>(1, data.size() - first) : least - first;
   check_rows(first, count, data.size());
   return data.rows(first, count);

@@ -4,6 +4,8 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/data/dataset.h"
+#include "limpid/formats/model.h"
 
 namespace limpid {
 namespace {
@@ -15,9 +17,8 @@ namespace {
 }  // namespace
 
 DataConfig data_config(const Dataset& data) {
-  DataConfig config{data.task,         data.feature_names, data.class_names,
-                    data.target_names, data.table_schema,  {}};
-  if (data.class_names.empty()) config.tokenizer = data.tokenizer;
+  DataConfig config = data;
+  if (!config.class_names.empty()) config.tokenizer.reset();
   return config;
 }
 

@@ -1,6 +1,6 @@
 // What a model remembers of the data that it was trained on: the task, what features and outputs
 // are called, and how a table's columns became features. JSON under the key "data" of a model's
-// config. Leans on table_schema.h, tokenizer.h and formats/model.h.
+// config. Leans on table_schema.h and tokenizer.h.
 #pragma once
 
 #include <optional>
@@ -8,26 +8,29 @@
 #include <string_view>
 #include <vector>
 
-#include "limpid/data/dataset.h"
+#include "limpid/core/json.h"
 #include "limpid/data/table_schema.h"
+#include "limpid/data/task.h"
 #include "limpid/data/tokenizer.h"
-#include "limpid/formats/model.h"
 
 namespace limpid {
 
-// The task, and the names and columns behind features and outputs; each list may be empty.
+struct Dataset;
+struct Model;
+
+// The task, and the names and columns behind features and outputs. A Dataset has them, too.
 struct DataConfig {
   Task task = Task::kClassification;
-  std::vector<std::string> feature_names = {};
-  std::vector<std::string> class_names = {};
-  std::vector<std::string> target_names = {};
-  std::optional<TableSchema> table = {};
-  std::optional<Tokenizer> tokenizer = {};  // of a text, where the class names do not say it
+  std::vector<std::string> feature_names = {};  // one for each feature, or none
+  std::vector<std::string> class_names = {};    // one for each class, or none
+  std::vector<std::string> target_names = {};   // one for each column of targets, or none
+  std::optional<TableSchema> table = {};        // by which a table was read
+  std::optional<Tokenizer> tokenizer = {};      // of a text: what its tokens say
 
   bool operator==(const DataConfig&) const = default;
 };
 
-// What a model keeps of the data that it was trained on.
+// What a model keeps of the data that it was trained on: no tokenizer that the class names say.
 DataConfig data_config(const Dataset& data);
 
 // As a JSON object, and back. from_json throws kFormat for JSON that no configuration has.

@@ -71,7 +71,11 @@ Dataset load_part(const fs::path& folder, std::string_view part) {
                                  images.shape()[0], image_file.filename().string()));
   // A folder's path may end in a separator; then its last component is empty.
   const fs::path named = folder.has_filename() ? folder : folder.parent_path();
-  return {scale_pixels(images), widen_labels(labels), 0, named.filename().string()};
+  Dataset data;
+  data.inputs = scale_pixels(images);
+  data.targets = widen_labels(labels);
+  data.name = named.filename().string();
+  return data;
 }
 
 void check_labels(const Dataset& test, std::int64_t classes, const fs::path& file) {

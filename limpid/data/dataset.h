@@ -1,5 +1,5 @@
 // Examples with their targets in memory, and the folder of IDX files that MNIST and its relatives
-// come in. Leans on formats.
+// come in. Leans on data_config.h, token_windows.h and formats.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,22 @@
 #include <vector>
 
 #include "limpid/core/tensor.h"
-#include "limpid/data/table_schema.h"
-#include "limpid/data/task.h"
+#include "limpid/data/data_config.h"
 #include "limpid/data/token_windows.h"
-#include "limpid/data/tokenizer.h"
 
 namespace limpid {
 
 // Examples and their targets, row by row: arrays, or the windows of a text.
-struct Dataset {
+struct Dataset : DataConfig {
   Tensor inputs;             // f32 [N, features]; next token: i32 [N, context]
   Tensor targets;            // classification: i32 [N], each in [0, classes); next token: the same
                              // or i32 [N, context]; else f32 [N, outputs]
   std::int64_t classes = 0;  // how many classes or tokens there are; 0 for the other tasks
   std::string name;          // for people
-  Task task = Task::kClassification;
-  std::vector<std::string> feature_names = {};   // one for each feature, or none
-  std::vector<std::string> class_names = {};     // one for each class, or none
-  std::vector<std::string> target_names = {};    // one for each column of targets, or none
-  std::optional<TableSchema> table_schema = {};  // by which a table was read
-  std::optional<TokenWindows> windows = {};      // of a text: stand for inputs and targets
-  std::optional<Tokenizer> tokenizer = {};       // of a text: what its tokens say
+  std::optional<TokenWindows> windows = {};  // of a text: stand for inputs and targets
+
+  // Not to be mistaken for that of the base.
+  bool operator==(const Dataset&) const = delete;
 
   // The number of examples, N.
   std::int64_t size() const { return windows ? windows->size() : inputs.shape()[0]; }

@@ -262,7 +262,8 @@ Dataset digits(Key key, std::int64_t count) {
   if (count < 0) throw Error(ErrorCode::kInvalidArgument, fmt::format("digits: {} images", count));
   const auto n = static_cast<std::size_t>(count);
   std::vector<std::int32_t> labels(n);
-  Tensor images =
+  Dataset data;
+  data.inputs =
       Tensor::generate<float>(Shape{count, kDigitSide * kDigitSide}, [&](std::span<float> out) {
         for (std::size_t i = 0; i < n; ++i) {
           Draws draws(key.fold_in(i));
@@ -271,8 +272,10 @@ Dataset digits(Key key, std::int64_t count) {
           write_digit(label, draws, out.subspan(i * kPixels, kPixels));
         }
       });
-  return {std::move(images), Tensor::from(Shape{count}, labels),
-          static_cast<std::int64_t>(kSkeletons.size()), "digits"};
+  data.targets = Tensor::from(Shape{count}, labels);
+  data.classes = static_cast<std::int64_t>(kSkeletons.size());
+  data.name = "digits";
+  return data;
 }
 
 Split digits_split(std::uint64_t seed, std::int64_t train_count, std::int64_t test_count) {

@@ -109,7 +109,7 @@ Split load_table(const fs::path& file, const TableOptions& options, const Shares
       if (part->size() > 0) detail::impute(*part, schema);
   }
   if (test_file) split.test = load_table_rows(*test_file, schema, Targets::kRequired, options.text);
-  for (Dataset* part : {&split.train, &split.validation, &split.test}) part->table_schema = schema;
+  for (Dataset* part : {&split.train, &split.validation, &split.test}) part->table = schema;
   return split;
 }
 
@@ -119,7 +119,7 @@ Dataset load_table_rows(const fs::path& file, const TableSchema& schema, Targets
   const TableSource source = detail::read_table(file, schema, targets, text);
   Dataset data = detail::encode_table(source, schema);
   if (schema.missing == Missing::kImpute) detail::impute(data, schema);
-  data.table_schema = schema;
+  data.table = schema;
   return data;
 }
 

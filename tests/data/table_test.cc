@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "limpid/data/data_config.h"
+#include "limpid/formats/model.h"
 #include "limpid/nn/mlp.h"
 #include "tests/formats/helpers.h"
 
@@ -256,7 +257,7 @@ TEST_F(Table, RefusesFeaturesBeyondMemory) {
 
 TEST_F(Table, IsReadAgainAsItWasRead) {
   const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
-  const TableSchema schema = data.table_schema.value();
+  const TableSchema schema = data.table.value();
   const auto file = put("colour,weight\nred,1\nblue,2\n", "new.csv");
   const Dataset rows = load_table_rows(file, schema, Targets::kIfPresent);
   EXPECT_TRUE(rows.inputs.same_bits(floats(Shape{2, 4}, {1, 0, 0, 1, 2, 1, 0, 0})));
@@ -268,7 +269,7 @@ TEST_F(Table, IsReadAgainAsItWasRead) {
 
 TEST_F(Table, HasItsTargetsReadAgainWhereTheyAre) {
   const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
-  const TableSchema schema = data.table_schema.value();
+  const TableSchema schema = data.table.value();
   const Dataset again = load_table_rows(put(kPets, "new.csv"), schema, Targets::kIfPresent);
   EXPECT_TRUE(again.targets.same_bits(data.targets));
   EXPECT_TRUE(again.inputs.same_bits(data.inputs));
@@ -276,7 +277,7 @@ TEST_F(Table, HasItsTargetsReadAgainWhereTheyAre) {
 
 TEST_F(Table, FillsWhatIsMissingInOneRow) {
   const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
-  const TableSchema schema = data.table_schema.value();
+  const TableSchema schema = data.table.value();
   const Dataset row = load_table_rows(put("n,c\n,?\n", "new.csv"), schema, Targets::kIfPresent);
   EXPECT_TRUE(row.inputs.same_bits(floats(Shape{1, 3}, {3, 0, 1})));
 }
@@ -285,7 +286,7 @@ TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
   const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
   const DataConfig config = data_config(data);
   EXPECT_EQ(data_config_from_json(to_json(config)), config);
-  EXPECT_EQ(config.table, data.table_schema);
+  EXPECT_EQ(config.table, data.table);
   const nn::Mlp net{{4, 2}};
   const std::string json = R"({"model": "mlp", "data": )" + to_json(config).dump() + "}";
   EXPECT_EQ(data_config_of({net.function(), net.init(Key(0)), json}), config);
@@ -299,7 +300,7 @@ TEST_F(Table, ChangedBytesLoadOrAreRefused) {
   constexpr std::string_view kTelling = ",;\"\n01.?ab";
   const Missing policies[] = {Missing::kError, Missing::kDrop, Missing::kImpute};
   const TableSchema schema =
-      read(kWhole, {.targets = {"y"}, .missing = Missing::kImpute}).table_schema.value();
+      read(kWhole, {.targets = {"y"}, .missing = Missing::kImpute}).table.value();
   const auto check = [](const Dataset& data) {
     const auto inputs = data.inputs.values<float>();
     EXPECT_TRUE(std::all_of(inputs.begin(), inputs.end(), [](float x) { return x == x; }));

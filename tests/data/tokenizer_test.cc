@@ -1,6 +1,7 @@
 #include "limpid/data/tokenizer.h"
 
 #include "limpid/data/data_config.h"
+#include "limpid/formats/model.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {

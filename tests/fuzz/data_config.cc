@@ -1,5 +1,6 @@
 // What a model remembers of its data, as JSON; and the other JSON in a model's configuration.
 #include "limpid/data/data_config.h"
+#include "limpid/formats/model.h"
 
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/gpt.h"

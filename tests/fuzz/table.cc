@@ -30,7 +30,7 @@ void train_on(const std::filesystem::path& file, const std::string& target) {
       options.missing = missing;
       const Split split = load_table(file, options, {80, 10, 10}, Key(0));
       touch(split.train);
-      const TableSchema schema = split.train.table_schema.value();
+      const TableSchema schema = split.train.table.value();
       touch(load_table_rows(file, schema, Targets::kIfPresent));
     });
 }
@@ -60,7 +60,7 @@ std::vector<Bytes> seeds() {
         options.targets = {target};
         options.missing = Missing::kImpute;
         const Dataset data = load_table(file.path(), options, {90, 10, 0}, Key(0)).train;
-        Bytes both = bytes_of(to_json(data.table_schema.value()).dump());
+        Bytes both = bytes_of(to_json(data.table.value()).dump());
         both.push_back(std::byte{0});
         both.insert(both.end(), text.begin(), text.end());
         all.push_back(std::move(both));

@@ -13,8 +13,12 @@ namespace {
 Dataset dataset(std::int64_t width, const std::vector<float>& values,
                 std::vector<std::int32_t> labels) {
   const auto rows = static_cast<std::int64_t>(labels.size());
-  return {Tensor::from<float>({rows, width}, values), Tensor::from<std::int32_t>({rows}, labels), 2,
-          "test"};
+  Dataset data;
+  data.inputs = Tensor::from<float>({rows, width}, values);
+  data.targets = Tensor::from<std::int32_t>({rows}, labels);
+  data.classes = 2;
+  data.name = "test";
+  return data;
 }
 
 TEST(DataFacts, ColumnsClassesAndScales) {
