@@ -20,6 +20,7 @@ constexpr std::int64_t most_elements(std::int64_t most_bytes) { return most_byte
 class Shape {
  public:
   static constexpr std::size_t kMaxRank = 8;
+  // Of any shape on this machine.
   static constexpr std::int64_t kMaxElements =
       most_elements(std::numeric_limits<std::ptrdiff_t>::max());
 
