@@ -13,6 +13,8 @@
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/inspect/table.h"
+#include "limpid/train/earlier_runs.h"
 #include "limpid/train/run_folder.h"
 
 namespace limpid::tool {
@@ -60,7 +62,8 @@ void doctor(const Options& options) {
   if (options.run.empty()) throw UsageError("a run's folder is expected");
   const train::Thresholds thresholds = parse_thresholds(options.thresholds);
   const train::RunLog log = train::parse_run_log(train::log_path(options.run));
-  const std::vector<train::Finding> found = train::diagnose(log, thresholds);
+  const std::vector<train::Finding> found =
+      train::diagnose(log, thresholds, train::earlier_runs(options.run));
   // What training warned of and is over; other thresholds than its own ask anew.
   const std::vector<train::Finding> earlier = options.thresholds.empty()
                                                   ? train::new_findings(log.findings, found)
@@ -70,8 +73,10 @@ void doctor(const Options& options) {
         {{"findings", json_of(found)}, {"earlier", json_of(earlier)}, {"notes", log.notes}});
   for (const std::string& note : log.notes) print(fmt::format("note: {}\n", note));
   for (const train::Finding& f : found) print(to_text(f));
+  // Without its remedy, which may be the opposite of what helps now.
   for (const train::Finding& f : earlier)
-    print(fmt::format("at step {}, no longer at the end:\n{}", f.step, to_text(f)));
+    print(fmt::format("at step {}, no longer at the end: {}: {}\n", f.step, printable(f.rule),
+                      printable(f.symptom)));
   if (found.empty() && earlier.empty())
     print(fmt::format("{} rules found nothing wrong in {} steps.\n", train::rules().size(),
                       log.steps_done()));

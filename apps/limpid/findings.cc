@@ -8,10 +8,12 @@
 namespace limpid::tool {
 
 std::string to_text(const train::Finding& f) {
-  std::string heading = fmt::format("{}: {}", name(f.severity), f.rule);
-  if (!f.layer.empty()) heading += " in " + f.layer;
-  return fmt::format("{}\n  symptom  {}\n  cause    {}\n  try      {}\n", printable(heading),
-                     printable(f.symptom), printable(f.cause), printable(f.fix));
+  const std::string what = f.layer.empty() ? f.rule : fmt::format("{} in {}", f.rule, f.layer);
+  if (!f.follows_from.empty())
+    return fmt::format("  from {} follows {}: {}\n", printable(f.follows_from), printable(what),
+                       printable(f.symptom));
+  return fmt::format("{}: {}\n  symptom  {}\n  cause    {}\n  try      {}\n", name(f.severity),
+                     printable(what), printable(f.symptom), printable(f.cause), printable(f.fix));
 }
 
 }  // namespace limpid::tool

@@ -15,6 +15,7 @@
 #include "limpid/formats/file.h"
 #include "limpid/formats/model.h"
 #include "limpid/train/config.h"
+#include "limpid/train/earlier_runs.h"
 #include "limpid/train/run_folder.h"
 #include "limpid/train/run_setup.h"
 
@@ -109,7 +110,8 @@ void write_report(const std::filesystem::path& folder, const train::RunLog& log,
   report::Beside beside;
   if (model) beside.summary = summarize(model->function, model->params);
   if (model && test) beside.mistakes = mistakes_of(*model, *test);
-  const std::string html = report::report_html(log, train::diagnose(log), beside);
+  const auto found = train::diagnose(log, {}, train::earlier_runs(folder));
+  const std::string html = report::report_html(log, found, beside);
   const std::span<const std::byte> bytes = std::as_bytes(std::span(html));
   write_file_atomically(train::RunFolder(folder).report(), {&bytes, 1});
 }

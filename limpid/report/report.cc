@@ -87,9 +87,10 @@ std::string findings_html(const std::vector<Finding>& findings) {
     text += fmt::format(
         "<div class=\"finding {0}\"><h3><span>{0}</span> "
         "{1}{2}</h3><dl><dt>symptom</dt><dd>{3}</dd>"
-        "<dt>cause</dt><dd>{4}</dd><dt>try</dt><dd>{5}</dd></dl></div>\n",
+        "<dt>cause</dt><dd>{4}</dd><dt>{5}</dt><dd>{6}</dd></dl></div>\n",
         name(f.severity), escaped(f.rule), f.layer.empty() ? "" : " in " + escaped(f.layer),
-        escaped(f.symptom), escaped(f.cause), escaped(f.fix));
+        escaped(f.symptom), escaped(f.cause), f.follows_from.empty() ? "try" : "follows from",
+        escaped(f.follows_from.empty() ? f.fix : f.follows_from));
   return text;
 }
 

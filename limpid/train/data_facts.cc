@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <set>
 #include <unordered_map>
 
 namespace limpid::train {
@@ -53,16 +55,30 @@ struct Sums {
   }
 };
 
+// Of each column of a table, row by row.
+std::vector<Sums> sums_of(std::span<const float> values, std::size_t width) {
+  std::vector<Sums> columns(width);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::isfinite(values[i])) columns[i % width].add(static_cast<double>(values[i]));
+  return columns;
+}
+
+FeatureFacts facts_of(const Sums& s, const std::vector<std::string>& names, std::size_t column) {
+  return {names.empty() ? "" : names[column],
+          static_cast<std::int64_t>(column),
+          s.min,
+          s.max,
+          s.mean(),
+          s.std()};
+}
+
 void describe_columns(const Dataset& train, DataFacts& facts) {
   const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
   const auto values = train.inputs.values<float>();
-  std::vector<Sums> columns(width);
+  const std::vector<Sums> columns = sums_of(values, width);
   Sums all;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
-    columns[i % width].add(static_cast<double>(values[i]));
-    all.add(static_cast<double>(values[i]));
-  }
+  for (const float v : values)
+    if (std::isfinite(v)) all.add(static_cast<double>(v));
   if (all.count > 0) {
     facts.min = all.min;
     facts.max = all.max;
@@ -74,8 +90,7 @@ void describe_columns(const Dataset& train, DataFacts& facts) {
     const Sums& s = columns[c];
     if (s.count == 0 || s.min == s.max) ++facts.constant_features;
     if (s.count == 0) continue;
-    facts.features.push_back({train.feature_names.empty() ? "" : train.feature_names[c],
-                              static_cast<std::int64_t>(c), s.min, s.max, s.mean(), s.std()});
+    facts.features.push_back(facts_of(s, train.feature_names, c));
   }
   if (facts.features.size() <= kListedFeatures) return;
   std::stable_sort(facts.features.begin(), facts.features.end(),
@@ -159,6 +174,89 @@ void find_duplicates(const std::vector<Part>& parts, DataFacts& facts) {
   }
 }
 
+void describe_targets(const Dataset& train, DataFacts& facts) {
+  if (train.task != Task::kRegression) return;
+  const auto width = static_cast<std::size_t>(train.outputs());
+  const std::vector<Sums> columns = sums_of(train.targets.values<float>(), width);
+  for (std::size_t c = 0; c < std::min(width, kListedFeatures); ++c)
+    facts.targets.push_back(facts_of(columns[c], train.target_names, c));
+}
+
+// ---- columns that tell the target by themselves
+
+// Of fewer rows a column may do so by chance.
+constexpr std::int64_t kFewestRows = 20;
+constexpr std::int64_t kRowsOfAClass = 10;
+
+// Columns with one value per class. Listed where, together, they tell all classes apart.
+std::vector<std::size_t> columns_by_class(const Dataset& train) {
+  const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
+  const auto values = train.inputs.values<float>();
+  const auto labels = train.targets.values<std::int32_t>();
+  std::vector<std::ptrdiff_t> first(static_cast<std::size_t>(train.classes), -1);  // row of a class
+  std::vector<std::size_t> columns(width), seen;                                   // classes seen
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
+  for (std::size_t r = 0; r < labels.size() && !columns.empty(); ++r) {
+    std::ptrdiff_t& row = first[static_cast<std::size_t>(labels[r])];
+    if (row < 0) {
+      row = static_cast<std::ptrdiff_t>(r);
+      seen.push_back(r);
+      continue;
+    }
+    std::erase_if(columns, [&](std::size_t c) {
+      return !(values[r * width + c] == values[static_cast<std::size_t>(row) * width + c]);
+    });
+  }
+  std::erase_if(columns, [&](std::size_t c) {
+    return std::all_of(seen.begin(), seen.end(), [&](std::size_t r) {
+      return values[r * width + c] == values[seen[0] * width + c];
+    });
+  });
+  std::set<std::vector<float>> kinds;
+  for (const std::size_t r : seen) {
+    std::vector<float> kind;
+    for (const std::size_t c : columns) kind.push_back(values[r * width + c]);
+    kinds.insert(std::move(kind));
+  }
+  const bool tell = kinds.size() == seen.size() && seen.size() > 1 &&
+                    train.size() >= kRowsOfAClass * static_cast<std::int64_t>(seen.size());
+  return tell ? columns : std::vector<std::size_t>();
+}
+
+// Columns on a straight line with the one target, beside others.
+std::vector<std::size_t> columns_by_line(const Dataset& train) {
+  const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
+  const auto values = train.inputs.values<float>();
+  const auto targets = train.targets.values<float>();
+  const Sums target = sums_of(targets, 1)[0];
+  const std::vector<Sums> columns = sums_of(values, width);
+  std::vector<std::size_t> found;
+  for (std::size_t c = 0; c < width; ++c) {
+    if (!(columns[c].std() > 0) || !(target.std() > 0)) continue;
+    double product = 0;
+    for (std::size_t r = 0; r < targets.size(); ++r)
+      product += (static_cast<double>(values[r * width + c]) - columns[c].mean()) *
+                 (static_cast<double>(targets[r]) - target.mean());
+    const double correlation =
+        product / static_cast<double>(targets.size()) / columns[c].std() / target.std();
+    constexpr double kRounding = 1e-6;
+    if (std::fabs(correlation) > 1 - kRounding) found.push_back(c);
+  }
+  return found.size() < width ? found : std::vector<std::size_t>();
+}
+
+void find_giveaways(const Dataset& train, DataFacts& facts) {
+  std::vector<std::size_t> columns;
+  if (train.size() < kFewestRows) return;
+  if (train.task == Task::kClassification) columns = columns_by_class(train);
+  if (train.task == Task::kRegression && train.outputs() == 1) columns = columns_by_line(train);
+  if (columns.empty()) return;
+  const std::vector<Sums> sums =
+      sums_of(train.inputs.values<float>(), static_cast<std::size_t>(train.inputs.shape()[1]));
+  for (std::size_t i = 0; i < std::min(columns.size(), kListedFeatures); ++i)
+    facts.giveaways.push_back(facts_of(sums[columns[i]], train.feature_names, columns[i]));
+}
+
 void count_classes(const Dataset& train, DataFacts& facts) {
   if (train.task != Task::kClassification) return;
   facts.class_counts.assign(static_cast<std::size_t>(train.classes), 0);
@@ -175,6 +273,8 @@ DataFacts data_facts(const Split& data) {
   for (const Part& part : parts) {
     if (part.data == &data.train) {
       describe_columns(data.train, facts);
+      describe_targets(data.train, facts);
+      find_giveaways(data.train, facts);
       count_classes(data.train, facts);
     }
     find_non_finite(part, facts);

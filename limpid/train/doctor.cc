@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/train/config.h"
 #include "limpid/train/detail/rules.h"
 
 namespace limpid::train {
@@ -15,15 +18,120 @@ namespace limpid::train {
 std::span<const Rule> rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;
-    for (const std::span<const Rule> part : {detail::rules_of_loss, detail::rules_of_layers,
-                                             detail::rules_of_transformers, detail::rules_of_data})
+    for (const std::span<const Rule> part :
+         {detail::rules_of_data, detail::rules_of_loss, detail::rules_of_layers,
+          detail::rules_of_transformers, detail::rules_of_regularisation})
       all.insert(all.end(), part.begin(), part.end());
+    const auto place = [](const Rule& rule) {
+      const Cause explains = rule.explains.value_or(Cause::kRegularisation);
+      return std::tuple(std::min(rule.cause, explains), !rule.explains, explains);
+    };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const Rule& a, const Rule& b) { return place(a) < place(b); });
     return all;
   }();
   return rules;
 }
 
+std::string_view name(Cause cause) {
+  constexpr std::string_view kNames[] = {"data", "initialisation", "rate", "architecture",
+                                         "regularisation"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
 namespace {
+
+const ConfigKey* key_at(std::string_view path) {
+  const auto keys = config_keys();
+  const auto found = std::find_if(keys.begin(), keys.end(),
+                                  [&](const ConfigKey& key) { return key.path == path; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+// ---- remedies
+
+// Numbers that nobody would tell apart by what they do.
+bool alike(const Json& a, const Json& b) {
+  constexpr double kNear = 0.1;
+  if (!a.is_number() || !b.is_number()) return a == b;
+  return std::fabs(a.as_number() - b.as_number()) <= kNear * std::fabs(a.as_number());
+}
+
+bool has(const Json& config, const Setting& setting) {
+  const Json* const value = detail::value_at(config, setting.key);
+  return value && alike(*value, setting.value);
+}
+bool has(const Json& config, const Remedy& remedy) {
+  return !remedy.settings.empty() &&
+         std::all_of(remedy.settings.begin(), remedy.settings.end(),
+                     [&](const Setting& setting) { return has(config, setting); });
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.as_string();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const Json& element : value.elements()) text += (text.empty() ? "" : ",") + text_of(element);
+  return text;
+}
+
+std::string text_of(const Remedy& remedy) {
+  if (remedy.settings.empty()) return remedy.words;
+  std::string text;
+  for (const Setting& setting : remedy.settings) {
+    const ConfigKey* const key = key_at(setting.key);
+    text += fmt::format("{}{} {}", text.empty() ? "" : " ", key ? key->flag : setting.key,
+                        text_of(setting.value));
+  }
+  return text;
+}
+
+// "a", "a, or b", "a, b, or c".
+std::string text_of(const std::vector<Remedy>& remedies) {
+  if (remedies.empty()) return "what is known to help is in force or was tried in an earlier run";
+  std::string text = text_of(remedies.front());
+  for (std::size_t i = 1; i < remedies.size(); ++i)
+    text += (i + 1 == remedies.size() ? ", or " : ", ") + text_of(remedies[i]);
+  return text;
+}
+
+// Drops what nobody should try (again), and what moves one of the keys, to which those of the rest
+// are added.
+void keep_useful(std::vector<Remedy>& remedies, const RunLog& log, std::span<const Json> earlier,
+                 std::set<std::string>& moved) {
+  const auto in_force = [&](const Setting& setting) { return has(log.run.config, setting); };
+  std::erase_if(remedies, [&](Remedy& remedy) {
+    const bool tried =
+        has(log.run.config, remedy) ||
+        std::any_of(earlier.begin(), earlier.end(), [&](const Json& c) { return has(c, remedy); });
+    std::erase_if(remedy.settings, in_force);
+    return tried || std::any_of(remedy.settings.begin(), remedy.settings.end(),
+                                [&](const Setting& s) { return moved.count(s.key) > 0; });
+  });
+  for (const Remedy& remedy : remedies)
+    for (const Setting& setting : remedy.settings) moved.insert(setting.key);
+}
+
+// ---- findings
+
+// What was found, with its rule.
+struct Found {
+  const Rule* rule;
+  Finding finding;
+  const Found* root = nullptr;  // what explains it
+};
+
+// In the order of rules(). Whatever explains the explanation explains it, too.
+void find_roots(std::vector<Found>& all) {
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    const auto root = std::find_if(all.begin(), it, [&](const Found& other) {
+      return !other.root && other.rule->explains && *other.rule->explains <= it->rule->cause;
+    });
+    if (root == it) continue;
+    it->root = &*root;
+    root->finding.severity = std::max(root->finding.severity, it->finding.severity);
+  }
+}
 
 const Threshold& threshold_named(std::string_view name) {
   std::vector<std::string> names;
@@ -51,18 +159,38 @@ double Thresholds::operator[](std::string_view name) const {
   return changed ? *changed : threshold_named(name).value;
 }
 
-std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds) {
-  std::vector<Finding> found;
+std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds,
+                              std::span<const Json> earlier) {
+  std::vector<Found> all;
   for (const Rule& rule : rules()) {
     std::optional<Finding> finding = rule.check(log, thresholds);
     if (!finding) continue;
     finding->rule = rule.name;
     finding->step = log.steps_done();
-    found.push_back(*std::move(finding));
+    all.push_back({&rule, *std::move(finding)});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
-  return found;
+  find_roots(all);
+  std::vector<Found*> roots;
+  for (Found& found : all)
+    if (!found.root) roots.push_back(&found);
+  std::stable_sort(roots.begin(), roots.end(), [](const Found* a, const Found* b) {
+    return a->finding.severity > b->finding.severity;
+  });
+  std::vector<Finding> findings;
+  std::set<std::string> moved;
+  for (Found* root : roots) {
+    keep_useful(root->finding.remedies, log, earlier, moved);
+    root->finding.fix = text_of(root->finding.remedies);
+    findings.push_back(root->finding);
+    for (Found& found : all) {
+      if (found.root != root) continue;
+      found.finding.remedies.clear();
+      found.finding.follows_from = root->rule->name;
+      found.finding.fix = fmt::format("see {}", root->rule->name);
+      findings.push_back(found.finding);
+    }
+  }
+  return findings;
 }
 
 std::vector<Finding> new_findings(const std::vector<Finding>& found,
@@ -82,9 +210,13 @@ std::string doctor_reference() {
       "does so at the end of every\nepoch. Each rule speaks once, of the layer where it is worst. "
       "This page is written by `limpid doctor --markdown`; the\nrules stand in "
       "limpid/train/rules_of_*.cc. `--threshold name=value` changes a threshold.\n\n"
-      "| rule | looks for | what to try |\n|---|---|---|\n";
+      "The rules stand in the order in which they explain each other. Where a rule explains a "
+      "cause, findings of that cause and\nof later ones follow from it. Causes, in their order: "
+      "data, initialisation, rate, architecture, regularisation.\n\n"
+      "| rule | cause | explains, from | looks for | what to try |\n|---|---|---|---|---|\n";
   for (const Rule& rule : rules())
-    text += fmt::format("| {} | {} | {} |\n", rule.name, rule.looks_for, rule.fix);
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", rule.name, name(rule.cause),
+                        rule.explains ? name(*rule.explains) : "", rule.looks_for, rule.fix);
   text += "\n| threshold | default | rule | meaning |\n|---|---|---|---|\n";
   for (const Rule& rule : rules())
     for (const Threshold& t : rule.thresholds)

@@ -93,6 +93,8 @@ void fields(V& v, Of<DataFacts> auto& e) {
   v("duplicates", e.duplicates);
   v("non_finite", e.non_finite);
   v("first_non_finite", e.first_non_finite);
+  v.unless_empty("targets", e.targets);
+  v.unless_empty("giveaways", e.giveaways);
 }
 template <class V>
 void fields(V& v, Of<StepEvent> auto& e) {
@@ -155,6 +157,16 @@ void fields(V& v, Of<SampleEvent> auto& e) {
   v("text", e.text);
 }
 template <class V>
+void fields(V& v, Of<Setting> auto& e) {
+  v("key", e.key);
+  v("value", e.value);
+}
+template <class V>
+void fields(V& v, Of<Remedy> auto& e) {
+  v.unless_empty("words", e.words);
+  v.unless_empty("settings", e.settings);
+}
+template <class V>
 void fields(V& v, Of<Finding> auto& e) {
   v("rule", e.rule);
   v("severity", e.severity);
@@ -163,6 +175,8 @@ void fields(V& v, Of<Finding> auto& e) {
   v("cause", e.cause);
   v("fix", e.fix);
   v("step", e.step);
+  v.unless_empty("remedies", e.remedies);
+  v.unless_empty("follows_from", e.follows_from);
 }
 template <class V>
 void fields(V& v, Of<ResumeEvent> auto& e) {
@@ -208,8 +222,8 @@ struct Writer {
     object[name] = json(value);
   }
   template <class T>
-  void unless_empty(const char* name, const std::vector<T>& values) {
-    if (!values.empty()) (*this)(name, values);
+  void unless_empty(const char* name, const T& field) {
+    if (!field.empty()) (*this)(name, field);
   }
   void beside(const Numbers& numbers) { object.update(json(numbers)); }
 
@@ -259,8 +273,8 @@ class Reader {
   }
   // Most have none, and logs of older versions do not know of them.
   template <class T>
-  void unless_empty(const char* name, std::vector<T>& values) {
-    if (object_.contains(name)) (*this)(name, values);
+  void unless_empty(const char* name, T& field) {
+    if (object_.contains(name)) (*this)(name, field);
   }
   // Those members that are numbers; the others are fields with a name.
   void beside(Numbers& numbers) {

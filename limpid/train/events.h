@@ -76,6 +76,8 @@ struct DataFacts {
   std::vector<Duplicates> duplicates;          // only pairs of parts that have some
   std::int64_t non_finite = 0;                 // in all parts
   std::vector<NonFinite> first_non_finite;     // at most kListedNonFinite of them
+  std::vector<FeatureFacts> targets = {};      // of a regression, at most kListedFeatures
+  std::vector<FeatureFacts> giveaways = {};    // columns that tell the target by themselves
 };
 // Of more columns, those of the largest root mean square are listed.
 inline constexpr std::size_t kListedFeatures = 64;
@@ -159,6 +161,18 @@ struct SampleEvent {
 // How much it matters.
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
+// One choice of a configuration.
+struct Setting {
+  std::string key;  // its path, "optimizer.lr"
+  Json value;
+};
+
+// Something to try: settings to make together, or words where no setting helps.
+struct Remedy {
+  std::string words;              // empty where there are settings
+  std::vector<Setting> settings;  // empty where there are words
+};
+
 // What the doctor found.
 struct Finding {
   std::string rule;  // its name in docs/reference/doctor.md
@@ -166,8 +180,11 @@ struct Finding {
   std::string layer;      // "layers.0"; empty where it is the whole network
   std::string symptom;    // with its numbers
   std::string cause;      // the likely one
-  std::string fix;        // to try
+  std::string fix;        // to try: the remedies in words
   std::int64_t step = 0;  // when it was found: steps done
+  // The best first; none where the finding follows from another.
+  std::vector<Remedy> remedies = {};
+  std::string follows_from = {};  // the rule that explains it; empty where it stands for itself
 };
 
 // The run was taken up again from a checkpoint.

@@ -10,10 +10,6 @@
 namespace limpid::train::detail {
 namespace {
 
-Finding finding(Severity severity, std::string symptom, std::string cause, std::string fix) {
-  return {"", severity, "", std::move(symptom), std::move(cause), std::move(fix), 0};
-}
-
 std::string class_name(const RunLog& log, std::size_t c) {
   return c < log.run.data.class_names.size() ? in_quotes(log.run.data.class_names[c])
                                              : fmt::format("{}", c);
@@ -31,6 +27,16 @@ std::string column_name(const FeatureFacts& f) {
   return f.name.empty() ? fmt::format("column {}", f.column) : in_quotes(f.name);
 }
 
+// What leaves a column out: of a table its name, which a category's column has before '='.
+Remedy without(const RunLog& log, const FeatureFacts& f) {
+  if (!text_at(log, "data").starts_with("csv:") || f.name.empty())
+    return words(fmt::format("leave out {}", column_name(f)));
+  return set_data(log, "ignore", f.name.substr(0, f.name.rfind('=')));
+}
+
+// Whether the column is one of a category's: those are constant where a part lacks the category.
+bool of_category(const FeatureFacts& f) { return f.name.find('=') != std::string::npos; }
+
 // The worst of the doubles between parts, or inside of one.
 const Duplicates* most_doubles(const DataFacts& facts, bool between_parts) {
   const Duplicates* most = nullptr;
@@ -46,12 +52,99 @@ std::optional<Finding> data_not_finite(const RunLog& log, const Thresholds&) {
   if (!log.data || log.data->non_finite == 0 || log.data->first_non_finite.empty()) return {};
   const NonFinite& first = log.data->first_non_finite.front();
   return finding(
-      Severity::kError,
+      Severity::kError, "",
       fmt::format("{} of the inputs are not finite; the first is {} in row {}, column {} of "
                   "the {} part",
                   log.data->non_finite, first.value, first.row, first.column, first.part),
       "missing values, or a division by 0 when the data was made",
-      "remove these rows, or fill in the column's mean");
+      {words("remove these rows"), words("fill in the column's mean")});
+}
+
+std::optional<Finding> one_answer(const RunLog& log, const Thresholds&) {
+  if (!log.data) return {};
+  std::string answer;
+  const auto& counts = log.data->class_counts;
+  const auto some = [](std::int64_t count) { return count > 0; };
+  if (std::count_if(counts.begin(), counts.end(), some) == 1)
+    answer = fmt::format(
+        "class {}",
+        class_name(log, static_cast<std::size_t>(std::find_if(counts.begin(), counts.end(), some) -
+                                                 counts.begin())));
+  const auto& targets = log.data->targets;
+  if (targets.size() == 1 && targets[0].min == targets[0].max)
+    answer = fmt::format("{:.4g}", targets[0].min);
+  if (answer.empty() || log.data->rows < 2) return {};
+  return finding(
+      Severity::kError, "",
+      fmt::format("the target of all {} rows to train on is {}", log.data->rows, answer),
+      "the rows of the other answers were lost, or another column is the target: "
+      "nothing can be learnt but this one answer",
+      {words("add rows of the other answers"), words("see that the right column is the target")});
+}
+
+std::optional<Finding> target_among_inputs(const RunLog& log, const Thresholds&) {
+  if (!log.data || log.data->giveaways.empty()) return {};
+  const FeatureFacts& first = log.data->giveaways.front();
+  return finding(Severity::kError, "",
+                 fmt::format("{} tells the target of each of the {} rows by itself",
+                             column_name(first), log.data->rows),
+                 "the column is the target in another form, or was made from it: the scores say "
+                 "nothing about rows whose target is not known",
+                 {without(log, first)});
+}
+
+std::optional<Finding> targets_not_normalized(const RunLog& log, const Thresholds& t) {
+  if (!log.data || standardizes(log)) return {};
+  for (const FeatureFacts& f : log.data->targets)
+    if (std::hypot(f.mean, f.std) > t["target_high"])
+      return finding(Severity::kWarning, "",
+                     fmt::format("the target {} has mean {:.3g} and standard deviation {:.3g}",
+                                 column_name(f), f.mean, f.std),
+                     "first weights give answers of about 1: the loss and its gradients are large, "
+                     "and no usual learning rate suits them",
+                     {set_data(log, "standardize", "zscore")});
+  return {};
+}
+
+// The best loss on rows that were not trained on; NaN without such.
+double best_watched_loss(const RunLog& log) {
+  double best = std::nan("");
+  for (const EpochEvent& e : log.epochs) best = std::fmin(best, loss_of(e.validation));
+  return best;
+}
+
+std::optional<Finding> no_better_than_chance(const RunLog& log, const Thresholds& t) {
+  constexpr std::size_t kFewestEpochs = 3;
+  const double constant = loss_of_constant(log), best = best_watched_loss(log);
+  if (log.epochs.size() < kFewestEpochs || !(best > (1 - t["chance_gain"]) * constant) ||
+      !(last_training_loss(log) < (1 - t["chance_learnt"]) * constant))
+    return {};
+  return finding(
+      Severity::kError, "",
+      fmt::format("the {} loss was {:.4g} at best, where always giving the same answer has {:.4g}; "
+                  "the training loss fell to {:.4g}",
+                  log.watched_part(), best, constant, last_training_loss(log)),
+      "the inputs say nothing about the targets: rows were learnt by heart",
+      {words("see that each target belongs to its row: were labels sorted or shuffled by "
+             "themselves?"),
+       words("other columns")});
+}
+
+std::optional<Finding> few_rows(const RunLog& log, const Thresholds& t) {
+  if (!log.data || log.epochs.empty()) return {};
+  const double initial = initial_loss(log), train = last_training_loss(log);
+  const double watched = loss_of(log.epochs.back().validation);
+  if (static_cast<double>(log.data->rows) >= t["few_rows"] || !(train < 0.2 * initial) ||
+      !(watched > 3 * train) || !(watched > 0.3 * initial))
+    return {};
+  return finding(Severity::kError, "",
+                 fmt::format("{} rows to train on, learnt by heart: the training loss is {:.4g}, "
+                             "the {} loss {:.4g}",
+                             log.data->rows, train, log.watched_part(), watched),
+                 fmt::format("so few rows do not tell what matters from what is by chance, by {} "
+                             "parameters least of all",
+                             log.run.parameters),
+                 {words("more rows: no setting stands in for them")});
 }
 
 std::optional<Finding> inputs_not_normalized(const RunLog& log, const Thresholds& t) {
@@ -69,15 +162,15 @@ std::optional<Finding> inputs_not_normalized(const RunLog& log, const Thresholds
       if (const FeatureFacts* f = log.data ? widest_feature(*log.data) : nullptr)
         symptom += fmt::format("; the largest column is {}, mean {:.3g}, from {:.3g} to {:.3g}",
                                column_name(*f), f->mean, f->min, f->max);
-      return finding(Severity::kWarning, symptom,
+      return finding(Severity::kWarning, "", symptom,
                      "one learning rate cannot suit weights whose inputs differ so much in size",
-                     "standardize=zscore behind --data's name");
+                     {set_data(log, "standardize", "zscore")});
     }
   return {};
 }
 
 std::optional<Finding> class_imbalance(const RunLog& log, const Thresholds& t) {
-  if (!log.data || log.data->class_counts.size() < 2) return {};
+  if (!log.data || log.data->class_counts.size() < 2 || one_answer(log, t)) return {};
   const auto& counts = log.data->class_counts;
   const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end());
   if (static_cast<double>(*most) <=
@@ -87,14 +180,14 @@ std::optional<Finding> class_imbalance(const RunLog& log, const Thresholds& t) {
   const auto place = [&](auto it) { return static_cast<std::size_t>(it - counts.begin()); };
   const double share = static_cast<double>(*most) / static_cast<double>(log.data->rows);
   return finding(
-      Severity::kWarning,
+      Severity::kWarning, "",
       fmt::format("class {} has {} examples, class {} has {}: always answering the former "
                   "would be right in {:.0f} % of the cases",
                   class_name(log, place(most)), *most, class_name(log, place(fewest)), *fewest,
                   100 * share),
       "the data was gathered so",
-      "more examples of the rare classes, or theirs repeated; --metric macro_f1 and the confusion "
-      "matrix judge better than accuracy");
+      {words("more examples of the rare classes, or theirs repeated; --metric macro_f1 and the "
+             "confusion matrix judge better than accuracy")});
 }
 
 std::optional<Finding> duplicate_rows(const RunLog& log, const Thresholds& t) {
@@ -102,11 +195,25 @@ std::optional<Finding> duplicate_rows(const RunLog& log, const Thresholds& t) {
   if (!d || static_cast<double>(d->rows) < t["duplicate_share"] * static_cast<double>(d->of))
     return {};
   return finding(
-      Severity::kInfo,
+      Severity::kInfo, "",
       fmt::format("{} of the {} rows of the {} part repeat an earlier one; the first is row "
                   "{}, like row {}",
                   d->rows, d->of, d->part, d->row, d->other_row),
-      "the same example was gathered several times", "keep one of each");
+      "the same example was gathered several times", {words("keep one of each")});
+}
+
+std::optional<Finding> constant_column(const RunLog& log, const Thresholds&) {
+  if (!log.data) return {};
+  for (const FeatureFacts& f : log.data->features) {
+    // Pixels at the rim of a picture are all 0.
+    if (f.min != f.max || (f.min == 0 && f.name.empty()) || of_category(f) || log.data->rows < 2)
+      continue;
+    return finding(
+        Severity::kInfo, "",
+        fmt::format("{} is {:.4g} in all {} rows", column_name(f), f.min, log.data->rows),
+        "a column of one value says nothing about the target", {without(log, f)});
+  }
+  return {};
 }
 
 std::optional<Finding> leaked_rows(const RunLog& log, const Thresholds& t) {
@@ -115,15 +222,21 @@ std::optional<Finding> leaked_rows(const RunLog& log, const Thresholds& t) {
       static_cast<double>(d->rows) < t["leak_share"] * static_cast<double>(d->of))
     return {};
   return finding(
-      Severity::kWarning,
+      Severity::kWarning, "",
       fmt::format("{} of the {} rows of the {} part are also in the {} part; the first is "
                   "row {}, like row {}",
                   d->rows, d->of, d->part, d->other, d->row, d->other_row),
       "the parts were cut from data with repeated rows: what they say about new examples "
       "is too good",
-      "keep one of each row before the data is split");
+      {words("keep one of each row before the data is split")});
 }
 
+constexpr Threshold kTargets[] = {
+    {"target_high", 50, "root mean square of a regression's target, not standardised"}};
+constexpr Threshold kChance[] = {
+    {"chance_gain", 0.05, "share of a constant answer's loss by which the best loss is below it"},
+    {"chance_learnt", 0.1, "share of it by which the training loss is below it"}};
+constexpr Threshold kFewRows[] = {{"few_rows", 50, "rows to train on below which they are few"}};
 constexpr Threshold kInputs[] = {
     {"input_low", 0.02, "root mean square of the first layer's inputs"},
     {"input_high", 5, "the same"}};
@@ -136,18 +249,51 @@ constexpr Threshold kLeak[] = {
 
 constexpr Rule kRules[] = {
     {"data_not_finite",
+     Cause::kData,
      "inputs that are NaN or infinite",
      "remove or fill in these values",
      {},
-     data_not_finite},
-    {"inputs_not_normalized", "inputs of the first layer that are very large or very small",
-     "--data SPEC,standardize=zscore", kInputs, inputs_not_normalized},
-    {"class_imbalance", "classes with many times the examples of others, or with none",
-     "more examples of the rare classes; --metric macro_f1", kImbalance, class_imbalance},
-    {"duplicate_rows", "rows that repeat an earlier one of the same part", "keep one of each",
-     kDuplicates, duplicate_rows},
-    {"leaked_rows", "rows of the validation or test part that are also in an earlier part",
+     data_not_finite,
+     Cause::kInitialisation},
+    {"one_answer",
+     Cause::kData,
+     "one class, or one target, in all rows",
+     "add rows of the other answers",
+     {},
+     one_answer,
+     Cause::kInitialisation},
+    {"inputs_not_normalized", Cause::kData,
+     "inputs of the first layer that are very large or very small",
+     "--data SPEC,standardize=zscore", kInputs, inputs_not_normalized, Cause::kInitialisation},
+    {"targets_not_normalized", Cause::kData, "targets of a regression that are very large",
+     "--data SPEC,standardize=zscore", kTargets, targets_not_normalized, Cause::kInitialisation},
+    {"few_rows", Cause::kData, "few rows that were learnt by heart", "more rows", kFewRows,
+     few_rows, Cause::kData},
+    {"no_better_than_chance", Cause::kData,
+     "new rows are answered no better than by always the same answer, however well the rows to "
+     "train on are learnt",
+     "see that each target belongs to its row", kChance, no_better_than_chance,
+     Cause::kInitialisation},
+    {"target_among_inputs",
+     Cause::kData,
+     "a column that tells the target by itself",
+     "--data SPEC,ignore=COLUMN",
+     {},
+     target_among_inputs},
+    {"leaked_rows", Cause::kData,
+     "rows of the validation or test part that are also in an earlier part",
      "keep one of each row before the data is split", kLeak, leaked_rows},
+    {"class_imbalance", Cause::kData,
+     "classes with many times the examples of others, or with none",
+     "more examples of the rare classes; --metric macro_f1", kImbalance, class_imbalance},
+    {"duplicate_rows", Cause::kData, "rows that repeat an earlier one of the same part",
+     "keep one of each", kDuplicates, duplicate_rows},
+    {"constant_column",
+     Cause::kData,
+     "a column of one value",
+     "--data SPEC,ignore=COLUMN",
+     {},
+     constant_column},
 };
 
 }  // namespace

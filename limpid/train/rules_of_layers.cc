@@ -18,7 +18,6 @@ double norm_of(const LayerStatistics& layer, double ParameterStatistics::*field)
   for (const ParameterStatistics& p : layer.parameters) squares += p.*field * p.*field;
   return std::sqrt(squares);
 }
-double weight_norm(const LayerStatistics& l) { return norm_of(l, &ParameterStatistics::norm); }
 double gradient_norm(const LayerStatistics& l) {
   return norm_of(l, &ParameterStatistics::gradient_norm);
 }
@@ -49,11 +48,6 @@ std::optional<Worst> largest_median(const RunLog& log, const Measure& measure) {
     if (!worst || typical > worst->value) worst = {layers[l].name, typical};
   }
   return worst;
-}
-
-Finding finding(Severity severity, const std::string& layer, std::string symptom, std::string cause,
-                std::string fix) {
-  return {"", severity, layer, std::move(symptom), std::move(cause), std::move(fix), 0};
 }
 
 const nn::Activation* activation_of(const ActivationStatistics& a) {
@@ -92,38 +86,15 @@ Measure share_of(bool (*applies)(const ActivationStatistics&),
   };
 }
 
-}  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// What lets gradients through many layers. A gpt has its norms and sums already.
+std::vector<Remedy> reviving(const RunLog& log) {
+  if (text_at(log, "model.name") == "gpt") return {words("fewer --layers")};
+  std::vector<Remedy> remedies;
+  if (text_at(log, "model.name") == "mlp") remedies.push_back(set("model.norm", "batch"));
+  remedies.push_back({"", {{"model.activation", "relu"}, {"model.init", "he"}}});
+  remedies.push_back(words("fewer --layers"));
+  return remedies;
 }
-
-double largest_rate(const RunLog& log) {
-  double largest = 0;
-  for (const StepEvent& s : log.steps) largest = std::max(largest, s.learning_rate);
-  return largest;
-}
-
-std::string rate_times(const RunLog& log, double factor) {
-  return fmt::format("--lr {:.2g}", factor * largest_rate(log));
-}
-
-double typical_update_ratio(const RunLog& log) {
-  std::vector<double> ratios;
-  for (const ProbeEvent& probe : log.probes) {
-    double largest = 0;
-    for (const LayerStatistics& layer : probe.layers)
-      if (weight_norm(layer) > 0)
-        largest = std::max(largest, update_norm(layer) / weight_norm(layer));
-    ratios.push_back(largest);
-  }
-  return median(ratios);
-}
-
-namespace {
 
 std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t) {
   const auto gradient = [](const LayerStatistics& l) { return gradient_norm(l) / weight_norm(l); };
@@ -160,7 +131,7 @@ std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t
                              worst->value),
                  "each layer between passes on a part of the gradient only: activations with small "
                  "slopes, or weights that are too small",
-                 "--activation relu with --init he, or fewer --layers");
+                 reviving(log));
 }
 
 std::optional<Finding> exploding_gradient(const RunLog& log, const Thresholds& t) {
@@ -170,11 +141,17 @@ std::optional<Finding> exploding_gradient(const RunLog& log, const Thresholds& t
   };
   const auto worst = largest_median(log, relative);
   if (!worst || !(worst->value > t["exploding_factor"])) return {};
+  // What begins later is of steps that were too long.
+  const auto& first = log.probes[0].layers;
+  if (std::none_of(first.begin(), first.end(), [&](const LayerStatistics& layer) {
+        return relative(log.probes[0], layer).value_or(0) > t["exploding_factor"];
+      }))
+    return {};
   return finding(Severity::kError, worst->layer,
                  fmt::format("its gradient is {:.1e} times as large as its weights", worst->value),
                  "the weights are drawn too large, or inputs or targets are not normalised",
-                 fmt::format("--init he, {}, or --clip-norm 1; normalise inputs and targets",
-                             rate_times(log, 0.1)));
+                 joined({suitable_init(log), set_data(log, "standardize", "zscore")},
+                        joined(clip(log), {lower_rate(log)})));
 }
 
 std::optional<Finding> dead_units(const RunLog& log, const Thresholds& t) {
@@ -185,7 +162,7 @@ std::optional<Finding> dead_units(const RunLog& log, const Thresholds& t) {
       fmt::format("{:.0f} % of its units are 0 for every example of a batch", 100 * worst->value),
       "a step that was too long, or biases far below 0, have put the units where their "
       "slope is 0; they cannot come back",
-      fmt::format("{}, or --activation leaky_relu", rate_times(log, 0.1)));
+      {lower_rate(log), set("model.activation", "leaky_relu")});
 }
 
 std::optional<Finding> saturated_units(const RunLog& log, const Thresholds& t) {
@@ -197,7 +174,7 @@ std::optional<Finding> saturated_units(const RunLog& log, const Thresholds& t) {
                              100 * worst->value, nn::kFlat),
                  "the values before the activation are too large: large weights, large inputs, or "
                  "steps that are too long",
-                 fmt::format("--init xavier, {}, or normalise the inputs", rate_times(log, 0.1)));
+                 {suitable_init(log), lower_rate(log)});
 }
 
 std::optional<Finding> zero_activations(const RunLog& log, const Thresholds&) {
@@ -210,10 +187,20 @@ std::optional<Finding> zero_activations(const RunLog& log, const Thresholds&) {
                      fmt::format("all its values behind {} are 0 at step {}", a.op, last.step),
                      a.op == "input" ? "the batch holds nothing but zeros"
                                      : "its weights are 0, or all its units have died",
-                     a.op == "input" ? "look at the data"
-                                     : fmt::format("--init he, or {}", rate_times(log, 0.1)));
+                     a.op == "input" ? std::vector{words("look at the data")}
+                                     : std::vector{suitable_init(log), lower_rate(log)});
     }
   return {};
+}
+
+// Where gradients are clipped to a fraction of their size, that makes the steps short.
+std::vector<Remedy> unclip(const RunLog& log) {
+  constexpr double kFraction = 0.01;
+  std::vector<double> norms;
+  for (const StepEvent& s : log.steps) norms.push_back(s.gradient_norm);
+  const double usual = median(norms), most = number_at(log, "clip.norm", usual);
+  if (!(most < kFraction * usual)) return {};
+  return {set("clip.norm", 1.0)};
 }
 
 std::optional<Finding> update_ratio(const RunLog& log, const Thresholds& t) {
@@ -229,7 +216,7 @@ std::optional<Finding> update_ratio(const RunLog& log, const Thresholds& t) {
                                "usual",
                                largest->value),
                    fmt::format("the learning rate of {:.3g} is too large", largest_rate(log)),
-                   rate_times(log, 0.1));
+                   {lower_rate(log)});
   // Where there is little left to learn, small steps are right.
   const bool learnt = !log.epochs.empty() && !log.steps.empty() &&
                       log.epochs.back().train.find("loss") &&
@@ -244,7 +231,7 @@ std::optional<Finding> update_ratio(const RunLog& log, const Thresholds& t) {
                                "1e-3 is usual",
                                ever),
                    fmt::format("the learning rate of {:.3g} is too small", largest_rate(log)),
-                   rate_times(log, 100));
+                   joined(unclip(log), {higher_rate(log)}));
   return {};
 }
 
@@ -268,7 +255,7 @@ std::optional<Finding> frozen_weights(const RunLog& log, const Thresholds&) {
         gradient > 0
             ? fmt::format("a learning rate of {:.3g} changes no bit of them", largest_rate(log))
             : "no gradient reaches them: weights of 0 or dead units behind them",
-        gradient > 0 ? (largest_rate(log) > 0 ? rate_times(log, 100) : "--lr 0.01") : "--init he");
+        {gradient > 0 ? higher_rate(log) : suitable_init(log)});
   }
   return {};
 }
@@ -281,14 +268,14 @@ std::optional<Finding> poor_initialization(const RunLog& log, const Thresholds& 
     if (const ActivationStatistics* a = find_op(layer, "input")) input = root_mean_square(*a);
     const ActivationStatistics* a = find_op(layer, "linear");
     if (!a || !(input > 0)) continue;
-    const std::string fix = "--init he for relu and its like, --init xavier for tanh and sigmoid";
     for (const ParameterStatistics& p : layer.parameters)
       // A norm that is not the mean's size is that of several numbers.
       if (p.std == 0 && p.name.ends_with(".weight") &&
           (p.mean == 0 || p.norm > 1.01 * std::fabs(p.mean)))
         return finding(Severity::kError, layer.name,
                        fmt::format("all numbers of {} are {:.3g}", p.name, p.mean),
-                       "units that begin alike are given the same gradients and stay alike", fix);
+                       "units that begin alike are given the same gradients and stay alike",
+                       {suitable_init(log)});
     const double spread = a->std / input;
     if (spread < t["spread_low"] || !(spread <= t["spread_high"]))
       return finding(Severity::kWarning, layer.name,
@@ -298,7 +285,7 @@ std::optional<Finding> poor_initialization(const RunLog& log, const Thresholds& 
                      spread < t["spread_low"]
                          ? "the first weights are too small: the signal dies out on its way"
                          : "the first weights are too large: the signal grows on its way",
-                     fix);
+                     {suitable_init(log)});
   }
   return {};
 }
@@ -317,32 +304,42 @@ constexpr Threshold kSpread[] = {
     {"spread_high", 50, "the same"}};
 
 constexpr Rule kRules[] = {
-    {"vanishing_gradient", "a layer whose gradient is far smaller than that of another",
-     "--activation relu with --init he, or fewer --layers", kVanishing, vanishing_gradient},
-    {"exploding_gradient", "a layer whose gradient is far larger than its weights",
-     "--init he, a smaller --lr, --clip-norm 1; normalise inputs and targets", kGradient,
-     exploding_gradient},
-    {"dead_units", "ReLUs that are 0 for every example of a batch",
-     "a learning rate ten times smaller, or --activation leaky_relu", kDead, dead_units},
-    {"saturated_units", "sigmoid, tanh and their like where their slope is below 1e-3",
-     "--init xavier, a smaller --lr, or normalised inputs", kSaturated, saturated_units},
-    {"zero_activations",
-     "a layer all of whose values are 0",
-     "--init he, or a smaller --lr",
-     {},
-     zero_activations},
-    {"update_ratio", "steps that change weights by far more or less than 1e-3 of their size",
-     "--lr ten times smaller, or a hundred times larger", kRatio, update_ratio},
-    {"frozen_weights",
-     "a layer whose weights never change",
-     "--init he, or a larger --lr",
-     {},
-     frozen_weights},
-    {"poor_initialization",
+    {"poor_initialization", Cause::kInitialisation,
      "before the first step: a signal that dies out or grows through the layers, or units that are "
      "all alike",
      "--init he for relu and its like, --init xavier for tanh and sigmoid", kSpread,
-     poor_initialization},
+     poor_initialization, Cause::kRate},
+    {"exploding_gradient", Cause::kInitialisation,
+     "a layer whose gradient is far larger than its weights, from the beginning",
+     "--init, --data SPEC,standardize=zscore, --clip-norm 1, a smaller --lr", kGradient,
+     exploding_gradient, Cause::kRate},
+    {"update_ratio", Cause::kRate,
+     "steps that change weights by far more or less than 1e-3 of their size",
+     "--lr at which updates are of usual size", kRatio, update_ratio, Cause::kRate},
+    {"dead_units", Cause::kRate, "ReLUs that are 0 for every example of a batch",
+     "--lr at which updates are of usual size, or --activation leaky_relu", kDead, dead_units,
+     Cause::kArchitecture},
+    {"saturated_units", Cause::kRate,
+     "sigmoid, tanh and their like where their slope is below 1e-3",
+     "--init xavier, or a smaller --lr", kSaturated, saturated_units, Cause::kArchitecture},
+    {"frozen_weights",
+     Cause::kRate,
+     "a layer whose weights never change",
+     "--init he, or a larger --lr",
+     {},
+     frozen_weights,
+     Cause::kArchitecture},
+    {"zero_activations",
+     Cause::kArchitecture,
+     "a layer all of whose values are 0",
+     "--init he, or a smaller --lr",
+     {},
+     zero_activations,
+     Cause::kArchitecture},
+    {"vanishing_gradient", Cause::kArchitecture,
+     "a layer whose gradient is far smaller than that of another",
+     "--norm batch, --activation relu with --init he, or fewer --layers", kVanishing,
+     vanishing_gradient, Cause::kArchitecture},
 };
 
 }  // namespace

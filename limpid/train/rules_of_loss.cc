@@ -4,30 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "limpid/core/arithmetic.h"
 #include "limpid/train/detail/rules.h"
 
 namespace limpid::train::detail {
 namespace {
-
-double loss_of(const Numbers& numbers) {
-  const double* loss = numbers.find("loss");
-  return loss ? *loss : std::nan("");
-}
-
-double mean_of(std::span<const double> values) {
-  double sum = 0;
-  for (double v : values) sum += v;
-  return sum / static_cast<double>(values.size());
-}
-
-// The mean of the first losses: the first one is from before any update, but of one batch.
-double initial_loss(const RunLog& log) {
-  std::vector<double> first;
-  for (const StepEvent& s : log.steps)
-    if (first.size() < 3) first.push_back(s.loss);
-  return first.empty() ? std::nan("") : mean_of(first);
-}
 
 // The loss smoothed: by epoch where there are enough of them, else over windows of steps.
 struct Levels {
@@ -51,34 +31,12 @@ Levels levels_of(const RunLog& log) {
     std::vector<double> part;
     for (std::size_t i = w * n / windows; i < (w + 1) * n / windows; ++i)
       part.push_back(log.steps[i].loss);
-    levels.losses.push_back(mean_of(part));
+    levels.losses.push_back(mean(part));
   }
   return levels;
 }
 
 std::int64_t steps_done(const RunLog& log) { return log.steps.empty() ? 0 : log.steps.back().step; }
-
-// The loss of answering every class alike; NaN for other tasks.
-double loss_of_chance(const RunLog& log) {
-  if (log.run.task != "classification") return std::nan("");
-  return static_cast<double>(arithmetic::log(static_cast<float>(log.run.data.outputs)));
-}
-
-// Early stopping keeps the weights from before the rise.
-bool stops_early(const RunLog& log) {
-  const Json* const early = log.run.config.find("early_stopping");
-  const Json* const patience = early ? early->find("patience") : nullptr;
-  return patience && patience->is_number() && patience->as_number() > 0;
-}
-
-Finding finding(Severity severity, std::string symptom, std::string cause, std::string fix) {
-  Finding f;
-  f.severity = severity;
-  f.symptom = std::move(symptom);
-  f.cause = std::move(cause);
-  f.fix = std::move(fix);
-  return f;
-}
 
 // Whether the curve has never fallen by flat_drop, from where it began or from what chance gives:
 // the first weights may be worse than chance, and getting there is no learning.
@@ -121,6 +79,33 @@ Spikes spikes_of(const std::vector<StepEvent>& steps, double least_rise, double 
   return spikes;
 }
 
+// Hidden layers eight times as wide, or some where there are none. The sizes of a gpt are others.
+std::vector<Remedy> wider(const RunLog& log) {
+  constexpr std::int64_t kTimes = 8, kMost = 1024, kLargest = 1 << 24;
+  const Json* const layers = value_at(log.run.config, "model.layers");
+  if (text_at(log, "model.name") != "mlp" || !layers || !layers->is_array() || layers->size() < 2)
+    return {words("wider --layers")};
+  std::vector<std::int64_t> sizes;
+  for (const Json& size : layers->elements()) {
+    sizes.push_back(size.is_small_integer() ? size.as_integer() : 0);
+    if (sizes.back() < 1 || sizes.back() > kLargest) return {words("wider --layers")};
+  }
+  if (sizes.size() == 2) sizes.insert(sizes.begin() + 1, kTimes * kTimes);
+  for (std::size_t i = 1; i + 1 < sizes.size(); ++i)
+    sizes[i] = std::max(sizes[i], std::min(std::max(sizes[i], kTimes) * kTimes, kMost));
+  return {set("model.layers", Json(sizes))};
+}
+
+// A run three times as long.
+std::vector<Remedy> longer(const RunLog& log) {
+  constexpr double kTimes = 3;
+  for (const char* key : {"steps", "epochs"}) {
+    const double now = number_at(log, key, 0);
+    if (now > 0 && now < 1e12) return {set(key, static_cast<std::int64_t>(kTimes * now))};
+  }
+  return {words("more --epochs")};
+}
+
 // A language model that counting beats: how far the perplexity of a text can fall is not known, but
 // that far it can. The metrics of the baseline stand beside the model's own.
 std::optional<Finding> below_baseline(const RunLog& log) {
@@ -128,11 +113,11 @@ std::optional<Finding> below_baseline(const RunLog& log) {
   const double* baseline = log.end->test.metrics.find("ngram_perplexity");
   if (!perplexity || !baseline || !(*perplexity > *baseline)) return {};
   return finding(
-      Severity::kWarning,
+      Severity::kWarning, "",
       fmt::format("the test perplexity is {:.4g}; an n-gram counted on the same text has {:.4g}",
                   *perplexity, *baseline),
       "training ended too early, or the network is too small or sees too few tokens",
-      "more --epochs, a longer --context, or a wider network");
+      joined(longer(log), {words("a longer --context"), words("a wider network")}));
 }
 
 bool all_finite(const Levels& levels) {
@@ -156,15 +141,12 @@ std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
           : fmt::format("step {} made a parameter that is not finite, of a loss of {:.4g}",
                         bad->step, bad->loss);
   if (bad != log.steps.begin()) symptom += fmt::format(", after {:.4g}", (bad - 1)->loss);
-  if (log.data && log.data->non_finite > 0)
-    return finding(Severity::kError, symptom, "the data holds values that are not finite",
-                   "see data_not_finite");
   return finding(
-      Severity::kError, symptom,
+      Severity::kError, "", symptom,
       fmt::format("the steps are too long: the learning rate is {:.3g} and the gradient's "
                   "norm was {:.3g}",
                   bad->learning_rate, (bad == log.steps.begin() ? bad : bad - 1)->gradient_norm),
-      fmt::format("{}, or --clip-norm 1", rate_times(log, 0.1)));
+      joined({lower_rate(log)}, clip(log)));
 }
 
 std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
@@ -175,28 +157,37 @@ std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
     return {};
   const double last = levels.losses.back();
   if (!never_fell(log, initial, levels, t) || last > (1 + t["explode_rise"]) * initial) return {};
-  const std::string symptom = fmt::format("the loss began at {:.4g} and is {:.4g} after {} steps",
-                                          initial, last, steps_done(log));
+  std::string symptom = fmt::format("the loss began at {:.4g} and is {:.4g} after {} steps",
+                                    initial, last, steps_done(log));
+  if (last < (1 - t["flat_drop"]) * initial)
+    symptom += fmt::format(", no better than the {:.4g} of chance", loss_of_chance(log));
   const double ratio = typical_update_ratio(log);
-  if (ratio < t["update_ratio_low"] * 10)
-    return finding(Severity::kError, symptom,
+  // All steps together, if each went the same way, would not take the weights far.
+  constexpr double kFar = 0.1;
+  if (ratio * static_cast<double>(steps_done(log)) < kFar)
+    return finding(Severity::kError, "", symptom,
                    fmt::format("the updates are tiny: {:.1e} of the weights a step", ratio),
-                   rate_times(log, 10));
+                   {higher_rate(log)});
   if (ratio > t["update_ratio_high"])
-    return finding(Severity::kError, symptom,
+    return finding(Severity::kError, "", symptom,
                    fmt::format("the updates are large: {:.1e} of the weights a step; the network "
                                "jumps about or its units have died",
                                ratio),
-                   rate_times(log, 0.1));
-  return finding(
-      Severity::kError, symptom,
-      "the network is too simple for the task, no gradient of use reaches its weights, or the "
-      "inputs "
-      "say nothing about the targets",
-      fmt::format(
-          "more --layers, --init he with --activation relu, or {}; see that each target belongs "
-          "to its row",
-          rate_times(log, 10)));
+                   {lower_rate(log)});
+  return finding(Severity::kError, "", symptom,
+                 "the steps are of usual length and gradients reach all layers: the inputs say "
+                 "nothing about the targets, or the network is too simple for what they say",
+                 joined({words("see that each target belongs to its row")}, wider(log)));
+}
+
+// The loss where everything has blown up before it calmed down: the largest of a step.
+std::optional<double> blown_up(const RunLog& log, const Levels& levels, double initial,
+                               const Thresholds& t) {
+  double largest = 0;
+  for (const StepEvent& s : log.steps) largest = std::max(largest, s.loss);
+  const double kept = std::fmin(initial, loss_of_chance(log));
+  const bool flat = levels.losses.back() > (1 - t["explode_kept"]) * kept;
+  return largest > t["explode_peak"] * initial && flat ? std::optional(largest) : std::nullopt;
 }
 
 std::optional<Finding> loss_exploding(const RunLog& log, const Thresholds& t) {
@@ -209,15 +200,17 @@ std::optional<Finding> loss_exploding(const RunLog& log, const Thresholds& t) {
   const bool lost_gain = last > (1 + t["explode_rise"]) * lowest &&
                          last - lowest > t["explode_loss"] * (initial - lowest) &&
                          lowest < (1 - t["flat_drop"]) * initial;
-  if (!above_start && !lost_gain) return {};
+  const std::optional<double> peak = blown_up(log, levels, initial, t);
+  if (!above_start && !lost_gain && !peak) return {};
+  const std::string way = peak ? fmt::format("rose to {:.4g}", *peak)
+                               : fmt::format("was {:.4g} at best", std::min(initial, lowest));
   return finding(
-      Severity::kError,
-      fmt::format("the loss began at {:.4g}, was {:.4g} at best and is {:.4g} now", initial,
-                  std::min(initial, lowest), last),
-      fmt::format("the steps are too long where the slope is steep; the largest learning "
-                  "rate was {:.3g}",
+      Severity::kError, "",
+      fmt::format("the loss began at {:.4g}, {} and is {:.4g} now", initial, way, last),
+      fmt::format("training diverged: the steps are too long where the slope is steep; the largest "
+                  "learning rate was {:.3g}",
                   largest_rate(log)),
-      fmt::format("{}, or --clip-norm 1, or --warmup", rate_times(log, 0.1)));
+      joined({lower_rate(log)}, clip(log)));
 }
 
 std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
@@ -232,7 +225,7 @@ std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
       static_cast<double>(spikes.count) > t["spike_share"] * static_cast<double>(log.steps.size()))
     return {};
   return finding(
-      Severity::kWarning,
+      Severity::kWarning, "",
       fmt::format("{} the loss leapt far above the steps before, in step {} from about {:.4g} to "
                   "{:.4g}, with a gradient of norm {:.3g} where {:.3g} was usual",
                   spikes.count == 1 ? "once" : fmt::format("{} times", spikes.count),
@@ -241,7 +234,7 @@ std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
       fmt::format("a step that was too long for where it led, or a batch unlike all others; the "
                   "learning rate is {:.3g}",
                   spikes.highest->learning_rate),
-      fmt::format("--clip-norm 1, a longer --warmup, or {}", rate_times(log, 0.3)));
+      joined(clip(log), {rate_times(log, 0.3), words("a longer --warmup")}));
 }
 
 std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) {
@@ -255,46 +248,17 @@ std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) 
   for (std::size_t i = 1; i < half.size(); ++i)
     rises += half[i] > (1 + t["oscillation_rise"]) * half[i - 1];
   const double share = static_cast<double>(rises) / static_cast<double>(half.size() - 1);
-  const double level = mean_of(half);
+  const double level = mean(half);
   if (share < t["oscillation_share"] || level < t["oscillation_level"] * initial) return {};
   const auto [low, high] = std::minmax_element(half.begin(), half.end());
   return finding(
-      Severity::kWarning,
+      Severity::kWarning, "",
       fmt::format("{} of the last {} epochs ended with a loss more than {:.0f} % above that "
                   "of the one before; it swings between {:.4g} and {:.4g}",
                   rises, half.size() - 1, 100 * t["oscillation_rise"], *low, *high),
       fmt::format("the steps leap over the valley; the learning rate is {:.3g}",
                   log.steps.back().learning_rate),
-      fmt::format("{}, or a larger --batch, or --schedule cosine", rate_times(log, 0.1)));
-}
-
-std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
-  if (log.epochs.empty() || stops_early(log)) return {};
-  std::size_t best = 0;
-  for (std::size_t e = 0; e < log.epochs.size(); ++e)
-    if (loss_of(log.epochs[e].validation) < loss_of(log.epochs[best].validation)) best = e;
-  const EpochEvent& at_best = log.epochs[best];
-  const EpochEvent& last = log.epochs.back();
-  const double low = loss_of(at_best.validation);
-  const double initial = initial_loss(log);
-  if (log.epochs.size() - 1 - best < 2) return {};
-  // One epoch alone may be bad luck.
-  const double lately =
-      std::fmin(loss_of(last.validation), loss_of(log.epochs[log.epochs.size() - 2].validation));
-  const double rise = lately - low;
-  if (!(rise > t["overfit_rise"] * low) || !(rise > t["overfit_of_start"] * initial) ||
-      !(loss_of(last.train) < (1 - t["overfit_rise"]) * loss_of(at_best.train)))
-    return {};
-  return finding(
-      Severity::kWarning,
-      fmt::format("since epoch {} the {} loss rose from {:.4g} to {:.4g} while the "
-                  "training loss fell from {:.4g} to {:.4g}",
-                  at_best.epoch, log.watched_part(), low, loss_of(last.validation),
-                  loss_of(at_best.train), loss_of(last.train)),
-      fmt::format("the network learns its {} examples by heart", log.run.data.train),
-      fmt::format("--epochs {} or --patience 3, --dropout 0.5, --weight-decay 0.001, fewer or "
-                  "narrower --layers, or more data",
-                  at_best.epoch));
+      {lower_rate(log), set("schedule.name", "cosine"), words("a larger --batch")});
 }
 
 std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
@@ -304,7 +268,7 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
   if (!log.end || n < 4 || log.epochs.empty() || !all_finite(levels) || !(initial > 0)) return {};
   if (log.run.task == "next_token") return below_baseline(log);
   const auto quarter = [&](std::size_t from_the_end) {
-    return mean_of(std::span(levels.losses).subspan(n - (from_the_end + 1) * (n / 4), n / 4));
+    return mean(std::span(levels.losses).subspan(n - (from_the_end + 1) * (n / 4), n / 4));
   };
   const double last = quarter(0);
   const double validation = loss_of(log.epochs.back().validation);
@@ -319,14 +283,14 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
   if (std::isfinite(validation))
     symptom += fmt::format(", the {} loss at {:.4g}", log.watched_part(), validation);
   if (falling)
-    return finding(Severity::kWarning, symptom + "; both were still falling",
+    return finding(Severity::kWarning, "", symptom + "; both were still falling",
                    "training ended too early, or goes too slowly",
-                   fmt::format("more --epochs, or {}", rate_times(log, 10)));
+                   joined(longer(log), {higher_rate(log)}));
   return finding(
-      Severity::kWarning, symptom,
+      Severity::kWarning, "", symptom,
       "the network is too small or too strongly held back, or the inputs say little about "
       "the targets",
-      "wider or more --layers, less --dropout and --weight-decay");
+      joined(wider(log), {set("model.dropout", 0.0), set("optimizer.weight_decay", 0.0)}));
 }
 
 constexpr Threshold kFlat[] = {
@@ -334,43 +298,46 @@ constexpr Threshold kFlat[] = {
     {"flat_drop", 0.02, "share of the initial loss by which a loss that is not flat has fallen"}};
 constexpr Threshold kExploding[] = {
     {"explode_rise", 0.5, "rise above the initial, or the lowest loss, as a share of it"},
-    {"explode_loss", 0.5, "share of what had been gained that is lost again"}};
+    {"explode_loss", 0.5, "share of what had been gained that is lost again"},
+    {"explode_peak", 10,
+     "rise of a step's loss to so many times the initial loss, where it ends flat"},
+    {"explode_kept", 0.1, "share of the initial loss by which a loss that ends flat is below it"}};
 constexpr Threshold kSpikes[] = {
-    {"spike_rise", 0.25, "rise above the 50 steps before, as a share of the initial loss"},
+    {"spike_rise", 0.5, "rise above the 50 steps before, as a share of the initial loss"},
     {"spike_spread", 10, "the same rise in standard deviations of their losses"},
     {"spike_share", 0.02, "share of the steps above which they are no exceptions"}};
 constexpr Threshold kOscillating[] = {
     {"oscillation_rise", 0.1, "rise from one epoch to the next, as a share of the loss"},
     {"oscillation_share", 0.3, "share of the epochs of the second half with such a rise"},
     {"oscillation_level", 0.1, "share of the initial loss below which swings are no matter"}};
-constexpr Threshold kOverfitting[] = {
-    {"overfit_rise", 0.1,
-     "rise of the validation loss above its lowest, and fall of the training loss, as shares"},
-    {"overfit_of_start", 0.02, "the same rise as a share of the initial loss"}};
 constexpr Threshold kUnderfitting[] = {
     {"underfit_level", 0.5, "share of the initial loss above which the training loss is high"},
     {"underfit_still", 0.02, "fall over the last quarter that counts as still falling"}};
 
 constexpr Rule kRules[] = {
     {"loss_not_finite",
+     Cause::kRate,
      "a loss, a gradient or a parameter that is NaN or infinite, at once or later",
-     "a learning rate ten times smaller, or --clip-norm 1",
+     "a learning rate at which updates are of usual size, or --clip-norm 1",
      {},
-     loss_not_finite},
-    {"loss_flat", "a loss that has hardly moved from where it began",
-     "a learning rate ten times larger or smaller, as the updates tell", kFlat, loss_flat},
-    {"loss_exploding", "a loss that fell and then grew, or grew from the start",
-     "a learning rate ten times smaller, --clip-norm 1, or --warmup", kExploding, loss_exploding},
-    {"loss_spikes", "single steps whose loss leaps far above those before",
-     "--clip-norm 1, a longer --warmup, a learning rate three times smaller", kSpikes, loss_spikes},
-    {"loss_oscillating", "a loss that goes up and down and no longer falls",
-     "a learning rate ten times smaller, a larger --batch, or --schedule cosine", kOscillating,
-     loss_oscillating},
-    {"overfitting", "the training loss falls while the validation loss rises",
-     "--patience, --dropout, --weight-decay, fewer or narrower --layers, more data", kOverfitting,
-     overfitting},
-    {"underfitting", "training and validation loss both end high",
-     "wider or more --layers, less --dropout, more --epochs", kUnderfitting, underfitting},
+     loss_not_finite,
+     Cause::kRate},
+    {"loss_exploding", Cause::kRate,
+     "a loss that fell and then grew, grew from the start, or blew up and then lay flat",
+     "a learning rate at which updates are of usual size, or --clip-norm 1", kExploding,
+     loss_exploding, Cause::kRate},
+    {"loss_oscillating", Cause::kRate, "a loss that goes up and down and no longer falls",
+     "a learning rate at which updates are of usual size, --schedule cosine, a larger --batch",
+     kOscillating, loss_oscillating},
+    {"loss_spikes", Cause::kRate, "single steps whose loss leaps far above those before",
+     "--clip-norm 1, a learning rate three times smaller, a longer --warmup", kSpikes, loss_spikes},
+    {"loss_flat", Cause::kArchitecture, "a loss that has hardly moved from where it began",
+     "see that targets belong to their rows, wider --layers; another learning rate where the "
+     "updates tell so",
+     kFlat, loss_flat, Cause::kRegularisation},
+    {"underfitting", Cause::kArchitecture, "training and validation loss both end high",
+     "wider --layers, less --dropout and --weight-decay, more --epochs", kUnderfitting,
+     underfitting},
 };
 
 }  // namespace

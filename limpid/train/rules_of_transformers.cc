@@ -9,10 +9,6 @@
 namespace limpid::train::detail {
 namespace {
 
-Finding finding(const std::string& layer, std::string symptom, std::string cause, std::string fix) {
-  return {"", Severity::kWarning, layer, std::move(symptom), std::move(cause), std::move(fix), 0};
-}
-
 // The size of the stream behind a layer's last sum; nothing where it has none.
 std::optional<double> stream_behind(const LayerStatistics& layer) {
   const auto& all = layer.activations;
@@ -32,13 +28,13 @@ std::optional<Finding> attention_collapse(const RunLog& log, const Thresholds& t
         worst = &layer;
   if (!worst) return {};
   return finding(
-      worst->name,
+      Severity::kWarning, worst->name,
       fmt::format("at step {} the entropy of its weights is {:.2g} of what it could be: nearly "
                   "every query looks at one key alone",
                   last.step, worst->attention.front().entropy),
       "queries and keys have grown until the softmax is saturated, and hardly any gradient comes "
       "through it",
-      fmt::format("--warmup, {}, or more --weight-decay", rate_times(log, 0.3)));
+      {rate_times(log, 0.3), words("a longer --warmup"), words("more --weight-decay")});
 }
 
 std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
@@ -57,12 +53,12 @@ std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
     before = *behind;
   }
   if (!worst) return {};
-  return finding(worst->name,
+  return finding(Severity::kWarning, worst->name,
                  fmt::format("at step {} the residual stream is {:.3g} times as large behind it as "
                              "before it",
                              last.step, largest),
                  "what the layers before have found is drowned by what this one adds",
-                 fmt::format("{}, more --weight-decay, or fewer --layers", rate_times(log, 0.3)));
+                 {rate_times(log, 0.3), words("more --weight-decay"), words("fewer --layers")});
 }
 
 constexpr Threshold kCollapse[] = {
@@ -72,9 +68,10 @@ constexpr Threshold kGrowth[] = {
     {"residual_growth", 10, "root mean square behind a block over that before it"}};
 
 constexpr Rule kRules[] = {
-    {"attention_collapse", "an attention whose queries look at one key alone",
+    {"attention_collapse", Cause::kRate, "an attention whose queries look at one key alone",
      "--warmup, a smaller --lr, more --weight-decay", kCollapse, attention_collapse},
-    {"residual_growth", "a block that adds far more to the residual stream than there was",
+    {"residual_growth", Cause::kArchitecture,
+     "a block that adds far more to the residual stream than there was",
      "a smaller --lr, more --weight-decay, fewer --layers", kGrowth, residual_growth},
 };
 

@@ -14,6 +14,7 @@
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/data_facts.h"
 #include "limpid/train/doctor.h"
+#include "limpid/train/earlier_runs.h"
 #include "limpid/train/environment.h"
 #include "limpid/train/find_nonfinite.h"
 #include "limpid/train/ngram.h"
@@ -245,7 +246,8 @@ void Run::Impl::step() {
   const StepResult result = trainer_.step();
   if (trainer_.ending() == Ending::kNonFinite) fail(result.step);
   if (probed) probe();
-  if (result.step.step % *setup_.config.log_every == 0) tell(result.step);
+  // The first step's loss is that of the first weights: what came of them is measured by it.
+  if (result.step.step == 1 || result.step.step % *setup_.config.log_every == 0) tell(result.step);
   for (const auto& listener : on_step_) listener(result.step);
   if (result.epoch) end_epoch(*result.epoch);
   if (samples_.at(trainer_.steps_done())) tell(samples_.draw(trainer_));
@@ -259,7 +261,9 @@ void Run::Impl::tell(const Event& event) {
 }
 
 void Run::Impl::diagnose(const RunLog& log) {
-  for (const Finding& finding : new_findings(train::diagnose(log), log_.findings)) tell(finding);
+  const std::vector<Json> earlier = folder_ ? earlier_runs(folder_->path()) : std::vector<Json>();
+  for (const Finding& finding : new_findings(train::diagnose(log, {}, earlier), log_.findings))
+    tell(finding);
 }
 
 void Run::Impl::probe() {

@@ -134,6 +134,87 @@ TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
   EXPECT_TRUE(diagnose(log).empty());
 }
 
+// ---- one cause first
+
+// A run that diverged: its rate is too large.
+RunLog diverged() {
+  std::vector<double> losses(100, 2.38);
+  losses[0] = 2.4;
+  losses[1] = 1e9;
+  RunLog log = with_losses(losses);
+  log.run.config = Json{{"data", "csv:pets.csv,target=kind,standardize=none"},
+                        {"optimizer", Json{{"name", "adam"}, {"lr", 0.1}}}};
+  return log;
+}
+
+TEST(Doctor, ExplodedThenFlatIsDivergence) {
+  const std::vector<Finding> found = diagnose(diverged());
+  ASSERT_EQ(names(found), (std::set<std::string>{"loss_exploding", "loss_flat"}));
+  EXPECT_EQ(found[0].rule, "loss_exploding");
+  EXPECT_EQ(found[0].symptom.find("the loss began at 2.4, rose to 1e+09 and is 2.38 now"), 0u)
+      << found[0].symptom;
+  EXPECT_EQ(found[0].fix, "--lr 0.001, or --clip-norm 1.0");
+  EXPECT_EQ(found[1].follows_from, "loss_exploding");
+  EXPECT_TRUE(found[1].remedies.empty());
+}
+
+TEST(Doctor, AnEarlierCauseExplainsAndIsAsGraveAsWhatItExplains) {
+  RunLog log = diverged();
+  log.data = DataFacts();
+  log.data->rows = 100;
+  log.data->targets = {{"price", 0, 0, 2e4, 1e4, 5e3}};
+  log.data->duplicates = {{"train", "train", 50, 100, 1, 0}};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].rule, "targets_not_normalized");
+  EXPECT_EQ(found[0].severity, Severity::kError);
+  EXPECT_EQ(found[0].fix, "--data csv:pets.csv,target=kind,standardize=zscore");
+  EXPECT_EQ(found[1].follows_from, "targets_not_normalized");
+  EXPECT_EQ(found[2].follows_from, "targets_not_normalized");
+  // What explains nothing stands for itself, however early its cause.
+  EXPECT_EQ(found[3].rule, "duplicate_rows");
+  EXPECT_EQ(found[3].follows_from, "");
+}
+
+TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
+  RunLog log = diverged();
+  log.run.config["clip"]["norm"] = 0.5;
+  EXPECT_EQ(diagnose(log)[0].fix, "--lr 0.001");
+  const Json tried{{"optimizer", Json{{"lr", 0.00098}}}}, other{{"optimizer", Json{{"lr", 0.01}}}};
+  EXPECT_EQ(diagnose(log, {}, std::vector{other})[0].fix, "--lr 0.001");
+  EXPECT_EQ(diagnose(log, {}, std::vector{other, tried})[0].fix,
+            "what is known to help is in force or was tried in an earlier run");
+}
+
+TEST(Doctor, NoTwoFindingsMoveTheSameKey) {
+  // The validation loss rises, since the few rows are learnt by heart, and single steps leap.
+  std::vector<double> losses(200, 1);
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    losses[i] = 3 - 0.01 * static_cast<double>(i) + (i % 2 ? 0.02 : 0);
+  losses[120] = 8;
+  RunLog log = with_losses(losses);
+  const auto spikes = diagnose(log);
+  ASSERT_EQ(spikes[0].rule, "loss_spikes");
+  ASSERT_EQ(spikes[0].fix, "--clip-norm 1.0, --lr 0.03, or a longer --warmup");
+  const LayerStatistics narrow{"layers.0", {}, {}, {{0.001, 0, 0}}};
+  log.probes = {{0, {narrow}}};
+  const auto found = diagnose(log);
+  ASSERT_EQ(found.size(), 2u);
+  std::set<std::string> moved;
+  for (const Finding& f : found)
+    for (const Remedy& remedy : f.remedies)
+      for (const Setting& s : remedy.settings) EXPECT_TRUE(moved.insert(s.key).second) << s.key;
+}
+
+TEST(Doctor, RulesStandInTheOrderInWhichTheyExplain) {
+  for (std::size_t later = 0; later < rules().size(); ++later)
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      const Rule &a = rules()[earlier], &b = rules()[later];
+      const Cause first = std::min(a.cause, a.explains.value_or(a.cause));
+      EXPECT_LE(first, std::min(b.cause, b.explains.value_or(b.cause))) << a.name << ' ' << b.name;
+    }
+}
+
 TEST(Doctor, TheGravestComesFirstAndNothingIsSaidTwice) {
   RunLog log = with_losses({1, 0.5, INFINITY});
   log.data = DataFacts();

@@ -23,6 +23,7 @@ struct SmallRun {
     log.run.task = name(task);
     log.run.data = {data.train.name,   data.train.size(), data.validation.size(), data.test.size(),
                     net.sizes.front(), net.sizes.back(),  data.train.class_names};
+    log.run.config["optimizer"]["name"] = optim::name(options.rule.optimizer);
     if (options.early_stopping)
       log.run.config["early_stopping"]["patience"] = options.early_stopping->patience;
     log.add(data_facts(data));
