@@ -127,13 +127,16 @@ std::optional<double> measured_rate(const RunLog& log) {
   return {};
 }
 
-// The optimiser's usual rate where nothing could be measured, as after steps beyond all numbers.
+// Between what the first steps tell and the optimiser's usual rate: first gradients are larger than
+// those behind them. One of the two where there is but one, as after steps beyond all numbers.
 double suitable_rate(const RunLog& log, double otherwise) {
-  if (const std::optional<double> measured = measured_rate(log)) return *measured;
   const auto names = optim::optimizer_names();
   const std::string name(text_at(log, "optimizer.name"));
   const bool known = std::find(names.begin(), names.end(), name) != names.end();
-  return known ? optim::usual_rate(optim::optimizer_from_name(name)) : otherwise;
+  const double usual = known ? optim::usual_rate(optim::optimizer_from_name(name)) : 0;
+  const std::optional<double> measured = measured_rate(log);
+  if (!measured) return known ? usual : otherwise;
+  return known ? std::sqrt(*measured * usual) : *measured;
 }
 
 }  // namespace

@@ -86,12 +86,23 @@ Measure share_of(bool (*applies)(const ActivationStatistics&),
   };
 }
 
+// No dropout, where it leaves little of what goes through all the layers.
+std::vector<Setting> less_dropout(const RunLog& log) {
+  constexpr double kLittle = 0.25;
+  const Json* const layers = value_at(log.run.config, "model.layers");
+  const double dropout = number_at(log, "model.dropout", 0);
+  if (!layers || !(std::pow(1 - dropout, static_cast<double>(layers->size())) < kLittle)) return {};
+  return {{"model.dropout", 0.0}};
+}
+
 // What lets gradients through many layers. A gpt has its norms and sums already.
 std::vector<Remedy> reviving(const RunLog& log) {
   if (text_at(log, "model.name") == "gpt") return {words("fewer --layers")};
   std::vector<Remedy> remedies;
   if (text_at(log, "model.name") == "mlp") remedies.push_back(set("model.norm", "batch"));
   remedies.push_back({"", {{"model.activation", "relu"}, {"model.init", "he"}}});
+  for (Remedy& remedy : remedies)
+    for (const Setting& setting : less_dropout(log)) remedy.settings.push_back(setting);
   remedies.push_back(words("fewer --layers"));
   return remedies;
 }

@@ -301,7 +301,7 @@ constexpr Threshold kExploding[] = {
     {"explode_loss", 0.5, "share of what had been gained that is lost again"},
     {"explode_peak", 10,
      "rise of a step's loss to so many times the initial loss, where it ends flat"},
-    {"explode_kept", 0.1, "share of the initial loss by which a loss that ends flat is below it"}};
+    {"explode_kept", 0.5, "share of the initial loss by which a loss that ends flat is below it"}};
 constexpr Threshold kSpikes[] = {
     {"spike_rise", 0.5, "rise above the 50 steps before, as a share of the initial loss"},
     {"spike_spread", 10, "the same rise in standard deviations of their losses"},

@@ -156,7 +156,7 @@ ILLNESSES = [
     Illness("learning rate 1e-7", "update_ratio", f"{IMAGES} --lr 1e-7", "accuracy", 0.85),
     Illness("learning rate 1e-7, plain SGD", "update_ratio", f"{IMAGES} {SGD} --lr 1e-7", "accuracy", 0.85),
     Illness("gradients clipped to 1e-6", "update_ratio", f"{IMAGES} {SGD} --lr 0.05 --clip-norm 1e-6", "accuracy", 0.85),
-    Illness("20 layers of sigmoids", "vanishing_gradient", f"{IMAGES} {SIGMOIDS}", "accuracy", 0.7),
+    Illness("20 layers of sigmoids", "vanishing_gradient", f"{IMAGES} {SIGMOIDS} --dropout 0.2", "accuracy", 0.7),
     Illness("one hidden unit", "underfitting", f"{IMAGES} --hidden 1 --activation tanh", "accuracy", 0.85),
     Illness("one short epoch", "underfitting", f"--data idx:mnist {SGD} --epochs 1 --lr 0.005", "accuracy", 0.8),
     Illness("dropout 0.99", "too_much_dropout", f"{IMAGES} --dropout 0.99", "accuracy", 0.85),
@@ -258,7 +258,7 @@ def examine(tool, folder, illness):
     if others := [f["rule"] for f in run.findings[1:] if "follows_from" not in f and f["severity"] == "error"]:
         faults.append(f"{others} do not follow from {illness.rule}")
     symptom = f"{first['rule']}: {first['symptom']}".replace("|", "\\|")
-    remedy = first["remedies"][0].get("words") or first["fix"].split(", or ")[0].split(", -")[0]
+    remedy = first["remedies"][0].get("words") or re.split(r", or |, (?=-)", first["fix"])[0]
     scores = f"{illness.metric} {score_text(before)}, then {score_text(after)}"
     return f"| {illness.name} | {symptom} | {remedy} | {scores} |\n", faults
 

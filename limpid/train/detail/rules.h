@@ -36,8 +36,9 @@ Remedy set_data(const RunLog& log, std::string_view option, std::string_view val
 Remedy suitable_init(const RunLog& log);
 // Nothing where gradients are clipped to that already.
 std::vector<Remedy> clip(const RunLog& log);
-// A learning rate at which steps would change weights by a usual share: where a probe tells, from
-// its ratio straight, at most a tenth of the rate so far, or at least ten times as much.
+// A learning rate at which steps would change weights by a usual share: by the ratio of the first
+// probe and the optimiser's usual rate, at most a tenth of the rate so far, or at least ten times
+// as much.
 Remedy lower_rate(const RunLog& log);
 Remedy higher_rate(const RunLog& log);
 // The rate so far, times `factor`.
