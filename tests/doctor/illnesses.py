@@ -263,6 +263,20 @@ def examine(tool, folder, illness):
     return f"| {illness.name} | {symptom} | {remedy} | {scores} |\n", faults
 
 
+def faults_of_trying_again(tool, folder):
+    """What an earlier run of the folder had is not recommended, however often the illness comes back."""
+    flags = f"--data moons {SGD} --lr 100 --epochs 20"
+    rates = []
+    for number in range(3):
+        remedies = Run(tool, folder, f"again/{2 * number}", flags.split()).findings[0].get("remedies", [])
+        rates.append([s["value"] for r in remedies for s in r.get("settings", []) if s["key"] == "optimizer.lr"])
+        settings = [r for r in remedies if "settings" in r]
+        if settings:
+            Run(tool, folder, f"again/{2 * number + 1}", remedied(flags, settings[0]))
+    if not rates[0] or any(rate in rates[0] for later in rates[1:] for rate in later):
+        yield f"tried again and again: {rates}"
+
+
 def main():
     tool = pathlib.Path(sys.argv[1]).resolve()
     mnist = find_mnist()
@@ -283,6 +297,9 @@ def main():
             for fault in faults:
                 print(f"{illness.name}: {fault}")
             failures += len(faults)
+        for fault in faults_of_trying_again(tool, folder):
+            print(fault)
+            failures += 1
         for number, flags in enumerate(HEALTHY):
             if "idx:" in flags and not mnist:
                 print(f"{flags}: skipped: no data")
