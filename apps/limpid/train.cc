@@ -48,11 +48,14 @@ void train(Options options) {
     train_from_start(chosen_config(options), options.run);
     return;
   }
-  if (!options.flags.empty())
-    throw UsageError(fmt::format("{}: --resume takes the run's own configuration",
-                                 options.flags.begin()->first->flag));
+  for (const auto& [key, text] : options.flags)
+    if (key->flag != "--epochs" && key->flag != "--steps" && key->flag != "--patience")
+      throw UsageError(
+          fmt::format("{}: --resume takes the run's own configuration; only --epochs, --steps and "
+                      "--patience may be others",
+                      key->flag));
   options.run.out = options.resume;
-  train_from_checkpoint(options.run);
+  train_from_checkpoint(chosen_config(options), options.run);
 }
 
 void add_key(Command& command, const train::ConfigKey& key, Options& options) {
@@ -90,11 +93,11 @@ void add_train(Command& app) {
                                  "Run folder for config.json, log.jsonl, checkpoint.safetensors, "
                                  "model.safetensors and report.html; default: nothing is saved")
                          .type("RUN");
-  command.flag("--overwrite", options->run.overwrite,
-               "Start over even if --out holds an unfinished run");
+  command.flag("--overwrite", options->run.overwrite, "Start over even if --out holds a run");
   command
       .option("--resume", options->resume,
-              "Resume the run in this folder, with the configuration saved there")
+              "Resume the run in this folder, with the configuration saved there; --epochs, "
+              "--steps or --patience make it longer")
       .type("RUN")
       .excludes(config)
       .excludes(out);

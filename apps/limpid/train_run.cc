@@ -54,7 +54,7 @@ class Terminal {
   void operator()(const train::ResumeEvent& event) {
     introduce();
     progress_.say(
-        fmt::format("goes on behind step {} of {}\n", event.step, run_.trainer().steps()));
+        fmt::format("resuming after step {} of {}\n", event.step, run_.trainer().steps()));
   }
   void operator()(const train::EpochEvent& epoch) { progress_.epoch(epoch, run_.done()); }
   void operator()(const train::Finding& finding) { progress_.say(to_text(finding)); }
@@ -99,8 +99,8 @@ class Terminal {
       text +=
           fmt::format("stopped early: epoch {} was the best, its model is kept\n", end.best_epoch);
     if (test.size() > 0)
-      text += fmt::format("\non the {} examples of the test part:\n\n{}", test.size(),
-                          scores_text(test, end.test));
+      text += fmt::format("\non the {} example{} of the test part:\n\n{}", test.size(),
+                          test.size() == 1 ? "" : "s", scores_text(test, end.test));
     if (!options_.out.empty())
       text += fmt::format("\nsaved {}\n", train::RunFolder(options_.out).model().string());
     return text;
@@ -140,11 +140,12 @@ void go_through(train::Run& run, const std::string& out) {
 
 void refuse_to_overwrite(const RunOptions& options) {
   if (options.out.empty() || options.overwrite) return;
-  if (const auto step = train::RunFolder(options.out).unfinished_step())
+  if (const auto held = train::RunFolder(options.out).held_run())
     throw UsageError(fmt::format(
-        "--out {}: holds a run that is not finished (step {}); --resume {} goes on with it, "
-        "--overwrite begins anew",
-        in_quotes(options.out), *step, options.out));
+        "--out {}: holds a run that is {} (step {}); --resume {}{} goes on with it, --overwrite "
+        "begins anew",
+        in_quotes(options.out), held->finished ? "finished" : "not finished", held->step,
+        options.out, held->finished ? " --epochs N" : ""));
 }
 
 // begin: start() or resume().
@@ -183,8 +184,9 @@ void train_from_start(const train::TrainConfig& config, const RunOptions& option
   train_by(config, options, &train::Run::start);
 }
 
-void train_from_checkpoint(const RunOptions& options) {
-  train_by(train::RunFolder(options.out).read_config(), options, &train::Run::resume);
+void train_from_checkpoint(const train::TrainConfig& longer, const RunOptions& options) {
+  train_by(overridden(train::RunFolder(options.out).read_config(), longer), options,
+           &train::Run::resume);
 }
 
 }  // namespace limpid::tool

@@ -9,7 +9,7 @@ namespace limpid::tool {
 
 struct RunOptions {
   std::string out;         // the run's folder; "" writes nothing
-  bool overwrite = false;  // an unfinished run in that folder
+  bool overwrite = false;  // the run in that folder
   int threads = 1;         //
   bool json = false;       // the log's lines on standard output, instead of tables
 };
@@ -18,7 +18,8 @@ struct RunOptions {
 // something fails, Interrupted where a signal ends it.
 void train_from_start(const train::TrainConfig& config, const RunOptions& options);
 
-// Goes on with the run of a folder: its configuration, its checkpoint, its log.
-void train_from_checkpoint(const RunOptions& options);
+// Goes on with the run of a folder: its configuration, its checkpoint, its log. `longer` may have
+// other epochs, steps and patience.
+void train_from_checkpoint(const train::TrainConfig& longer, const RunOptions& options);
 
 }  // namespace limpid::tool

@@ -22,7 +22,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   const int reason = errno;
   ::close(descriptor_);
-  fail(reason == EWOULDBLOCK ? "another process is using this folder"
+  fail(reason == EWOULDBLOCK ? "another run is writing into this folder"
                              : std::generic_category().message(reason));
 }
 

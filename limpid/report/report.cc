@@ -354,15 +354,22 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string repeat_html(const RunLog& log) {
+std::string shell_line(const std::vector<std::string>& command) {
   std::vector<std::string> words;
-  for (const std::string& word : log.run.command) words.push_back(shell_word(word));
+  for (const std::string& word : command) words.push_back(shell_word(word));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string repeat_html(const RunLog& log) {
+  std::string commands = shell_line(log.run.command);
+  for (const train::ResumeEvent& r : log.resumes)
+    if (!r.command.empty()) commands += "\n" + shell_line(r.command);
   const auto& e = log.run.environment;
   return fmt::format(
       "<pre>{}</pre>\n<p class=\"soft\">limpid {}; {}, {} {}; {}; {}; {}</p>\n<pre>{}</pre>\n",
-      escaped(fmt::format("{}", fmt::join(words, " "))), escaped(log.run.version), escaped(e.isa),
-      e.threads, e.threads == 1 ? "thread" : "threads", escaped(e.cpu), escaped(e.system),
-      escaped(e.compiler), escaped(log.run.config.dump({.replace_invalid = true})));
+      escaped(commands), escaped(log.run.version), escaped(e.isa), e.threads,
+      e.threads == 1 ? "thread" : "threads", escaped(e.cpu), escaped(e.system), escaped(e.compiler),
+      escaped(log.run.config.dump({.replace_invalid = true})));
 }
 
 }  // namespace

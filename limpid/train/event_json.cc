@@ -181,6 +181,7 @@ void fields(V& v, Of<Finding> auto& e) {
 template <class V>
 void fields(V& v, Of<ResumeEvent> auto& e) {
   v("step", e.step);
+  v.unless_empty("command", e.command);
 }
 template <class V>
 void fields(V& v, Of<ClassScores> auto& e) {

@@ -189,7 +189,8 @@ struct Finding {
 
 // The run was taken up again from a checkpoint.
 struct ResumeEvent {
-  std::int64_t step = 0;  // steps done
+  std::int64_t step = 0;                  // steps done
+  std::vector<std::string> command = {};  // that made the run longer; else empty
 };
 
 // ---- how it ended

@@ -11,12 +11,14 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
+#include "limpid/formats/folder_lock.h"
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/data_facts.h"
 #include "limpid/train/doctor.h"
 #include "limpid/train/earlier_runs.h"
 #include "limpid/train/environment.h"
 #include "limpid/train/find_nonfinite.h"
+#include "limpid/train/log_thinner.h"
 #include "limpid/train/ngram.h"
 #include "limpid/train/probe.h"
 #include "limpid/train/run_folder.h"
@@ -59,6 +61,8 @@ class ProbeTimes {
       : every_(every), an_epoch_(std::min(trainer.steps_an_epoch(), trainer.steps())) {
     if (!every) usual_ = std::max(an_epoch_, (trainer.steps() + kMost - 1) / kMost);
   }
+  // Steps between two of them where somebody chose that; 0: they are few.
+  std::int64_t distance() const { return every_.value_or(0); }
   // Whether the step after `done` others is one of them.
   bool at(std::int64_t done) const {
     if (every_) return *every_ > 0 && done % *every_ == 0;
@@ -83,6 +87,7 @@ class Samples {
     if (every_ > 0) sampler_.emplace(setup.problem, pool);
   }
 
+  std::int64_t distance() const { return every_; }
   bool at(std::int64_t done) const { return every_ > 0 && done % every_ == 0; }
 
   SampleEvent draw(const Trainer& trainer) {
@@ -119,10 +124,13 @@ class Run::Impl {
         setup_(config, std::move(data)),
         trainer_(setup_.problem, setup_.data, trainer_options(), options.pool),
         probe_times_(setup_.config.probe_every, trainer_),
-        samples_(setup_, options.pool) {
+        samples_(setup_, options.pool),
+        thinner_({.step = *setup_.config.log_every,
+                  .probe = probe_times_.distance(),
+                  .sample = samples_.distance()}) {
     if (options.folder.empty()) return;
     folder_.emplace(options.folder);
-    identity_ = setup_.identity();
+    data_hash_ = setup_.data_hash(options.pool);
   }
 
   void start();
@@ -149,7 +157,13 @@ class Run::Impl {
     return options;
   }
   void expect(Stage stage, std::string_view call) const;
+  template <class Begin>
+  void begin_locked(const Begin& begin);
+  void begin();
+  void go_on();
+  void check_run(const Checkpoint& checkpoint);
   void go_on_from_folder();
+  void add_to_log(const Event& event);
   void tell(const Event& event);
   void diagnose(const RunLog& log);
   void end_with(const EndEvent& end);
@@ -164,8 +178,11 @@ class Run::Impl {
   ProbeTimes probe_times_;
   Samples samples_;
   std::optional<RunFolder> folder_;
-  std::string identity_;
+  std::optional<FolderLock> lock_;
+  std::uint64_t data_hash_ = 0;
   std::optional<LogFile> file_;
+  LogThinner thinner_;
+  std::vector<std::string> extension_;    // the command that made the run longer
   std::map<std::int64_t, Probe> probes_;  // by rows of the batch
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_{};
@@ -181,13 +198,33 @@ void Run::Impl::expect(Stage stage, std::string_view call) const {
         fmt::format("train: {} of a run that {}", call, kStages[static_cast<std::size_t>(stage_)]));
 }
 
+// Another run that writes into the folder would leave neither whole. A run that could not begin
+// holds nothing.
+template <class Begin>
+void Run::Impl::begin_locked(const Begin& begin) {
+  if (!folder_) return begin();
+  folder_->create();
+  lock_.emplace(folder_->path());
+  try {
+    begin();
+  } catch (...) {
+    if (stage_ != Stage::kUnderWay) lock_.reset();
+    throw;
+  }
+}
+
 void Run::Impl::start() {
   expect(Stage::kNew, "start()");
+  begin_locked([this] { begin(); });
+}
+
+void Run::Impl::begin() {
   if (folder_) {
-    const auto unfinished = options_.overwrite ? std::nullopt : folder_->unfinished_step();
-    if (unfinished)
-      refuse(fmt::format("train: the folder {} holds a run that is not finished (step {})",
-                         in_quotes(folder_->path().string()), *unfinished));
+    const auto held = options_.overwrite ? std::nullopt : folder_->held_run();
+    if (held)
+      refuse(fmt::format("train: the folder {} holds a run that is {} (step {})",
+                         in_quotes(folder_->path().string()),
+                         held->finished ? "finished" : "not finished", held->step));
     folder_->begin(setup_.config);
     file_.emplace(folder_->log(), "");
   }
@@ -200,7 +237,16 @@ void Run::Impl::start() {
 
 void Run::Impl::resume() {
   if (stage_ != Stage::kPaused) expect(Stage::kNew, "resume()");
-  if (folder_ && !folder_->has_checkpoint()) return start();
+  begin_locked([this] { go_on(); });
+}
+
+void Run::Impl::go_on() {
+  if (folder_ && !folder_->has_checkpoint()) {
+    // It was not this call that began the run.
+    if (auto command = folder_->first_command(); !command.empty())
+      options_.command = std::move(command);
+    return begin();
+  }
   if (folder_)
     go_on_from_folder();
   else if (stage_ == Stage::kPaused)
@@ -208,22 +254,38 @@ void Run::Impl::resume() {
   else
     refuse("train: resume() of a run that has no folder");
   stage_ = Stage::kUnderWay;
-  tell(ResumeEvent{trainer_.steps_done()});
+  tell(ResumeEvent{trainer_.steps_done(), extension_});
 }
 
 void Run::Impl::go_on_from_folder() {
   const Checkpoint checkpoint = load_checkpoint(folder_->checkpoint());
-  if (checkpoint.run != identity_)
+  check_run(checkpoint);
+  trainer_.restore(checkpoint.state);
+  folder_->tidy();
+  if (!extension_.empty()) folder_->write_config(setup_.config);
+  const std::string source = folder_->log().string();
+  const std::string kept =
+      thinner_.thin(log_until(read_text(folder_->log()), trainer_.steps_done(), source), source);
+  log_ = parse_run_log(kept, source);
+  file_.emplace(folder_->log(), kept);
+}
+
+// A run may become longer or shorter; everything else of its configuration stays.
+void Run::Impl::check_run(const Checkpoint& checkpoint) {
+  if (checkpoint.run == identity_of(setup_.config, data_hash_)) return;
+  const TrainConfig before = folder_->read_config();
+  TrainConfig longer = before;
+  longer.epochs = setup_.config.epochs;
+  longer.steps = setup_.config.steps;
+  longer.patience = setup_.config.patience;
+  const bool same_run = to_json(longer) == to_json(setup_.config) &&
+                        checkpoint.run == identity_of(before, data_hash_);
+  if (!same_run)
     refuse(
         fmt::format("{}: the checkpoint is of another configuration or of other data than the "
                     "run's now",
                     in_quotes(folder_->checkpoint().string())));
-  trainer_.restore(checkpoint.state);
-  folder_->tidy();
-  const std::string source = folder_->log().string();
-  const std::string kept = log_until(read_text(folder_->log()), trainer_.steps_done(), source);
-  log_ = parse_run_log(kept, source);
-  file_.emplace(folder_->log(), kept);
+  extension_ = options_.command;
 }
 
 // ---- how it goes
@@ -254,9 +316,24 @@ void Run::Impl::step() {
   if (wants_checkpoint(result)) checkpoint();
 }
 
+// As many events as a log may hold of a run of this length.
+void Run::Impl::add_to_log(const Event& event) {
+  const std::vector<Event> admitted = thinner_.admit(event);
+  if (thinner_.has_grown()) {
+    if (file_) {
+      const std::string source = folder_->log().string();
+      file_.emplace(folder_->log(), thinner_.thin(read_text(folder_->log()), source));
+    }
+    thinner_.thin(log_);
+  }
+  for (const Event& e : admitted) {
+    log_.add(e);
+    if (file_) file_->write(to_json_line(e));
+  }
+}
+
 void Run::Impl::tell(const Event& event) {
-  log_.add(event);
-  if (file_) file_->write(to_json_line(event));
+  add_to_log(event);
   for (const auto& listener : on_event_) listener(event);
 }
 
@@ -294,7 +371,8 @@ bool Run::Impl::wants_checkpoint(const StepResult& result) const {
 
 void Run::Impl::checkpoint() {
   if (!folder_) return;
-  save_checkpoint(folder_->checkpoint(), {trainer_.state(), identity_});
+  save_checkpoint(folder_->checkpoint(),
+                  {trainer_.state(), identity_of(setup_.config, data_hash_)});
   last_checkpoint_ = Clock::now();
   for (const auto& listener : on_checkpoint_) listener(trainer_.steps_done());
 }
@@ -316,6 +394,7 @@ void Run::Impl::end_with(const EndEvent& end) {
   diagnose(whole);
   stage_ = Stage::kEnded;
   tell(end);
+  lock_.reset();
 }
 
 EndEvent Run::Impl::finish() {
@@ -344,6 +423,7 @@ EndEvent Run::Impl::interrupt() {
   const EndEvent end = end_event(kInterrupted);
   stage_ = Stage::kPaused;
   tell(end);
+  lock_.reset();
   return end;
 }
 

@@ -39,7 +39,7 @@ struct RunOptions {
   // The run's folder (see run_folder.h): configuration, log, checkpoint and model. Empty: nothing
   // is written.
   std::filesystem::path folder = {};
-  bool overwrite = false;  // an unfinished run of that folder
+  bool overwrite = false;  // the run that the folder holds
   ThreadPool* pool = nullptr;
   bool gather_ahead = false;                             // as in TrainOptions
   std::vector<std::string> command = {"limpid::train"};  // what the log says started the run
@@ -69,10 +69,14 @@ class Run {
   void on_checkpoint(std::function<void(std::int64_t step)> listener);
 
   // Begins: RunEvent, DataFacts, what the doctor finds in the data, the first checkpoint. Throws
-  // kInvalidArgument where the folder holds an unfinished run, unless options.overwrite; kIo.
+  // kInvalidArgument where the folder holds a run, unless options.overwrite; kIo, also while
+  // another Run, of this process or another one, writes into the folder: a Run holds its folder
+  // until finish() or interrupt() returns, step() ends it, or it is destroyed.
   void start();
   // Goes on from the folder's checkpoint, with the log so far and a ResumeEvent; a folder without a
-  // checkpoint starts. A run without a folder goes on after interrupt() alone. Throws
+  // checkpoint starts. Where the configuration asks for more epochs, steps or patience than the
+  // run's own, the run becomes longer, even a finished one; its learning rate then follows the
+  // schedule of the new length. A run without a folder goes on after interrupt() alone. Throws
   // kInvalidArgument where there is nothing to go on with, or the checkpoint is of another
   // configuration or other data; what load_checkpoint and parse_run_log throw; kIo.
   void resume();

@@ -12,6 +12,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/file.h"
 #include "limpid/train/checkpoint.h"
+#include "limpid/train/run_log.h"
 
 namespace limpid::train {
 namespace {
@@ -36,30 +37,52 @@ bool RunFolder::has_checkpoint() const {
   return fs::exists(checkpoint(), ignored);
 }
 
-std::optional<std::int64_t> RunFolder::unfinished_step() const {
+std::optional<RunFolder::HeldRun> RunFolder::held_run() const {
   std::error_code ignored;
-  if (!has_checkpoint() || fs::exists(model(), ignored)) return {};
+  HeldRun run{.finished = fs::exists(model(), ignored)};
   try {
-    return load_checkpoint(checkpoint()).state.step;
+    if (has_checkpoint())
+      run.step = load_checkpoint(checkpoint()).state.step;
+    else if (!run.finished)
+      return {};
   } catch (const Error&) {
-    return {};  // nothing that anybody could go on with
+    if (!run.finished) return {};  // nothing that anybody could go on with
   }
+  return run;
+}
+
+std::vector<std::string> RunFolder::first_command() const {
+  std::error_code ignored;
+  try {
+    if (fs::exists(log(), ignored)) return parse_run_log(log()).run.command;
+  } catch (const Error&) {  // it was cut when the process ended
+  }
+  if (!fs::exists(config(), ignored)) return {};
+  return {"limpid", "train", "--config", config().string()};
 }
 
 TrainConfig RunFolder::read_config() const {
   return parse_train_config(read_text(config()), config().string());
 }
 
-void RunFolder::begin(const TrainConfig& chosen) const {
+void RunFolder::create() const {
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) fail(path_, error.message());
+}
+
+void RunFolder::write_config(const TrainConfig& chosen) const {
+  write_text(config(), to_json(chosen) + "\n");
+}
+
+void RunFolder::begin(const TrainConfig& chosen) const {
+  std::error_code error;
   for (const fs::path& old : {checkpoint(), model(), log(), report()}) {
     fs::remove(old, error);
     if (error) fail(old, error.message());
   }
   tidy();
-  write_text(config(), to_text(chosen) + "\n");
+  write_config(chosen);
 }
 
 // Named as write_file_atomically names them.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "limpid/data/open_model.h"
 #include "limpid/train/config.h"
@@ -27,14 +28,24 @@ class RunFolder {
   std::filesystem::path report() const { return path_ / "report.html"; }
 
   bool has_checkpoint() const;
-  // The steps done by a run that has no model yet; nothing where there is no such run, or its
-  // checkpoint cannot be read.
-  std::optional<std::int64_t> unfinished_step() const;
+  // A run that would be lost if another one began here.
+  struct HeldRun {
+    std::int64_t step = 0;  // steps done, as far as the checkpoint says
+    bool finished = false;  // it has a model
+  };
+  // Nothing where there is neither a model nor a checkpoint that can be read.
+  std::optional<HeldRun> held_run() const;
+  // The command that started the run, as its log says; else one that repeats its configuration;
+  // empty where there is neither.
+  std::vector<std::string> first_command() const;
   // Throws what read_text and parse_train_config throw.
   TrainConfig read_config() const;
 
-  // Makes the folder, removes an earlier run's files and writes the configuration. Throws kIo.
+  // Makes the folder where there is none. Throws kIo.
+  void create() const;
+  // Removes an earlier run's files and writes the configuration. Throws kIo.
   void begin(const TrainConfig& config) const;
+  void write_config(const TrainConfig& config) const;
   // Removes the temporary files that a killed process left.
   void tidy() const;
 

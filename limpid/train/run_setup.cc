@@ -4,6 +4,7 @@
 
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/data/data_config.h"
@@ -30,18 +31,32 @@ std::string RunSetup::model_config() const {
   return json.dump({.replace_invalid = true});
 }
 
-std::string RunSetup::identity() const {
-  std::uint64_t h = 0;
-  const auto add = [&](const Tensor& t) {
-    const std::uint64_t next = limpid::hash(t);
-    h = limpid::hash(std::as_bytes(std::span(&next, 1)), h);
+std::uint64_t RunSetup::data_hash(ThreadPool* pool) const {
+  struct Hashed {
+    const Tensor* tensor;
+    std::uint64_t hash = 0;
   };
+  std::vector<Hashed> all;
   for (const Dataset* part : {&data.train, &data.validation, &data.test}) {
-    add(part->inputs);
-    add(part->targets);
-    if (part->windows) add(part->windows->tokens);
+    all.push_back({&part->inputs});
+    all.push_back({&part->targets});
+    if (part->windows) all.push_back({&part->windows->tokens});
   }
-  return fmt::format("{}\ndata {:016x}\n", to_text(config), h);
+  const auto hash_one = [](void* context, std::size_t i, int) {
+    Hashed& one = static_cast<Hashed*>(context)[i];
+    one.hash = limpid::hash(*one.tensor);
+  };
+  if (pool)
+    pool->run(all.size(), hash_one, all.data());
+  else
+    for (std::size_t i = 0; i < all.size(); ++i) hash_one(all.data(), i, 0);
+  std::uint64_t h = 0;
+  for (const Hashed& one : all) h = limpid::hash(std::as_bytes(std::span(&one.hash, 1)), h);
+  return h;
+}
+
+std::string identity_of(const TrainConfig& config, std::uint64_t data_hash) {
+  return fmt::format("{}\ndata {:016x}\n", to_text(config), data_hash);
 }
 
 }  // namespace limpid::train

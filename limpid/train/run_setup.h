@@ -2,8 +2,10 @@
 // config.h and data/load_data.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "limpid/compile/thread_pool.h"
 #include "limpid/data/load_data.h"
 #include "limpid/train/config.h"
 #include "limpid/train/problem.h"
@@ -26,8 +28,11 @@ struct RunSetup {
 
   // The config of the model's file: hyper-parameters, loss and data.
   std::string model_config() const;
-  // No two runs with the same text differ: the configuration and a hash of the data.
-  std::string identity() const;
+  // Of all examples of all parts; their tensors are shared among the threads of a pool.
+  std::uint64_t data_hash(ThreadPool* pool = nullptr) const;
 };
+
+// No two runs with the same text differ: the configuration and the hash of the data.
+std::string identity_of(const TrainConfig& config, std::uint64_t data_hash);
 
 }  // namespace limpid::train

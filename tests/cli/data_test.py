@@ -10,7 +10,7 @@ import zipfile
 import tool
 
 NUMPY = pathlib.Path(__file__).parents[1] / "formats/numpy"
-SMALL = ("--hidden", "4", "--epochs", "2", "--batch", "8", "--threads", "1")
+SMALL = ("--hidden", "4", "--epochs", "2", "--batch", "8", "--threads", "1", "--overwrite")
 
 # Two measures, a colour, the answer; cats are light.
 PETS = "".join(

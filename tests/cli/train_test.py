@@ -115,13 +115,13 @@ class Stopped(TrainTest):
                          r"is not finished \(step \d+\); --resume .* goes on with it, --overwrite begins")
         self.assertEqual((self.out / "checkpoint.safetensors").read_bytes(), checkpoint)
         self.output(*self.arguments("--epochs", "1", "--overwrite"))
-        self.output(*self.arguments("--epochs", "1"))  # finished ones may be
+        self.assertIn("holds a run that is finished", self.error(2, *self.arguments("--epochs", "1")))
 
     def test_what_resume_refuses(self):
         self.error(1, "train", "--resume", self.folder / "nowhere")
         self.output(*self.arguments("--epochs", "2"))
         finished = self.model()
-        self.error(2, "train", "--resume", self.out, "--epochs", "3")
+        self.error(2, "train", "--resume", self.out, "--batch", "3")
         self.error(2, "train", "--resume", self.out, "--out", self.out)
         self.output("train", "--resume", self.out)
         self.assertEqual(self.model(), finished)

@@ -1,6 +1,7 @@
 // Runs from code: what they tell, what they write, and that they go on after anything.
 #include "limpid/train/run.h"
 
+#include <functional>
 #include <stdexcept>
 
 #include "limpid/compile/thread_pool.h"
@@ -184,7 +185,8 @@ TEST_P(Stopped, AnotherRunGoesOnFromTheFolder) {
     train::Run run(small_config(), options);
     EXPECT_EQ(run.train(after(GetParam())).reason, kInterrupted);
     EXPECT_EQ(run.trainer().steps_done(), GetParam());
-    EXPECT_EQ(RunFolder(options.folder).unfinished_step(), GetParam());
+    EXPECT_EQ(RunFolder(options.folder).held_run()->step, GetParam());
+    EXPECT_FALSE(RunFolder(options.folder).held_run()->finished);
   }
   train::Run run(RunFolder(options.folder).read_config(), options);
   run.resume();
@@ -193,7 +195,7 @@ TEST_P(Stopped, AnotherRunGoesOnFromTheFolder) {
   expect_same(run.log(), whole.log);
   expect_same(parse_run_log(log_path(options.folder)), whole.log);
   EXPECT_EQ(run.log().resumes.size(), 1u);
-  EXPECT_FALSE(RunFolder(options.folder).unfinished_step());
+  EXPECT_TRUE(RunFolder(options.folder).held_run()->finished);
 }
 
 TEST_P(Stopped, TheSameRunGoesOn) {
@@ -221,7 +223,7 @@ TEST(Run, ARunWithoutACheckpointStartsWhereItIsResumed) {
 
 // ---- what it refuses
 
-TEST(Run, UnfinishedRunsAreOverwrittenOnlyWhereThatIsWanted) {
+TEST(Run, RunsAreOverwrittenOnlyWhereThatIsWanted) {
   const TemporaryFolder folder;
   RunOptions options{.folder = folder / "run"};
   train::Run(small_config(), options).train(after(3));
@@ -230,7 +232,86 @@ TEST(Run, UnfinishedRunsAreOverwrittenOnlyWhereThatIsWanted) {
   options.overwrite = true;
   train::Run(small_config(), options).train();
   options.overwrite = false;
-  train::Run(small_config(), options).train();  // a finished one may be
+  expect_error(ErrorCode::kInvalidArgument, "holds a run that is finished (step",
+               [&] { train::Run(small_config(), options).start(); });
+}
+
+TEST(Run, AFolderHasOneRunAtATime) {
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  train::Run first(small_config(), options), second(small_config(), options);
+  const auto expect_held = [](const std::function<void()>& begin) {
+    expect_error(ErrorCode::kIo, "another run is writing into this folder", begin);
+  };
+  first.start();
+  first.step();
+  expect_held([&] { second.start(); });
+  expect_held([&] { second.resume(); });
+  first.interrupt();
+  second.resume();
+  expect_held([&] { first.resume(); });
+  EXPECT_EQ(second.train([] { return false; }).reason, "finished");
+  first.resume();
+  EXPECT_TRUE(first.done());
+}
+
+TEST(Run, ARunThatCouldNotBeginHoldsNothing) {
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  train::Run(small_config(), options).train();
+  train::Run refused(small_config(), options);
+  EXPECT_THROW(refused.start(), Error);
+  train::Run(small_config(), options).resume();
+}
+
+TEST(Run, ARunThatIsDestroyedHoldsNothing) {
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  train::Run(small_config(), options).start();
+  train::Run(small_config(), options).resume();
+}
+
+// With a rate that does not depend on the length, as long as one that was longer from the start.
+TEST(Run, AFinishedRunBecomesLonger) {
+  TrainConfig config = small_config();
+  config.schedule = "constant";
+  config.patience.reset();
+  config.epochs = 4;
+  const Whole whole(config);
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run", .command = {"make", "it", "longer"}};
+  config.epochs = 2;
+  train::Run(config, options).train();
+  TrainConfig longer = RunFolder(options.folder).read_config();
+  longer.epochs = 4;
+  train::Run run(longer, options);
+  run.resume();
+  EXPECT_EQ(run.train().reason, "finished");
+  expect_same(run.model().params, whole.params);
+  EXPECT_EQ(run.log().resumes.back().command, options.command);
+  EXPECT_EQ(parse_run_log(log_path(options.folder)).resumes.back().command, options.command);
+  EXPECT_EQ(RunFolder(options.folder).read_config().epochs, 4);
+  // From then on it is a run of that length.
+  train::Run again(RunFolder(options.folder).read_config(), options);
+  again.resume();
+  EXPECT_TRUE(again.log().resumes.back().command.empty());
+  longer.hidden = TrainConfig::Integers{3};
+  expect_error(ErrorCode::kInvalidArgument, "of another configuration",
+               [&] { train::Run(longer, options).resume(); });
+}
+
+TEST(Run, ARunKilledBeforeItsFirstCheckpointKeepsItsCommand) {
+  const TemporaryFolder folder;
+  RunOptions options{.folder = folder / "run", .command = {"limpid", "train", "first"}};
+  {
+    train::Run run(small_config(), options);
+    run.start();
+  }
+  std::filesystem::remove(RunFolder(options.folder).checkpoint());
+  options.command = {"limpid", "train", "--resume", "run"};
+  train::Run resumed(small_config(), options);
+  resumed.resume();
+  EXPECT_EQ(resumed.log().run.command, (std::vector<std::string>{"limpid", "train", "first"}));
 }
 
 TEST(Run, AnotherConfigurationDoesNotGoOn) {
@@ -277,7 +358,7 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   train::Run run(config, {.folder = folder / "run"});
   expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { run.train(); });
   EXPECT_EQ(run.log().end->reason, "non-finite loss");
-  EXPECT_TRUE(RunFolder(folder / "run").unfinished_step());
+  EXPECT_FALSE(RunFolder(folder / "run").held_run()->finished);
   train::Run again(config, {.folder = folder / "run"});
   again.resume();
   expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { again.train(); });
