@@ -31,7 +31,9 @@ void write_text(const std::filesystem::path& path, std::string_view text) {
 
 TEST(InQuotes, EscapesWhatWouldBreakALine) {
   EXPECT_EQ(in_quotes("layers.0.weight"), "'layers.0.weight'");
-  EXPECT_EQ(in_quotes("a\nb\x7f\xc3\xa9'\\"), "'a\\x0ab\\x7f\\xc3\\xa9\\x27\\x5c'");
+  EXPECT_EQ(in_quotes("a\nb\x7f'\\\x1b[31m"), "'a\\x0ab\\x7f\\x27\\x5c\\x1b[31m'");
+  EXPECT_EQ(in_quotes("\u65e5\u672c \u00e9"), "'\u65e5\u672c \u00e9'");
+  EXPECT_EQ(in_quotes("\xe6\x97 \xff \xc2\x9b"), "'\\xe6\\x97 \\xff \\xc2\\x9b'");
   const std::string longest(96, 'x');
   EXPECT_EQ(in_quotes(longest), std::string("'") + longest + "'");
   EXPECT_EQ(in_quotes(longest + "x"), std::string("'") + longest + "...'");
