@@ -278,7 +278,7 @@ void Run::Impl::check_run(const Checkpoint& checkpoint) {
   longer.epochs = setup_.config.epochs;
   longer.steps = setup_.config.steps;
   longer.patience = setup_.config.patience;
-  const bool same_run = to_json(longer) == to_json(setup_.config) &&
+  const bool same_run = to_text(longer) == to_text(setup_.config) &&
                         checkpoint.run == identity_of(before, data_hash_);
   if (!same_run)
     refuse(

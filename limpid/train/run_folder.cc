@@ -72,7 +72,7 @@ void RunFolder::create() const {
 }
 
 void RunFolder::write_config(const TrainConfig& chosen) const {
-  write_text(config(), to_json(chosen) + "\n");
+  write_text(config(), to_text(chosen) + "\n");
 }
 
 void RunFolder::begin(const TrainConfig& chosen) const {

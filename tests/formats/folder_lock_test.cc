@@ -15,7 +15,7 @@ using testing::expect_error;
 TEST(FolderLock, HasOneHolder) {
   const testing::TemporaryFolder folder;
   auto lock = std::make_unique<FolderLock>(folder.path());
-  expect_error(ErrorCode::kIo, "another process is using this folder",
+  expect_error(ErrorCode::kIo, "another run is writing into this folder",
                [&] { FolderLock second(folder.path()); });
   lock.reset();
   FolderLock again(folder.path());

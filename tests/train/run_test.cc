@@ -295,7 +295,8 @@ TEST(Run, AFinishedRunBecomesLonger) {
   train::Run again(RunFolder(options.folder).read_config(), options);
   again.resume();
   EXPECT_TRUE(again.log().resumes.back().command.empty());
-  longer.hidden = TrainConfig::Integers{3};
+  again.finish();
+  longer.batch = 9;
   expect_error(ErrorCode::kInvalidArgument, "of another configuration",
                [&] { train::Run(longer, options).resume(); });
 }
