@@ -75,17 +75,54 @@ bool equal_letters(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// The parser would only say that a command is required.
-void check_command(const CLI::App& app, int argc, char** argv) {
-  const auto commands = app.get_subcommands({});
-  if (commands.empty() || argc < 2 || argv[1][0] == '-') return;
+const CLI::App& command_of(const CLI::App& app, const std::string& name) {
   std::string names;
-  for (const CLI::App* command : commands) {
-    if (command->get_name() == argv[1]) return check_command(*command, argc - 1, argv + 1);
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == name) return *command;
     names += " " + command->get_name();
   }
-  throw UsageError(fmt::format("there is no command {}; there are:{}", in_quotes(argv[1]), names));
+  throw UsageError(fmt::format("there is no command {}; there are:{}", in_quotes(name), names));
 }
+
+// The parser would only say that a command is required.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  if (app.get_subcommands({}).empty() || argc < 2 || argv[1][0] == '-') return;
+  check_command(command_of(app, argv[1]), argc - 1, argv + 1);
+}
+
+const CLI::App& line_of(const CLI::App& app) {
+  return app.get_parent() ? line_of(*app.get_parent()) : app;
+}
+
+OptionFacts facts_of(const CLI::Option& option) {
+  OptionFacts facts{.names = {},
+                    .value = {},
+                    .help = option.get_description(),
+                    .required = option.get_required()};
+  if (option.get_positional()) {
+    facts.names = {option.get_name(true)};
+  } else {
+    for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
+  }
+  if (option.get_type_size() > 0) facts.value = option.get_type_name();
+  return facts;
+}
+
+CommandFacts facts_of(const CLI::App& app) {
+  CommandFacts facts{.name = app.get_name(),
+                     .help = app.get_description(),
+                     .group = app.get_group(),
+                     .footer = app.get_footer(),
+                     .options = {},
+                     .commands = {}};
+  for (const CLI::Option* option : app.get_options()) facts.options.push_back(facts_of(*option));
+  for (const CLI::App* command : app.get_subcommands({}))
+    facts.commands.push_back(facts_of(*command));
+  return facts;
+}
+
+constexpr std::string_view kPathTypes[] = {"FILE", "RUN", "PATH", "DIR"};
 
 }  // namespace
 
@@ -113,9 +150,26 @@ Check within(std::int64_t low, std::int64_t high) {
 // Options
 // ---------------------------------------------------------------------------------------------
 
+bool OptionFacts::is_path() const {
+  return std::find(std::begin(kPathTypes), std::end(kPathTypes), value) != std::end(kPathTypes);
+}
+
+std::vector<std::string> OptionFacts::choices() const {
+  std::vector<std::string> all;
+  if (value.find('|') == std::string::npos) return all;
+  std::istringstream parts(value);
+  for (std::string choice; std::getline(parts, choice, '|');) all.push_back(choice);
+  return all;
+}
+
 Option& Option::type(const std::string& name) {
   option_->type_name(name);
   return *this;
+}
+
+Option& Option::path(const std::string& name) {
+  check({[](const std::string& text) { return !text.empty(); }, "a path"});
+  return type(name);
 }
 
 Option& Option::check(Check check) {
@@ -236,6 +290,19 @@ Option Command::flag(const std::string& name, std::function<void(bool)> set,
 }
 
 Option Command::at(const std::string& name) { return Option(app_->get_option(name)); }
+
+CommandFacts Command::line() const { return facts_of(line_of(*app_)); }
+
+std::string Command::help_of(const std::vector<std::string>& command) const {
+  const CLI::App* found = &line_of(*app_);
+  std::string called = found->get_name();
+  for (const std::string& name : command) {
+    found = &command_of(*found, name);
+    called += " " + name;
+  }
+  // App::help() would speak of the command that is under way.
+  return found->get_formatter()->make_help(found, called, CLI::AppFormatMode::Normal);
+}
 
 // ---------------------------------------------------------------------------------------------
 // The command line

@@ -32,12 +32,35 @@ struct Check {
 Check positive(bool or_zero = false);
 Check within(std::int64_t low, std::int64_t high);
 
+// What help says of an option or an argument.
+struct OptionFacts {
+  std::vector<std::string> names;  // "-h", "--help"; of an argument one: "MODEL"
+  std::string value;               // as help shows it: "N", "bf16|int8"; empty for a flag
+  std::string help;
+  bool required = false;
+
+  bool is_argument() const { return !names.front().starts_with('-'); }
+  bool is_path() const;
+  std::vector<std::string> choices() const;  // of "bf16|int8"; else empty
+};
+
+// What help says of a command and of those below it, in the order of their addition.
+struct CommandFacts {
+  std::string name, help;
+  std::string group;   // under which its parent lists it
+  std::string footer;  // the end of --help
+  std::vector<OptionFacts> options;
+  std::vector<CommandFacts> commands;
+};
+
 // Refers to an option of a command, which keeps it.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  Option& type(const std::string& name);  // as help shows its value: "N", "FILE"
+  Option& type(const std::string& name);  // as help shows its value: "N", "NUMBERS"
+  // The value is a path, which cannot be empty: help shows it as "FILE", "RUN" or "PATH".
+  Option& path(const std::string& name);
   Option& check(Check check);
   Option& required();
   Option& needs(const Option& other);
@@ -87,6 +110,13 @@ class Command {
 
   // An option that this command has.
   Option at(const std::string& name);
+
+  // All commands of the command line that this one belongs to. Call it in an action: then all are
+  // there.
+  CommandFacts line() const;
+  // The text of --help of a command: {} for the whole line, {"lab", "init"}. Throws UsageError
+  // where there is none.
+  std::string help_of(const std::vector<std::string>& command) const;
 
  private:
   CLI::App* app_;

@@ -49,7 +49,9 @@ void add_convert(Command& app) {
       "convert",
       "Convert a model between safetensors, ONNX and a Hugging Face folder (GPT-2, Llama)");
   add_model_option(command, options->model);
-  command.option("OUT", options->out, "File to write; NAME/: a Hugging Face folder").required();
+  command.option("OUT", options->out, "File to write; NAME/: a Hugging Face folder")
+      .path("PATH")
+      .required();
   command.option("--batch", options->batch, "Batch size of an ONNX model; default: any")
       .check(within(1, kMostExamples));
   command.run([options] { convert(*options); });

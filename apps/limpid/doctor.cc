@@ -71,15 +71,15 @@ void doctor(const Options& options) {
   if (options.json)
     return print_json(
         {{"findings", json_of(found)}, {"earlier", json_of(earlier)}, {"notes", log.notes}});
-  for (const std::string& note : log.notes) print(fmt::format("note: {}\n", note));
+  for (const std::string& note : log.notes) print(fmt::format("note: {}\n", printable(note)));
   for (const train::Finding& f : found) print(to_text(f));
   // Without its remedy, which may be the opposite of what helps now.
   for (const train::Finding& f : earlier)
     print(fmt::format("at step {}, no longer at the end: {}: {}\n", f.step, printable(f.rule),
                       printable(f.symptom)));
   if (found.empty() && earlier.empty())
-    print(fmt::format("{} rules found nothing wrong in {} steps.\n", train::rules().size(),
-                      log.steps_done()));
+    print(fmt::format("{} rules found nothing wrong in {}.\n", train::rules().size(),
+                      counted(log.steps_done(), "step")));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ void add_doctor(Command& app) {
   auto options = std::make_shared<Options>();
   Command command =
       app.command("doctor", "Diagnose a training run: problems, likely causes, what to try");
-  command.option("RUN", options->run, "Run folder written by train, or its log.jsonl");
+  command.option("RUN", options->run, "Run folder written by train, or its log.jsonl").path("RUN");
   command
       .option("--threshold", options->thresholds,
               "Threshold of a rule, once for each; docs/reference/doctor.md lists them")

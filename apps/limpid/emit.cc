@@ -59,7 +59,7 @@ void add_emit(Command& app) {
   Command command = app.command(
       "emit", "Write a model as one self-contained C++ header that computes the same bits");
   add_model_option(command, options->model);
-  command.option("--cpp", options->cpp, "Header file to write").type("FILE").required();
+  command.option("--cpp", options->cpp, "Header file to write").path("FILE").required();
   command
       .option("--namespace", options->namespace_name,
               "Namespace of the code; default: the name of the file")

@@ -10,6 +10,7 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
+#include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/picture.h"
@@ -51,8 +52,8 @@ Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input)
                                                to_string(input.type), in_quotes(input.name)));
   const std::int64_t expected = input.type.shape.elements();
   if (static_cast<std::int64_t>(numbers.size()) != expected)
-    throw UsageError(fmt::format("--values: {} numbers came, the model takes {} as {}",
-                                 numbers.size(), expected, to_string(input.type)));
+    throw UsageError(fmt::format("--values: expected {} ({}), got {}", counted(expected, "number"),
+                                 to_string(input.type), numbers.size()));
   const Shape shape = input.type.shape.insert(0, 1);
   if (!tokens) return Tensor::from<float>(shape, numbers);
   constexpr float kMost = 1 << 24;  // f32 holds all integers up to here
@@ -67,8 +68,9 @@ Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input)
 
 void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
   if (first > size - count)
-    throw UsageError(fmt::format("there are {} examples, 0 to {}: {} to {} are not there", size,
-                                 size - 1, first, first + count - 1));
+    throw UsageError(fmt::format("the data has {}, indices 0 to {}; expected {} from index {}",
+                                 counted(size, "example"), size - 1, counted(count, "example"),
+                                 first));
 }
 
 // What the tokens of an example say, as far as its text goes.
@@ -143,8 +145,8 @@ Model with_prompt(Model model, const ExampleOptions& options) {
   const std::vector<std::int32_t> tokens = prompt_tokens(tokenizer_of(model), *options.prompt);
   const std::optional<nn::Gpt> net = gpt_of(model);
   if (net && tokens.size() > static_cast<std::size_t>(net->context))
-    throw UsageError(fmt::format("--prompt: {} tokens came, the model sees {} at most",
-                                 tokens.size(), net->context));
+    throw UsageError(fmt::format("--prompt: expected at most {}, got {}",
+                                 counted(net->context, "token"), tokens.size()));
   return at_length(std::move(model), static_cast<std::int64_t>(tokens.size()));
 }
 

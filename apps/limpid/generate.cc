@@ -31,7 +31,7 @@ void generate_texts(Options options) {
   std::vector<std::string> later(static_cast<std::size_t>(options.generate.sequences - 1), prompt);
   bool begun = false;
   const auto begin = [&] {
-    if (!begun) print_text(prompt);
+    if (!begun) print(prompt);
     begun = true;
   };
   generate(std::move(model), options.generate, [&](std::size_t i, std::string_view characters) {
@@ -40,12 +40,12 @@ void generate_texts(Options options) {
       return;
     }
     begin();
-    print_text(characters);
+    print(characters);
     flush();
   });
   begin();
-  print_text("\n");
-  for (const std::string& text : later) print_text("\n---\n" + text + "\n");
+  print("\n");
+  for (const std::string& text : later) print("\n---\n" + text + "\n");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "apps/limpid/threads.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/promise.h"
+#include "limpid/inspect/table.h"
 
 namespace limpid::tool {
 namespace {
@@ -56,8 +57,9 @@ void hash_named(const Options& options) {
     return print_json(Json{{"model", hex(hash_of(run.model))},
                            {"data", hex(hash_of(inputs))},
                            {"outputs", hex(outputs)}});
-  print(fmt::format("model    {}\ndata     {}  ({} inputs)\noutputs  {}\n", hex(hash_of(run.model)),
-                    hex(hash_of(inputs)), inputs.size(), hex(outputs)));
+  print(fmt::format("model    {}\ndata     {}  ({})\noutputs  {}\n", hex(hash_of(run.model)),
+                    hex(hash_of(inputs)),
+                    counted(static_cast<std::int64_t>(inputs.size()), "input"), hex(outputs)));
 }
 
 void hash_outputs(const Options& options) {
@@ -77,9 +79,9 @@ void hash_outputs(const Options& options) {
                     {"examples", test.size()}});
     return;
   }
-  print(fmt::format("model    {}\ndata     {}  ({}, {} examples)\noutputs  {}\n", hex(of_model),
-                    hex(hash_of_numbers(inputs)), test.name, test.size(),
-                    hex(hash_of_numbers(outputs))));
+  print(fmt::format("model    {}\ndata     {}  ({}, {})\noutputs  {}\n", hex(of_model),
+                    hex(hash_of_numbers(inputs)), printable(test.name),
+                    counted(test.size(), "example"), hex(hash_of_numbers(outputs))));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Command add_experiment(Command& lab, const std::string& name, const std::string&
                        std::function<Outcome()> run) {
   Command command = lab.command(name, help);
   auto html = std::make_shared<std::string>();
-  command.option("--html", *html, "Write an HTML page with charts, too").type("FILE");
+  command.option("--html", *html, "Write an HTML page with charts, too").path("FILE");
   command.run([html, run = std::move(run)] { show(run(), *html); });
   return command;
 }

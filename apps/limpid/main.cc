@@ -14,13 +14,16 @@
 namespace limpid::tool {
 
 // The commands, one per file: each adds itself to the command line.
+void add_completion(Command& app);
 void add_convert(Command& app);
+void add_data(Command& app);
 void add_doctor(Command& app);
 void add_emit(Command& app);
 void add_eval(Command& app);
 void add_generate(Command& app);
 void add_gradcheck(Command& app);
 void add_hash(Command& app);
+void add_help(Command& app);
 void add_lab(Command& app);
 void add_onnx_ops(Command& app);   // where the tool is built with ONNX,
 void add_onnx_test(Command& app);  // and so is this
@@ -29,6 +32,7 @@ void add_perceptron(Command& app);
 void add_quantize(Command& app);
 void add_report(Command& app);
 void add_run(Command& app);
+void add_runs(Command& app);
 void add_selftest(Command& app);
 void add_show(Command& app);
 void add_summary(Command& app);
@@ -49,7 +53,7 @@ int run(int argc, char** argv) {
   CommandLine line("limpid", "Neural networks as pure functions.", "limpid " LIMPID_VERSION);
   using Add = void (*)(Command&);
   const std::pair<const char*, std::vector<Add>> groups[] = {
-      {"Train", {add_train, add_doctor, add_report}},
+      {"Train", {add_data, add_train, add_runs, add_doctor, add_report}},
       {"Use", {add_eval, add_run, add_generate}},
       {"Look inside", {add_summary, add_trace, add_show, add_ops}},
 #ifdef LIMPID_ONNX
@@ -60,6 +64,7 @@ int run(int argc, char** argv) {
       {"Check", {add_selftest, add_hash, add_gradcheck}},
 #endif
       {"Learn", {add_perceptron, add_lab}},
+      {"Help", {add_help, add_completion}},
   };
   for (const auto& [title, commands] : groups) {
     Command group = line.root().group(title);

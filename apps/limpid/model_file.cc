@@ -50,6 +50,7 @@ void add_model_option(Command& command, ModelOptions& options) {
       .option("MODEL", options.path,
               "Model file (safetensors, or ONNX as NAME.onnx), run folder written by train, or "
               "Hugging Face folder of a GPT-2 or Llama")
+      .path("PATH")
       .required();
   command
       .option("--dim", options.dims,

@@ -135,6 +135,8 @@ void print_outputs(const Model& model, const std::vector<Tensor>& outputs, bool 
 
 void save_outputs(const Model& model, const std::vector<Tensor>& outputs,
                   const std::filesystem::path& path) {
+  if (path.extension() == ".csv")
+    throw UsageError("--out: expected a .npy or .npz file for the outputs of --input");
   if (path.extension() != ".npz") {
     if (outputs.size() != 1)
       throw UsageError(fmt::format("--out: {} outputs are expected in a .npz file, got {}",

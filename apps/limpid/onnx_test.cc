@@ -60,7 +60,9 @@ void add_onnx_test(Command& app) {
   auto options = std::make_shared<Options>();
   Command command = app.command(
       "onnx-test", "Run test folders in the ONNX project's format: model.onnx and test_data_set_K");
-  command.option("DIR", options->folders, "Test folder, or a folder of test folders").required();
+  command.option("DIR", options->folders, "Test folder, or a folder of test folders")
+      .path("DIR")
+      .required();
   command.run([options] { onnx_test(*options); });
 }
 

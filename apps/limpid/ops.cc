@@ -15,6 +15,7 @@ namespace {
 struct Options {
   std::string name;
   bool markdown = false;
+  bool json = false;
 };
 
 void ops(const Options& options) {
@@ -24,6 +25,14 @@ void ops(const Options& options) {
     if (!op)
       throw UsageError(fmt::format("there is no op '{}'; `limpid ops` lists them", options.name));
     return print(op_reference(*op));
+  }
+  if (options.json) {
+    Json list = Json::array();
+    for (const Op* op : all_ops())
+      list.push_back({{"name", std::string(op->name)},
+                      {"formula", std::string(op->formula)},
+                      {"shapes", std::string(op->shapes)}});
+    return print_json(Json{{"ops", list}});
   }
   Table table{{{"op"}, {"formula"}, {"shapes"}}, {}};
   for (const Op* op : all_ops())
@@ -38,7 +47,8 @@ void add_ops(Command& app) {
   auto options = std::make_shared<Options>();
   Command command = app.command(
       "ops", "List all ops, or describe one: formula, shapes, body, gradient, accuracy");
-  command.option("NAME", options->name, "Op to describe");
+  const Option name = command.option("NAME", options->name, "Op to describe");
+  command.flag("--json", options->json, "Print JSON: all ops").excludes(name);
   command.flag("--markdown", options->markdown,
                "Print the reference of all ops as Markdown (docs/reference/ops.md), and exit");
   command.run([options] { ops(*options); });

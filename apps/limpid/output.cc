@@ -20,18 +20,23 @@ namespace {
   throw Error(ErrorCode::kIo, fmt::format("standard output: {}", std::strerror(reason)));
 }
 
-}  // namespace
-
-void print(std::string_view text) {
+void write(std::string_view text) {
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_unwritten(errno);
 }
 
+}  // namespace
+
 bool is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
-void print_text(std::string_view text) {
-  print(is_terminal() ? printable(text, "\n\t") : std::string(text));
+void print(std::string_view text) {
+  if (is_terminal())
+    write(printable(text, "\n\t"));
+  else
+    write(text);
 }
+
+void print_control(std::string_view sequence) { write(sequence); }
 
 // Names come from files: what is not UTF-8 in them is replaced rather than refused.
 void print_json(const Json& document) {
@@ -51,6 +56,10 @@ void print_error(std::string_view message) {
 }
 
 void print_note(std::string_view message) { print_error("note: " + std::string(message)); }
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 // The shortest digits of an f32, read as f64, print as these digits again.
 Json json_of(float number) {

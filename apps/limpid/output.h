@@ -1,6 +1,8 @@
 // How the tool speaks: text and JSON on standard output, errors in one line on standard error.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "limpid/core/json.h"
@@ -8,13 +10,14 @@
 
 namespace limpid::tool {
 
-// Writes to standard output. Throws kIo where it does not take the text, as on a full disk.
+// Writes to standard output. Names in a text may be anybody's, and a terminal would obey their
+// control characters: it is shown them as \xNN, but for newlines and tabs. Whatever else reads gets
+// the bytes. Throws kIo where standard output does not take the text, as on a full disk.
 void print(std::string_view text);
+// The tool's own control sequences: written as they are. Throws as print() does.
+void print_control(std::string_view sequence);
 // Whether standard output is a terminal.
 bool is_terminal();
-// Prints a text that anybody may have written. A terminal, which would obey its control characters,
-// is shown them as \xNN, but for newlines and tabs; whatever else reads gets the bytes.
-void print_text(std::string_view text);
 // A document on lines of its own.
 void print_json(const Json& document);
 // Hands on what is still buffered; throws as print() does.
@@ -24,6 +27,9 @@ void flush();
 void print_error(std::string_view message);
 // "limpid: note: " and one line, likewise: what a person should know of a run that goes well.
 void print_note(std::string_view message);
+
+// "1 example", "2 examples".
+std::string counted(std::int64_t count, std::string_view noun);
 
 // Numbers that read back as the same bits; null for what JSON has no number for.
 Json json_of(float number);

@@ -94,7 +94,8 @@ void Progress::step(const train::StepEvent& e) {
     line += bar(step, length, std::min(kLongest, columns - taken)) + " " + numbers;
   else
     line = (line + numbers).substr(0, columns);
-  print("\r\x1b[K" + line);
+  print_control("\r\x1b[K");
+  print(line);
   flush();
   drawn_ = true;
 }
@@ -131,7 +132,7 @@ void Progress::say(const std::string& text) {
 }
 
 void Progress::clear() {
-  if (drawn_) print("\r\x1b[K");
+  if (drawn_) print_control("\r\x1b[K");
   drawn_ = false;
 }
 

@@ -192,7 +192,7 @@ void add_quantize(Command& app) {
       .choice("--to", options->to, {"bf16", "int8"},
               "Type of the weights of matrix products in the new model")
       .required();
-  command.option("--out", options->out, "File for the new model; default: not saved").type("FILE");
+  command.option("--out", options->out, "File for the new model; default: not saved").path("FILE");
   command.option("--data", options->data, data_spec_help()).type("SPEC");
   command.option("--exclude", options->exclude, "Parameter that keeps its type, once for each")
       .type("NAME");

@@ -14,6 +14,7 @@
 #include "limpid/core/error.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/model.h"
+#include "limpid/inspect/table.h"
 #include "limpid/train/config.h"
 #include "limpid/train/earlier_runs.h"
 #include "limpid/train/run_folder.h"
@@ -120,10 +121,10 @@ void add_report(Command& app) {
   auto run = std::make_shared<std::string>();
   Command command =
       app.command("report", "Write the report of a training run as one HTML page, RUN/report.html");
-  command.option("RUN", *run, "Run folder written by train").required();
+  command.option("RUN", *run, "Run folder written by train").path("RUN").required();
   command.run([run] {
     report_again(*run);
-    print(fmt::format("saved {}/report.html\n", *run));
+    print(fmt::format("saved {}\n", printable(train::RunFolder(*run).report().string())));
   });
 }
 

@@ -1,9 +1,12 @@
 // limpid run: what a model gives for some examples.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "apps/limpid/answers.h"
 #include "apps/limpid/column_names.h"
@@ -16,6 +19,7 @@
 #include "limpid/core/number_text.h"
 #include "limpid/data/prompt.h"
 #include "limpid/formats/file.h"
+#include "limpid/formats/in_quotes.h"
 #include "limpid/formats/npy.h"
 #include "limpid/inspect/table.h"
 
@@ -55,11 +59,44 @@ void print_output(const Model& model, const Tensor& output, bool json) {
   print(fmt::format("{} = {}\n", printable(output_name(model)), fmt::join(numbers, ", ")));
 }
 
+// A field of CSV (RFC 4180).
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+// A line of names, then one for each example; numbers read back as the same bits.
+std::string csv_text(const Model& model, const Tensor& output) {
+  const std::int64_t rows = output.shape()[0];
+  const std::int64_t columns = output.shape().elements() / std::max<std::int64_t>(rows, 1);
+  std::vector<std::string> names = output_names(model);
+  if (names.empty() && columns == 1) names = {output_name(model)};
+  for (std::int64_t c = 0; static_cast<std::int64_t>(names.size()) < columns; ++c)
+    names.push_back(fmt::format("{}.{}", output_name(model), c));
+  for (std::string& name : names) name = csv_field(name);
+  std::string text = fmt::format("{}\n", fmt::join(names, ","));
+  const std::span<const float> numbers = output.values<float>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    text += exact_number(static_cast<double>(numbers[i]), Dtype::kF32);
+    text += (i + 1) % static_cast<std::size_t>(columns) == 0 ? '\n' : ',';
+  }
+  return text;
+}
+
 // The outputs as they are: [N, ...], N examples.
 void save_output(const Model& model, const Tensor& output, const std::filesystem::path& path) {
-  if (path.extension() == ".npz")
+  if (path.extension() == ".npz") {
     save_npz(path, {{output_name(model), output}});
-  else
+  } else if (path.extension() == ".csv") {
+    if (output.dtype() != Dtype::kF32)
+      throw UsageError(fmt::format("--out: expected a .npy or .npz file for {}, got {}",
+                                   to_string(output.type()), in_quotes(path.string())));
+    const std::string text = csv_text(model, output);
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+    write_file_atomically(path, {&bytes, 1});
+  } else
     save_npy(path, output);
 }
 
@@ -74,8 +111,7 @@ void run_named(const Options& options) {
   const std::vector<Tensor> outputs = predict(run.model, run.inputs, &pool);
   if (options.out.empty()) return print_outputs(run.model, outputs, options.json);
   save_outputs(run.model, outputs, options.out);
-  say_written(fmt::format("{} output{}", outputs.size(), outputs.size() == 1 ? "" : "s"),
-              options.out);
+  say_written(counted(static_cast<std::int64_t>(outputs.size()), "output"), options.out);
 }
 
 void run(const Options& options) {
@@ -108,9 +144,9 @@ void run(const Options& options) {
 
 const Check kIsArrayFile{[](const std::string& path) {
                            const auto extension = std::filesystem::path(path).extension();
-                           return extension == ".npy" || extension == ".npz";
+                           return extension == ".npy" || extension == ".npz" || extension == ".csv";
                          },
-                         "a .npy or .npz file"};
+                         "a .npy, .npz or .csv file"};
 
 }  // namespace
 
@@ -134,10 +170,10 @@ void add_run(Command& app) {
   const Option json = command.flag("--json", options->json, "Print JSON");
   command
       .option("--out", options->out,
-              "Write the outputs, [N, ...] for N examples, to a .npy or .npz file instead")
+              "Write the outputs, [N, ...] for N examples, to a .npy, .npz or .csv file instead")
       .excludes(json)
-      .check(kIsArrayFile)
-      .type("FILE");
+      .path("FILE")
+      .check(kIsArrayFile);
   command.run([options] {
     options->examples.all_data = !options->out.empty();
     run(*options);

@@ -120,7 +120,7 @@ void add_selftest(Command& app) {
   command
       .option("--against", options->against,
               "Table of hashes to compare with; default: the built-in table")
-      .type("FILE");
+      .path("FILE");
   command.flag("--print", options->print,
                "Print this machine's hashes in the format of docs/hashes.md, and exit");
   command.run([options] { options->print ? print_published() : selftest(options->against); });

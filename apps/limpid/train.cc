@@ -87,18 +87,18 @@ void add_train(Command& app) {
   const Option config = command
                             .option("--config", options->config,
                                     "JSON file of these options; the command line overrides it")
-                            .type("FILE");
+                            .path("FILE");
   const Option out = command
                          .option("--out", options->run.out,
                                  "Run folder for config.json, log.jsonl, checkpoint.safetensors, "
                                  "model.safetensors and report.html; default: nothing is saved")
-                         .type("RUN");
+                         .path("RUN");
   command.flag("--overwrite", options->run.overwrite, "Start over even if --out holds a run");
   command
       .option("--resume", options->resume,
               "Resume the run in this folder, with the configuration saved there; --epochs, "
               "--steps or --patience make it longer")
-      .type("RUN")
+      .path("RUN")
       .excludes(config)
       .excludes(out);
   add_threads_option(command, options->run.threads);

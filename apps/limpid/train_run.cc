@@ -16,6 +16,8 @@
 #include "apps/limpid/threads.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/formats/folder_lock.h"
+#include "limpid/inspect/table.h"
 #include "limpid/train/environment.h"
 #include "limpid/train/run.h"
 #include "limpid/train/run_folder.h"
@@ -75,21 +77,13 @@ class Terminal {
 
   void introduce() {
     const Split& data = run_.data();
-    std::string parts =
-        fmt::format("{}: {} examples to train on", data.train.name, data.train.size());
+    std::string parts = fmt::format("{}: {} to train on", printable(data.train.name),
+                                    counted(data.train.size(), "example"));
     if (data.validation.size() > 0)
       parts += fmt::format(", {} to validate", data.validation.size());
     if (data.test.size() > 0) parts += fmt::format(", {} to test", data.test.size());
-    progress_.say(fmt::format("{}; {} for {} on {} thread{}\n", parts, network_text(),
-                              limpid::name(data.train.task), options_.threads,
-                              options_.threads == 1 ? "" : "s"));
-  }
-
-  std::string network_text() const {
-    const train::TrainConfig& config = run_.config();
-    if (*config.model != "gpt") return fmt::format("{}", fmt::join(*config.layers, "-"));
-    return fmt::format("a gpt of {} blocks, {} heads and width {}", config.layers->front(),
-                       *config.heads, *config.width);
+    progress_.say(fmt::format("{}; {} for {} on {}\n", parts, network_text(run_.config()),
+                              limpid::name(data.train.task), counted(options_.threads, "thread")));
   }
 
   std::string end_text(const train::EndEvent& end) const {
@@ -99,10 +93,11 @@ class Terminal {
       text +=
           fmt::format("stopped early: epoch {} was the best, its model is kept\n", end.best_epoch);
     if (test.size() > 0)
-      text += fmt::format("\non the {} example{} of the test part:\n\n{}", test.size(),
-                          test.size() == 1 ? "" : "s", scores_text(test, end.test));
+      text += fmt::format("\non the test set of {}:\n\n{}", counted(test.size(), "example"),
+                          scores_text(test, end.test));
     if (!options_.out.empty())
-      text += fmt::format("\nsaved {}\n", train::RunFolder(options_.out).model().string());
+      text +=
+          fmt::format("\nsaved {}\n", printable(train::RunFolder(options_.out).model().string()));
     return text;
   }
 
@@ -130,8 +125,9 @@ void go_through(train::Run& run, const std::string& out) {
     run.step();
     if (StopSignals::received() == 0) continue;
     run.interrupt();
-    const std::string how = out.empty() ? "nothing was saved, since there is no --out"
-                                        : fmt::format("`limpid train --resume {}` goes on", out);
+    const std::string how = out.empty()
+                                ? "nothing was saved, since there is no --out"
+                                : fmt::format("`limpid train --resume {}` continues it", out);
     throw Interrupted(StopSignals::received(),
                       fmt::format("train: interrupted after step {} of {}; {}",
                                   run.trainer().steps_done(), run.trainer().steps(), how));
@@ -140,12 +136,14 @@ void go_through(train::Run& run, const std::string& out) {
 
 void refuse_to_overwrite(const RunOptions& options) {
   if (options.out.empty() || options.overwrite) return;
-  if (const auto held = train::RunFolder(options.out).held_run())
+  if (const auto held = train::RunFolder(options.out).held_run()) {
+    const FolderLock nobody_writes(options.out);
     throw UsageError(fmt::format(
-        "--out {}: holds a run that is {} (step {}); --resume {}{} goes on with it, --overwrite "
-        "begins anew",
+        "--out {}: holds a run that is {} (step {}); --resume {}{} continues it, --overwrite "
+        "starts over",
         in_quotes(options.out), held->finished ? "finished" : "not finished", held->step,
         options.out, held->finished ? " --epochs N" : ""));
+  }
 }
 
 // begin: start() or resume().
@@ -179,6 +177,12 @@ void train_by(const train::TrainConfig& chosen, const RunOptions& options,
 }
 
 }  // namespace
+
+std::string network_text(const train::TrainConfig& config) {
+  if (config.model != "gpt") return fmt::format("{}", fmt::join(*config.layers, "-"));
+  return fmt::format("a gpt of {}, {} and width {}", counted(config.layers->front(), "block"),
+                     counted(*config.heads, "head"), *config.width);
+}
 
 void train_from_start(const train::TrainConfig& config, const RunOptions& options) {
   train_by(config, options, &train::Run::start);

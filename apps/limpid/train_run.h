@@ -14,6 +14,9 @@ struct RunOptions {
   bool json = false;       // the log's lines on standard output, instead of tables
 };
 
+// "784-256-10", "a gpt of 4 blocks, 4 heads and width 128". Of a complete configuration.
+std::string network_text(const train::TrainConfig& config);
+
 // Trains from the beginning. Throws UsageError where the configuration makes no sense, Error where
 // something fails, Interrupted where a signal ends it.
 void train_from_start(const train::TrainConfig& config, const RunOptions& options);

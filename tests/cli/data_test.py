@@ -222,7 +222,7 @@ class Arrays(Data):
     def test_outputs_to_files_that_are_none(self):
         model, _ = self.train(f"npy:{NUMPY}/f4.npy,targets={NUMPY}/f4.npy,split=1/0")
         run = ("run", model, "--values", "1,2,3", "--out")
-        self.assertIn("expected a .npy or .npz file", self.error(2, *run, self.folder / "y.txt"))
+        self.assertIn("expected a .npy, .npz or .csv file", self.error(2, *run, self.folder / "y.txt"))
         self.assertIn("--json", self.error(2, *run, self.folder / "y.npy", "--json"))
         self.assertIn("No such file", self.error(1, *run, self.folder / "none/y.npy"))
 

@@ -102,7 +102,7 @@ class Stopped(TrainTest):
             returned, message = self.interrupted(which, epochs=1000)
             self.assertEqual(returned, code)
             self.assertRegex(message, r"\Alimpid: train: interrupted after step \d+ of 5000; "
-                                      rf"`limpid train --resume {self.out}` goes on\n\Z")
+                                      rf"`limpid train --resume {self.out}` continues it\n\Z")
             self.assertEqual(self.log()[-1]["reason"], "interrupted")
             self.output("train", "--resume", self.out, "--threads", "1")
             self.assertEqual(self.log()[-1]["reason"], "finished")
@@ -112,7 +112,7 @@ class Stopped(TrainTest):
         self.interrupted()
         checkpoint = (self.out / "checkpoint.safetensors").read_bytes()
         self.assertRegex(self.error(2, *self.arguments("--epochs", "1")),
-                         r"is not finished \(step \d+\); --resume .* goes on with it, --overwrite begins")
+                         r"is not finished \(step \d+\); --resume .* continues it, --overwrite starts over")
         self.assertEqual((self.out / "checkpoint.safetensors").read_bytes(), checkpoint)
         self.output(*self.arguments("--epochs", "1", "--overwrite"))
         self.assertIn("holds a run that is finished", self.error(2, *self.arguments("--epochs", "1")))
@@ -140,6 +140,54 @@ class Stopped(TrainTest):
         (self.out / "log.jsonl").write_text("{}\n{}\n")
         self.error(1, "train", "--resume", self.out)
         self.assertEqual(self.model(), finished)
+
+
+    def test_a_second_training_in_a_folder_is_refused(self):
+        process = self.start(*self.arguments("--epochs", 100000))
+        while not (self.out / "checkpoint.safetensors").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        for arguments in (self.arguments("--epochs", 1), self.arguments("--epochs", 1, "--overwrite"),
+                          ("train", "--resume", self.out)):
+            self.assertEqual(self.error(1, *arguments), f"lock '{self.out}': another run is writing into this folder")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
+        self.assertIn("is not finished", self.error(2, *self.arguments("--epochs", 1)))
+
+    def test_a_finished_run_becomes_longer(self):
+        for out, *epochs in ((self.folder / "whole", 6), (self.out, 2, 6)):
+            self.output(*self.arguments("--epochs", epochs[0], "--schedule", "constant", out=out))
+            for more in epochs[1:]:
+                self.output("train", "--resume", out, "--epochs", more, "--threads", "1")
+        self.assertEqual(self.model(), self.model(self.folder / "whole"))
+        self.assertEqual(json.loads((self.out / "config.json").read_text())["epochs"], 6)
+
+    def test_a_path_is_not_empty(self):
+        for option in ("--out", "--resume", "--config"):
+            self.assertEqual(self.error(2, "train", "--data", "moons", option, ""), f"{option}: expected a path, got ''")
+
+
+class Long(TrainTest):
+    def test_the_log_of_any_run_is_bounded(self):
+        arguments = ("train", "--data", "xor,count=40", "--hidden", "1", "--batch", "1", "--log-every", "1",
+                     "--threads", "1", "--epochs")
+        self.output(*arguments, 1500, "--out", self.out)  # 48,000 steps
+        log = self.out / "log.jsonl"
+        steps = [e["step"] for e in map(json.loads, log.read_text().splitlines()) if e["event"] == "step"]
+        self.assertLess(len(steps), 17_000)
+        self.assertEqual({b - a for a, b in zip(steps, steps[1:])}, {4})
+        self.output("doctor", self.out)
+        self.output("train", "--resume", self.out, "--epochs", 1501, "--threads", "1")
+        self.assertLess(log.stat().st_size, 4 << 20)
+
+    def test_the_best_epoch_is_shown_and_starred(self):
+        for seed in range(4):
+            text = self.output("train", "--data", "moons,count=60,split=70/30", "--hidden", "8", "--epochs", "2000",
+                               "--optimizer", "sgd", "--patience", "7", "--lr", "0.3", "--seed", seed, "--threads", "1")
+            best = re.search(r"stopped early: epoch (\d+) was the best", text)
+            self.assertTrue(best, text)
+            self.assertRegex(text, rf"\n +{best[1]}/2000 .*  \*\n")
 
 
 class Disk(TrainTest):

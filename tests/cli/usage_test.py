@@ -8,12 +8,13 @@ import unittest
 import tool
 
 GROUPS = {
-    "Train": ("train", "doctor", "report"),
+    "Train": ("data", "train", "runs", "doctor", "report"),
     "Use": ("eval", "run", "generate"),
     "Look inside": ("summary", "trace", "show", "ops"),
     "Convert": ("convert", "quantize", "emit"),
     "Check": ("selftest", "hash", "gradcheck"),
     "Learn": ("perceptron", "lab"),
+    "Help": ("help", "completion"),
 }
 
 
@@ -74,8 +75,8 @@ class Usage(tool.ToolTest):
 
     def test_values(self):
         self.usage_error("'x'", "run", self.model, "--values", "1,x")
-        self.usage_error("1 number", "run", self.model, "--values", "1")
-        self.usage_error("3 number", "trace", self.model, "--values", "1,2,3")
+        self.usage_error("expected 2 numbers (f32[2]), got 1", "run", self.model, "--values", "1")
+        self.usage_error("expected 2 numbers (f32[2]), got 3", "trace", self.model, "--values", "1,2,3")
         for values in ("", ",", "1,", "1,,2", "1;2", "1e99,0", "0x1,2", "1 2"):
             self.error(2, "run", self.model, "--values", values)
         self.error(2, "run", self.model, "--values", "1,2", "--data", "digits")
@@ -107,8 +108,8 @@ class Usage(tool.ToolTest):
                 ("--temperature: expected a number of 0 or more, got 'inf'", "generate", self.model,
                  "--temperature", "inf"),
                 ("--to: expected one of bf16, int8, got 'f16'", "quantize", self.model, "--to", "f16"),
-                ("--out: expected a .npy or .npz file, got 'a.csv'", "run", self.model, "--out", "a.csv"),
-                ("there is no command 'fly'; there are: train", "fly"),
+                ("--out: expected a .npy, .npz or .csv file, got 'a.txt'", "run", self.model, "--out", "a.txt"),
+                ("there is no command 'fly'; there are: data train", "fly"),
                 ("there is no command 'fly'; there are: perceptron", "lab", "fly")):
             self.usage_error(message, *arguments)
 

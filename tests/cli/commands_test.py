@@ -1,0 +1,212 @@
+"""What lists and describes: runs, data, help, man pages, completions."""
+
+import pathlib
+import re
+import subprocess
+import unittest
+
+import tool
+
+SMALL = ("--hidden", "4", "--threads", "1")
+
+
+def keys_of(document):
+    """The keys of all objects of a document."""
+    if isinstance(document, dict):
+        return set(document).union(*map(keys_of, document.values()))
+    return set().union(*map(keys_of, document)) if isinstance(document, list) else set()
+
+
+class Runs(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.runs = self.folder / "runs"
+        for name, epochs in (("b", 3), ("deep/a", 1), ("c", 0)):
+            self.output("train", "--data", "moons,count=60", *SMALL, "--epochs", epochs, "--out", self.runs / name)
+
+    def names(self, *arguments):
+        return [run["run"] for run in self.document("runs", self.runs, *arguments)["runs"]]
+
+    def test_every_run_has_a_line(self):
+        lines = self.output("runs", self.runs).splitlines()
+        self.assertRegex(lines[0], r"^run +data +model +epoch +loss +metric +findings +written +state$")
+        self.assertRegex(lines[1], r"^b +moons,count=60 +2-4-2 +\d +[\d.]+ +accuracy [\d.]+ % +\d+ +"
+                                   r"\d{4}-\d\d-\d\d \d\d:\d\d +finished$")
+        self.assertEqual([line.split()[0] for line in lines[1:]], ["b", "c", "deep/a"])
+        self.assertEqual(self.output("runs", self.runs / "b").splitlines()[1].split()[0], ".")
+
+    def test_sorts(self):
+        runs = {run["run"]: run for run in self.document("runs", self.runs)["runs"]}
+        self.assertEqual(sorted(runs), ["b", "c", "deep/a"])
+        self.assertNotIn("loss", runs["c"])
+        by_loss = sorted(("b", "deep/a"), key=lambda name: runs[name]["loss"])
+        self.assertEqual(self.names("--sort", "loss"), [*by_loss, "c"])
+        by_metric = sorted(("b", "deep/a"), key=lambda name: -runs[name]["metrics"]["accuracy"])
+        self.assertEqual(self.names("--sort", "metric"), [*by_metric, "c"])
+        self.error(2, "runs", self.runs, "--sort", "beauty")
+
+    def test_a_broken_log_hides_no_other_run(self):
+        (self.runs / "b/log.jsonl").write_text("{}\n")
+        run = self.run_tool("runs", self.runs)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn(b"note: ", run.stderr)
+        self.assertIn(b"deep/a", run.stdout)
+
+    def test_no_runs(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.assertIn("no training runs", self.output("runs", empty))
+        self.assertEqual(self.document("runs", empty), {"runs": []})
+        self.error(1, "runs", self.folder / "nowhere")
+
+
+class Data(tool.ToolTest):
+    def test_sizes_shapes_and_classes(self):
+        text = self.output("data", "digits,count=100,split=80/20")
+        self.assertIn("an example is f32[784], its target i32[]", text)
+        self.assertRegex(text, r"\ntraining +80\nvalidation +20\ntest +100\n")
+        facts = self.document("data", "digits,count=100,split=80/20")
+        self.assertEqual(facts["examples"], {"training": 80, "validation": 20, "test": 100})
+        self.assertEqual(sum(c["examples"] for c in facts["classes"]), 80)
+
+    def test_shows_examples(self):
+        text = self.output("data", "--show", "digits,count=100")
+        self.assertEqual(len(re.findall(r"\nexample \d: label \d\n", text)), 3)
+        self.assertIn("█", text)
+        self.assertEqual(self.output("data", "digits,count=100", "--show", "--count", "1").count("example 0"), 1)
+
+    def test_a_table_has_its_columns(self):
+        table = self.folder / "pets.csv"
+        table.write_text("weight,kind\n" + "".join(f"{i},{'日本' if i % 2 else 'cat'}\n" for i in range(40)))
+        text = self.output("data", f"csv:{table},target=kind", "--show")
+        self.assertRegex(text, r"\nclass +training examples\ncat +\d+\n日本 +\d+\n")
+        self.assertRegex(text, r"\nweight +[-\d.]+ ")
+        self.assertIn("weight = ", text)
+
+    def test_what_is_refused(self):
+        self.error(2, "data")
+        self.error(2, "data", "mnist")
+        self.error(2, "data", "digits", "--count", "1")
+
+
+class Help(tool.ToolTest):
+    def test_help_is_that_of_the_option(self):
+        for command in ((), ("train",), ("lab", "init")):
+            self.assertEqual(self.output("help", *command), self.output(*command, "--help"))
+        self.error(2, "help", "fly")
+
+    def test_every_command_has_a_man_page(self):
+        pages = self.folder / "man"
+        pages.mkdir()
+        self.output("help", "--man-pages", pages)
+        listed = re.findall(r"^\.TP\n\\fB([a-z][a-z\\-]*)\\fR\n", (pages / "limpid.1").read_text(), re.M)
+        self.assertIn("train", listed)
+        for name in listed:
+            name = name.replace("\\", "")
+            page = (pages / f"limpid-{name}.1").read_text()
+            self.assertTrue(page.startswith(".TH LIMPID"), name)
+            if name != "lab":
+                self.assertEqual(page, self.output("help", name, "--man"))
+        self.assertTrue((pages / "limpid-lab-init.1").exists())
+
+    def test_man_pages_are_good_troff(self):
+        try:
+            page = self.output("help", "train", "--man").encode()
+            made = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-K", "utf8"], input=page, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, check=True)
+        except FileNotFoundError:
+            self.skipTest("there is no groff")
+        self.assertEqual(made.stderr, b"")
+        self.assertIn("limpid-train", made.stdout.decode())
+
+
+class Schema(tool.ToolTest):
+    def test_every_json_document_is_described(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/json.md").read_text()
+        sections = dict(re.findall(r"^## `limpid ([a-z]+)`\n(.*?)(?=^## |\Z)", page, re.M | re.S))
+        listed = re.findall(r"^  ([a-z-]+)  ", self.output("--help"), re.M)
+        self.assertEqual(sorted(sections), sorted(c for c in listed if "\n  --json" in self.output(c, "--help")))
+        run = self.folder / "run"
+        self.output("train", "--data", "moons,count=60", *SMALL, "--epochs", "1", "--out", run)
+        for command in (("data", "moons"), ("runs", run), ("doctor", run), ("eval", run, "--data", "moons"), ("summary", run),
+                        ("summary", run, "--ops"), ("trace", run, "--values", "1,2", "--neuron", "layers.0:1"), ("ops",),
+                        ("run", run, "--data", "moons"), ("hash", run, "--data", "moons"), ("gradcheck", run)):
+            document = self.document(*command)
+            for key in keys_of(document) - {"accuracy", "loss", "macro_precision", "macro_recall", "macro_f1", "f32"}:
+                self.assertIn(f"`{key}`", sections[command[0]], command)
+
+
+class Completion(tool.ToolTest):
+    def completed(self, *words):
+        """What bash proposes for the last of the words."""
+        script = self.folder / "completion.bash"
+        script.write_text(self.output("completion", "bash"))
+        line = f'source {script}; COMP_WORDS=({" ".join(repr(w) for w in words)}); COMP_CWORD={len(words) - 1}; ' \
+               '_limpid; printf "%s\\n" "${COMPREPLY[@]}"'
+        return subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, check=True, cwd=self.folder,
+                              text=True).stdout.split()
+
+    def test_bash_completes_commands_options_and_values(self):
+        self.assertEqual(self.completed("limpid", "tra"), ["train", "trace"])
+        self.assertEqual(self.completed("limpid", "lab", "ini"), ["init"])
+        self.assertEqual(self.completed("limpid", "train", "--pati"), ["--patience"])
+        self.assertEqual(self.completed("limpid", "quantize", "m", "--to", ""), ["bf16", "int8"])
+        (self.folder / "model.safetensors").write_text("")
+        self.assertEqual(self.completed("limpid", "summary", "mod"), ["model.safetensors"])
+        self.assertEqual(self.completed("limpid", "train", "--config", "mod"), ["model.safetensors"])
+
+    def test_every_shell_knows_every_option(self):
+        options = set(re.findall(r"--[a-z][a-z0-9-]*", self.output("train", "--help").split("--data:")[0]))
+        for shell in ("bash", "zsh", "fish"):
+            script = self.output("completion", shell)
+            for option in ("--patience", "--no-bias", "--resume"):
+                self.assertIn(option, options | {"--no-bias"})
+                self.assertRegex(script, option if shell != "fish" else f"-l {option[2:]}\\b", shell)
+        self.error(2, "completion", "cmd")
+
+    def test_scripts_are_good_shell(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.folder / f"script.{shell}"
+            script.write_text(self.output("completion", shell))
+            try:
+                subprocess.run([shell, "-n", script], check=True)
+            except FileNotFoundError:
+                continue
+
+
+class Names(tool.ToolTest):
+    def test_names_from_files_reach_a_terminal_as_text(self):
+        table = self.folder / "pets\x1b[31m.csv"
+        table.write_text("weight\x1b[1m,kind\n" + "".join(
+            f"{i},{'日本' if i % 2 else chr(27) + '[31mred'}\n" for i in range(40)))
+        data = f"csv:{table},target=kind"
+        out = self.folder / "run\x1b[2J"
+        text = self.output("train", "--data", data, *SMALL, "--epochs", "2", "--out", out)  # no control characters
+        self.assertIn("日本", text)
+        self.assertIn("\\x1b[31mred", text)
+        for command in (("data", data), ("data", data, "--show"), ("run", out, "--values", "1"), ("eval", out, "--data", data),
+                        ("trace", out, "--values", "1"), ("summary", out), ("runs", self.folder), ("doctor", out),
+                        ("report", out), ("hash", out, "--data", data)):
+            self.output(*command)
+        self.assertIn("column '日本'", self.error(1, "train", "--data", f"csv:{table},target=日本"))
+
+
+class Tables(tool.ToolTest):
+    def test_outputs_as_csv(self):
+        table = self.folder / "pets.csv"
+        table.write_text('weight,kind\n' + "".join(f'{i},{"cat" if i % 2 else "a, b"}\n'.replace("a, b", '"a, b"')
+                                                   for i in range(40)))
+        run = self.folder / "run"
+        self.output("train", "--data", f"csv:{table},target=kind", *SMALL, "--epochs", "1", "--out", run)
+        out = self.folder / "out.csv"
+        self.assertIn("wrote f32[40, 2] to", self.output("run", run, "--data", f"csv:{table}", "--out", out))
+        lines = out.read_text().splitlines()
+        self.assertEqual(lines[0], '"a, b",cat')
+        self.assertEqual(len(lines), 41)
+        answers = self.document("run", run, "--data", f"csv:{table}", "--count", "40")["answers"]
+        for line, answer in zip(lines[1:], answers):
+            self.assertEqual([tool.f32(float(n)) for n in line.split(",")], [tool.f32(n) for n in answer["logits"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
