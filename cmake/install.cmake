@@ -35,6 +35,13 @@ install(FILES limpid/kernels/isa.h limpid/kernels/kernels.h
 
 if(TARGET limpid_tool)
   install(TARGETS limpid_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  set(manual ${PROJECT_BINARY_DIR}/manual)
+  install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool)
+  install(FILES ${manual}/limpid.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          RENAME limpid COMPONENT tool)
+  install(FILES ${manual}/limpid.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+          RENAME _limpid COMPONENT tool)
+  install(FILES ${manual}/limpid.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tool)
   if(BUILD_SHARED_LIBS AND NOT CMAKE_INSTALL_PREFIX STREQUAL /usr)
     file(RELATIVE_PATH from_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
     set_target_properties(limpid_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")

@@ -34,6 +34,13 @@ if(NOT length EQUAL count)
   message(FATAL_ERROR "Other packages than expected: ${all}")
 endif()
 
+foreach(file man/man1/limpid-train.1 bash-completion/completions/limpid zsh/site-functions/_limpid
+        fish/vendor_completions.d/limpid.fish)
+  if(NOT EXISTS ${WORK}/root/usr/share/${file})
+    message(FATAL_ERROR "The package limpid has no ${file}")
+  endif()
+endforeach()
+
 # The shared library shows namespace limpid, and hides the templates of others.
 file(GLOB_RECURSE library ${WORK}/root/usr/lib/liblimpid.so.0.1)
 get_filename_component(folder ${library} DIRECTORY)
