@@ -11,7 +11,6 @@
 #include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
-#include "limpid/function/text.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/inspect/table.h"
 
@@ -28,37 +27,19 @@ struct Options {
 
 std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-// Of the function's text and the parameters, one after the other.
-std::uint64_t hash_of(const Model& model) {
-  const std::string text = to_text(model.function);
-  std::uint64_t hash = limpid::hash(std::as_bytes(std::span(text)));
-  for (const auto& [name, value] : model.params) {
-    const std::uint64_t next = hash_of_numbers(value);
-    hash = limpid::hash(std::as_bytes(std::span(&next, 1)), hash);
-  }
-  return hash;
-}
-
-// Of one tensor its hash; of several that of their hashes.
-std::uint64_t hash_of(const std::vector<Tensor>& tensors) {
-  std::vector<std::uint64_t> each;
-  for (const Tensor& tensor : tensors) each.push_back(hash_of_numbers(tensor));
-  return each.size() == 1 ? each.front() : limpid::hash(std::as_bytes(std::span(each)));
-}
-
 // Inputs by name, and all outputs.
 void hash_named(const Options& options) {
   const NamedRun run = open_named(options.model, options.inputs);
   ThreadPool pool({.threads = options.threads});
-  const std::uint64_t outputs = hash_of(predict(run.model, run.inputs, &pool));
+  const std::uint64_t outputs = hash_of_numbers(predict(run.model, run.inputs, &pool));
   std::vector<Tensor> inputs;
   for (const Input& input : data_inputs(run.model)) inputs.push_back(run.inputs.at(input.name));
   if (options.json)
-    return print_json(Json{{"model", hex(hash_of(run.model))},
-                           {"data", hex(hash_of(inputs))},
+    return print_json(Json{{"model", hex(hash_of_model(run.model))},
+                           {"data", hex(hash_of_numbers(inputs))},
                            {"outputs", hex(outputs)}});
-  print(fmt::format("model    {}\ndata     {}  ({})\noutputs  {}\n", hex(hash_of(run.model)),
-                    hex(hash_of(inputs)),
+  print(fmt::format("model    {}\ndata     {}  ({})\noutputs  {}\n", hex(hash_of_model(run.model)),
+                    hex(hash_of_numbers(inputs)),
                     counted(static_cast<std::int64_t>(inputs.size()), "input"), hex(outputs)));
 }
 
@@ -71,7 +52,7 @@ void hash_outputs(const Options& options) {
   const Tensor inputs = fit_inputs(test, model);
   ThreadPool pool({.threads = options.threads});
   const Tensor outputs = predict(model, inputs, &pool);
-  const std::uint64_t of_model = hash_of(model);
+  const std::uint64_t of_model = hash_of_model(model);
   if (options.json) {
     print_json(Json{{"model", hex(of_model)},
                     {"data", hex(hash_of_numbers(inputs))},

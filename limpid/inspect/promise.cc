@@ -10,6 +10,7 @@
 #include "limpid/core/error.h"
 #include "limpid/data/digits.h"
 #include "limpid/function/builder.h"
+#include "limpid/function/text.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
@@ -161,6 +162,19 @@ std::uint64_t hash_of_numbers(const Tensor& tensor) {
   if (tensor.dtype() == Dtype::kF32) return canonical(float{});
   if (tensor.dtype() == Dtype::kF64) return canonical(double{});
   return hash(tensor);
+}
+
+std::uint64_t hash_of_numbers(std::span<const Tensor> tensors) {
+  std::vector<std::uint64_t> each;
+  for (const Tensor& tensor : tensors) each.push_back(hash_of_numbers(tensor));
+  return each.size() == 1 ? each.front() : hash(std::as_bytes(std::span(each)));
+}
+
+std::uint64_t hash_of_model(const Model& model) {
+  const std::string text = to_text(model.function);
+  std::uint64_t h = hash(std::as_bytes(std::span(text)));
+  for (const auto& [name, value] : model.params) h = joined(h, hash_of_numbers(value));
+  return h;
 }
 
 std::vector<HashLine> op_hashes(kernels::Isa isa) {

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "limpid/compile/executable.h"
+#include "limpid/formats/model.h"
 
 namespace limpid {
 
@@ -22,6 +24,10 @@ struct HashLine {
 
 // As limpid::hash, every NaN counting as one and the same: their bits are outside of the promise.
 std::uint64_t hash_of_numbers(const Tensor& tensor);
+// Of one tensor its hash; of several that of their hashes.
+std::uint64_t hash_of_numbers(std::span<const Tensor> tensors);
+// Of the function's text and the parameters, one after the other.
+std::uint64_t hash_of_model(const Model& model);
 
 // Every elementary function on a sample of all floats; every op's examples and their gradients.
 // f64 elementary functions are the C library's, so examples in f64 are left out.
