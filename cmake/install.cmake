@@ -26,6 +26,7 @@ install(DIRECTORY limpid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT heade
         FILES_MATCHING PATTERN *.h
         PATTERN detail EXCLUDE
         PATTERN kernels EXCLUDE
+        PATTERN serve EXCLUDE
         REGEX "/compile/(lowering|move|pages|plan|worker)\\.h$" EXCLUDE
         REGEX "/ops/(attention_weights|rows|strided)\\.h$" EXCLUDE
         REGEX "/transforms/rewrite\\.h$" EXCLUDE

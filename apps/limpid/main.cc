@@ -30,10 +30,12 @@ void add_onnx_test(Command& app);  // and so is this
 void add_ops(Command& app);
 void add_perceptron(Command& app);
 void add_quantize(Command& app);
+void add_receipt(Command& app);  // where the tool is built with the server, and so is serve
 void add_report(Command& app);
 void add_run(Command& app);
 void add_runs(Command& app);
 void add_selftest(Command& app);
+void add_serve(Command& app);
 void add_show(Command& app);
 void add_summary(Command& app);
 void add_trace(Command& app);
@@ -62,6 +64,9 @@ int run(int argc, char** argv) {
 #else
       {"Convert", {add_convert, add_quantize, add_emit}},
       {"Check", {add_selftest, add_hash, add_gradcheck}},
+#endif
+#ifdef LIMPID_SERVE
+      {"Serve", {add_serve, add_receipt}},
 #endif
       {"Learn", {add_perceptron, add_lab}},
       {"Help", {add_help, add_completion}},

@@ -9,6 +9,7 @@
 * Only limpid/kernels includes Highway.
 * Only limpid/core/json.cc includes nlohmann-json and only apps/limpid/cli.cc CLI11, whose headers cost
   seconds in each source.
+* Only limpid/serve includes Boost and simdjson, which the library does without.
 * What a user of the library includes, directly or not, includes no third-party header.
 * A header, and a source without one, opens with a comment; a header goes on to `#pragma once`.
 """
@@ -18,7 +19,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
-THIRD_PARTY = ("hwy/", "fmt/", "nlohmann/", "zlib.h", "CLI/", "httplib.h", "onnx/", "google/")
+THIRD_PARTY = ("hwy/", "fmt/", "nlohmann/", "zlib.h", "CLI/", "httplib.h", "onnx/", "google/", "boost/", "simdjson.h")
 
 
 def includes(path):
@@ -64,6 +65,8 @@ def check(root):
                 report(path, line, f"{name} is not named from the root as limpid/...")
             elif name.startswith("hwy/") and folder != "kernels":
                 report(path, line, f"{name}: only limpid/kernels includes Highway")
+            elif name.startswith(("boost/", "simdjson.h")) and folder != "serve":
+                report(path, line, f"{name}: only limpid/serve includes it")
             elif name.startswith("limpid/") and folder is not None:
                 other = name.split("/")[1]
                 if other not in order or order.index(other) > order.index(folder):

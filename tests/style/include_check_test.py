@@ -36,6 +36,8 @@ PLANTED = [
     ("limpid/core/c.cc", "#include <nlohmann/json.hpp>\n", "only limpid/core/json.cc includes it"),
     ("apps/limpid/run.cc", "#include <nlohmann/json.hpp>\n", "only limpid/core/json.cc includes it"),
     ("apps/limpid/run.cc", "#include <CLI/CLI.hpp>\n", "only apps/limpid/cli.cc includes it"),
+    ("limpid/core/c.cc", "#include <boost/asio.hpp>\n", "only limpid/serve"),
+    ("limpid/core/c.cc", "#include <simdjson.h>\n", "only limpid/serve"),
     ("limpid/core/c.h", "#include <fmt/format.h>\n", "reaches users of the library"),
     ("limpid/limpid.h", "#include <CLI/CLI.hpp>\n", "reaches users of the library"),
     ("limpid/kernels/k.h", "#include <hwy/base.h>\n", "limpid/function/f.h > limpid/kernels/k.h"),

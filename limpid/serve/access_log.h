@@ -1,0 +1,58 @@
+// AccessLog: a line of JSON for every request, written by a thread of its own, so that a slow or
+// full disk keeps nobody waiting.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "limpid/serve/http.h"
+
+namespace limpid::serve {
+
+// What a line says. The target is cut after 256 bytes.
+struct LogEntry {
+  std::string client;
+  std::string method;
+  std::string target;
+  int status = 0;  // 499: the client left before it had its answer
+  std::size_t request_bytes = 0;
+  std::size_t answer_bytes = 0;
+  double seconds = 0;
+  Facts facts = {};
+};
+
+class AccessLog {
+ public:
+  // Appends to a file, which is made if there is none; "-" is standard error, "" nowhere. Throws
+  // kIo for a file that cannot be opened.
+  explicit AccessLog(const std::string& path);
+  // Writes what is left.
+  ~AccessLog();
+  AccessLog(const AccessLog&) = delete;
+  AccessLog& operator=(const AccessLog&) = delete;
+
+  void write(const LogEntry& entry);
+  // An event of the server: {"time": ..., "event": ..., "message": ...}.
+  void event(std::string_view what, std::string_view message);
+  // Lines that could not be written.
+  std::size_t lost() const { return lost_.load(); }
+
+ private:
+  void add(const std::string& line);
+  void work();
+  bool write_out(const std::string& lines) const;
+
+  int fd_ = -1;
+  bool owned_ = false;
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::string waiting_;
+  bool stop_ = false;
+  std::atomic<std::size_t> lost_{0};
+  std::thread thread_;
+};
+
+}  // namespace limpid::serve

@@ -1,0 +1,241 @@
+#include "limpid/serve/batcher.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace limpid::serve {
+namespace {
+
+double seconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+struct Batcher::Job {
+  std::vector<Tensor> inputs;
+  std::int64_t rows = 0;
+  std::shared_ptr<const Ticket> ticket;
+  Done done;
+  Clock::time_point asked{}, begun{};
+  std::int64_t taken = 0;  // rows
+  // Of a job in pieces; guarded by the mutex.
+  std::vector<std::shared_ptr<std::byte>> outputs = {};
+  std::int64_t kept = 0;  // rows
+  bool finished = false;
+};
+
+class Batcher::Lane {
+ public:
+  explicit Lane(Runner its_runner) : runner(std::move(its_runner)) {}
+
+  Runner runner;
+  std::deque<std::shared_ptr<Job>> jobs;
+  std::int64_t rows = 0;  // of the jobs, not taken yet
+};
+
+Batcher::Batcher(const Options& options) : options_(options) {
+  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
+}
+
+Batcher::~Batcher() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+std::shared_ptr<Batcher::Lane> Batcher::lane(Runner runner) {
+  return std::make_shared<Lane>(std::move(runner));
+}
+
+bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inputs,
+                     std::int64_t rows, std::shared_ptr<const Ticket> ticket, Done done) {
+  auto job = std::make_shared<Job>();
+  job->inputs = std::move(inputs);
+  job->rows = rows;
+  job->ticket = std::move(ticket);
+  job->done = std::move(done);
+  job->asked = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_ >= options_.max_queue) return false;
+    ++jobs_;
+    if (lane->jobs.empty()) waiting_.push_back(lane);
+    lane->jobs.push_back(std::move(job));
+    lane->rows += rows;
+  }
+  changed_.notify_one();
+  return true;
+}
+
+std::size_t Batcher::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_;
+}
+
+void Batcher::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto at = ripe(lock);
+    if (at == waiting_.end()) return;
+    const std::shared_ptr<Lane> lane = *at;
+    waiting_.erase(at);
+    const std::vector<Piece> pieces = take(*lane);
+    if (!lane->jobs.empty()) {
+      waiting_.push_back(lane);
+      changed_.notify_one();
+    }
+    lock.unlock();
+    if (!pieces.empty()) run(*lane, pieces);
+    lock.lock();
+  }
+}
+
+// The first lane whose batch is full or has waited long enough; the end when the Batcher stops.
+std::list<std::shared_ptr<Batcher::Lane>>::iterator Batcher::ripe(
+    std::unique_lock<std::mutex>& lock) {
+  for (;;) {
+    if (stop_) return waiting_.end();
+    const Clock::time_point now = Clock::now();
+    Clock::time_point next = Clock::time_point::max();
+    for (auto lane = waiting_.begin(); lane != waiting_.end(); ++lane) {
+      const Clock::time_point end = (*lane)->jobs.front()->asked + options_.max_delay;
+      if ((*lane)->rows >= options_.max_batch || end <= now) return lane;
+      next = std::min(next, end);
+    }
+    if (waiting_.empty())
+      changed_.wait(lock);
+    else
+      changed_.wait_until(lock, next);
+  }
+}
+
+// Up to max_batch rows, whole jobs where possible.
+std::vector<Batcher::Piece> Batcher::take(Lane& lane) {
+  std::vector<Piece> pieces;
+  std::int64_t room = options_.max_batch;
+  while (!lane.jobs.empty()) {
+    const std::shared_ptr<Job>& job = lane.jobs.front();
+    const std::int64_t left = job->rows - job->taken;
+    if (job->ticket->given_up() || job->finished) {
+      lane.rows -= left;
+      if (job->taken == 0) --jobs_;
+      lane.jobs.pop_front();
+      continue;
+    }
+    if (!pieces.empty() && left > room && (left <= options_.max_batch || room == 0)) break;
+    const std::int64_t count = std::min(left, room);
+    if (job->taken == 0) {
+      job->begun = Clock::now();
+      --jobs_;
+    }
+    pieces.push_back({job, job->taken, count});
+    job->taken += count;
+    lane.rows -= count;
+    room -= count;
+    std::shared_ptr<Job> taken = std::move(lane.jobs.front());
+    lane.jobs.pop_front();
+    if (taken->taken < taken->rows) {
+      // The others first.
+      lane.jobs.push_back(std::move(taken));
+      break;
+    }
+  }
+  return pieces;
+}
+
+void Batcher::run(const Lane& lane, std::span<const Piece> pieces) {
+  std::int64_t rows = 0;
+  for (const Piece& piece : pieces) rows += piece.count;
+  std::vector<Tensor> outputs;
+  try {
+    if (pieces.size() == 1) {
+      const Piece& piece = pieces.front();
+      std::vector<Tensor> inputs;
+      for (const Tensor& all : piece.job->inputs)
+        inputs.push_back(piece.count == piece.job->rows ? all : all.rows(piece.first, piece.count));
+      outputs = lane.runner.run(inputs);
+    } else {
+      std::vector<Tensor> inputs;
+      for (std::size_t i = 0; i < pieces.front().job->inputs.size(); ++i) {
+        const Type& one = pieces.front().job->inputs[i].type();
+        inputs.push_back(Tensor::generate_bytes(
+            {one.dtype, one.shape.replace(0, rows)}, [&](std::span<std::byte> to) {
+              std::size_t at = 0;
+              for (const Piece& piece : pieces) {
+                const Tensor part = piece.job->inputs[i].rows(piece.first, piece.count);
+                if (!part.bytes().empty())
+                  std::memcpy(to.data() + at, part.bytes().data(), part.bytes().size());
+                at += part.bytes().size();
+              }
+            }));
+      }
+      outputs = lane.runner.run(inputs);
+    }
+    lane.runner.on_batch(rows);
+  } catch (...) {
+    if (pieces.size() == 1) return fail(pieces.front(), std::current_exception());
+    // Whatever it was, it is to be the answer of none but who asked for it.
+    for (const Piece& piece : pieces) run(lane, {&piece, 1});
+    return;
+  }
+  std::int64_t at = 0;
+  for (const Piece& piece : pieces) {
+    keep(lane, piece, outputs, at);
+    at += piece.count;
+  }
+}
+
+// Rows [at, at + piece.count) of the outputs are those of the piece.
+void Batcher::keep(const Lane& lane, const Piece& piece, std::span<const Tensor> outputs,
+                   std::int64_t at) {
+  Job& job = *piece.job;
+  Result result;
+  if (piece.count == job.rows) {
+    for (const Tensor& output : outputs) result.outputs.push_back(output.rows(at, piece.count));
+    return finish(job, std::move(result));
+  }
+  try {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::size_t row = lane.runner.outputs[i].bytes();
+      if (job.outputs.size() == i)
+        job.outputs.push_back(allocate_aligned(row * static_cast<std::size_t>(job.rows)));
+      const Tensor part = outputs[i].rows(at, piece.count);
+      if (!part.bytes().empty())
+        std::memcpy(job.outputs[i].get() + row * static_cast<std::size_t>(piece.first),
+                    part.bytes().data(), part.bytes().size());
+    }
+    job.kept += piece.count;
+    if (job.kept < job.rows) return;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Type& one = lane.runner.outputs[i];
+      const Type all{one.dtype, one.shape.insert(0, job.rows)};
+      result.outputs.push_back(
+          Tensor::borrow(all, {job.outputs[i].get(), all.bytes()}, job.outputs[i]));
+    }
+  } catch (...) {
+    return fail(piece, std::current_exception());
+  }
+  finish(job, std::move(result));
+}
+
+void Batcher::fail(const Piece& piece, const std::exception_ptr& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(piece.job->finished, true)) return;
+  }
+  finish(*piece.job, {.error = error});
+}
+
+void Batcher::finish(Job& job, Result result) {
+  result.queue_seconds = seconds(job.begun - job.asked);
+  result.compute_seconds = seconds(Clock::now() - job.begun);
+  job.done(std::move(result));
+}
+
+}  // namespace limpid::serve

@@ -1,0 +1,59 @@
+#include "limpid/serve/bearer_token.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/serve/http_error.h"
+#include "limpid/serve/router.h"
+
+namespace limpid::serve {
+namespace {
+
+constexpr std::size_t kLeast = 8, kMost = 4096;
+
+// Looks at every character, whichever differ.
+bool equal(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  volatile unsigned different = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    different = different | static_cast<unsigned>(static_cast<unsigned char>(a[i] ^ b[i]));
+  return different == 0;
+}
+
+}  // namespace
+
+BearerToken::BearerToken(std::string secret) : secret_(std::move(secret)) {
+  const bool fits =
+      secret_.size() >= kLeast && secret_.size() <= kMost &&
+      std::all_of(secret_.begin(), secret_.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  if (!fits)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("token: expected {} to {} characters of printable ASCII without spaces",
+                            kLeast, kMost));
+}
+
+BearerToken BearerToken::read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  if (!file && line.empty())
+    throw Error(ErrorCode::kIo, fmt::format("token: {} cannot be read", in_quotes(path.string())));
+  return BearerToken(line);
+}
+
+void BearerToken::check(const Request& head) const {
+  if (is_public(head)) return;
+  constexpr std::string_view kScheme = "Bearer ";
+  const std::string* const given = head.header("authorization");
+  if (given && given->starts_with(kScheme) &&
+      equal(std::string_view(*given).substr(kScheme.size()), secret_))
+    return;
+  throw HttpError(401, "expected the header Authorization: Bearer TOKEN",
+                  {{"WWW-Authenticate", "Bearer"}});
+}
+
+}  // namespace limpid::serve

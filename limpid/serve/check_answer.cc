@@ -1,0 +1,97 @@
+#include "limpid/serve/check_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "limpid/core/error.h"
+#include "limpid/core/half.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/serve/http_error.h"
+#include "limpid/serve/infer_v2.h"
+
+namespace limpid::serve {
+namespace {
+
+// A number as a message shows it.
+std::string shown(const Tensor& tensor, std::size_t i) {
+  switch (tensor.dtype()) {
+    case Dtype::kF32:
+      return fmt::format("{}", tensor.values<float>()[i]);
+    case Dtype::kF64:
+      return fmt::format("{}", tensor.values<double>()[i]);
+    case Dtype::kBf16:
+      return fmt::format("{}", to_f32(tensor.values<Bf16>()[i]));
+    case Dtype::kF16:
+      return fmt::format("{}", to_f32(tensor.values<F16>()[i]));
+    case Dtype::kI32:
+      return fmt::format("{}", tensor.values<std::int32_t>()[i]);
+    case Dtype::kI64:
+      return fmt::format("{}", tensor.values<std::int64_t>()[i]);
+    case Dtype::kI8:
+      return fmt::format("{}", tensor.values<std::int8_t>()[i]);
+    case Dtype::kU8:
+      return fmt::format("{}", tensor.values<std::uint8_t>()[i]);
+    case Dtype::kBool:
+      return tensor.values<bool>()[i] ? "true" : "false";
+  }
+  return "";
+}
+
+template <class F>
+auto as_format_error(const F& f) {
+  try {
+    return f();
+  } catch (const HttpError& error) {
+    throw Error(ErrorCode::kFormat, error.what());
+  }
+}
+
+void compare(const std::string& name, const Tensor& here, const Tensor& there) {
+  if (here.type() != there.type())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("no: the output {} is {} here, the answer has {}", in_quotes(name),
+                            to_string(here.type()), to_string(there.type())));
+  const std::size_t size = size_of(here.dtype());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(here.elements()); ++i) {
+    if (std::memcmp(here.bytes().data() + i * size, there.bytes().data() + i * size, size) == 0)
+      continue;
+    const std::string ours = shown(here, i), theirs = shown(there, i);
+    const auto is_nan = [](const std::string& number) { return number.ends_with("nan"); };
+    if (is_nan(ours) && is_nan(theirs)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("no: element {} of the output {} is {} here, the answer has {}", i,
+                            in_quotes(name), ours, theirs));
+  }
+}
+
+}  // namespace
+
+Recomputed recompute(const Model& model, std::string_view body,
+                     std::optional<std::size_t> json_bytes, ThreadPool* pool) {
+  Recomputed again{.signature = signature_of(model), .outputs = {}, .receipt = {}};
+  constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+  const Limits limits{.answer = kAny, .rows = std::numeric_limits<std::int64_t>::max()};
+  const InferRequest request =
+      as_format_error([&] { return parse_infer(again.signature, body, json_bytes, limits); });
+  const Predictor predictor(model.function, model.params, {.pool = pool});
+  again.outputs = predictor(request.inputs);
+  again.receipt = {.model = again.signature.hash,
+                   .input = hash_of_numbers(request.inputs),
+                   .output = hash_of_numbers(again.outputs)};
+  return again;
+}
+
+void check_answer(const Recomputed& again, std::string_view body,
+                  std::optional<std::size_t> json_bytes) {
+  const std::vector<std::optional<Tensor>> outputs =
+      as_format_error([&] { return parse_outputs(again.signature, body, json_bytes); });
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) compare(again.signature.outputs[i].name, again.outputs[i], *outputs[i]);
+}
+
+}  // namespace limpid::serve

@@ -1,0 +1,340 @@
+// A connection: reading requests, handing them on, writing answers; declared in
+// detail/connection.h.
+#include "limpid/serve/detail/connection.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <charconv>
+#include <ctime>
+
+namespace limpid::serve {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// A body that is read on the thread of all connections keeps them waiting so long.
+constexpr std::size_t kLargeBody = 262'144;
+// Bytes of further requests that are taken while one is answered.
+constexpr std::size_t kAhead = 65'536;
+// What is thrown away behind a refusal, so that the client reads it before it learns of the end.
+constexpr std::size_t kMostLingering = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kLingering{2000};
+
+// The way back: on the thread of the connections, if there is still one.
+class SocketAnswer final : public Answer {
+ public:
+  SocketAnswer(std::shared_ptr<asio::io_context> context, std::weak_ptr<Connection> connection,
+               std::uint64_t exchange)
+      : context_(std::move(context)), connection_(std::move(connection)), exchange_(exchange) {}
+
+  void send(Response response) override {
+    asio::dispatch(*context_,
+                   [weak = connection_, exchange = exchange_, r = std::move(response)]() mutable {
+                     if (const auto connection = weak.lock())
+                       connection->answer(exchange, std::move(r));
+                   });
+  }
+
+ private:
+  std::shared_ptr<asio::io_context> context_;
+  std::weak_ptr<Connection> connection_;
+  std::uint64_t exchange_;
+};
+
+// "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  constexpr std::array kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT",
+                     kDays[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
+                     kMonths[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+// The time that a client gives its request, at most that of the server.
+std::chrono::milliseconds time_of(const Request& request, std::chrono::milliseconds most) {
+  const std::string* const text = request.header("limpid-deadline-ms");
+  if (!text) return most;
+  std::int64_t millis = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), millis);
+  if (error != std::errc{} || end != text->data() + text->size() || millis < 1)
+    throw HttpError(400, "Limpid-Deadline-Ms: expected a number of milliseconds, 1 or more");
+  return std::min(most, std::chrono::milliseconds(millis));
+}
+
+}  // namespace
+
+Connection::Connection(asio::ip::tcp::socket socket, Shared& shared)
+    : socket_(std::move(socket)),
+      shared_(shared),
+      timer_(*shared.context),
+      reader_(shared.options.limits) {
+  error_code error;
+  const auto peer = socket_.remote_endpoint(error);
+  if (!error) client_ = peer.address().to_string();
+}
+
+void Connection::start() {
+  error_code ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  read();
+}
+
+void Connection::drain() {
+  close_after_ = true;
+  if (phase_ == Phase::kReading && reader_.buffered() == 0 && !in_header_ && !in_body_) close();
+}
+
+void Connection::close() {
+  if (phase_ == Phase::kClosed) return;
+  const bool waiting = phase_ == Phase::kHandling || phase_ == Phase::kWriting;
+  phase_ = Phase::kClosed;
+  if (ticket_) ticket_->give_up();
+  shared_.body_bytes -= std::exchange(body_bytes_, 0);
+  if (waiting) finish(499, entry_.facts);
+  timer_.cancel();
+  error_code ignored;
+  socket_.close(ignored);
+  --shared_.count;
+  const auto self = shared_from_this();
+  shared_.connections.erase(self);
+  if (shared_.on_close) shared_.on_close();
+}
+
+// ---- reading
+
+void Connection::watch() {
+  if (watching_ || half_closed_ || phase_ == Phase::kClosed) return;
+  watching_ = true;
+  socket_.async_wait(asio::ip::tcp::socket::wait_read,
+                     [self = shared_from_this()](const error_code& error) {
+                       self->watching_ = false;
+                       if (self->phase_ == Phase::kClosed) return;
+                       if (error)
+                         self->on_end();
+                       else
+                         self->on_readable();
+                     });
+}
+
+void Connection::on_readable() {
+  error_code error;
+  const std::size_t size = socket_.read_some(asio::buffer(shared_.scratch), error);
+  if (error == asio::error::would_block || error == asio::error::interrupted) return watch();
+  if (error) return on_end();
+  if (phase_ == Phase::kLingering) {
+    lingered_ += size;
+    return lingered_ > kMostLingering ? close() : watch();
+  }
+  reader_.feed(std::string_view(shared_.scratch).substr(0, size));
+  if (phase_ == Phase::kReading) return read();
+  if (reader_.buffered() < kAhead) watch();
+}
+
+// The client sends no more: it has left, unless it is being answered already.
+void Connection::on_end() {
+  half_closed_ = true;
+  if (phase_ == Phase::kWriting)
+    close_after_ = true;
+  else
+    close();
+}
+
+void Connection::read() {
+  using State = RequestReader::State;
+  const Limits& limits = shared_.options.limits;
+  try {
+    for (;;) {
+      const State state = reader_.advance();
+      if (state == State::kDone) return handle();
+      if (state == State::kBody && !in_body_) {
+        on_head();
+        continue;
+      }
+      if (state == State::kIdle) {
+        arm(Clock::now() + limits.idle_time);
+      } else if (state == State::kHeader) {
+        if (!in_header_) arm(Clock::now() + limits.header_time);
+        in_header_ = true;
+      } else {
+        account_body();
+        const auto count = static_cast<std::int64_t>(reader_.body_bytes());
+        const auto rate = static_cast<std::int64_t>(limits.rate);
+        arm(body_began_ + limits.slack + std::chrono::milliseconds(count * 1000 / rate));
+      }
+      return watch();
+    }
+  } catch (const HttpError& error) {
+    refuse(error);
+  }
+}
+
+void Connection::on_head() {
+  in_body_ = true;
+  body_began_ = Clock::now();
+  shared_.options.admit(reader_.head());
+  if (reader_.waits_for_continue()) {
+    // A few bytes, for which there is room: nothing else is being written.
+    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    error_code ignored;
+    socket_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ignored);
+  }
+}
+
+void Connection::account_body() {
+  const std::size_t more = reader_.body_bytes() - body_bytes_;
+  if (shared_.body_bytes.load() + more > shared_.options.limits.bodies)
+    throw HttpError(503, "too many bytes of requests are under way", {{"Retry-After", "1"}});
+  shared_.body_bytes += more;
+  body_bytes_ += more;
+}
+
+// ---- handling
+
+void Connection::handle() {
+  account_body();
+  Request request = reader_.take();
+  in_header_ = in_body_ = false;
+  ++exchange_;
+  asked_ = Clock::now();
+  entry_ = {.client = client_,
+            .method = request.method,
+            .target = request.target,
+            .request_bytes = request.body.size()};
+  ticket_ = request.ticket;
+  head_only_ = request.method == "HEAD";
+  close_after_ = close_after_ || !request.keep_alive || shared_.draining.load();
+  phase_ = Phase::kHandling;
+  const auto answer = std::make_shared<SocketAnswer>(shared_.context, weak_from_this(), exchange_);
+  try {
+    arm(asked_ + time_of(request, shared_.options.limits.request_time));
+    if (request.body.size() < kLargeBody) {
+      shared_.options.handle(std::move(request), answer);
+    } else {
+      asio::post(shared_.readers, [&handle = shared_.options.handle, answer,
+                                   r = std::make_shared<Request>(std::move(request))] {
+        try {
+          handle(std::move(*r), answer);
+        } catch (...) {
+          answer->send(error_response(to_http_error(std::current_exception())));
+        }
+      });
+    }
+  } catch (...) {
+    answer->send(error_response(to_http_error(std::current_exception())));
+  }
+  if (phase_ != Phase::kClosed && reader_.buffered() < kAhead) watch();
+}
+
+// What came is no request, or not one for this server: it cannot be known where the next begins.
+void Connection::refuse(const HttpError& error) {
+  ++exchange_;
+  asked_ = Clock::now();
+  const Request& head = reader_.head();
+  entry_ = {.client = client_,
+            .method = in_body_ ? head.method : "",
+            .target = in_body_ ? head.target : ""};
+  head_only_ = false;
+  close_after_ = true;
+  phase_ = Phase::kHandling;
+  write(error_response(error));
+}
+
+void Connection::arm(Clock::time_point deadline) {
+  timer_.expires_at(deadline);
+  timer_.async_wait([self = shared_from_this(), deadline](const error_code& error) {
+    if (!error && self->timer_.expiry() == deadline) self->on_deadline();
+  });
+}
+
+void Connection::on_deadline() {
+  switch (phase_) {
+    case Phase::kReading:
+      if (!in_header_ && !in_body_) return close();
+      return refuse({408, in_body_ ? "the body comes too slowly" : "the header comes too slowly"});
+    case Phase::kHandling: {
+      const std::uint64_t exchange = exchange_;
+      ticket_->give_up();
+      return answer(exchange, error_response({504, "the answer was not ready in time"}));
+    }
+    case Phase::kWriting:
+    case Phase::kLingering:
+      return close();
+    case Phase::kClosed:
+      return;
+  }
+}
+
+// ---- answering
+
+std::string Connection::head_of(const Response& response) const {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: limpid\r\nDate: {}\r\n",
+                                 response.status, reason(response.status), date());
+  head += fmt::format("Content-Type: {}\r\n", response.content_type);
+  head += fmt::format("Content-Length: {}\r\n", response.body.size());
+  head += close_after_ ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
+  for (const Header& h : response.headers) head += fmt::format("{}: {}\r\n", h.name, h.value);
+  return head + "\r\n";
+}
+
+void Connection::answer(std::uint64_t exchange, Response response) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling) return;
+  write(std::move(response));
+}
+
+void Connection::write(Response response) {
+  phase_ = Phase::kWriting;
+  ticket_.reset();
+  head_ = head_of(response);
+  body_ = head_only_ ? std::string() : std::move(response.body);
+  entry_.status = response.status;
+  entry_.facts = std::move(response.facts);
+  entry_.answer_bytes = body_.size();
+  const Limits& limits = shared_.options.limits;
+  arm(Clock::now() + limits.slack + std::chrono::milliseconds(body_.size() * 1000 / limits.rate));
+  const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_), asio::buffer(body_)};
+  asio::async_write(socket_, buffers,
+                    [self = shared_from_this()](const error_code& error, std::size_t) {
+                      if (self->phase_ == Phase::kClosed) return;
+                      if (error) return self->close();
+                      self->written();
+                    });
+}
+
+void Connection::written() {
+  finish(entry_.status, entry_.facts);
+  shared_.body_bytes -= std::exchange(body_bytes_, 0);
+  ticket_.reset();
+  ++exchange_;
+  if (close_after_) return half_closed_ ? close() : linger();
+  std::string().swap(body_);
+  phase_ = Phase::kReading;
+  read();
+}
+
+void Connection::finish(int status, const Facts& facts) {
+  entry_.status = status;
+  entry_.seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
+  shared_.metrics.request(facts, status, entry_.seconds);
+  shared_.log.write(entry_);
+}
+
+void Connection::linger() {
+  phase_ = Phase::kLingering;
+  error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  arm(Clock::now() + kLingering);
+  watch();
+}
+
+}  // namespace limpid::serve

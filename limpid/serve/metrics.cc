@@ -1,0 +1,126 @@
+#include "limpid/serve/metrics.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace limpid::serve {
+namespace {
+
+// 10 microseconds to 100 seconds.
+std::vector<double> time_bounds() {
+  std::vector<double> bounds;
+  for (double decade = 1e-5; decade < 50; decade *= 10)
+    for (const double step : {1.0, 2.5, 5.0}) bounds.push_back(decade * step);
+  return bounds;
+}
+
+std::vector<double> row_bounds() { return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}; }
+
+// A label's value as the format has it.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n')
+      result += "\\n";
+    else
+      result += c;
+  }
+  return result + '"';
+}
+
+void describe(std::string& text, const char* name, const char* type, const char* help) {
+  text += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
+}
+
+// Pages of this process that are in memory; 0 where the system does not say.
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+void Histogram::observe(double value) {
+  const auto bound = std::lower_bound(bounds_.begin(), bounds_.end(), value);
+  ++counts_[static_cast<std::size_t>(bound - bounds_.begin())];
+  sum_ += value;
+}
+
+void Histogram::write(std::string& text, const std::string& name, const std::string& labels) const {
+  const std::string more = labels.empty() ? "" : labels + ",";
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    below += counts_[i];
+    const std::string bound = i < bounds_.size() ? fmt::format("{:.6g}", bounds_[i]) : "+Inf";
+    text += fmt::format("{}_bucket{{{}le=\"{}\"}} {}\n", name, more, bound, below);
+  }
+  const std::string braces = labels.empty() ? "" : "{" + labels + "}";
+  text += fmt::format("{0}_sum{1} {2}\n{0}_count{1} {3}\n", name, braces, sum_, below);
+}
+
+Metrics::Metrics() = default;
+
+Metrics::OfModel& Metrics::of(const std::string& model) {
+  const auto found = models_.find(model);
+  if (found != models_.end()) return found->second;
+  const Histogram times(time_bounds());
+  return models_.emplace(model, OfModel{times, times, times, Histogram(row_bounds())})
+      .first->second;
+}
+
+void Metrics::request(const Facts& facts, int status, double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++requests_[{facts.model, status}];
+  if (facts.model.empty()) return;
+  OfModel& model = of(facts.model);
+  model.whole.observe(seconds);
+  if (status != 200) return;
+  model.queue.observe(facts.queue_seconds);
+  model.compute.observe(facts.compute_seconds);
+}
+
+void Metrics::batch(const std::string& model, std::int64_t rows) {
+  const std::lock_guard lock(mutex_);
+  of(model).rows.observe(static_cast<double>(rows));
+}
+
+std::string Metrics::text(const Gauges& gauges) const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  describe(text, "limpid_requests_total", "counter", "Requests, by model and status.");
+  for (const auto& [key, count] : requests_)
+    text += fmt::format("limpid_requests_total{{model={},code=\"{}\"}} {}\n", quoted(key.first),
+                        key.second, count);
+  const auto histogram = [&](const char* name, const char* help, Histogram OfModel::*member) {
+    describe(text, name, "histogram", help);
+    for (const auto& [model, of_model] : models_)
+      (of_model.*member).write(text, name, "model=" + quoted(model));
+  };
+  histogram("limpid_request_seconds", "From a whole request to the end of its answer.",
+            &OfModel::whole);
+  histogram("limpid_queue_seconds", "How long a request waited for its turn.", &OfModel::queue);
+  histogram("limpid_compute_seconds", "How long a request was computed.", &OfModel::compute);
+  histogram("limpid_batch_rows", "Rows that were computed together.", &OfModel::rows);
+  describe(text, "limpid_model_bytes", "gauge", "Memory of a model: packed weights and plans.");
+  for (const auto& [model, bytes] : gauges.model_bytes)
+    text += fmt::format("limpid_model_bytes{{model={}}} {}\n", quoted(model), bytes);
+  const auto gauge = [&](const char* name, const char* help, std::size_t value) {
+    describe(text, name, "gauge", help);
+    text += fmt::format("{} {}\n", name, value);
+  };
+  gauge("limpid_connections", "Connections that are open.", gauges.connections);
+  gauge("limpid_queue_length", "Requests that wait for their turn.", gauges.queue);
+  gauge("limpid_body_bytes", "Bodies of the requests under way.", gauges.body_bytes);
+  gauge("limpid_resident_bytes", "Memory of the process.", resident_bytes());
+  gauge("limpid_log_lines_lost", "Lines that the access log could not take.",
+        gauges.log_lines_lost);
+  return text;
+}
+
+}  // namespace limpid::serve

@@ -1,0 +1,61 @@
+// Metrics: counts and histograms of a server, as Prometheus reads them. Leans on http.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "limpid/serve/http.h"
+
+namespace limpid::serve {
+
+// How many observations were at most each bound, their number and sum.
+class Histogram {
+ public:
+  explicit Histogram(std::vector<double> bounds)
+      : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
+
+  void observe(double value);
+  // The lines of Prometheus' text format; `labels` is `model="m"` or empty.
+  void write(std::string& text, const std::string& name, const std::string& labels) const;
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<std::uint64_t> counts_;  // the last one above all bounds
+  double sum_ = 0;
+};
+
+// Safe to use from any thread.
+class Metrics {
+ public:
+  Metrics();
+
+  // A request was answered, or its client left (status 499).
+  void request(const Facts& facts, int status, double seconds);
+  void batch(const std::string& model, std::int64_t rows);
+  // Values of the moment.
+  struct Gauges {
+    std::size_t connections = 0;
+    std::size_t body_bytes = 0;
+    std::size_t queue = 0;
+    std::size_t log_lines_lost = 0;
+    std::map<std::string, std::size_t> model_bytes = {};
+  };
+  // All of it in Prometheus' text format.
+  std::string text(const Gauges& gauges) const;
+
+ private:
+  struct OfModel {
+    Histogram whole, queue, compute, rows;
+  };
+  OfModel& of(const std::string& model);
+
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int>, std::uint64_t> requests_;
+  std::map<std::string, OfModel> models_;
+};
+
+}  // namespace limpid::serve

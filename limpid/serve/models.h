@@ -1,0 +1,98 @@
+// Models: what a server serves, by name and version. Leans on batcher.h, completer.h and compile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limpid/compile/predictor.h"
+#include "limpid/formats/model.h"
+#include "limpid/serve/batcher.h"
+#include "limpid/serve/metrics.h"
+
+namespace limpid::serve {
+
+// What clients see of a model.
+struct Signature {
+  std::string name;
+  std::int64_t version = 1;
+  std::vector<Input> inputs;   // of one example
+  std::vector<Input> outputs;  // likewise; each has a name
+  std::uint64_t hash = 0;      // hash_of_model()
+};
+
+// The names and types of a model's data, each output with a name.
+Signature signature_of(const Model& model);
+
+struct ServedModel {
+  Signature signature;
+  std::shared_ptr<const Predictor> predictor;
+  std::shared_ptr<Batcher::Lane> lane;
+};
+
+class Models {
+ public:
+  struct Options {
+    // Reads a model from a path; throws limpid::Error.
+    std::function<Model(const std::string& path)> open;
+    std::int64_t max_batch = 64;
+    int workers = 1;
+    ThreadPool* pool = nullptr;
+  };
+  // A model of the index: one that is served, or could not be.
+  struct Entry {
+    std::string name;
+    std::int64_t version = 1;
+    bool ready = false;
+    std::string reason = {};  // why it is not ready; shows no path
+  };
+
+  Models(Options options, Batcher& batcher, Metrics& metrics);
+
+  // PATH, NAME=PATH or NAME@VERSION=PATH: the model's place, from where load() reads it. Gives the
+  // name. Throws kInvalidArgument for a name that is taken or none, or a version below 1.
+  std::string add(std::string_view spec);
+  // Reads all versions of a name; each takes the place of the one before when it is ready. Those
+  // that cannot be read leave the old ones serving. Throws what the first of them threw, kNotFound
+  // for a name that was not added. One call at a time computes.
+  void load(std::string_view name);
+  // Serves it no longer; requests under way are answered. Throws kNotFound.
+  void unload(std::string_view name);
+
+  // The version, or the highest one; nullptr where there is none.
+  std::shared_ptr<const ServedModel> find(std::string_view name,
+                                          std::optional<std::int64_t> version = {}) const;
+  // The versions that are served, in order.
+  std::vector<std::int64_t> versions(std::string_view name) const;
+  std::vector<Entry> index() const;
+  // Whether every model that was added is served.
+  bool ready() const;
+  std::map<std::string, std::size_t> bytes() const;
+
+ private:
+  struct Place {
+    std::string path;
+    std::shared_ptr<const ServedModel> model = {};
+    bool wanted = true;  // not unloaded
+    std::string reason = {};
+  };
+  using Places = std::map<std::pair<std::string, std::int64_t>, Place>;
+
+  std::shared_ptr<const ServedModel> make(const std::string& name, std::int64_t version,
+                                          const std::string& path) const;
+
+  Options options_;
+  Batcher& batcher_;
+  Metrics& metrics_;
+  std::mutex loading_;
+  mutable std::mutex mutex_;
+  Places places_;
+};
+
+}  // namespace limpid::serve

@@ -1,0 +1,28 @@
+// Receipt: what an answer was computed from and what came out, as hashes that anybody can compute
+// again. Leans on inspect/promise.h and formats/model.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "limpid/core/tensor.h"
+
+namespace limpid::serve {
+
+// The hashes that `limpid hash` prints, which find differences, not forgers.
+struct Receipt {
+  std::uint64_t model = 0;
+  std::uint64_t input = 0;   // of all inputs
+  std::uint64_t output = 0;  // of all outputs
+
+  bool operator==(const Receipt&) const = default;
+};
+
+// "model=0123456789abcdef; input=...; output=...", the value of the header Limpid-Receipt; and
+// back. parse_receipt throws kParse for another text.
+std::string to_text(const Receipt& receipt);
+Receipt parse_receipt(std::string_view text);
+
+}  // namespace limpid::serve

@@ -1,0 +1,204 @@
+#include "limpid/serve/router.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <span>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/json.h"
+#include "limpid/serve/http_error.h"
+#include "limpid/serve/infer_v2.h"
+
+namespace limpid::serve {
+namespace {
+
+using Path = std::span<const std::string>;
+
+Response json_response(const Json& json) { return {.body = json.dump({.replace_invalid = true})}; }
+
+[[noreturn]] void not_found() { throw HttpError(404, "there is no such resource"); }
+
+// GET stands for HEAD too.
+void expect_method(const Request& request, std::string_view method) {
+  if (request.method == method || (method == "GET" && request.method == "HEAD")) return;
+  throw HttpError(405, fmt::format("expected the method {}", method),
+                  {{"Allow", method == "GET" ? "GET, HEAD" : std::string(method)}});
+}
+
+bool is(Path path, std::initializer_list<std::string_view> names) {
+  return path.size() == names.size() && std::equal(path.begin(), path.end(), names.begin());
+}
+
+std::int64_t version_of(const std::string& text) {
+  std::int64_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error != std::errc{} || end != text.data() + text.size() || version < 1)
+    throw HttpError(404, fmt::format("there is no version {}", in_quotes(text)));
+  return version;
+}
+
+}  // namespace
+
+bool is_public(const Request& head) {
+  const Path path = head.segments;
+  return is(path, {"health"}) || is(path, {"v2", "health", "live"}) ||
+         is(path, {"v2", "health", "ready"});
+}
+
+void Router::operator()(Request request, const std::shared_ptr<Answer>& answer) {
+  const Path path = request.segments;
+  if (path.empty()) {
+    expect_method(request, "GET");
+    return answer->send(json_response({{"name", "limpid"}, {"version", parts_.version}}));
+  }
+  if (is(path, {"health"})) {
+    expect_method(request, "GET");
+    return answer->send(json_response({{"status", parts_.draining() ? "draining" : "ok"}}));
+  }
+  if (is(path, {"metrics"})) {
+    expect_method(request, "GET");
+    Metrics::Gauges gauges = parts_.gauges();
+    gauges.queue = parts_.batcher.waiting();
+    gauges.log_lines_lost = parts_.log.lost();
+    gauges.model_bytes = parts_.models.bytes();
+    return answer->send({.body = parts_.metrics.text(gauges),
+                         .content_type = "text/plain; version=0.0.4; charset=utf-8"});
+  }
+  if (path[0] == "v2") return v2(std::move(request), answer);
+  not_found();
+}
+
+// ---- the Open Inference Protocol
+
+void Router::v2(Request request, const std::shared_ptr<Answer>& answer) {
+  const Path path = Path(request.segments).subspan(1);
+  if (path.empty()) {
+    expect_method(request, "GET");
+    return answer->send(
+        json_response({{"name", "limpid"},
+                       {"version", parts_.version},
+                       {"extensions", Json::array({"binary_tensor_data", "model_repository"})}}));
+  }
+  if (is(path, {"health", "live"})) {
+    expect_method(request, "GET");
+    return answer->send(json_response({{"live", true}}));
+  }
+  if (is(path, {"health", "ready"})) {
+    expect_method(request, "GET");
+    const bool ready = parts_.models.ready() && !parts_.draining();
+    Response response = json_response({{"ready", ready}});
+    if (!ready) response.status = 503;
+    return answer->send(std::move(response));
+  }
+  if (path[0] == "models" && path.size() > 1) return v2_model(std::move(request), answer);
+  if (is(path, {"models"})) {
+    expect_method(request, "GET");
+    Json names = Json::array();
+    for (const Models::Entry& entry : parts_.models.index())
+      if (entry.ready) names.push_back(entry.name);
+    return answer->send(json_response({{"models", names}}));
+  }
+  if (path[0] == "repository") return repository(request, answer);
+  not_found();
+}
+
+// models/NAME[/versions/VERSION][/ready|/infer]
+void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
+  Path path = Path(request.segments).subspan(2);
+  const std::string name = path[0];
+  path = path.subspan(1);
+  std::optional<std::int64_t> version;
+  if (path.size() >= 2 && path[0] == "versions") {
+    version = version_of(path[1]);
+    path = path.subspan(2);
+  }
+  const bool metadata = path.empty(), ready = is(path, {"ready"}), infer_it = is(path, {"infer"});
+  if (!metadata && !ready && !infer_it) not_found();
+  std::shared_ptr<const ServedModel> model = parts_.models.find(name, version);
+  if (!model)
+    throw HttpError(404, version ? fmt::format("there is no version {} of a model {}", *version,
+                                               in_quotes(name))
+                                 : fmt::format("there is no model {}", in_quotes(name)));
+  if (infer_it) return infer(std::move(request), std::move(model), answer);
+  expect_method(request, "GET");
+  if (ready) {
+    answer->send(json_response({{"name", name}, {"ready", true}}));
+  } else {
+    answer->send({.body = metadata_json(model->signature, parts_.models.versions(name))});
+  }
+}
+
+void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
+                   const std::shared_ptr<Answer>& answer) {
+  expect_method(request, "POST");
+  auto asked = std::make_shared<InferRequest>(
+      parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
+  const auto lane = model->lane;
+  const std::int64_t rows = asked->rows;
+  std::vector<Tensor> inputs = asked->inputs;
+  const bool taken = parts_.batcher.submit(
+      lane, std::move(inputs), rows, request.ticket,
+      [asked, model, answer, rows](Batcher::Result result) {
+        try {
+          if (result.error) std::rethrow_exception(result.error);
+          Response response = infer_response(model->signature, *asked, result.outputs);
+          response.facts = {.model = model->signature.name,
+                            .queue_seconds = result.queue_seconds,
+                            .compute_seconds = result.compute_seconds,
+                            .rows = rows};
+          answer->send(std::move(response));
+        } catch (...) {
+          Response response = error_response(to_http_error(std::current_exception()));
+          response.facts.model = model->signature.name;
+          answer->send(std::move(response));
+        }
+      });
+  if (!taken) throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
+}
+
+// ---- the repository
+
+void Router::repository(const Request& request, const std::shared_ptr<Answer>& answer) {
+  const Path path = Path(request.segments).subspan(2);
+  if (is(path, {"index"})) {
+    expect_method(request, "POST");
+    Json all = Json::array();
+    for (const Models::Entry& entry : parts_.models.index())
+      all.push_back(Json{{"name", entry.name},
+                         {"version", std::to_string(entry.version)},
+                         {"state", entry.ready ? "READY" : "UNAVAILABLE"},
+                         {"reason", entry.reason}});
+    return answer->send(json_response(all));
+  }
+  if (path.size() != 3 || path[0] != "models" || (path[2] != "load" && path[2] != "unload"))
+    not_found();
+  expect_method(request, "POST");
+  if (!parts_.may_load)
+    throw HttpError(403, "this server was not started to load and unload models on request");
+  const std::string name = path[1];
+  const bool load = path[2] == "load";
+  const bool posted = loader_.post([this, name, load, answer] {
+    try {
+      if (load)
+        parts_.models.load(name);
+      else
+        parts_.models.unload(name);
+      parts_.log.event(load ? "load" : "unload", name);
+      answer->send({.body = "{}"});
+    } catch (const Error& error) {
+      parts_.log.event("load failed", fmt::format("{}: {}", name, error.what()));
+      answer->send(error_response(
+          error.code() == ErrorCode::kNotFound
+              ? HttpError(404, fmt::format("there is no model {}", in_quotes(name)))
+              : HttpError(400, fmt::format("the model could not be read: {}; the log says more",
+                                           limpid::name(error.code())))));
+    } catch (...) {
+      answer->send(error_response(to_http_error(std::current_exception())));
+    }
+  });
+  if (!posted) throw HttpError(503, "other models are being loaded", {{"Retry-After", "1"}});
+}
+
+}  // namespace limpid::serve

@@ -1,0 +1,53 @@
+// Router: which function answers which path. Leans on infer_v2.h, models.h and http.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "limpid/serve/access_log.h"
+#include "limpid/serve/batcher.h"
+#include "limpid/serve/http.h"
+#include "limpid/serve/limits.h"
+#include "limpid/serve/metrics.h"
+#include "limpid/serve/models.h"
+#include "limpid/serve/worker.h"
+
+namespace limpid::serve {
+
+class Router {
+ public:
+  struct Parts {
+    const Limits& limits;
+    Models& models;
+    Batcher& batcher;
+    Metrics& metrics;
+    AccessLog& log;
+    std::string version;    // of Limpid
+    bool may_load = false;  // whether clients may load and unload models
+    // What the server knows of itself: connections, bodies, whether it ends.
+    std::function<Metrics::Gauges()> gauges = [] { return Metrics::Gauges{}; };
+    std::function<bool()> draining = [] { return false; };
+  };
+
+  explicit Router(Parts parts) : parts_(std::move(parts)) {}
+
+  // Answers at once or later. Throws HttpError, and what the library throws for what a request
+  // asks of it.
+  void operator()(Request request, const std::shared_ptr<Answer>& answer);
+
+ private:
+  void v2(Request request, const std::shared_ptr<Answer>& answer);
+  void v2_model(Request request, const std::shared_ptr<Answer>& answer);
+  void repository(const Request& request, const std::shared_ptr<Answer>& answer);
+  void infer(Request request, std::shared_ptr<const ServedModel> model,
+             const std::shared_ptr<Answer>& answer);
+
+  Parts parts_;
+  Worker loader_;
+};
+
+// Whether anybody may ask for it, with or without a token: the probes of health.
+bool is_public(const Request& head);
+
+}  // namespace limpid::serve

@@ -1,0 +1,147 @@
+#include "limpid/serve/server.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdlib>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/serve/detail/connection.h"
+
+namespace limpid::serve {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+// The system has no more sockets: try again so much later.
+constexpr std::chrono::milliseconds kPause{50};
+
+}  // namespace
+
+struct Server::State {
+  State(Options given, Metrics& metrics, AccessLog& log)
+      : shared(std::move(given), metrics, log),
+        acceptor(*shared.context),
+        timer(*shared.context),
+        signals(*shared.context, SIGTERM, SIGINT) {}
+
+  void listen() {
+    error_code error;
+    const asio::ip::address address = asio::ip::make_address(shared.options.address, error);
+    if (error)
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("serve: {} is no address", in_quotes(shared.options.address)));
+    const tcp::endpoint endpoint(address, shared.options.port);
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (error)
+      throw Error(ErrorCode::kIo,
+                  fmt::format("serve: listening on {} port {}: {}", shared.options.address,
+                              shared.options.port, error.message()));
+  }
+
+  void accept() {
+    acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
+      if (shared.draining.load()) return;
+      if (error) {
+        timer.expires_after(kPause);
+        timer.async_wait([this](const error_code&) {
+          if (!shared.draining.load()) accept();
+        });
+        return;
+      }
+      admit(std::move(socket));
+      accept();
+    });
+  }
+
+  void admit(tcp::socket socket) {
+    if (shared.count.load() >= shared.options.limits.connections) {
+      constexpr std::string_view kFull =
+          "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+          "Retry-After: 1\r\nConnection: close\r\nContent-Length: 33\r\n\r\n"
+          R"({"error":"too many connections"})"
+          "\n";
+      error_code ignored;
+      socket.non_blocking(true, ignored);
+      socket.write_some(asio::buffer(kFull.data(), kFull.size()), ignored);
+      shared.metrics.request({}, 503, 0);
+      return;
+    }
+    ++shared.count;
+    const auto connection = std::make_shared<Connection>(std::move(socket), shared);
+    shared.connections.insert(connection);
+    connection->start();
+  }
+
+  void wait_for_signal() {
+    signals.async_wait([this](const error_code& error, int signal) {
+      if (error) return;
+      if (shared.draining.load()) std::_Exit(128 + signal);
+      drain();
+      wait_for_signal();
+    });
+  }
+
+  void drain() {
+    shared.draining = true;
+    shared.log.event("drain", "no further requests are taken");
+    error_code ignored;
+    acceptor.close(ignored);
+    shared.on_close = [this] {
+      if (shared.connections.empty()) shared.context->stop();
+    };
+    const auto all = shared.connections;
+    for (const auto& connection : all) connection->drain();
+    shared.on_close();
+    timer.expires_after(shared.options.limits.drain_time);
+    timer.async_wait([this](const error_code& error) {
+      if (!error) shared.context->stop();
+    });
+  }
+
+  void end() {
+    shared.on_close = {};
+    const auto all = shared.connections;
+    for (const auto& connection : all) connection->close();
+    shared.readers.join();
+  }
+
+  Shared shared;
+  tcp::acceptor acceptor;
+  asio::steady_timer timer;
+  asio::signal_set signals;
+};
+
+Server::Server(Options options, Metrics& metrics, AccessLog& log)
+    : state_(std::make_unique<State>(std::move(options), metrics, log)) {
+  state_->listen();
+}
+
+Server::~Server() = default;
+
+std::string Server::url() const {
+  const tcp::endpoint endpoint = state_->acceptor.local_endpoint();
+  const std::string address = endpoint.address().to_string();
+  return endpoint.address().is_v6() ? fmt::format("http://[{}]:{}", address, endpoint.port())
+                                    : fmt::format("http://{}:{}", address, endpoint.port());
+}
+
+void Server::run() {
+  state_->wait_for_signal();
+  state_->accept();
+  state_->shared.context->run();
+  state_->end();
+}
+
+bool Server::draining() const { return state_->shared.draining.load(); }
+std::size_t Server::connections() const { return state_->shared.count.load(); }
+std::size_t Server::body_bytes() const { return state_->shared.body_bytes.load(); }
+
+}  // namespace limpid::serve

@@ -1,0 +1,212 @@
+#include "limpid/serve/batcher.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <random>
+#include <stdexcept>
+
+namespace limpid::serve {
+namespace {
+
+using Result = Batcher::Result;
+
+// [rows, 2] of i32: row i of a job is {first + i, -(first + i)}.
+Tensor rows_from(std::int32_t first, std::int64_t rows) {
+  return Tensor::generate<std::int32_t>({rows, 2}, [&](std::span<std::int32_t> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::int32_t value = first + static_cast<std::int32_t>(i / 2);
+      out[i] = i % 2 == 0 ? value : -value;
+    }
+  });
+}
+
+// Gives its input back; remembers how many rows came together.
+struct Echo {
+  std::mutex mutex;
+  std::vector<std::int64_t> batches;
+
+  Batcher::Runner runner() {
+    return {.run =
+                [this](std::span<const Tensor> inputs) {
+                  const std::lock_guard lock(mutex);
+                  batches.push_back(inputs[0].shape()[0]);
+                  return std::vector<Tensor>{inputs[0]};
+                },
+            .outputs = {Type{Dtype::kI32, {2}}}};
+  }
+};
+
+// Waits in the first call until it is let go, so that jobs gather behind it.
+struct Gate {
+  std::promise<void> entered, open;
+  std::atomic<bool> first{true};
+
+  void pass() {
+    if (!first.exchange(false)) return;
+    entered.set_value();
+    open.get_future().wait();
+  }
+};
+
+std::future<Result> submit(Batcher& batcher, const std::shared_ptr<Batcher::Lane>& lane,
+                           std::int32_t first, std::int64_t rows,
+                           std::shared_ptr<Ticket> ticket = std::make_shared<Ticket>()) {
+  auto promise = std::make_shared<std::promise<Result>>();
+  std::future<Result> future = promise->get_future();
+  EXPECT_TRUE(batcher.submit(lane, {rows_from(first, rows)}, rows, std::move(ticket),
+                             [promise](Result result) { promise->set_value(std::move(result)); }));
+  return future;
+}
+
+TEST(Batcher, JobsThatWaitAreComputedTogether) {
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 8});
+  Batcher::Runner runner = echo.runner();
+  const auto lane = batcher.lane({.run =
+                                      [&](std::span<const Tensor> inputs) {
+                                        gate.pass();
+                                        return runner.run(inputs);
+                                      },
+                                  .outputs = runner.outputs});
+  auto held = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  std::vector<std::future<Result>> jobs;
+  for (std::int32_t i = 0; i < 6; ++i) jobs.push_back(submit(batcher, lane, 10 * i, 3));
+  EXPECT_EQ(batcher.waiting(), 6);
+  gate.open.set_value();
+  for (std::int32_t i = 0; i < 6; ++i)
+    EXPECT_TRUE(jobs[static_cast<std::size_t>(i)].get().outputs[0].same_bits(rows_from(10 * i, 3)));
+  EXPECT_TRUE(held.get().outputs[0].same_bits(rows_from(0, 1)));
+  // Whole jobs: two of three rows fit into eight.
+  EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{1, 6, 6, 6}));
+}
+
+TEST(Batcher, ALongJobGoesInPiecesBetweenWhichOthersHaveTheirTurn) {
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 4});
+  Batcher::Runner runner = echo.runner();
+  const auto lane = batcher.lane({.run =
+                                      [&](std::span<const Tensor> inputs) {
+                                        gate.pass();
+                                        return runner.run(inputs);
+                                      },
+                                  .outputs = runner.outputs});
+  auto held = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  auto promise = std::make_shared<std::promise<std::size_t>>();
+  auto long_job = submit(batcher, lane, 100, 1001);
+  std::future<std::size_t> batches_before = promise->get_future();
+  ASSERT_TRUE(batcher.submit(lane, {rows_from(7, 1)}, 1, std::make_shared<Ticket>(),
+                             [&echo, promise](Result) {
+                               const std::lock_guard lock(echo.mutex);
+                               promise->set_value(echo.batches.size());
+                             }));
+  gate.open.set_value();
+  EXPECT_TRUE(long_job.get().outputs[0].same_bits(rows_from(100, 1001)));
+  EXPECT_LE(batches_before.get(), 3);
+}
+
+TEST(Batcher, WhatNobodyWaitsForIsNotComputed) {
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 8});
+  Batcher::Runner runner = echo.runner();
+  const auto lane = batcher.lane({.run =
+                                      [&](std::span<const Tensor> inputs) {
+                                        gate.pass();
+                                        return runner.run(inputs);
+                                      },
+                                  .outputs = runner.outputs});
+  auto held = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  const auto ticket = std::make_shared<Ticket>();
+  auto dropped = submit(batcher, lane, 1, 5, ticket);
+  auto kept = submit(batcher, lane, 2, 2);
+  ticket->give_up();
+  gate.open.set_value();
+  EXPECT_TRUE(kept.get().outputs[0].same_bits(rows_from(2, 2)));
+  EXPECT_THROW(dropped.get(), std::future_error);
+  EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(batcher.waiting(), 0);
+}
+
+TEST(Batcher, AFullQueueTakesNoMore) {
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 8, .max_queue = 2});
+  Batcher::Runner runner = echo.runner();
+  const auto lane = batcher.lane({.run =
+                                      [&](std::span<const Tensor> inputs) {
+                                        gate.pass();
+                                        return runner.run(inputs);
+                                      },
+                                  .outputs = runner.outputs});
+  auto held = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  auto first = submit(batcher, lane, 1, 1), second = submit(batcher, lane, 2, 1);
+  EXPECT_FALSE(
+      batcher.submit(lane, {rows_from(3, 1)}, 1, std::make_shared<Ticket>(), [](Result) {}));
+  gate.open.set_value();
+  first.wait();
+  second.wait();
+  EXPECT_TRUE(submit(batcher, lane, 4, 1).get().outputs[0].same_bits(rows_from(4, 1)));
+}
+
+TEST(Batcher, AnErrorIsTheAnswerOfItsJobAlone) {
+  Gate gate;
+  Batcher batcher({.max_batch = 8});
+  const auto lane =
+      batcher.lane({.run =
+                        [&](std::span<const Tensor> inputs) {
+                          gate.pass();
+                          for (const std::int32_t x : inputs[0].values<std::int32_t>())
+                            if (x == 13) throw std::runtime_error("thirteen");
+                          return std::vector<Tensor>{inputs[0]};
+                        },
+                    .outputs = {Type{Dtype::kI32, {2}}}});
+  auto held = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  auto good = submit(batcher, lane, 1, 1), bad = submit(batcher, lane, 13, 1),
+       other = submit(batcher, lane, 20, 1);
+  gate.open.set_value();
+  EXPECT_TRUE(good.get().outputs[0].same_bits(rows_from(1, 1)));
+  EXPECT_TRUE(other.get().outputs[0].same_bits(rows_from(20, 1)));
+  EXPECT_THROW(std::rethrow_exception(bad.get().error), std::runtime_error);
+}
+
+TEST(Batcher, ManyJobsOfManyModelsOnManyWorkersGetTheirOwnRows) {
+  Echo a, b;
+  Batcher batcher({.workers = 3, .max_batch = 5, .max_queue = 100'000});
+  const std::shared_ptr<Batcher::Lane> lanes[] = {batcher.lane(a.runner()),
+                                                  batcher.lane(b.runner())};
+  std::mt19937 draw(1);
+  struct Asked {
+    std::int32_t first;
+    std::int64_t rows;
+    std::future<Result> result;
+  };
+  std::vector<Asked> asked;
+  for (std::int32_t i = 0; i < 3000; ++i) {
+    const std::int64_t rows = static_cast<std::int64_t>(draw() % 12);
+    asked.push_back({100 * i, rows, submit(batcher, lanes[draw() % 2], 100 * i, rows)});
+  }
+  for (Asked& one : asked)
+    EXPECT_TRUE(one.result.get().outputs[0].same_bits(rows_from(one.first, one.rows)));
+}
+
+TEST(Batcher, EndsWithJobsThatWait) {
+  Echo echo;
+  std::future<Result> dropped;
+  {
+    Batcher batcher({.max_batch = 100, .max_delay = std::chrono::hours(1)});
+    dropped = submit(batcher, batcher.lane(echo.runner()), 0, 1);
+  }
+  EXPECT_THROW(dropped.get(), std::future_error);
+}
+
+}  // namespace
+}  // namespace limpid::serve

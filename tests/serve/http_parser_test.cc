@@ -1,0 +1,100 @@
+#include "limpid/serve/http_parser.h"
+
+#include <gtest/gtest.h>
+
+#include "limpid/serve/http_error.h"
+
+namespace limpid::serve {
+namespace {
+
+using State = RequestReader::State;
+
+// All requests of a connection whose bytes come in pieces of this size.
+std::vector<Request> requests_of(std::string_view bytes, std::size_t piece,
+                                 const Limits& limits = {}) {
+  RequestReader reader(limits);
+  std::vector<Request> requests;
+  bool in_body = false;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    reader.feed(bytes.substr(at, piece));
+    for (;;) {
+      const State state = reader.advance();
+      if (state == State::kDone) requests.push_back(reader.take());
+      const bool header_ended = state == State::kBody && !in_body;
+      in_body = state == State::kBody;
+      if (state != State::kDone && !header_ended) break;
+    }
+  }
+  return requests;
+}
+
+constexpr std::string_view kThree =
+    "GET /a%20b/c?d HTTP/1.1\r\nHost: h\r\nX: y \r\n\r\n"
+    "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+    "Chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: u\r\n\r\n"
+    "POST /e HTTP/1.0\r\nContent-Length: 4\r\n\r\n\r\n\r\n";
+
+TEST(RequestReader, PiecesOfAnySizeGiveTheSameRequests) {
+  for (std::size_t piece = 1; piece <= kThree.size(); ++piece) {
+    const std::vector<Request> requests = requests_of(kThree, piece);
+    ASSERT_EQ(requests.size(), 3) << piece;
+    EXPECT_EQ(requests[0].method, "GET");
+    EXPECT_EQ(requests[0].segments, (std::vector<std::string>{"a b", "c"}));
+    EXPECT_EQ(*requests[0].header("x"), "y");
+    EXPECT_TRUE(requests[0].keep_alive);
+    EXPECT_EQ(requests[1].body, "abcde");
+    EXPECT_EQ(requests[1].header("t"), nullptr);
+    EXPECT_EQ(requests[2].body, "\r\n\r\n");
+    EXPECT_FALSE(requests[2].keep_alive);
+  }
+}
+
+int status_of(std::string_view bytes, const Limits& limits = {}) {
+  try {
+    requests_of(bytes, bytes.size(), limits);
+  } catch (const HttpError& error) {
+    return error.status();
+  }
+  return 200;
+}
+
+TEST(RequestReader, LimitsHoldToTheByte) {
+  const std::string head = "POST /abc HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n";
+  EXPECT_EQ(status_of(head + "12345", {.header = head.size() - 4, .body = 5}), 200);
+  EXPECT_EQ(status_of(head + "12345", {.header = head.size() - 5, .body = 5}), 431);
+  EXPECT_EQ(status_of(head + "12345", {.body = 4}), 413);
+  const std::string chunks =
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+  EXPECT_EQ(status_of(chunks, {.body = 5}), 200);
+  EXPECT_EQ(status_of(chunks, {.body = 4}), 413);
+}
+
+TEST(RequestReader, ABodyTakesMemoryAsItComes) {
+  RequestReader reader(Limits{.body = std::size_t{1} << 60});
+  reader.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000000\r\n\r\nabc");
+  EXPECT_EQ(reader.advance(), State::kBody);
+  EXPECT_EQ(reader.advance(), State::kBody);
+  EXPECT_EQ(reader.body_bytes(), 3);
+}
+
+TEST(RequestReader, AClientMayWaitForContinue) {
+  RequestReader reader(Limits{});
+  reader.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(reader.advance(), State::kBody);
+  EXPECT_TRUE(reader.waits_for_continue());
+  reader.feed("abc");
+  EXPECT_EQ(reader.advance(), State::kDone);
+  EXPECT_FALSE(reader.waits_for_continue());
+}
+
+TEST(PathSegments, AreDecodedEachByItself) {
+  EXPECT_EQ(path_segments("/"), (std::vector<std::string>{}));
+  EXPECT_EQ(path_segments("/a/"), (std::vector<std::string>{"a", ""}));
+  EXPECT_EQ(path_segments("//a"), (std::vector<std::string>{"", "a"}));
+  EXPECT_EQ(path_segments("/a%2Fb/%c3%a4"), (std::vector<std::string>{"a/b", "\xc3\xa4"}));
+  EXPECT_EQ(path_segments("https://h:1/a?b/c"), (std::vector<std::string>{"a"}));
+}
+
+}  // namespace
+}  // namespace limpid::serve

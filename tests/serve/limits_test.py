@@ -1,0 +1,256 @@
+"""Limits, deadlines, tokens, logs, metrics, and how a server ends."""
+
+import json
+import signal
+import subprocess
+import time
+import unittest
+
+import served
+import tool
+
+INFER = "/v2/models/net/infer"
+ROW = [[1.0, -2.0]]
+
+
+class Limits(served.ServeTest):
+    def end_of(self, connection):
+        """What the server says before it closes the connection."""
+        with connection.makefile("rb") as stream:
+            return stream.read()
+
+    def test_body(self):
+        server = self.serve(self.model, "--max-body", "200")
+        self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+        self.refused(server.post(INFER, served.infer_json(ROW * 50)), 413)
+
+    def test_all_bodies(self):
+        server = self.serve(self.model, "--max-bodies", "300")
+        with server.connect() as connection:
+            connection.sendall(served.request_bytes("POST", INFER, b" " * 250)[:-1])
+            while " 249" not in self.metric(server, "limpid_body_bytes"):
+                time.sleep(0.01)
+            self.refused(server.post(INFER, served.infer_json(ROW)), 503)
+        while " 0" not in self.metric(server, "limpid_body_bytes"):
+            time.sleep(0.01)
+        self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+
+    def metric(self, server, name):
+        return next(line for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name))
+
+    def test_rows_and_answers(self):
+        server = self.serve(self.model, "--max-rows", "10", "--max-answer", "20")
+        self.refused(server.post(INFER, served.infer_json(ROW * 11)), 413, "10 rows")
+        self.refused(server.post(INFER, served.infer_json(ROW * 6)), 413, "20 bytes")
+        self.assertEqual(server.post(INFER, served.infer_json(ROW * 5)).status, 200)
+
+    def test_url_and_header(self):
+        server = self.serve(self.model, "--max-url", "100", "--max-header", "400")
+        self.refused(server.get("/" + "a" * 200), 414)
+        self.refused(server.get("/health", [("X", "a" * 400)]), 431)
+
+    def test_connections(self):
+        server = self.serve(self.model, "--max-connections", "3")
+        held = [server.connect() for _ in range(3)]
+        self.assertEqual(served.exchange(held[2], "GET", "/health").status, 200)
+        with server.connect() as connection:
+            self.assertIn(b"503 Service Unavailable", self.end_of(connection))
+        for connection in held:
+            connection.close()
+        while True:  # the server sees the end in its own time
+            try:
+                if server.get("/health").status == 200:
+                    break
+            except (OSError, AttributeError):
+                pass
+
+    def test_a_slow_header_is_cut_off(self):
+        server = self.serve(self.model, "--header-time", "0.3")
+        with server.connect() as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: h\r\n")
+            self.assertTrue(self.end_of(connection).startswith(b"HTTP/1.1 408 "))
+
+    def test_a_dripping_header_is_cut_off(self):
+        server = self.serve(self.model, "--header-time", "0.5")
+        with server.connect() as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\n")
+            try:
+                for _ in range(1000):
+                    connection.sendall(b"X: y\r\n")
+                    time.sleep(0.01)
+                self.fail("it may go on for ever")
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+
+    def test_a_slow_body_is_cut_off(self):
+        server = self.serve(self.model, "--slack", "0.3")
+        with server.connect() as connection:
+            connection.sendall(served.request_bytes("POST", INFER, b" " * 1000)[:-10])
+            self.assertTrue(self.end_of(connection).startswith(b"HTTP/1.1 408 "))
+
+    def test_an_idle_connection_is_closed(self):
+        server = self.serve(self.model, "--idle-time", "0.2")
+        with server.connect() as connection:
+            self.assertEqual(self.end_of(connection), b"")
+
+    def test_slow_clients_keep_nobody_waiting(self):
+        server = self.serve()
+        held = [server.connect() for _ in range(200)]
+        for connection in held:
+            connection.sendall(served.request_bytes("POST", INFER, b" " * 100)[:-50])
+        self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+        for connection in held:
+            connection.close()
+
+
+class Waiting(served.ServeTest):
+    """A batch that waits half a minute for more rows: requests wait as long as a test wants."""
+
+    def slow(self, *arguments):
+        return self.serve(self.model, "--max-delay", "10000000", "--max-batch", "2", *arguments)
+
+    def test_a_deadline(self):
+        server = self.slow("--deadline", "0.2")
+        self.refused(server.post(INFER, served.infer_json(ROW)), 504)
+        self.assertEqual(server.post(INFER, served.infer_json(ROW * 2)).status, 200)
+
+    def test_the_clients_own_deadline(self):
+        server = self.slow()
+        self.refused(server.post(INFER, served.infer_json(ROW), [("Limpid-Deadline-Ms", "100")]), 504)
+
+    def test_a_full_queue_refuses_at_once(self):
+        server = self.slow("--max-queue", "1")
+        with server.connect() as waiting:
+            waiting.sendall(served.request_bytes("POST", INFER, json.dumps(served.infer_json(ROW)).encode()))
+            while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
+                time.sleep(0.01)
+            answer = server.post(INFER, served.infer_json(ROW))
+            self.refused(answer, 503, "queue is full")
+            self.assertEqual(answer.headers["retry-after"], "1")
+
+    def test_a_client_that_leaves_is_not_computed_for(self):
+        server = self.slow()
+        with server.connect() as leaving:
+            leaving.sendall(served.request_bytes("POST", INFER, json.dumps(served.infer_json(ROW)).encode()))
+            while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
+                time.sleep(0.01)
+        while 'code="499"} 1' not in server.get("/metrics").body.decode():
+            time.sleep(0.01)
+        # The row that is left does not fill a batch of two, one more than that does.
+        self.assertEqual(server.post(INFER, served.infer_json(ROW * 2)).status, 200)
+        self.assertIn('limpid_batch_rows_sum{model="net"} 2\n', server.get("/metrics").body.decode())
+
+
+class Token(served.ServeTest):
+    def test_is_asked_of_all_but_probes(self):
+        path = self.folder / "token"
+        path.write_text("correct-horse\n")
+        server = self.serve(self.model, "--token-file", path)
+        good = [("Authorization", "Bearer correct-horse")]
+        for target in ("/v2", "/metrics", "/v2/models/net", "/nothing"):
+            for headers in ((), [("Authorization", "Bearer correct-hors")], [("Authorization", "Basic x")],
+                            [("Authorization", "Bearer correct-horsf")], [("Authorization", "Bearer ")]):
+                self.refused(server.get(target, headers), 401)
+        self.assertEqual(server.get("/v2", good).status, 200)
+        self.assertEqual(server.post(INFER, served.infer_json(ROW), good).status, 200)
+        for probe in ("/health", "/v2/health/live", "/v2/health/ready"):
+            self.assertEqual(server.get(probe).status, 200)
+
+    def test_must_be_one(self):
+        path = self.folder / "token"
+        path.write_text("short\n")
+        self.assertIn("8 to 4096", self.error(1, "serve", self.model, "--token-file", path))
+        self.error(1, "serve", self.model, "--token-file", self.folder / "none")
+
+
+class Log(served.ServeTest):
+    def test_has_a_line_for_each_request(self):
+        path = self.folder / "log"
+        server = self.serve(self.model, "--access-log", path)
+        server.post(INFER, served.infer_json(ROW * 3))
+        server.get("/\"quoted\"%0a")
+        server.request("GET", "/health", b"", [("X", "\x01")])
+        self.assertEqual(server.stop(), 0)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        requests = [line for line in lines if "status" in line]
+        self.assertEqual([line["status"] for line in requests], [200, 404, 400])
+        self.assertEqual((requests[0]["model"], requests[0]["rows"], requests[0]["client"]), ("net", 3, "127.0.0.1"))
+        self.assertEqual(lines[-1]["event"], "drain")
+
+    def test_a_full_disk_keeps_nobody_from_an_answer(self):
+        server = self.serve(self.model, "--access-log", "/dev/full")
+        for _ in range(3):
+            self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+        while "limpid_log_lines_lost 0\n" in server.get("/metrics").body.decode():
+            time.sleep(0.01)
+
+
+class Metrics(served.ServeTest):
+    def test_count(self):
+        server = self.serve()
+        server.post(INFER, served.infer_json(ROW * 3))
+        server.post(INFER, b"{")
+        text = server.get("/metrics").body.decode()
+        self.assertIn('limpid_requests_total{model="net",code="200"} 1\n', text)
+        self.assertIn('limpid_requests_total{model="",code="400"} 1\n', text)
+        self.assertIn('limpid_batch_rows_sum{model="net"} 3\n', text)
+        self.assertRegex(text, r'(?m)^limpid_compute_seconds_bucket\{model="net",le="\+Inf"\} 1$')
+        self.assertRegex(text, r"(?m)^limpid_connections \d+$")
+        for line in text.splitlines():
+            self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"]*",?)+\})? [-+.e\d]+)$')
+
+
+class Ending(served.ServeTest):
+    def test_what_is_under_way_is_finished(self):
+        server = self.serve(self.model, "--max-delay", "1000000", "--max-batch", "2")
+        with server.connect() as waiting, server.connect() as idle:
+            self.assertEqual(served.exchange(idle, "GET", "/health").status, 200)
+            waiting.sendall(served.request_bytes("POST", INFER, json.dumps(served.infer_json(ROW)).encode()))
+            while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
+                time.sleep(0.01)
+            server.process.send_signal(signal.SIGTERM)
+            with waiting.makefile("rb") as stream:
+                answer = served.read_answer(stream)
+            self.assertEqual((answer.status, answer.headers["connection"]), (200, "close"))
+            with idle.makefile("rb") as stream:
+                self.assertEqual(stream.read(), b"")
+        self.assertEqual(server.process.wait(timeout=60), 0)
+
+    def test_a_second_signal_ends_it_at_once(self):
+        server = self.serve(self.model, "--max-delay", "10000000", "--max-batch", "2")
+        with server.connect() as waiting:
+            waiting.sendall(served.request_bytes("POST", INFER, json.dumps(served.infer_json(ROW)).encode()))
+            while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
+                time.sleep(0.01)
+            server.process.send_signal(signal.SIGTERM)
+            # It listens no longer: the first signal was heard.
+            while True:
+                try:
+                    server.connect().close()
+                except ConnectionRefusedError:
+                    break
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(timeout=60), 128 + signal.SIGTERM)
+
+    def test_those_that_take_too_long_are_cut_off(self):
+        server = self.serve(self.model, "--max-delay", "10000000", "--max-batch", "2", "--drain", "0.2")
+        with server.connect() as waiting:
+            waiting.sendall(served.request_bytes("POST", INFER, json.dumps(served.infer_json(ROW)).encode()))
+            while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
+                time.sleep(0.01)
+            self.assertEqual(server.stop(), 0)
+
+    def test_killed_it_starts_again_on_its_port(self):
+        first = self.serve()
+        first.post(INFER, served.infer_json(ROW))
+        first.process.kill()
+        first.process.wait()
+        line = subprocess.Popen([tool.TOOL, "serve", self.model, "--port", str(first.port)], stdout=subprocess.PIPE)
+        self.addCleanup(line.stdout.close)
+        self.addCleanup(line.wait)
+        self.addCleanup(line.kill)
+        self.assertIn(str(first.port).encode(), line.stdout.readline())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,39 @@
+#include "limpid/serve/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "limpid/core/error.h"
+#include "limpid/serve/receipt.h"
+
+namespace limpid::serve {
+namespace {
+
+TEST(Histogram, CountsWhatIsAtMostEachBound) {
+  Histogram histogram({1, 2.5});
+  for (const double value : {0.5, 1.0, 1.5, 99.0}) histogram.observe(value);
+  std::string text;
+  histogram.write(text, "h", "");
+  EXPECT_EQ(text,
+            "h_bucket{le=\"1\"} 2\nh_bucket{le=\"2.5\"} 3\nh_bucket{le=\"+Inf\"} 4\n"
+            "h_sum 102\nh_count 4\n");
+}
+
+TEST(Metrics, LabelsAreQuoted) {
+  Metrics metrics;
+  metrics.request({.model = "a\"b\\c\nd"}, 200, 1);
+  EXPECT_NE(metrics.text({}).find(R"({model="a\"b\\c\nd",code="200"} 1)"), std::string::npos);
+}
+
+TEST(Receipt, ReadsBack) {
+  const Receipt receipt{.model = 1, .input = 0xfedcba9876543210, .output = ~std::uint64_t{0}};
+  EXPECT_EQ(to_text(receipt),
+            "model=0000000000000001; input=fedcba9876543210; output=ffffffffffffffff");
+  EXPECT_EQ(parse_receipt(to_text(receipt)), receipt);
+  for (const std::string& text :
+       {std::string(), std::string("model="), to_text(receipt) + " ", to_text(receipt).substr(1),
+        "model=000000000000000g" + to_text(receipt).substr(22)})
+    EXPECT_THROW(parse_receipt(text), Error) << text;
+}
+
+}  // namespace
+}  // namespace limpid::serve

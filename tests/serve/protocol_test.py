@@ -1,0 +1,180 @@
+"""The Open Inference Protocol v2, as its clients use it."""
+
+import json
+import struct
+import unittest
+
+import served
+import tool
+
+ROWS = [[1.0, -2.0], [0.5, 3.0], [0.0, 0.25]]
+
+
+class Protocol(served.ServeTest):
+    def test_server_and_health(self):
+        server = self.serve()
+        self.assertEqual(server.get("/v2").json()["name"], "limpid")
+        self.assertIn("binary_tensor_data", server.get("/v2").json()["extensions"])
+        self.assertEqual(server.get("/v2/health/live").json(), {"live": True})
+        self.assertEqual(server.get("/v2/health/ready").json(), {"ready": True})
+        self.assertEqual(server.get("/health").json(), {"status": "ok"})
+        self.assertEqual(server.get("/v2/models").json(), {"models": ["net"]})
+
+    def test_metadata_is_the_functions(self):
+        server = self.serve(self.model, f"all@3={self.every}")
+        self.assertEqual(server.get("/v2/models/net").json(),
+                         {"name": "net", "versions": ["1"], "platform": "limpid",
+                          "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 2]}],
+                          "outputs": [{"name": "logits", "datatype": "FP32", "shape": [-1, 1]}]})
+        every = server.get("/v2/models/all/versions/3").json()
+        self.assertEqual([i["datatype"] for i in every["inputs"]], list(served.DTYPES.values()))
+        self.assertEqual(server.get("/v2/models/all/ready").json(), {"name": "all", "ready": True})
+        self.refused(server.get("/v2/models/all/versions/2"), 404, "no version 2")
+        self.refused(server.get("/v2/models/net2"), 404, "no model 'net2'")
+
+    def test_answers_have_the_bits_of_run(self):
+        server = self.serve()
+        expected = self.run_rows(ROWS)
+        for binary_output in (False, True):
+            answer = server.post("/v2/models/net/infer", served.infer_json(ROWS, binary_output=binary_output))
+            self.assertEqual(answer.status, 200, answer)
+            self.assertEqual(served.outputs_of(answer), {"logits": expected})
+            body, headers = served.infer_binary(ROWS, binary_output=binary_output)
+            answer = server.post("/v2/models/net/infer", body, headers)
+            self.assertEqual(served.outputs_of(answer), {"logits": expected}, answer)
+
+    def test_lists_as_the_shape_has_them_and_flat_ones_are_the_same(self):
+        server = self.serve()
+        request = served.infer_json(ROWS)
+        flat = server.post("/v2/models/net/infer", request).body
+        request["inputs"][0]["data"] = ROWS
+        self.assertEqual(server.post("/v2/models/net/infer", request).body, flat)
+
+    def test_an_id_comes_back_and_no_rows_have_an_answer(self):
+        server = self.serve()
+        request = dict(served.infer_json(ROWS), id="my \"id\" \u00e4")
+        self.assertEqual(server.post("/v2/models/net/infer", request).json()["id"], "my \"id\" \u00e4")
+        answer = server.post("/v2/models/net/infer", served.infer_json([])).json()
+        self.assertEqual(answer["outputs"][0]["shape"], [0, 1])
+        self.assertEqual(answer["outputs"][0]["data"], [])
+
+    def test_more_rows_than_a_batch(self):
+        server = self.serve(self.model, "--max-batch", "4")
+        rows = [[i / 7, -i / 3] for i in range(50)]
+        answer = server.post("/v2/models/net/infer", served.infer_json(rows))
+        self.assertEqual(served.outputs_of(answer)["logits"], self.run_rows(rows))
+
+    def every_request(self, values, binary):
+        inputs, data = [], b""
+        for name, dtype in served.DTYPES.items():
+            tensor = {"name": name, "datatype": dtype, "shape": [len(values[name]) // 2, 2]}
+            if binary:
+                content = struct.pack(f"<{len(values[name])}{served.PACK[name]}", *values[name])
+                tensor["parameters"] = {"binary_data_size": len(content)}
+                data += content
+            else:
+                tensor["data"] = values[name]
+            inputs.append(tensor)
+        return {"inputs": inputs}, data
+
+    def test_every_dtype_passes_through(self):
+        server = self.serve(self.every)
+        values = {"f32": [0.1, -1.5e-42], "f64": [0.1, -1e308], "bf16": [1.0, -2.5], "f16": [0.5, 65504.0],
+                  "i32": [2**31 - 1, -2**31], "i64": [2**63 - 1, -2**63], "i8": [127, -128], "u8": [255, 0],
+                  "bool": [True, False]}
+        request, _ = self.every_request(values, False)
+        answer = server.post("/v2/models/every/infer", request)
+        self.assertEqual(answer.status, 200, answer)
+        for output in answer.json()["outputs"]:
+            name = output["name"][len("out_"):]
+            self.assertEqual(output["datatype"], served.DTYPES[name])
+            if name == "f32":
+                self.assertEqual([tool.f32(x) for x in output["data"]], [tool.f32(x) for x in values[name]])
+            else:
+                self.assertEqual(output["data"], values[name], name)
+        self.assertIn(b"[0.1,", answer.body)
+
+    def test_every_dtype_as_bytes(self):
+        server = self.serve(self.every)
+        bits = {"f32": [1.5, float("-inf")], "f64": [0.1, float("inf")], "bf16": [0x7f80, 0x8001], "f16": [0xfc00, 1],
+                "i32": [-1, 7], "i64": [-1, 2**62], "i8": [-7, 7], "u8": [200, 1], "bool": [1, 0]}
+        request, data = self.every_request(bits, True)
+        request["parameters"] = {"binary_data_output": True}
+        head = json.dumps(request).encode()
+        answer = server.post("/v2/models/every/infer", head + data, [("Inference-Header-Content-Length", len(head))])
+        self.assertEqual(b"".join(served.outputs_of(answer).values()), data)
+        self.assertEqual(answer.headers["content-type"], "application/octet-stream")
+
+    def test_nan_and_infinities_are_strings(self):
+        server = self.serve(self.every)
+        special = ["NaN", "Infinity", "-Infinity", "NaN"]
+        values = {"f32": special, "f64": special, "bf16": special, "f16": special, "i32": [0] * 4, "i64": [0] * 4,
+                  "i8": [0] * 4, "u8": [0] * 4, "bool": [False] * 4}
+        answer = server.post("/v2/models/every/infer", self.every_request(values, False)[0]).json()
+        for output in answer["outputs"][:4]:
+            self.assertEqual(output["data"], special)
+
+    def test_outputs_by_name(self):
+        server = self.serve(self.every)
+        values = {name: [0, 1] for name in served.DTYPES}
+        values["bool"] = [False, True]
+        request, _ = self.every_request(values, False)
+        request["outputs"] = [{"name": "out_i8"}, {"name": "out_f32", "parameters": {"binary_data": True}}]
+        answer = server.post("/v2/models/every/infer", request)
+        head = json.loads(answer.body[:int(answer.headers["inference-header-content-length"])])
+        self.assertEqual([o["name"] for o in head["outputs"]], ["out_i8", "out_f32"])
+        self.assertTrue(answer.body.endswith(struct.pack("<2f", 0, 1)))
+
+    def test_head_and_other_methods(self):
+        server = self.serve()
+        answer = server.request("HEAD", "/v2/models/net")
+        self.assertEqual((answer.status, answer.body), (200, b""))
+        answer = server.get("/v2/models/net/infer")
+        self.refused(answer, 405)
+        self.assertEqual(answer.headers["allow"], "POST")
+
+
+class Repository(served.ServeTest):
+    def test_index(self):
+        server = self.serve(self.model, f"b@2={self.every}", f"b@10={self.model}")
+        index = server.post("/v2/repository/index", b"").json()
+        self.assertEqual([(m["name"], m["version"], m["state"]) for m in index],
+                         [("b", "2", "READY"), ("b", "10", "READY"), ("net", "1", "READY")])
+        self.assertEqual(server.get("/v2/models/b").json()["versions"], ["2", "10"])
+        self.assertEqual(server.get("/v2/models/b").json()["inputs"][0]["name"], "x")
+
+    def test_loading_is_off_unless_allowed(self):
+        self.refused(self.serve().post("/v2/repository/models/net/load", b""), 403)
+
+    def test_unload_and_load(self):
+        server = self.serve(self.model, "--allow-load")
+        self.assertEqual(server.post("/v2/repository/models/net/unload", b"").status, 200)
+        self.refused(server.post("/v2/models/net/infer", served.infer_json(ROWS)), 404)
+        self.assertEqual(server.post("/v2/repository/models/net/load", b"").status, 200)
+        self.assertEqual(server.post("/v2/models/net/infer", served.infer_json(ROWS)).status, 200)
+        self.refused(server.post("/v2/repository/models/other/load", b""), 404)
+
+    def test_a_model_that_cannot_be_read_leaves_the_old_one(self):
+        server = self.serve(self.model, "--allow-load")
+        before = server.post("/v2/models/net/infer", served.infer_json(ROWS)).body
+        broken = self.folder / "broken"
+        broken.write_bytes(b"no model")
+        broken.rename(self.model)
+        self.refused(server.post("/v2/repository/models/net/load", b""), 400, "could not be read")
+        entry, = server.post("/v2/repository/index", b"").json()
+        self.assertEqual(entry["state"], "READY")
+        self.assertIn("could not be read", entry["reason"])
+        self.assertEqual(server.post("/v2/models/net/infer", served.infer_json(ROWS)).body, before)
+
+
+class Starting(served.ServeTest):
+    def test_what_cannot_be_served(self):
+        self.assertIn("'net' already", self.error(1, "serve", self.model, self.model, "--port", "0"))
+        self.assertIn("VERSION", self.error(1, "serve", f"a@0={self.model}", "--port", "0"))
+        self.error(1, "serve", self.folder / "none.safetensors", "--port", "0")
+        self.assertIn("no address", self.error(1, "serve", self.model, "--bind", "here", "--port", "0"))
+        self.error(2, "serve", self.model, "--port", "65536")
+
+
+if __name__ == "__main__":
+    unittest.main()
