@@ -119,6 +119,9 @@ const Target* const kTargets[] = {&safetensors(), &model(),        &npy(),      
 #ifdef LIMPID_FUZZ_ONNX
                                   &onnx_model(),
 #endif
+#ifdef LIMPID_FUZZ_SERVE
+                                  &http(),
+#endif
                                   &run_log()};
 INSTANTIATE_TEST_SUITE_P(Formats, Mutation, ::testing::ValuesIn(kTargets),
                          [](const auto& target) { return std::string(target.param->name); });

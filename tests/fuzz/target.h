@@ -45,5 +45,6 @@ const Target& run_log();
 const Target& tokenizer();
 const Target& huggingface();
 const Target& onnx_model();  // where limpid_onnx is built
+const Target& http();        // where limpid_serve is built
 
 }  // namespace limpid::fuzz

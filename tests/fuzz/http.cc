@@ -1,0 +1,149 @@
+// Bytes of a connection: requests, and what the Open Inference Protocol makes of their bodies.
+#include <algorithm>
+
+#include "limpid/core/error.h"
+#include "limpid/serve/http_error.h"
+#include "limpid/serve/http_parser.h"
+#include "limpid/serve/infer_v2.h"
+#include "tests/fuzz/support.h"
+
+namespace limpid::fuzz {
+namespace {
+
+using serve::RequestReader;
+
+const serve::Signature& model() {
+  static const serve::Signature signature{
+      .name = "m",
+      .inputs = {{"x", {Dtype::kF32, {2}}}, {"i", {Dtype::kI64, {}}}, {"b", {Dtype::kBool, {1}}}},
+      .outputs = {{"x", {Dtype::kF32, {2}}}, {"b", {Dtype::kBool, {1}}}}};
+  return signature;
+}
+
+// As a server with an echo for a model answers.
+void answer(const serve::Request& request) {
+  const serve::Limits limits{.answer = 1 << 20, .rows = 1000};
+  const serve::InferRequest infer =
+      serve::parse_infer(model(), request.body, serve::json_bytes_of(request), limits);
+  require(infer.inputs.size() == 3, "all inputs are there");
+  for (const Tensor& input : infer.inputs) {
+    touch(input);
+    require(input.shape()[0] == infer.rows, "every input has all rows");
+  }
+  const std::vector<Tensor> outputs{infer.inputs[0], infer.inputs[2]};
+  const serve::Response response = serve::infer_response(model(), infer, outputs);
+  std::optional<std::size_t> json;
+  for (const serve::Header& h : response.headers)
+    if (h.name == "Inference-Header-Content-Length") json = std::stoul(h.value);
+  const auto back = serve::parse_outputs(model(), response.body, json);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    require(!back[i] || back[i]->type() == outputs[i].type(),
+            "an answer is read as it was written");
+}
+
+// The requests of a connection whose bytes come in pieces, up to the first that is refused.
+std::vector<serve::Request> requests_of(std::string_view bytes, std::size_t piece, bool& refused) {
+  const serve::Limits limits{.url = 200, .header = 1000, .body = 4000};
+  RequestReader reader(limits);
+  std::vector<serve::Request> requests;
+  bool in_body = false;
+  try {
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      reader.feed(bytes.substr(at, piece));
+      for (;;) {
+        const RequestReader::State state = reader.advance();
+        if (state == RequestReader::State::kDone) requests.push_back(reader.take());
+        const bool header_ended = state == RequestReader::State::kBody && !in_body;
+        in_body = state == RequestReader::State::kBody;
+        if (state != RequestReader::State::kDone && !header_ended) break;
+      }
+      require(reader.body_bytes() <= limits.body, "a body is within its limit");
+    }
+  } catch (const serve::HttpError& error) {
+    require(error.status() >= 400 && error.status() < 600, "a refusal has its status");
+    refused = true;
+  }
+  return requests;
+}
+
+void read(std::span<const std::byte> bytes) {
+  bool refused = false;
+  const std::vector<serve::Request> whole = requests_of(text_of(bytes), bytes.size() + 1, refused);
+  const std::vector<serve::Request> pieces = requests_of(text_of(bytes), 7, refused);
+  // A line that never ends is refused as soon as enough of it has come.
+  for (std::size_t i = 0; i < std::min(whole.size(), pieces.size()); ++i) {
+    require(whole[i].body == pieces[i].body && whole[i].headers == pieces[i].headers,
+            "pieces give the same requests");
+    try {
+      answer(whole[i]);
+    } catch (const serve::HttpError& error) {
+      require(error.status() >= 400 && error.status() < 500, "a refusal has its status");
+      refused = true;
+    }
+  }
+  if (refused) throw Error(ErrorCode::kFormat, "a request is refused");
+}
+
+std::vector<Bytes> seeds() {
+  const std::string json =
+      R"({"id":"a","inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1.5,"NaN"]},)"
+      R"({"name":"i","datatype":"INT64","shape":[1],"data":[-7]},)"
+      R"({"name":"b","datatype":"BOOL","shape":[1,1],"data":[[true]]}],"outputs":[{"name":"b"}]})";
+  const std::string head =
+      R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":8}},)"
+      R"({"name":"i","datatype":"INT64","shape":[1],"parameters":{"binary_data_size":8}},)"
+      R"({"name":"b","datatype":"BOOL","shape":[1,1],"parameters":{"binary_data_size":1}}],)"
+      R"("parameters":{"binary_data_output":true}})";
+  const std::string tensors(16, '\0');
+  const auto post = [](const std::string& headers, const std::string& body) {
+    return "POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n" + body;
+  };
+  const auto sized = [&](const std::string& body, const std::string& headers) {
+    return post("Content-Length: " + std::to_string(body.size()) + "\r\n" + headers, body);
+  };
+  return {bytes_of(
+              "GET /v2/health%20/live?x HTTP/1.1\r\nHost: h\r\n\r\nGET http://h/ HTTP/1.0\r\n\r\n"),
+          bytes_of(sized(json, "Connection: keep-alive\r\n")),
+          bytes_of(post("Transfer-Encoding: chunked\r\n",
+                        "5\r\n{\"inp\r\n3;x=y\r\nuts\r\n0\r\nT: u\r\n\r\n")),
+          bytes_of(sized(head + tensors + "\x01", "Inference-Header-Content-Length: " +
+                                                      std::to_string(head.size()) + "\r\n"))};
+}
+
+std::vector<std::string> words() {
+  return {"\r\n",
+          "\r\n\r\n",
+          "HTTP/1.1",
+          "HTTP/1.0",
+          "Host: h\r\n",
+          "Content-Length: ",
+          "Transfer-Encoding: chunked\r\n",
+          "0\r\n\r\n",
+          "Expect: 100-continue\r\n",
+          "Inference-Header-Content-Length: ",
+          "\"inputs\"",
+          "\"outputs\"",
+          "\"parameters\"",
+          "\"binary_data_size\"",
+          "\"shape\"",
+          "\"data\"",
+          "\"datatype\"",
+          "\"FP32\"",
+          "\"NaN\"",
+          "\"Infinity\"",
+          "18446744073709551615",
+          "-1",
+          "1e999",
+          "ffffffffffffffff",
+          "%00",
+          "["};
+}
+
+}  // namespace
+
+const Target& http() {
+  static const Target target{"http", read, seeds, words};
+  return target;
+}
+
+}  // namespace limpid::fuzz
