@@ -16,6 +16,17 @@ endfunction()
 # the headers once for all of them: eight where sources change, whole folders where a build is made once and thrown away. A source
 # that shares a name of an unnamed namespace with another is compiled alone.
 set(LIMPID_ALONE
+  apps/limpid/cli.cc
+  apps/limpid/completion.cc
+  apps/limpid/gradcheck.cc
+  apps/limpid/named_inputs.cc
+  apps/limpid/run.cc
+  apps/limpid/runs.cc
+  apps/limpid/scores.cc
+  apps/limpid/selftest.cc
+  apps/limpid/show.cc
+  apps/limpid/train.cc
+  apps/limpid/train_run.cc
   limpid/compile/predictor.cc
   limpid/data/byte_pair.cc
   limpid/data/data_config.cc
@@ -32,6 +43,13 @@ set(LIMPID_ALONE
   limpid/data/tokenizer_files.cc
   limpid/formats/idx.cc
   limpid/formats/npy.cc
+  limpid/formats/onnx/example_model.cc
+  limpid/formats/onnx/export.cc
+  limpid/formats/onnx/importer.cc
+  limpid/formats/onnx/model_format.cc
+  limpid/formats/onnx/read_model.cc
+  limpid/formats/onnx/read_tensor.cc
+  limpid/formats/onnx/wire.cc
   limpid/formats/safetensors.cc
   limpid/nn/gpt.cc
   limpid/nn/sampling.cc
@@ -41,9 +59,7 @@ set(LIMPID_ALONE
   limpid/optim/rmsprop.cc
   limpid/optim/sgd.cc
   limpid/train/gpt_family.cc
-  limpid/train/rules_of_layers.cc
-  limpid/train/rules_of_loss.cc
-  limpid/train/rules_of_transformers.cc
+  limpid/train/log_thinner.cc
   limpid/train/run.cc
   limpid/train/step.cc
   limpid/train/trainer.cc

@@ -17,13 +17,13 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct ConvertArguments {
   ModelOptions model;
   std::string out;
   std::optional<std::int64_t> batch;
 };
 
-void convert(const Options& options) {
+void convert(const ConvertArguments& options) {
   const std::string& from = options.model.path;
   const bool from_folder = is_folder_path(from) && is_huggingface(from);
   if (is_onnx_path(options.out) == is_onnx_path(from) && is_folder_path(options.out) == from_folder)
@@ -44,7 +44,7 @@ void convert(const Options& options) {
 }  // namespace
 
 void add_convert(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertArguments>();
   Command command = app.command(
       "convert",
       "Convert a model between safetensors, ONNX and a Hugging Face folder (GPT-2, Llama)");

@@ -18,7 +18,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct DataArguments {
   std::string spec;
   bool show = false;
   std::int64_t count = 3;
@@ -137,7 +137,7 @@ Json json_of(const Split& split, const train::DataFacts& facts) {
   return json;
 }
 
-void data(const Options& options) {
+void data(const DataArguments& options) {
   const DataSpec spec = parse_data_option(options.spec);
   const Split split = with_data_option([&] { return load_data(spec); });
   const train::DataFacts facts = train::data_facts(split);
@@ -151,7 +151,7 @@ void data(const Options& options) {
 }  // namespace
 
 void add_data(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DataArguments>();
   Command command =
       app.command("data", "Describe a data set: sizes, shapes, classes, columns, duplicate rows");
   command.option("SPEC", options->spec, data_spec_help()).type("SPEC").required();

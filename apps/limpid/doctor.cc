@@ -20,7 +20,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct DoctorArguments {
   std::string run;
   std::vector<std::string> thresholds;  // "name=value"
   bool json = false;
@@ -57,7 +57,7 @@ Json json_of(const std::vector<train::Finding>& findings) {
   return list;
 }
 
-void doctor(const Options& options) {
+void doctor(const DoctorArguments& options) {
   if (options.markdown) return print(train::doctor_reference());
   if (options.run.empty()) throw UsageError("a run's folder is expected");
   const train::Thresholds thresholds = parse_thresholds(options.thresholds);
@@ -85,7 +85,7 @@ void doctor(const Options& options) {
 }  // namespace
 
 void add_doctor(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorArguments>();
   Command command =
       app.command("doctor", "Diagnose a training run: problems, likely causes, what to try");
   command.option("RUN", options->run, "Run folder written by train, or its log.jsonl").path("RUN");

@@ -19,7 +19,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct EmitArguments {
   ModelOptions model;
   std::string cpp;
   std::string namespace_name;
@@ -39,7 +39,7 @@ std::string header_of(const Model& model, const std::string& name) {
   }
 }
 
-void emit_model(const Options& options) {
+void emit_model(const EmitArguments& options) {
   const Model model = open_model(options.model);
   const std::string name = options.namespace_name.empty()
                                ? std::filesystem::path(options.cpp).stem().string()
@@ -55,7 +55,7 @@ void emit_model(const Options& options) {
 }  // namespace
 
 void add_emit(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EmitArguments>();
   Command command = app.command(
       "emit", "Write a model as one self-contained C++ header that computes the same bits");
   add_model_option(command, options->model);

@@ -15,7 +15,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct EvalArguments {
   ModelOptions model;
   std::string data;
   int threads = 1;
@@ -28,7 +28,7 @@ Json json_of(const Dataset& test, const train::TestResult& result) {
   return json;
 }
 
-void eval(const Options& options) {
+void eval(const EvalArguments& options) {
   const DataSpec spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   const Dataset test = load_test_part(spec, model);
@@ -43,7 +43,7 @@ void eval(const Options& options) {
 }  // namespace
 
 void add_eval(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalArguments>();
   Command command = app.command("eval", "Evaluate a model on a test set: loss and metrics");
   add_model_option(command, options->model);
   command.option("--data", options->data, data_spec_help()).type("SPEC").required();

@@ -15,14 +15,14 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct GenerateArguments {
   ModelOptions model;
   GenerateOptions generate;
   int threads = 1;
 };
 
 // Prints the first text while it is generated, the others after it.
-void generate_texts(Options options) {
+void generate_texts(GenerateArguments options) {
   check_prompt(options.generate.prompt);
   ThreadPool pool({.threads = options.threads});
   options.generate.pool = &pool;
@@ -51,7 +51,7 @@ void generate_texts(Options options) {
 }  // namespace
 
 void add_generate(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateArguments>();
   Command command =
       app.command("generate", "Generate text with a language model, reproducibly from a seed");
   add_model_option(command, options->model);

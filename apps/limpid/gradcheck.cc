@@ -17,7 +17,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct GradcheckArguments {
   ModelOptions model;
   GradcheckOptions check;
   std::uint64_t seed = 0;
@@ -41,7 +41,7 @@ Json json_of(const GradcheckRow& r) {
           {"agrees", r.agrees}};
 }
 
-void gradcheck_model(const Options& options) {
+void gradcheck_model(const GradcheckArguments& options) {
   const Model model = open_model(options.model);
   const Key key(options.seed);
   Params inputs = model.params;
@@ -68,7 +68,7 @@ void gradcheck_model(const Options& options) {
 }  // namespace
 
 void add_gradcheck(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GradcheckArguments>();
   Command command =
       app.command("gradcheck", "Check a model's gradients against finite differences, in f64");
   add_model_option(command, options->model);

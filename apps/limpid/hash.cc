@@ -17,7 +17,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct HashArguments {
   ModelOptions model;
   std::string data;
   int threads = 1;
@@ -28,7 +28,7 @@ struct Options {
 std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 // Inputs by name, and all outputs.
-void hash_named(const Options& options) {
+void hash_named(const HashArguments& options) {
   const NamedRun run = open_named(options.model, options.inputs);
   ThreadPool pool({.threads = options.threads});
   const std::uint64_t outputs = hash_of_numbers(predict(run.model, run.inputs, &pool));
@@ -43,7 +43,7 @@ void hash_named(const Options& options) {
                     counted(static_cast<std::int64_t>(inputs.size()), "input"), hex(outputs)));
 }
 
-void hash_outputs(const Options& options) {
+void hash_outputs(const HashArguments& options) {
   if (!options.inputs.empty()) return hash_named(options);
   if (options.data.empty()) throw UsageError("one of --data and --input is required");
   const DataSpec spec = parse_data_option(options.data);
@@ -68,7 +68,7 @@ void hash_outputs(const Options& options) {
 }  // namespace
 
 void add_hash(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HashArguments>();
   Command command = app.command("hash",
                                 "Print hashes of a model, of a data set's test inputs and of the "
                                 "model's outputs, to compare results bit for bit");

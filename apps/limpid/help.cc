@@ -15,7 +15,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct HelpArguments {
   std::vector<std::string> command;
   bool man = false;
   std::string folder;  // "" unless --man-pages
@@ -113,7 +113,7 @@ void write_pages(const CommandFacts& command, std::vector<std::string>& words,
   }
 }
 
-void help(const Command& app, const Options& options) {
+void help(const Command& app, const HelpArguments& options) {
   const std::string text = app.help_of(options.command);  // first: it refuses what does not exist
   std::vector<std::string> words = {"limpid"};
   const CommandFacts line = app.line();
@@ -134,7 +134,7 @@ void help(const Command& app, const Options& options) {
 }  // namespace
 
 void add_help(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HelpArguments>();
   Command command = app.command("help", "Print the help of a command, or its man page");
   command.option("COMMAND", options->command, "Command, such as train or lab init");
   command.flag("--man", options->man, "Print a man page: limpid help train --man | man -l -");

@@ -9,11 +9,11 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct OnnxOpsArguments {
   bool reference = false;
 };
 
-void onnx_ops(const Options& options) {
+void onnx_ops(const OnnxOpsArguments& options) {
   if (options.reference) return print(onnx::operators_reference());
   Table table{{{"operator"}, {"versions"}, {"what it becomes"}}, {}};
   for (const onnx::OperatorRow& row : onnx::operators())
@@ -24,7 +24,7 @@ void onnx_ops(const Options& options) {
 }  // namespace
 
 void add_onnx_ops(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OnnxOpsArguments>();
   Command command = app.command("onnx-ops", "List the ONNX operators that can be imported");
   command.flag(
       "--reference", options->reference,

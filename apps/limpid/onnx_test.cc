@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct OnnxTestArguments {
   std::vector<std::string> folders;
 };
 
@@ -36,7 +36,7 @@ std::vector<fs::path> tests_of(const fs::path& folder) {
   return tests;
 }
 
-void onnx_test(const Options& options) {
+void onnx_test(const OnnxTestArguments& options) {
   std::size_t passed = 0;
   std::size_t failed = 0;
   for (const std::string& folder : options.folders)
@@ -57,7 +57,7 @@ void onnx_test(const Options& options) {
 }  // namespace
 
 void add_onnx_test(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OnnxTestArguments>();
   Command command = app.command(
       "onnx-test", "Run test folders in the ONNX project's format: model.onnx and test_data_set_K");
   command.option("DIR", options->folders, "Test folder, or a folder of test folders")

@@ -12,13 +12,13 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct OpsArguments {
   std::string name;
   bool markdown = false;
   bool json = false;
 };
 
-void ops(const Options& options) {
+void ops(const OpsArguments& options) {
   if (options.markdown) return print(ops_reference());
   if (!options.name.empty()) {
     const Op* op = find_op(options.name);
@@ -44,7 +44,7 @@ void ops(const Options& options) {
 }  // namespace
 
 void add_ops(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OpsArguments>();
   Command command = app.command(
       "ops", "List all ops, or describe one: formula, shapes, body, gradient, accuracy");
   const Option name = command.option("NAME", options->name, "Op to describe");

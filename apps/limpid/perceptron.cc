@@ -12,7 +12,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct PerceptronArguments {
   std::string target = "XOR";
   std::int64_t epochs = 20;
 };
@@ -23,7 +23,7 @@ std::vector<std::string> target_names() {
   return names;
 }
 
-void perceptron(const Options& options) {
+void perceptron(const PerceptronArguments& options) {
   const lab::Lesson lesson = lab::learn(lab::truth_table_from_name(options.target), options.epochs);
   const nn::PerceptronRun& run = lesson.run;
   print(fmt::format("{}: step(w1 x1 + w2 x2 + b), from zeros, rate 1\n", options.target));
@@ -39,7 +39,7 @@ void perceptron(const Options& options) {
 }  // namespace
 
 void add_perceptron(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PerceptronArguments>();
   Command command = app.command(
       "perceptron", "Train Rosenblatt's perceptron on a truth table and print every epoch");
   command.choice("--target", options->target, target_names(), "Truth table to learn");

@@ -33,7 +33,7 @@ constexpr std::int64_t kBatches[] = {1, 256};
 // A batch is left out that would take longer than this for a call.
 constexpr double kMostMicroseconds = 2e6;
 
-struct Options {
+struct QuantizeArguments {
   ModelOptions model;
   std::string to;
   std::string out;
@@ -141,13 +141,13 @@ std::string table_of(const Figures& before, const Figures& after, const std::str
   return to_text(table);
 }
 
-void check_names(const Options& options, const Model& model) {
+void check_names(const QuantizeArguments& options, const Model& model) {
   for (const std::string& name : options.exclude)
     if (!model.params.find(name))
       throw UsageError(fmt::format("--exclude: the model has no parameter '{}'", name));
 }
 
-void quantize_model(const Options& options) {
+void quantize_model(const QuantizeArguments& options) {
   std::optional<DataSpec> spec;
   if (!options.data.empty()) spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
@@ -183,7 +183,7 @@ void quantize_model(const Options& options) {
 }  // namespace
 
 void add_quantize(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QuantizeArguments>();
   Command command = app.command("quantize",
                                 "Convert weights to bf16 or int8 and compare size and speed; with "
                                 "--data, loss and metrics too");

@@ -16,17 +16,17 @@
 #include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
 #include "limpid/data/prompt.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/in_quotes.h"
 #include "limpid/formats/npy.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct RunArguments {
   ModelOptions model;
   ExampleOptions examples;
   int threads = 1;
@@ -105,7 +105,7 @@ void say_written(const std::string& what, const std::string& path) {
 }
 
 // Inputs by name, and all outputs.
-void run_named(const Options& options) {
+void run_named(const RunArguments& options) {
   const NamedRun run = open_named(options.model, options.inputs);
   ThreadPool pool({.threads = options.threads});
   const std::vector<Tensor> outputs = predict(run.model, run.inputs, &pool);
@@ -114,7 +114,7 @@ void run_named(const Options& options) {
   say_written(counted(static_cast<std::int64_t>(outputs.size()), "output"), options.out);
 }
 
-void run(const Options& options) {
+void run(const RunArguments& options) {
   if (!options.inputs.empty()) return run_named(options);
   const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);
@@ -151,7 +151,7 @@ const Check kIsArrayFile{[](const std::string& path) {
 }  // namespace
 
 void add_run(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunArguments>();
   Command command = app.command(
       "run", "Run a model on examples and print its predictions, or write its outputs to a file");
   add_model_option(command, options->model);

@@ -16,7 +16,8 @@
 #include "apps/limpid/scores.h"
 #include "apps/limpid/train_run.h"
 #include "limpid/core/error.h"
-#include "limpid/formats/in_quotes.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/inspect/table.h"
 #include "limpid/train/metrics.h"
 #include "limpid/train/run.h"
@@ -28,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RunsArguments {
   std::string folder;
   std::string sort = "name";
   bool json = false;
@@ -170,7 +171,7 @@ Table table_of(const std::vector<RunFacts>& runs) {
   return table;
 }
 
-void runs(const Options& options) {
+void runs(const RunsArguments& options) {
   std::vector<RunFacts> found;
   for (const fs::path& run : run_folders(options.folder)) {
     try {
@@ -195,7 +196,7 @@ void runs(const Options& options) {
 }  // namespace
 
 void add_runs(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunsArguments>();
   Command command = app.command(
       "runs", "List the training runs below a folder: data, model, best epoch, findings, state");
   command.option("DIR", options->folder, "Folder to search").path("DIR").required();

@@ -16,7 +16,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct SelftestArguments {
   std::string against;
   bool print = false;
 };
@@ -114,7 +114,7 @@ void selftest(const std::string& against) {
 }  // namespace
 
 void add_selftest(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SelftestArguments>();
   Command command = app.command(
       "selftest", "Check that this machine reproduces the published hashes bit for bit");
   command

@@ -10,12 +10,12 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct ShowArguments {
   ModelOptions model;
   bool full = false;
 };
 
-void show(const Options& options) {
+void show(const ShowArguments& options) {
   constexpr std::int64_t kShownElements = 8;
   const Model model = open_model(options.model);
   print(options.full ? to_text(model.function)
@@ -25,7 +25,7 @@ void show(const Options& options) {
 }  // namespace
 
 void add_show(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowArguments>();
   Command command = app.command("show", "Print a model's Function as text");
   add_model_option(command, options->model);
   command.flag("--full", options->full, "Print every element of large constants");

@@ -17,7 +17,7 @@ namespace {
 // Keeps the count of FLOPs of whatever load_model lets through below 2^63.
 constexpr std::int64_t kLargestBatch = 100'000;
 
-struct Options {
+struct SummaryArguments {
   ModelOptions model;
   std::int64_t batch = 32;
   bool ops = false;
@@ -72,7 +72,7 @@ std::vector<ShapeRow> ops_of(const Model& model, std::int64_t batch) {
   return shape_trace(vmap(model.function, axes, batch), model.params);
 }
 
-void summary(const Options& options) {
+void summary(const SummaryArguments& options) {
   const Model model = open_model(options.model);
   if (options.ops) {
     const std::vector<ShapeRow> rows = ops_of(model, options.batch);
@@ -86,7 +86,7 @@ void summary(const Options& options) {
 }  // namespace
 
 void add_summary(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SummaryArguments>();
   Command command =
       app.command("summary", "Print a model's layers, shapes, parameter counts and multiply-adds");
   add_model_option(command, options->model);

@@ -22,7 +22,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct TraceArguments {
   ModelOptions model;
   ExampleOptions examples;
   std::optional<std::string> neuron;
@@ -111,7 +111,7 @@ void print_text(const Examples& examples, const std::vector<std::string>& names,
 }
 
 // Inputs by name, each of one example.
-void trace_named(const Options& options, const std::optional<NeuronSpec>& spec) {
+void trace_named(const TraceArguments& options, const std::optional<NeuronSpec>& spec) {
   const NamedRun named = open_named(options.model, options.inputs);
   Params inputs = named.model.params;
   for (const auto& [name, tensor] : named.inputs) inputs.set(name, tensor);
@@ -125,7 +125,7 @@ void trace_named(const Options& options, const std::optional<NeuronSpec>& spec) 
     print_text({}, {}, rows, neuron);
 }
 
-void trace_example(const Options& options) {
+void trace_example(const TraceArguments& options) {
   std::optional<NeuronSpec> spec;
   if (options.neuron) spec = parse_neuron_spec(*options.neuron);
   if (!options.inputs.empty()) return trace_named(options, spec);
@@ -147,7 +147,7 @@ void trace_example(const Options& options) {
 }  // namespace
 
 void add_trace(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceArguments>();
   Command command = app.command("trace",
                                 "Run one example op by op and print statistics of every value; "
                                 "--neuron shows a neuron's arithmetic");

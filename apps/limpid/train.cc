@@ -18,7 +18,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct TrainArguments {
   std::map<const train::ConfigKey*, std::string> flags;  // as they came
   std::string config;
   std::string resume;
@@ -26,7 +26,7 @@ struct Options {
   RunOptions run;
 };
 
-train::TrainConfig chosen_config(const Options& options) {
+train::TrainConfig chosen_config(const TrainArguments& options) {
   train::TrainConfig flags;
   try {
     for (const auto& [key, text] : options.flags) train::set_from_text(flags, *key, text);
@@ -39,7 +39,7 @@ train::TrainConfig chosen_config(const Options& options) {
   }
 }
 
-void train(Options options) {
+void train(TrainArguments options) {
   if (options.markdown) {
     print(train::train_reference());
     return;
@@ -58,7 +58,7 @@ void train(Options options) {
   train_from_checkpoint(chosen_config(options), options.run);
 }
 
-void add_key(Command& command, const train::ConfigKey& key, Options& options) {
+void add_key(Command& command, const train::ConfigKey& key, TrainArguments& options) {
   const std::string choices =
       key.choices ? fmt::format(": {}", fmt::join(key.choices(), ", ")) : "";
   const std::string help = fmt::format("{}{}; default: {}", key.help, choices, key.otherwise);
@@ -78,7 +78,7 @@ void add_key(Command& command, const train::ConfigKey& key, Options& options) {
 }  // namespace
 
 void add_train(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainArguments>();
   Command command =
       app.command("train", "Train a network; with --out, save the model, its log and checkpoints");
   command.footer(std::string("--data: ") + data_spec_help() +

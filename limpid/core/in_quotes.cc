@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "limpid/formats/utf8.h"
+#include "limpid/core/utf8.h"
 
 namespace limpid {
 

@@ -247,7 +247,7 @@ constexpr Threshold kLeak[] = {
     {"leak_share", 0.01, "share of a part's rows"},
     {"leak_least", 10, "rows of a part below which it is all there is, as of a truth table"}};
 
-constexpr Rule kRules[] = {
+constexpr Rule kDataRules[] = {
     {"data_not_finite",
      Cause::kData,
      "inputs that are NaN or infinite",
@@ -298,6 +298,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-constexpr std::span<const Rule> rules_of_data = kRules;
+constexpr std::span<const Rule> rules_of_data = kDataRules;
 
 }  // namespace limpid::train::detail

@@ -314,7 +314,7 @@ constexpr Threshold kSpread[] = {
     {"spread_low", 0.02, "standard deviation of a linear layer, over the size of the inputs"},
     {"spread_high", 50, "the same"}};
 
-constexpr Rule kRules[] = {
+constexpr Rule kLayersRules[] = {
     {"poor_initialization", Cause::kInitialisation,
      "before the first step: a signal that dies out or grows through the layers, or units that are "
      "all alike",
@@ -355,6 +355,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-constexpr std::span<const Rule> rules_of_layers = kRules;
+constexpr std::span<const Rule> rules_of_layers = kLayersRules;
 
 }  // namespace limpid::train::detail

@@ -314,7 +314,7 @@ constexpr Threshold kUnderfitting[] = {
     {"underfit_level", 0.5, "share of the initial loss above which the training loss is high"},
     {"underfit_still", 0.02, "fall over the last quarter that counts as still falling"}};
 
-constexpr Rule kRules[] = {
+constexpr Rule kLossRules[] = {
     {"loss_not_finite",
      Cause::kRate,
      "a loss, a gradient or a parameter that is NaN or infinite, at once or later",
@@ -342,6 +342,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-constexpr std::span<const Rule> rules_of_loss = kRules;
+constexpr std::span<const Rule> rules_of_loss = kLossRules;
 
 }  // namespace limpid::train::detail

@@ -96,7 +96,7 @@ constexpr Threshold kDropout[] = {{"dropout_high", 0.7, "dropout rate above whic
 constexpr Threshold kDecay[] = {
     {"decay_shrunk", 0.1, "norm of all parameters in the last probe over that in the first"}};
 
-constexpr Rule kRules[] = {
+constexpr Rule kRegularisationRules[] = {
     {"too_much_dropout", Cause::kRegularisation,
      "a high rate of dropout, and a training loss that stays high", "--dropout 0.2", kDropout,
      too_much_dropout, Cause::kInitialisation},
@@ -110,6 +110,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-constexpr std::span<const Rule> rules_of_regularisation = kRules;
+constexpr std::span<const Rule> rules_of_regularisation = kRegularisationRules;
 
 }  // namespace limpid::train::detail

@@ -67,7 +67,7 @@ constexpr Threshold kCollapse[] = {
 constexpr Threshold kGrowth[] = {
     {"residual_growth", 10, "root mean square behind a block over that before it"}};
 
-constexpr Rule kRules[] = {
+constexpr Rule kTransformersRules[] = {
     {"attention_collapse", Cause::kRate, "an attention whose queries look at one key alone",
      "--warmup, a smaller --lr, more --weight-decay", kCollapse, attention_collapse},
     {"residual_growth", Cause::kArchitecture,
@@ -77,6 +77,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-constexpr std::span<const Rule> rules_of_transformers = kRules;
+constexpr std::span<const Rule> rules_of_transformers = kTransformersRules;
 
 }  // namespace limpid::train::detail
