@@ -212,7 +212,7 @@ CppCall scatter_cpp(const Call& call, std::string function) {
   return rows_cpp(call, std::move(function), call.inputs[1].shape, call.inputs[0].shape);
 }
 CppCall replace_cpp(const Call& call) { return scatter_cpp(call, "scatter<Replace>"); }
-CppCall multiply_cpp(const Call& call) { return scatter_cpp(call, "scatter<MultiplyUpdate>"); }
+CppCall multiply_cpp(const Call& call) { return scatter_cpp(call, "scatter<Multiply>"); }
 CppCall maximum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Maximum>"); }
 CppCall minimum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Minimum>"); }
 

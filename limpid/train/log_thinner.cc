@@ -41,7 +41,8 @@ void LogThinner::follow(const Event& event) {
 }
 
 bool LogThinner::keeps(const Event& event, std::int64_t best_epoch) const {
-  if (const auto* step = std::get_if<StepEvent>(&event)) return steps_.admits(step->step);
+  if (const auto* step = std::get_if<StepEvent>(&event))
+    return step->step == 1 || steps_.admits(step->step);
   if (const auto* epoch = std::get_if<EpochEvent>(&event))
     return epochs_.admits(epoch->epoch) || epoch->epoch == best_epoch;
   if (const auto* probe = std::get_if<ProbeEvent>(&event)) return probes_.admits(probe->step);

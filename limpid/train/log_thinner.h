@@ -14,7 +14,7 @@ namespace limpid::train {
 // Of each kind of event that comes again and again, a log keeps those whose number (steps done,
 // epochs) is a multiple of a distance. The distance doubles when there are too many; then the log
 // is thinned. It follows from how far the run is, so that a resumed run keeps the same events.
-// Among the epochs the best one and the last one stay, too.
+// The first step, and among the epochs the best one and the last one, stay, too.
 class LogThinner {
  public:
   // The distance in steps between two events of a kind as they come; 0: always few.

@@ -147,9 +147,11 @@ class BrokenModel(tool.ToolTest):
         self.expect_broken_text(self.text.replace("f32[3, 2]", "f32[4611686018427387904, 4]"))
 
     def test_paths(self):
-        for path in (self.folder / "missing", self.folder, "/dev/null", "/dev/zero", ""):
+        for path in (self.folder / "missing", self.folder, "/dev/null", "/dev/zero"):
             for name, *rest in self.COMMANDS:
                 self.error(1, name, path, *rest)
+        for name, *rest in self.COMMANDS:
+            self.error(2, name, "", *rest)
 
 
 class BrokenData(tool.ToolTest):

@@ -52,7 +52,7 @@ class HuggingFace(tool.ToolTest):
         self.assertIn(f"{shown[0]['token']}  {shown[0]['text']}", text)
         # What stands behind the prompt's tokens does not count.
         self.assertNotEqual(shown, self.document("run", folder, "--prompt", "the dog")["next"])
-        self.assertIn("24 at most", self.error(2, "run", folder, "--prompt", "?" * 26))
+        self.assertIn("at most 24", self.error(2, "run", folder, "--prompt", "?" * 26))
         self.error(2, "run", folder, "--prompt", "")
         self.error(2, "run", folder, "--prompt", "a", "--values", "1")
         self.assertIn("no tokenizer", self.error(1, "run", LLAMA, "--prompt", "a"))

@@ -239,7 +239,7 @@ TEST(LoadModel, RefusesHugeValues) {
       "  return %x\n}\n";
   expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
   file.metadata[1].second =
-      "function f(%x: f64[576460752303423488]) {\n"
+      "function f(%x: f64[576460752303423487]) {\n"
       "  return %x\n}\n";
   expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
 }

@@ -344,9 +344,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{R"({"a":{"dtype":"U8","shape":[1],)"
               R"("data_offsets":[18446744073709551614,18446744073709551615]}})",
               1, kFormat, "leaving a hole"},
-        Fault{R"({"a":{"dtype":"U8","shape":[576460752303423488],)"
-              R"("data_offsets":[0,576460752303423488]}})",
-              1, kFormat, "ends at byte 576460752303423488, the file holds 1 bytes"}));
+        Fault{R"({"a":{"dtype":"U8","shape":[576460752303423487],)"
+              R"("data_offsets":[0,576460752303423487]}})",
+              1, kFormat, "ends at byte 576460752303423487, the file holds 1 bytes"}));
 
 TEST(SafetensorsFault, InABool) {
   const Bytes file = file_of(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})",

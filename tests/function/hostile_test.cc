@@ -156,10 +156,10 @@ TEST(Hostile, EmptyTensorsOfLongDimensions) {
 // More than a machine has: an Error of the allocation, or before it.
 TEST(Hostile, MoreMemoryThanThereIs) {
   std::string ops =
-      "%0 = broadcast(%x) {shape = [144115188075855872, 4]} : f32[144115188075855872, 4]\n";
+      "%0 = broadcast(%x) {shape = [144115188075855871, 4]} : f32[144115188075855871, 4]\n";
   for (int i = 1; i < 9; ++i)
     ops += "%" + std::to_string(i) + " = sum(%0) {axis = " + std::to_string(i % 2) + "} : f32[" +
-           (i % 2 == 0 ? "4" : "144115188075855872") + "]\n";
+           (i % 2 == 0 ? "4" : "144115188075855871") + "]\n";
   const Function f = parse_function("function f(%x: f32[4]) {\n" + ops + "  return %8\n}\n");
   summarize(f, {}, 1);
   shape_trace(f, {});
@@ -173,9 +173,9 @@ TEST(Hostile, MoreMemoryThanAddresses) {
   std::string ops;
   for (int i = 0; i < 8; ++i)
     ops += fmt::format(
-        "  %{0} = pad(%x) {{high = [576460752303423484], interior = [0], low = [0], value = "
+        "  %{0} = pad(%x) {{high = [576460752303423483], interior = [0], low = [0], value = "
         "{0}.5}} "
-        ": f32[576460752303423488]\n",
+        ": f32[576460752303423487]\n",
         i);
   for (int i = 0; i < 8; ++i) ops += fmt::format("  %s{0} = sum(%{0}) {{axis = 0}} : f32[]\n", i);
   const Function f = parse_function("function f(%x: f32[4]) {\n" + ops +
@@ -215,7 +215,7 @@ TEST(Hostile, TensorsWithOtherCounts) {
     const std::string error = error_of(with("%y = constant() {value = " + value + "} : f32[4]"));
     EXPECT_NE(error.find(part), std::string::npos) << value << "\n" << error;
   };
-  expect("f32[576460752303423488] (1.0)", "takes 576460752303423488 values, fewer are given");
+  expect("f32[576460752303423487] (1.0)", "takes 576460752303423487 values, fewer are given");
   expect("f32[2] (1.0)", "takes 2 values, 1 are given");
   expect("f32[2] ()", "takes 2 values, 0 are given");
   expect("f32[2] (1.0, 2.0, 3.0)", "takes 2 values, more are given");

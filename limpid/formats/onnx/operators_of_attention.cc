@@ -35,7 +35,7 @@ Value repeated_heads(const Value& x, std::int64_t heads) {
   return reshape(broadcast(reshape(x, s.insert(2, 1)), each), s.replace(1, heads));
 }
 
-// What joined_masks kinds of mask say together: a bool one where no numbers are added.
+// What both kinds of mask say together: a bool one where no numbers are added.
 Value joined_masks(const Value& mask, const Value& more) {
   if (!mask) return more;
   if (!more) return mask;

@@ -53,7 +53,7 @@ constexpr NodeOp kLogicOperators[] = {
      .import = import_comparison<greater_equal>},
     {.name = "IsInf",
      .since = 10,
-     .meaning = "x = infinity, x = -infinity, or disjunction",
+     .meaning = "x = infinity, x = -infinity, or either",
      .import = import_is_inf},
     {.name = "IsNaN", .since = 9, .meaning = "x is not equal to x", .import = import_is_nan},
     {.name = "Less", .meaning = "less", .import = import_comparison<less>},
