@@ -6,6 +6,8 @@ function(limpid_target_options target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC 12 sees overlaps inside std::string that are not there (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
+    # At -O1 it sees parts of a std::variant that nobody reads.
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Release>>:-Wno-maybe-uninitialized>)
   endif()
   if(LIMPID_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
@@ -72,6 +74,7 @@ set(LIMPID_ALONE
   tests/golden/loss_golden_test.cc
   tests/golden/optim_golden_test.cc
   tests/kernels/attention_test.cc
+  tests/laws/transform_laws_test.cc
   tests/laws/unbatch_laws_test.cc
   tests/nn/gpt_test.cc
   tests/nn/language_model_test.cc

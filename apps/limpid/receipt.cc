@@ -19,7 +19,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct ReceiptArguments {
   ModelOptions model;
   std::string request, answer, receipt;
   std::optional<std::int64_t> request_json, answer_json;
@@ -40,7 +40,7 @@ std::optional<std::size_t> size_of(const std::optional<std::int64_t>& bytes) {
   return static_cast<std::size_t>(*bytes);
 }
 
-void check(const Options& options) {
+void check(const ReceiptArguments& options) {
   if (options.receipt.empty() && options.answer.empty())
     throw UsageError("one of --receipt and --answer is required");
   const Model model = open_model(options.model);
@@ -70,7 +70,7 @@ void check(const Options& options) {
 }  // namespace
 
 void add_receipt(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReceiptArguments>();
   Command command =
       app.command("receipt", "Compute a server's answer again: whether it has the same bits here");
   add_model_option(command, options->model);

@@ -18,7 +18,7 @@
 namespace limpid::tool {
 namespace {
 
-struct Options {
+struct ServeArguments {
   std::vector<std::string> models;
   std::string bind = "127.0.0.1";
   std::int64_t port = 8000;
@@ -40,7 +40,7 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
-void set_defaults(Options& options) {
+void set_defaults(ServeArguments& options) {
   const serve::Limits limits;
   options.max_url = static_cast<std::int64_t>(limits.url);
   options.max_header = static_cast<std::int64_t>(limits.header);
@@ -58,7 +58,7 @@ void set_defaults(Options& options) {
   options.drain = seconds(limits.drain_time);
 }
 
-serve::Limits limits_of(const Options& options) {
+serve::Limits limits_of(const ServeArguments& options) {
   serve::Limits limits;
   limits.url = static_cast<std::size_t>(options.max_url);
   limits.header = static_cast<std::size_t>(options.max_header);
@@ -78,7 +78,7 @@ serve::Limits limits_of(const Options& options) {
 }
 
 // In the order in which they end: nobody answers once the server is gone.
-void run(const Options& options) {
+void run(const ServeArguments& options) {
   const serve::Limits limits = limits_of(options);
   std::optional<serve::BearerToken> token;
   if (!options.token_file.empty()) token = serve::BearerToken::read(options.token_file);
@@ -134,7 +134,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_serve(Command& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeArguments>();
   set_defaults(*options);
   Command command = app.command("serve", "Answer requests over HTTP: docs/serving.md");
   command
