@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "limpid/core/error.h"
 #include "limpid/emit/detail/forms.h"
@@ -190,10 +191,11 @@ class Lowering {
     return {};
   }
 
-  BufferId constant_buffer(const Tensor& value, const std::string& name) {
+  // The name may be that of a buffer, which moves when another one is added.
+  BufferId constant_buffer(const Tensor& value, std::string name) {
     const BufferId id = add_buffer(value.type(), Place::kConstant);
     buffer(id).constant = value;
-    buffer(id).comment = name;
+    buffer(id).comment = std::move(name);
     return id;
   }
 

@@ -168,6 +168,8 @@ bool RequestReader::read_header() {
   boost::beast::error_code error;
   const std::size_t read = parser_->put(boost::asio::buffer(buffer_.data(), size), error);
   if (error && error != http::error::need_more) throw error_of(error);
+  // What ended by an empty line was less than a request line.
+  if (!parser_->is_header_done()) refuse(400, "the header is not complete");
   buffer_.erase(0, read);
 
   const auto& message = parser_->get();

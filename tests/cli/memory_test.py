@@ -52,6 +52,7 @@ def write_gpt2(folder, vocabulary, positions, width, layers):
     return at
 
 
+@tool.not_sanitized
 class Memory(tool.ToolTest):
     def anonymous_bytes(self, model):
         """Of a process that generates: read after its first token, with many to come."""

@@ -74,6 +74,7 @@ class Outputs(tool.ToolTest):
         self.assertIn("No space left on device", self.error(1, *self.writers("/dev/full")["emit"]))
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
 
+    @tool.not_sanitized
     def test_no_memory_is_one_line(self):
         """Under limits from almost nothing to enough."""
         ends = set()

@@ -58,6 +58,12 @@ int status_of(std::string_view bytes, const Limits& limits = {}) {
   return 200;
 }
 
+TEST(RequestReader, ALineWithoutAVersionIsNoRequest) {
+  EXPECT_EQ(status_of("POST /v2\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("POST /v2\"Content-Length:1\r\n\r\n{"), 400);
+  EXPECT_EQ(status_of("\r\n\r\n"), 400);
+}
+
 TEST(RequestReader, LimitsHoldToTheByte) {
   const std::string head = "POST /abc HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n";
   EXPECT_EQ(status_of(head + "12345", {.header = head.size() - 4, .body = 5}), 200);

@@ -60,6 +60,7 @@ class Match {
   }
   // The same where each reshape keeps the last dimension, and so the rows.
   ValueId same_rows(ValueId id) const {
+    if (f_.type(id).shape.rank() == 0) return id;
     const std::int64_t last = f_.type(id).shape.back();
     const limpid::Node* maker = made_by(id, op::reshape);
     for (; maker; maker = made_by(id, op::reshape)) {
