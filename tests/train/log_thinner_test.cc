@@ -92,10 +92,11 @@ TEST(LogThinner, BoundsALongRun) {
   EXPECT_LE(log.samples.size(), 1'025U);
   EXPECT_GT(log.samples.size(), 512U);
   EXPECT_TRUE(log.end);
-  // Equal distances from the beginning to the end.
-  ASSERT_EQ(log.steps.size(), 10'000U);
-  for (std::size_t i = 0; i < log.steps.size(); ++i)
-    ASSERT_EQ(log.steps[i].step, 2 * static_cast<std::int64_t>(i + 1));
+  // The first step, then equal distances to the end.
+  ASSERT_EQ(log.steps.size(), 10'001U);
+  EXPECT_EQ(log.steps[0].step, 1);
+  for (std::size_t i = 1; i < log.steps.size(); ++i)
+    ASSERT_EQ(log.steps[i].step, 2 * static_cast<std::int64_t>(i));
   const std::vector<std::int64_t> epochs = epochs_of(log);
   EXPECT_TRUE(std::is_sorted(epochs.begin(), epochs.end()));
   EXPECT_EQ(std::count(epochs.begin(), epochs.end(), 4097), 1) << "the best";
