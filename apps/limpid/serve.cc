@@ -29,9 +29,10 @@ struct ServeArguments {
   std::string token_file;
   std::string access_log;
   bool allow_load = false;
+  std::vector<std::string> origins;
   // As Limits has them, in the units of the command line.
   std::int64_t max_url = 0, max_header = 0, max_body = 0, max_bodies = 0, max_answer = 0;
-  std::int64_t max_rows = 0, max_connections = 0, max_queue = 0, min_rate = 0;
+  std::int64_t max_rows = 0, max_connections = 0, max_queue = 0, min_rate = 0, max_stream = 0;
   double header_time = 0, idle_time = 0, slack = 0, deadline = 0, drain = 0;
 };
 
@@ -51,6 +52,7 @@ void set_defaults(ServeArguments& options) {
   options.max_connections = static_cast<std::int64_t>(limits.connections);
   options.max_queue = static_cast<std::int64_t>(limits.queue);
   options.min_rate = static_cast<std::int64_t>(limits.rate);
+  options.max_stream = static_cast<std::int64_t>(limits.stream);
   options.header_time = seconds(limits.header_time);
   options.idle_time = seconds(limits.idle_time);
   options.slack = seconds(limits.slack);
@@ -69,6 +71,7 @@ serve::Limits limits_of(const ServeArguments& options) {
   limits.connections = static_cast<std::size_t>(options.max_connections);
   limits.queue = static_cast<std::size_t>(options.max_queue);
   limits.rate = static_cast<std::size_t>(options.min_rate);
+  limits.stream = static_cast<std::size_t>(options.max_stream);
   limits.header_time = milliseconds(options.header_time);
   limits.idle_time = milliseconds(options.idle_time);
   limits.slack = milliseconds(options.slack);
@@ -116,6 +119,7 @@ void run(const ServeArguments& options) {
   serve::Server server({.address = options.bind,
                         .port = static_cast<std::uint16_t>(options.port),
                         .limits = limits,
+                        .origins = options.origins,
                         .admit =
                             [&](const serve::Request& head) {
                               if (token) token->check(head);
@@ -165,6 +169,12 @@ void add_serve(Command& app) {
       .type("FILE");
   command.flag("--allow-load", options->allow_load,
                "Let clients load and unload the models through /v2/repository");
+  command
+      .option(
+          "--allow-origin", options->origins,
+          "Origin whose web pages may ask and read answers, https://example.org, or *: all; may be "
+          "repeated")
+      .type("URL");
 
   Command limits = command;
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
@@ -185,6 +195,10 @@ void add_serve(Command& app) {
       .option("--min-rate", options->min_rate,
               "Bytes a second of a body or an answer; slower clients are cut off")
       .check(within(1, 1 << 30));
+  limits
+      .option("--max-stream", options->max_stream,
+              "Bytes of a streamed answer that wait for its client; with more it is cut off")
+      .check(within(1, kMost));
   limits.option("--header-time", options->header_time, "Seconds for a header").check(positive());
   limits.option("--idle-time", options->idle_time, "Seconds between two requests")
       .check(positive());

@@ -3,6 +3,7 @@
 #include "limpid/serve/detail/connection.h"
 
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 
 #include <array>
 #include <boost/asio/dispatch.hpp>
@@ -25,14 +26,23 @@ constexpr std::size_t kAhead = 65'536;
 constexpr std::size_t kMostLingering = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kLingering{2000};
 
-// The way back: on the thread of the connections, if there is still one.
+// The way back: on the thread of the connections, if there is still one. What is posted there
+// comes in the order in which it was posted.
 class SocketAnswer final : public Answer {
  public:
-  SocketAnswer(std::shared_ptr<asio::io_context> context, std::weak_ptr<Connection> connection,
-               std::uint64_t exchange)
-      : context_(std::move(context)), connection_(std::move(connection)), exchange_(exchange) {}
+  SocketAnswer(Shared& shared, std::weak_ptr<Connection> connection, std::uint64_t exchange,
+               std::shared_ptr<Ticket> ticket)
+      : context_(shared.context),
+        connection_(std::move(connection)),
+        exchange_(exchange),
+        ticket_(std::move(ticket)),
+        most_unsent_(shared.options.limits.stream) {}
+  ~SocketAnswer() override {
+    if (unsent_ && !ended_) cut_off();
+  }
 
   void send(Response response) override {
+    if (unsent_) return;
     asio::dispatch(*context_,
                    [weak = connection_, exchange = exchange_, r = std::move(response)]() mutable {
                      if (const auto connection = weak.lock())
@@ -40,10 +50,59 @@ class SocketAnswer final : public Answer {
                    });
   }
 
+  void begin(Response response) override {
+    if (unsent_) return;
+    unsent_ = std::make_shared<std::atomic<std::size_t>>(response.body.size());
+    post([unsent = unsent_, r = std::move(response)](Connection& to,
+                                                     std::uint64_t exchange) mutable {
+      to.begin(exchange, std::move(r), std::move(unsent));
+    });
+  }
+
+  bool part(std::string bytes) override {
+    if (!unsent_ || ended_ || ticket_->given_up()) return false;
+    if (unsent_->load() > most_unsent_) {
+      ticket_->give_up();
+      cut_off();
+      return false;
+    }
+    unsent_->fetch_add(bytes.size());
+    post([part = std::move(bytes)](Connection& to, std::uint64_t exchange) {
+      to.part(exchange, part);
+    });
+    return true;
+  }
+
+  std::size_t unsent() const override { return unsent_ ? unsent_->load() : 0; }
+
+  void end(Facts facts) override {
+    if (!unsent_ || ended_) return;
+    ended_ = true;
+    post([f = std::move(facts)](Connection& to, std::uint64_t exchange) mutable {
+      to.end(exchange, std::move(f));
+    });
+  }
+
  private:
+  template <typename Task>
+  void post(Task task) {
+    asio::post(*context_,
+               [weak = connection_, exchange = exchange_, t = std::move(task)]() mutable {
+                 if (const auto connection = weak.lock()) t(*connection, exchange);
+               });
+  }
+
+  void cut_off() {
+    post([](Connection& to, std::uint64_t exchange) { to.cut_off(exchange); });
+  }
+
   std::shared_ptr<asio::io_context> context_;
   std::weak_ptr<Connection> connection_;
   std::uint64_t exchange_;
+  std::shared_ptr<Ticket> ticket_;
+  std::size_t most_unsent_;
+  std::shared_ptr<std::atomic<std::size_t>> unsent_;  // of an answer in parts
+  bool ended_ = false;
 };
 
 // "Sun, 06 Nov 1994 08:49:37 GMT".
@@ -59,6 +118,9 @@ std::string date() {
                      kMonths[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900,
                      parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
+
+// After how many silent seconds the system asks whether the other end is still there.
+using KeepIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
 
 // The time that a client gives its request, at most that of the server.
 std::chrono::milliseconds time_of(const Request& request, std::chrono::milliseconds most) {
@@ -87,21 +149,32 @@ void Connection::start() {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  // Of a client that is gone without a word the system learns, though nothing is sent to it.
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  socket_.set_option(
+      KeepIdle(static_cast<int>(
+          std::chrono::ceil<std::chrono::seconds>(shared_.options.limits.idle_time).count())),
+      ignored);
   read();
 }
 
 void Connection::drain() {
   close_after_ = true;
+  if (phase_ == Phase::kStreaming && endless_) {
+    end_parts();
+    write_parts();
+  }
   if (phase_ == Phase::kReading && reader_.buffered() == 0 && !in_header_ && !in_body_) close();
 }
 
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
-  const bool waiting = phase_ == Phase::kHandling || phase_ == Phase::kWriting;
+  const bool streaming = phase_ == Phase::kStreaming;
+  const bool waiting = streaming || phase_ == Phase::kHandling || phase_ == Phase::kWriting;
   phase_ = Phase::kClosed;
   if (ticket_) ticket_->give_up();
   shared_.body_bytes -= std::exchange(body_bytes_, 0);
-  if (waiting) finish(499, entry_.facts);
+  if (waiting) finish(streaming && endless_ ? entry_.status : 499, entry_.facts);
   timer_.cancel();
   error_code ignored;
   socket_.close(ignored);
@@ -182,7 +255,8 @@ void Connection::read() {
 void Connection::on_head() {
   in_body_ = true;
   body_began_ = Clock::now();
-  shared_.options.admit(reader_.head());
+  shared_.cors.check(reader_.head());
+  if (!is_preflight(reader_.head())) shared_.options.admit(reader_.head());
   if (reader_.waits_for_continue()) {
     // A few bytes, for which there is room: nothing else is being written.
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -213,12 +287,17 @@ void Connection::handle() {
             .request_bytes = request.body.size()};
   ticket_ = request.ticket;
   head_only_ = request.method == "HEAD";
+  chunks_ = request.minor_version > 0;
+  cors_ = shared_.cors.headers(request);
   close_after_ = close_after_ || !request.keep_alive || shared_.draining.load();
   phase_ = Phase::kHandling;
-  const auto answer = std::make_shared<SocketAnswer>(shared_.context, weak_from_this(), exchange_);
+  const auto answer =
+      std::make_shared<SocketAnswer>(shared_, weak_from_this(), exchange_, request.ticket);
   try {
     arm(asked_ + time_of(request, shared_.options.limits.request_time));
-    if (request.body.size() < kLargeBody) {
+    if (is_preflight(request)) {
+      answer->send({.status = 204});
+    } else if (request.body.size() < kLargeBody) {
       shared_.options.handle(std::move(request), answer);
     } else {
       asio::post(shared_.readers, [&handle = shared_.options.handle, answer,
@@ -245,6 +324,7 @@ void Connection::refuse(const HttpError& error) {
             .method = in_body_ ? head.method : "",
             .target = in_body_ ? head.target : ""};
   head_only_ = false;
+  cors_ = shared_.cors.headers(head);
   close_after_ = true;
   phase_ = Phase::kHandling;
   write(error_response(error));
@@ -268,6 +348,7 @@ void Connection::on_deadline() {
       return answer(exchange, error_response({504, "the answer was not ready in time"}));
     }
     case Phase::kWriting:
+    case Phase::kStreaming:
     case Phase::kLingering:
       return close();
     case Phase::kClosed:
@@ -277,13 +358,19 @@ void Connection::on_deadline() {
 
 // ---- answering
 
-std::string Connection::head_of(const Response& response) const {
+std::string Connection::head_of(const Response& response, bool in_parts) const {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: limpid\r\nDate: {}\r\n",
                                  response.status, reason(response.status), date());
-  head += fmt::format("Content-Type: {}\r\n", response.content_type);
-  head += fmt::format("Content-Length: {}\r\n", response.body.size());
+  if (response.status != 204) {
+    head += fmt::format("Content-Type: {}\r\n", response.content_type);
+    if (!in_parts)
+      head += fmt::format("Content-Length: {}\r\n", response.body.size());
+    else if (chunks_)
+      head += "Transfer-Encoding: chunked\r\n";
+  }
   head += close_after_ ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
-  for (const Header& h : response.headers) head += fmt::format("{}: {}\r\n", h.name, h.value);
+  for (const auto* const headers : {&response.headers, &cors_})
+    for (const Header& h : *headers) head += fmt::format("{}: {}\r\n", h.name, h.value);
   return head + "\r\n";
 }
 
@@ -295,13 +382,12 @@ void Connection::answer(std::uint64_t exchange, Response response) {
 void Connection::write(Response response) {
   phase_ = Phase::kWriting;
   ticket_.reset();
-  head_ = head_of(response);
+  head_ = head_of(response, false);
   body_ = head_only_ ? std::string() : std::move(response.body);
   entry_.status = response.status;
   entry_.facts = std::move(response.facts);
   entry_.answer_bytes = body_.size();
-  const Limits& limits = shared_.options.limits;
-  arm(Clock::now() + limits.slack + std::chrono::milliseconds(body_.size() * 1000 / limits.rate));
+  arm_for(body_.size());
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_), asio::buffer(body_)};
   asio::async_write(socket_, buffers,
                     [self = shared_from_this()](const error_code& error, std::size_t) {
@@ -318,8 +404,91 @@ void Connection::written() {
   ++exchange_;
   if (close_after_) return half_closed_ ? close() : linger();
   std::string().swap(body_);
+  std::string().swap(parts_);
   phase_ = Phase::kReading;
   read();
+}
+
+// ---- answering in parts
+
+void Connection::begin(std::uint64_t exchange, Response response,
+                       std::shared_ptr<std::atomic<std::size_t>> unsent) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling) return;
+  phase_ = Phase::kStreaming;
+  // Where there are no chunks, the end of the connection is that of the body.
+  close_after_ = close_after_ || !chunks_;
+  unsent_ = std::move(unsent);
+  waiting_ = 0;
+  writing_ = ended_ = false;
+  endless_ = response.endless;
+  entry_.status = response.status;
+  entry_.facts = std::move(response.facts);
+  parts_ = head_of(response, true);
+  add_part(response.body);
+  if (head_only_ || (endless_ && shared_.draining.load())) end_parts();
+  write_parts();
+}
+
+void Connection::part(std::uint64_t exchange, std::string_view bytes) {
+  if (exchange != exchange_ || phase_ != Phase::kStreaming) return;
+  add_part(bytes);
+  write_parts();
+}
+
+void Connection::end(std::uint64_t exchange, Facts facts) {
+  if (exchange != exchange_ || phase_ != Phase::kStreaming) return;
+  entry_.facts = std::move(facts);
+  end_parts();
+  write_parts();
+}
+
+void Connection::cut_off(std::uint64_t exchange) {
+  if (exchange == exchange_ && phase_ == Phase::kStreaming && !ended_) close();
+}
+
+void Connection::add_part(std::string_view bytes) {
+  waiting_ += bytes.size();
+  // A chunk of no bytes would be the last one.
+  if (bytes.empty() || head_only_ || ended_) return;
+  entry_.answer_bytes += bytes.size();
+  if (chunks_) parts_ += fmt::format("{:x}\r\n", bytes.size());
+  parts_ += bytes;
+  if (chunks_) parts_ += "\r\n";
+}
+
+void Connection::end_parts() {
+  if (std::exchange(ended_, true)) return;
+  ticket_->give_up();
+  if (chunks_ && !head_only_) parts_ += "0\r\n\r\n";
+}
+
+// One write at a time, of all that waits.
+void Connection::write_parts() {
+  if (writing_) return;
+  if (parts_.empty()) {
+    if (ended_) return written();
+    timer_.expires_at(Clock::time_point::max());
+    return;
+  }
+  writing_ = true;
+  body_.swap(parts_);
+  parts_.clear();
+  arm_for(body_.size());
+  asio::async_write(socket_, asio::buffer(body_),
+                    [self = shared_from_this(), taken = std::exchange(waiting_, 0)](
+                        const error_code& error, std::size_t) {
+                      if (self->phase_ == Phase::kClosed) return;
+                      if (error) return self->close();
+                      self->unsent_->fetch_sub(taken);
+                      self->writing_ = false;
+                      self->write_parts();
+                    });
+}
+
+// The time to write so many bytes, or to be closed.
+void Connection::arm_for(std::size_t bytes) {
+  const Limits& limits = shared_.options.limits;
+  arm(Clock::now() + limits.slack + std::chrono::milliseconds(bytes * 1000 / limits.rate));
 }
 
 void Connection::finish(int status, const Facts& facts) {

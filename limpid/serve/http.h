@@ -50,14 +50,29 @@ struct Response {
   std::string content_type = "application/json";
   std::vector<Header> headers = {};
   Facts facts = {};
+  // Of an answer in parts: it ends with its client or with the server, not by itself. A server that
+  // drains ends it at once, and a client that leaves is no failure.
+  bool endless = false;
 };
 
-// The way back to a client, to be used from any thread. What comes after the first response, or
-// after the client has left, is ignored.
+// The way back to a client, from any thread, but from one at a time. What comes after the end of
+// the answer, or after the client has left, is ignored. An answer in parts that is destroyed before
+// its end() is cut off, so that no client takes it for whole.
 class Answer {
  public:
   virtual ~Answer() = default;
+  // A whole answer.
   virtual void send(Response response) = 0;
+
+  // An answer in parts: its head, with the first part as its body. The request's deadline is for
+  // this; its client must go on reading as Limits says.
+  virtual void begin(Response response) = 0;
+  // The next part. False once nobody reads any more: the client has left, or has more than
+  // Limits::stream bytes to read and is cut off for it.
+  virtual bool part(std::string bytes) = 0;
+  // Bytes that the client has not taken yet. Who can do with fewer parts waits while they are many.
+  virtual std::size_t unsent() const = 0;
+  virtual void end(Facts facts) = 0;
 };
 
 }  // namespace limpid::serve

@@ -20,12 +20,15 @@ struct Limits {
   std::size_t connections = 8192;
   std::size_t queue = 1024;  // requests that wait for a model
 
-  std::chrono::milliseconds header_time{10'000};   // from a request's first byte to its last header
-  std::chrono::milliseconds idle_time{75'000};     // between two requests of a connection
-  std::chrono::milliseconds slack{10'000};         // a body or answer may stand still so long
-  std::size_t rate = 4096;                         // bytes a second of a body or answer, at least
-  std::chrono::milliseconds request_time{60'000};  // from a whole request to its answer
-  std::chrono::milliseconds drain_time{30'000};    // for what is under way when the server ends
+  std::chrono::milliseconds header_time{10'000};  // from a request's first byte to its last header
+  std::chrono::milliseconds idle_time{75'000};    // between two requests of a connection
+  std::chrono::milliseconds slack{10'000};        // a body or answer may stand still so long
+  std::size_t rate = 4096;                        // bytes a second of a body or answer, at least
+  std::size_t stream = std::size_t{1}
+                       << 20;  // bytes of an answer in parts that wait for its client
+  std::chrono::milliseconds request_time{
+      60'000};  // from a whole request to its answer, or its first part
+  std::chrono::milliseconds drain_time{30'000};  // for what is under way when the server ends
 };
 
 }  // namespace limpid::serve

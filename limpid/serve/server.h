@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "limpid/serve/access_log.h"
 #include "limpid/serve/http.h"
@@ -20,6 +21,7 @@ class Server {
     std::string address = "127.0.0.1";  // to listen on, of version 4 or 6
     std::uint16_t port = 8000;          // 0: a free one
     Limits limits = {};
+    std::vector<std::string> origins = {};  // whose pages may read answers, as Cors has them
     // Looks at a request as soon as its header has come. Throws HttpError to refuse it.
     std::function<void(const Request& head)> admit = [](const Request&) {};
     // Answers a request, at once or later, from any thread. What it throws is the answer. Requests
@@ -27,8 +29,8 @@ class Server {
     std::function<void(Request request, std::shared_ptr<Answer> answer)> handle = {};
   };
 
-  // Listens from now on. Throws kInvalidArgument for what is no address, kIo where the system
-  // refuses it.
+  // Listens from now on. Throws kInvalidArgument for what is no address or no origin, kIo where the
+  // system refuses it.
   Server(Options options, Metrics& metrics, AccessLog& log);
   ~Server();
   Server(const Server&) = delete;

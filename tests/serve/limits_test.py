@@ -185,6 +185,52 @@ class Log(served.ServeTest):
             time.sleep(0.01)
 
 
+class Origins(served.ServeTest):
+    """What web pages may do: `--allow-origin`."""
+
+    PAGE = ("Origin", "http://localhost:3000")
+    PREFLIGHT = [PAGE, ("Access-Control-Request-Method", "POST"),
+                 ("Access-Control-Request-Headers", "content-type, authorization")]
+
+    def test_none_unless_named(self):
+        server = self.serve(self.model, "--allow-load")
+        answer = server.get("/v2", [self.PAGE])
+        self.assertEqual(answer.status, 200)
+        self.assertNotIn("access-control-allow-origin", answer.headers)
+        self.refused(server.request("OPTIONS", INFER, b"", self.PREFLIGHT), 403, "origin")
+        self.refused(server.post(INFER, served.infer_json(ROW), [self.PAGE]), 403, "origin")
+        self.refused(server.post("/v2/repository/models/net/unload", b"", [("Origin", "null")]), 403, "origin")
+        own = [("Origin", "http://test")]  # the Host of these requests
+        self.assertEqual(server.post(INFER, served.infer_json(ROW), own).status, 200)
+
+    def test_those_named(self):
+        path = self.folder / "token"
+        path.write_text("correct-horse\n")
+        server = self.serve(self.model, "--allow-origin", self.PAGE[1], "--allow-origin", "https://example.org",
+                            "--token-file", path)
+        answer = server.request("OPTIONS", INFER, b"", self.PREFLIGHT)
+        self.assertEqual((answer.status, answer.body), (204, b""))
+        self.assertEqual(answer.headers["access-control-allow-origin"], self.PAGE[1])
+        self.assertEqual(answer.headers["access-control-allow-headers"], "content-type, authorization")
+        self.assertIn("POST", answer.headers["access-control-allow-methods"])
+        answer = server.post(INFER, served.infer_json(ROW), [self.PAGE, ("Authorization", "Bearer correct-horse")])
+        self.assertEqual((answer.status, answer.headers["access-control-allow-origin"]), (200, self.PAGE[1]))
+        self.assertIn("Limpid-Receipt", answer.headers["access-control-expose-headers"])
+        answer = server.post(INFER, served.infer_json(ROW), [self.PAGE])  # a page may read why it was refused
+        self.assertEqual((answer.status, answer.headers["access-control-allow-origin"]), (401, self.PAGE[1]))
+        self.refused(server.post(INFER, b"", [("Origin", "http://localhost:30001")]), 403, "origin")
+        self.refused(server.request("OPTIONS", INFER, b"", [("Origin", "http://localhost:3000")]), 401)
+
+    def test_all(self):
+        server = self.serve(self.model, "--allow-origin", "*")
+        answer = server.get("/v2", [("Origin", "https://anyone.example")])
+        self.assertEqual(answer.headers["access-control-allow-origin"], "https://anyone.example")
+
+    def test_what_is_no_origin(self):
+        for text in ("example.org", "http://a/", "http://", "http://a b", ""):
+            self.error(1, "serve", self.model, "--port", "0", "--allow-origin", text)
+
+
 class Metrics(served.ServeTest):
     def test_count(self):
         server = self.serve()

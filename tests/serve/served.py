@@ -102,7 +102,7 @@ def read_answer(stream, head_only=False):
             body += stream.read(size)
             assert stream.readline() == b"\r\n"
         assert stream.readline() == b"\r\n"
-    elif not head_only:
+    elif not head_only and int(status) != 204:
         body = stream.read(int(headers["content-length"]))
         assert len(body) == int(headers["content-length"]), "the answer is cut off"
     return Answer(int(status), headers, body)

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "limpid/serve/cors.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/http_parser.h"
 #include "limpid/serve/server.h"
@@ -24,9 +25,14 @@ class Connection;
 // the atomics.
 struct Shared {
   Shared(Server::Options given, Metrics& its_metrics, AccessLog& its_log)
-      : options(std::move(given)), metrics(its_metrics), log(its_log), scratch(65536, '\0') {}
+      : options(std::move(given)),
+        cors(options.origins),
+        metrics(its_metrics),
+        log(its_log),
+        scratch(65536, '\0') {}
 
   Server::Options options;
+  const Cors cors;
   Metrics& metrics;
   AccessLog& log;
   // Answers may come, to nobody, after the server has ended.
@@ -50,11 +56,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void drain();
   void close();
 
-  // Of request number `exchange`; without effect when that is over.
+  // Of request number `exchange`; without effect when that is over. As Answer has them.
   void answer(std::uint64_t exchange, Response response);
+  void begin(std::uint64_t exchange, Response response,
+             std::shared_ptr<std::atomic<std::size_t>> unsent);
+  void part(std::uint64_t exchange, std::string_view bytes);
+  void end(std::uint64_t exchange, Facts facts);
+  void cut_off(std::uint64_t exchange);
 
  private:
-  enum class Phase { kReading, kHandling, kWriting, kLingering, kClosed };
+  enum class Phase { kReading, kHandling, kWriting, kStreaming, kLingering, kClosed };
   using Clock = std::chrono::steady_clock;
 
   void watch();
@@ -67,11 +78,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse(const HttpError& error);
   void write(Response response);
   void written();
+  void add_part(std::string_view bytes);
+  void end_parts();
+  void write_parts();
+  void arm_for(std::size_t bytes);
   void finish(int status, const Facts& facts);
   void linger();
   void arm(Clock::time_point deadline);
   void on_deadline();
-  std::string head_of(const Response& response) const;
+  std::string head_of(const Response& response, bool in_parts) const;
 
   boost::asio::ip::tcp::socket socket_;
   Shared& shared_;
@@ -91,9 +106,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t body_bytes_ = 0;  // that are accounted for
   LogEntry entry_;
   bool head_only_ = false;
+  bool chunks_ = true;        // the client knows them: it speaks HTTP/1.1
+  std::vector<Header> cors_;  // for the page that asks
 
-  // Its answer.
+  // Its answer; of one in parts, body_ is what is being written.
   std::string head_, body_;
+  std::string parts_;  // that wait until body_ is written
+  std::shared_ptr<std::atomic<std::size_t>>
+      unsent_;               // bytes of parts that the client has not taken
+  std::size_t waiting_ = 0;  // of them, those in parts_
+  bool writing_ = false, ended_ = false, endless_ = false;
   std::size_t lingered_ = 0;  // bytes thrown away
 };
 

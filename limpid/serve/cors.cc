@@ -1,0 +1,76 @@
+#include "limpid/serve/cors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/serve/http_error.h"
+
+namespace limpid::serve {
+namespace {
+
+// scheme://host[:port], without a path, in lower case as browsers have it.
+bool is_origin(std::string_view text) {
+  const std::size_t colon = text.find("://");
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string_view host = text.substr(colon + 3);
+  return !host.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view(":/.-_[]+").find(c) != std::string_view::npos;
+  }) && host.find('/') == std::string_view::npos;
+}
+
+}  // namespace
+
+Cors::Cors(std::vector<std::string> origins) : origins_(std::move(origins)) {
+  for (const std::string& origin : origins_)
+    if (origin != "*" && !is_origin(origin))
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("serve: {}: expected an origin, as https://example.org or "
+                              "http://localhost:3000, or *",
+                              in_quotes(origin)));
+}
+
+bool Cors::named(const std::string& origin) const {
+  return std::any_of(origins_.begin(), origins_.end(), [&](const std::string& allowed) {
+    return allowed == "*" || allowed == origin;
+  });
+}
+
+void Cors::check(const Request& head) const {
+  if (head.method == "GET" || head.method == "HEAD") return;
+  const std::string* const origin = head.header("origin");
+  if (!origin || named(*origin)) return;
+  const std::string* const host = head.header("host");
+  if (host && (*origin == "http://" + *host || *origin == "https://" + *host)) return;
+  throw HttpError(403, "pages of this origin may not ask: --allow-origin names those that may");
+}
+
+std::vector<Header> Cors::headers(const Request& head) const {
+  const std::string* const origin = head.header("origin");
+  if (!origin || !named(*origin)) return {};
+  std::vector<Header> headers{{"Access-Control-Allow-Origin", *origin}, {"Vary", "Origin"}};
+  if (!is_preflight(head)) {
+    headers.push_back({"Access-Control-Expose-Headers",
+                       "Limpid-Receipt, Inference-Header-Content-Length, Retry-After"});
+    return headers;
+  }
+  headers.push_back({"Access-Control-Allow-Methods", "GET, HEAD, POST"});
+  // The parser let no line end pass.
+  if (const std::string* const asked = head.header("access-control-request-headers"))
+    headers.push_back({"Access-Control-Allow-Headers", *asked});
+  if (head.header("access-control-request-private-network"))
+    headers.push_back({"Access-Control-Allow-Private-Network", "true"});
+  headers.push_back({"Access-Control-Max-Age", "600"});
+  return headers;
+}
+
+bool is_preflight(const Request& head) {
+  return head.method == "OPTIONS" && head.header("origin") != nullptr &&
+         head.header("access-control-request-method") != nullptr;
+}
+
+}  // namespace limpid::serve

@@ -1,0 +1,32 @@
+#include "limpid/serve/event_stream.h"
+
+#include <string>
+
+namespace limpid::serve {
+
+EventStream::EventStream(std::shared_ptr<Answer> answer, bool endless)
+    : answer_(std::move(answer)) {
+  answer_->begin({.content_type = "text/event-stream",
+                  // The second tells nginx not to gather parts.
+                  .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
+                  .endless = endless});
+}
+
+bool EventStream::event(std::string_view data, std::string_view name) {
+  std::string text;
+  if (!name.empty()) text.append("event: ").append(name).append("\n");
+  for (;;) {
+    // CR LF, LF and CR end a line.
+    const std::size_t end = data.find_first_of("\r\n");
+    text.append("data: ").append(data.substr(0, end)).append("\n");
+    if (end == std::string_view::npos) break;
+    data.remove_prefix(end + (data.substr(end).starts_with("\r\n") ? 2 : 1));
+  }
+  return answer_->part(text + "\n");
+}
+
+bool EventStream::beat() { return answer_->part(":\n\n"); }
+
+void EventStream::end(Facts facts) { answer_->end(std::move(facts)); }
+
+}  // namespace limpid::serve

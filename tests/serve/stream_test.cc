@@ -1,0 +1,327 @@
+// Answers in parts, as a client of sockets meets them: chunks, events, clients that leave or read
+// nothing, a server that ends.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "limpid/serve/event_stream.h"
+#include "limpid/serve/server.h"
+
+namespace limpid::serve {
+namespace {
+
+using std::chrono::milliseconds;
+
+void wait_until(const std::function<bool()>& done) {
+  while (!done()) std::this_thread::sleep_for(milliseconds(1));
+}
+
+// A server whose handler is the test's; it ends as `limpid serve` does.
+class Served {
+ public:
+  using Handle = std::function<void(Request, std::shared_ptr<Answer>)>;
+
+  explicit Served(Handle handle, const Limits& limits = {})
+      : server_({.port = 0, .limits = limits, .handle = std::move(handle)}, metrics_, log_),
+        thread_([this] { server_.run(); }) {}
+  ~Served() {
+    if (thread_.joinable()) stop();
+  }
+
+  void drain() { ::kill(::getpid(), SIGTERM); }
+  void join() { thread_.join(); }
+  void stop() {
+    drain();
+    join();
+  }
+  int port() const { return std::stoi(server_.url().substr(server_.url().rfind(':') + 1)); }
+  bool counted(int status) const {
+    return metrics_.text({}).find("code=\"" + std::to_string(status) + "\"} 1\n") !=
+           std::string::npos;
+  }
+
+ private:
+  Metrics metrics_;
+  AccessLog log_{""};
+  Server server_;
+  std::thread thread_;
+};
+
+class Client {
+ public:
+  explicit Client(const Served& server) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(server.port()));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  }
+  ~Client() { leave(); }
+
+  void leave() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  void ask(const std::string& request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n") {
+    EXPECT_EQ(::send(fd_, request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
+  }
+  // What comes up to a text, or the end of the connection where it never comes.
+  std::string read_to(const std::string& text) {
+    while (text.empty() || buffer_.find(text) == std::string::npos) {
+      char bytes[4096];
+      const ssize_t size = ::recv(fd_, bytes, sizeof bytes, 0);
+      if (size <= 0) return std::exchange(buffer_, {});
+      buffer_.append(bytes, static_cast<std::size_t>(size));
+    }
+    const std::size_t end = buffer_.find(text) + text.size();
+    const std::string found = buffer_.substr(0, end);
+    buffer_.erase(0, end);
+    return found;
+  }
+  std::string read_all() { return read_to(""); }
+
+ private:
+  int fd_;
+  std::string buffer_;
+};
+
+std::string body_of(const std::string& answer) {
+  return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void three_parts(const Request&, const std::shared_ptr<Answer>& answer) {
+  answer->begin({.body = "one,", .content_type = "text/plain"});
+  EXPECT_TRUE(answer->part("two,"));
+  EXPECT_TRUE(answer->part(""));
+  EXPECT_TRUE(answer->part(std::string(20, '3')));
+  answer->end({});
+  EXPECT_FALSE(answer->part("four"));
+  answer->end({});
+  answer->send({.body = "five"});
+}
+
+TEST(Stream, ComesInChunksAndTheNextRequestBehindIt) {
+  Served server(three_parts);
+  Client client(server);
+  for (int i = 0; i < 2; ++i) {
+    client.ask();
+    const std::string head = client.read_to("\r\n\r\n");
+    EXPECT_TRUE(has(head, "\r\nTransfer-Encoding: chunked\r\n")) << head;
+    EXPECT_TRUE(has(head, "\r\nConnection: keep-alive\r\n")) << head;
+    EXPECT_FALSE(has(head, "Content-Length")) << head;
+    EXPECT_EQ(client.read_to("\r\n0\r\n\r\n"),
+              "4\r\none,\r\n4\r\ntwo,\r\n14\r\n33333333333333333333\r\n0\r\n\r\n");
+  }
+}
+
+TEST(Stream, OfTwoRequestsAtOnceComesInOrder) {
+  Served server(three_parts);
+  Client client(server);
+  client.ask(
+      "GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string both = client.read_all();
+  const std::size_t second = both.find("HTTP/1.1 200", 1);
+  ASSERT_NE(second, std::string::npos) << both;
+  EXPECT_TRUE(both.substr(0, second).ends_with("0\r\n\r\n"));
+  EXPECT_TRUE(both.ends_with("0\r\n\r\n"));
+}
+
+TEST(Stream, ToHttp10EndsWithTheConnection) {
+  Served server(three_parts);
+  Client client(server);
+  client.ask("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  const std::string answer = client.read_all();
+  EXPECT_FALSE(has(answer, "chunked")) << answer;
+  EXPECT_TRUE(has(answer, "\r\nConnection: close\r\n")) << answer;
+  EXPECT_EQ(body_of(answer), "one,two," + std::string(20, '3'));
+}
+
+TEST(Stream, OfHeadIsItsHeadAlone) {
+  Served server([](Request request, const std::shared_ptr<Answer>& answer) {
+    if (request.method != "HEAD") return answer->send({.body = "next"});
+    answer->begin({.body = "one"});
+    wait_until([&] { return request.ticket->given_up(); });
+    EXPECT_FALSE(answer->part("two"));
+  });
+  Client client(server);
+  // The handler of a large body may wait.
+  const std::string body(300'000, ' ');
+  client.ask("HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n" + body);
+  client.read_to("\r\n\r\n");
+  client.ask();
+  EXPECT_TRUE(has(client.read_to("next"), "HTTP/1.1 200 OK"));
+}
+
+TEST(Stream, EventsHaveTheirLines) {
+  Served server([](const Request&, std::shared_ptr<Answer> answer) {
+    EventStream events(std::move(answer));
+    EXPECT_TRUE(events.event("{\"a\": 1}"));
+    EXPECT_TRUE(events.event("x\ny\r\nz\r", "lines"));
+    EXPECT_TRUE(events.beat());
+    EXPECT_TRUE(events.event(""));
+    events.end();
+  });
+  Client client(server);
+  client.ask("GET / HTTP/1.0\r\n\r\n");
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(has(answer, "\r\nContent-Type: text/event-stream\r\n")) << answer;
+  EXPECT_TRUE(has(answer, "\r\nCache-Control: no-cache\r\n")) << answer;
+  EXPECT_EQ(
+      body_of(answer),
+      "data: {\"a\": 1}\n\nevent: lines\ndata: x\ndata: y\ndata: z\ndata: \n\n:\n\ndata: \n\n");
+}
+
+// A producer on a thread of its own that never stops by itself.
+struct Producer {
+  explicit Producer(bool endless, std::size_t size = 100, milliseconds pause = milliseconds(1))
+      : handle([=, this](Request request, std::shared_ptr<Answer> answer) {
+          ticket = request.ticket;
+          thread = std::thread([=, this, to = std::move(answer)] {
+            to->begin({.content_type = "text/plain", .endless = endless});
+            while (to->part(std::string(size, 'x'))) {
+              ++parts;
+              std::this_thread::sleep_for(pause);
+            }
+            stopped = true;
+          });
+        }) {}
+  ~Producer() {
+    if (thread.joinable()) thread.join();
+  }
+
+  Served::Handle handle;
+  std::shared_ptr<Ticket> ticket;
+  std::atomic<std::size_t> parts{0};
+  std::atomic<bool> stopped{false};
+  std::thread thread;
+};
+
+TEST(Stream, StopsWhenItsClientLeaves) {
+  Producer producer(false);
+  Served server(producer.handle);
+  Client client(server);
+  client.ask();
+  client.read_to("xxx");
+  client.leave();
+  wait_until([&] { return producer.stopped.load(); });
+  EXPECT_TRUE(producer.ticket->given_up());
+  wait_until([&] { return server.counted(499); });
+}
+
+TEST(Stream, ThatIsEndlessEndsWellWhenItsClientLeaves) {
+  Producer producer(true);
+  Served server(producer.handle);
+  Client client(server);
+  client.ask();
+  client.read_to("xxx");
+  client.leave();
+  wait_until([&] { return server.counted(200); });
+}
+
+TEST(Stream, OfAClientThatReadsNothingIsCutOff) {
+  Producer producer(false, 65536, milliseconds(0));
+  Limits limits;
+  limits.stream = 100'000;
+  Served server(producer.handle, limits);
+  Client client(server);
+  client.ask();
+  wait_until([&] { return producer.stopped.load(); });
+  // What the system's buffers hold beside the limit is some megabytes.
+  EXPECT_LT(producer.parts.load() * 65536, std::size_t{64} << 20);
+  EXPECT_FALSE(client.read_all().ends_with("0\r\n\r\n"));
+}
+
+TEST(Stream, ThatStandsStillIsCutOffAfterTheSlack) {
+  Producer producer(false, 65536, milliseconds(1));
+  Limits limits;
+  limits.stream = std::size_t{1} << 30;
+  limits.slack = milliseconds(200);
+  limits.rate = std::size_t{1} << 30;
+  Served server(producer.handle, limits);
+  Client client(server);
+  client.ask();
+  wait_until([&] { return producer.stopped.load(); });
+  EXPECT_FALSE(client.read_all().ends_with("0\r\n\r\n"));
+}
+
+TEST(Stream, ThatIsSilentOutlivesEveryDeadline) {
+  std::thread thread;
+  Limits limits;
+  limits.slack = limits.request_time = limits.idle_time = milliseconds(50);
+  Served server(
+      [&](const Request&, std::shared_ptr<Answer> answer) {
+        thread = std::thread([to = std::move(answer)] {
+          to->begin({.content_type = "text/plain"});
+          std::this_thread::sleep_for(milliseconds(400));
+          EXPECT_TRUE(to->part("late"));
+          wait_until([&] { return to->unsent() == 0; });
+          to->end({});
+        });
+      },
+      limits);
+  Client client(server);
+  client.ask();
+  EXPECT_TRUE(client.read_to("\r\n0\r\n\r\n").ends_with("4\r\nlate\r\n0\r\n\r\n"));
+  thread.join();
+}
+
+TEST(Stream, ThatNobodyEndsIsNotTakenForWhole) {
+  Served server([](const Request&, const std::shared_ptr<Answer>& answer) {
+    answer->begin({.body = "half"});
+    throw std::runtime_error("in the middle");
+  });
+  Client client(server);
+  client.ask();
+  EXPECT_FALSE(has(client.read_all(), "0\r\n\r\n"));
+}
+
+TEST(Stream, ThatIsEndlessEndsWhenTheServerDrains) {
+  Producer producer(true);
+  Served server(producer.handle);
+  Client client(server);
+  client.ask();
+  client.read_to("xxx");
+  server.drain();
+  EXPECT_TRUE(client.read_all().ends_with("\r\n0\r\n\r\n"));
+  client.leave();
+  server.join();
+}
+
+TEST(Stream, ThatEndsByItselfIsFinishedWhenTheServerDrains) {
+  std::atomic<bool> go{false};
+  std::thread thread;
+  Served server([&](const Request&, std::shared_ptr<Answer> answer) {
+    answer->begin({.body = "one"});
+    thread = std::thread([&go, to = std::move(answer)] {
+      wait_until([&] { return go.load(); });
+      EXPECT_TRUE(to->part("two"));
+      to->end({});
+    });
+  });
+  Client client(server);
+  client.ask();
+  client.read_to("one\r\n");
+  server.drain();
+  go = true;
+  EXPECT_EQ(client.read_all(), "3\r\ntwo\r\n0\r\n\r\n");
+  client.leave();
+  server.join();
+  thread.join();
+}
+
+}  // namespace
+}  // namespace limpid::serve
