@@ -1,6 +1,7 @@
 // limpid serve: models over HTTP.
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -18,6 +19,22 @@
 namespace limpid::tool {
 namespace {
 
+// Those of Limits that are times.
+struct TimeOption {
+  const char* flag;
+  std::chrono::milliseconds serve::Limits::*member;
+  const char* help;
+};
+constexpr std::array<TimeOption, 5> kTimes{{
+    {"--header-time", &serve::Limits::header_time, "Seconds for a header"},
+    {"--idle-time", &serve::Limits::idle_time, "Seconds between two requests"},
+    {"--slack", &serve::Limits::slack, "Seconds that a body or an answer may stand still"},
+    {"--deadline", &serve::Limits::request_time,
+     "Seconds from a request to its answer, or to the first part of a streamed one; later it is "
+     "504"},
+    {"--drain", &serve::Limits::drain_time, "Seconds for what is under way when SIGTERM comes"},
+}};
+
 struct ServeArguments {
   std::vector<std::string> models;
   std::string bind = "127.0.0.1";
@@ -30,59 +47,15 @@ struct ServeArguments {
   std::string access_log;
   bool allow_load = false;
   std::vector<std::string> origins;
-  // As Limits has them, in the units of the command line.
-  std::int64_t max_url = 0, max_header = 0, max_body = 0, max_bodies = 0, max_answer = 0;
-  std::int64_t max_rows = 0, max_connections = 0, max_queue = 0, min_rate = 0, max_stream = 0;
-  double header_time = 0, idle_time = 0, slack = 0, deadline = 0, drain = 0;
+  std::int64_t max_texts = 16;
+  std::uint64_t cache_memory = std::uint64_t{1} << 30;
+  serve::Limits limits = {};
+  std::array<double, kTimes.size()> times = {};  // seconds
 };
-
-double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
-}
-
-void set_defaults(ServeArguments& options) {
-  const serve::Limits limits;
-  options.max_url = static_cast<std::int64_t>(limits.url);
-  options.max_header = static_cast<std::int64_t>(limits.header);
-  options.max_body = static_cast<std::int64_t>(limits.body);
-  options.max_bodies = static_cast<std::int64_t>(limits.bodies);
-  options.max_answer = static_cast<std::int64_t>(limits.answer);
-  options.max_rows = limits.rows;
-  options.max_connections = static_cast<std::int64_t>(limits.connections);
-  options.max_queue = static_cast<std::int64_t>(limits.queue);
-  options.min_rate = static_cast<std::int64_t>(limits.rate);
-  options.max_stream = static_cast<std::int64_t>(limits.stream);
-  options.header_time = seconds(limits.header_time);
-  options.idle_time = seconds(limits.idle_time);
-  options.slack = seconds(limits.slack);
-  options.deadline = seconds(limits.request_time);
-  options.drain = seconds(limits.drain_time);
-}
-
-serve::Limits limits_of(const ServeArguments& options) {
-  serve::Limits limits;
-  limits.url = static_cast<std::size_t>(options.max_url);
-  limits.header = static_cast<std::size_t>(options.max_header);
-  limits.body = static_cast<std::size_t>(options.max_body);
-  limits.bodies = static_cast<std::size_t>(options.max_bodies);
-  limits.answer = static_cast<std::size_t>(options.max_answer);
-  limits.rows = options.max_rows;
-  limits.connections = static_cast<std::size_t>(options.max_connections);
-  limits.queue = static_cast<std::size_t>(options.max_queue);
-  limits.rate = static_cast<std::size_t>(options.min_rate);
-  limits.stream = static_cast<std::size_t>(options.max_stream);
-  limits.header_time = milliseconds(options.header_time);
-  limits.idle_time = milliseconds(options.idle_time);
-  limits.slack = milliseconds(options.slack);
-  limits.request_time = milliseconds(options.deadline);
-  limits.drain_time = milliseconds(options.drain);
-  return limits;
-}
 
 // In the order in which they end: nobody answers once the server is gone.
 void run(const ServeArguments& options) {
-  const serve::Limits limits = limits_of(options);
+  const serve::Limits& limits = options.limits;
   std::optional<serve::BearerToken> token;
   if (!options.token_file.empty()) token = serve::BearerToken::read(options.token_file);
   serve::AccessLog log(options.access_log);
@@ -92,20 +65,24 @@ void run(const ServeArguments& options) {
                           .max_batch = options.max_batch,
                           .max_delay = std::chrono::microseconds(options.max_delay),
                           .max_queue = limits.queue});
+  serve::Completer completer({.max_queue = limits.queue});
   serve::Models models({.open =
                             [](const std::string& path) {
                               return open_model({path, {}});
                             },
                         .max_batch = options.max_batch,
                         .workers = static_cast<int>(options.workers),
-                        .pool = &pool},
-                       batcher, metrics);
+                        .pool = &pool,
+                        .max_texts = options.max_texts,
+                        .cache_memory = options.cache_memory},
+                       batcher, completer, metrics);
   for (const std::string& spec : options.models) models.load(models.add(spec));
 
   serve::Server* running = nullptr;
   serve::Router router({.limits = limits,
                         .models = models,
                         .batcher = batcher,
+                        .completer = completer,
                         .metrics = metrics,
                         .log = log,
                         .version = LIMPID_VERSION,
@@ -124,6 +101,7 @@ void run(const ServeArguments& options) {
                             [&](const serve::Request& head) {
                               if (token) token->check(head);
                             },
+                        .say = serve::error_of,
                         .handle =
                             [&](serve::Request request, std::shared_ptr<serve::Answer> answer) {
                               router(std::move(request), answer);
@@ -138,8 +116,8 @@ void run(const ServeArguments& options) {
 }  // namespace
 
 void add_serve(Command& app) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
   auto options = std::make_shared<ServeArguments>();
-  set_defaults(*options);
   Command command = app.command("serve", "Answer requests over HTTP: docs/serving.md");
   command
       .option("MODEL", options->models,
@@ -176,41 +154,52 @@ void add_serve(Command& app) {
           "repeated")
       .type("URL");
 
-  Command limits = command;
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  limits.option("--max-url", options->max_url, "Bytes of a URL").check(within(64, 1 << 20));
-  limits.option("--max-header", options->max_header, "Bytes of a header")
-      .check(within(256, 1 << 20));
-  limits.option("--max-body", options->max_body, "Bytes of a body").check(within(0, kMost));
-  limits.option("--max-bodies", options->max_bodies, "Bytes of all bodies under way")
-      .check(within(0, kMost));
-  limits.option("--max-answer", options->max_answer, "Bytes of the tensors of an answer")
+  command
+      .option("--max-texts", options->max_texts,
+              "Texts that a language model writes at a time, at most")
+      .check(within(1, 1024));
+  command
+      .option("--cache-memory", options->cache_memory,
+              "Bytes for the caches of a language model's texts; less memory: fewer texts at a "
+              "time, then a shorter context")
       .check(within(1, kMost));
-  limits.option("--max-rows", options->max_rows, "Rows of a request").check(within(1, 1 << 30));
-  limits.option("--max-connections", options->max_connections, "Connections")
+
+  serve::Limits& limits = options->limits;
+  command.option("--max-url", limits.url, "Bytes of a URL").check(within(64, 1 << 20));
+  command.option("--max-header", limits.header, "Bytes of a header").check(within(256, 1 << 20));
+  command.option("--max-body", limits.body, "Bytes of a body").check(within(0, kMost));
+  command.option("--max-bodies", limits.bodies, "Bytes of all bodies under way")
+      .check(within(0, kMost));
+  command.option("--max-answer", limits.answer, "Bytes of the tensors of an answer")
+      .check(within(1, kMost));
+  command.option("--max-rows", limits.rows, "Rows of a request").check(within(1, 1 << 30));
+  command.option("--max-tokens", limits.tokens, "Tokens that a completion writes")
+      .check(within(1, 1 << 30));
+  command.option("--max-completions", limits.texts, "Completions of a request")
+      .check(within(1, 1 << 16));
+  command.option("--max-connections", limits.connections, "Connections").check(within(1, 1 << 20));
+  command
+      .option("--max-queue", limits.queue,
+              "Requests, and texts of completions, that wait; others are refused, 503")
       .check(within(1, 1 << 20));
-  limits.option("--max-queue", options->max_queue, "Requests that wait; others are refused, 503")
-      .check(within(1, 1 << 20));
-  limits
-      .option("--min-rate", options->min_rate,
+  command
+      .option("--min-rate", limits.rate,
               "Bytes a second of a body or an answer; slower clients are cut off")
       .check(within(1, 1 << 30));
-  limits
-      .option("--max-stream", options->max_stream,
+  command
+      .option("--max-stream", limits.stream,
               "Bytes of a streamed answer that wait for its client; with more it is cut off")
       .check(within(1, kMost));
-  limits.option("--header-time", options->header_time, "Seconds for a header").check(positive());
-  limits.option("--idle-time", options->idle_time, "Seconds between two requests")
-      .check(positive());
-  limits.option("--slack", options->slack, "Seconds that a body or an answer may stand still")
-      .check(positive());
-  limits
-      .option("--deadline", options->deadline,
-              "Seconds from a request to its answer; later it is 504")
-      .check(positive());
-  limits.option("--drain", options->drain, "Seconds for what is under way when SIGTERM comes")
-      .check(positive());
-  command.run([options] { run(*options); });
+  for (std::size_t i = 0; i < kTimes.size(); ++i) {
+    options->times[i] = std::chrono::duration<double>(limits.*kTimes[i].member).count();
+    command.option(kTimes[i].flag, options->times[i], kTimes[i].help).check(positive());
+  }
+  command.run([options] {
+    for (std::size_t i = 0; i < kTimes.size(); ++i)
+      options->limits.*kTimes[i].member =
+          std::chrono::milliseconds(static_cast<std::int64_t>(options->times[i] * 1000));
+    run(*options);
+  });
 }
 
 }  // namespace limpid::tool

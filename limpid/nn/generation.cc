@@ -34,22 +34,25 @@ Generation::Generation(LanguageModel& model, std::span<const std::int32_t> promp
   if (options_.vocabulary == 0) options_.vocabulary = model.vocabulary();
 }
 
+std::span<const float> Generation::logits() const {
+  return sequence_.logits().first(static_cast<std::size_t>(options_.vocabulary));
+}
+
 std::int32_t Generation::draw() {
-  const std::span<const float> logits =
-      sequence_.logits().first(static_cast<std::size_t>(options_.vocabulary));
-  const std::int32_t token = sample(logits, options_.sampling, options_.key.fold_in(drawn_++));
+  const std::int32_t token = sample(logits(), options_.sampling, options_.key.fold_in(drawn_++));
+  append(token);
+  return token;
+}
+
+void Generation::append(std::int32_t token) {
   const std::span<const std::int32_t> all = sequence_.tokens();
-  if (all.size() < capacity_) {
-    sequence_.append(token);
-    return token;
-  }
+  if (all.size() < capacity_) return sequence_.append(token);
   // The later half, the new token included.
   const std::size_t kept = std::max<std::size_t>(1, capacity_ / 2) - 1;
   std::vector<std::int32_t> half(all.end() - static_cast<std::ptrdiff_t>(kept), all.end());
   half.push_back(token);
   sequence_.truncate(0);
   sequence_.append(half);
-  return token;
 }
 
 }  // namespace limpid::nn

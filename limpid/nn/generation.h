@@ -30,9 +30,16 @@ class Generation {
   // Whether steps of the model have read all tokens.
   bool ready() const { return sequence_.ready(); }
 
+  // From which the next token is drawn, f32 [vocabulary]; the span holds until the next step.
+  // Throws kInvalidArgument unless ready().
+  std::span<const float> logits() const;
+
   // Draws the next token and appends it. A full sequence drops its older half; the rest is read
   // again. Throws what sample() throws, and kInvalidArgument unless ready().
   std::int32_t draw();
+  // Appends a token in place of a draw, which does not count as one. A full sequence as above.
+  // Throws kInvalidArgument for a token that is not of the model's vocabulary.
+  void append(std::int32_t token);
 
  private:
   LanguageModel::Sequence sequence_;

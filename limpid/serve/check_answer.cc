@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "limpid/compile/predictor.h"
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"

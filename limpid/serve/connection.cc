@@ -300,17 +300,18 @@ void Connection::handle() {
     } else if (request.body.size() < kLargeBody) {
       shared_.options.handle(std::move(request), answer);
     } else {
-      asio::post(shared_.readers, [&handle = shared_.options.handle, answer,
+      asio::post(shared_.readers, [&handle = shared_.options.handle, &say = shared_.options.say,
+                                   target = entry_.target, answer,
                                    r = std::make_shared<Request>(std::move(request))] {
         try {
           handle(std::move(*r), answer);
         } catch (...) {
-          answer->send(error_response(to_http_error(std::current_exception())));
+          answer->send(say(to_http_error(std::current_exception()), target));
         }
       });
     }
   } catch (...) {
-    answer->send(error_response(to_http_error(std::current_exception())));
+    answer->send(shared_.options.say(to_http_error(std::current_exception()), entry_.target));
   }
   if (phase_ != Phase::kClosed && reader_.buffered() < kAhead) watch();
 }
@@ -327,7 +328,7 @@ void Connection::refuse(const HttpError& error) {
   cors_ = shared_.cors.headers(head);
   close_after_ = true;
   phase_ = Phase::kHandling;
-  write(error_response(error));
+  write(shared_.options.say(error, entry_.target));
 }
 
 void Connection::arm(Clock::time_point deadline) {
@@ -345,7 +346,8 @@ void Connection::on_deadline() {
     case Phase::kHandling: {
       const std::uint64_t exchange = exchange_;
       ticket_->give_up();
-      return answer(exchange, error_response({504, "the answer was not ready in time"}));
+      return answer(exchange,
+                    shared_.options.say({504, "the answer was not ready in time"}, entry_.target));
     }
     case Phase::kWriting:
     case Phase::kStreaming:

@@ -15,10 +15,13 @@ struct Limits {
   std::size_t answer = std::size_t{256} << 20;  // the tensors of an answer
   std::int64_t rows = std::int64_t{1} << 20;    // examples of a request
 
+  std::int64_t tokens = 4096;  // that a completion writes
+  std::int64_t texts = 128;    // completions of a request
+
   // Of all together.
   std::size_t bodies = std::size_t{1} << 30;  // bytes of the bodies of requests under way
   std::size_t connections = 8192;
-  std::size_t queue = 1024;  // requests that wait for a model
+  std::size_t queue = 1024;  // requests and texts that wait for a model
 
   std::chrono::milliseconds header_time{10'000};  // from a request's first byte to its last header
   std::chrono::milliseconds idle_time{75'000};    // between two requests of a connection

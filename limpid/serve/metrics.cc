@@ -70,7 +70,7 @@ Metrics::OfModel& Metrics::of(const std::string& model) {
   const auto found = models_.find(model);
   if (found != models_.end()) return found->second;
   const Histogram times(time_bounds());
-  return models_.emplace(model, OfModel{times, times, times, Histogram(row_bounds())})
+  return models_.emplace(model, OfModel{times, times, times, Histogram(row_bounds()), times, times})
       .first->second;
 }
 
@@ -90,6 +90,16 @@ void Metrics::batch(const std::string& model, std::int64_t rows) {
   of(model).rows.observe(static_cast<double>(rows));
 }
 
+void Metrics::text(const std::string& model, const Text& text) {
+  const std::lock_guard lock(mutex_);
+  OfModel& of_model = of(model);
+  of_model.prompt_tokens += static_cast<std::uint64_t>(text.prompt_tokens);
+  of_model.tokens += static_cast<std::uint64_t>(text.tokens);
+  if (text.tokens > 0) of_model.first_token.observe(text.first_token_seconds);
+  if (text.tokens > 1)
+    of_model.token.observe(text.further_tokens_seconds / static_cast<double>(text.tokens - 1));
+}
+
 std::string Metrics::text(const Gauges& gauges) const {
   const std::lock_guard lock(mutex_);
   std::string text;
@@ -107,6 +117,26 @@ std::string Metrics::text(const Gauges& gauges) const {
   histogram("limpid_queue_seconds", "How long a request waited for its turn.", &OfModel::queue);
   histogram("limpid_compute_seconds", "How long a request was computed.", &OfModel::compute);
   histogram("limpid_batch_rows", "Rows that were computed together.", &OfModel::rows);
+  histogram("limpid_first_token_seconds", "From a request to the first token of its text.",
+            &OfModel::first_token);
+  histogram("limpid_token_seconds", "Of a text, the mean time from a token to the next.",
+            &OfModel::token);
+  const auto counter = [&](const char* name, const char* help, std::uint64_t OfModel::*member) {
+    describe(text, name, "counter", help);
+    for (const auto& [model, of_model] : models_)
+      text += fmt::format("{}{{model={}}} {}\n", name, quoted(model), of_model.*member);
+  };
+  counter("limpid_prompt_tokens_total", "Tokens of prompts.", &OfModel::prompt_tokens);
+  counter("limpid_tokens_total", "Tokens that were written.", &OfModel::tokens);
+  using Language = Gauges::Language;
+  const auto of_languages = [&](const char* name, const char* help, std::size_t Language::*member) {
+    describe(text, name, "gauge", help);
+    for (const auto& [model, language] : gauges.languages)
+      text += fmt::format("{}{{model={}}} {}\n", name, quoted(model), language.*member);
+  };
+  of_languages("limpid_cache_bytes", "Keys and values of a model's texts.", &Language::cache_bytes);
+  of_languages("limpid_texts", "Texts that are being written.", &Language::texts);
+  of_languages("limpid_text_places", "Texts that can be written at a time.", &Language::places);
   describe(text, "limpid_model_bytes", "gauge", "Memory of a model: packed weights and plans.");
   for (const auto& [model, bytes] : gauges.model_bytes)
     text += fmt::format("limpid_model_bytes{{model={}}} {}\n", quoted(model), bytes);
@@ -115,7 +145,7 @@ std::string Metrics::text(const Gauges& gauges) const {
     text += fmt::format("{} {}\n", name, value);
   };
   gauge("limpid_connections", "Connections that are open.", gauges.connections);
-  gauge("limpid_queue_length", "Requests that wait for their turn.", gauges.queue);
+  gauge("limpid_queue_length", "Requests and texts that wait for their turn.", gauges.queue);
   gauge("limpid_body_bytes", "Bodies of the requests under way.", gauges.body_bytes);
   gauge("limpid_resident_bytes", "Memory of the process.", resident_bytes());
   gauge("limpid_log_lines_lost", "Lines that the access log could not take.",

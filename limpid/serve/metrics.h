@@ -36,6 +36,14 @@ class Metrics {
   // A request was answered, or its client left (status 499).
   void request(const Facts& facts, int status, double seconds);
   void batch(const std::string& model, std::int64_t rows);
+  // A text of a language model came to its end.
+  struct Text {
+    std::int64_t prompt_tokens = 0;
+    std::int64_t tokens = 0;            // that were written
+    double first_token_seconds = 0;     // from the request; without effect where none were written
+    double further_tokens_seconds = 0;  // from the first token to the last
+  };
+  void text(const std::string& model, const Text& text);
   // Values of the moment.
   struct Gauges {
     std::size_t connections = 0;
@@ -43,6 +51,12 @@ class Metrics {
     std::size_t queue = 0;
     std::size_t log_lines_lost = 0;
     std::map<std::string, std::size_t> model_bytes = {};
+    struct Language {
+      std::size_t cache_bytes = 0;
+      std::size_t texts = 0;   // that are being written
+      std::size_t places = 0;  // for so many at most
+    };
+    std::map<std::string, Language> languages = {};
   };
   // All of it in Prometheus' text format.
   std::string text(const Gauges& gauges) const;
@@ -50,6 +64,8 @@ class Metrics {
  private:
   struct OfModel {
     Histogram whole, queue, compute, rows;
+    Histogram first_token, token;  // of language models
+    std::uint64_t prompt_tokens = 0, tokens = 0;
   };
   OfModel& of(const std::string& model);
 

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
+#include "limpid/compile/predictor.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/data/generate.h"
+#include "limpid/data/prompt.h"
 #include "limpid/inspect/promise.h"
 
 namespace limpid::serve {
@@ -16,6 +20,60 @@ namespace {
 std::string reason_of(const Error& error) {
   return fmt::format("the model could not be read: {}; the log says more", name(error.code()));
 }
+
+std::optional<Tokenizer> tokenizer_if_any(const Model& model) {
+  try {
+    return tokenizer_of(model);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// As many texts of the whole context as the memory takes; one of fewer tokens where it takes none.
+void fit_caches(const nn::Gpt& net, std::size_t memory, nn::LanguageModel::Options& sizes) {
+  // Of a sequence of a line of columns, to which capacities are rounded, and one more at most.
+  constexpr std::int64_t kLine = 16;
+  std::size_t line = 0;
+  for (const Input& cache : net.caches({.sequences = 1, .capacity = kLine}))
+    line += cache.type.bytes();
+  const auto lines = static_cast<std::int64_t>(memory / line) - 2;
+  if (lines < 1)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("serve: a cache of {} bytes is too small: expected at least {}", memory,
+                            3 * line));
+  sizes.capacity = std::min(net.context, lines * kLine);
+  const std::int64_t of_one = (sizes.capacity + kLine - 1) / kLine + 1;
+  sizes.sequences = std::clamp((lines + 2) / of_one, std::int64_t{1}, sizes.sequences);
+}
+
+// A Predictor that is made when it is first needed.
+class LatePredictor {
+ public:
+  LatePredictor(const Model& model, const Predictor::Options& options)
+      : function_(model.function), params_(model.params), options_(options) {}
+
+  const Predictor& get() {
+    const std::lock_guard lock(mutex_);
+    if (!predictor_) {
+      auto made = std::make_unique<Predictor>(function_, params_, options_);
+      made->prepare({1});
+      predictor_ = std::move(made);
+      params_ = {};
+    }
+    return *predictor_;
+  }
+  std::size_t bytes() const {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock && predictor_ ? predictor_->bytes() : 0;
+  }
+
+ private:
+  const Function function_;
+  Params params_;
+  const Predictor::Options options_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<Predictor> predictor_;
+};
 
 }  // namespace
 
@@ -31,8 +89,8 @@ Signature signature_of(const Model& model) {
   return signature;
 }
 
-Models::Models(Options options, Batcher& batcher, Metrics& metrics)
-    : options_(std::move(options)), batcher_(batcher), metrics_(metrics) {}
+Models::Models(Options options, Batcher& batcher, Completer& completer, Metrics& metrics)
+    : options_(std::move(options)), batcher_(batcher), completer_(completer), metrics_(metrics) {}
 
 std::string Models::add(std::string_view spec) {
   std::string name;
@@ -116,20 +174,54 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   served->signature = signature_of(model);
   served->signature.name = name;
   served->signature.version = version;
-  const auto predictor = std::make_shared<Predictor>(
-      model.function, model.params,
-      Predictor::Options{
-          .most_rows = options_.max_batch, .pool = options_.pool, .most_runs = options_.workers});
-  // It compiles, or is not served.
-  predictor->prepare({1});
-  served->predictor = predictor;
+  served->language = language_of(model);
+  const auto predictor =
+      std::make_shared<LatePredictor>(model, Predictor::Options{.most_rows = options_.max_batch,
+                                                                .pool = options_.pool,
+                                                                .most_runs = options_.workers});
+  // It compiles, or is not served. Of a language model who asks for its logits waits for that.
+  if (!served->language) predictor->get();
+  served->bytes = [predictor, language = served->language] {
+    std::size_t bytes = predictor->bytes();
+    if (language)
+      bytes += language->bytes.weights + language->bytes.caches + language->bytes.workspaces;
+    return bytes;
+  };
   Batcher::Runner runner{
-      .run = [predictor](std::span<const Tensor> inputs) { return (*predictor)(inputs); },
+      .run = [predictor](std::span<const Tensor> inputs) { return predictor->get()(inputs); },
       .outputs = {},
       .on_batch = [&metrics = metrics_, name](std::int64_t rows) { metrics.batch(name, rows); }};
   for (const Input& output : served->signature.outputs) runner.outputs.push_back(output.type);
   served->lane = batcher_.lane(std::move(runner));
   return served;
+}
+
+// nullptr where the model writes no text: it has no tokenizer, or does not say what follows one.
+std::shared_ptr<const LanguageService> Models::language_of(const Model& model) const {
+  constexpr std::int64_t kChunk = 64;
+  const std::optional<Tokenizer> tokenizer = tokenizer_if_any(model);
+  if (!tokenizer) return nullptr;
+  nn::LanguageModel::Options sizes{
+      .sequences = options_.max_texts, .chunk = kChunk, .pool = options_.pool};
+  const std::optional<nn::Gpt> net = gpt_of(model);
+  if (net) fit_caches(*net, options_.cache_memory, sizes);
+  std::optional<nn::LanguageModel> language;
+  try {
+    language.emplace(language_model_of(model, sizes));
+  } catch (const Error& error) {
+    if (net) throw;
+    return nullptr;
+  }
+  if (tokenizer->size() > language->vocabulary()) return nullptr;
+  language->prepare();
+  auto service = std::make_shared<LanguageService>(
+      LanguageService{.tokenizer = *tokenizer,
+                      .context = sizes.capacity,
+                      .lane = nullptr,
+                      .places = static_cast<std::size_t>(sizes.sequences),
+                      .bytes = language->bytes()});
+  service->lane = completer_.lane(std::move(*language), kChunk);
+  return service;
 }
 
 std::shared_ptr<const ServedModel> Models::find(std::string_view name,
@@ -150,6 +242,14 @@ std::vector<std::int64_t> Models::versions(std::string_view name) const {
   return versions;
 }
 
+std::vector<std::string> Models::names() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [key, place] : places_)
+    if (place.model && (names.empty() || names.back() != key.first)) names.push_back(key.first);
+  return names;
+}
+
 std::vector<Models::Entry> Models::index() const {
   const std::lock_guard lock(mutex_);
   std::vector<Entry> entries;
@@ -165,12 +265,18 @@ bool Models::ready() const {
   return true;
 }
 
-std::map<std::string, std::size_t> Models::bytes() const {
+void Models::measure(Metrics::Gauges& gauges) const {
   const std::lock_guard lock(mutex_);
-  std::map<std::string, std::size_t> bytes;
-  for (const auto& [key, place] : places_)
-    if (place.model) bytes[key.first] += place.model->predictor->bytes();
-  return bytes;
+  for (const auto& [key, place] : places_) {
+    if (!place.model) continue;
+    gauges.model_bytes[key.first] += place.model->bytes();
+    if (const auto& language = place.model->language) {
+      Metrics::Gauges::Language& all = gauges.languages[key.first];
+      all.cache_bytes += language->bytes.caches;
+      all.texts += Completer::running(*language->lane);
+      all.places += language->places;
+    }
+  }
 }
 
 }  // namespace limpid::serve

@@ -1,4 +1,4 @@
-// Models: what a server serves, by name and version. Leans on batcher.h, completer.h and compile.
+// Models: what a server serves, by name and version. Leans on batcher.h and completer.h.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "limpid/compile/predictor.h"
+#include "limpid/data/tokenizer.h"
 #include "limpid/formats/model.h"
 #include "limpid/serve/batcher.h"
+#include "limpid/serve/completer.h"
 #include "limpid/serve/metrics.h"
 
 namespace limpid::serve {
@@ -30,10 +31,20 @@ struct Signature {
 // The names and types of a model's data, each output with a name.
 Signature signature_of(const Model& model);
 
+// What a language model has beside.
+struct LanguageService {
+  Tokenizer tokenizer;
+  std::int64_t context = 0;  // tokens of a text, its prompt included; 0: any number
+  std::shared_ptr<Completer::Lane> lane;
+  std::size_t places = 0;  // texts at a time
+  nn::LanguageModel::Bytes bytes = {};
+};
+
 struct ServedModel {
   Signature signature;
-  std::shared_ptr<const Predictor> predictor;
   std::shared_ptr<Batcher::Lane> lane;
+  std::shared_ptr<const LanguageService> language;  // nullptr of any other model
+  std::function<std::size_t()> bytes;               // that it takes now
 };
 
 class Models {
@@ -44,6 +55,10 @@ class Models {
     std::int64_t max_batch = 64;
     int workers = 1;
     ThreadPool* pool = nullptr;
+    // Of each language model: texts at a time, and bytes of their caches, which may make them fewer
+    // and shorter.
+    std::int64_t max_texts = 16;
+    std::size_t cache_memory = std::size_t{1} << 30;
   };
   // A model of the index: one that is served, or could not be.
   struct Entry {
@@ -53,7 +68,7 @@ class Models {
     std::string reason = {};  // why it is not ready; shows no path
   };
 
-  Models(Options options, Batcher& batcher, Metrics& metrics);
+  Models(Options options, Batcher& batcher, Completer& completer, Metrics& metrics);
 
   // PATH, NAME=PATH or NAME@VERSION=PATH: the model's place, from where load() reads it. Gives the
   // name. Throws kInvalidArgument for a name that is taken or none, or a version below 1.
@@ -70,10 +85,13 @@ class Models {
                                           std::optional<std::int64_t> version = {}) const;
   // The versions that are served, in order.
   std::vector<std::int64_t> versions(std::string_view name) const;
+  // The names that are served, in order.
+  std::vector<std::string> names() const;
   std::vector<Entry> index() const;
   // Whether every model that was added is served.
   bool ready() const;
-  std::map<std::string, std::size_t> bytes() const;
+  // Of all models, what /metrics has of the moment.
+  void measure(Metrics::Gauges& gauges) const;
 
  private:
   struct Place {
@@ -86,9 +104,11 @@ class Models {
 
   std::shared_ptr<const ServedModel> make(const std::string& name, std::int64_t version,
                                           const std::string& path) const;
+  std::shared_ptr<const LanguageService> language_of(const Model& model) const;
 
   Options options_;
   Batcher& batcher_;
+  Completer& completer_;
   Metrics& metrics_;
   std::mutex loading_;
   mutable std::mutex mutex_;

@@ -8,7 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/json.h"
-#include "limpid/serve/http_error.h"
+#include "limpid/serve/completions.h"
 #include "limpid/serve/infer_v2.h"
 
 namespace limpid::serve {
@@ -60,14 +60,61 @@ void Router::operator()(Request request, const std::shared_ptr<Answer>& answer) 
   if (is(path, {"metrics"})) {
     expect_method(request, "GET");
     Metrics::Gauges gauges = parts_.gauges();
-    gauges.queue = parts_.batcher.waiting();
+    gauges.queue = parts_.batcher.waiting() + parts_.completer.waiting();
     gauges.log_lines_lost = parts_.log.lost();
-    gauges.model_bytes = parts_.models.bytes();
+    parts_.models.measure(gauges);
     return answer->send({.body = parts_.metrics.text(gauges),
                          .content_type = "text/plain; version=0.0.4; charset=utf-8"});
   }
+  if (path[0] == "v1") return v1(std::move(request), answer);
   if (path[0] == "v2") return v2(std::move(request), answer);
   not_found();
+}
+
+Response error_of(const HttpError& error, std::string_view target) {
+  return target.starts_with("/v1/") ? openai_error(error) : error_response(error);
+}
+
+// ---- OpenAI's protocol
+
+void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
+  const Path path = Path(request.segments).subspan(1);
+  const auto described = [](const std::string& name) {
+    return Json{{"id", name}, {"object", "model"}, {"created", 0}, {"owned_by", "limpid"}};
+  };
+  const auto language_model = [&](const std::string& name) {
+    std::shared_ptr<const ServedModel> model = parts_.models.find(name);
+    if (!model || !model->language)
+      throw HttpError(404, fmt::format("there is no {} {}", model ? "language model" : "model",
+                                       in_quotes(name)));
+    return model;
+  };
+  if (is(path, {"models"})) {
+    expect_method(request, "GET");
+    Json all = Json::array();
+    for (const std::string& name : parts_.models.names())
+      if (const auto model = parts_.models.find(name); model && model->language)
+        all.push_back(described(name));
+    return answer->send(json_response({{"object", "list"}, {"data", std::move(all)}}));
+  }
+  if (path.size() == 2 && path[0] == "models") {
+    expect_method(request, "GET");
+    return answer->send(json_response(described(language_model(path[1])->signature.name)));
+  }
+  if (is(path, {"chat", "completions"})) {
+    expect_method(request, "POST");
+    throw HttpError(
+        501,
+        "this server renders no chat templates: write the messages out as the model was "
+        "trained with them, and send that as the prompt of /v1/completions");
+  }
+  if (!is(path, {"completions"})) not_found();
+  expect_method(request, "POST");
+  const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
+  std::shared_ptr<const ServedModel> model = language_model(model_of_completion(body));
+  CompletionRequest asked = parse_completion(body, *model->language, parts_.limits);
+  complete(std::move(asked), std::move(model), request.ticket, answer, parts_.completer,
+           parts_.metrics);
 }
 
 // ---- the Open Inference Protocol
@@ -96,8 +143,7 @@ void Router::v2(Request request, const std::shared_ptr<Answer>& answer) {
   if (is(path, {"models"})) {
     expect_method(request, "GET");
     Json names = Json::array();
-    for (const Models::Entry& entry : parts_.models.index())
-      if (entry.ready) names.push_back(entry.name);
+    for (const std::string& name : parts_.models.names()) names.push_back(name);
     return answer->send(json_response({{"models", names}}));
   }
   if (path[0] == "repository") return repository(request, answer);

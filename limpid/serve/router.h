@@ -1,13 +1,17 @@
-// Router: which function answers which path. Leans on infer_v2.h, models.h and http.h.
+// Router: which function answers which path. Leans on infer_v2.h, completions.h, models.h and
+// http.h.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "limpid/serve/access_log.h"
 #include "limpid/serve/batcher.h"
+#include "limpid/serve/completer.h"
 #include "limpid/serve/http.h"
+#include "limpid/serve/http_error.h"
 #include "limpid/serve/limits.h"
 #include "limpid/serve/metrics.h"
 #include "limpid/serve/models.h"
@@ -21,6 +25,7 @@ class Router {
     const Limits& limits;
     Models& models;
     Batcher& batcher;
+    Completer& completer;
     Metrics& metrics;
     AccessLog& log;
     std::string version;    // of Limpid
@@ -37,6 +42,7 @@ class Router {
   void operator()(Request request, const std::shared_ptr<Answer>& answer);
 
  private:
+  void v1(Request request, const std::shared_ptr<Answer>& answer);
   void v2(Request request, const std::shared_ptr<Answer>& answer);
   void v2_model(Request request, const std::shared_ptr<Answer>& answer);
   void repository(const Request& request, const std::shared_ptr<Answer>& answer);
@@ -46,6 +52,9 @@ class Router {
   Parts parts_;
   Worker loader_;
 };
+
+// An error in the form of the protocol of a request's target.
+Response error_of(const HttpError& error, std::string_view target);
 
 // Whether anybody may ask for it, with or without a token: the probes of health.
 bool is_public(const Request& head);

@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "limpid/serve/access_log.h"
 #include "limpid/serve/http.h"
+#include "limpid/serve/http_error.h"
 #include "limpid/serve/limits.h"
 #include "limpid/serve/metrics.h"
 
@@ -24,6 +26,9 @@ class Server {
     std::vector<std::string> origins = {};  // whose pages may read answers, as Cors has them
     // Looks at a request as soon as its header has come. Throws HttpError to refuse it.
     std::function<void(const Request& head)> admit = [](const Request&) {};
+    // An error as an answer, in the form of the protocol that the target belongs to.
+    std::function<Response(const HttpError& error, std::string_view target)> say =
+        [](const HttpError& error, std::string_view) { return error_response(error); };
     // Answers a request, at once or later, from any thread. What it throws is the answer. Requests
     // with small bodies come on the thread of all connections: no waiting there.
     std::function<void(Request request, std::shared_ptr<Answer> answer)> handle = {};

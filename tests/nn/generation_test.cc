@@ -62,6 +62,23 @@ TEST(Generation, DrawsFromTheLogitsOfWhatTheModelSees) {
     }
 }
 
+TEST(Generation, GoesOnFromAppendedTokensAsFromAPrompt) {
+  const Generation::Options options{.key = Key(5)};
+  LanguageModel m = model(2);
+  Generation whole(m, Ids{1, 2, 3}, options), appended(m, Ids{1}, options);
+  for (const std::int32_t token : {2, 3}) {
+    while (!appended.ready()) m.step();
+    appended.append(token);
+  }
+  while (!appended.ready()) m.step();
+  const auto logits = [](const Generation& g) {
+    return std::vector<float>(g.logits().begin(), g.logits().end());
+  };
+  EXPECT_EQ(logits(appended), logits(whole));
+  EXPECT_EQ(drawn(m, appended, 4), drawn(m, whole, 4));
+  EXPECT_THROW(appended.append(11), Error);
+}
+
 TEST(Generation, DoesNotDependOnOthers) {
   const Generation::Options one{.key = Key(5)}, two{.sampling = {.temperature = 2}, .key = Key(6)};
   LanguageModel m = model(2);

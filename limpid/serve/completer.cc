@@ -1,0 +1,178 @@
+#include "limpid/serve/completer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <utility>
+
+namespace limpid::serve {
+namespace {
+
+double seconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+// A text, and its sequence once it has a place.
+struct Completer::Job {
+  Text text;
+  Clock::time_point asked{}, begun{};
+  std::optional<nn::Generation> sequence = {};
+  std::size_t unread = 0;  // tokens, of those that the sequence was given to begin with
+  std::size_t given = 0;   // tokens of the prompt, where they are read one by one
+  std::int64_t drawn = 0;  // tokens
+
+  bool given_up() const { return text.ticket && text.ticket->given_up(); }
+};
+
+class Completer::Lane {
+ public:
+  Lane(nn::LanguageModel its_model, std::int64_t its_chunk)
+      : model(std::move(its_model)), chunk(static_cast<std::size_t>(its_chunk)) {}
+
+  nn::LanguageModel model;  // the Completer's thread's
+  const std::size_t chunk;
+  std::deque<Job> queue;     // guarded by the Completer's mutex
+  std::list<Job> jobs = {};  // with places; the Completer's thread's
+  std::atomic<std::size_t> running{0};
+};
+
+Completer::Completer(const Options& options) : options_(options), thread_([this] { work(); }) {}
+
+Completer::~Completer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::shared_ptr<Completer::Lane> Completer::lane(nn::LanguageModel model, std::int64_t chunk) {
+  return std::make_shared<Lane>(std::move(model), chunk);
+}
+
+bool Completer::submit(const std::shared_ptr<Lane>& lane, std::vector<Text> texts) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (texts.size() > options_.max_queue - waiting_) return false;
+    waiting_ += texts.size();
+    for (Text& text : texts)
+      lane->queue.push_back({.text = std::move(text), .asked = Clock::now()});
+    if (std::find(busy_.begin(), busy_.end(), lane) == busy_.end()) busy_.push_back(lane);
+  }
+  changed_.notify_one();
+  return true;
+}
+
+std::size_t Completer::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+std::size_t Completer::running(const Lane& lane) { return lane.running.load(); }
+
+void Completer::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stop_ || !busy_.empty(); });
+    if (stop_) return;
+    // The first lane's turn; then it is the last.
+    const std::shared_ptr<Lane> lane = busy_.front();
+    admit(*lane);
+    lock.unlock();
+    run(*lane);
+    lock.lock();
+    busy_.erase(std::find(busy_.begin(), busy_.end(), lane));
+    if (!lane->jobs.empty() || !lane->queue.empty()) busy_.push_back(lane);
+  }
+}
+
+// Texts join while there are places and their prompts are less than a step reads of one anyway, so
+// that those being written wait little for them.
+void Completer::admit(Lane& lane) {
+  std::size_t reading = 0;
+  for (const Job& job : lane.jobs) reading += std::min(job.unread, lane.chunk);
+  auto places = static_cast<std::size_t>(lane.model.places());
+  while (!lane.queue.empty()) {
+    Job& next = lane.queue.front();
+    if (!next.given_up()) {
+      if (places == 0 || reading >= lane.chunk) break;
+      --places;
+      reading += next.text.reads_prompt ? 1 : std::min(next.text.prompt.size(), lane.chunk);
+      next.begun = Clock::now();
+      lane.jobs.push_back(std::move(next));
+    }
+    lane.queue.pop_front();
+    --waiting_;
+  }
+  lane.running = lane.jobs.size();
+}
+
+// Its place is the model's. Throws what Generation throws.
+void Completer::join(Lane& lane, Job& job) {
+  const std::span<const std::int32_t> prompt = job.text.prompt;
+  const bool one_by_one = job.text.reads_prompt && !prompt.empty();
+  job.sequence.emplace(lane.model, one_by_one ? prompt.first(1) : prompt, job.text.drawing);
+  job.unread = one_by_one ? 1 : prompt.size();
+  job.given = one_by_one ? 1 : prompt.size();
+  if (one_by_one) job.text.on_token({.token = prompt.front(), .of_prompt = true});
+}
+
+// The next token, once what is before it was read. False at the end of the text.
+bool Completer::go_on(Job& job) {
+  nn::Generation& sequence = *job.sequence;
+  if (!sequence.ready()) return true;
+  const std::span<const float> logits = sequence.logits();
+  if (job.given < job.text.prompt.size()) {
+    const std::int32_t token = job.text.prompt[job.given++];
+    sequence.append(token);
+    return job.text.on_token({token, logits, true});
+  }
+  if (job.drawn == job.text.tokens) return false;
+  const std::int32_t token = sequence.draw();
+  ++job.drawn;
+  return job.text.on_token({token, logits, false}) && job.drawn < job.text.tokens;
+}
+
+// A turn: the model reads what there is to read, and texts that are ready go on.
+void Completer::run(Lane& lane) {
+  const auto end = [&](std::list<Job>::iterator job, const std::exception_ptr& error) {
+    // Its place is free before anybody hears of the end.
+    job->sequence.reset();
+    if (job->text.on_end && !job->given_up())
+      job->text.on_end({.error = error,
+                        .queue_seconds = seconds(job->begun - job->asked),
+                        .compute_seconds = seconds(Clock::now() - job->begun)});
+    return lane.jobs.erase(job);
+  };
+  for (auto job = lane.jobs.begin(); job != lane.jobs.end();) {
+    try {
+      if (!job->sequence) join(lane, *job);
+      ++job;
+    } catch (...) {
+      job = end(job, std::current_exception());
+    }
+  }
+  std::exception_ptr failed;
+  try {
+    lane.model.step();
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  for (auto job = lane.jobs.begin(); job != lane.jobs.end();) {
+    job->unread -= std::min(job->unread, lane.chunk);
+    bool goes_on = false;
+    std::exception_ptr error = failed;
+    try {
+      goes_on = !failed && !job->given_up() && go_on(*job);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    job = goes_on ? std::next(job) : end(job, error);
+  }
+  lane.running = lane.jobs.size();
+}
+
+}  // namespace limpid::serve

@@ -1,0 +1,582 @@
+#include "limpid/serve/completions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "limpid/core/arithmetic.h"
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/utf8.h"
+#include "limpid/data/character_stream.h"
+#include "limpid/data/prompt.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/serve/event_stream.h"
+#include "limpid/serve/receipt.h"
+
+namespace limpid::serve {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kMostLogprobs = 20;
+constexpr std::size_t kMostStops = 16;
+constexpr std::size_t kLongestStop = 1024;
+
+template <class... Parts>
+[[noreturn]] void refuse_completion(fmt::format_string<Parts...> message, Parts&&... parts) {
+  throw HttpError(400, fmt::format(message, std::forward<Parts>(parts)...));
+}
+
+std::uint64_t random_bits() {
+  std::random_device device;
+  return static_cast<std::uint64_t>(device()) << 32 | device();
+}
+
+// ---- what a request asks for
+
+// A member that is there and not null.
+std::optional<JsonView> given(const Json& body, std::string_view key) {
+  const Json* const found = body.find(key);
+  if (!found || found->is_null()) return std::nullopt;
+  return JsonView(*found, std::string(key));
+}
+
+bool flag_of(const Json& body, std::string_view key) {
+  const std::optional<JsonView> value = given(body, key);
+  return value && value->as_bool();
+}
+
+std::int64_t integer_of(const Json& body, std::string_view key, std::int64_t otherwise,
+                        std::int64_t low, std::int64_t high) {
+  const std::optional<JsonView> value = given(body, key);
+  return value ? value->as_integer(low, high) : otherwise;
+}
+
+double number_in(const Json& body, std::string_view key, double otherwise) {
+  const std::optional<JsonView> value = given(body, key);
+  return value ? value->as_number() : otherwise;
+}
+
+// What OpenAI has and Limpid has not may be there as if it were not.
+void check_members(const Json& body) {
+  static constexpr std::string_view kKnown[] = {
+      "model", "prompt", "max_tokens", "temperature", "top_p",  "top_k",          "seed",
+      "stop",  "n",      "echo",       "logprobs",    "stream", "stream_options", "user"};
+  static constexpr std::string_view kNeutral[] = {"best_of", "suffix", "presence_penalty",
+                                                  "frequency_penalty", "logit_bias"};
+  for (const Json::Member& member : body.members()) {
+    if (std::find(std::begin(kKnown), std::end(kKnown), member.key) != std::end(kKnown)) continue;
+    const Json& value = member.value;
+    const bool neutral = value.is_null() || value == 0 || value == 0.0 || value == "" ||
+                         (value.is_object() && value.size() == 0) ||
+                         (member.key == "best_of" && value == 1);
+    if (std::find(std::begin(kNeutral), std::end(kNeutral), member.key) == std::end(kNeutral))
+      refuse_completion("there is no parameter {}", in_quotes(member.key));
+    if (!neutral) refuse_completion("{}: this server has no such parameter", member.key);
+  }
+}
+
+std::uint64_t seed_of(const Json& body) {
+  const std::optional<JsonView> seed = given(body, "seed");
+  if (!seed) return random_bits() >> 11;
+  if (seed->value().is_integer() && !seed->value().is_small_integer())
+    return seed->value().as_unsigned();
+  return static_cast<std::uint64_t>(seed->as_integer());
+}
+
+std::vector<std::string> stops_of(const Json& body) {
+  const std::optional<JsonView> stop = given(body, "stop");
+  if (!stop) return {};
+  std::vector<std::string> stops =
+      stop->value().is_string() ? std::vector{stop->as_string()} : stop->as_strings();
+  if (stops.size() > kMostStops)
+    refuse_completion("stop: expected at most {} texts, got {}", kMostStops, stops.size());
+  for (const std::string& text : stops)
+    if (text.empty() || text.size() > kLongestStop)
+      refuse_completion("stop: expected texts of 1 to {} bytes", kLongestStop);
+  return stops;
+}
+
+CompletionRequest::Prompt text_prompt(const Tokenizer& tokenizer, const std::string& text) {
+  try {
+    return {text.empty() ? start_tokens(tokenizer) : prompt_tokens(tokenizer, text), text};
+  } catch (const Error& error) {
+    refuse_completion("prompt: {}", error.what());
+  }
+}
+
+CompletionRequest::Prompt token_prompt(const Tokenizer& tokenizer, const JsonView& tokens) {
+  CompletionRequest::Prompt prompt;
+  for (const JsonView& token : tokens.elements())
+    prompt.tokens.push_back(static_cast<std::int32_t>(token.as_integer(0, tokenizer.size() - 1)));
+  if (prompt.tokens.empty()) refuse_completion("{}: expected at least one token", tokens.path());
+  CharacterStream characters;
+  prompt.text = characters.take(tokenizer.decode(prompt.tokens));
+  prompt.text += characters.rest();
+  return prompt;
+}
+
+// A text, tokens, or a list of either.
+std::vector<CompletionRequest::Prompt> prompts_of(const Json& body, const Tokenizer& tokenizer) {
+  const std::optional<JsonView> prompt = given(body, "prompt");
+  if (!prompt) return {text_prompt(tokenizer, "")};
+  if (prompt->value().is_string()) return {text_prompt(tokenizer, prompt->as_string())};
+  const std::vector<JsonView> elements = prompt->elements();
+  if (elements.empty()) refuse_completion("prompt: expected at least one");
+  if (elements.front().value().is_number()) return {token_prompt(tokenizer, *prompt)};
+  std::vector<CompletionRequest::Prompt> prompts;
+  for (const JsonView& one : elements)
+    prompts.push_back(one.value().is_string() ? text_prompt(tokenizer, one.as_string())
+                                              : token_prompt(tokenizer, one));
+  return prompts;
+}
+
+// ---- a text that is written
+
+// A token as text; one that is no characters alone by its bytes.
+std::string token_text(const Tokenizer& tokenizer, std::int32_t token) {
+  const std::string bytes = tokenizer.decode({&token, 1});
+  if (utf8_fault(bytes) == bytes.size()) return bytes;
+  std::string text = "bytes:";
+  for (const char byte : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+std::int64_t characters_of(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+// Logarithms of the probabilities that logits stand for, as f64 of f32's functions, so that they
+// have the same bits everywhere.
+class LogProbabilities {
+ public:
+  explicit LogProbabilities(std::span<const float> logits) : logits_(logits) {
+    most_ = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const float logit : logits) sum += static_cast<double>(arithmetic::exp(logit - most_));
+    log_sum_ = static_cast<double>(arithmetic::log(static_cast<float>(sum)));
+  }
+  double operator[](std::int32_t token) const {
+    return static_cast<double>(logits_[static_cast<std::size_t>(token)] - most_) - log_sum_;
+  }
+  // The most likely tokens, in order; among equals those of smaller numbers first.
+  std::vector<std::int32_t> top(std::int64_t count) const {
+    std::vector<std::int32_t> tokens(logits_.size());
+    std::iota(tokens.begin(), tokens.end(), 0);
+    const std::int64_t kept = std::min(count, static_cast<std::int64_t>(tokens.size()));
+    std::partial_sort(tokens.begin(), tokens.begin() + kept, tokens.end(),
+                      [&](std::int32_t a, std::int32_t b) {
+                        const float x = logits_[static_cast<std::size_t>(a)];
+                        const float y = logits_[static_cast<std::size_t>(b)];
+                        return x > y || (x == y && a < b);
+                      });
+    tokens.resize(static_cast<std::size_t>(kept));
+    return tokens;
+  }
+
+ private:
+  std::span<const float> logits_;
+  float most_ = 0;
+  double log_sum_ = 0;
+};
+
+// What the logprobs of an answer say of a token.
+struct TokenFacts {
+  std::string text;
+  std::int64_t offset = 0;             // in characters of the text
+  std::optional<double> logprob = {};  // none of the first token of a prompt
+  std::vector<std::pair<std::string, double>> top = {};
+};
+
+Json to_json(std::span<const TokenFacts> all) {
+  Json tokens = Json::array(), logprobs = Json::array(), top = Json::array(),
+       offsets = Json::array();
+  for (const TokenFacts& facts : all) {
+    tokens.push_back(facts.text);
+    offsets.push_back(facts.offset);
+    logprobs.push_back(facts.logprob ? Json(*facts.logprob) : Json());
+    Json best;
+    for (const auto& [text, logprob] : facts.top)
+      if (!best.is_object() || !best.contains(text)) best[text] = logprob;
+    top.push_back(std::move(best));
+  }
+  return {{"tokens", std::move(tokens)},
+          {"token_logprobs", std::move(logprobs)},
+          {"top_logprobs", std::move(top)},
+          {"text_offset", std::move(offsets)}};
+}
+
+// One text of an answer: what of it may be told already, and what may still be cut off.
+class Choice {
+ public:
+  Choice(const CompletionRequest& request, const CompletionRequest::Prompt& prompt,
+         const Tokenizer& tokenizer)
+      : request_(request), prompt_(prompt), tokenizer_(tokenizer) {
+    if (request.echo) tell(prompt.text);
+    offset_ = characters_of(ready_);
+    if (reads_prompt()) offset_ = 0;
+  }
+
+  bool reads_prompt() const { return request_.echo && request_.logprobs.has_value(); }
+
+  // The next token. False where the text ends with it.
+  bool take(const Completer::Token& token) {
+    if (token.of_prompt) {
+      note(token);
+      // A mark before the text is no part of it.
+      const bool mark = token.logits.empty() && token.token == tokenizer_.marks().begin;
+      if (!mark) offset_ += characters_of(prompt_characters_.take(decoded(token.token)));
+      return true;
+    }
+    tokens_.push_back(token.token);
+    if (token.token == tokenizer_.marks().end) {
+      reason_ = "stop";
+      return false;
+    }
+    note(token);
+    const std::string characters = characters_.take(decoded(token.token));
+    offset_ += characters_of(characters);
+    held_ += characters;
+    return look_for_stops();
+  }
+
+  // No further token comes.
+  void end() {
+    if (!reason_) {
+      held_ += characters_.rest();
+      if (look_for_stops()) reason_ = "length";
+    }
+    if (*reason_ == "stop" && stopped_) {
+      // Tokens behind the place where the text was cut.
+      const std::int64_t length = told_ + characters_of(held_);
+      while (!facts_.empty() && facts_.back().offset >= length) facts_.pop_back();
+    }
+    tell(std::exchange(held_, {}));
+  }
+
+  const std::optional<std::string>& reason() const { return reason_; }
+  const std::vector<std::int32_t>& tokens() const { return tokens_; }
+  bool has_news() const { return !ready_.empty(); }
+  // What came since the last call, as an element of "choices".
+  Json news(std::size_t index) {
+    Json logprobs;
+    if (request_.logprobs) logprobs = to_json(std::exchange(facts_, {}));
+    return {{"text", std::exchange(ready_, {})},
+            {"index", index},
+            {"logprobs", std::move(logprobs)},
+            {"finish_reason", reason_ ? Json(*reason_) : Json()}};
+  }
+
+ private:
+  std::string decoded(std::int32_t token) const { return tokenizer_.decode({&token, 1}); }
+
+  void tell(const std::string& text) {
+    told_ += characters_of(text);
+    ready_ += text;
+  }
+
+  void note(const Completer::Token& token) {
+    if (!request_.logprobs) return;
+    TokenFacts facts{.text = token_text(tokenizer_, token.token), .offset = offset_};
+    if (!token.logits.empty()) {
+      const LogProbabilities logprobs(token.logits);
+      facts.logprob = logprobs[token.token];
+      for (const std::int32_t best : logprobs.top(*request_.logprobs))
+        facts.top.emplace_back(token_text(tokenizer_, best), logprobs[best]);
+      facts.top.emplace_back(facts.text, *facts.logprob);
+    }
+    facts_.push_back(std::move(facts));
+  }
+
+  // Tells what no text of `stop` can begin in. False where one is there: the text ends before it.
+  bool look_for_stops() {
+    std::size_t first = std::string::npos, safe = held_.size();
+    for (const std::string& stop : request_.stop) {
+      first = std::min(first, held_.find(stop));
+      for (std::size_t size = std::min(stop.size() - 1, held_.size()); size > 0; --size)
+        if (held_.ends_with(std::string_view(stop).substr(0, size))) {
+          safe = std::min(safe, held_.size() - size);
+          break;
+        }
+    }
+    if (first != std::string::npos) {
+      held_.resize(first);
+      reason_ = "stop";
+      stopped_ = true;
+      return false;
+    }
+    tell(held_.substr(0, safe));
+    held_.erase(0, safe);
+    return true;
+  }
+
+  const CompletionRequest& request_;
+  const CompletionRequest::Prompt& prompt_;
+  const Tokenizer& tokenizer_;
+  CharacterStream characters_, prompt_characters_;
+  std::string held_;                    // may be the beginning of a text of `stop`
+  std::string ready_;                   // to be told next
+  std::int64_t told_ = 0, offset_ = 0;  // characters
+  std::vector<std::int32_t> tokens_;
+  std::vector<TokenFacts> facts_;
+  std::optional<std::string> reason_;
+  bool stopped_ = false;
+};
+
+// ---- an answer
+
+Tensor tensor_of(const std::vector<std::int32_t>& tokens) {
+  return Tensor::generate<std::int32_t>(
+      {static_cast<std::int64_t>(tokens.size())},
+      [&](std::span<std::int32_t> to) { std::copy(tokens.begin(), tokens.end(), to.begin()); });
+}
+
+// A request and what became of it; on the Completer's thread once it is submitted.
+class Completion {
+ public:
+  Completion(CompletionRequest request, std::shared_ptr<const ServedModel> model,
+             std::shared_ptr<Ticket> ticket, std::shared_ptr<Answer> answer, Metrics& metrics)
+      : request_(std::move(request)),
+        model_(std::move(model)),
+        ticket_(std::move(ticket)),
+        answer_(std::move(answer)),
+        metrics_(metrics),
+        asked_(Clock::now()),
+        id_(fmt::format("cmpl-{:016x}", random_bits())),
+        created_(static_cast<std::int64_t>(std::time(nullptr))) {
+    for (const CompletionRequest::Prompt& prompt : request_.prompts)
+      for (std::int64_t i = 0; i < request_.n; ++i)
+        writers_.push_back({Choice(request_, prompt, model_->language->tokenizer)});
+  }
+
+  // The texts of a request, whose functions share it.
+  static std::vector<Completer::Text> texts_of(const std::shared_ptr<Completion>& all) {
+    const CompletionRequest& request = all->request_;
+    std::vector<Completer::Text> texts;
+    for (std::size_t i = 0; i < all->writers_.size(); ++i) {
+      const std::uint64_t number = i % static_cast<std::uint64_t>(request.n);
+      texts.push_back({.prompt = all->prompt_of(i).tokens,
+                       .drawing = {.sampling = request.sampling,
+                                   .key = Key(request.seed + number),
+                                   .vocabulary = all->model_->language->tokenizer.size()},
+                       .tokens = request.tokens,
+                       .reads_prompt = all->writers_[i].choice.reads_prompt(),
+                       .ticket = all->ticket_,
+                       .on_token = [all, i](const Completer::Token& t) { return all->take(i, t); },
+                       .on_end = [all, i](const Completer::End& end) { all->end(i, end); }});
+    }
+    return texts;
+  }
+
+ private:
+  struct Writer {
+    Choice choice;
+    Clock::time_point first{}, last{};  // tokens
+  };
+
+  const CompletionRequest::Prompt& prompt_of(std::size_t i) const {
+    return request_.prompts[i / static_cast<std::size_t>(request_.n)];
+  }
+
+  bool take(std::size_t i, const Completer::Token& token) {
+    Writer& writer = writers_[i];
+    if (!token.of_prompt) {
+      writer.last = Clock::now();
+      if (writer.choice.tokens().empty()) writer.first = writer.last;
+    }
+    const bool goes_on = writer.choice.take(token);
+    // A text that ends has more to say.
+    if (goes_on && request_.stream && writer.choice.has_news() && !token.of_prompt)
+      return tell(Json::array({writer.choice.news(i)}));
+    return goes_on;
+  }
+
+  void end(std::size_t i, const Completer::End& end) {
+    if (failed_) return;
+    if (end.error) return fail(end.error);
+    Writer& writer = writers_[i];
+    writer.choice.end();
+    const auto seconds = [](Clock::duration time) {
+      return std::chrono::duration<double>(time).count();
+    };
+    metrics_.text(model_->signature.name,
+                  {.prompt_tokens = static_cast<std::int64_t>(prompt_of(i).tokens.size()),
+                   .tokens = static_cast<std::int64_t>(writer.choice.tokens().size()),
+                   .first_token_seconds = seconds(writer.first - asked_),
+                   .further_tokens_seconds = seconds(writer.last - writer.first)});
+    facts_.queue_seconds = std::max(facts_.queue_seconds, end.queue_seconds);
+    facts_.compute_seconds = std::max(facts_.compute_seconds, end.compute_seconds);
+    if (request_.stream) tell(Json::array({writer.choice.news(i)}));
+    if (++ended_ < writers_.size()) return;
+    facts_.model = model_->signature.name;
+    facts_.rows = static_cast<std::int64_t>(writers_.size());
+    if (request_.stream)
+      end_stream();
+    else
+      answer_whole();
+  }
+
+  void fail(const std::exception_ptr& error) {
+    failed_ = true;
+    ticket_->give_up();
+    Response response = openai_error(to_http_error(error));
+    response.facts.model = model_->signature.name;
+    if (!stream_) return answer_->send(std::move(response));
+    stream_->event(response.body);
+    stream_->end(std::move(response.facts));
+  }
+
+  Json head() const {
+    return {{"id", id_},
+            {"object", "text_completion"},
+            {"created", created_},
+            {"model", model_->signature.name},
+            {"system_fingerprint", fmt::format("{:016x}", model_->signature.hash)},
+            {"seed", request_.seed}};
+  }
+
+  Json usage() const {
+    std::size_t prompts = 0, written = 0;
+    for (const CompletionRequest::Prompt& prompt : request_.prompts)
+      prompts += prompt.tokens.size();
+    for (const Writer& writer : writers_) written += writer.choice.tokens().size();
+    return {{"prompt_tokens", prompts},
+            {"completion_tokens", written},
+            {"total_tokens", prompts + written}};
+  }
+
+  // An event of these choices; the first begins the stream. False where nobody reads it.
+  bool tell(Json choices) {
+    if (!stream_) stream_.emplace(answer_);
+    Json event = head();
+    event["choices"] = std::move(choices);
+    if (request_.usage) event["usage"] = Json();
+    return stream_->event(event.dump({.replace_invalid = true}));
+  }
+
+  void end_stream() {
+    if (request_.usage) {
+      Json event = head();
+      event["choices"] = Json::array();
+      event["usage"] = usage();
+      stream_->event(event.dump({.replace_invalid = true}));
+    }
+    stream_->event("[DONE]");
+    stream_->end(std::move(facts_));
+  }
+
+  void answer_whole() {
+    Json choices = Json::array();
+    for (std::size_t i = 0; i < writers_.size(); ++i) choices.push_back(writers_[i].choice.news(i));
+    Json body = head();
+    body["choices"] = std::move(choices);
+    body["usage"] = usage();
+    std::vector<Tensor> prompts, texts;
+    for (const CompletionRequest::Prompt& prompt : request_.prompts)
+      prompts.push_back(tensor_of(prompt.tokens));
+    for (const Writer& writer : writers_) texts.push_back(tensor_of(writer.choice.tokens()));
+    const Receipt receipt{.model = model_->signature.hash,
+                          .input = hash_of_numbers(prompts),
+                          .output = hash_of_numbers(texts)};
+    answer_->send({.body = body.dump({.replace_invalid = true}),
+                   .headers = {{"Limpid-Receipt", to_text(receipt)}},
+                   .facts = std::move(facts_)});
+  }
+
+  const CompletionRequest request_;
+  const std::shared_ptr<const ServedModel> model_;
+  const std::shared_ptr<Ticket> ticket_;
+  const std::shared_ptr<Answer> answer_;
+  Metrics& metrics_;
+  const Clock::time_point asked_;
+  const std::string id_;
+  const std::int64_t created_;
+  std::vector<Writer> writers_;
+  std::optional<EventStream> stream_;
+  std::size_t ended_ = 0;
+  bool failed_ = false;
+  Facts facts_;
+};
+
+}  // namespace
+
+std::string model_of_completion(const Json& body) {
+  if (!body.is_object()) refuse_completion("the body: expected an object");
+  const std::optional<JsonView> model = given(body, "model");
+  if (!model || !model->value().is_string()) refuse_completion("model: expected the name of one");
+  return model->as_string();
+}
+
+CompletionRequest parse_completion(const Json& body, const LanguageService& model,
+                                   const Limits& limits) {
+  check_members(body);
+  CompletionRequest request;
+  request.echo = flag_of(body, "echo");
+  request.stream = flag_of(body, "stream");
+  if (const std::optional<JsonView> options = given(body, "stream_options"))
+    if (const std::optional<JsonView> usage = options->find("include_usage"))
+      request.usage = usage->as_bool();
+  request.n = integer_of(body, "n", 1, 1, limits.texts);
+  request.sampling = {.temperature = number_in(body, "temperature", 1),
+                      .top_k = integer_of(body, "top_k", 0, 0, std::int64_t{1} << 31),
+                      .top_p = number_in(body, "top_p", 1)};
+  if (!(request.sampling.temperature >= 0 && std::isfinite(request.sampling.temperature)))
+    refuse_completion("temperature: expected 0 or more");
+  if (!(request.sampling.top_p > 0 && request.sampling.top_p <= 1))
+    refuse_completion("top_p: expected above 0 to 1");
+  if (given(body, "logprobs")) request.logprobs = integer_of(body, "logprobs", 0, 0, kMostLogprobs);
+  request.seed = seed_of(body);
+  request.stop = stops_of(body);
+  request.prompts = prompts_of(body, model.tokenizer);
+  const auto prompts = static_cast<std::int64_t>(request.prompts.size());
+  if (prompts > limits.texts / request.n)
+    throw HttpError(413, fmt::format("{} prompts of {} texts each: expected at most {} texts",
+                                     prompts, request.n, limits.texts));
+  std::int64_t longest = 0;
+  for (const CompletionRequest::Prompt& prompt : request.prompts)
+    longest = std::max(longest, static_cast<std::int64_t>(prompt.tokens.size()));
+  const std::int64_t room = model.context > 0 ? model.context - longest : limits.tokens;
+  if (room < 0)
+    refuse_completion("prompt: {} tokens, where the model takes {}", longest, model.context);
+  request.tokens = integer_of(body, "max_tokens", std::min({std::int64_t{16}, room, limits.tokens}),
+                              0, limits.tokens);
+  if (request.tokens > room)
+    refuse_completion(
+        "max_tokens: {} behind a prompt of {} tokens, where the model takes {} together",
+        request.tokens, longest, model.context);
+  return request;
+}
+
+void complete(CompletionRequest request, std::shared_ptr<const ServedModel> model,
+              std::shared_ptr<Ticket> ticket, const std::shared_ptr<Answer>& answer,
+              Completer& completer, Metrics& metrics) {
+  const std::shared_ptr<Completer::Lane> lane = model->language->lane;
+  const auto completion = std::make_shared<Completion>(std::move(request), std::move(model),
+                                                       std::move(ticket), answer, metrics);
+  if (!completer.submit(lane, Completion::texts_of(completion)))
+    throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
+}
+
+Response openai_error(const HttpError& error) {
+  const bool ours = error.status() >= 500;
+  const Json code = error.status() == 401   ? Json("invalid_api_key")
+                    : error.status() == 404 ? Json("not_found")
+                                            : Json();
+  Response response = error_response(error);
+  response.body = Json{{"error", Json{{"message", error.what()},
+                                      {"type", ours ? "server_error" : "invalid_request_error"},
+                                      {"param", Json()},
+                                      {"code", code}}}}
+                      .dump({.replace_invalid = true});
+  return response;
+}
+
+}  // namespace limpid::serve

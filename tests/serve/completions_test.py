@@ -1,0 +1,358 @@
+"""OpenAI's completions: what they say, as `limpid generate` says it, whoever else is asking."""
+
+import json
+import math
+import pathlib
+import random
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import served
+import tool
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+TEXT = "the cat sat on the mat.\nthe dog sat on the log.\n" * 60
+CLIENTS, SECONDS = 40, 8
+PATH = "/v1/completions"
+
+
+def llama_folder(folder, context=48):
+    """A Llama of one block of numbers at random, as Hugging Face's folders have it, with a tokenizer."""
+    folder.mkdir()
+    for name in ("vocab.json", "merges.txt"):
+        shutil.copy(TESTS / "data/byte_pair" / name, folder)
+    vocabulary, width, inner = 508, 8, 16
+    config = {"model_type": "llama", "vocab_size": vocabulary, "max_position_embeddings": context, "hidden_size": width,
+              "intermediate_size": inner, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1,
+              "hidden_act": "silu", "rms_norm_eps": 1e-05, "rope_theta": 500.0, "tie_word_embeddings": False,
+              "eos_token_id": 507}
+    (folder / "config.json").write_text(json.dumps(config))
+    draw = random.Random(5)
+    shapes = {"model.embed_tokens": [vocabulary, width], "lm_head": [vocabulary, width], "model.norm": [width]}
+    for name, shape in (("self_attn.q_proj", [width, width]), ("self_attn.k_proj", [4, width]), ("self_attn.v_proj", [4, width]),
+                        ("self_attn.o_proj", [width, width]), ("mlp.gate_proj", [inner, width]), ("mlp.up_proj", [inner, width]),
+                        ("mlp.down_proj", [width, inner]), ("input_layernorm", [width]), ("post_attention_layernorm", [width])):
+        shapes[f"model.layers.0.{name}"] = shape
+    tensors = {f"{name}.weight": (shape, [draw.gauss(0, 0.5) for _ in range(math.prod(shape))])
+               for name, shape in shapes.items()}
+    (folder / "model.safetensors").write_bytes(tool.file_of(tool.header_of(tensors), tool.data_of(tensors)))
+    return folder
+
+
+def events_of(answer):
+    """The data of server-sent events."""
+    assert answer.headers["content-type"] == "text/event-stream", answer
+    return [event.removeprefix("data: ") for event in answer.body.decode().split("\n\n") if event]
+
+
+def chunks_of(answer):
+    events = events_of(answer)
+    assert events[-1] == "[DONE]", events
+    return [json.loads(event) for event in events[:-1]]
+
+
+class CompletionsTest(served.ServeTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory(prefix="limpid-serve-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.shared = pathlib.Path(folder.name)
+        text = cls.shared / "text.txt"
+        text.write_text(TEXT)
+        common = ["--data", f"text:{text}", "--threads", "1", "--steps", "30", "--batch", "8"]
+        for name, more in (("gpt", ["--model", "gpt", "--layers", "1", "--width", "16", "--heads", "2", "--context", "64"]),
+                           ("charlm", ["--context", "6", "--embedding", "4", "--hidden", "16"])):
+            subprocess.run([tool.TOOL, "train", *common, *more, "--out", cls.shared / name], check=True,
+                           stdout=subprocess.DEVNULL)
+        cls.models = {"gpt": cls.shared / "gpt", "charlm": cls.shared / "charlm", "llama": llama_folder(cls.shared / "llama")}
+
+    def generated(self, model, prompt, tokens, seed=0, temperature=1, top_k=0, top_p=1):
+        """What `limpid generate` writes behind the prompt."""
+        run = self.run_tool("generate", self.models[model], "--prompt", prompt, "--tokens", tokens, "--seed", seed,
+                            "--temperature", temperature, "--top-k", top_k, "--top-p", top_p, "--threads", "1")
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
+        text = run.stdout.decode()
+        self.assertTrue(text.startswith(prompt) and text.endswith("\n"))
+        return text[len(prompt):-1]
+
+    def refused(self, answer, status, part=""):
+        self.assertEqual(answer.status, status, answer)
+        error = answer.json()["error"]
+        self.assertEqual(list(error), ["message", "type", "param", "code"])
+        self.assertIn(part, error["message"])
+        self.assertNotIn("\n", error["message"])
+
+    def text(self, server, model="gpt", **asked):
+        answer = server.post(PATH, {"model": model, **asked})
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json()["choices"][0]["text"]
+
+
+class Answers(CompletionsTest):
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve(*self.models.values(), self.model)
+
+    def test_are_those_of_generate(self):
+        for model in self.models:
+            for asked in ({"seed": 7}, {"temperature": 0}, {"seed": 3, "temperature": 0.7, "top_k": 5},
+                          {"seed": 2**40, "top_p": 0.5}):
+                with self.subTest(model=model, asked=asked):
+                    answer = self.server.post(PATH, {"model": model, "prompt": "the cat", "max_tokens": 24, **asked})
+                    choice = answer.json()["choices"][0]
+                    self.assertEqual(choice["text"], self.generated(model, "the cat", 24, **asked))
+                    self.assertIn(choice["finish_reason"], ("length", "stop"))
+                    self.assertIsNone(choice["logprobs"])
+                    self.assertRegex(answer.headers["limpid-receipt"], r"^model=\w{16}; input=\w{16}; output=\w{16}$")
+
+    def test_have_openais_form(self):
+        answer = self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "seed": 1}).json()
+        self.assertEqual(answer["object"], "text_completion")
+        self.assertEqual((answer["model"], answer["seed"]), ("gpt", 1))
+        self.assertRegex(answer["id"], r"^cmpl-\w+$")
+        self.assertEqual(answer["usage"], {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12})
+        models = self.server.get("/v1/models").json()
+        self.assertEqual([model["id"] for model in models["data"]], ["charlm", "gpt", "llama"])
+        self.assertEqual(self.server.get("/v1/models/gpt").json()["object"], "model")
+        self.refused(self.server.get("/v1/models/net"), 404)
+
+    def test_without_a_seed_tell_theirs(self):
+        asked = {"model": "gpt", "prompt": "the", "max_tokens": 20}
+        first, second = (self.server.post(PATH, asked).json() for _ in range(2))
+        self.assertNotEqual(first["seed"], second["seed"])
+        self.assertEqual(self.text(self.server, prompt="the", max_tokens=20, seed=first["seed"]), first["choices"][0]["text"])
+
+    def test_of_several_prompts_and_several_texts(self):
+        answer = self.server.post(PATH, {"model": "gpt", "prompt": ["the cat", "the dog"], "n": 3, "seed": 5,
+                                         "max_tokens": 12}).json()
+        expected = [self.generated("gpt", prompt, 12, seed) for prompt in ("the cat", "the dog") for seed in (5, 6, 7)]
+        self.assertEqual([choice["text"] for choice in answer["choices"]], expected)
+        self.assertEqual([choice["index"] for choice in answer["choices"]], list(range(6)))
+        self.assertEqual(answer["usage"]["prompt_tokens"], 14)
+
+    def test_of_tokens(self):
+        tokens = [ord(c) for c in "the cat"]  # a character's token is its place among those of the text
+        alphabet = sorted(set(TEXT.encode()))
+        tokens = [alphabet.index(token) for token in tokens]
+        expected = self.generated("gpt", "the cat", 9, 4)
+        self.assertEqual(self.text(self.server, prompt=tokens, max_tokens=9, seed=4), expected)
+        self.assertEqual(self.text(self.server, prompt=[tokens], max_tokens=9, seed=4, echo=True), "the cat" + expected)
+        self.refused(self.server.post(PATH, {"model": "gpt", "prompt": [1000]}), 400, "prompt[0]")
+
+    def test_without_a_prompt(self):
+        self.assertEqual(self.text(self.server, max_tokens=9, seed=4, prompt=""), self.text(self.server, max_tokens=9, seed=4))
+
+    def test_end_before_a_stop(self):
+        whole = self.generated("gpt", "the cat", 40, 11)
+        stop = whole[20:23]
+        end = whole.index(stop)
+        for asked in ({}, {"stream": True}):
+            with self.subTest(**asked):
+                answer = self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 40, "seed": 11,
+                                                 "stop": [stop, "\x7f"], "logprobs": 0, **asked})
+                chunks = chunks_of(answer) if asked else [answer.json()]
+                choices = [chunk["choices"][0] for chunk in chunks]
+                self.assertEqual("".join(choice["text"] for choice in choices), whole[:end])
+                self.assertEqual(choices[-1]["finish_reason"], "stop")
+                tokens = [token for choice in choices for token in choice["logprobs"]["tokens"]]
+                self.assertEqual("".join(tokens), whole[:end])
+
+    def test_streamed_are_the_same(self):
+        for model in self.models:
+            asked = {"model": model, "prompt": ["the cat", "a dog"] if model != "gpt" else ["the cat", "the dog"], "n": 2,
+                     "seed": 3, "max_tokens": 20}
+            whole = self.server.post(PATH, asked).json()
+            chunks = chunks_of(self.server.post(PATH, {**asked, "stream": True, "stream_options": {"include_usage": True}}))
+            texts, reasons = [""] * 4, [None] * 4
+            for chunk in chunks[:-1]:
+                self.assertIsNone(chunk["usage"])
+                for choice in chunk["choices"]:
+                    self.assertIsNone(reasons[choice["index"]], "more behind the end")
+                    texts[choice["index"]] += choice["text"]
+                    reasons[choice["index"]] = choice["finish_reason"]
+            self.assertEqual(texts, [choice["text"] for choice in whole["choices"]])
+            self.assertEqual(reasons, [choice["finish_reason"] for choice in whole["choices"]])
+            self.assertEqual((chunks[-1]["choices"], chunks[-1]["usage"]), ([], whole["usage"]))
+            self.assertGreater(len(chunks), 10)
+
+    def test_probabilities_are_those_of_run(self):
+        answer = self.server.post(PATH, {"model": "llama", "prompt": "the fox", "max_tokens": 1, "temperature": 0,
+                                         "logprobs": 5}).json()
+        logprobs = answer["choices"][0]["logprobs"]
+        shown = self.document("run", self.models["llama"], "--prompt", "the fox")["next"]
+        self.assertEqual(len(logprobs["top_logprobs"][0]), 5)
+        for (_, logprob), token in zip(logprobs["top_logprobs"][0].items(), shown):
+            self.assertAlmostEqual(math.exp(logprob), token["probability"], places=6)
+        self.assertEqual(logprobs["token_logprobs"][0], max(logprobs["top_logprobs"][0].values()))
+
+    def test_probabilities_of_a_prompt_are_those_of_its_writing(self):
+        for model in ("gpt", "charlm"):
+            asked = {"model": model, "prompt": "the cat", "seed": 8, "logprobs": 2, "max_tokens": 12}
+            written = self.server.post(PATH, asked).json()["choices"][0]
+            read = self.server.post(PATH, {**asked, "prompt": "the cat" + written["text"], "max_tokens": 0,
+                                           "echo": True}).json()["choices"][0]
+            self.assertEqual(read["text"], "the cat" + written["text"])
+            self.assertIsNone(read["logprobs"]["token_logprobs"][0])
+            for key in ("tokens", "token_logprobs", "top_logprobs"):
+                self.assertEqual(read["logprobs"][key][7:], written["logprobs"][key])
+            self.assertEqual(read["logprobs"]["text_offset"], list(range(19)))
+
+    def test_refuse_what_they_cannot_do(self):
+        for status, part, asked in (
+                (404, "no model", {"model": "none"}), (404, "language model", {"model": "net"}), (400, "model", {}),
+                (400, "max_token", {"max_token": 3}), (400, "best_of", {"best_of": 3}), (400, "suffix", {"suffix": "x"}),
+                (400, "presence_penalty", {"presence_penalty": 1.5}), (400, "temperature", {"temperature": -1}),
+                (400, "temperature", {"temperature": "hot"}), (400, "top_p", {"top_p": 0}), (400, "top_p", {"top_p": 1.5}),
+                (400, "top_k", {"top_k": -1}), (400, "n:", {"n": 0}), (400, "n:", {"n": 1000}), (413, "texts", {"prompt": ["a"] * 65, "n": 2}),
+                (400, "max_tokens", {"max_tokens": 64}), (400, "max_tokens", {"max_tokens": -1}), (400, "prompt", {"prompt": "the " * 30}),
+                (400, "prompt", {"prompt": []}), (400, "prompt", {"prompt": [[]]}), (400, "prompt", {"prompt": {"a": 1}}),
+                (400, "prompt", {"prompt": "\u20ac"}), (400, "stop", {"stop": ""}), (400, "stop", {"stop": ["a"] * 17}),
+                (400, "logprobs", {"logprobs": True}), (400, "logprobs", {"logprobs": 21}), (400, "seed", {"seed": 0.5}),
+                (400, "stream", {"stream": 1}), (400, "stream_options", {"stream_options": []})):
+            with self.subTest(asked=asked):
+                model = {} if part == "model" and not asked else {"model": "gpt", "prompt": "the cat"}
+                self.refused(self.server.post(PATH, {**model, **asked}), status, part)
+        for body in (b"", b"[]", b"{", b'{"model": "gpt", "model": "gpt"}', b"[" * 100_000, b'{"model": {}}'):
+            self.refused(self.server.post(PATH, body), 400)
+        self.refused(self.server.get(PATH), 405)
+        self.refused(self.server.get("/v1/nothing"), 404)
+        self.refused(self.server.post("/v1/chat/completions", {"model": "gpt", "messages": []}), 501, "chat templates")
+        self.assertEqual(self.server.post(PATH, {"model": "gpt", "user": "u", "presence_penalty": 0, "logit_bias": {},
+                                                 "best_of": 1, "suffix": None, "max_tokens": 1}).status, 200)
+
+    def test_are_counted(self):
+        self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "n": 2, "seed": 1})
+        text = self.server.get("/metrics").body.decode()
+        for line in ('limpid_prompt_tokens_total{model="gpt"} 14', 'limpid_tokens_total{model="gpt"} 10',
+                     'limpid_texts{model="gpt"} 0', 'limpid_first_token_seconds_count{model="gpt"} 2',
+                     'limpid_token_seconds_count{model="gpt"} 2', 'limpid_requests_total{model="gpt",code="200"} 1'):
+            self.assertIn(line + "\n", text)
+        self.assertRegex(text, r'limpid_cache_bytes\{model="gpt"\} [1-9]')
+
+    def test_infer_beside_them(self):
+        answer = self.server.post("/v2/models/charlm/infer", {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [1, 6],
+                                                                            "data": [1, 2, 3, 4, 5, 6]}]})
+        self.assertEqual(answer.status, 200, answer)
+
+
+class Limits(CompletionsTest):
+    LONG = {"model": "charlm", "prompt": "the", "max_tokens": 1_000_000_000, "stream": True}
+
+    def begin(self, server, connection, **more):
+        connection.sendall(served.request_bytes("POST", PATH, json.dumps({**self.LONG, **more}).encode()))
+
+    def until(self, server, line):
+        while line + "\n" not in server.get("/metrics").body.decode():
+            time.sleep(0.01)
+
+    def long_server(self, *more):
+        return self.serve(self.models["charlm"], "--max-tokens", "1000000000", *more)
+
+    def test_a_client_that_leaves_is_written_for_no_longer(self):
+        server = self.long_server()
+        for stream in (True, False):
+            with server.connect() as connection:
+                self.begin(server, connection, stream=stream)
+                self.until(server, 'limpid_texts{model="charlm"} 1')
+            self.until(server, 'limpid_texts{model="charlm"} 0')
+
+    def test_a_full_queue_refuses_at_once(self):
+        server = self.long_server("--max-texts", "1", "--max-queue", "2")
+        with server.connect() as first, server.connect() as second:
+            self.begin(server, first)
+            self.until(server, 'limpid_texts{model="charlm"} 1')
+            self.begin(server, second, n=2)
+            self.until(server, "limpid_queue_length 2")
+            answer = server.post(PATH, {"model": "charlm", "prompt": "a"})
+            self.refused(answer, 503, "queue")
+            self.assertEqual(answer.headers["retry-after"], "1")
+
+    def test_a_deadline(self):
+        server = self.long_server("--deadline", "0.3")
+        self.refused(server.post(PATH, {**self.LONG, "stream": False}), 504)
+        self.until(server, 'limpid_texts{model="charlm"} 0')
+
+    def test_caches_are_bounded(self):
+        with_all = self.serve(self.models["gpt"], "--max-texts", "8")
+        bytes_of_all = self.cache_bytes(with_all)
+        for share in (2, 4, 10):
+            server = self.serve(self.models["gpt"], "--max-texts", "8", "--cache-memory", bytes_of_all // share)
+            self.assertLessEqual(self.cache_bytes(server), bytes_of_all // share)
+            self.assertEqual(self.text(server, prompt="the", max_tokens=9, seed=1), self.generated("gpt", "the", 9, 1))
+        self.assertIn("too small", self.error(1, "serve", self.models["gpt"], "--port", "0", "--cache-memory", "10"))
+
+    def cache_bytes(self, server):
+        text = server.get("/metrics").body.decode()
+        return int(next(line for line in text.splitlines() if line.startswith("limpid_cache_bytes{")).rsplit(" ", 1)[1])
+
+    def test_a_stream_is_finished_when_the_server_ends(self):
+        server = self.serve(self.models["gpt"])
+        with server.connect() as connection:
+            connection.sendall(served.request_bytes("POST", PATH, json.dumps(
+                {"model": "gpt", "prompt": "the", "max_tokens": 60, "seed": 2, "stream": True}).encode()))
+            with connection.makefile("rb") as stream:
+                first = stream.readline()
+                self.assertEqual(first, b"HTTP/1.1 200 OK\r\n")
+                server.process.terminate()
+                rest = stream.read()
+        self.assertIn(b"[DONE]", rest)
+        self.assertTrue(rest.endswith(b"0\r\n\r\n"))
+        self.assertEqual(server.process.wait(timeout=60), 0)
+
+
+class Law(CompletionsTest):
+    def test_of_many_clients(self):
+        draw = random.Random(1)
+        prompts = ["the cat", "the dog sat on", "t", "the mat.\nthe log.\nthe cat sat", "on"]
+        cases = []
+        for model in self.models:
+            for _ in range(8):
+                asked = {"prompt": draw.choice(prompts), "max_tokens": draw.choice([1, 7, 20, 30]), "seed": draw.randrange(2**40),
+                         "temperature": draw.choice([0, 0.5, 1, 1.5]), "top_k": draw.choice([0, 0, 7]), "top_p": draw.choice([1, 0.8])}
+                how = {key: value for key, value in asked.items() if key not in ("prompt", "max_tokens")}
+                cases.append((model, asked, self.generated(model, asked["prompt"], asked["max_tokens"], **how)))
+        server = self.serve(*self.models.values(), "--max-texts", "6", "--max-queue", "100000")
+        wrong, counts, end = [], [0] * CLIENTS, time.monotonic() + SECONDS
+
+        def client(number):
+            mine = random.Random(number)
+            try:
+                while time.monotonic() < end:
+                    with server.connect() as connection:
+                        for _ in range(5):
+                            model, asked, expected = mine.choice(cases)
+                            body = json.dumps({"model": model, **asked, "stream": mine.random() < 0.5}).encode()
+                            if mine.random() < 0.1:  # some leave without their answers
+                                connection.sendall(served.request_bytes("POST", PATH, body))
+                                break
+                            answer = served.exchange(connection, "POST", PATH, body)
+                            if answer.status != 200:
+                                text = None
+                            elif answer.headers["content-type"] == "text/event-stream":
+                                text = "".join(chunk["choices"][0]["text"] for chunk in chunks_of(answer))
+                            else:
+                                text = answer.json()["choices"][0]["text"]
+                            if text != expected:
+                                wrong.append((number, asked, expected, text, answer))
+                                return
+                            counts[number] += 1
+            except Exception as problem:  # a thread's is lost otherwise
+                wrong.append((number, repr(problem)))
+
+        threads = [threading.Thread(target=client, args=(n,)) for n in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong[:3], [])
+        self.assertTrue(all(counts), "a client was never answered")
+        self.assertEqual(server.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
