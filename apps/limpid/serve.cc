@@ -13,6 +13,7 @@
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
 #include "limpid/serve/bearer_token.h"
+#include "limpid/serve/model_folder.h"
 #include "limpid/serve/router.h"
 #include "limpid/serve/server.h"
 
@@ -37,6 +38,7 @@ constexpr std::array<TimeOption, 5> kTimes{{
 
 struct ServeArguments {
   std::vector<std::string> models;
+  std::string folder;  // of further ones
   std::string bind = "127.0.0.1";
   std::int64_t port = 8000;
   std::int64_t max_batch = 64;
@@ -76,7 +78,9 @@ void run(const ServeArguments& options) {
                         .max_texts = options.max_texts,
                         .cache_memory = options.cache_memory},
                        batcher, completer, metrics);
-  for (const std::string& spec : options.models) models.load(models.add(spec));
+  for (const std::string& spec : options.models) models.load(models.add(spec).name);
+  std::optional<serve::ModelFolder> folder;
+  if (!options.folder.empty()) folder.emplace(options.folder, models, log);
 
   serve::Server* running = nullptr;
   serve::Router router({.limits = limits,
@@ -119,11 +123,14 @@ void add_serve(Command& app) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   auto options = std::make_shared<ServeArguments>();
   Command command = app.command("serve", "Answer requests over HTTP: docs/serving.md");
+  command.option("MODEL", options->models,
+                 "Models: PATH, served under the name of its file or folder, or NAME=PATH or "
+                 "NAME@VERSION=PATH");
   command
-      .option("MODEL", options->models,
-              "Models: PATH, served under the name of its file or folder, or NAME=PATH or "
-              "NAME@VERSION=PATH")
-      .required();
+      .option("--models", options->folder,
+              "Folder of models: those that appear, change or leave while the server runs are "
+              "loaded, replaced or served no longer")
+      .type("DIR");
   command.option("--port", options->port, "Port to listen on; 0: a free one")
       .check(within(0, 65535));
   command.option("--bind", options->bind, "Address to listen on").type("ADDRESS");
@@ -195,6 +202,8 @@ void add_serve(Command& app) {
     command.option(kTimes[i].flag, options->times[i], kTimes[i].help).check(positive());
   }
   command.run([options] {
+    if (options->models.empty() && options->folder.empty())
+      throw UsageError("expected MODEL or --models");
     for (std::size_t i = 0; i < kTimes.size(); ++i)
       options->limits.*kTimes[i].member =
           std::chrono::milliseconds(static_cast<std::int64_t>(options->times[i] * 1000));

@@ -92,7 +92,7 @@ Signature signature_of(const Model& model) {
 Models::Models(Options options, Batcher& batcher, Completer& completer, Metrics& metrics)
     : options_(std::move(options)), batcher_(batcher), completer_(completer), metrics_(metrics) {}
 
-std::string Models::add(std::string_view spec) {
+Models::Id Models::add(std::string_view spec, bool optional) {
   std::string name;
   std::int64_t version = 1;
   std::string path(spec);
@@ -117,20 +117,27 @@ std::string Models::add(std::string_view spec) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("serve: {}: expected PATH or NAME=PATH", in_quotes(spec)));
   const std::lock_guard lock(mutex_);
-  if (!places_.emplace(std::pair(name, version), Place{.path = path}).second)
+  if (!places_.emplace(Id{name, version}, Place{.path = path, .optional = optional}).second)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("serve: {}: there is a model {} already; NAME=PATH gives another name",
                             in_quotes(spec), in_quotes(name)));
-  return name;
+  return {name, version};
 }
 
-void Models::load(std::string_view name) {
+void Models::remove(const Id& id) {
+  const std::lock_guard one_at_a_time(loading_);
+  const std::lock_guard lock(mutex_);
+  places_.erase(id);
+}
+
+void Models::load(std::string_view name, std::optional<std::int64_t> wanted) {
   const std::lock_guard one_at_a_time(loading_);
   std::vector<std::pair<std::int64_t, std::string>> found;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, place] : places_)
-      if (key.first == name) found.emplace_back(key.second, place.path);
+      if (key.name == name && (!wanted || *wanted == key.version))
+        found.emplace_back(key.version, place.path);
   }
   if (found.empty())
     throw Error(ErrorCode::kNotFound, fmt::format("there is no model {}", in_quotes(name)));
@@ -145,7 +152,7 @@ void Models::load(std::string_view name) {
       if (!first) first = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
-    Place& place = places_.at({std::string(name), version});
+    Place& place = places_.at(Id{std::string(name), version});
     place.wanted = true;
     place.reason = reason;
     if (model) place.model = std::move(model);
@@ -157,7 +164,7 @@ void Models::unload(std::string_view name) {
   const std::lock_guard lock(mutex_);
   bool found = false;
   for (auto& [key, place] : places_) {
-    if (key.first != name) continue;
+    if (key.name != name) continue;
     found = true;
     place.wanted = false;
     place.model.reset();
@@ -229,7 +236,7 @@ std::shared_ptr<const ServedModel> Models::find(std::string_view name,
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const ServedModel> found;
   for (const auto& [key, place] : places_)
-    if (key.first == name && place.model && (!version || *version == key.second))
+    if (key.name == name && place.model && (!version || *version == key.version))
       found = place.model;
   return found;
 }
@@ -238,7 +245,7 @@ std::vector<std::int64_t> Models::versions(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::int64_t> versions;
   for (const auto& [key, place] : places_)
-    if (key.first == name && place.model) versions.push_back(key.second);
+    if (key.name == name && place.model) versions.push_back(key.version);
   return versions;
 }
 
@@ -246,7 +253,7 @@ std::vector<std::string> Models::names() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [key, place] : places_)
-    if (place.model && (names.empty() || names.back() != key.first)) names.push_back(key.first);
+    if (place.model && (names.empty() || names.back() != key.name)) names.push_back(key.name);
   return names;
 }
 
@@ -254,14 +261,14 @@ std::vector<Models::Entry> Models::index() const {
   const std::lock_guard lock(mutex_);
   std::vector<Entry> entries;
   for (const auto& [key, place] : places_)
-    entries.push_back({key.first, key.second, place.model != nullptr, place.reason});
+    entries.push_back({key.name, key.version, place.model != nullptr, place.reason});
   return entries;
 }
 
 bool Models::ready() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, place] : places_)
-    if (place.wanted && !place.model) return false;
+    if (place.wanted && !place.optional && !place.model) return false;
   return true;
 }
 
@@ -269,9 +276,9 @@ void Models::measure(Metrics::Gauges& gauges) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, place] : places_) {
     if (!place.model) continue;
-    gauges.model_bytes[key.first] += place.model->bytes();
+    gauges.model_bytes[key.name] += place.model->bytes();
     if (const auto& language = place.model->language) {
-      Metrics::Gauges::Language& all = gauges.languages[key.first];
+      Metrics::Gauges::Language& all = gauges.languages[key.name];
       all.cache_bytes += language->bytes.caches;
       all.texts += Completer::running(*language->lane);
       all.places += language->places;

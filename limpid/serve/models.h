@@ -70,13 +70,21 @@ class Models {
 
   Models(Options options, Batcher& batcher, Completer& completer, Metrics& metrics);
 
-  // PATH, NAME=PATH or NAME@VERSION=PATH: the model's place, from where load() reads it. Gives the
-  // name. Throws kInvalidArgument for a name that is taken or none, or a version below 1.
-  std::string add(std::string_view spec);
-  // Reads all versions of a name; each takes the place of the one before when it is ready. Those
+  struct Id {
+    std::string name;
+    std::int64_t version = 1;
+    auto operator<=>(const Id&) const = default;
+  };
+  // PATH, NAME=PATH or NAME@VERSION=PATH: the model's place, from where load() reads it. The server
+  // is ready() without an optional one. Throws kInvalidArgument for a name that is taken or none,
+  // or a version below 1.
+  Id add(std::string_view spec, bool optional = false);
+  // Reads a version, or all of them; each takes the place of the one before when it is ready. Those
   // that cannot be read leave the old ones serving. Throws what the first of them threw, kNotFound
-  // for a name that was not added. One call at a time computes.
-  void load(std::string_view name);
+  // for what was not added. One call at a time computes.
+  void load(std::string_view name, std::optional<std::int64_t> version = {});
+  // Takes the place away; requests under way are answered. Without effect where there is none.
+  void remove(const Id& id);
   // Serves it no longer; requests under way are answered. Throws kNotFound.
   void unload(std::string_view name);
 
@@ -88,7 +96,7 @@ class Models {
   // The names that are served, in order.
   std::vector<std::string> names() const;
   std::vector<Entry> index() const;
-  // Whether every model that was added is served.
+  // Whether every model that was added, and is not optional, is served.
   bool ready() const;
   // Of all models, what /metrics has of the moment.
   void measure(Metrics::Gauges& gauges) const;
@@ -97,10 +105,11 @@ class Models {
   struct Place {
     std::string path;
     std::shared_ptr<const ServedModel> model = {};
+    bool optional = false;
     bool wanted = true;  // not unloaded
     std::string reason = {};
   };
-  using Places = std::map<std::pair<std::string, std::int64_t>, Place>;
+  using Places = std::map<Id, Place>;
 
   std::shared_ptr<const ServedModel> make(const std::string& name, std::int64_t version,
                                           const std::string& path) const;

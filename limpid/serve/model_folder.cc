@@ -1,0 +1,142 @@
+#include "limpid/serve/model_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+
+namespace limpid::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kBetweenLooks{1};
+
+bool is_model(const fs::path& path, const std::string& name) {
+  std::error_code ignored;
+  if (name.starts_with('.')) return false;
+  if (fs::is_directory(path, ignored)) return true;
+  return path.extension() == ".safetensors" || path.extension() == ".onnx";
+}
+
+// One that no two states of a file share; of one that is gone too.
+std::string stamp_of_file(const fs::path& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return "gone;";
+  return fmt::format("{}:{}:{}:{}.{};", facts.st_dev, facts.st_ino, facts.st_size,
+                     facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+}
+
+std::string stamp_of(const fs::path& path) {
+  std::string stamp = stamp_of_file(path);
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return stamp;
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    files.push_back(at->path().filename());
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) stamp += file + "=" + stamp_of_file(path / file);
+  return stamp;
+}
+
+}  // namespace
+
+ModelFolder::ModelFolder(std::string path, Models& models, AccessLog& log)
+    : path_(std::move(path)), models_(models), log_(log) {
+  Seen seen;
+  if (!look(seen))
+    throw Error(ErrorCode::kIo,
+                fmt::format("serve: {}: the folder cannot be read", in_quotes(path_)));
+  for (const auto& [name, stamp] : seen) {
+    add(name);
+    read(name, stamp);
+  }
+  last_ = std::move(seen);
+  thread_ = std::thread([this] { watch(); });
+}
+
+ModelFolder::~ModelFolder() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  stopped_.notify_all();
+  thread_.join();
+}
+
+void ModelFolder::watch() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, kBetweenLooks, [&] { return stop_; })) {
+    lock.unlock();
+    Seen seen;
+    // A folder that cannot be read for a while is no order to serve nothing.
+    if (look(seen)) {
+      remove_others(seen);
+      for (const auto& [name, stamp] : seen) {
+        if (!known_.contains(name)) add(name);
+        const auto before = last_.find(name);
+        if (before != last_.end() && before->second == stamp) read(name, stamp);
+      }
+      last_ = std::move(seen);
+    }
+    lock.lock();
+  }
+}
+
+// False where the folder cannot be read.
+bool ModelFolder::look(Seen& seen) const {
+  std::error_code error;
+  fs::directory_iterator at(path_, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename();
+    if (is_model(at->path(), name)) seen[name] = stamp_of(at->path());
+  }
+  return !error;
+}
+
+void ModelFolder::add(const std::string& name) {
+  if (refused_.contains(name)) return;
+  const fs::path path = fs::path(path_) / name;
+  std::error_code ignored;
+  const std::string called = fs::is_directory(path, ignored) ? name : path.stem().string();
+  try {
+    if (called.find('=') != std::string::npos)
+      throw Error(ErrorCode::kInvalidArgument, "serve: a model's name has no =");
+    known_[name] = {models_.add(called + "=" + path.string(), true), ""};
+  } catch (const Error& error) {
+    refused_.insert(name);
+    log_.event("load failed", fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+// Unless it was read as it is.
+void ModelFolder::read(const std::string& name, const Stamp& stamp) {
+  const auto found = known_.find(name);
+  if (found == known_.end() || found->second.read == stamp) return;
+  found->second.read = stamp;
+  const Models::Id& id = found->second.id;
+  try {
+    models_.load(id.name, id.version);
+    log_.event("load", fmt::format("{} from {}", id.name, name));
+  } catch (const std::exception& error) {
+    log_.event("load failed", fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+void ModelFolder::remove_others(const Seen& seen) {
+  std::erase_if(refused_, [&](const std::string& name) { return !seen.contains(name); });
+  std::erase_if(known_, [&](const auto& one) {
+    if (seen.contains(one.first)) return false;
+    models_.remove(one.second.id);
+    log_.event("unload", fmt::format("{}: {} is gone", one.second.id.name, one.first));
+    return true;
+  });
+}
+
+}  // namespace limpid::serve

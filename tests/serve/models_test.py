@@ -1,0 +1,136 @@
+"""A folder of models: what comes, changes, is bad and leaves, while clients ask."""
+
+import json
+import os
+import shutil
+import threading
+import time
+import unittest
+
+import served
+import tool
+
+ROW = [[1.0, -2.0]]
+
+
+class Folder(served.ServeTest):
+    def setUp(self):
+        super().setUp()
+        self.models = self.folder / "models"
+        self.models.mkdir()
+        self.log = self.folder / "log"
+
+    def put(self, name, content):
+        """In place of what was there, in one step."""
+        new = self.models / ".new"
+        new.write_bytes(content)
+        os.replace(new, self.models / name)
+
+    def network(self, weight):
+        return tool.model_bytes([2, 1], {"layers.0.weight": ([1, 2], [weight, 0.0]), "layers.0.bias": ([1], [0.0])})
+
+    def output_of(self, server, name):
+        answer = server.post(f"/v2/models/{name}/infer", served.infer_json(ROW))
+        return answer.json()["outputs"][0]["data"][0] if answer.status == 200 else answer.status
+
+    def until(self, what, expected):
+        while (found := what()) != expected:
+            self.assertLess(time.monotonic(), self.end, (found, expected))
+            time.sleep(0.02)
+
+    def index(self, server):
+        return {entry["name"]: entry for entry in server.post("/v2/repository/index", b"").json()}
+
+    def events(self):
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [line["event"] for line in lines if "event" in line]
+
+    def start(self, *more):
+        self.end = time.monotonic() + 60
+        return self.serve(*more, "--models", self.models, "--access-log", self.log)
+
+    def test_models_come_change_and_leave(self):
+        self.put("one.safetensors", self.network(2.0))
+        (self.models / "notes.txt").write_text("no model")
+        server = self.start()
+        self.assertEqual(self.index(server).keys(), {"one"})
+        self.assertEqual(self.output_of(server, "one"), 2.0)
+
+        self.put("two@3.safetensors", self.network(5.0))
+        self.until(lambda: self.output_of(server, "two"), 5.0)
+        self.assertEqual(server.get("/v2/models/two").json()["versions"], ["3"])
+        self.put("one.safetensors", self.network(3.0))
+        self.until(lambda: self.output_of(server, "one"), 3.0)
+        os.remove(self.models / "one.safetensors")
+        self.until(lambda: self.output_of(server, "one"), 404)
+        self.assertEqual(self.index(server).keys(), {"two"})
+        self.assertEqual(self.output_of(server, "two"), 5.0)
+        while len(self.events()) < 4:
+            time.sleep(0.02)
+        self.assertEqual(self.events(), ["load", "load", "load", "unload"])
+
+    def test_a_bad_one_leaves_the_old_one_serving(self):
+        self.put("net.safetensors", self.network(2.0))
+        self.put("bad.safetensors", b"no model")
+        server = self.start()
+        self.assertEqual(server.get("/v2/health/ready").status, 200)
+        self.assertEqual((self.index(server)["bad"]["state"], self.index(server)["net"]["state"]), ("UNAVAILABLE", "READY"))
+        self.put("net.safetensors", self.network(3.0)[:-1])
+        self.until(lambda: "could not be read" in self.index(server)["net"]["reason"], True)
+        self.assertEqual(self.output_of(server, "net"), 2.0)
+        self.assertNotIn(str(self.folder), json.dumps(self.index(server)))
+        self.put("net.safetensors", self.network(4.0))
+        self.put("bad.safetensors", self.network(6.0))
+        self.until(lambda: (self.output_of(server, "net"), self.output_of(server, "bad")), (4.0, 6.0))
+        self.assertEqual(self.index(server)["net"]["reason"], "")
+
+    def test_a_folder_in_it_is_a_model(self):
+        run = self.folder / "run"
+        self.output("train", "--data", "moons", "--layers", "2,8,2", "--epochs", "1", "--out", run)
+        server = self.start()
+        self.assertEqual(self.index(server), {})
+        shutil.copytree(run, self.models / "moons")
+        self.until(lambda: server.get("/v2/models/moons/ready").status, 200)
+        shutil.rmtree(self.models / "moons")
+        self.until(lambda: server.get("/v2/models/moons/ready").status, 404)
+
+    def test_names_that_are_taken_are_said(self):
+        self.put("net.safetensors", self.network(2.0))
+        self.put("a=b.safetensors", self.network(2.0))
+        server = self.start(self.model)
+        self.assertEqual(self.index(server).keys(), {"net"})
+        while self.events() != ["load failed"] * 2:
+            time.sleep(0.02)
+
+    def test_no_request_fails_while_a_model_is_replaced(self):
+        self.put("net.safetensors", self.network(1.0))
+        server = self.start()
+        stop, wrong, answers = threading.Event(), [], set()
+
+        def client():
+            with server.connect() as connection:
+                while not stop.is_set():
+                    answer = served.exchange(connection, "POST", "/v2/models/net/infer", json.dumps(served.infer_json(ROW)).encode())
+                    if answer.status != 200:
+                        wrong.append(answer)
+                    else:
+                        answers.add(answer.json()["outputs"][0]["data"][0])
+
+        threads = [threading.Thread(target=client) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for weight in (2.0, 3.0):
+            self.put("net.safetensors", self.network(weight))
+            self.until(lambda: weight in answers, True)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((wrong, answers), ([], {1.0, 2.0, 3.0}))
+
+    def test_what_is_no_folder(self):
+        self.assertIn("cannot be read", self.error(1, "serve", "--port", "0", "--models", self.folder / "none"))
+        self.assertIn("--models", self.error(2, "serve", "--port", "0"))
+
+
+if __name__ == "__main__":
+    unittest.main()
