@@ -102,6 +102,7 @@ void add_train(Command& app) {
       .excludes(config)
       .excludes(out);
   add_threads_option(command, options->run.threads);
+  options->run.threads = 0;
   command.flag("--json", options->run.json, "Print the log as JSON lines instead of tables");
   command.flag("--markdown", options->markdown,
                "Print the reference of all configuration keys as Markdown, and exit");

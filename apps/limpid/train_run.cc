@@ -10,6 +10,7 @@
 #include "apps/limpid/findings.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/progress.h"
+#include "apps/limpid/ranks.h"
 #include "apps/limpid/report.h"
 #include "apps/limpid/scores.h"
 #include "apps/limpid/stop_signals.h"
@@ -83,7 +84,14 @@ class Terminal {
       parts += fmt::format(", {} to validate", data.validation.size());
     if (data.test.size() > 0) parts += fmt::format(", {} to test", data.test.size());
     progress_.say(fmt::format("{}; {} for {} on {}\n", parts, network_text(run_.config()),
-                              limpid::name(data.train.task), counted(options_.threads, "thread")));
+                              limpid::name(data.train.task), workers_text()));
+  }
+
+  // "2 threads", "4 ranks of 2 threads".
+  std::string workers_text() const {
+    const std::string threads = counted(options_.threads, "thread");
+    return options_.ranks > 1 ? fmt::format("{} of {}", counted(options_.ranks, "rank"), threads)
+                              : threads;
   }
 
   std::string end_text(const train::EndEvent& end) const {
@@ -123,12 +131,13 @@ void go_through(train::Run& run, const std::string& out) {
   const StopSignals signals;
   while (!run.done()) {
     run.step();
-    if (StopSignals::received() == 0) continue;
+    if (!run.agree_to_stop(StopSignals::received() != 0)) continue;
     run.interrupt();
     const std::string how = out.empty()
                                 ? "nothing was saved, since there is no --out"
                                 : fmt::format("`limpid train --resume {}` continues it", out);
-    throw Interrupted(StopSignals::received(),
+    // With ranks, another one may have had the signal.
+    throw Interrupted(StopSignals::received() != 0 ? StopSignals::received() : SIGTERM,
                       fmt::format("train: interrupted after step {} of {}; {}",
                                   run.trainer().steps_done(), run.trainer().steps(), how));
   }
@@ -147,8 +156,12 @@ void refuse_to_overwrite(const RunOptions& options) {
 }
 
 // begin: start() or resume().
-void train_by(const train::TrainConfig& chosen, const RunOptions& options,
-              void (train::Run::*begin)()) {
+void train_by(const train::TrainConfig& chosen, RunOptions options,
+              distribute::LaunchedRanks* ranks, void (train::Run::*begin)()) {
+  const int cpus = share_of_cpus(ranks);
+  if (options.threads == 0) options.threads = cpus;
+  if (ranks) options.ranks = ranks->size();
+  const bool leads = !ranks || ranks->rank() == 0;
   as_usage([&] { return train::window_options_of(chosen); });
   Split data = with_data_option([&] { return train::load_data(chosen); });
   const train::TrainConfig config = as_usage([&] { return train::complete(chosen, data); });
@@ -157,18 +170,19 @@ void train_by(const train::TrainConfig& chosen, const RunOptions& options,
                  {.folder = options.out,
                   .overwrite = options.overwrite,
                   .pool = &pool,
-                  .gather_ahead = options.threads < allowed_cpus(),
-                  .command = train::command_line()});
-  if (begin == &train::Run::start) refuse_to_overwrite(options);
-  if (!options.out.empty())
+                  .gather_ahead = options.threads < cpus,
+                  .command = train::command_line(),
+                  .ranks = ranks});
+  if (leads && begin == &train::Run::start) refuse_to_overwrite(options);
+  if (leads && !options.out.empty())
     run.on_event([&](const train::Event& event) {
       const auto* end = std::get_if<train::EndEvent>(&event);
       if (end && end->reason != train::kInterrupted) write_page(run, options.out);
     });
   std::optional<Terminal> terminal;
-  if (options.json)
+  if (leads && options.json)
     run.on_event(print_event);
-  else
+  else if (leads)
     terminal.emplace(run, options);
   (run.*begin)();
   if (terminal) terminal->begin_epochs();
@@ -185,12 +199,25 @@ std::string network_text(const train::TrainConfig& config) {
 }
 
 void train_from_start(const train::TrainConfig& config, const RunOptions& options) {
-  train_by(config, options, &train::Run::start);
+  as_rank([&](distribute::LaunchedRanks* ranks) {
+    train_by(config, options, ranks, &train::Run::start);
+  });
 }
 
 void train_from_checkpoint(const train::TrainConfig& longer, const RunOptions& options) {
-  train_by(overridden(train::RunFolder(options.out).read_config(), longer), options,
-           &train::Run::resume);
+  as_rank([&](distribute::LaunchedRanks* ranks) {
+    const bool leads = !ranks || ranks->rank() == 0;
+    train::TrainConfig config;
+    if (leads) config = overridden(train::RunFolder(options.out).read_config(), longer);
+    // The others may not see the first one's folder.
+    if (ranks) {
+      const std::string text = train::to_text(config);
+      const auto theirs = distribute::from_first(*ranks, std::as_bytes(std::span(text)));
+      config = train::parse_train_config(
+          {reinterpret_cast<const char*>(theirs.data()), theirs.size()}, "of the first rank");
+    }
+    train_by(config, options, ranks, &train::Run::resume);
+  });
 }
 
 }  // namespace limpid::tool

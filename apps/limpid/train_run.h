@@ -10,7 +10,8 @@ namespace limpid::tool {
 struct RunOptions {
   std::string out;         // the run's folder; "" writes nothing
   bool overwrite = false;  // the run in that folder
-  int threads = 1;         //
+  int threads = 1;         // of each rank; 0: its share of the CPUs
+  int ranks = 1;           // that mpirun or srun started
   bool json = false;       // the log's lines on standard output, instead of tables
 };
 

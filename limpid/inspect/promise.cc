@@ -6,14 +6,17 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 #include "limpid/core/error.h"
 #include "limpid/data/digits.h"
+#include "limpid/distribute/shard_tree.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
+#include "limpid/train/cut.h"
 #include "limpid/train/step.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/grad.h"
@@ -150,6 +153,61 @@ std::uint64_t hash_of_training(kernels::Isa isa, ThreadPool& pool) {
   return hash_all(state);
 }
 
+// The same in five shards of 13 and 12 rows, their gradients added by the tree.
+std::uint64_t hash_of_sharded_training(kernels::Isa isa, ThreadPool& pool) {
+  constexpr std::int64_t kBatch = 64, kSteps = 20, kShards = 5;
+  const optim::Sgd rule{.momentum = 0.9};
+  const train::Problem problem = train::mlp_problem(digits_net());
+  const Dataset data = digits(Key(4), kBatch);
+  Params params = digits_net().init(Key(5)), state = rule.init(params);
+  std::vector<distribute::ShardRange> shards;
+  for (std::int64_t s = 0; s < kShards; ++s) shards.push_back({s, s + 1});
+  const Executable update =
+      compile(optim::update_function(rule, train::mlp_problem(digits_net()).parameters()), {isa});
+  const auto replace = [](Params& group, std::span<const Tensor> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) group.set(group.names()[i], values[i]);
+  };
+  const train::Cut cut{kBatch, kBatch, 1, kShards};
+  for (std::int64_t i = 0; i < kSteps; ++i) {
+    const Key key = Key(6).fold_in(static_cast<std::uint64_t>(i));
+    std::vector<std::vector<Tensor>> gradients;
+    for (std::int64_t s = 0; s < kShards; ++s) {
+      const train::RowRange rows = cut.shard(cut.update(0), s);
+      std::vector<Tensor> inputs = params.values();
+      for (const Input& sum : train::sum_inputs(problem)) inputs.push_back(Tensor::zeros(sum.type));
+      inputs.insert(
+          inputs.end(),
+          {data.inputs.rows(rows.begin, rows.size()), data.targets.rows(rows.begin, rows.size()),
+           Tensor::scalar(
+               static_cast<std::int64_t>(key.fold_in(static_cast<std::uint64_t>(s)).bits())),
+           Tensor::scalar(static_cast<float>(static_cast<double>(rows.size()) / kBatch))});
+      gradients.push_back(
+          compile(train::accumulate_function(problem, rows.size()), {isa})(inputs, &pool));
+    }
+    distribute::TreeSum tree({0, kShards}, shards);
+    for (std::size_t s = 0; s < kShards; ++s)
+      tree.arrived(s, [&](std::size_t into, std::size_t from) {
+        for (std::size_t p = 0; p < params.size(); ++p) {
+          Tensor& sum = gradients[into][p];
+          const auto a = sum.values<float>(), b = gradients[from][p].values<float>();
+          sum = Tensor::generate<float>(sum.shape(), [&](std::span<float> out) {
+            std::transform(a.begin(), a.end(), b.begin(), out.begin(), std::plus<>());
+          });
+        }
+      });
+    std::vector<Tensor> inputs = params.values();
+    inputs.insert(inputs.end(), gradients[0].begin(), gradients[0].begin() + params.size());
+    for (const auto& [name, value] : state) inputs.push_back(value);
+    inputs.push_back(Tensor::scalar(0.05f));
+    const std::vector<Tensor> next = update(inputs, &pool);
+    replace(params, std::span(next).first(params.size()));
+    replace(state, std::span(next).subspan(params.size()));
+  }
+  std::vector<Tensor> all = params.values();
+  for (const auto& [name, value] : state) all.push_back(value);
+  return hash_all(all);
+}
+
 }  // namespace
 
 std::uint64_t hash_of_numbers(const Tensor& tensor) {
@@ -198,6 +256,7 @@ std::vector<HashLine> network_hashes(kernels::Isa isa, ThreadPool& pool) {
   add_network(lines, "block", transformer, random_inputs(transformer, Key(7), -0.5, 0.5), isa,
               pool);
   lines.push_back({"network mlp training", hash_of_training(isa, pool)});
+  lines.push_back({"network mlp training in 5 shards", hash_of_sharded_training(isa, pool)});
   return lines;
 }
 

@@ -82,25 +82,40 @@ Checkpoint checkpoint_of(const Safetensors& file) {
   return checkpoint;
 }
 
-}  // namespace
-
-void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+Safetensors file_of(const Checkpoint& checkpoint) {
   Safetensors file{{}, {{kFormatKey, kFormat}, {kRunKey, checkpoint.run}}};
   visit_numbers(checkpoint.state, [&](const char* name, const auto& number) {
     file.tensors.set(name, to_tensor(number));
   });
   visit_params(checkpoint.state,
                [&](const char* name, const Params& params) { file.tensors.merge(name, params); });
-  save_safetensors(path, file);
+  return file;
 }
 
-Checkpoint load_checkpoint(const std::filesystem::path& path) {
-  const Safetensors file = load_safetensors(path);
+Checkpoint checkpoint_of(const Safetensors& file, std::string_view where) {
   try {
     return checkpoint_of(file);
   } catch (const Error& e) {
-    throw Error(e.code(), fmt::format("checkpoint {}: {}", in_quotes(path.string()), e.what()));
+    throw Error(e.code(), fmt::format("checkpoint {}: {}", in_quotes(where), e.what()));
   }
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  save_safetensors(path, file_of(checkpoint));
+}
+
+std::vector<std::byte> serialize_checkpoint(const Checkpoint& checkpoint) {
+  return serialize_safetensors(file_of(checkpoint));
+}
+
+Checkpoint parse_checkpoint(std::span<const std::byte> bytes, std::string_view where) {
+  return checkpoint_of(parse_safetensors(bytes, where), where);
+}
+
+Checkpoint load_checkpoint(const std::filesystem::path& path) {
+  return checkpoint_of(load_safetensors(path), path.string());
 }
 
 }  // namespace limpid::train

@@ -74,6 +74,7 @@ void fill_optimizer(TrainConfig& c, const Recipe& recipe) {
 void fill_length(TrainConfig& c, const Split& data, const Recipe& recipe) {
   fill(c.batch, recipe.batch);
   fill<std::int64_t>(c.accumulate, 1);
+  fill<std::int64_t>(c.shards, 1);
   if (c.epochs && c.steps) refuse("epochs", "steps says how long, too; one of them is expected");
   if (c.epochs || c.steps) return;
   if (recipe.steps > 0) {
@@ -85,6 +86,27 @@ void fill_length(TrainConfig& c, const Split& data, const Recipe& recipe) {
 }
 
 constexpr std::int64_t kSamples = 10;  // of a run
+
+// It has no variance of one example.
+void check_batch_norm(const TrainConfig& c, std::int64_t rows) {
+  const Cut cut{rows, *c.batch, *c.accumulate, *c.shards};
+  for (const std::int64_t u : {std::int64_t{0}, cut.updates_an_epoch() - 1}) {
+    const RowRange update = cut.update(u);
+    for (std::int64_t s = 0; s < cut.shards; ++s) {
+      const RowRange shard = cut.shard(update, s);
+      if (shard.size() % cut.most_rows() != 1 && (shard.size() == 0 || cut.most_rows() != 1))
+        continue;
+      if (cut.shards > 1)
+        refuse("shards", fmt::format("shard {} of a batch of {} would have a micro batch of one "
+                                     "example, and batch norm needs two; another batch size or "
+                                     "number of shards is expected",
+                                     s, update.size()));
+      refuse("batch", fmt::format("the last batch of an epoch would have one of the {} examples, "
+                                  "and batch norm needs two; another size is expected",
+                                  rows));
+    }
+  }
+}
 
 }  // namespace
 
@@ -121,6 +143,8 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill<std::string>(c.metric, "loss");
   fill(c.min_delta, 0.0);
   fill(c.check_finite, false);
+  fill(c.log_shards, false);
+  if (*c.log_shards && *c.shards == 1) refuse("log_shards", "2 or more shards are expected");
   const std::int64_t an_epoch = steps_an_epoch(c, data);
   fill(c.log_every,
        std::max<std::int64_t>(1, std::min(an_epoch, c.steps.value_or(an_epoch)) / 100));
@@ -136,10 +160,7 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   if (*c.patience > 0 && data.validation.size() == 0)
     refuse("early_stopping.patience",
            "the data has no validation part; 0, or data with one (split=90/10) is expected");
-  if (*c.norm == "batch" && (*c.batch == 1 || data.train.size() % *c.batch == 1))
-    refuse("batch", fmt::format("the last batch of an epoch would have one of the {} examples, "
-                                "and batch norm needs two; another size is expected",
-                                data.train.size()));
+  if (*c.norm == "batch") check_batch_norm(c, data.train.size());
   return c;
 }
 
@@ -153,6 +174,8 @@ TrainOptions options_of(const TrainConfig& c, const Split& data) {
   options.steps = c.steps;
   options.batch = *c.batch;
   options.accumulate = *c.accumulate;
+  options.shards = *c.shards;
+  if (*c.log_shards) options.hash_shards_every = *c.log_every;
   options.schedule.kind = optim::schedule_from_name(*c.schedule);
   options.schedule.rate = *c.rate;
   options.schedule.warmup = *c.warmup;

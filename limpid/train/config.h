@@ -50,11 +50,11 @@ struct TrainConfig {
   Choice<std::int64_t> warmup;
   Choice<double> decay_every, decay_factor;
   Choice<double> clip_value, clip_norm;
-  Choice<std::int64_t> epochs, steps, batch, accumulate, seed;
+  Choice<std::int64_t> epochs, steps, batch, accumulate, shards, seed;
   Choice<std::string> metric;
   Choice<std::int64_t> patience;
   Choice<double> min_delta;
-  Choice<bool> check_finite;
+  Choice<bool> check_finite, log_shards;
   Choice<std::int64_t> log_every, probe_every, sample_every, checkpoint_every;
 };
 

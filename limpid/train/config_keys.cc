@@ -469,6 +469,15 @@ std::vector<ConfigKey> schedule_and_length_keys() {
        .otherwise = "1",
        .low = 1,
        .high = kMostRows},
+      {.path = "shards",
+       .flag = "--shards",
+       .member = &C::shards,
+       .help = "Shards of an optimiser step: parts of its examples whose gradients are added by a "
+               "binary tree; as many processes (mpirun) may share the work, and give the same "
+               "weights",
+       .otherwise = "1",
+       .low = 1,
+       .high = static_cast<double>(kMostShards)},
       {.path = "seed",
        .flag = "--seed",
        .member = &C::seed,
@@ -517,6 +526,12 @@ std::vector<ConfigKey> observation_keys() {
        .otherwise = "a hundredth of an epoch (of the run, if --steps makes it shorter)",
        .low = 1,
        .high = kMostSteps},
+      {.path = "log_shards",
+       .flag = "--log-shards",
+       .member = &C::log_shards,
+       .help = "Log a hash of every shard's gradient with each step event, which `limpid "
+               "verify-step` recomputes; needs 2 or more --shards",
+       .otherwise = "false"},
       {.path = "probe_every",
        .flag = "--probe-every",
        .member = &C::probe_every,

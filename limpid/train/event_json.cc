@@ -103,6 +103,7 @@ void fields(V& v, Of<StepEvent> auto& e) {
   v("loss", e.loss);
   v("learning_rate", e.learning_rate);
   v("gradient_norm", e.gradient_norm);
+  v.unless_empty("shards", e.shards);
 }
 template <class V>
 void fields(V& v, Of<ParameterStatistics> auto& e) {

@@ -92,6 +92,8 @@ struct StepEvent {
   double loss = 0;         // of the step's batch, before its update
   double learning_rate = 0;
   double gradient_norm = 0;  // before any clipping
+  // Of each shard's gradient and loss, 16 hexadecimal digits; empty where nobody asked.
+  std::vector<std::string> shards = {};
 };
 
 // L2 norms; `update_norm` is that of what the step added to the parameter.

@@ -31,16 +31,11 @@ void gather(const Type& one, std::span<const std::int32_t> rows, std::byte* out,
 
 }  // namespace
 
-Feeder::Feeder(const Dataset& data, const Options& options, std::int64_t first)
-    : data_(data),
-      options_(options),
-      batches_an_epoch_((data.size() + options.batch - 1) / options.batch),
-      next_(first),
-      filled_(first) {
-  for (Slot& slot : slots_) {
-    const std::int64_t rows = std::min(options.batch, data.size());
-    slot = {room_for(data.input_type(), rows), room_for(data.target_type(), rows), 0};
-  }
+Feeder::Feeder(const Dataset& data, const Options& options, Pieces pieces)
+    : data_(data), options_(options), pieces_(std::move(pieces)) {
+  for (Slot& slot : slots_)
+    slot = {room_for(data.input_type(), options.most_rows),
+            room_for(data.target_type(), options.most_rows), 0};
   if (options.ahead) {
     const limpid::detail::BlockedSignals blocked;
     thread_ = std::thread([this] { fill_all(); });
@@ -56,64 +51,74 @@ Feeder::~Feeder() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Feeder::refuse_more() {
+  throw Error(ErrorCode::kInvalidArgument, "feeder: there are no more batches");
+}
+
 Feeder::Batch Feeder::next() {
-  if (next_ >= batches_an_epoch_ * options_.epochs)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("feeder: there are {} batches", batches_an_epoch_ * options_.epochs));
-  const std::int64_t batch = next_;
-  Slot& slot = slots_[batch % 2];
+  const std::int64_t piece = next_;
+  Slot& slot = slots_[piece % 2];
   if (options_.ahead) {
     std::unique_lock lock(mutex_);
-    next_ = batch + 1;
+    next_ = piece + 1;
     changed_.notify_all();
-    changed_.wait(lock, [&] { return filled_ > batch || error_; });
+    changed_.wait(lock, [&] { return filled_ > piece || error_ || no_more_; });
     if (error_) std::rethrow_exception(error_);
+    if (filled_ <= piece) refuse_more();
   } else {
-    next_ = batch + 1;
-    fill(slot, batch);
+    next_ = piece + 1;
+    if (!fill(slot)) refuse_more();
   }
   return {slot.x.get(), slot.y.get(), slot.rows};
 }
 
 void Feeder::begin_epoch(std::int64_t epoch) {
-  order_ = std::make_unique<Batches>(data_.size(), BatchOptions{.size = options_.batch},
-                                     options_.key, epoch);
+  order_ = std::make_unique<Batches>(data_.size(), BatchOptions{.size = data_.size()}, options_.key,
+                                     epoch);
   if (data_.windows) offset_ = data_.windows->offset(options_.offset_key, epoch);
   order_of_ = epoch;
 }
 
-void Feeder::fill(Slot& slot, std::int64_t batch) {
-  const std::int64_t epoch = batch / batches_an_epoch_;
-  if (order_of_ != epoch) begin_epoch(epoch);
-  const std::span<const std::int32_t> rows = (*order_)[batch % batches_an_epoch_];
-  slot.rows = static_cast<std::int64_t>(rows.size());
+// False where there is no more.
+bool Feeder::fill(Slot& slot) {
+  const std::optional<Piece> piece = pieces_();
+  if (!piece) return false;
+  if (order_of_ != piece->epoch) begin_epoch(piece->epoch);
+  const std::span<const std::int32_t> rows = (*order_)[0].subspan(
+      static_cast<std::size_t>(piece->rows.begin), static_cast<std::size_t>(piece->rows.size()));
+  slot.rows = piece->rows.size();
   if (!data_.windows) {
     gather(data_.inputs, rows, slot.x.get());
     gather(data_.targets, rows, slot.y.get());
-    return;
+    return true;
   }
   const TokenWindows& windows = *data_.windows;
   gather(data_.input_type(), rows, slot.x.get(),
          [&](std::int64_t row, auto out) { windows.write_inputs(row, offset_, out); });
   gather(data_.target_type(), rows, slot.y.get(),
          [&](std::int64_t row, auto out) { windows.write_targets(row, offset_, out); });
+  return true;
 }
 
-// The thread: batch b is gathered while batch b - 1 is in use, and not before.
+// The thread: piece p is gathered while piece p - 1 is in use, and not before.
 void Feeder::fill_all() {
   try {
-    for (std::int64_t b = filled_; b < batches_an_epoch_ * options_.epochs; ++b) {
+    for (std::int64_t p = 0;; ++p) {
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stop_ || b <= next_; });
+        changed_.wait(lock, [&] { return stop_ || p <= next_; });
         if (stop_) return;
       }
-      fill(slots_[b % 2], b);
+      const bool more = fill(slots_[p % 2]);
       {
         const std::lock_guard lock(mutex_);
-        filled_ = b + 1;
+        if (more)
+          filled_ = p + 1;
+        else
+          no_more_ = true;
       }
       changed_.notify_all();
+      if (!more) return;
     }
   } catch (...) {
     {

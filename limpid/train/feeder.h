@@ -1,34 +1,43 @@
-// Feeder: the batches of a run one after the other, each gathered into memory of its own; ahead of
-// need, where a thread may do so. Leans on data.
+// Feeder: the micro batches of a run one after the other, each gathered into memory of its own;
+// ahead of need, where a thread may do so. Leans on data.
 #pragma once
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <condition_variable>
 
 #include "limpid/data/batches.h"
 #include "limpid/data/dataset.h"
+#include "limpid/train/cut.h"
 
 namespace limpid::train {
 
 class Feeder {
  public:
-  // Which batches there are.
-  struct Options {
-    std::int64_t batch = 128;  // rows; the last batch of an epoch may have fewer
-    std::int64_t epochs = 1;   // no batch lies behind the last one
-    Key key{0};                // of the order: epoch e has permutation(key.fold_in(e), N)
-    Key offset_key{0};         // of the windows of a text: where an epoch begins
-    bool ahead = false;        // a thread gathers the next batch while one is being used
+  // Rows of an epoch's order.
+  struct Piece {
+    std::int64_t epoch = 0;
+    RowRange rows;
   };
-  // Begins with batch `first`, counted over all epochs. `data` must outlive the feeder. Throws what
-  // Batches throws.
-  Feeder(const Dataset& data, const Options& options, std::int64_t first);
-  Feeder(const Dataset&& data, const Options& options, std::int64_t first) = delete;
+  // The next piece at each call; nothing after the last one.
+  using Pieces = std::function<std::optional<Piece>()>;
+
+  // What is fed.
+  struct Options {
+    std::int64_t most_rows = 128;  // of a piece
+    Key key{0};                    // of the order: epoch e has permutation(key.fold_in(e), N)
+    Key offset_key{0};             // of the windows of a text: where an epoch begins
+    bool ahead = false;            // a thread gathers the next piece while one is being used
+  };
+  // `data` must outlive the feeder. Throws what Batches throws.
+  Feeder(const Dataset& data, const Options& options, Pieces pieces);
+  Feeder(const Dataset&& data, const Options& options, Pieces pieces) = delete;
   ~Feeder();
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
@@ -39,8 +48,8 @@ class Feeder {
     const std::byte* y = nullptr;
     std::int64_t rows = 0;
   };
-  // The next batch; good until the next call. Allocates nothing but the order of a new epoch.
-  // Throws kInvalidArgument behind the last one.
+  // The next piece; good until the next call. Allocates nothing but the order of a new epoch.
+  // Throws kInvalidArgument after the last one.
   Batch next();
 
  private:
@@ -50,24 +59,26 @@ class Feeder {
   };
 
   void begin_epoch(std::int64_t epoch);
-  void fill(Slot& slot, std::int64_t batch);
+  bool fill(Slot& slot);
   void fill_all();
+  [[noreturn]] static void refuse_more();
 
   const Dataset& data_;
   Options options_;
-  std::int64_t batches_an_epoch_;
-  std::int64_t next_;  // the batch that next() gives
+  Pieces pieces_;
+  std::int64_t next_ = 0;  // the piece that next() gives, counted from the first
   std::unique_ptr<Batches> order_;
   std::int64_t order_of_ = -1;  // the epoch of order_ and offset_
   std::int64_t offset_ = 0;
-  Slot slots_[2];  // batch b is in slot b % 2
+  Slot slots_[2];  // piece p is in slot p % 2
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t filled_;  // batches before this one are gathered
+  std::int64_t filled_ = 0;  // pieces before this one are gathered
   bool stop_ = false;
+  bool no_more_ = false;  // pieces than those that are gathered
   std::exception_ptr error_;
-  std::thread thread_;  // uses order_ and the slot that is not in use
+  std::thread thread_;  // uses pieces_, order_ and the slot that is not in use
 };
 
 }  // namespace limpid::train

@@ -11,6 +11,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
+#include "limpid/distribute/communicator.h"
 #include "limpid/formats/folder_lock.h"
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/data_facts.h"
@@ -21,6 +22,7 @@
 #include "limpid/train/log_thinner.h"
 #include "limpid/train/ngram.h"
 #include "limpid/train/probe.h"
+#include "limpid/train/rank_check.h"
 #include "limpid/train/run_folder.h"
 #include "limpid/train/run_setup.h"
 #include "limpid/train/text_sampler.h"
@@ -122,15 +124,15 @@ class Run::Impl {
   Impl(const TrainConfig& config, Split data, const RunOptions& options)
       : options_(options),
         setup_(config, std::move(data)),
-        trainer_(setup_.problem, setup_.data, trainer_options(), options.pool),
+        trainer_(setup_.problem, setup_.data, trainer_options(), options.pool, options.ranks),
         probe_times_(setup_.config.probe_every, trainer_),
         samples_(setup_, options.pool),
         thinner_({.step = *setup_.config.log_every,
                   .probe = probe_times_.distance(),
                   .sample = samples_.distance()}) {
-    if (options.folder.empty()) return;
-    folder_.emplace(options.folder);
+    if (options.folder.empty() && !options.ranks) return;
     data_hash_ = setup_.data_hash(options.pool);
+    if (leads() && !options.folder.empty()) folder_.emplace(options.folder);
   }
 
   void start();
@@ -139,6 +141,7 @@ class Run::Impl {
   void step();
   EndEvent finish();
   EndEvent interrupt();
+  bool agree_to_stop(bool wish);
 
   RunOptions options_;
   RunSetup setup_;
@@ -156,13 +159,21 @@ class Run::Impl {
     options.gather_ahead = options_.gather_ahead;
     return options;
   }
+  // Bits of a step's wishes.
+  enum Wish : std::uint32_t { kStop = 1, kCheckpoint = 2 };
+
+  // The rank that has the folder, and tells.
+  bool leads() const { return !options_.ranks || options_.ranks->rank() == 0; }
+  void compare_ranks();
+  std::uint32_t wishes() const;
   void expect(Stage stage, std::string_view call) const;
   template <class Begin>
   void begin_locked(const Begin& begin);
   void begin();
   void go_on();
   void check_run(const Checkpoint& checkpoint);
-  void go_on_from_folder();
+  void begin_again();
+  void go_on_in_folder();
   void add_to_log(const Event& event);
   void tell(const Event& event);
   void diagnose(const RunLog& log);
@@ -170,7 +181,7 @@ class Run::Impl {
   EndEvent end_event(std::string_view reason) const;
   void probe();
   void end_epoch(const EpochEvent& epoch);
-  bool wants_checkpoint(const StepResult& result) const;
+  bool wants_checkpoint(std::uint32_t wishes) const;
   void checkpoint();
   [[noreturn]] void fail(const StepEvent& step);
 
@@ -186,6 +197,7 @@ class Run::Impl {
   std::map<std::int64_t, Probe> probes_;  // by rows of the batch
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_{};
+  bool wished_to_stop_ = false, agreed_to_stop_ = false;
 };
 
 // ---- how it begins
@@ -213,8 +225,13 @@ void Run::Impl::begin_locked(const Begin& begin) {
   }
 }
 
+void Run::Impl::compare_ranks() {
+  if (options_.ranks) require_alike(*options_.ranks, to_text(setup_.config), data_hash_);
+}
+
 void Run::Impl::start() {
   expect(Stage::kNew, "start()");
+  compare_ranks();
   begin_locked([this] { begin(); });
 }
 
@@ -229,38 +246,56 @@ void Run::Impl::begin() {
     file_.emplace(folder_->log(), "");
   }
   stage_ = Stage::kUnderWay;
-  tell(run_event(setup_, options_.command, options_.pool ? options_.pool->threads() : 1));
-  tell(data_facts(setup_.data));
-  diagnose(log_);
+  if (leads()) {
+    tell(run_event(setup_, options_.command, options_.pool ? options_.pool->threads() : 1));
+    tell(data_facts(setup_.data));
+    diagnose(log_);
+  }
   checkpoint();
 }
 
 void Run::Impl::resume() {
   if (stage_ != Stage::kPaused) expect(Stage::kNew, "resume()");
+  compare_ranks();
   begin_locked([this] { go_on(); });
 }
 
+// What the first rank finds in its folder is what all go on from.
 void Run::Impl::go_on() {
-  if (folder_ && !folder_->has_checkpoint()) {
-    // It was not this call that began the run.
-    if (auto command = folder_->first_command(); !command.empty())
-      options_.command = std::move(command);
-    return begin();
-  }
-  if (folder_)
-    go_on_from_folder();
-  else if (stage_ == Stage::kPaused)
-    log_.end.reset();
-  else
+  const bool starts = folder_ && !folder_->has_checkpoint();
+  std::optional<Checkpoint> checkpoint;
+  if (folder_ && !starts) {
+    checkpoint = load_checkpoint(folder_->checkpoint());
+    check_run(*checkpoint);
+  } else if (leads() && !starts && stage_ != Stage::kPaused) {
     refuse("train: resume() of a run that has no folder");
+  }
+  if (options_.ranks && !options_.folder.empty()) {
+    const std::vector<std::byte> found = distribute::from_first(
+        *options_.ranks, checkpoint ? serialize_checkpoint(*checkpoint) : std::vector<std::byte>());
+    if (found.empty()) return begin_again();
+    checkpoint = parse_checkpoint(found, "of the first rank");
+  } else if (starts) {
+    return begin_again();
+  }
+  if (checkpoint) trainer_.restore(checkpoint->state);
+  if (folder_)
+    go_on_in_folder();
+  else
+    log_.end.reset();
   stage_ = Stage::kUnderWay;
   tell(ResumeEvent{trainer_.steps_done(), extension_});
 }
 
-void Run::Impl::go_on_from_folder() {
-  const Checkpoint checkpoint = load_checkpoint(folder_->checkpoint());
-  check_run(checkpoint);
-  trainer_.restore(checkpoint.state);
+// It was not this call that began the run.
+void Run::Impl::begin_again() {
+  if (folder_)
+    if (auto command = folder_->first_command(); !command.empty())
+      options_.command = std::move(command);
+  begin();
+}
+
+void Run::Impl::go_on_in_folder() {
   folder_->tidy();
   if (!extension_.empty()) folder_->write_config(setup_.config);
   const std::string source = folder_->log().string();
@@ -297,23 +332,44 @@ EndEvent Run::Impl::train(const std::function<bool()>& stop) {
     resume();
   while (trainer_.ending() == Ending::kNone) {
     step();
-    if (stop && stop()) return interrupt();
+    if (stop && agree_to_stop(stop())) return interrupt();
   }
   return finish();
+}
+
+// What this rank would like to happen after the step that comes.
+std::uint32_t Run::Impl::wishes() const {
+  const auto age = Clock::now() - last_checkpoint_;
+  const std::int64_t next = trainer_.steps_done() + 1;
+  const bool ends_epoch =
+      next % std::max<std::int64_t>(1, trainer_.steps_an_epoch()) == 0 || next == trainer_.steps();
+  const bool checkpoint =
+      leads() && age > (ends_epoch ? std::chrono::seconds(1) : std::chrono::seconds(60));
+  return (wished_to_stop_ ? kStop : 0U) | (checkpoint ? kCheckpoint : 0U);
 }
 
 void Run::Impl::step() {
   expect(Stage::kUnderWay, "step()");
   const bool probed = probe_times_.at(trainer_.steps_done());
-  const StepResult result = trainer_.step();
+  const StepResult result = trainer_.step(wishes());
+  agreed_to_stop_ = (result.wishes & kStop) != 0;
   if (trainer_.ending() == Ending::kNonFinite) fail(result.step);
-  if (probed) probe();
-  // The first step's loss is that of the first weights: what came of them is measured by it.
-  if (result.step.step == 1 || result.step.step % *setup_.config.log_every == 0) tell(result.step);
-  for (const auto& listener : on_step_) listener(result.step);
-  if (result.epoch) end_epoch(*result.epoch);
-  if (samples_.at(trainer_.steps_done())) tell(samples_.draw(trainer_));
-  if (wants_checkpoint(result)) checkpoint();
+  if (leads()) {
+    if (probed) probe();
+    // The first step's loss is that of the first weights: what came of them is measured by it.
+    if (result.step.step == 1 || result.step.step % *setup_.config.log_every == 0)
+      tell(result.step);
+    for (const auto& listener : on_step_) listener(result.step);
+    if (result.epoch) end_epoch(*result.epoch);
+    if (samples_.at(trainer_.steps_done())) tell(samples_.draw(trainer_));
+  }
+  if (wants_checkpoint(result.wishes)) checkpoint();
+}
+
+bool Run::Impl::agree_to_stop(bool wish) {
+  if (!options_.ranks) return wish;
+  wished_to_stop_ = wished_to_stop_ || wish;
+  return agreed_to_stop_;
 }
 
 // As many events as a log may hold of a run of this length.
@@ -333,11 +389,13 @@ void Run::Impl::add_to_log(const Event& event) {
 }
 
 void Run::Impl::tell(const Event& event) {
+  if (!leads()) return;
   add_to_log(event);
   for (const auto& listener : on_event_) listener(event);
 }
 
 void Run::Impl::diagnose(const RunLog& log) {
+  if (!leads()) return;
   const std::vector<Json> earlier = folder_ ? earlier_runs(folder_->path()) : std::vector<Json>();
   for (const Finding& finding : new_findings(train::diagnose(log, {}, earlier), log_.findings))
     tell(finding);
@@ -362,18 +420,19 @@ void Run::Impl::end_epoch(const EpochEvent& epoch) {
   if (epoch.epoch % every == 0 || trainer_.ending() != Ending::kNone) diagnose(log_);
 }
 
-bool Run::Impl::wants_checkpoint(const StepResult& result) const {
+bool Run::Impl::wants_checkpoint(std::uint32_t wishes) const {
   const std::int64_t every = *setup_.config.checkpoint_every;
-  if (every > 0) return trainer_.steps_done() % every == 0;
-  const auto age = Clock::now() - last_checkpoint_;
-  return age > (result.epoch ? std::chrono::seconds(1) : std::chrono::seconds(60));
+  return every > 0 ? trainer_.steps_done() % every == 0 : (wishes & kCheckpoint) != 0;
 }
 
+// All ranks have a part of the state.
 void Run::Impl::checkpoint() {
-  if (!folder_) return;
-  save_checkpoint(folder_->checkpoint(),
-                  {trainer_.state(), identity_of(setup_.config, data_hash_)});
+  if (options_.folder.empty()) return;
+  Checkpoint now{trainer_.state(), {}};
   last_checkpoint_ = Clock::now();
+  if (!folder_) return;
+  now.run = identity_of(setup_.config, data_hash_);
+  save_checkpoint(folder_->checkpoint(), now);
   for (const auto& listener : on_checkpoint_) listener(trainer_.steps_done());
 }
 
@@ -382,7 +441,7 @@ void Run::Impl::checkpoint() {
 EndEvent Run::Impl::end_event(std::string_view reason) const {
   EndEvent end;
   end.reason = reason;
-  end.best_epoch = trainer_.state().best_epoch;
+  end.best_epoch = trainer_.best_epoch();
   end.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   return end;
 }
@@ -400,6 +459,10 @@ void Run::Impl::end_with(const EndEvent& end) {
 EndEvent Run::Impl::finish() {
   expect(Stage::kUnderWay, "finish()");
   checkpoint();
+  if (!leads()) {
+    stage_ = Stage::kEnded;
+    return end_event(name(trainer_.ending()));
+  }
   const Params params = trainer_.model();
   const Split& data = setup_.data;
   Numbers validation;
@@ -422,6 +485,7 @@ EndEvent Run::Impl::interrupt() {
   checkpoint();
   const EndEvent end = end_event(kInterrupted);
   stage_ = Stage::kPaused;
+  wished_to_stop_ = agreed_to_stop_ = false;
   tell(end);
   lock_.reset();
   return end;
@@ -466,6 +530,7 @@ void Run::start() { impl_->start(); }
 void Run::resume() { impl_->resume(); }
 EndEvent Run::train(const std::function<bool()>& stop) { return impl_->train(stop); }
 void Run::step() { impl_->step(); }
+bool Run::agree_to_stop(bool wish) { return impl_->agree_to_stop(wish); }
 EndEvent Run::finish() { return impl_->finish(); }
 EndEvent Run::interrupt() { return impl_->interrupt(); }
 

@@ -9,8 +9,8 @@
 //   const train::EndEvent end = run.train();
 //   const Model model = run.model();
 //
-// The bits of the model depend on the configuration and the data alone: not on threads, listeners,
-// checkpoints or interruptions.
+// The bits of the model depend on the configuration and the data alone: not on threads, ranks,
+// listeners, checkpoints or interruptions.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/dataset.h"
+#include "limpid/distribute/communicator.h"
 #include "limpid/formats/model.h"
 #include "limpid/train/config.h"
 #include "limpid/train/events.h"
@@ -43,6 +44,9 @@ struct RunOptions {
   ThreadPool* pool = nullptr;
   bool gather_ahead = false;                             // as in TrainOptions
   std::vector<std::string> command = {"limpid::train"};  // what the log says started the run
+  // Several ranks share the work: each makes a Run of the same arguments and then the same calls.
+  // The first one alone has the folder, tells events, and returns what an end says.
+  distribute::Communicator* ranks = nullptr;
 };
 
 class Run {
@@ -68,6 +72,9 @@ class Run {
   // A checkpoint reached the disk.
   void on_checkpoint(std::function<void(std::int64_t step)> listener);
 
+  // With ranks, start() and resume() first compare version, configuration, data and arithmetic of
+  // all of them, and throw kInvalidArgument with the name of a rank that has others.
+
   // Begins: RunEvent, DataFacts, what the doctor finds in the data, the first checkpoint. Throws
   // kInvalidArgument where the folder holds a run, unless options.overwrite; kIo, also while
   // another Run, of this process or another one, writes into the folder: a Run holds its folder
@@ -90,6 +97,9 @@ class Run {
   // the loss or the gradient is not finite, writes the checkpoint before it and the EndEvent, and
   // throws kInvalidArgument with the op that made the number.
   void step();
+  // Whether to stop here: the wish itself; with ranks, all answer alike, that a rank wished so
+  // before the last step.
+  bool agree_to_stop(bool wish);
   bool done() const { return trainer().ending() != Ending::kNone; }
   // Evaluates, writes the model, and ends the log with an EndEvent. After the last step.
   EndEvent finish();

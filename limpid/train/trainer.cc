@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "limpid/core/error.h"
 
@@ -17,8 +18,6 @@ enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey };
 [[noreturn]] void refuse(const std::string& message, ErrorCode code = ErrorCode::kInvalidArgument) {
   throw Error(code, "train: " + message);
 }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // What the trainer's evaluations look at.
 const Dataset& watched(const Split& data) {
@@ -35,6 +34,52 @@ Params in_order_of(const std::vector<Input>& inputs, const Params& values) {
   Params ordered;
   for (const Input& i : inputs) ordered.set(i.name, values.at(i.name));
   return ordered;
+}
+
+// Throws kFormat where these are not values of the same names and types.
+void check_values(const std::vector<Input>& expected, const Params& values, std::string_view what) {
+  if (values.size() != expected.size())
+    refuse(fmt::format("the state has {} tensors of the {}, {} are expected", values.size(), what,
+                       expected.size()),
+           ErrorCode::kFormat);
+  for (const Input& e : expected) {
+    const Tensor* value = values.find(e.name);
+    if (!value || !(value->type() == e.type))
+      refuse(fmt::format("the state has {} for '{}' of the {}, {} is expected",
+                         value ? to_string(value->type()) : "nothing", e.name, what,
+                         to_string(e.type)),
+             ErrorCode::kFormat);
+  }
+}
+
+std::vector<Input> inputs_of(const Buffers& buffers) {
+  std::vector<Input> inputs;
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    inputs.push_back({buffers.names()[i], buffers.type(i)});
+  return inputs;
+}
+
+// Which of the carried values a step changes; the others stay to the bit.
+std::vector<bool> changed_values(const Problem& problem, std::int64_t rows) {
+  const Function loss = loss_function(problem, rows);
+  std::vector<bool> changes;
+  for (const auto& [name, value] : problem.carried) {
+    changes.push_back(loss.outputs()[1 + changes.size()].value !=
+                      static_cast<ValueId>(loss.input_index(name)));
+    if (changes.back() && value.dtype() != Dtype::kF32)
+      refuse(
+          fmt::format("{} changes with every step and is not f32; shards cannot add it up", name),
+          ErrorCode::kUnsupported);
+  }
+  return changes;
+}
+
+// Numbers that follow a shard's gradient: its loss and what is carried on.
+std::size_t tail_of(const Params& carried, const std::vector<bool>& changes) {
+  std::size_t tail = 1, i = 0;
+  for (const auto& [name, value] : carried)
+    if (changes[i++]) tail += static_cast<std::size_t>(value.elements());
+  return tail;
 }
 
 void check_part(const Problem& problem, const Dataset& part) {
@@ -60,91 +105,36 @@ std::string_view name(Ending ending) {
   return kNames[static_cast<std::size_t>(ending)];
 }
 
-// ---- buffers
-
-Trainer::Buffers::Buffers(const Params& values) {
-  for (const auto& [name, value] : values) {
-    types_.push_back(value.type());
-    names_.push_back(name);
-    for (auto& copy : copies_) copy.push_back(allocate_aligned(value.bytes().size()));
-    std::copy(value.bytes().begin(), value.bytes().end(), copies_[0].back().get());
-  }
-}
-
-void Trainer::Buffers::zero() {
-  for (std::size_t i = 0; i < size(); ++i)
-    std::memset(copies_[current_][i].get(), 0, types_[i].bytes());
-}
-
-void Trainer::Buffers::copy_from(const Buffers& other) {
-  for (std::size_t i = 0; i < size(); ++i)
-    std::memcpy(copies_[current_][i].get(), other.now(i), types_[i].bytes());
-}
-
-Params Trainer::Buffers::values() const {
-  Params result;
-  for (std::size_t i = 0; i < size(); ++i)
-    result.set(names_[i], Tensor::generate_bytes(types_[i], [&](std::span<std::byte> out) {
-                 std::memcpy(out.data(), now(i), out.size());
-               }));
-  return result;
-}
-
-std::size_t Trainer::Buffers::index(std::string_view name) const {
-  return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
-}
-
-void Trainer::Buffers::check(const Params& values, std::string_view what) const {
-  if (values.size() != size())
-    refuse(fmt::format("the state has {} tensors of the {}, {} are expected", values.size(), what,
-                       size()),
-           ErrorCode::kFormat);
-  for (std::size_t i = 0; i < size(); ++i) {
-    const Tensor* value = values.find(names_[i]);
-    if (!value || !(value->type() == types_[i]))
-      refuse(fmt::format("the state has {} for '{}' of the {}, {} is expected",
-                         value ? to_string(value->type()) : "nothing", names_[i], what,
-                         to_string(types_[i])),
-             ErrorCode::kFormat);
-  }
-}
-
-void Trainer::Buffers::set(const Params& values) {
-  for (std::size_t i = 0; i < size(); ++i) {
-    const std::span<const std::byte> bytes = values.at(names_[i]).bytes();
-    std::copy(bytes.begin(), bytes.end(), copies_[current_][i].get());
-  }
-}
-
-bool Trainer::Buffers::next_is_finite() const {
-  const auto finite = [&]<class T>(std::size_t i, T) {
-    const std::span<const T> values{static_cast<const T*>(next(i)), types_[i].bytes() / sizeof(T)};
-    return std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
-  };
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (types_[i].dtype == Dtype::kF32 && !finite(i, float{})) return false;
-    if (types_[i].dtype == Dtype::kF64 && !finite(i, double{})) return false;
-  }
-  return true;
-}
-
 // ---- a run
 
-Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options, ThreadPool* pool)
+Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options, ThreadPool* pool,
+                 distribute::Communicator* ranks)
     : problem_(std::move(problem)),
       data_(data),
       options_(options),
       pool_(pool),
       key_(options.seed),
+      cut_{data.train.size(), options.batch, options.accumulate, options.shards},
       schedule_(options.schedule),
       params_(in_order_of(problem_.parameters(), problem_.init(key_.fold_in(kInitKey)))),
       carried_(problem_.carried),
       carried_before_(problem_.carried),
-      optimizer_(optim::init(options.rule.optimizer, zeros_of(problem_.parameters()))),
-      sums_(options.accumulate > 1 ? zeros_of(sum_inputs(problem_)) : Params{}) {
+      optimizer_(Params{}),
+      sums_(options.accumulate > 1 && options.shards == 1 ? zeros_of(sum_inputs(problem_))
+                                                          : Params{}) {
   check();
-  batches_an_epoch_ = ceil_div(data.train.size(), options.batch);
-  steps_an_epoch_ = ceil_div(batches_an_epoch_, options.accumulate);
+  if (ranks && ranks->size() > options.shards)
+    refuse(fmt::format("{} ranks, but {} shards: at most one rank a shard is expected",
+                       ranks->size(), options.shards));
+  if (options.shards > 1) {
+    changes_ = changed_values(problem_, cut_.most_rows());
+    sharded_ = std::make_unique<ShardedUpdate>(problem_, options.rule, params_, options.shards,
+                                               tail_of(problem_.carried, changes_), ranks, pool);
+  }
+  optimizer_ =
+      Buffers(sharded_ ? sharded_->first_state()
+                       : optim::init(options.rule.optimizer, zeros_of(problem_.parameters())));
+  steps_an_epoch_ = cut_.updates_an_epoch();
   steps_ = options.steps.value_or(steps_an_epoch_ * options.epochs);
   schedule_.steps = steps_;
   if (watched(data).size() > 0) evaluator_.emplace(problem_, watched(data), pool);
@@ -160,6 +150,8 @@ void Trainer::check() const {
     refuse(fmt::format("a batch of {}, 1 or more is expected", options_.batch));
   if (options_.accumulate < 1)
     refuse(fmt::format("{} micro batches an update, 1 or more are expected", options_.accumulate));
+  if (options_.shards < 1 || options_.shards > kMostShards)
+    refuse(fmt::format("{} shards, 1 to {} are expected", options_.shards, kMostShards));
   if (data_.train.size() == 0) refuse(fmt::format("{}: there are no examples", data_.train.name));
   for (const Dataset* part : {&data_.train, &data_.validation, &data_.test})
     if (part->size() > 0) check_part(problem_, *part);
@@ -172,28 +164,33 @@ void Trainer::check() const {
 
 // Behind that many steps; one that the end cuts short counts.
 std::int64_t Trainer::epochs_done(std::int64_t step) const {
-  return step == steps_ ? ceil_div(step, steps_an_epoch_) : step / steps_an_epoch_;
+  return step == steps_ ? Cut::ceil_div(step, steps_an_epoch_) : step / steps_an_epoch_;
 }
 
 std::int64_t Trainer::examples_of_update() const {
-  const std::int64_t first = step_ % steps_an_epoch_ * options_.accumulate * options_.batch;
-  return std::min(options_.accumulate * options_.batch, data_.train.size() - first);
+  return cut_.update(step_ % steps_an_epoch_).size();
 }
 
-StepResult Trainer::step() {
+StepResult Trainer::step(std::uint32_t wishes) {
   if (ending_ != Ending::kNone) refuse(fmt::format("the training has ended: {}", name(ending_)));
   if (!feeder_) start_feeder();
   const auto start = std::chrono::steady_clock::now();
   const double rate = learning_rate();
-  const Update done = update(static_cast<float>(rate));
+  const Update done = sharded_ ? sharded_update(static_cast<float>(rate), wishes)
+                               : update(static_cast<float>(rate));
   StepResult result{{step_ + 1, step_ / steps_an_epoch_ + 1, static_cast<double>(done.loss), rate,
-                     static_cast<double>(done.gradient_norm)}};
-  const bool finite =
-      std::isfinite(done.loss) && std::isfinite(done.gradient_norm) &&
-      (!options_.check_finite || (params_.next_is_finite() && optimizer_.next_is_finite()));
+                     static_cast<double>(done.gradient_norm)},
+                    sharded_ ? done.wishes : wishes};
+  for (const std::uint64_t hash : done.hashes)
+    result.step.shards.push_back(fmt::format("{:016x}", hash));
+  bool finite = std::isfinite(done.loss) && std::isfinite(done.gradient_norm);
+  if (finite && options_.check_finite) {
+    finite = params_.next_is_finite() && optimizer_.next_is_finite();
+    if (sharded_) finite = sharded_->all_agree(finite);
+  }
   if (!finite) {
     // Swapped, not copied: replay() reads what the last micro batch read.
-    if (options_.accumulate > 1) std::swap(carried_, carried_before_);
+    if (options_.accumulate > 1 && !sharded_) std::swap(carried_, carried_before_);
     ending_ = Ending::kNonFinite;
     return result;
   }
@@ -210,20 +207,24 @@ StepResult Trainer::step() {
   return result;
 }
 
+// Of micro batch `m` of the update under way.
+Key Trainer::key_of(std::int64_t m) const {
+  const std::int64_t first = step_ / steps_an_epoch_ * cut_.batches_an_epoch() +
+                             step_ % steps_an_epoch_ * options_.accumulate;
+  return key_.fold_in(kDropoutKey).fold_in(static_cast<std::uint64_t>(first + m));
+}
+
 Trainer::Update Trainer::update(float rate) {
   Update result;
   result.examples = examples_of_update();
-  const std::int64_t parts = ceil_div(result.examples, options_.batch);
-  const std::int64_t first =
-      step_ / steps_an_epoch_ * batches_an_epoch_ + step_ % steps_an_epoch_ * options_.accumulate;
+  const std::int64_t parts = Cut::ceil_div(result.examples, options_.batch);
   if (options_.accumulate > 1) {
     sums_.zero();
     carried_before_.copy_from(carried_);
   }
   for (std::int64_t part = 0; part < parts; ++part) {
-    const Key key = key_.fold_in(kDropoutKey).fold_in(static_cast<std::uint64_t>(first + part));
     last_.batch = feeder_->next();
-    last_.key = static_cast<std::int64_t>(key.bits());
+    last_.key = static_cast<std::int64_t>(key_of(part).bits());
     last_.share = static_cast<float>(static_cast<double>(last_.batch.rows) /
                                      static_cast<double>(result.examples));
     last_.rate = rate;
@@ -236,6 +237,116 @@ Trainer::Update Trainer::update(float rate) {
     }
   }
   return result;
+}
+
+// ---- an update of several shards
+
+// The last shard first, so that what observed() shows is the first one's.
+Trainer::Update Trainer::sharded_update(float rate, std::uint32_t wishes) {
+  Update result;
+  result.examples = examples_of_update();
+  last_.rate = rate;
+  distribute::Reduction& sum = sharded_->sum();
+  const distribute::ShardRange own = sum.shards();
+  const std::int64_t every = options_.hash_shards_every;
+  const bool hashed = every > 0 && (step_ == 0 || (step_ + 1) % every == 0);
+  std::vector<std::uint64_t> hashes(hashed ? static_cast<std::size_t>(own.size()) : 0);
+  sum.begin();
+  for (std::int64_t shard = own.end; shard-- > own.begin;) {
+    const std::uint64_t hash = add_shard(shard, result, hashed);
+    if (hashed) hashes[static_cast<std::size_t>(shard - own.begin)] = hash;
+  }
+  const distribute::Reduction::Sum total = sum.finish();
+  result.loss = total.tail[0];
+  const float* carried = total.tail + 1;
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    const std::size_t bytes = carried_.type(i).bytes();
+    std::memcpy(carried_.next(i), changes_[i] ? static_cast<const void*>(carried) : carried_.now(i),
+                bytes);
+    if (changes_[i]) carried += bytes / sizeof(float);
+  }
+  const ShardedUpdate::Made made =
+      (*sharded_)(total.part, result.loss, params_, optimizer_, rate, wishes, hashes);
+  result.gradient_norm = made.gradient_norm;
+  result.wishes = made.wishes;
+  result.hashes = made.hashes;
+  return result;
+}
+
+// Adds the gradient of a shard to the sum: its micro batches one after the other, as they would be
+// without other shards. Returns its hash where one is asked for.
+std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool hashed) {
+  const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
+  distribute::Reduction& sum = sharded_->sum();
+  float* sums = sum.take();
+  std::memset(sums, 0, (sharded_->elements() + 1) * sizeof(float));
+  carried_before_.copy_from(carried_);
+  for (std::int64_t m = 0; m < cut_.micro_batches(rows); ++m) {
+    float* const next = sum.take();
+    last_.batch = feeder_->next();
+    last_.key =
+        static_cast<std::int64_t>(key_of(m).fold_in(static_cast<std::uint64_t>(shard)).bits());
+    last_.share = static_cast<float>(static_cast<double>(last_.batch.rows) /
+                                     static_cast<double>(update.examples));
+    inputs_.clear();
+    outputs_.clear();
+    for (std::size_t i = 0; i < params_.size(); ++i) inputs_.push_back(params_.now(i));
+    for (std::size_t i = 0; i < carried_.size(); ++i) {
+      inputs_.push_back(carried_before_.now(i));
+      outputs_.push_back(carried_before_.next(i));
+    }
+    for (std::size_t i = 0; i < params_.size(); ++i) {
+      inputs_.push_back(sums + params_.offset(i) / sizeof(float));
+      outputs_.push_back(next + params_.offset(i) / sizeof(float));
+    }
+    inputs_.push_back(sums + sharded_->elements());
+    outputs_.push_back(next + sharded_->elements());
+    inputs_.insert(inputs_.end(), {last_.batch.x, last_.batch.y, &last_.key, &last_.share});
+    last_.plan = &plan_of(Part::kAccumulate, last_.batch.rows);
+    last_.plan->workspace.run(inputs_, outputs_);
+    carried_before_.advance();
+    sum.give_back(sums);
+    sums = next;
+  }
+  // Its share of what is carried on.
+  const auto share =
+      static_cast<float>(static_cast<double>(rows.size()) / static_cast<double>(update.examples));
+  float* tail = sums + sharded_->elements() + 1;
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    if (!changes_[i]) continue;
+    const auto* const values = reinterpret_cast<const float*>(carried_before_.now(i));
+    const std::size_t count = carried_.type(i).bytes() / sizeof(float);
+    tail = std::transform(values, values + count, tail, [&](float v) { return v * share; });
+  }
+  std::uint64_t hash = 0;
+  if (hashed) {
+    for (std::size_t i = 0; i < params_.size(); ++i)
+      hash = limpid::hash(
+          {reinterpret_cast<const std::byte*>(sums) + params_.offset(i), params_.type(i).bytes()},
+          hash);
+    hash = limpid::hash(std::as_bytes(std::span(sums + sharded_->elements(), 1)), hash);
+  }
+  sum.add(shard, sums);
+  return hash;
+}
+
+// The pieces of this rank's shards, in the order in which updates want them; without shards those
+// of whole updates.
+std::optional<Feeder::Piece> Trainer::next_piece() {
+  const distribute::ShardRange own =
+      sharded_ ? sharded_->sum().shards() : distribute::ShardRange{0, 1};
+  for (; fed_.step < steps_; ++fed_.step) {
+    const RowRange update = cut_.update(fed_.step % steps_an_epoch_);
+    for (; fed_.shard < own.size(); ++fed_.shard) {
+      const RowRange shard = cut_.shard(update, own.end - 1 - fed_.shard);
+      if (fed_.micro_batch < cut_.micro_batches(shard))
+        return Feeder::Piece{fed_.step / steps_an_epoch_,
+                             cut_.micro_batch(shard, fed_.micro_batch++)};
+      fed_.micro_batch = 0;
+    }
+    fed_.shard = 0;
+  }
+  return {};
 }
 
 // Inputs and outputs in the order of the functions of step.h.
@@ -279,15 +390,13 @@ Trainer::Plan& Trainer::plan_of(Part part, std::int64_t rows) {
 }
 
 void Trainer::start_feeder() {
-  const std::int64_t epoch = step_ / steps_an_epoch_;
-  feeder_ = std::make_unique<Feeder>(
-      data_.train,
-      Feeder::Options{.batch = options_.batch,
-                      .epochs = epochs(),
-                      .key = key_.fold_in(kShuffleKey),
-                      .offset_key = key_.fold_in(kOffsetKey),
-                      .ahead = options_.gather_ahead},
-      epoch * batches_an_epoch_ + step_ % steps_an_epoch_ * options_.accumulate);
+  fed_ = {step_};
+  feeder_ = std::make_unique<Feeder>(data_.train,
+                                     Feeder::Options{.most_rows = cut_.most_rows(),
+                                                     .key = key_.fold_in(kShuffleKey),
+                                                     .offset_key = key_.fold_in(kOffsetKey),
+                                                     .ahead = options_.gather_ahead},
+                                     [this] { return next_piece(); });
 }
 
 // ---- epochs
@@ -358,9 +467,16 @@ Params Trainer::model() const {
 // ---- the state
 
 TrainState Trainer::state() const {
-  return {options_.seed,       step_,     params_.values(),   carried_.values(),
-          optimizer_.values(), loss_sum_, gradient_norm_sum_, best_epoch_,
-          best_score_,         best_};
+  return {options_.seed,
+          step_,
+          params_.values(),
+          carried_.values(),
+          sharded_ ? sharded_->whole(optimizer_) : optimizer_.values(),
+          loss_sum_,
+          gradient_norm_sum_,
+          best_epoch_,
+          best_score_,
+          best_};
 }
 
 void Trainer::restore(const TrainState& state) {
@@ -374,17 +490,19 @@ void Trainer::restore(const TrainState& state) {
   if (state.best_epoch < 0 || state.best_epoch > epochs)
     refuse(fmt::format("the state's best epoch is {}, but {} are done", state.best_epoch, epochs),
            ErrorCode::kFormat);
-  params_.check(state.params, "parameters");
-  carried_.check(state.carried, "carried values");
-  optimizer_.check(state.optimizer, "optimiser");
+  check_values(inputs_of(params_), state.params, "parameters");
+  check_values(inputs_of(carried_), state.carried, "carried values");
+  check_values(sharded_ ? sharded_->state_inputs() : inputs_of(optimizer_), state.optimizer,
+               "optimiser");
   if (!state.best.empty()) {
-    Params all = params_.values();
-    all.merge("", carried_.values());
-    Buffers(all).check(state.best, "best model");
+    std::vector<Input> all = inputs_of(params_);
+    const std::vector<Input> carried = inputs_of(carried_);
+    all.insert(all.end(), carried.begin(), carried.end());
+    check_values(all, state.best, "best model");
   }
   params_.set(state.params);
   carried_.set(state.carried);
-  optimizer_.set(state.optimizer);
+  optimizer_.set(sharded_ ? sharded_->part_of(state.optimizer) : state.optimizer);
   step_ = state.step;
   loss_sum_ = state.loss_sum;
   gradient_norm_sum_ = state.gradient_norm_sum;

@@ -18,11 +18,15 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/data/dataset.h"
+#include "limpid/distribute/communicator.h"
 #include "limpid/optim/schedule.h"
+#include "limpid/train/buffers.h"
+#include "limpid/train/cut.h"
 #include "limpid/train/evaluator.h"
 #include "limpid/train/events.h"
 #include "limpid/train/feeder.h"
 #include "limpid/train/problem.h"
+#include "limpid/train/sharded_update.h"
 #include "limpid/train/step.h"
 
 namespace limpid::train {
@@ -34,12 +38,18 @@ struct EarlyStopping {
   double min_delta = 0;
 };
 
+// Of TrainOptions::shards.
+inline constexpr std::int64_t kMostShards = 65536;
+
 // How a run goes.
 struct TrainOptions {
   std::int64_t epochs = 10;
   std::optional<std::int64_t> steps = {};  // updates of the run; with it `epochs` does not count
   std::int64_t batch = 128;     // examples of a (micro) batch; the last of an epoch may have fewer
   std::int64_t accumulate = 1;  // micro batches of an update; the last of an epoch may have fewer
+  // Parts of an update's rows whose gradients are added by a tree (docs/arithmetic.md, "Shards").
+  std::int64_t shards = 1;
+  std::int64_t hash_shards_every = 0;  // steps between those whose shards are hashed; 0: never
   optim::Schedule schedule{.kind = optim::Schedule::Kind::kLinear,
                            .rate = 0.05};  // steps: the run's
   UpdateRule rule = {};
@@ -72,17 +82,19 @@ std::string_view name(Ending ending);
 // What happened in a step.
 struct StepResult {
   StepEvent step;
+  std::uint32_t wishes = 0;              // of all ranks
   std::optional<EpochEvent> epoch = {};  // where the step was the last of an epoch or of the run
 };
 
 class Trainer {
  public:
-  // `data` and the pool must outlive the trainer. Throws kInvalidArgument, kShape or kDtype where
-  // options or data do not fit the problem.
+  // `data`, the pool and the ranks must outlive the trainer. With ranks each of them makes a
+  // Trainer of the same arguments and then the same calls; there are at most as many as shards.
+  // Throws kInvalidArgument, kShape or kDtype where options or data do not fit the problem.
   Trainer(Problem problem, const Split& data, const TrainOptions& options,
-          ThreadPool* pool = nullptr);
+          ThreadPool* pool = nullptr, distribute::Communicator* ranks = nullptr);
   Trainer(Problem problem, const Split&& data, const TrainOptions& options,
-          ThreadPool* pool = nullptr) = delete;
+          ThreadPool* pool = nullptr, distribute::Communicator* ranks = nullptr) = delete;
   // Its parts hold pointers to each other.
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -90,8 +102,9 @@ class Trainer {
   // One update, and behind the last one of an epoch, or of the run, the evaluation on the
   // validation part (the test part where there is none, which then is never called the best). Where
   // the loss or the norm of the gradient is not finite, the update is not made: the state stays
-  // what it was before, and the training ends.
-  StepResult step();
+  // what it was before, and the training ends. Wishes are bits that all ranks then know: the result
+  // has those of each.
+  StepResult step(std::uint32_t wishes = 0);
 
   Ending ending() const { return ending_; }
   std::int64_t steps_done() const { return step_; }
@@ -99,8 +112,10 @@ class Trainer {
   std::int64_t steps_an_epoch() const { return steps_an_epoch_; }
   std::int64_t epochs() const { return epochs_done(steps_); }   // one that the end cuts short, too
   double learning_rate() const { return schedule_.at(step_); }  // of the next step
+  std::int64_t best_epoch() const { return best_epoch_; }       // 0 before the first
 
-  // All that the next step depends on; a copy.
+  // All that the next step depends on; a copy. With ranks each of them calls it, and the first one
+  // gets all; the others only their part of the optimiser's state.
   TrainState state() const;
   // Goes on from a state of a run with the same problem, data and options. Throws kFormat where it
   // is none.
@@ -112,7 +127,8 @@ class Trainer {
   const Problem& problem() const { return problem_; }
 
   // Where a Probe of loss_function finds what the last step saw and made: the inputs of the loss
-  // (of the update's last micro batch) and the parameters after the step. Good until the next step.
+  // (of the last micro batch of the update's first shard, which the first rank has) and the
+  // parameters after the step. Good until the next step.
   std::vector<const void*> observed() const;
   std::int64_t observed_rows() const { return last_.batch.rows; }
 
@@ -125,31 +141,6 @@ class Trainer {
   Replay replay() const;
 
  private:
-  // Values that a step reads and writes, in two copies that change places.
-  class Buffers {
-   public:
-    explicit Buffers(const Params& values);
-    std::size_t size() const { return types_.size(); }
-    const void* now(std::size_t i) const { return copies_[current_][i].get(); }
-    void* next(std::size_t i) const { return copies_[1 - current_][i].get(); }
-    void advance() { current_ = 1 - current_; }
-    // What is now.
-    void zero();
-    void copy_from(const Buffers& other);
-    void set(const Params& values);
-    Params values() const;
-    std::size_t index(std::string_view name) const;
-    // Throws kFormat where these are not values of the same names and types.
-    void check(const Params& values, std::string_view what) const;
-    bool next_is_finite() const;
-
-   private:
-    std::vector<Type> types_;
-    std::vector<std::string> names_;
-    std::vector<std::shared_ptr<std::byte>> copies_[2];
-    std::size_t current_ = 0;
-  };
-
   enum class Part : std::uint8_t { kWhole, kAccumulate, kLast };
   struct Plan {
     Function function;
@@ -159,6 +150,8 @@ class Trainer {
     float loss = 0;
     float gradient_norm = 0;
     std::int64_t examples = 0;
+    std::uint32_t wishes = 0;
+    std::vector<std::uint64_t> hashes = {};  // of the shards
   };
   // What the last plan was run on, beside the state.
   struct Last {
@@ -172,8 +165,12 @@ class Trainer {
   std::int64_t epochs_done(std::int64_t step) const;
   std::int64_t examples_of_update() const;
   Update update(float rate);
+  Update sharded_update(float rate, std::uint32_t wishes);
+  std::uint64_t add_shard(std::int64_t shard, const Update& update, bool hashed);
+  std::optional<Feeder::Piece> next_piece();
   void run(Part part, Update& result);
   Plan& plan_of(Part part, std::int64_t rows);
+  Key key_of(std::int64_t micro_batch) const;
   EpochEvent end_epoch();
   void compare(EpochEvent& epoch);
   void start_feeder();
@@ -184,7 +181,7 @@ class Trainer {
   TrainOptions options_;
   ThreadPool* pool_;
   Key key_;
-  std::int64_t batches_an_epoch_ = 0;
+  Cut cut_;
   std::int64_t steps_an_epoch_ = 0;
   std::int64_t steps_ = 0;  // of the run
   optim::Schedule schedule_;
@@ -192,9 +189,11 @@ class Trainer {
   // The state.
   std::int64_t step_ = 0;
   Buffers params_, carried_;
-  Buffers carried_before_;  // an update of several micro batches
-  Buffers optimizer_;
-  Buffers sums_;  // over the micro batches of the update under way
+  Buffers carried_before_;     // an update of several micro batches, or what a shard has of it
+  std::vector<bool> changes_;  // which of the carried values a step changes
+  std::unique_ptr<ShardedUpdate> sharded_;  // with several shards
+  Buffers optimizer_;                       // with several ranks this one's part
+  Buffers sums_;                            // over the micro batches of the update under way
   double loss_sum_ = 0;
   double gradient_norm_sum_ = 0;
   std::int64_t best_epoch_ = 0;
@@ -204,6 +203,10 @@ class Trainer {
 
   std::map<std::pair<Part, std::int64_t>, Plan> plans_;
   std::unique_ptr<Feeder> feeder_;
+  // What the feeder gathers next.
+  struct Fed {
+    std::int64_t step = 0, shard = 0, micro_batch = 0;
+  } fed_;
   std::optional<Evaluator> evaluator_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;

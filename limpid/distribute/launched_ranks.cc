@@ -1,0 +1,280 @@
+#include "limpid/distribute/launched_ranks.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "limpid/core/detail/blocked_signals.h"
+#include "limpid/core/error.h"
+#include "limpid/distribute/detail/mpi_module.h"
+
+namespace limpid::distribute {
+namespace {
+
+using detail::MpiModule;
+
+constexpr int kContent = 1, kBeat = 2;  // tags
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::kUnsupported, message);
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+// More than one, as far as the variable says.
+bool says_several(const char* name) {
+  const std::string text = variable(name);
+  return std::strtol(text.c_str(), nullptr, 10) > 1;
+}
+
+// Where modules are: LIMPID_MPI_MODULES, beside the program, and where they are installed.
+std::vector<std::filesystem::path> module_folders() {
+  std::vector<std::filesystem::path> folders;
+  if (const std::string own = variable("LIMPID_MPI_MODULES"); !own.empty()) return {own};
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    folders.push_back(program.parent_path());
+    folders.push_back(program.parent_path() / LIMPID_MODULES_FROM_PROGRAM);
+  }
+  folders.emplace_back(LIMPID_MODULES);
+  return folders;
+}
+
+const MpiModule& load(const std::string& kind) {
+  const std::string file = fmt::format("limpid-mpi-{}.so", kind);
+  std::string why = "it is not installed";
+  for (const auto& folder : module_folders()) {
+    const std::filesystem::path path = folder / file;
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) continue;
+    // MPI loads modules of its own, which look for its names among the global ones.
+    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    const void* const table = library ? ::dlsym(library, detail::kMpiModuleSymbol) : nullptr;
+    if (!table) {
+      why = ::dlerror();
+      continue;
+    }
+    const auto& module = *static_cast<const MpiModule*>(table);
+    if (module.version == detail::kMpiModuleVersion) return module;
+    why = fmt::format("it is of version {}, {} is expected", module.version,
+                      detail::kMpiModuleVersion);
+  }
+  refuse(fmt::format("this process is one of several, but the module {} cannot be loaded: {}", file,
+                     why));
+}
+
+std::chrono::seconds patience() {
+  const long seconds = std::strtol(variable("LIMPID_RANK_TIMEOUT").c_str(), nullptr, 10);
+  return std::chrono::seconds(seconds > 0 ? seconds : 10);
+}
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+std::string launcher_of_environment() {
+  const std::string kind = variable("LIMPID_MPI");
+  if (kind == "openmpi" || kind == "mpich") return kind;
+  if (kind == "none") return "";
+  if (!kind.empty()) refuse(fmt::format("LIMPID_MPI={}: openmpi, mpich or none is expected", kind));
+  if (says_several("OMPI_COMM_WORLD_SIZE")) return "openmpi";
+  if (says_several("PMI_SIZE")) return "mpich";
+  if (!says_several("SLURM_STEP_NUM_TASKS")) return "";
+  if (!variable("PMIX_RANK").empty()) return "openmpi";
+  if (!variable("PMI_RANK").empty()) return "mpich";
+  refuse(
+      fmt::format("srun started {} processes without MPI: srun --mpi=pmix (Open MPI) or "
+                  "--mpi=pmi2 (MPICH) is expected",
+                  variable("SLURM_STEP_NUM_TASKS")));
+}
+
+// ---- the heart
+
+// A ring: every rank sends the next one a sign of life, and ends the job where the one before it
+// gives none.
+struct LaunchedRanks::Heart {
+  enum Sign : unsigned char { kAlive = 1, kGoodbye = 2 };
+
+  unsigned char out = kAlive, in = 0;
+  void* sending = nullptr;
+  void* receiving = nullptr;
+  bool leaving = false, said_goodbye = false, heard_goodbye = false;
+  Clock::time_point sent{}, heard = Clock::now(), beaten = Clock::now();
+  std::chrono::seconds patience = distribute::patience();
+};
+
+// With mutex_ held. Cheap where nothing is due.
+void LaunchedRanks::beat() {
+  Heart& heart = *heart_;
+  const auto now = Clock::now();
+  // This process may have stood still itself.
+  if (now - heart.beaten > heart.patience / 2) heart.heard = now;
+  heart.beaten = now;
+  const int before = (rank() + size() - 1) % size(), after = (rank() + 1) % size();
+  if (!heart.receiving && !heart.heard_goodbye)
+    heart.receiving = module_.receive(&heart.in, 1, before, kBeat);
+  if (heart.receiving && module_.test(heart.receiving) != 0) {
+    heart.receiving = nullptr;
+    heart.heard = now;
+    heart.heard_goodbye = heart.in == Heart::kGoodbye;
+  }
+  if (heart.sending && module_.test(heart.sending) != 0) heart.sending = nullptr;
+  const bool due = now - heart.sent > heart.patience / 10;
+  if (!heart.sending && !heart.said_goodbye && (due || heart.leaving)) {
+    heart.out = heart.leaving ? Heart::kGoodbye : Heart::kAlive;
+    heart.said_goodbye = heart.leaving;
+    heart.sending = module_.send(&heart.out, 1, after, kBeat);
+    heart.sent = now;
+  }
+  if (!heart.heard_goodbye && now - heart.heard > heart.patience) {
+    std::fprintf(stderr, "limpid: %s has given no sign of life for %lld s; the job ends\n",
+                 name(before).c_str(), static_cast<long long>(heart.patience.count()));
+    std::fflush(stderr);
+    module_.abort(1);
+  }
+}
+
+// ---- beginning and end
+
+std::unique_ptr<LaunchedRanks> LaunchedRanks::join() {
+  const std::string kind = launcher_of_environment();
+  if (kind.empty()) return nullptr;
+  const MpiModule& module = load(kind);
+  if (module.start() != 0)
+    throw Error(ErrorCode::kIo, fmt::format("the MPI of {} does not begin", kind));
+  return std::unique_ptr<LaunchedRanks>(new LaunchedRanks(module));
+}
+
+LaunchedRanks::LaunchedRanks(const MpiModule& module)
+    : Communicator(module.rank(), module.size()),
+      module_(module),
+      heart_(std::make_unique<Heart>()) {
+  introduce();
+  if (size() == 1) return;
+  const limpid::detail::BlockedSignals blocked;
+  thread_ = std::thread([this] {
+    while (!stop_) {
+      {
+        const std::lock_guard lock(mutex_);
+        beat();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  });
+}
+
+LaunchedRanks::~LaunchedRanks() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void LaunchedRanks::introduce() {
+  const std::string host = host_name();
+  for (const auto& theirs : all_gather(*this, std::as_bytes(std::span(host))))
+    hosts_.emplace_back(reinterpret_cast<const char*>(theirs.data()), theirs.size());
+  here_ = static_cast<int>(std::count(hosts_.begin(), hosts_.end(), host));
+  place_here_ = static_cast<int>(std::count(hosts_.begin(), hosts_.begin() + rank(), host));
+}
+
+std::string LaunchedRanks::name(int rank) const {
+  if (hosts_.empty()) return Communicator::name(rank);
+  return fmt::format("rank {} on {}", rank, hosts_[static_cast<std::size_t>(rank)]);
+}
+
+void LaunchedRanks::end() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+  const auto gone = [&] {
+    return heart_->said_goodbye && !heart_->sending && heart_->heard_goodbye;
+  };
+  heart_->leaving = true;
+  while (size() > 1 && !gone()) {
+    {
+      const std::lock_guard lock(mutex_);
+      beat();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  module_.end();
+}
+
+void LaunchedRanks::abort(int code) {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  module_.abort(code);
+  std::_Exit(code);
+}
+
+void LaunchedRanks::lose(int rank) const {
+  throw Error(ErrorCode::kIo, fmt::format("{} is lost: MPI cannot reach it", name(rank)));
+}
+
+// ---- messages
+
+// Looks again and again: at first at once, later with pauses, lest ranks that share a CPU wait for
+// one that waits.
+void LaunchedRanks::transfer(std::span<const Sent> sent, std::span<const Received> received,
+                             const Arrived& arrived) {
+  struct Pending {
+    void* request;
+    int rank;
+    std::size_t received;
+  };
+  constexpr std::size_t kSent = ~std::size_t{0};
+  constexpr int kEager = 200, kBeats = 64;
+  std::vector<Pending> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      const auto& r = received[i];
+      pending.push_back(
+          {module_.receive(r.bytes.data(), static_cast<int>(r.bytes.size()), r.from, kContent),
+           r.from, i});
+      if (!pending.back().request) lose(r.from);
+    }
+    for (const auto& s : sent) {
+      pending.push_back(
+          {module_.send(s.bytes.data(), static_cast<int>(s.bytes.size()), s.to, kContent), s.to,
+           kSent});
+      if (!pending.back().request) lose(s.to);
+    }
+  }
+  std::vector<std::size_t> there;
+  for (int idle = 0; !pending.empty();) {
+    there.clear();
+    const std::size_t before = pending.size();
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(pending, [&](const Pending& p) {
+        const int state = module_.test(p.request);
+        if (state < 0) lose(p.rank);
+        if (state == 1 && p.received != kSent) there.push_back(p.received);
+        return state == 1;
+      });
+      if (idle % kBeats == kBeats - 1 && heart_) beat();
+    }
+    for (const std::size_t i : there) arrived(i);
+    idle = pending.size() < before ? 0 : idle + 1;
+    if (idle > kEager)
+      std::this_thread::sleep_for(std::chrono::microseconds(idle > 10 * kEager ? 500 : 50));
+    else if (idle > 0)
+      ::sched_yield();
+  }
+}
+
+}  // namespace limpid::distribute

@@ -1,0 +1,78 @@
+// Ranks in one process: exchanges whole and cut, what is made of them, and ranks that fail.
+#include "limpid/distribute/communicator.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "limpid/core/error.h"
+#include "limpid/distribute/in_process.h"
+
+namespace limpid::distribute {
+namespace {
+
+std::vector<std::byte> text(std::string_view s) {
+  const auto bytes = std::as_bytes(std::span(s));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string string(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(Communicator, ExchangesInOrderAndCutsLargeMessages) {
+  for (const std::size_t most : {std::size_t{1}, std::size_t{3}, std::size_t{1000}})
+    run_in_process(3, [&](Communicator& ranks) {
+      ranks.set_most_bytes(most);
+      const int to = (ranks.rank() + 1) % 3, from = (ranks.rank() + 2) % 3;
+      const auto first = text("first of " + std::to_string(ranks.rank()));
+      const auto second = text("second");
+      std::vector<std::byte> one(first.size()), two(second.size()), none;
+      const Communicator::Sent sent[] = {{to, first}, {to, none}, {to, second}};
+      const Communicator::Received received[] = {{from, one}, {from, none}, {from, two}};
+      std::vector<std::size_t> arrived;
+      ranks.exchange(sent, received, [&](std::size_t i) { arrived.push_back(i); });
+      EXPECT_EQ(string(one), "first of " + std::to_string(from));
+      EXPECT_EQ(string(two), "second");
+      std::sort(arrived.begin(), arrived.end());
+      EXPECT_EQ(arrived, (std::vector<std::size_t>{0, 1, 2}));
+    });
+}
+
+TEST(Communicator, GathersAndBroadcasts) {
+  for (int size = 1; size <= 9; ++size)
+    run_in_process(size, [&](Communicator& ranks) {
+      const std::string mine(static_cast<std::size_t>(ranks.rank()), 'x');
+      const auto all = all_gather(ranks, text(mine));
+      ASSERT_EQ(all.size(), static_cast<std::size_t>(size));
+      for (std::size_t r = 0; r < all.size(); ++r) EXPECT_EQ(string(all[r]), std::string(r, 'x'));
+      EXPECT_EQ(string(from_first(ranks, text(ranks.rank() == 0 ? "hello" : "no"))), "hello");
+      barrier(ranks);
+    });
+}
+
+TEST(Communicator, ARankThatFailsEndsAll) {
+  std::mutex mutex;
+  int ended = 0;
+  try {
+    run_in_process(4, [&](Communicator& ranks) {
+      if (ranks.rank() == 2) throw Error(ErrorCode::kNotFound, "no data here");
+      try {
+        barrier(ranks);
+      } catch (const Error& e) {
+        EXPECT_STREQ(e.what(), "rank 2 has failed");
+        const std::lock_guard lock(mutex);
+        ++ended;
+        throw;
+      }
+    });
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "no data here");
+  }
+  EXPECT_EQ(ended, 3);
+  EXPECT_THROW(run_in_process(0, [](Communicator&) {}), Error);
+}
+
+}  // namespace
+}  // namespace limpid::distribute

@@ -1,0 +1,322 @@
+// Shards and ranks: the update is the documented sum, and any number of ranks makes the same one.
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "limpid/core/arithmetic.h"
+#include "limpid/core/error.h"
+#include "limpid/distribute/in_process.h"
+#include "limpid/function/interpret.h"
+#include "limpid/inspect/op_example.h"
+#include "limpid/train/checkpoint.h"
+#include "limpid/train/trainer.h"
+#include "limpid/transforms/grad.h"
+
+namespace limpid::train {
+namespace {
+
+using distribute::Communicator;
+
+constexpr std::int64_t kInputs = 6;
+
+// Classes by the first two features, or numbers.
+Dataset drawn(Task task, std::int64_t rows, std::uint64_t seed) {
+  Dataset data;
+  data.name = "drawn";
+  data.task = task;
+  data.inputs = random_tensor({Dtype::kF32, {rows, kInputs}}, Key(seed), -1, 1);
+  const auto x = data.inputs.values<float>();
+  if (task == Task::kClassification) {
+    data.classes = 2;
+    data.targets = Tensor::generate<std::int32_t>({rows}, [&](std::span<std::int32_t> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = x[i * kInputs] > x[i * kInputs + 1];
+    });
+  } else {
+    data.targets = random_tensor({Dtype::kF32, {rows, 2}}, Key(seed + 100), -2, 2);
+  }
+  return data;
+}
+
+Split drawn_split(Task task, std::int64_t rows = 45) {
+  return {drawn(task, rows, 1), drawn(task, 20, 2), drawn(task, 20, 3)};
+}
+
+// All bits of a state, and of the model.
+std::uint64_t hash_of(const Trainer& trainer, const TrainState& state) {
+  std::uint64_t h = 0;
+  for (const Params& params :
+       {state.params, state.carried, state.optimizer, state.best, trainer.model()})
+    for (const auto& [name, value] : params) h = limpid::hash(value.bytes(), h);
+  const double numbers[] = {state.loss_sum, state.gradient_norm_sum, state.best_score};
+  return limpid::hash(std::as_bytes(std::span(numbers)), h);
+}
+
+// What a training gives: the hash of its end, and every step.
+struct Trained {
+  std::uint64_t hash = 0;
+  std::vector<double> losses, norms;
+  std::vector<std::vector<std::string>> shards;
+
+  bool operator==(const Trained&) const = default;
+};
+
+// By `count` ranks up to step `change`, then by `then` ranks.
+Trained trained(const Problem& problem, const Split& data, const TrainOptions& options, int count,
+                std::int64_t change = 0, int then = 1, ThreadPool* pool = nullptr) {
+  Trained result;
+  TrainState state;
+  std::mutex mutex;
+  const auto part = [&](Communicator* ranks, bool first) {
+    Trainer trainer(problem, data, options, pool, ranks);
+    if (!first) trainer.restore(state);
+    while (trainer.ending() == Ending::kNone && !(first && trainer.steps_done() == change)) {
+      const StepResult step = trainer.step();
+      if (ranks && ranks->rank() > 0) continue;
+      result.losses.push_back(step.step.loss);
+      result.norms.push_back(step.step.gradient_norm);
+      result.shards.push_back(step.step.shards);
+    }
+    const TrainState now = trainer.state();
+    if (ranks && ranks->rank() > 0) return;
+    const std::lock_guard lock(mutex);
+    if (first)
+      state = now;
+    else
+      result.hash = hash_of(trainer, now);
+  };
+  const auto run = [&](int ranks, bool first) {
+    if (ranks == 0)
+      part(nullptr, first);
+    else
+      distribute::run_in_process(ranks, [&](Communicator& c) { part(&c, first); });
+  };
+  run(count, true);
+  run(then, false);
+  return result;
+}
+
+// By the same ranks from the first step to the last.
+Trained trained_by(const Problem& problem, const Split& data, const TrainOptions& options,
+                   int ranks, ThreadPool* pool = nullptr) {
+  return trained(problem, data, options, ranks, 0, ranks, pool);
+}
+
+TrainOptions with_everything(std::int64_t shards) {
+  return {.epochs = 3,
+          .batch = 11,
+          .accumulate = 2,
+          .shards = shards,
+          .hash_shards_every = 1,
+          .schedule = {.kind = optim::Schedule::Kind::kCosine, .rate = 0.02, .warmup = 3},
+          .rule = {optim::AdamW{}, {.value = 0.05, .norm = 0.1}},
+          .seed = 9,
+          .early_stopping = EarlyStopping{.patience = 3}};
+}
+
+// ---- the definition, by the interpreter
+
+TEST(Shards, TheUpdateIsTheDocumentedSum) {
+  constexpr std::int64_t kRows = 11, kShards = 3;
+  constexpr float kRate = 0.25f;
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 5, 2}, relu), Task::kRegression);
+  const Split data = {drawn(Task::kRegression, kRows, 1), {}, {}};
+  Trainer trainer(problem, data,
+                  {.epochs = 1,
+                   .batch = kRows,
+                   .shards = kShards,
+                   .schedule = {.rate = kRate},
+                   .rule = {optim::Sgd{.momentum = 0}},
+                   .seed = 4});
+  const Params before = trainer.state().params;
+  const StepResult step = trainer.step();
+
+  // Rows [0, 4), [4, 8), [8, 11) of the epoch's order.
+  const std::vector<std::int32_t> order = permutation(Key(4).fold_in(1).fold_in(0), kRows);
+  const std::int64_t begins[] = {0, 4, 8, 11};
+  std::vector<std::vector<float>> sums[kShards];  // of a shard: each parameter, then the loss
+  for (std::size_t s = 0; s < kShards; ++s) {
+    const std::span<const std::int32_t> rows(order.data() + begins[s],
+                                             order.data() + begins[s + 1]);
+    const auto count = static_cast<std::int64_t>(rows.size());
+    std::vector<Tensor> inputs = before.values();
+    inputs.insert(inputs.end(),
+                  {gather_rows(data.train.inputs, rows), gather_rows(data.train.targets, rows),
+                   Tensor::scalar(std::int64_t{0})});
+    std::vector<Tensor> results =
+        interpret(value_and_grad(loss_function(problem, count), {0, 1, 2, 3}), inputs);
+    std::rotate(results.begin(), results.begin() + 1, results.end());  // the loss last
+    const float share = static_cast<float>(static_cast<double>(count) / 11.0);
+    for (const Tensor& r : results) {
+      std::vector<float>& sum = sums[s].emplace_back();
+      for (const float g : r.values<float>()) sum.push_back(0.0f + g * share);
+    }
+  }
+  std::vector<float> norms;
+  for (std::size_t p = 0; p < 4; ++p) {
+    const auto was = before.values()[p].values<float>();
+    const Params after = trainer.state().params;
+    const auto is = after.values()[p].values<float>();
+    std::vector<float> squares;
+    for (std::size_t i = 0; i < was.size(); ++i) {
+      const float gradient = (sums[0][p][i] + sums[1][p][i]) + sums[2][p][i];
+      ASSERT_EQ(is[i], was[i] - kRate * gradient);
+      squares.push_back(gradient * gradient);
+    }
+    norms.push_back(arithmetic::sum(squares));  // none has more elements than a block
+  }
+  EXPECT_EQ(static_cast<float>(step.step.loss), (sums[0][4][0] + sums[1][4][0]) + sums[2][4][0]);
+  EXPECT_EQ(static_cast<float>(step.step.gradient_norm), std::sqrt(arithmetic::sum(norms)));
+}
+
+TEST(Shards, TheSumIsThatOfOneBatchButForRounding) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 9, 2}, relu));
+  Trainer whole(problem, data, {.epochs = 2, .batch = 20});
+  Trainer parts(problem, data, {.epochs = 2, .batch = 20, .shards = 7});
+  Trainer both(problem, data, {.epochs = 2, .batch = 5, .accumulate = 4, .shards = 3});
+  while (whole.ending() == Ending::kNone) {
+    const StepEvent a = whole.step().step;
+    for (Trainer* other : {&parts, &both}) {
+      const StepEvent b = other->step().step;
+      EXPECT_NEAR(a.loss, b.loss, 1e-5);
+      EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 1e-5);
+    }
+  }
+  EXPECT_EQ(both.ending(), Ending::kFinished);
+}
+
+// ---- any number of ranks
+
+TEST(Shards, AnyNumberOfRanksGivesTheSameBits) {
+  const Split data = drawn_split(Task::kClassification);
+  nn::Mlp net = nn::mlp({kInputs, 70, 70, 2}, relu, 0.2);  // a parameter of more than a block
+  const Problem problem = mlp_problem(net);
+  for (const std::int64_t shards : {2, 5, 16}) {
+    const Trained alone = trained_by(problem, data, with_everything(shards), 0);
+    ASSERT_EQ(alone.shards.at(0).size(), static_cast<std::size_t>(shards));
+    for (const int ranks : {1, 2, 3, 4, 5, 8, 16})
+      if (ranks <= shards) {
+        EXPECT_EQ(trained_by(problem, data, with_everything(shards), ranks), alone)
+            << shards << " shards, " << ranks << " ranks";
+      }
+    ThreadPool pool({.threads = 3});
+    TrainOptions ahead = with_everything(shards);
+    ahead.gather_ahead = true;
+    EXPECT_EQ(trained_by(problem, data, ahead, 0, &pool), alone);
+  }
+}
+
+TEST(Shards, ARunGoesOnWithOtherRanks) {
+  const Split data = drawn_split(Task::kClassification);
+  nn::Mlp net = nn::mlp({kInputs, 70, 2}, relu, 0.2);
+  net.norm = nn::MlpNorm::kBatch;
+  const Problem problem = mlp_problem(net);
+  TrainOptions options = with_everything(4);
+  options.batch = 15;
+  const Trained alone = trained_by(problem, data, options, 0);
+  for (std::int64_t step = 0; step < 5; ++step)
+    for (const auto& [before, after] : {std::pair{3, 2}, {1, 4}, {4, 0}, {0, 3}})
+      EXPECT_EQ(trained(problem, data, options, before, step, after), alone)
+          << before << " ranks up to step " << step << ", then " << after;
+}
+
+// Random networks, recipes, shards and ranks.
+TEST(Shards, LawOfRandomModels) {
+  const optim::Optimizer optimizers[] = {optim::Sgd{.momentum = 0.9, .nesterov = true},
+                                         optim::Sgd{.momentum = 0, .weight_decay = 0.1},
+                                         optim::Adam{.amsgrad = true},
+                                         optim::AdamW{.decay_vectors = false},
+                                         optim::RmsProp{},
+                                         optim::Adagrad{}};
+  for (std::uint64_t i = 0; i < 24; ++i) {
+    const Key key = Key(77).fold_in(i);
+    const auto below = [&](std::uint64_t bound, std::uint64_t n) {
+      return static_cast<std::int64_t>(key.below(bound, n));
+    };
+    const Task task = below(2, 0) ? Task::kRegression : Task::kClassification;
+    const Split data = drawn_split(task, 20 + below(40, 1));
+    nn::Mlp net = nn::mlp({kInputs, 1 + below(90, 2), 1 + below(90, 3), 2},
+                          below(2, 4) ? relu : gelu, below(2, 5) ? 0.3 : 0.0);
+    const nn::MlpNorm norms[] = {nn::MlpNorm::kNone, nn::MlpNorm::kLayer, nn::MlpNorm::kRms};
+    net.norm = norms[below(3, 6)];
+    TrainOptions options{.epochs = 2,
+                         .batch = 3 + below(20, 7),
+                         .accumulate = 1 + below(3, 8),
+                         .shards = 2 + below(17, 9),
+                         .schedule = {.rate = 0.01},
+                         .rule = {optimizers[below(6, 10)], {}},
+                         .seed = i};
+    if (below(2, 11)) options.rule.clip.norm = 0.3;
+    if (below(3, 12) == 0) options.rule.clip.value = 0.02;
+    options.check_finite = below(2, 13) == 1;
+    const Problem problem = mlp_problem(net, task);
+    const int ranks =
+        1 + static_cast<int>(
+                below(static_cast<std::uint64_t>(std::min<std::int64_t>(options.shards, 9)), 14));
+    EXPECT_EQ(trained_by(problem, data, options, ranks), trained_by(problem, data, options, 0))
+        << "trial " << i << ": " << options.shards << " shards, " << ranks << " ranks";
+  }
+}
+
+// ---- what each rank has, knows and refuses
+
+TEST(Shards, EachRankKeepsItsPartOfTheMoments) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 300, 300, 2}, relu));
+  const std::int64_t all = 2 * (6 * 300 + 300 + 300 * 300 + 300 + 300 * 2 + 2);
+  distribute::run_in_process(4, [&](Communicator& ranks) {
+    Trainer trainer(problem, data, {.shards = 8, .rule = {optim::Adam{}}}, nullptr, &ranks);
+    trainer.step();
+    std::int64_t mine = 0;
+    for (const auto& [name, value] : trainer.state().optimizer) mine += value.elements();
+    if (ranks.rank() == 0)
+      EXPECT_EQ(mine, all + 2);  // gathered; and the powers
+    else
+      EXPECT_LE(mine, all / 4 + 2 * static_cast<std::int64_t>(kNormBlock) + 2);
+  });
+}
+
+TEST(Shards, WishesReachEveryRank) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 4, 2}, relu));
+  distribute::run_in_process(3, [&](Communicator& ranks) {
+    Trainer trainer(problem, data, {.batch = 5, .shards = 3}, nullptr, &ranks);
+    EXPECT_EQ(trainer.step().wishes, 0U);
+    EXPECT_EQ(trainer.step(1U << ranks.rank()).wishes, 7U);
+    EXPECT_EQ(trainer.step().wishes, 0U);
+  });
+}
+
+TEST(Shards, AStepThatIsNotFiniteEndsAllRanksBeforeIt) {
+  const Split data = drawn_split(Task::kRegression);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 9, 2}, relu), Task::kRegression);
+  const TrainOptions options{.epochs = 9, .batch = 5, .shards = 4, .schedule = {.rate = 1e4}};
+  distribute::run_in_process(3, [&](Communicator& ranks) {
+    Trainer trainer(problem, data, options, nullptr, &ranks);
+    Params before = trainer.state().params;
+    while (trainer.ending() == Ending::kNone) {
+      before = trainer.state().params;
+      trainer.step();
+    }
+    EXPECT_EQ(trainer.ending(), Ending::kNonFinite);
+    for (const auto& [name, value] : trainer.state().params)
+      EXPECT_TRUE(value.same_bits(before.at(name)));
+  });
+}
+
+TEST(Shards, RefusesWhatDoesNotFit) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 4, 2}, relu));
+  EXPECT_THROW(Trainer(problem, data, {.shards = 0}), Error);
+  EXPECT_THROW(Trainer(problem, data, {.shards = kMostShards + 1}), Error);
+  try {
+    distribute::run_in_process(
+        3, [&](Communicator& ranks) { Trainer(problem, data, {.shards = 2}, nullptr, &ranks); });
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "train: 3 ranks, but 2 shards: at most one rank a shard is expected");
+  }
+}
+
+}  // namespace
+}  // namespace limpid::train
