@@ -75,6 +75,7 @@
 #include "limpid/train/trainer.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/collapse.h"
+#include "limpid/transforms/edit.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/jvp.h"

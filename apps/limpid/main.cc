@@ -40,6 +40,7 @@ void add_show(Command& app);
 void add_summary(Command& app);
 void add_trace(Command& app);
 void add_train(Command& app);
+void add_view(Command& app);  // where the tool is built with the server
 
 namespace {
 
@@ -66,7 +67,7 @@ int run(int argc, char** argv) {
       {"Check", {add_selftest, add_hash, add_gradcheck}},
 #endif
 #ifdef LIMPID_SERVE
-      {"Serve", {add_serve, add_receipt}},
+      {"Serve", {add_serve, add_receipt, add_view}},
 #endif
       {"Learn", {add_perceptron, add_lab}},
       {"Help", {add_help, add_completion}},

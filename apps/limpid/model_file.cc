@@ -35,6 +35,8 @@ Dimensions parse_dims(const std::vector<std::string>& dims) {
   return sizes;
 }
 
+}  // namespace
+
 const ModelFormat* onnx_format() {
 #ifdef LIMPID_ONNX
   return &onnx::model_format();
@@ -42,8 +44,6 @@ const ModelFormat* onnx_format() {
   return nullptr;
 #endif
 }
-
-}  // namespace
 
 void add_model_option(Command& command, ModelOptions& options) {
   command

@@ -19,6 +19,9 @@ struct ModelOptions {
 // The model's path, the first argument of a command, and --dim.
 void add_model_option(Command& command, ModelOptions& options);
 
+// ONNX, where the tool is built with it; else nullptr.
+const ModelFormat* onnx_format();
+
 // As limpid::open_model and limpid::write_model, with ONNX where the tool is built with it. Throws
 // UsageError for sizes that are none, and what they throw.
 Model open_model(const ModelOptions& options);

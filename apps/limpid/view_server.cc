@@ -1,0 +1,305 @@
+#include "apps/limpid/view_server.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <new>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "apps/limpid/page_files.h"
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/serve/http_error.h"
+#include "limpid/view/api.h"
+#include "limpid/view/runs.h"
+
+namespace limpid::tool {
+namespace {
+
+using serve::Answer;
+using serve::HttpError;
+using serve::Request;
+using serve::Response;
+
+constexpr std::string_view kNoPage =
+    "This tool was built without its page: that needs npm (Node 20.19 or later). docs/view.md says "
+    "how.\n";
+
+// Nothing but what the tool itself serves; no page may show this one inside of itself.
+const std::vector<serve::Header>& safe_headers() {
+  static const std::vector<serve::Header> headers{
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+       "connect-src 'self'; worker-src 'self'; font-src 'self'; manifest-src 'self'; "
+       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+      {"X-Content-Type-Options", "nosniff"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Cross-Origin-Opener-Policy", "same-origin"},
+      {"Cross-Origin-Resource-Policy", "same-origin"}};
+  return headers;
+}
+
+std::string_view type_of(std::string_view path) {
+  constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {".html", "text/html; charset=utf-8"},
+      {".js", "text/javascript; charset=utf-8"},
+      {".css", "text/css; charset=utf-8"},
+      {".svg", "image/svg+xml"},
+      {".png", "image/png"},
+      {".ico", "image/x-icon"},
+      {".json", "application/json"},
+      {".txt", "text/plain; charset=utf-8"},
+      {".woff2", "font/woff2"}};
+  for (const auto& [ending, type] : kTypes)
+    if (path.ends_with(ending)) return type;
+  return "application/octet-stream";
+}
+
+bool begins_with_api(const Request& request) {
+  return !request.segments.empty() && request.segments.front() == "api";
+}
+
+// The value of a key of the query; percent signs stand for bytes.
+std::optional<std::string> query_value(const Request& request, std::string_view key) {
+  const std::size_t mark = request.target.find('?');
+  if (mark == std::string::npos) return {};
+  std::string_view query = std::string_view(request.target).substr(mark + 1);
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), part.size() + 1));
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || part.substr(0, equals) != key) continue;
+    std::string value;
+    for (std::size_t i = equals + 1; i < part.size(); ++i) {
+      unsigned byte = 0;
+      const bool hex =
+          part[i] == '%' && i + 2 < part.size() &&
+          std::from_chars(&part[i + 1], &part[i + 1] + 2, byte, 16).ptr == &part[i + 1] + 2;
+      value += hex ? static_cast<char>(byte) : part[i];
+      if (hex) i += 2;
+    }
+    return value;
+  }
+  return {};
+}
+
+// ---- failures
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kUnsupported:
+      return 422;
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      return 500;
+    default:
+      return 400;
+  }
+}
+
+Response failure(int status, std::string_view code, std::string_view message) {
+  return {.status = status,
+          .body = view::failure_json(code, message.substr(0, message.find('\n'))),
+          .headers = safe_headers()};
+}
+
+// In one sentence: the page shows it as it is.
+Response failure_of(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& e) {
+    return failure(status_of(e.code()), limpid::name(e.code()), e.what());
+  } catch (const HttpError& e) {
+    return failure(e.status(), "http", e.what());
+  } catch (const std::bad_alloc&) {
+    return failure(503, "busy", "out of memory");
+  } catch (const std::exception& e) {
+    return failure(500, "internal", e.what());
+  }
+}
+
+Response json(std::string body) {
+  Response response{.body = std::move(body), .headers = safe_headers()};
+  response.headers.push_back({"Cache-Control", "no-store"});
+  return response;
+}
+
+// A task whose failure is its answer.
+template <class Make>
+auto answering(const std::shared_ptr<Answer>& answer, Make make) {
+  return [answer, make = std::move(make)] {
+    try {
+      answer->send(json(make()));
+    } catch (...) {
+      answer->send(failure_of(std::current_exception()));
+    }
+  };
+}
+
+void post(serve::Worker& worker, const std::shared_ptr<Answer>& answer,
+          std::function<void()> task) {
+  if (!worker.post(std::move(task)))
+    answer->send(failure(503, "busy", "too many requests are waiting: ask again"));
+}
+
+}  // namespace
+
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw Error(ErrorCode::kIo, "the system gives no random numbers");
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+ViewServer::ViewServer(view::Session& session, const std::string& token)
+    : session_(session), token_(token), teller_([this] { tell_followers(); }) {}
+
+ViewServer::~ViewServer() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  teller_.join();
+}
+
+// A page of the open web may lead a name of its own to this machine (DNS rebinding): it is known by
+// the name.
+void ViewServer::admit(const Request& head) const {
+  const std::string* const host = head.header("host");
+  bool known = false;
+  for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"})
+    known = known || (host && *host == fmt::format("{}:{}", name, port_));
+  if (!known) throw HttpError(403, "expected a request for this machine by its address");
+  if (!begins_with_api(head)) return;
+  Request asking = head;
+  if (const auto token = query_value(head, "token"); token && !head.header("authorization"))
+    asking.headers.push_back({"authorization", "Bearer " + *token});
+  try {
+    token_.check(asking);
+  } catch (const HttpError&) {
+    throw HttpError(403, "expected the token of the address that limpid view printed");
+  }
+}
+
+void ViewServer::answer(Request request, std::shared_ptr<Answer> answer) {
+  if (!begins_with_api(request)) return file(request, *answer);
+  std::string name;
+  for (std::size_t i = 1; i < request.segments.size(); ++i)
+    name += (i > 1 ? "/" : "") + request.segments[i];
+  if (name == "run/events" && request.method == "GET") return follow(request, std::move(answer));
+  if (request.method != "POST")
+    return answer->send(failure(405, "http", "expected the method POST"));
+  if (name == "open") return open(request, answer);
+  const view::Endpoint* const endpoint = view::find_endpoint(name);
+  if (!endpoint)
+    return answer->send(
+        failure(404, "not_found", fmt::format("there is no request {}", in_quotes(name))));
+  if (request.body.size() > session_.limits().body)
+    return answer->send(failure(413, "too_large", "the request has too many bytes"));
+  post(endpoint->slow ? slow_ : quick_, answer,
+       answering(answer, [this, name, ticket = request.ticket, body = std::move(request.body)] {
+         return view::answer(session_, name, body);
+       }));
+}
+
+// ---- files
+
+void ViewServer::file(const Request& request, Answer& answer) const {
+  if (request.method != "GET" && request.method != "HEAD")
+    return answer.send(failure(405, "http", "expected the method GET"));
+  std::string path;
+  for (const std::string& segment : request.segments) path += (path.empty() ? "" : "/") + segment;
+  if (path.empty()) path = "index.html";
+  const std::span<const PageFile> files = page_files();
+  if (files.empty() && path == "index.html")
+    return answer.send({.status = 501,
+                        .body = std::string(kNoPage),
+                        .content_type = "text/plain; charset=utf-8",
+                        .headers = safe_headers()});
+  for (const PageFile& f : files) {
+    if (f.path != path) continue;
+    Response response{.body = std::string(f.bytes),
+                      .content_type = std::string(type_of(path)),
+                      .headers = safe_headers()};
+    response.headers.push_back({"Content-Encoding", "gzip"});
+    // The names of assets have the hash of what is in them.
+    response.headers.push_back({"Cache-Control", path.starts_with("assets/")
+                                                     ? "public, max-age=31536000, immutable"
+                                                     : "no-cache"});
+    return answer.send(std::move(response));
+  }
+  answer.send(failure(404, "not_found", "there is no such file"));
+}
+
+void ViewServer::open(const Request& request, const std::shared_ptr<Answer>& answer) {
+  const std::string name = query_value(request, "name").value_or("");
+  post(slow_, answer, answering(answer, [this, name, body = request.body] {
+         const auto bytes = std::as_bytes(std::span(body));
+         return view::model_json(*session_.open(name, bytes)).dump({.replace_invalid = true});
+       }));
+}
+
+// ---- runs that are followed
+
+void ViewServer::follow(const Request& request, std::shared_ptr<Answer> answer) {
+  Follower follower{.run = query_value(request, "run").value_or("")};
+  if (!session_.runs().has(follower.run))
+    return answer->send(failure(404, "not_found", "there is no such run"));
+  const std::string cursor = query_value(request, "cursor").value_or("0");
+  // A browser that connects again says what it had last.
+  const std::string* const last = request.header("last-event-id");
+  const std::string& text = last ? *last : cursor;
+  std::from_chars(text.data(), text.data() + text.size(), follower.cursor);
+  follower.stream = std::make_unique<serve::EventStream>(std::move(answer), true);
+  constexpr std::size_t kMostFollowers = 64;
+  {
+    const std::lock_guard lock(mutex_);
+    if (followers_.size() < kMostFollowers) followers_.push_back(std::move(follower));
+  }
+  changed_.notify_all();
+}
+
+void ViewServer::tell_followers() {
+  constexpr std::chrono::milliseconds kRound{200};
+  constexpr int kBeat = 50;  // rounds without a word
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    changed_.wait_for(lock, kRound);
+    std::vector<Follower> now = std::exchange(followers_, {});
+    lock.unlock();
+    std::vector<Follower> stay;
+    for (Follower& f : now) {
+      bool listens = true;
+      try {
+        const view::LogDelta delta = session_.runs().log({.run = f.run, .cursor = f.cursor});
+        if (delta.cursor != f.cursor || f.silent < 0) {
+          f.cursor = delta.cursor;
+          f.silent = 0;
+          listens = f.stream->event(view::to_json(delta).dump({.replace_invalid = true}));
+        } else if (++f.silent % kBeat == 0) {
+          listens = f.stream->beat();
+        }
+      } catch (const std::exception&) {
+        listens = false;  // the page asks again
+      }
+      if (listens) stay.push_back(std::move(f));
+    }
+    lock.lock();
+    for (Follower& f : stay) followers_.push_back(std::move(f));
+  }
+}
+
+}  // namespace limpid::tool

@@ -1,0 +1,568 @@
+#include "limpid/view/runs.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/train/checkpoint.h"
+#include "limpid/train/detail/event_json.h"
+#include "limpid/train/run_setup.h"
+#include "limpid/view/numbers.h"
+
+namespace limpid::view {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kStates[] = {"running", "paused", "finished", "stopped", "elsewhere"};
+
+// A cursor is the number of the file that the log was, and how far it was read.
+constexpr std::int64_t kOffsets = std::int64_t{1} << 40;
+
+// ---- a log as a file
+
+std::optional<std::pair<ino_t, std::int64_t>> file_now(const fs::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
+  return std::pair{found.st_ino, static_cast<std::int64_t>(found.st_size)};
+}
+
+// Bytes [from, to) of a file, fewer where it has become shorter.
+std::string part_of_file(const fs::path& path, std::int64_t from, std::int64_t to) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(from);
+  std::string text(static_cast<std::size_t>(std::max<std::int64_t>(0, to - from)), '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return text;
+}
+
+// The whole lines of a text, and how many bytes they are.
+std::vector<std::string_view> lines_of(std::string_view text, std::size_t& bytes) {
+  std::vector<std::string_view> lines;
+  bytes = 0;
+  for (std::size_t end; (end = text.find('\n', bytes)) != std::string_view::npos; bytes = end + 1)
+    lines.push_back(text.substr(bytes, end - bytes));
+  return lines;
+}
+
+std::string event_name(const Json& line) {
+  const Json* const name = line.find("event");
+  return name && name->is_string() ? name->as_string() : "";
+}
+
+// How a log ends: the reason of its last event, where that is an end.
+std::optional<std::string> reason_of_end(const fs::path& log) {
+  constexpr std::int64_t kTail = std::int64_t{1} << 20;
+  const auto now = file_now(log);
+  if (!now) return {};
+  const std::string text =
+      part_of_file(log, std::max<std::int64_t>(0, now->second - kTail), now->second);
+  std::size_t bytes = 0;
+  const auto lines = lines_of(text, bytes);
+  if (lines.empty()) return {};
+  const std::optional<Json> last = Json::try_parse(lines.back());
+  if (!last || event_name(*last) != "end") return {};
+  const Json* const reason = last->find("reason");
+  return reason && reason->is_string() ? reason->as_string() : "";
+}
+
+// The steps done, as far as the end of a log says.
+std::int64_t last_step(const fs::path& log) {
+  constexpr std::int64_t kTail = std::int64_t{1} << 18;
+  const auto now = file_now(log);
+  if (!now) return 0;
+  const std::string text =
+      part_of_file(log, std::max<std::int64_t>(0, now->second - kTail), now->second);
+  std::size_t bytes = 0;
+  const auto lines = lines_of(text, bytes);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const std::optional<Json> event = Json::try_parse(*line);
+    if (!event) continue;
+    const Json* const step = event->find("step");
+    if (step && step->is_small_integer()) return step->as_integer();
+  }
+  return 0;
+}
+
+// Adds one line of a log.
+void add_line(std::string_view text, LogDelta& delta) {
+  std::optional<Json> line = Json::try_parse(text);
+  if (!line) return;  // one that was cut when a process ended
+  const std::string event = event_name(*line);
+  if (event == "step") {
+    try {
+      if (const auto parsed = train::detail::parse_event(text))
+        if (const auto* step = std::get_if<train::StepEvent>(&*parsed))
+          delta.steps.push_back(*step);
+    } catch (const Error&) {  // passed over, as the log's other readers do with a broken line
+    }
+    return;
+  }
+  if (event == "run") delta.begun = std::move(*line);
+  if (event == "epoch") delta.epochs.push_back(std::move(*line));
+  if (event == "probe") delta.probes.push_back(std::move(*line));
+  if (event == "sample") delta.samples.push_back(std::move(*line));
+  if (event == "finding") delta.findings.push_back(std::move(*line));
+  if (event == "end") delta.end = std::move(*line);
+  if (event == "resume") delta.end.reset();
+}
+
+// ---- configurations
+
+void flatten(const std::string& path, const Json& value, std::map<std::string, Json>& out) {
+  if (!value.is_object()) {
+    out[path] = value;
+    return;
+  }
+  for (const Json::Member& m : value.members())
+    flatten(path.empty() ? m.key : path + "." + m.key, m.value, out);
+}
+
+std::size_t bytes_of_state(const train::TrainState& state) {
+  std::size_t bytes = 0;
+  for (const Params* group : {&state.params, &state.carried, &state.optimizer, &state.best})
+    for (const auto& [name, tensor] : *group) bytes += tensor.type().bytes();
+  return bytes;
+}
+
+}  // namespace
+
+std::string_view name(RunState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+Runs::Action action_from_name(std::string_view name) {
+  if (name == "pause") return Runs::Action::kPause;
+  if (name == "resume") return Runs::Action::kResume;
+  if (name == "stop") return Runs::Action::kStop;
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("action: expected pause, resume or stop, got {}", in_quotes(name)));
+}
+
+// ---- computing steps again
+
+// A run that goes to any of its steps and remembers some of the states on the way.
+class Runs::Replayed {
+ public:
+  Replayed(const train::TrainConfig& config, ThreadPool& pool)
+      : setup_(config, train::load_data(config)),
+        trainer_(setup_.problem, setup_.data, train::options_of(setup_.config, setup_.data),
+                 &pool) {
+    keep(trainer_.state());
+  }
+
+  std::int64_t steps() const { return trainer_.steps(); }
+  // What a checkpoint holds; passed over where it is of another run.
+  void offer(const train::TrainState& state) {
+    try {
+      trainer_.restore(state);
+      keep(state);
+    } catch (const Error&) {
+    }
+  }
+
+  struct Moved {
+    std::int64_t from = 0;
+    std::optional<double> loss = {};
+  };
+  Moved go(std::int64_t step) {
+    auto nearest = states_.upper_bound(step);
+    trainer_.restore((--nearest)->second);
+    Moved moved{.from = nearest->first};
+    while (trainer_.steps_done() < step && trainer_.ending() == train::Ending::kNone)
+      moved.loss = trainer_.step().step.loss;
+    keep(trainer_.state());
+    return moved;
+  }
+  std::int64_t now() const { return trainer_.steps_done(); }
+  const train::TrainState& state() const { return states_.at(now()); }
+  Model model() const {
+    const train::TrainState& s = state();
+    Params params;
+    const auto& inputs = setup_.problem.inference.inputs();
+    for (auto input = inputs.begin(); input != inputs.end() - 1; ++input) {
+      const Tensor* const trained = s.params.find(input->name);
+      params.set(input->name, trained ? *trained : s.carried.at(input->name));
+    }
+    return {setup_.problem.inference, std::move(params), setup_.model_config()};
+  }
+
+ private:
+  void keep(const train::TrainState& state) {
+    constexpr std::size_t kMostStates = 32, kMostBytes = std::size_t{512} << 20;
+    states_.insert_or_assign(state.step, state);
+    const std::size_t each = std::max<std::size_t>(1, bytes_of_state(state));
+    const std::size_t most = std::clamp<std::size_t>(kMostBytes / each, 2, kMostStates);
+    // The first one stays; of the others those that are nearest to their neighbours go.
+    while (states_.size() > most) {
+      auto victim = std::next(states_.begin());
+      std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+      for (auto at = std::next(states_.begin()); at != states_.end(); ++at) {
+        const std::int64_t gap = at->first - std::prev(at)->first;
+        if (gap < smallest && at->first != state.step) smallest = gap, victim = at;
+      }
+      states_.erase(victim);
+    }
+  }
+
+  train::RunSetup setup_;
+  train::Trainer trainer_;
+  std::map<std::int64_t, train::TrainState> states_;
+};
+
+// ---- the runs of a session
+
+struct Runs::Entry {
+  std::string id;
+  train::RunFolder folder;
+  std::string data;
+
+  // Of a run that trains here.
+  std::unique_ptr<train::Run> run = {};
+  std::thread thread = {};
+  std::atomic<bool> stop = false;
+  std::atomic<bool> running = false;
+  std::atomic<bool> paused = false;  // what a stop was asked for
+  std::mutex error_mutex = {};
+  std::string error = {};
+
+  // The file that the log was when it was last looked at.
+  std::mutex log_mutex = {};
+  std::optional<ino_t> file = {};
+  std::int64_t generation = 0;
+
+  std::atomic<std::int64_t> steps = -1;  // of the run, where that is known
+  std::mutex action_mutex = {};
+  std::mutex replay_mutex = {};
+  std::unique_ptr<Replayed> replayed = {};
+
+  Entry(std::string id_of, fs::path path) : id(std::move(id_of)), folder(std::move(path)) {}
+  void join() {
+    if (thread.joinable()) thread.join();
+    run.reset();
+  }
+};
+
+Runs::Runs(Session& session) : session_(session) {}
+
+Runs::~Runs() {
+  for (const auto& entry : entries_) entry->stop = true;
+  for (const auto& entry : entries_) entry->join();
+}
+
+Runs::Entry& Runs::entry(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : entries_)
+    if (entry->id == id) return *entry;
+  throw Error(ErrorCode::kNotFound, fmt::format("there is no run {}", in_quotes(id)));
+}
+
+std::string Runs::add(const fs::path& folder) {
+  const std::lock_guard lock(mutex_);
+  auto entry = std::make_unique<Entry>(fmt::format("r{}", entries_.size()), folder);
+  std::error_code ignored;
+  if (!fs::exists(entry->folder.config(), ignored) && !fs::exists(entry->folder.log(), ignored))
+    throw Error(ErrorCode::kNotFound, fmt::format("{} is no run", in_quotes(folder.string())));
+  try {
+    entry->data = entry->folder.read_config().data.value_or("digits");
+  } catch (const Error&) {  // a log alone can be looked at, too
+  }
+  entries_.push_back(std::move(entry));
+  return entries_.back()->id;
+}
+
+std::vector<std::string> Runs::ids() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> all;
+  for (const auto& entry : entries_) all.push_back(entry->id);
+  return all;
+}
+
+bool Runs::has(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& e) { return e->id == id; });
+}
+
+fs::path Runs::folder(std::string_view id) const { return entry(id).folder.path(); }
+std::string Runs::data(std::string_view id) const { return entry(id).data; }
+
+RunState Runs::state(std::string_view id) const {
+  const Entry& e = entry(id);
+  if (e.running) return RunState::kRunning;
+  const std::optional<std::string> reason = reason_of_end(e.folder.log());
+  if (!reason) return RunState::kElsewhere;
+  if (*reason != train::kInterrupted) return RunState::kFinished;
+  return e.paused ? RunState::kPaused : RunState::kStopped;
+}
+
+Json Runs::info(std::string_view id) const {
+  Entry& e = entry(id);
+  std::error_code ignored;
+  const RunState now = state(id);
+  std::string error;
+  {
+    const std::lock_guard lock(e.error_mutex);
+    error = e.error;
+  }
+  return {{"id", e.id},
+          {"name", e.folder.path().filename().string()},
+          {"path", e.folder.path().string()},
+          {"state", name(now)},
+          {"model", fs::exists(e.folder.model(), ignored) ? Json(e.id) : Json()},
+          {"step", last_step(e.folder.log())},
+          {"steps", e.steps < 0 ? Json() : Json(e.steps.load())},
+          {"data", e.data},
+          {"error", error.empty() ? Json() : Json(error)}};
+}
+
+// ---- logs
+
+std::vector<train::StepEvent> thinned(const std::vector<train::StepEvent>& steps,
+                                      std::int64_t most) {
+  const auto count = static_cast<std::int64_t>(steps.size());
+  if (count <= most) return steps;
+  const std::int64_t buckets = std::max<std::int64_t>(1, most / 4);
+  std::vector<train::StepEvent> kept;
+  for (std::int64_t b = 0; b < buckets; ++b) {
+    const auto first = static_cast<std::size_t>(b * count / buckets);
+    const auto last = static_cast<std::size_t>((b + 1) * count / buckets) - 1;
+    std::size_t least = first, greatest = first;
+    for (std::size_t i = first; i <= last; ++i) {
+      if (steps[i].loss < steps[least].loss) least = i;
+      if (!(steps[i].loss <= steps[greatest].loss)) greatest = i;
+    }
+    for (const std::size_t i : std::set<std::size_t>{first, least, greatest, last})
+      kept.push_back(steps[i]);
+  }
+  return kept;
+}
+
+LogDelta Runs::log(const LogRequest& request) {
+  Entry& e = entry(request.run);
+  LogDelta delta{.run = request.run, .cursor = request.cursor, .state = state(request.run)};
+  const auto now = file_now(e.folder.log());
+  if (!now) return delta;
+  std::int64_t generation = 0;
+  {
+    const std::lock_guard lock(e.log_mutex);
+    if (e.file != now->first) {
+      e.file = now->first;
+      ++e.generation;
+    }
+    generation = e.generation;
+  }
+  std::int64_t offset = request.cursor % kOffsets;
+  if (request.cursor / kOffsets != generation || offset > now->second || offset < 0) {
+    delta.reset = request.cursor != 0;
+    offset = 0;
+  }
+  const std::string text = part_of_file(e.folder.log(), offset, now->second);
+  std::size_t bytes = 0;
+  for (const std::string_view line : lines_of(text, bytes)) add_line(line, delta);
+  delta.cursor = generation * kOffsets + offset + static_cast<std::int64_t>(bytes);
+  delta.total_steps = static_cast<std::int64_t>(delta.steps.size());
+  if (offset == 0) delta.steps = thinned(delta.steps, std::max<std::int64_t>(4, request.most));
+  delta.thinned = static_cast<std::int64_t>(delta.steps.size()) < delta.total_steps;
+  return delta;
+}
+
+Json to_json(const LogDelta& d) {
+  Json step = Json::array(), epoch = Json::array(), loss = Json::array(), rate = Json::array(),
+       norm = Json::array();
+  for (const train::StepEvent& s : d.steps) {
+    step.push_back(s.step);
+    epoch.push_back(s.epoch);
+    loss.push_back(number_json(s.loss));
+    rate.push_back(number_json(s.learning_rate));
+    norm.push_back(number_json(s.gradient_norm));
+  }
+  Json document{{"run", d.run},
+                {"cursor", d.cursor},
+                {"state", name(d.state)},
+                {"reset", d.reset},
+                {"steps",
+                 {{"step", step},
+                  {"epoch", epoch},
+                  {"loss", loss},
+                  {"learning_rate", rate},
+                  {"gradient_norm", norm}}},
+                {"thinned", d.thinned},
+                {"total_steps", d.total_steps},
+                {"epochs", Json(d.epochs)},
+                {"probes", Json(d.probes)},
+                {"samples", Json(d.samples)},
+                {"findings", Json(d.findings)},
+                {"end", d.end ? *d.end : Json()}};
+  if (d.begun) document["begun"] = *d.begun;
+  return document;
+}
+
+std::vector<ConfigRow> config_diff(const std::vector<Json>& configs) {
+  std::vector<std::map<std::string, Json>> flat(configs.size());
+  std::set<std::string> keys;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    flatten("", configs[i], flat[i]);
+    for (const auto& [key, value] : flat[i]) keys.insert(key);
+  }
+  std::vector<ConfigRow> rows;
+  for (const std::string& key : keys) {
+    ConfigRow row{key, {}};
+    for (const auto& one : flat) {
+      const auto found = one.find(key);
+      row.values.push_back(found == one.end() ? Json() : found->second);
+    }
+    const auto other = [&](const Json& v) { return !(v == row.values.front()); };
+    if (std::any_of(row.values.begin(), row.values.end(), other)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// ---- training
+
+void Runs::train(Entry& e, bool resume) {
+  e.steps = e.run->trainer().steps();
+  e.stop = false;
+  e.paused = false;
+  e.running = true;
+  {
+    const std::lock_guard lock(e.error_mutex);
+    e.error.clear();
+  }
+  e.thread = std::thread([&e, resume] {
+    try {
+      if (resume) e.run->resume();
+      e.run->train([&e] { return e.stop.load(); });
+    } catch (const std::exception& thrown) {
+      const std::lock_guard lock(e.error_mutex);
+      e.error = thrown.what();
+    }
+    e.running = false;
+  });
+}
+
+std::string Runs::start(const std::string& run_name, const Json& config) {
+  constexpr std::size_t kLongestName = 64;
+  const fs::path& parent = session_.options().folder;
+  if (parent.empty())
+    throw Error(ErrorCode::kInvalidArgument,
+                "no run can be started: the command line names no folder for runs");
+  const bool fits = !run_name.empty() && run_name.size() <= kLongestName &&
+                    std::all_of(run_name.begin(), run_name.end(), [](char c) {
+                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                             (c >= '0' && c <= '9') || c == '-' || c == '_';
+                    });
+  if (!fits)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("name: expected 1 to {} letters, digits, '-' or '_', got {}",
+                            kLongestName, in_quotes(run_name)));
+  const fs::path folder = parent / run_name;
+  std::error_code ignored;
+  if (fs::exists(folder, ignored))
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("there is a run {} already", run_name));
+  const train::TrainConfig chosen = train::parse_train_config(config.dump(), "config");
+  session_.check_data(chosen.data.value_or("digits"));
+  if (chosen.tokenizer && chosen.tokenizer->find(':') != std::string::npos)
+    throw Error(ErrorCode::kInvalidArgument, "tokenizer: one of a folder was not named");
+  auto run = std::make_unique<train::Run>(
+      chosen, train::RunOptions{.folder = folder, .pool = nullptr, .command = {"limpid", "view"}});
+  run->start();  // what is wrong with the folder is an answer, not a message of the thread
+  const std::string id = add(folder);
+  Entry& e = entry(id);
+  e.run = std::move(run);
+  train(e, false);
+  return id;
+}
+
+void Runs::act(std::string_view id, Action action) {
+  Entry& e = entry(id);
+  const std::lock_guard lock(e.action_mutex);
+  if (action != Action::kResume) {
+    if (!e.running)
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} does not train here", e.id));
+    e.paused = action == Action::kPause;
+    e.stop = true;
+    const bool paused = e.paused;
+    e.join();
+    e.paused = paused;
+    return;
+  }
+  if (e.running)
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} trains already", e.id));
+  e.join();
+  e.run = std::make_unique<train::Run>(
+      e.folder.read_config(),
+      train::RunOptions{.folder = e.folder.path(), .pool = nullptr, .command = {"limpid", "view"}});
+  {
+    // The run may have become longer since.
+    const std::lock_guard replay(e.replay_mutex);
+    e.replayed.reset();
+  }
+  train(e, true);
+}
+
+// ---- the time machine
+
+StepAgain Runs::at(std::string_view id, std::int64_t step) {
+  Entry& e = entry(id);
+  const auto began = std::chrono::steady_clock::now();
+  const std::lock_guard lock(e.replay_mutex);
+  std::error_code ignored;
+  if (!e.replayed) e.replayed = std::make_unique<Replayed>(e.folder.read_config(), session_.pool());
+  std::optional<train::TrainState> saved;
+  if (e.folder.has_checkpoint()) {
+    try {
+      saved = train::load_checkpoint(e.folder.checkpoint()).state;
+      // What is to be verified is computed from an earlier state.
+      if (saved->step != step) e.replayed->offer(*saved);
+    } catch (const Error&) {  // then it is computed from the beginning
+    }
+  }
+  if (step < 0 || step > e.replayed->steps() || step > session_.limits().steps)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("step {}: the run {} has {} steps", step, e.id, e.replayed->steps()));
+  e.steps = e.replayed->steps();
+  const Replayed::Moved moved = e.replayed->go(step);
+  if (e.replayed->now() != step)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("the run {} ended after {} steps", e.id, e.replayed->now()));
+  StepAgain again{
+      .step = step, .steps = e.replayed->steps(), .from = moved.from, .loss = moved.loss};
+  if (saved && saved->step == step) {
+    bool same = true;
+    for (const auto& [name, tensor] : e.replayed->state().params) {
+      const Tensor* const other = saved->params.find(name);
+      same = same && other && tensor.same_bits(*other);
+    }
+    again.verified = same;
+  }
+  OpenModel open{
+      .id = fmt::format("{}@{}", e.id, step),
+      .name = fmt::format("{} after {} steps", e.folder.path().filename().string(), step),
+      .origin = Origin::kStep,
+      .data = e.data};
+  open.model = e.replayed->model();
+  again.model = session_.add(std::move(open));
+  again.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return again;
+}
+
+Json to_json(const StepAgain& a) {
+  return {{"model", model_json(*a.model)},
+          {"step", a.step},
+          {"steps", a.steps},
+          {"from", a.from},
+          {"hash", fmt::format("{:016x}", a.model->hash)},
+          {"loss", a.loss ? number_json(*a.loss) : Json()},
+          {"verified", a.verified ? Json(*a.verified) : Json()},
+          {"seconds", a.seconds}};
+}
+
+}  // namespace limpid::view

@@ -1,0 +1,445 @@
+#include "limpid/view/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <system_error>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/data/detail/data_kind.h"
+#include "limpid/data/load_data.h"
+#include "limpid/data/prompt.h"
+#include "limpid/formats/file.h"
+#include "limpid/formats/huggingface.h"
+#include "limpid/formats/npy.h"
+#include "limpid/formats/safetensors.h"
+#include "limpid/function/interpret.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/train/config.h"
+#include "limpid/train/run_setup.h"
+#include "limpid/view/numbers.h"
+#include "limpid/view/runs.h"
+
+namespace limpid::view {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOrigins[] = {"named", "dropped", "run", "step", "variant"};
+
+// A file of our own that nobody else can open, gone at the end; what is mapped from it stays.
+class TemporaryFile {
+ public:
+  TemporaryFile(std::span<const std::byte> bytes, std::string_view ending) {
+    std::string pattern = (fs::temp_directory_path() / "limpid-view-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw Error(ErrorCode::kIo, "no temporary folder can be made");
+    folder_ = pattern;
+    try {
+      write_file_atomically(path(ending), {&bytes, 1});
+    } catch (...) {
+      remove();
+      throw;
+    }
+    path_ = path(ending);
+  }
+  ~TemporaryFile() { remove(); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path(std::string_view ending) const { return folder_ / fmt::format("file{}", ending); }
+  void remove() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  fs::path folder_, path_;
+};
+
+// The message of an error about a file that was dropped names the file, not our copy of it.
+template <class Read>
+auto named_as(std::string_view name, const fs::path& path, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    std::string message = e.what();
+    for (std::size_t at; (at = message.find(path.string())) != std::string::npos;)
+      message.replace(at, path.string().size(), name);
+    throw Error(e.code(), message);
+  }
+}
+
+std::string file_name(const std::string& path) {
+  fs::path p(path);
+  if (!p.has_filename()) p = p.parent_path();
+  return p.filename().string();
+}
+
+bool is_run(const fs::path& path) {
+  std::error_code ignored;
+  const train::RunFolder folder(path);
+  return fs::is_directory(path, ignored) && !is_huggingface(path) &&
+         (fs::exists(folder.log(), ignored) || fs::exists(folder.config(), ignored));
+}
+
+// Work that is worth a plan: some milliseconds of the interpreter.
+constexpr std::int64_t kFlopsWorthPlan = 4'000'000;
+
+std::int64_t flops_of(const Function& f) {
+  std::int64_t total = 0;
+  for (const Node& node : f.nodes()) {
+    const Function::CallTypes types = f.call_types(node);
+    const std::int64_t flops =
+        node.op->flops({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
+    if (flops > kFlopsWorthPlan - total) return kFlopsWorthPlan;
+    total += std::max<std::int64_t>(0, flops);
+  }
+  return total;
+}
+
+// The Function with every result of an op as an output.
+Function with_all_values(const Function& f) {
+  Function::Parts parts{f.name(), f.inputs(), f.nodes(), {}, f.types()};
+  for (std::size_t id = f.inputs().size(); id < f.types().size(); ++id)
+    parts.outputs.push_back({"", static_cast<ValueId>(id)});
+  return Function(std::move(parts));
+}
+
+}  // namespace
+
+std::string_view name(Origin origin) { return kOrigins[static_cast<std::size_t>(origin)]; }
+
+void look_into(OpenModel& open) {
+  if (!open.has_function) {
+    std::vector<Tensor> tensors = open.model.params.values();
+    open.hash = hash_of_numbers(tensors);
+    return;
+  }
+  try {
+    open.config = data_config_of(open.model);
+    open.tokenizer = open.config ? tokenizer_of(*open.config) : std::nullopt;
+  } catch (const Error&) {  // the config of a model is for whoever made it
+  }
+  open.hash = hash_of_model(open.model);
+}
+
+Session::Session(Options options)
+    : options_(std::move(options)), pool_({.threads = options_.threads}) {
+  runs_ = std::make_unique<Runs>(*this);
+  for (const std::string& path : options_.paths) {
+    if (is_run(path)) {
+      runs_->add(path);
+      continue;
+    }
+    auto open = std::make_shared<OpenModel>();
+    open->name = file_name(path);
+    open->path = path;
+    open->model = open_model(path, {.onnx = options_.onnx});
+    open->data = options_.data.empty() ? "" : options_.data.front();
+    look_into(*open);
+    put(open);
+  }
+}
+
+Session::~Session() = default;
+
+// ---- models
+
+std::vector<std::shared_ptr<const OpenModel>> Session::models() const {
+  std::vector<std::shared_ptr<const OpenModel>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = models_;
+  }
+  return all;
+}
+
+std::shared_ptr<const OpenModel> Session::put(std::shared_ptr<OpenModel> open) {
+  const std::lock_guard lock(mutex_);
+  if (open->id.empty()) open->id = fmt::format("m{}", next_model_++);
+  for (auto& old : models_)
+    if (old->id == open->id) return old = std::move(open);
+  const auto is_step = [](const auto& m) { return m->origin == Origin::kStep; };
+  constexpr std::ptrdiff_t kMostSteps = 16;
+  if (is_step(open) && std::count_if(models_.begin(), models_.end(), is_step) >= kMostSteps)
+    models_.erase(std::find_if(models_.begin(), models_.end(), is_step));
+  if (models_.size() >= limits().models + options_.paths.size())
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{} models are open: close one first", models_.size()));
+  models_.push_back(open);
+  return open;
+}
+
+std::shared_ptr<const OpenModel> Session::add(OpenModel open) {
+  look_into(open);
+  return put(std::make_shared<OpenModel>(std::move(open)));
+}
+
+std::shared_ptr<const OpenModel> Session::model(std::string_view id) {
+  std::shared_ptr<const OpenModel> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& m : models_)
+      if (m->id == id) found = m;
+  }
+  if (!runs_->has(id)) {
+    if (found) return found;
+    throw Error(ErrorCode::kNotFound, fmt::format("no model {} is open", in_quotes(id)));
+  }
+  // The model of a run is what its folder has now.
+  const train::RunFolder folder(runs_->folder(id));
+  std::error_code error;
+  const auto written = fs::last_write_time(folder.model(), error);
+  if (error)
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("run {} has no model yet: look at one of its steps", in_quotes(id)));
+  const std::string stamp =
+      fmt::format("{}#{}", folder.model().string(), written.time_since_epoch().count());
+  if (found && found->path == stamp) return found;
+  auto open = std::make_shared<OpenModel>();
+  open->id = id;
+  open->name = file_name(folder.path().string());
+  open->origin = Origin::kRun;
+  open->path = stamp;
+  open->model = load_model(folder.model());
+  open->data = runs_->data(id);
+  look_into(*open);
+  return put(std::move(open));
+}
+
+std::shared_ptr<const OpenModel> Session::open(std::string_view name,
+                                               std::span<const std::byte> bytes) {
+  if (bytes.size() > limits().file)
+    throw Error(ErrorCode::kUnsupported, fmt::format("{} has {} bytes, at most {} are expected",
+                                                     in_quotes(name), bytes.size(), limits().file));
+  OpenModel open{.name = std::string(name), .origin = Origin::kDropped};
+  if (name.ends_with(".onnx") || name.ends_with(".safetensors")) {
+    const bool onnx = name.ends_with(".onnx");
+    const TemporaryFile file(bytes, onnx ? ".onnx" : ".safetensors");
+    named_as(name, file.path(), [&] {
+      try {
+        open.model = open_model(file.path(), {.onnx = options_.onnx});
+      } catch (const Error& e) {
+        // Weights without a function are worth a look, too.
+        if (onnx || e.code() != ErrorCode::kFormat) throw;
+        open.model.params = parse_safetensors(bytes, name).tensors;
+        open.has_function = false;
+      }
+    });
+  } else if (name.ends_with(".npz")) {
+    open.model.params = parse_npz(bytes, name);
+    open.has_function = false;
+  } else {
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{}: expected a file named .safetensors, .onnx or .npz", in_quotes(name)));
+  }
+  return add(std::move(open));
+}
+
+void Session::close(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(models_.begin(), models_.end(), [&](const auto& m) { return m->id == id; });
+  if (found == models_.end() || (*found)->origin == Origin::kNamed)
+    throw Error(ErrorCode::kNotFound, fmt::format("no model {} was dropped", in_quotes(id)));
+  models_.erase(found);
+}
+
+// ---- data
+
+// Who may open the page may not read every file for it.
+void Session::check_data(const std::string& spec) const {
+  const DataSpec parsed = parse_data_spec(spec);
+  for (const std::string& named : options_.data)
+    if (named == spec) return;
+  for (const std::string& id : runs_->ids())
+    if (runs_->data(id) == spec) return;
+  for (const detail::DataKind& kind : detail::data_kinds()) {
+    if (kind.name != parsed.kind || kind.value != detail::DataKind::Value::kSeed) continue;
+    for (const DataSpec::Option& option : parsed.options)
+      if (option.key == "count" &&
+          (option.value.size() > 9 || std::atoll(option.value.c_str()) > limits().rows))
+        throw Error(ErrorCode::kInvalidArgument,
+                    fmt::format("data: at most {} rows are generated here", limits().rows));
+    return;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("data: {} was not named on the command line", in_quotes(spec)));
+}
+
+std::shared_ptr<const Dataset> Session::examples(const OpenModel& model, const std::string& spec,
+                                                 std::string_view part) {
+  if (spec.empty())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("model {} has no data set of its own: name one", in_quotes(model.id)));
+  check_data(spec);
+  if (part != "train" && part != "validation" && part != "test")
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("part: expected train, validation or test, got {}", in_quotes(part)));
+  const std::string key = fmt::format("{}\n{}\n{}", model.id, part, spec);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = data_.find(key); found != data_.end()) return found->second;
+  }
+  std::shared_ptr<const Dataset> data;
+  const std::string run = model.id.substr(0, model.id.find('@'));
+  if (part == "test" && model.has_function) {
+    data = std::make_shared<Dataset>(
+        load_examples(parse_data_spec(spec), model.model, Targets::kIfPresent));
+  } else {
+    const bool of_run = runs_->has(run) && runs_->data(run) == spec;
+    Split split = of_run ? train::load_data(train::RunFolder(runs_->folder(run)).read_config())
+                         : load_data(spec);
+    Dataset& chosen = part == "train"  ? split.train
+                      : part == "test" ? split.test
+                                       : split.validation;
+    data = std::make_shared<Dataset>(std::move(chosen));
+  }
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t kMostData = 16;
+  if (data_.size() >= kMostData) data_.clear();
+  return data_[key] = data;
+}
+
+// ---- values
+
+Executable Session::plan_of(const Function& function) {
+  const std::lock_guard lock(planning_);
+  constexpr std::size_t kMostPlans = 8;
+  for (auto plan = plans_.begin(); plan != plans_.end(); ++plan)
+    if (plan->function == function) {
+      plans_.splice(plans_.begin(), plans_, plan);
+      return plan->executable;
+    }
+  plans_.push_front({function, compile(with_all_values(function))});
+  if (plans_.size() > kMostPlans) plans_.pop_back();
+  return plans_.front().executable;
+}
+
+std::vector<Tensor> Session::values(const Function& function, std::vector<Tensor> inputs) {
+  check_arguments(function, inputs);
+  std::vector<Tensor> all = inputs;
+  if (flops_of(function) < kFlopsWorthPlan) {
+    interpret(function, inputs,
+              [&](const Node&, std::size_t, const Tensor& value) { all.push_back(value); });
+    return all;
+  }
+  for (Tensor& value : plan_of(function)(inputs)) all.push_back(std::move(value));
+  return all;
+}
+
+// ---- JSON
+
+namespace {
+
+Json types_json(const std::vector<Input>& list) {
+  Json all = Json::array();
+  for (const Input& i : list)
+    all.push_back({{"name", i.name},
+                   {"dtype", limpid::name(i.type.dtype)},
+                   {"shape", to_json(i.type.shape)}});
+  return all;
+}
+
+Json strings_or_null(const std::vector<std::string>& list) {
+  return list.empty() ? Json() : Json(list);
+}
+
+// Layers that a neuron can be asked of: the scopes of ops with a weight.
+std::vector<std::string> layers_of(const Function& f) {
+  std::vector<std::string> layers;
+  std::map<std::string, int> count;
+  for (const Node& node : f.nodes())
+    if (node.op->kernel.kind == KernelKind::kLinear) ++count[node.scope];
+  for (const Node& node : f.nodes())
+    if (node.op->kernel.kind == KernelKind::kLinear)
+      layers.push_back(node.scope.empty() || count[node.scope] > 1
+                           ? value_name(f, node.first_output)
+                           : node.scope);
+  return layers;
+}
+
+}  // namespace
+
+Json model_json(const OpenModel& open) {
+  const Function& f = open.model.function;
+  std::int64_t parameters = 0, bytes = 0;
+  for (const auto& [name, tensor] : open.model.params) {
+    parameters += tensor.elements();
+    bytes += static_cast<std::int64_t>(tensor.type().bytes());
+  }
+  std::vector<Input> outputs;
+  for (const Output& o : f.outputs()) outputs.push_back({o.name, f.type(o.value)});
+  const std::vector<Input> inputs =
+      open.has_function ? data_inputs(open.model) : std::vector<Input>{};
+  Json picture, task, classes, features;
+  if (inputs.size() == 1 && inputs[0].type.dtype == Dtype::kF32) {
+    constexpr std::int64_t kSmallest = 8;
+    const std::int64_t count = inputs[0].type.shape.elements();
+    const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(count))));
+    if (side >= kSmallest && side * side == count &&
+        (!open.config || open.config->feature_names.empty()))
+      picture = Json{{"height", side}, {"width", side}};
+  }
+  if (open.config) {
+    task = limpid::name(open.config->task);
+    classes = strings_or_null(open.config->class_names);
+    features = strings_or_null(open.config->feature_names);
+    if (open.config->task == Task::kNextToken) classes = Json();
+  }
+  return {{"id", open.id},
+          {"name", open.name},
+          {"kind", open.has_function ? "model" : "tensors"},
+          {"origin", name(open.origin)},
+          {"parameters", parameters},
+          {"bytes", bytes},
+          {"ops", static_cast<std::int64_t>(f.nodes().size())},
+          {"inputs", types_json(inputs)},
+          {"outputs", types_json(outputs)},
+          {"task", task},
+          {"picture", picture},
+          {"classes", classes},
+          {"features", features},
+          {"text", open.tokenizer.has_value()},
+          {"data", open.data.empty() ? Json() : Json(open.data)},
+          {"layers", Json(layers_of(f))},
+          {"hash", fmt::format("{:016x}", open.hash)},
+          {"note", open.model.note.empty() ? Json() : Json(open.model.note)}};
+}
+
+Json session_json(Session& session) {
+  Json runs = Json::array();
+  for (const std::string& id : session.runs().ids()) {
+    runs.push_back(session.runs().info(id));
+    try {
+      session.model(id);  // so that it is among the models
+    } catch (const Error&) {
+    }
+  }
+  Json models = Json::array();
+  for (const auto& open : session.models()) models.push_back(model_json(*open));
+  const Limits& limits = session.limits();
+  return {{"version", session.options().version},
+          {"isa", kernels::name(kernels::default_isa())},
+          {"threads", session.options().threads},
+          {"models", models},
+          {"runs", runs},
+          {"folder",
+           session.options().folder.empty() ? Json() : Json(session.options().folder.string())},
+          {"limits",
+           {{"body", limits.body},
+            {"values", limits.values},
+            {"nodes", limits.nodes},
+            {"file", limits.file},
+            {"steps", limits.steps}}}};
+}
+
+}  // namespace limpid::view

@@ -1,0 +1,189 @@
+"""limpid view over HTTP: its numbers are the tool's, and who may not ask is refused."""
+
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import unittest
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "serve"))
+import served  # noqa: E402
+from served import tool  # noqa: E402
+
+
+class Page(served.Server):
+    """`limpid view` in a process."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([tool.TOOL, "view", *map(str, arguments), "--port", "0", "--no-open"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = self.process.stdout.readline().decode()
+        if not line.startswith("http://127.0.0.1:"):
+            raise AssertionError(f"{line!r} {self.process.stderr.read().decode()}")
+        self.url = line.strip()
+        self.origin, self.token = self.url.split("/?token=")
+        self.port = int(self.origin.rsplit(":", 1)[1])
+
+    def ask(self, name, request=None, body=None, headers=None):
+        """The status and the answer."""
+        data = body if body is not None else json.dumps(request or {}).encode()
+        asked = urllib.request.Request(f"{self.origin}/api/{name}", data=data,
+                                       headers=headers or {"Authorization": f"Bearer {self.token}"})
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+
+class View(tool.ToolTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.train_folder = tool.tempfile.TemporaryDirectory(prefix="limpid-view-")
+        cls.run_folder = pathlib.Path(cls.train_folder.name) / "digits"
+        subprocess.run([tool.TOOL, "train", "--data", "digits:1,count=200", "--layers", "784,16,10", "--epochs", "2",
+                        "--threads", "1", "--out", str(cls.run_folder)], stdout=subprocess.DEVNULL, check=True)
+        cls.page = Page(cls.run_folder, "--runs", cls.train_folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.page.stop()
+        cls.train_folder.cleanup()
+
+    def answered(self, name, **request):
+        status, answer = self.page.ask(name, request)
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def refused(self, status, name, request, **options):
+        code, answer = self.page.ask(name, request, **options)
+        self.assertEqual(code, status, answer)
+        error = answer["error"]
+        sentence = error if isinstance(error, str) else error["message"]
+        self.assertNotIn("\n", sentence)
+        return sentence
+
+    def test_a_forward_pass_is_that_of_trace_and_run(self):
+        example = {"index": 7}
+        answer = self.answered("forward", model="r0", input=example)
+        trace = self.document("trace", self.run_folder, "--data", "digits:1,count=200", "--index", "7")
+        self.assertEqual(len(answer["rows"]), len(trace["ops"]))
+        for row, op in zip(answer["rows"], trace["ops"]):
+            self.assertEqual((row["value"], row["layer"], row["op"], row["shape"]),
+                             (op["value"], op["layer"], op["op"], op["shape"]))
+            for key in ("min", "mean", "std", "max", "zero_share", "nans", "infs"):
+                self.assertEqual(row["statistics"][key], op[key])
+        run = self.document("run", self.run_folder, "--data", "digits:1,count=200", "--index", "7")["answers"][0]
+        self.assertEqual(answer["answer"]["outputs"][0]["values"]["values"], run["logits"])
+        self.assertEqual(answer["answer"]["probabilities"], run["probabilities"])
+        self.assertEqual(answer["answer"]["class"], run["prediction"])
+        self.assertEqual(answer["input"]["target"], [run["label"]])
+
+    def test_pixels_are_answered_as_run_answers_them(self):
+        pixels = [round((i * 37 % 101) / 100, 2) for i in range(784)]
+        answer = self.answered("forward", model="r0", input={"values": pixels}, values=10)
+        run = self.output("run", self.run_folder, "--values", ",".join(map(str, pixels)), "--json")
+        self.assertEqual(answer["answer"]["outputs"][0]["values"]["values"], list(json.loads(run).values())[0])
+
+    def test_a_neuron_is_that_of_trace(self):
+        answer = self.answered("neuron", model="r0", input={"index": 7}, layer="layers.1", index=5, terms=99)
+        document = self.document("trace", self.run_folder, "--data", "digits:1,count=200", "--index", "7",
+                                 "--neuron", "layers.1:5")["neuron"]
+        self.assertEqual(answer["z"]["value"], document["z"])
+        self.assertEqual(answer["bias"]["value"], document["bias"])
+        terms = {t["index"]: t for t in answer["terms"]}
+        self.assertEqual(len(terms), 16)
+        for term in document["terms"]:
+            for key in ("weight", "input"):
+                shown = terms[term["index"]][key]
+                self.assertEqual(shown["value"], term[key])
+                self.assertEqual(shown["hex"], struct.pack(">f", term[key]).hex())
+        text = self.output("trace", self.run_folder, "--data", "digits:1,count=200", "--index", "7",
+                           "--neuron", "layers.1:5")
+        self.assertTrue(text.endswith(answer["text"]))
+
+    def test_the_last_step_again_is_the_model(self):
+        steps = self.answered("run/log", run="r0")["steps"]["step"][-1]
+        again = self.answered("run/step", run="r0", step=steps)
+        named = self.document("hash", self.run_folder, "--data", "digits:1,count=20")
+        self.assertEqual(again["hash"], named["model"])
+        self.assertTrue(again["verified"])
+        self.answered("forward", model=again["model"]["id"], input={"index": 0})
+
+    def test_a_run_is_followed(self):
+        asked = urllib.request.Request(f"{self.page.origin}/api/run/events?run=r0&cursor=0&token={self.page.token}")
+        with urllib.request.urlopen(asked, timeout=60) as stream:
+            self.assertEqual(stream.headers["Content-Type"], "text/event-stream")
+            line = stream.readline().decode()
+        delta = json.loads(line[len("data: "):])
+        self.assertEqual(delta["state"], "finished")
+        self.assertEqual(len(delta["epochs"]), 2)
+
+    def test_who_has_no_token_gets_nothing(self):
+        for headers in ({"X": "y"}, {"Authorization": "Bearer "}, {"Authorization": "Bearer " + "0" * 32},
+                        {"Authorization": self.page.token}):
+            self.refused(403, "session", {}, headers=headers)
+        self.refused(403, "session?token=" + self.page.token[:-1], {}, headers={"X": "y"})
+        status, _ = self.page.ask(f"session?token={self.page.token}", headers={"X": "y"})
+        self.assertEqual(status, 200)
+
+    def test_pages_of_other_places_get_nothing(self):
+        token = {"Authorization": f"Bearer {self.page.token}"}
+        self.refused(403, "session", {}, headers={**token, "Host": f"evil.example:{self.page.port}"})
+        self.refused(403, "session", {}, headers={**token, "Host": "127.0.0.1"})
+        self.refused(403, "session", {}, headers={**token, "Origin": "http://evil.example"})
+        self.refused(403, "session", {}, headers={**token, "Origin": "null"})
+        status, _ = self.page.ask("session", headers={**token, "Origin": self.page.origin})
+        self.assertEqual(status, 200)
+
+    def test_every_answer_is_strict(self):
+        for path in ("/", "/nothing", "/../etc/passwd", "/assets/x.js"):
+            asked = urllib.request.Request(self.page.origin + path)
+            try:
+                answer = urllib.request.urlopen(asked, timeout=60)
+            except urllib.error.HTTPError as error:
+                answer = error
+            with answer:
+                self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
+                self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+                if path != "/":
+                    self.assertEqual(answer.status, 404)
+
+    def test_hostile_requests_are_one_sentence(self):
+        self.refused(404, "fly", {})
+        self.refused(400, "graph", None, body=b"\xff\xfe{")
+        self.refused(400, "graph", None, body=b"[" * 100_000)
+        self.refused(400, "graph", None, body=b'{"model": "r0", "model": "r0"}')
+        self.refused(413, "graph", None, body=b" " * (13 << 20))
+        self.refused(400, "forward", {"model": "r0", "input": {"index": 0, "data": "text:/etc/passwd"}})
+        self.refused(422, "open?name=a.txt", None, body=b"")
+        for name in ("a.safetensors", "b.npz", "c.onnx"):
+            for body in (b"", b"PK\x05\x06" + b"\0" * 18, b"\x08\x00\x00\x00\x00\x00\x00\x00{}", b"\xff" * 1000):
+                self.page.ask(f"open?name={name}", body=body)
+        # Nothing of that was lost on the way.
+        self.assertEqual(self.answered("session")["models"][0]["id"], "r0")
+
+    def test_a_dropped_model_answers(self):
+        body = (self.run_folder / "model.safetensors").read_bytes()
+        status, info = self.page.ask("open?name=mine%20too.safetensors", body=body)
+        self.assertEqual(status, 200, info)
+        self.assertEqual((info["name"], info["origin"]), ("mine too.safetensors", "dropped"))
+        here = self.answered("forward", model=info["id"], input={"values": [0.5] * 784})
+        there = self.answered("forward", model="r0", input={"values": [0.5] * 784})
+        self.assertEqual(here["answer"]["outputs"], there["answer"]["outputs"])
+        self.answered("close", model=info["id"])
+        self.refused(404, "graph", {"model": info["id"]})
+
+
+class Tool(tool.ToolTest):
+    def test_wrong_uses(self):
+        self.error(1, "view", self.folder / "nothing.safetensors", "--no-open")
+        self.error(2, "view", "--port", "99999")
+        self.error(1, "view", "--data", "nothing:1", "--no-open")
+
+
+if __name__ == "__main__":
+    unittest.main()

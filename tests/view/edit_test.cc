@@ -1,0 +1,171 @@
+#include "limpid/transforms/edit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
+#include "limpid/function/interpret.h"
+#include "limpid/ops/ops.h"
+#include "tests/inspect/worked.h"
+
+namespace limpid {
+namespace {
+
+using testing::real_mlp;
+using testing::Worked;
+
+std::vector<Tensor> inputs_of(const Worked& w) {
+  std::vector<Tensor> all;
+  for (const Input& i : w.function.inputs()) all.push_back(w.inputs.at(i.name));
+  return all;
+}
+
+Tensor run(const Function& f, const Worked& w) { return interpret(f, inputs_of(w)).front(); }
+
+// Of 2-3-1: %0 linear, %1 relu, %2 linear.
+TEST(Edit, UnitSetToZeroTakesItsShareOutOfTheSum) {
+  const Worked w = real_mlp();
+  const Edited what_if = edit(w.function, {parse_edit("%1[0] = 0")});
+  // Behind unit 0: 0.6 * relu(0.8 * 1.5 - 0.3 * -0.7 + 0.2) is missing, units 1 and 2 are 0.
+  EXPECT_EQ(run(what_if.function, w).item<float>(), 0.1f);
+  EXPECT_NE(run(w.function, w).item<float>(), 0.1f);
+}
+
+TEST(Edit, NothingChangesWithoutEdits) {
+  const Worked w = real_mlp();
+  const Edited same = edit(w.function, {});
+  EXPECT_EQ(same.function, w.function);
+  EXPECT_EQ(same.values.size(), w.function.types().size());
+}
+
+TEST(Edit, ValuesSayWhatBecameOfEach) {
+  const Worked w = real_mlp();
+  const Edited e = edit(w.function, {parse_edit("%0 *= -2")});
+  Function::Parts parts{
+      e.function.name(), e.function.inputs(), e.function.nodes(), {}, e.function.types()};
+  parts.outputs.push_back(
+      {"", e.values[static_cast<std::size_t>(value_of_name(w.function, "%0"))]});
+  const Tensor before = interpret(Function({w.function.name(),
+                                            w.function.inputs(),
+                                            w.function.nodes(),
+                                            {{"", value_of_name(w.function, "%0")}},
+                                            w.function.types()}),
+                                  inputs_of(w))
+                            .front();
+  const Tensor after = interpret(Function(parts), inputs_of(w)).front();
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(after.values<float>()[i], -2 * before.values<float>()[i]);
+}
+
+TEST(Edit, OneWeightAlone) {
+  const Worked w = real_mlp();
+  const Edited e = edit(w.function, {parse_edit("%layers.1.weight[0, 0] = 0")});
+  EXPECT_EQ(run(e.function, w).item<float>(), 0.1f);
+}
+
+TEST(Edit, MinusOneIsAllOfADimension) {
+  const Function f = trace("f", {{"x", f32({2, 3})}}, [](std::span<const Value> in) {
+    return std::vector<Value>{negate(in[0])};
+  });
+  const Edited e = edit(f, {parse_edit("%0[-1, 1] = 7")});
+  const auto x = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_TRUE(interpret(e.function, {&x, 1})
+                  .front()
+                  .same_bits(Tensor::from<float>({2, 3}, {-1, 7, -3, -4, 7, -6})));
+}
+
+TEST(Edit, TheOrderCounts) {
+  const Worked w = real_mlp();
+  const float a = run(edit(w.function, {parse_edit("%2 = 3"), parse_edit("%2 *= 2")}).function, w)
+                      .item<float>();
+  const float b = run(edit(w.function, {parse_edit("%2 *= 2"), parse_edit("%2 = 3")}).function, w)
+                      .item<float>();
+  EXPECT_EQ(a, 6);
+  EXPECT_EQ(b, 3);
+}
+
+TEST(Edit, WhatIsNotEditedKeepsItsBits) {
+  // -0 in a place beside the edited one, and NaN behind it.
+  const Function f = trace("f", {{"x", f32({3})}}, [](std::span<const Value> in) {
+    return std::vector<Value>{abs(in[0]) * in[0]};
+  });
+  const Edited e = edit(f, {parse_edit("%x[0] += 1")});
+  const auto x = Tensor::from<float>({3}, {1, -0.0f, std::numeric_limits<float>::quiet_NaN()});
+  const Tensor y = interpret(e.function, {&x, 1}).front();
+  EXPECT_EQ(y.values<float>()[0], 4);
+  EXPECT_TRUE(std::signbit(y.values<float>()[1]));
+  EXPECT_TRUE(std::isnan(y.values<float>()[2]));
+}
+
+TEST(Edit, NoiseIsOfItsSeedAlone) {
+  const Worked w = real_mlp();
+  const auto with = [&](const char* text) {
+    return run(edit(w.function, {parse_edit(text)}).function, w);
+  };
+  EXPECT_TRUE(with("%0 += noise(0.5, 7)").same_bits(with("%0 += noise(0.5, 7)")));
+  EXPECT_FALSE(with("%0 += noise(0.5, 7)").same_bits(with("%0 += noise(0.5, 8)")));
+  EXPECT_TRUE(with("%0 += noise(0, 7)").same_bits(run(w.function, w)));
+}
+
+TEST(Edit, CompiledAndInterpretedAgree) {
+  const Worked w = real_mlp();
+  const Edited e =
+      edit(w.function, {parse_edit("%0[1] += 0.25"), parse_edit("%1 *= 1.5"),
+                        parse_edit("%layers.1.bias = -1"), parse_edit("%x += noise(1, 3)")});
+  EXPECT_TRUE(compile(e.function)(inputs_of(w)).front().same_bits(run(e.function, w)));
+}
+
+TEST(Edit, PatchTakesTheValueOfAnotherExample) {
+  const Worked w = real_mlp();
+  Edit patch{.at = "%1", .change = Edit::Patch{Tensor::from<float>({3}, {1, 2, 3})}};
+  // 0.6 * 1 - 0.2 * 2 + 0.4 * 3 + 0.1
+  const Tensor y = run(edit(w.function, {patch}).function, w);
+  EXPECT_FLOAT_EQ(y.item<float>(), 1.5f);
+  patch.change = Edit::Patch{Tensor::from<float>({2}, {1, 2})};
+  EXPECT_THROW(edit(w.function, {patch}), Error);
+}
+
+ErrorCode code_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::kInternal;
+}
+
+TEST(Edit, RefusesWhatThereIsNot) {
+  const Worked w = real_mlp();
+  const auto edited = [&](const char* text) {
+    return code_of([&] { edit(w.function, {parse_edit(text)}); });
+  };
+  EXPECT_EQ(edited("%99 = 0"), ErrorCode::kNotFound);
+  EXPECT_EQ(edited("%layers.0 = 0"), ErrorCode::kNotFound);
+  EXPECT_EQ(edited("%1[3] = 0"), ErrorCode::kShape);
+  EXPECT_EQ(edited("%1[-2] = 0"), ErrorCode::kShape);
+  EXPECT_EQ(edited("%1[0, 0] = 0"), ErrorCode::kShape);
+  const Function tokens = trace("f", {{"t", {Dtype::kI32, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(in[0], Dtype::kF32)};
+  });
+  EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t *= 2")}); }), ErrorCode::kDtype);
+  EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t = 0.5")}); }), ErrorCode::kDtype);
+  EXPECT_NO_THROW(edit(tokens, {parse_edit("%t[1] = 5")}));
+}
+
+TEST(Edit, TextReadsBack) {
+  for (const char* text : {"%3 = 0", "%3[0, -1] *= 2.5", "%layers.0.weight[5, -1] += -1e-30",
+                           "%x += noise(0.1, 18446744073709551615)", "%3 = nan"})
+    EXPECT_EQ(to_text(parse_edit(text)), text);
+  for (const char* text :
+       {"", "=", "%3", "%3 =", "3 = 0", "% = 0", "%3 = zero", "%3[ = 0", "%3[] = 0", "%3[a] = 0",
+        "%3 -= 1", "%3 += noise(1)", "%3 += noise(1, -1)", "%3 = 1 2"})
+    EXPECT_EQ(code_of([&] { parse_edit(text); }), ErrorCode::kParse) << text;
+}
+
+}  // namespace
+}  // namespace limpid

@@ -1,0 +1,282 @@
+#include "limpid/view/forward.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/model.h"
+#include "limpid/formats/npy.h"
+#include "limpid/formats/safetensors.h"
+#include "limpid/inspect/neuron.h"
+#include "limpid/ops/ops.h"
+#include "limpid/transforms/grad.h"
+#include "limpid/view/api.h"
+#include "limpid/view/gradient.h"
+#include "limpid/view/graph.h"
+#include "tests/view/trained.h"
+
+namespace limpid::view {
+namespace {
+
+using ViewForward = Trained;
+
+Subject example(std::int64_t index) {
+  return {.model = "r0",
+          .input = InputSpec{InputSpec::Example{.data = "", .part = "test", .index = index}}};
+}
+
+Params inputs_of(Session& session, std::int64_t index) {
+  const auto open = session.model("r0");
+  Params inputs = open->model.params;
+  inputs.set(data_input(open->model).name,
+             session.examples(*open, open->data, "test")->inputs_of(index, 1).reshape(Shape{2}));
+  return inputs;
+}
+
+TEST_F(ViewForward, RowsAreThoseOfTrace) {
+  const auto open = session_->model("r0");
+  const Observation run = observe(open->model.function, inputs_of(*session_, 5));
+  const std::vector<TraceRow> rows = trace_rows(run, open->model.params);
+  const Forward forward = view::forward(*session_, {.subject = example(5)});
+  ASSERT_EQ(forward.rows.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(forward.rows[i].trace.value, rows[i].value);
+    EXPECT_EQ(forward.rows[i].trace.op, rows[i].op);
+    EXPECT_EQ(forward.rows[i].trace.statistics.mean, rows[i].statistics.mean);
+    const Tensor& value = run[value_of_name(open->model.function, rows[i].value)];
+    EXPECT_TRUE(forward.rows[i].values->elements.same_bits(value.reshape({value.elements()})));
+  }
+  ASSERT_TRUE(forward.spoken.chosen);
+  const Tensor answer =
+      predict(open->model, session_->examples(*open, open->data, "test")->inputs_of(5, 1));
+  const auto logits = answer.values<float>();
+  EXPECT_EQ(*forward.spoken.chosen, logits[1] > logits[0] ? 1 : 0);
+  ASSERT_TRUE(forward.example);
+  EXPECT_EQ(forward.example->target, std::vector<double>{1});  // row i of moons is of class i mod 2
+}
+
+TEST_F(ViewForward, NumbersAreTheSameInput) {
+  const auto open = session_->model("r0");
+  const Tensor x = inputs_of(*session_, 3).at(data_input(open->model).name);
+  const Subject typed{.model = "r0", .input = InputSpec{InputSpec::Numbers{to_doubles(x)}}};
+  const Forward a = forward(*session_, {.subject = typed}),
+                b = forward(*session_, {.subject = example(3)});
+  for (std::size_t i = 0; i < a.rows.size(); ++i)
+    EXPECT_TRUE(a.rows[i].values->elements.same_bits(b.rows[i].values->elements));
+}
+
+TEST_F(ViewForward, NeuronIsThatOfTrace) {
+  const auto open = session_->model("r0");
+  const Observation run = observe(open->model.function, inputs_of(*session_, 5));
+  const Neuron expected = explain_neuron(run, "layers.1", 1);
+  const ExplainedNeuron n =
+      neuron(*session_, {.subject = example(5), .layer = "layers.1", .index = 1, .most = 3});
+  EXPECT_EQ(n.text, to_text(expected));
+  EXPECT_EQ(n.terms, 8);
+  ASSERT_EQ(n.neuron.terms.size(), 3u);
+  double sum = n.rest;
+  for (const Neuron::Term& t : n.neuron.terms) {
+    const Neuron::Term& whole = expected.terms[static_cast<std::size_t>(t.index)];
+    EXPECT_EQ(t.weight, whole.weight);
+    EXPECT_EQ(t.input, whole.input);
+    sum += t.product();
+  }
+  EXPECT_GE(std::abs(n.neuron.terms[0].product()), std::abs(n.neuron.terms[1].product()));
+  EXPECT_NEAR(sum + *n.neuron.bias, n.neuron.z, 1e-5);
+  EXPECT_EQ(n.source, "layers.0");
+  EXPECT_EQ(n.neurons, 2);
+}
+
+TEST_F(ViewForward, EditsShowInEverythingBehindThem) {
+  Subject subject = example(2);
+  subject.changes.push_back({.edit = parse_edit("%1 = 0")});
+  const Forward f = forward(*session_, {.subject = subject, .compare = true});
+  const auto bias = session_->model("r0")->model.params.at("layers.1.bias");
+  for (const ForwardRow& row : f.rows) {
+    if (row.trace.value == "%x" || row.trace.value == "%0") {
+      EXPECT_EQ(row.changed, 0) << row.trace.value;
+    }
+    if (row.trace.value == "%2") {
+      EXPECT_GT(row.changed, 0);
+      EXPECT_TRUE(row.values->elements.same_bits(bias));
+    }
+  }
+}
+
+TEST_F(ViewForward, PatchedWithAnotherExampleItAnswersAsThatOne) {
+  Subject subject = example(2);
+  subject.changes.push_back(
+      {.edit = {.at = "%0", .change = Edit::Patch{}}, .patch = example(7).input});
+  const Forward patched = forward(*session_, {.subject = subject});
+  const Forward other = forward(*session_, {.subject = example(7)});
+  EXPECT_TRUE(patched.rows.back().values->elements.same_bits(other.rows.back().values->elements));
+  EXPECT_FALSE(
+      patched.rows.front().values->elements.same_bits(other.rows.front().values->elements));
+}
+
+TEST_F(ViewForward, GradientByParametersIsThatOfTraining) {
+  const auto open = session_->model("r0");
+  const Function& f = open->model.function;
+  std::vector<Tensor> inputs;
+  const Params named = inputs_of(*session_, 4);
+  for (const Input& i : f.inputs()) inputs.push_back(named.at(i.name));
+  const Function loss = trace("loss", f.inputs(), [&](std::span<const Value> in) {
+    const Value logits = in[0].builder().inline_function(f, in).front();
+    return std::vector<Value>{mean(
+        softmax_cross_entropy(logits, constant(in[0].builder(), Tensor::scalar<std::int32_t>(0))))};
+  });
+  std::vector<std::size_t> wrt(f.inputs().size());
+  for (std::size_t i = 0; i < wrt.size(); ++i) wrt[i] = i;
+  const std::vector<Tensor> expected = compile(value_and_grad(loss, Wrt(wrt)))(inputs);
+  const Gradients g = gradient(*session_, {.subject = example(4)});
+  EXPECT_EQ(g.value, exact_at(expected[0], 0));
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < f.inputs().size(); ++i)
+    for (const GradientRow& row : g.rows)
+      if (row.value == "%" + f.inputs()[i].name) {
+        EXPECT_TRUE(
+            row.values->elements.same_bits(expected[1 + i].reshape({expected[1 + i].elements()})));
+        ++compared;
+      }
+  EXPECT_EQ(compared, f.inputs().size());
+}
+
+TEST_F(ViewForward, GradientOfAnOutputByThatOutputIsOne) {
+  const Gradients g = gradient(*session_, {.subject = example(4), .output = 1});
+  EXPECT_EQ(g.rows.front().value, "%2");
+  EXPECT_TRUE(g.rows.front().values->elements.same_bits(Tensor::from<float>({2}, {0, 1})));
+  // One layer back: the weights of that output, where they count.
+  const Tensor weight = session_->model("r0")->model.params.at("layers.1.weight");
+  EXPECT_EQ(g.rows[1].value, "%1");
+  EXPECT_TRUE(g.rows[1].values->elements.same_bits(weight.rows(1, 1).reshape({8})));
+  EXPECT_EQ(g.rows[1].from.at(0).op, "linear");
+  EXPECT_THROW(gradient(*session_, {.subject = example(4), .output = 2}), Error);
+  EXPECT_THROW(gradient(*session_, {.subject = example(4), .target = {{5}}}), Error);
+}
+
+TEST_F(ViewForward, GraphHasEveryOpAndItsLayers) {
+  const auto open = session_->model("r0");
+  const Graph g = graph_of(open->model.function, open->model.params, 100);
+  ASSERT_EQ(g.nodes.size(), 3u);
+  EXPECT_EQ(g.groups.at(static_cast<std::size_t>(g.nodes[2].group)).name, "layers.1");
+  EXPECT_EQ(g.nodes[0].parameters, 24);
+  EXPECT_EQ(g.groups.front().parameters, 42);
+  EXPECT_THROW(graph_of(open->model.function, open->model.params, 2), Error);
+  EXPECT_GT(graph_of_body(open->model.function, 0, 100).nodes.size(), 1u);
+  EXPECT_THROW(graph_of_body(open->model.function, 3, 100), Error);
+}
+
+TEST_F(ViewForward, TenThousandOps) {
+  const Function f =
+      trace("deep", {{"w", f32({4})}, {"x", f32({4})}}, [](std::span<const Value> in) {
+        Value x = in[1];
+        for (int i = 0; i < 5000; ++i) {
+          const Builder::Scope scope(x.builder(), "layers." + std::to_string(i));
+          x = tanh(x * in[0]);
+        }
+        return std::vector<Value>{x};
+      });
+  OpenModel deep{.id = "", .name = "deep"};
+  deep.model = {f, {{"w", Tensor::from<float>({4}, {1, 1, 1, 1})}}, ""};
+  const std::string id = session_->add(std::move(deep))->id;
+  const Json graph = Json::parse(answer(*session_, "graph", Json{{"model", id}}.dump()));
+  EXPECT_EQ(graph.at("nodes").at("op").size(), 10'000u);
+  EXPECT_EQ(graph.at("groups").at("name").size(), 5001u);
+  EXPECT_EQ(graph.at("edges").size(), 15'000u);
+}
+
+TEST_F(ViewForward, WrongRequestsAreOneSentence) {
+  const char* const requests[][2] = {
+      {"fly", "{}"},
+      {"graph", "[]"},
+      {"graph", "{"},
+      {"graph", R"({"model": "m9"})"},
+      {"graph", R"({"model": 3})"},
+      {"graph", R"({"model": "r0", "node": 99})"},
+      {"tensor", R"({"model": "r0", "value": "%9", "input": {"index": 0}})"},
+      {"tensor", R"({"model": "r0", "value": "%0"})"},
+      {"tensor",
+       R"({"model": "r0", "value": "%layers.0.weight", "box": {"first": [0], "count": [1]}})"},
+      {"tensor", R"({"model": "r0", "value": "%layers.0.weight", "as": "poems"})"},
+      {"tensor", R"({"model": "r0", "value": "%layers.0.weight", "bins": 9999999})"},
+      {"forward", R"({"model": "r0"})"},
+      {"forward", R"({"model": "r0", "input": {}})"},
+      {"forward", R"({"model": "r0", "input": {"values": [1]}})"},
+      {"forward", R"({"model": "r0", "input": {"values": [1, "x"]}})"},
+      {"forward", R"({"model": "r0", "input": {"index": -1}})"},
+      {"forward", R"({"model": "r0", "input": {"index": 999999}})"},
+      {"forward", R"({"model": "r0", "input": {"text": "hello"}})"},
+      {"forward", R"({"model": "r0", "input": {"index": 0, "part": "../etc"}})"},
+      {"forward", R"({"model": "r0", "input": {"index": 0, "data": "csv:/etc/passwd"}})"},
+      {"forward", R"({"model": "r0", "input": {"index": 0, "data": "moons:1,count=2000000000"}})"},
+      {"forward", R"({"model": "r0", "input": {"index": 0}, "edits": [{"at": "%1"}]})"},
+      {"forward",
+       R"({"model": "r0", "input": {"index": 0}, "edits": [{"at": "%1", "set": 1, "add": 1}]})"},
+      {"forward",
+       R"({"model": "r0", "input": {"index": 0}, "edits": [{"at": "%1", "index": [99], "set": 1}]})"},
+      {"neuron", R"({"model": "r0", "input": {"index": 0}, "layer": "none", "index": 0})"},
+      {"neuron", R"({"model": "r0", "input": {"index": 0}, "layer": "layers.0", "index": 8})"},
+      {"gradient", R"({"model": "r0", "input": {"index": 0}, "of": {}})"},
+      {"data", R"({"model": "r0", "first": 100000})"},
+      {"run/log", R"({"run": "r9"})"},
+      {"run/step", R"({"run": "r0", "step": 999})"},
+      {"run/step", R"({"run": "r0", "step": -1})"},
+      {"run/start", R"({"name": "../x", "config": {}})"},
+      {"run/start", R"({"name": "x", "config": {"data": "csv:/etc/passwd"}})"},
+      {"run/start", R"({"name": "x", "config": {"fly": 1}})"},
+      {"run/action", R"({"run": "r0", "action": "pause"})"},
+      {"run/action", R"({"run": "r0", "action": "fly"})"},
+      {"close", R"({"model": "r0"})"}};
+  for (const auto& [name, request] : requests) {
+    try {
+      const std::string said = answer(*session_, name, request);
+      // Of a run's model: it is closed, and opened again when it is asked for.
+      EXPECT_EQ(std::string(name), "close") << name << ' ' << request << ": " << said;
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
+      EXPECT_NE(e.code(), ErrorCode::kInternal) << e.what();
+    }
+  }
+  std::string edits;
+  for (int i = 0; i < 300; ++i) edits += R"({"at": "%1", "set": 1},)";
+  edits.pop_back();
+  EXPECT_THROW(answer(*session_, "forward",
+                      R"({"model": "r0", "input": {"index": 0}, "edits": [)" + edits + "]}"),
+               Error);
+}
+
+TEST_F(ViewForward, DroppedFilesAreRead) {
+  const auto bytes_of = [](const std::vector<std::byte>& b) {
+    return std::span<const std::byte>(b);
+  };
+  std::ifstream file(folder_ / "moons/model.safetensors", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  const auto open = session_->open("a.safetensors", bytes);
+  EXPECT_EQ(open->id, "m0");
+  EXPECT_EQ(open->hash, session_->model("r0")->hash);
+  const std::vector<std::byte> npz = serialize_npz({{"a", Tensor::from<float>({2}, {1, 2})}});
+  EXPECT_FALSE(session_->open("b.npz", bytes_of(npz))->has_function);
+  // Weights alone.
+  const std::vector<std::byte> weights =
+      serialize_safetensors({{{"w", Tensor::from<float>({1}, {1})}}, {}});
+  EXPECT_FALSE(session_->open("w.safetensors", bytes_of(weights))->has_function);
+  for (const char* name : {"a.safetensors", "b.npz", "c.onnx", "d.txt", ""}) {
+    try {
+      session_->open(name, bytes.first(bytes.size() / 2));
+      ADD_FAILURE() << name;
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()).find("/tmp"), std::string::npos) << e.what();
+    }
+  }
+  EXPECT_EQ(session_->models().size(), 4u);
+  session_->close("m0");
+  EXPECT_THROW(session_->model("m0"), Error);
+}
+
+}  // namespace
+}  // namespace limpid::view

@@ -1,0 +1,133 @@
+#include "limpid/view/runs.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "limpid/core/error.h"
+#include "limpid/inspect/promise.h"
+#include "tests/view/trained.h"
+
+namespace limpid::view {
+namespace {
+
+using ViewRuns = Trained;
+
+TEST_F(ViewRuns, TheLogComesOnceAndThenWhatIsNew) {
+  const LogDelta all = session_->runs().log({.run = "r0"});
+  EXPECT_TRUE(all.begun);
+  EXPECT_EQ(all.epochs.size(), 4u);
+  EXPECT_EQ(all.steps.size(), 28u);  // 200 rows in batches of 32, four times
+  EXPECT_TRUE(all.end);
+  EXPECT_EQ(all.state, RunState::kFinished);
+  EXPECT_FALSE(all.reset);
+  const LogDelta none = session_->runs().log({.run = "r0", .cursor = all.cursor});
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(none.cursor, all.cursor);
+  // Half a line is no line yet.
+  const std::string line = train::to_json_line(train::StepEvent{.step = 29, .loss = 0.5});
+  std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
+  file << line.substr(0, 10) << std::flush;
+  EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = all.cursor}).empty());
+  file << line.substr(10) << std::flush;
+  const LogDelta one = session_->runs().log({.run = "r0", .cursor = all.cursor});
+  ASSERT_EQ(one.steps.size(), 1u);
+  EXPECT_EQ(one.steps[0].step, 29);
+  EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = one.cursor}).empty());
+}
+
+TEST_F(ViewRuns, ALogThatBeganAnewIsSentAnew) {
+  const LogDelta all = session_->runs().log({.run = "r0"});
+  train::TrainConfig config = moons_config();
+  config.epochs = 1;
+  train::Run(config, {.folder = folder_ / "moons", .overwrite = true}).train();
+  const LogDelta again = session_->runs().log({.run = "r0", .cursor = all.cursor});
+  EXPECT_TRUE(again.reset);
+  EXPECT_EQ(again.epochs.size(), 1u);
+  // A cursor that nobody gave.
+  const std::int64_t wild = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = wild}).reset);
+}
+
+TEST_F(ViewRuns, ThinnedStepsKeepTheExtremes) {
+  std::vector<train::StepEvent> steps;
+  for (int i = 0; i < 100'000; ++i)
+    steps.push_back({.step = i + 1, .loss = std::sin(0.001 * i) + (i == 31'415 ? 100 : 0)});
+  const auto kept = thinned(steps, 2000);
+  EXPECT_LE(kept.size(), 2000u);
+  EXPECT_GT(kept.size(), 900u);
+  EXPECT_EQ(kept.front().step, 1);
+  EXPECT_EQ(kept.back().step, 100'000);
+  EXPECT_TRUE(
+      std::any_of(kept.begin(), kept.end(), [](const auto& s) { return s.step == 31'416; }));
+  for (std::size_t i = 1; i < kept.size(); ++i) EXPECT_LT(kept[i - 1].step, kept[i].step);
+}
+
+TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
+  for (const std::int64_t step : {28, 0, 13, 5, 14}) {
+    const StepAgain again = session_->runs().at("r0", step);
+    EXPECT_EQ(again.model->id, "r0@" + std::to_string(step));
+    // The same training up to there; the schedule is that of the whole run.
+    train::Run run(moons_config());
+    run.start();
+    for (std::int64_t i = 0; i < step; ++i) run.step();
+    EXPECT_EQ(again.model->hash, hash_of_model(run.model())) << step;
+    EXPECT_EQ(session_->model(again.model->id)->hash, again.model->hash);
+  }
+  const StepAgain last = session_->runs().at("r0", 28);
+  EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
+  EXPECT_EQ(last.verified, true);
+  EXPECT_LE(session_->runs().at("r0", 14).from, 14);
+}
+
+void wait_until_it_ends(Runs& runs, const std::string& id) {
+  while (runs.state(id) == RunState::kRunning)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
+  Runs& runs = session_->runs();
+  Json config = train::to_json(moons_config());
+  config["epochs"] = 2000;
+  const std::string id = runs.start("again", config);
+  EXPECT_EQ(id, "r1");
+  EXPECT_THROW(runs.start("again", config), Error);
+  while (runs.log({.run = id}).steps.empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (runs.state(id) == RunState::kRunning) {
+    EXPECT_THROW(runs.act(id, Runs::Action::kResume), Error);
+    runs.act(id, Runs::Action::kPause);
+    EXPECT_EQ(runs.state(id), RunState::kPaused);
+    EXPECT_THROW(runs.act(id, Runs::Action::kPause), Error);
+    runs.act(id, Runs::Action::kResume);
+  }
+  wait_until_it_ends(runs, id);
+  EXPECT_EQ(runs.state(id), RunState::kFinished);
+  train::TrainConfig alike = moons_config();
+  alike.epochs = 2000;
+  train::Run other(alike);
+  other.train();
+  EXPECT_EQ(session_->model(id)->hash, hash_of_model(other.model()));
+}
+
+TEST_F(ViewRuns, NothingIsStartedWhereNoFolderIsNamed) {
+  Session closed({.paths = {(folder_ / "moons").string()}});
+  EXPECT_THROW(closed.runs().start("a", Json::object()), Error);
+}
+
+TEST(ViewConfigs, DiffHasWhatDiffers) {
+  const auto rows = config_diff({Json::parse(R"({"a": 1, "b": {"c": 2, "d": [1]}})"),
+                                 Json::parse(R"({"a": 1, "b": {"c": 3}})")});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].key, "b.c");
+  EXPECT_EQ(rows[0].values[1].as_integer(), 3);
+  EXPECT_EQ(rows[1].key, "b.d");
+  EXPECT_TRUE(rows[1].values[1].is_null());
+}
+
+}  // namespace
+}  // namespace limpid::view
