@@ -1,0 +1,40 @@
+// What the sources of the Python module share: pybind11 with its settings, and the parts of the
+// module in the order in which they are added. Leans on pybind11 and on limpid.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <exception>
+#include <string>
+
+#include "limpid/core/error.h"
+
+namespace limpid::python {
+
+namespace py = pybind11;
+
+// Each adds its types and functions to the module.
+void add_errors(py::module_& module);
+void add_arrays(py::module_& module);
+void add_trees(py::module_& module);
+void add_values(py::module_& module);
+void add_ops(py::module_& module);
+void add_functions(py::module_& module);
+void add_calls(py::module_& module);
+void add_layers(py::module_& module);
+void add_optimizers(py::module_& module);
+void add_data(py::module_& module);
+void add_formats(py::module_& module);
+void add_training(py::module_& module);
+void add_inspection(py::module_& module);
+
+// "ndarray", "limpid.Array", ...: for messages.
+std::string type_name(py::handle object);
+
+// Sets the error of Python's that stands for an exception of the library.
+void set_error(const std::exception_ptr& error);
+
+// Throws what Python calls a TypeError.
+[[noreturn]] void throw_type(const std::string& message);
+
+}  // namespace limpid::python

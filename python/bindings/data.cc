@@ -1,0 +1,485 @@
+// Data sets, files and models: limpid/data and limpid/formats, and what limpid/inspect says of a
+// model. Leans on model.h.
+#include <pybind11/stl.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include "limpid/data/arrays.h"
+#include "limpid/data/batch_range.h"
+#include "limpid/data/character_stream.h"
+#include "limpid/data/digits.h"
+#include "limpid/data/generate.h"
+#include "limpid/data/load_data.h"
+#include "limpid/data/open_model.h"
+#include "limpid/data/prompt.h"
+#include "limpid/data/synthetic.h"
+#include "limpid/formats/csv.h"
+#include "limpid/formats/idx.h"
+#include "limpid/formats/npy.h"
+#include "limpid/formats/safetensors.h"
+#include "limpid/inspect/gradcheck.h"
+#include "limpid/inspect/neuron.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/inspect/summary.h"
+#include "limpid/inspect/trace.h"
+#include "limpid/nn/char_lm.h"
+#include "limpid/nn/generation.h"
+#include "limpid/nn/gpt.h"
+#include "limpid/train/metrics.h"
+#include "model.h"
+#ifdef LIMPID_PYTHON_ONNX
+#include "limpid/formats/onnx/model_format.h"
+#endif
+
+namespace limpid::python {
+namespace {
+
+template <class F>
+auto unlocked(const F& code) {
+  const py::gil_scoped_release release;
+  return code();
+}
+
+std::string path_from(const py::object& path) {
+  const py::object text = py::module_::import("os").attr("fspath")(path);
+  return py::cast<std::string>(text);
+}
+
+const ModelFormat* onnx_format() {
+#ifdef LIMPID_PYTHON_ONNX
+  return &onnx::model_format();
+#else
+  return nullptr;
+#endif
+}
+
+py::dict summary_of(const Summary& s) {
+  py::dict d;
+  d["name"] = s.name;
+  d["batch"] = s.batch;
+  py::list rows;
+  for (const SummaryRow& r : s.rows) {
+    py::dict row;
+    row["layer"] = r.layer;
+    row["op"] = r.op;
+    row["output"] = shape_tuple(r.output);
+    row["parameters"] = r.parameters;
+    row["multiply_adds"] = r.multiply_adds;
+    rows.append(row);
+  }
+  d["rows"] = rows;
+  d["parameters"] = s.parameters;
+  d["trainable"] = s.trainable;
+  d["statistics"] = s.statistics;
+  d["multiply_adds"] = s.multiply_adds;
+  d["parameter_bytes"] = s.parameter_bytes;
+  d["forward_bytes"] = s.forward_bytes;
+  d["text"] = to_text(s);
+  return d;
+}
+
+py::dict trace_of(const Observation& run, const Params& params) {
+  const std::vector<TraceRow> all = trace_rows(run, params);
+  py::dict d;
+  py::list rows;
+  for (const TraceRow& r : all) {
+    py::dict row;
+    row["value"] = r.value;
+    row["layer"] = r.layer;
+    row["op"] = r.op;
+    row["type"] = to_string(r.type);
+    row["min"] = r.statistics.min;
+    row["mean"] = r.statistics.mean;
+    row["std"] = r.statistics.std;
+    row["max"] = r.statistics.max;
+    row["zero_share"] = r.statistics.zero_share;
+    row["nans"] = r.statistics.nans;
+    row["infs"] = r.statistics.infs;
+    for (std::size_t id = 0; id < run.values.size(); ++id)
+      if (value_name(run.function, static_cast<ValueId>(id)) == r.value)
+        row["array"] = to_python(run.values[id]);
+    rows.append(row);
+  }
+  d["rows"] = rows;
+  d["text"] = to_text(all);
+  return d;
+}
+
+// What a Function's inputs hold in one run: params, and data by name.
+Params inputs_from(const py::object& params, const py::object& data) {
+  Params all = params_from(params, "params");
+  all.merge("", params_from(data, "an input"));
+  return all;
+}
+
+py::dict result_of(const train::TestResult& r) {
+  py::dict d, metrics;
+  for (const auto& [name, value] : r.metrics) metrics[py::str(name)] = value;
+  d["metrics"] = metrics;
+  d["confusion"] = r.confusion;
+  py::list classes;
+  for (const train::ClassScores& c : r.per_class) {
+    py::dict one;
+    one["precision"] = c.precision;
+    one["recall"] = c.recall;
+    one["f1"] = c.f1;
+    classes.append(one);
+  }
+  d["per_class"] = classes;
+  return d;
+}
+
+py::tuple parts_of(Split split) {
+  return py::make_tuple(std::move(split.train), std::move(split.validation), std::move(split.test));
+}
+
+void add_models(py::module_& m) {
+  py::class_<ModelObject>(
+      m, "Model", py::is_final(),
+      "A Function of one example with the parameters that it was trained to.\n\n"
+      "``lp.load`` reads one; called on examples it gives its outputs.\n")
+      .def(py::init([](const py::object& function, const py::object& params,
+                       const std::string& config) {
+             Model model{function_of(function, "Model"), params_from(params, "params"), config, {}};
+             check_model(model);
+             return std::make_unique<ModelObject>(ModelObject{std::move(model), {}, 1});
+           }),
+           py::arg("function"), py::arg("params"), py::arg("config") = "")
+      .def("_call",
+           [](ModelObject& self, const py::object& x) {
+             const Input& input = data_input(self.model);
+             const Leaf leaf = leaf_of(x, "a model");
+             Tensor examples = tensor_of(leaf);
+             const bool one = leaf.type == input.type;
+             if (one) examples = examples.reshape(examples.shape().insert(0, 1));
+             const std::shared_ptr<Predictor> predictor = self.predictor();
+             Tensor result = unlocked([&] { return (*predictor)({examples}).front(); });
+             if (one) result = result.reshape(result.shape().erase(0));
+             return to_python(std::move(result));
+           })
+      .def("_call_named",
+           [](ModelObject& self, const py::object& data) {
+             const Params inputs = params_from(data, "a model");
+             py::list all;
+             for (const Tensor& t :
+                  unlocked([&] { return predict(self.model, inputs, pool_of(self.threads)); }))
+               all.append(to_python(t));
+             return all;
+           })
+      .def_readwrite("threads", &ModelObject::threads, "That share the work of a call.")
+      .def_property_readonly(
+          "function", [](const ModelObject& o) { return to_python(Function(o.model.function)); },
+          "The Function of one example.")
+      .def_property_readonly(
+          "params", [](const ModelObject& o) { return to_python(o.model.params); },
+          "Its parameters, by name.")
+      .def_property_readonly(
+          "config", [](const ModelObject& o) { return o.model.config; },
+          "Hyper-parameters as JSON, or an empty text.")
+      .def_property_readonly(
+          "note", [](const ModelObject& o) { return o.model.note; },
+          "What its reader could not keep or prove.")
+      .def_property_readonly(
+          "hash", [](const ModelObject& o) { return hex(hash_of_model(o.model)); },
+          "Of the Function's text and the parameters, as `limpid hash` prints it.")
+      .def_property_readonly(
+          "inputs",
+          [](const ModelObject& o) {
+            py::list all;
+            for (const Input& i : data_inputs(o.model))
+              all.append(py::make_tuple(i.name, to_string(i.type)));
+            return all;
+          },
+          "Names and types of what is no parameter, of one example.")
+      .def("_save",
+           [](const ModelObject& o, const py::object& path) {
+             const std::string to = path_from(path);
+             unlocked([&] { write_model(to, o.model, {.onnx = onnx_format()}); });
+           })
+      .def("_tokenizer", [](const ModelObject& o) { return tokenizer_of(o.model); })
+      .def("_language_model",
+           [](const ModelObject& o, std::int64_t sequences, std::int64_t capacity) {
+             return std::make_unique<Writer>(
+                 language_model_of(o.model, {.sequences = sequences, .capacity = capacity}));
+           })
+      .def("_context", [](const ModelObject& o) -> py::object {
+        const std::optional<nn::Gpt> net = gpt_of(o.model);
+        return net ? py::object(py::int_(net->context)) : py::object(py::none());
+      });
+  m.def("open_model", [](const py::object& path, const std::map<std::string, std::int64_t>& sizes) {
+    const std::string from = path_from(path);
+    return std::make_unique<ModelObject>(ModelObject{
+        unlocked([&] { return open_model(from, {.onnx = onnx_format(), .dimensions = sizes}); }),
+        {},
+        1});
+  });
+}
+
+void add_files(py::module_& m) {
+  m.def("load_npy", [](const py::object& path) {
+    const std::string from = path_from(path);
+    return to_python(unlocked([&] { return load_npy(from); }));
+  });
+  m.def("load_npz", [](const py::object& path) {
+    const std::string from = path_from(path);
+    return to_python(unlocked([&] { return load_npz(from); }));
+  });
+  m.def("load_idx", [](const py::object& path) {
+    const std::string from = path_from(path);
+    return to_python(unlocked([&] { return load_idx(from); }));
+  });
+  m.def("save_npy", [](const py::object& path, const py::object& array) {
+    const std::string to = path_from(path);
+    const Tensor tensor = tensor_of(leaf_of(array, "save"));
+    unlocked([&] { save_npy(to, tensor); });
+  });
+  m.def("save_npz", [](const py::object& path, const py::object& arrays) {
+    const std::string to = path_from(path);
+    const Params params = params_from(arrays, "save");
+    unlocked([&] { save_npz(to, params); });
+  });
+  m.def("load_safetensors", [](const py::object& path) {
+    const std::string from = path_from(path);
+    const Safetensors content = unlocked([&] { return load_safetensors(from); });
+    py::dict metadata;
+    for (const auto& [key, value] : content.metadata) metadata[py::str(key)] = value;
+    return py::make_tuple(to_python(content.tensors), metadata);
+  });
+  m.def("save_safetensors", [](const py::object& path, const py::object& arrays,
+                               const std::map<std::string, std::string>& metadata) {
+    const std::string to = path_from(path);
+    Safetensors content{params_from(arrays, "save"), {}};
+    for (const auto& [key, value] : metadata) content.metadata.emplace_back(key, value);
+    unlocked([&] { save_safetensors(to, content); });
+  });
+}
+
+// What draws tokens: a LanguageModel that one thread uses at a time, which is held against the
+// others.
+void add_language(py::module_& m) {
+  py::class_<Tokenizer>(m, "Tokenizer", py::is_final(),
+                        "A text as tokens, the numbers that a language model reads, and back.")
+      .def(
+          "encode",
+          [](const Tokenizer& t, const std::string& text) { return to_python(t.encode(text)); },
+          py::arg("text"), "The tokens of a text, i32 [n].")
+      .def(
+          "decode",
+          [](const Tokenizer& t, const std::vector<std::int32_t>& tokens) {
+            return py::bytes(t.decode(tokens));
+          },
+          py::arg("tokens"), "Back: bytes, of a single token perhaps a part of a character.")
+      .def_property_readonly("kind", [](const Tokenizer& t) { return std::string(t.kind()); })
+      .def_property_readonly(
+          "end", [](const Tokenizer& t) { return t.marks().end; },
+          "The token behind every text, if the model was trained with one.")
+      .def("_prompt",
+           [](const Tokenizer& t, const py::object& text) {
+             return text.is_none() ? start_tokens(t)
+                                   : prompt_tokens(t, py::cast<std::string>(text));
+           })
+      .def("__len__", &Tokenizer::size);
+  py::class_<CharacterStream>(m, "CharacterStream", py::is_final())
+      .def(py::init<>())
+      .def("take",
+           [](CharacterStream& s, const py::bytes& bytes) { return s.take(std::string(bytes)); })
+      .def("rest", &CharacterStream::rest);
+  py::class_<Written>(m, "Written", py::is_final(), "A text that a language model goes on with.")
+      .def("draw", [](Written& w) { return w.draw(); });
+  py::class_<Writer>(m, "Writer", py::is_final(), "A language model with its sequences.")
+      .def("prepare", [](Writer& w) { w.prepare(); })
+      .def_property_readonly("vocabulary", [](const Writer& w) { return w.model().vocabulary(); })
+      .def_property_readonly("capacity", [](const Writer& w) { return w.model().capacity(); })
+      .def_property_readonly("places", [](const Writer& w) { return w.model().places(); })
+      .def("begin", &Writer::begin);
+  const auto sizes = [](std::int64_t sequences, std::int64_t capacity) {
+    return nn::LanguageModel::Options{.sequences = sequences, .capacity = capacity};
+  };
+  m.def("gpt_writer", [sizes](const std::string& config, const py::object& params,
+                              std::int64_t sequences, std::int64_t capacity) {
+    return std::make_unique<Writer>(nn::LanguageModel(
+        nn::Gpt::from_config(config), params_from(params, "params"), sizes(sequences, capacity)));
+  });
+  m.def("char_lm_writer", [sizes](const std::string& config, const py::object& params,
+                                  std::int64_t sequences, std::int64_t capacity) {
+    return std::make_unique<Writer>(nn::LanguageModel(nn::CharLm::from_config(config),
+                                                      params_from(params, "params"),
+                                                      sizes(sequences, capacity)));
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<Predictor> ModelObject::predictor() {
+  if (!kept) {
+    Predictor::Options options;
+    options.pool = pool_of(threads);
+    kept = unlocked(
+        [&] { return std::make_shared<Predictor>(model.function, model.params, options); });
+  }
+  return kept;
+}
+
+Writer::Writer(nn::LanguageModel model) : state_(std::make_shared<State>(std::move(model))) {}
+
+void Writer::prepare() {
+  const Use use(*state_);
+  const py::gil_scoped_release release;
+  state_->model.prepare();
+}
+
+std::unique_ptr<Written> Writer::begin(const std::vector<std::int32_t>& prompt, double temperature,
+                                       std::int64_t top_k, double top_p, const Key& key,
+                                       std::int64_t vocabulary) {
+  const Use use(*state_);
+  return std::make_unique<Written>(
+      state_, nn::Generation(
+                  state_->model, prompt,
+                  {.sampling = {temperature, top_k, top_p}, .key = key, .vocabulary = vocabulary}));
+}
+
+std::int32_t Written::draw() {
+  const Writer::Use use(*state_);
+  const py::gil_scoped_release release;
+  while (!generation_.ready()) state_->model.step();
+  return generation_.draw();
+}
+
+Writer::Use::Use(State& state) : state_(state) {
+  if (state_.used.exchange(true))
+    throw py::value_error("a language model is used by one thread at a time; another one is at it");
+}
+Writer::Use::~Use() { state_.used = false; }
+
+void add_data(py::module_& m) {
+  py::class_<Dataset>(m, "Dataset", py::is_final(), "Examples with their targets in memory.")
+      .def_property_readonly(
+          "inputs", [](const Dataset& d) { return to_python(d.inputs_of(0, d.size())); },
+          "[N, ...]; of a text every window.")
+      .def_property_readonly(
+          "targets", [](const Dataset& d) { return to_python(d.targets_of(0, d.size())); },
+          "[N], or [N, outputs].")
+      .def_readonly("classes", &Dataset::classes, "How many classes or tokens there are.")
+      .def_readonly("name", &Dataset::name)
+      .def_property_readonly(
+          "task", [](const Dataset& d) { return std::string(name(d.task)); },
+          "'classification', 'multilabel', 'regression' or 'next_token'.")
+      .def_property_readonly("feature_names", [](const Dataset& d) { return d.feature_names; })
+      .def_property_readonly("class_names", [](const Dataset& d) { return d.class_names; })
+      .def(
+          "rows",
+          [](const Dataset& d, std::int64_t first, std::int64_t count) {
+            return d.rows(first, count);
+          },
+          py::arg("first"), py::arg("count"), "These examples, and everything else of the data.")
+      .def("__len__", &Dataset::size)
+      .def("_batch_rows",
+           [](const Dataset& d, std::int64_t size, bool shuffle, bool keep_partial, const Key& key,
+              std::int64_t epoch) {
+             return Batches(d.size(), {size, shuffle, keep_partial}, key, epoch);
+           })
+      .def("_batch", [](const Dataset& d, const Batches& batches, std::int64_t i) {
+        const std::span<const std::int32_t> rows = batches[i];
+        if (d.windows)
+          throw Error(ErrorCode::kUnsupported,
+                      "batches: the windows of a text are not rows; train.Run trains on them");
+        std::pair<Tensor, Tensor> batch = unlocked([&] {
+          return std::pair{gather_rows(d.inputs, rows), gather_rows(d.targets, rows)};
+        });
+        return py::make_tuple(to_python(std::move(batch.first)),
+                              to_python(std::move(batch.second)));
+      });
+  py::class_<Batches>(m, "Batches", py::is_final()).def("__len__", &Batches::size);
+  m.def("load_data", [](const std::string& spec) {
+    return parts_of(unlocked([&] { return load_data(spec); }));
+  });
+  m.def("digits", [](const Key& key, std::int64_t count) {
+    return unlocked([&] { return digits(key, count); });
+  });
+  m.def("synthetic", [](const std::string& name, const Key& key, std::optional<std::int64_t> count,
+                        std::optional<double> noise) {
+    return unlocked([&] { return synthetic(name, key, {.count = count, .noise = noise}); });
+  });
+  m.def("synthetic_names", [] {
+    py::list all;
+    for (const std::string_view name : synthetic_names()) all.append(std::string(name));
+    return all;
+  });
+  m.def("from_arrays", [](const py::object& arrays, const std::string& name,
+                          const std::optional<std::string>& task) {
+    const Params params = params_from(arrays, "from_arrays");
+    std::optional<Task> wanted;
+    if (task) {
+      for (const Task t : {Task::kClassification, Task::kMultiLabel, Task::kRegression})
+        if (limpid::name(t) == *task) wanted = t;
+      if (!wanted)
+        throw py::value_error("task: expected classification, multilabel or regression, not '" +
+                              *task + "'");
+    }
+    return parts_of(unlocked([&] { return arrays_split(params, name, wanted); }));
+  });
+  m.def("metrics_of", [](const std::string& task, const py::object& outputs,
+                         const py::object& targets) {
+    const Tensor o = tensor_of(leaf_of(outputs, "outputs")),
+                 t = tensor_of(leaf_of(targets, "targets"));
+    for (const Task one :
+         {Task::kClassification, Task::kMultiLabel, Task::kRegression, Task::kNextToken})
+      if (limpid::name(one) == task) return result_of(train::metrics_of(one, o, t));
+    throw py::value_error(
+        "task: expected classification, multilabel, regression or next_token, not '" + task + "'");
+  });
+  m.def("permutation", [](const Key& key, std::int64_t n) {
+    const std::vector<std::int32_t> order = permutation(key, n);
+    return to_python(Tensor::from<std::int32_t>({n}, order));
+  });
+}
+
+void add_formats(py::module_& m) {
+  add_models(m);
+  add_files(m);
+  add_language(m);
+}
+
+void add_inspection(py::module_& m) {
+  m.def("summarize", [](const py::object& function, const py::object& params, std::int64_t batch) {
+    return summary_of(
+        summarize(function_of(function, "summary"), params_from(params, "params"), batch));
+  });
+  m.def("trace_rows",
+        [](const py::object& function, const py::object& params, const py::object& data) {
+          const Function& f = function_of(function, "trace");
+          const Params p = params_from(params, "params"), all = inputs_from(params, data);
+          const Observation run = unlocked([&] { return observe(f, all); });
+          return trace_of(run, p);
+        });
+  m.def("neuron", [](const py::object& function, const py::object& params, const py::object& data,
+                     const std::string& layer, std::int64_t index, std::int64_t row) {
+    const Function& f = function_of(function, "neuron");
+    const Params all = inputs_from(params, data);
+    const Neuron n = explain_neuron(unlocked([&] { return observe(f, all); }), layer, index, row);
+    py::dict d;
+    d["layer"] = n.layer;
+    d["index"] = n.index;
+    py::list terms;
+    for (const Neuron::Term& t : n.terms) terms.append(py::make_tuple(t.index, t.weight, t.input));
+    d["terms"] = terms;
+    d["bias"] = n.bias;
+    d["z"] = n.z;
+    d["activation"] = n.activation;
+    d["activated"] = n.activated;
+    d["text"] = to_text(n);
+    return d;
+  });
+  m.def("gradcheck", [](const py::object& function, const py::object& inputs, const Key& key) {
+    const Function& f = function_of(function, "gradcheck");
+    const Params all = params_from(inputs, "an input");
+    const auto rows = unlocked([&] { return gradcheck(f, all, key); });
+    py::list list;
+    for (const GradcheckRow& r : rows)
+      list.append(py::make_tuple(r.name, r.relative_error, r.agrees));
+    return py::make_tuple(list, to_text(rows));
+  });
+}
+
+}  // namespace limpid::python

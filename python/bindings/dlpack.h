@@ -1,0 +1,56 @@
+// The structures of DLPack (https://dmlc.github.io/dlpack), as version 1.0 lays them out in memory,
+// and the exchange of tensors by them. Leans on array.h.
+#pragma once
+
+#include <cstdint>
+
+#include "array.h"
+
+namespace limpid::python {
+
+struct DlDevice {
+  std::int32_t type;  // 1: a CPU
+  std::int32_t id;
+};
+struct DlDtype {
+  std::uint8_t code;  // 0 integer, 1 unsigned, 2 float, 4 bfloat, 6 bool
+  std::uint8_t bits;
+  std::uint16_t lanes;
+};
+struct DlTensor {
+  void* data;
+  DlDevice device;
+  std::int32_t rank;
+  DlDtype dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;  // in elements; nullptr: row-major
+  std::uint64_t byte_offset;
+};
+struct DlManagedTensor {
+  DlTensor tensor;
+  void* context;
+  void (*deleter)(DlManagedTensor* self);
+};
+struct DlManagedTensorVersioned {
+  std::uint32_t major, minor;
+  void* context;
+  void (*deleter)(DlManagedTensorVersioned* self);
+  std::uint64_t flags;  // 1: read-only
+  DlTensor tensor;
+};
+inline constexpr std::int32_t kDlCpu = 1;
+inline constexpr std::uint64_t kDlReadOnly = 1;
+
+// A capsule with the tensor: read-only where the version has a word for that. Where it has none the
+// elements are a copy, which the receiver may write to.
+py::object to_dlpack(const Array& array, bool versioned, bool copy);
+
+// What an object with __dlpack__ holds. Throws ValueError for another device than a CPU, TypeError
+// for a dtype that Limpid does not have.
+Leaf from_dlpack(py::handle object, const char* where);
+
+// Copies a leaf's elements, for `why`; throws what no_copy() asks for.
+Tensor copied(const Leaf& leaf);
+void say_copy(const char* where, const std::string& why);
+
+}  // namespace limpid::python

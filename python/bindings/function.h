@@ -1,0 +1,38 @@
+// Functions in Python. Leans on plan.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan.h"
+#include "value.h"
+
+namespace limpid::python {
+
+// A Function, and its plan when it has been called on arrays.
+struct FunctionObject {
+  Function function;
+  std::shared_ptr<Plan> plan;
+};
+
+py::object to_python(Function function);
+bool is_function(py::handle object);
+// Throws TypeError for another object; `what` opens the message.
+const Function& function_of(py::handle object, const char* what);
+
+// "f32[4, 2]". Throws ValueError.
+Type type_from(const std::string& text);
+
+// Tensors by name, from a mapping, nested ones joined by dots, or from Params. Constants: they are
+// copied where somebody else may write to them.
+Params params_from(py::handle object, const char* what);
+py::object to_python(const Params& params);
+// Values by name, of this Builder.
+Args args_from(Builder& builder, py::handle object, const char* what);
+py::object to_python(const Args& args);
+
+// 16 digits.
+std::string hex(std::uint64_t hash);
+
+}  // namespace limpid::python

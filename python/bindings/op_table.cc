@@ -1,0 +1,486 @@
+#include "op_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "limpid/nn/activation.h"
+#include "limpid/optim/clip.h"
+
+namespace limpid::python {
+namespace {
+
+// Over some axes, one after the other, as if in one; all of them where none is named.
+template <class F>
+Value over(const Given& g, const F& reduce) {
+  Value x = g.v(0);
+  const Shape shape = x.shape();
+  const std::optional<std::vector<std::int64_t>> wanted = g.axes(1);
+  const bool keep = g.b(2);
+  std::vector<std::size_t> axes;
+  if (wanted) {
+    for (const std::int64_t axis : *wanted)
+      axes.push_back(normalize_axis(axis, shape.rank(), "axis"));
+    std::sort(axes.begin(), axes.end());
+    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+      throw py::value_error("axis: an axis comes twice");
+  } else {
+    axes.resize(shape.rank());
+    std::iota(axes.begin(), axes.end(), std::size_t{0});
+  }
+  if (!wanted && shape.rank() != 1) {
+    x = reduce(reshape(x, {shape.elements()}), 0);
+  } else {
+    // From the last on, so that the numbers of the others stay.
+    for (std::size_t i = axes.size(); i-- > 0;) x = reduce(x, static_cast<std::int64_t>(axes[i]));
+  }
+  if (!keep) return x;
+  Shape kept = shape;
+  for (const std::size_t axis : axes) kept = kept.replace(axis, 1);
+  return reshape(x, kept);
+}
+
+// As NumPy's: vectors become matrices, leading dimensions are stretched.
+Value product(Value a, Value b, bool transpose_a, bool transpose_b) {
+  const bool vector_a = a.rank() == 1, vector_b = b.rank() == 1;
+  if (vector_a) a = reshape(a, {1, a.shape()[0]});
+  if (vector_b) b = reshape(b, {b.shape()[0], 1});
+  if (a.rank() != b.rank() ||
+      !std::equal(a.shape().begin(), a.shape().end() - 2, b.shape().begin(), b.shape().end() - 2)) {
+    if (a.rank() >= 2 && b.rank() >= 2) {
+      const auto lead = [](const Value& x) {
+        return Shape(std::span<const std::int64_t>(x.shape().begin(), x.rank() - 2));
+      };
+      const Shape common = common_shape(lead(a), lead(b), "matmul");
+      const auto stretched = [&](const Value& x) {
+        Shape to = common;
+        to = to.insert(to.rank(), x.shape()[x.rank() - 2]);
+        to = to.insert(to.rank(), x.shape()[x.rank() - 1]);
+        return broadcast(x, to);
+      };
+      a = stretched(a);
+      b = stretched(b);
+    }
+  }
+  Value y = matmul(a, b, transpose_a && !vector_a, transpose_b && !vector_b);
+  if (vector_b) y = reshape(y, y.shape().erase(y.rank() - 1));
+  if (vector_a) y = reshape(y, y.shape().erase(y.rank() - (vector_b ? 1 : 2)));
+  return y;
+}
+
+Value reshaped(const Given& g) {
+  const Value x = g.v(0);
+  std::vector<std::int64_t> dims = g.ints(1);
+  std::int64_t known = 1, open = -1;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == -1 && open < 0)
+      open = static_cast<std::int64_t>(d);
+    else if (dims[d] > 0 && known <= Shape::kMaxElements / dims[d])
+      known *= dims[d];
+    else
+      known = 0;
+  }
+  if (open >= 0 && known > 0 && x.shape().elements() % known == 0)
+    dims[static_cast<std::size_t>(open)] = x.shape().elements() / known;
+  return reshape(x, Shape(dims));
+}
+
+Value transposed(const Given& g) {
+  const Value x = g.v(0);
+  if (const auto permutation = g.axes(1)) {
+    std::vector<std::int64_t> dims = *permutation;
+    for (std::int64_t& d : dims)
+      d = static_cast<std::int64_t>(normalize_axis(d, x.rank(), "transpose"));
+    return transpose(x, dims);
+  }
+  std::vector<std::int64_t> dims(x.rank());
+  std::iota(dims.rbegin(), dims.rend(), 0);
+  return transpose(x, dims);
+}
+
+Value stacked(const Given& g) {
+  const std::vector<Value> parts = g.all(0);
+  if (parts.empty()) throw py::value_error("stack: no array came");
+  const std::size_t axis = normalize_axis(g.i(1), parts[0].rank() + 1, "stack");
+  std::vector<Value> wide;
+  for (const Value& part : parts)
+    wide.push_back(reshape(part, part.shape().insert(std::min(axis, part.rank()), 1)));
+  return concatenate(wide, static_cast<std::int64_t>(axis));
+}
+
+ScatterMode scatter_mode(const std::string& mode) {
+  constexpr std::pair<const char*, ScatterMode> kModes[] = {{"replace", ScatterMode::kReplace},
+                                                            {"add", ScatterMode::kAdd},
+                                                            {"multiply", ScatterMode::kMultiply},
+                                                            {"maximum", ScatterMode::kMaximum},
+                                                            {"minimum", ScatterMode::kMinimum}};
+  for (const auto& [name, value] : kModes)
+    if (mode == name) return value;
+  throw py::value_error("scatter: mode is replace, add, multiply, maximum or minimum, not '" +
+                        mode + "'");
+}
+
+Value padded(const Given& g) {
+  const std::string mode = g.text(5);
+  if (mode == "constant") {
+    std::vector<std::int64_t> interior = g.ints(3);
+    if (interior.empty()) interior.assign(g.v(0).rank(), 0);
+    return pad(g.v(0), g.ints(1), g.ints(2), interior, g.d(4));
+  }
+  if (mode == "reflect") return pad(g.v(0), g.ints(1), g.ints(2), PadMode::kReflect);
+  if (mode == "edge") return pad(g.v(0), g.ints(1), g.ints(2), PadMode::kEdge);
+  if (mode == "wrap") return pad(g.v(0), g.ints(1), g.ints(2), PadMode::kWrap);
+  throw py::value_error("pad: mode is constant, reflect, edge or wrap, not '" + mode + "'");
+}
+
+template <Value (*f)(Value)>
+Made unary(const Given& g) {
+  return f(g.v(0));
+}
+template <Value (*f)(Value, Value)>
+Made binary(const Given& g) {
+  return f(g.v(0), g.v(1));
+}
+template <Value (*one)(Value), Value (*two)(Value, Value)>
+Made gated(const Given& g) {
+  return g.v(1) ? two(g.v(0), g.v(1)) : one(g.v(0));
+}
+
+constexpr const char *kX = "x", *kXY = "a, b", *kOverAxis = "x, axis=None, keepdims=False";
+
+constexpr FunctionRow kRows[] = {
+    // ---- arithmetic
+    {"add", kXY, "NN", binary<add>},
+    {"subtract", kXY, "NN", binary<subtract>},
+    {"multiply", kXY, "NN", binary<multiply>},
+    {"divide", kXY, "NN", binary<divide>},
+    {"remainder", kXY, "NN", binary<remainder>},
+    {"maximum", kXY, "NN", binary<maximum>},
+    {"minimum", kXY, "NN", binary<minimum>},
+    {"equal", kXY, "NN", binary<equal>},
+    {"not_equal", kXY, "NN", binary<not_equal>},
+    {"less", kXY, "NN", binary<less>},
+    {"less_equal", kXY, "NN", binary<less_equal>},
+    {"logical_and", kXY, "VV", binary<logical_and>},
+    {"logical_or", kXY, "VV", binary<logical_or>},
+    {"logical_not", kX, "V", unary<logical_not>},
+    {"power", kXY, "NN",
+     [](const Given& g) -> Made {
+       return g.is_value(1) || !g.is_value(0) ? power(g.v(0), g.v(1)) : power(g.v(0), g.d(1));
+     }},
+    {"select", "condition, a, b", "VNN",
+     [](const Given& g) -> Made { return select(g.v(0), g.v(1), g.v(2)); }},
+    {"cast", "x, dtype", "VT", [](const Given& g) -> Made { return cast(g.v(0), g.dtype(1)); }},
+    {"negate", kX, "V", unary<negate>},
+    {"abs", kX, "V", unary<abs>},
+    {"exp", kX, "V", unary<exp>},
+    {"log", kX, "V", unary<log>},
+    {"tanh", kX, "V", unary<tanh>},
+    {"erf", kX, "V", unary<erf>},
+    {"sigmoid", kX, "V", unary<sigmoid>},
+    {"ndtr", kX, "V", unary<ndtr>},
+    {"sqrt", kX, "V", unary<sqrt>},
+    {"log1p", kX, "V", unary<log1p>},
+    {"expm1", kX, "V", unary<expm1>},
+    {"sin", kX, "V", unary<sin>},
+    {"cos", kX, "V", unary<cos>},
+    {"rsqrt", kX, "V", unary<rsqrt>},
+    {"floor", kX, "V", unary<floor>},
+    {"ceil", kX, "V", unary<ceil>},
+    {"round", kX, "V", unary<round>},
+    {"truncate", kX, "V", unary<truncate>},
+    {"sign", kX, "V", unary<sign>},
+    {"tan", kX, "V", unary<tan>},
+    {"asin", kX, "V", unary<asin>},
+    {"acos", kX, "V", unary<acos>},
+    {"atan", kX, "V", unary<atan>},
+    {"sinh", kX, "V", unary<sinh>},
+    {"cosh", kX, "V", unary<cosh>},
+    {"asinh", kX, "V", unary<asinh>},
+    {"acosh", kX, "V", unary<acosh>},
+    {"atanh", kX, "V", unary<atanh>},
+
+    // ---- shapes and parts
+    {"reshape", "x, shape", "VS", [](const Given& g) -> Made { return reshaped(g); }},
+    {"broadcast", "x, shape", "VS",
+     [](const Given& g) -> Made { return broadcast(g.v(0), Shape(g.ints(1))); }},
+    {"transpose", "x, permutation=None", "VA",
+     [](const Given& g) -> Made { return transposed(g); }},
+    {"slice", "x, starts, limits, strides=()", "VSSS",
+     [](const Given& g) -> Made {
+       std::vector<std::int64_t> strides = g.ints(3);
+       if (strides.empty()) strides.assign(g.v(0).rank(), 1);
+       return slice(g.v(0), g.ints(1), g.ints(2), strides);
+     }},
+    {"split", "x, parts, axis=0", "VII",
+     [](const Given& g) -> Made { return split(g.v(0), g.i(1), g.i(2)); },
+     "Equal parts along one axis, a tuple."},
+    {"unstack", "x, axis=0", "VI", [](const Given& g) -> Made { return unstack(g.v(0), g.i(1)); },
+     "The parts of size 1 along one axis, without that axis: a tuple."},
+    {"stack", "parts, axis=0", "LI", [](const Given& g) -> Made { return stacked(g); },
+     "One beside the other along a new axis."},
+    {"concatenate", "parts, axis=0", "LI",
+     [](const Given& g) -> Made { return concatenate(g.all(0), g.i(1)); }},
+    {"pad", "x, low, high, interior=(), value=0.0, mode='constant'", "VSSSDW",
+     [](const Given& g) -> Made { return padded(g); }},
+    {"flip", "x, axis=-1", "VI", [](const Given& g) -> Made { return flip(g.v(0), g.i(1)); },
+     "The elements along an axis in the other order."},
+    {"gather", "x, indices, batch=0", "VVI",
+     [](const Given& g) -> Made { return gather(g.v(0), g.v(1), g.i(2)); }},
+    {"take", "x, indices, axis=0", "VVI",
+     [](const Given& g) -> Made { return take(g.v(0), g.v(1), g.i(2)); },
+     "Elements along any axis by number; a number outside gives zeros."},
+    {"take_along_axis", "x, indices, axis=-1", "VVI",
+     [](const Given& g) -> Made { return take_along_axis(g.v(0), g.v(1), g.i(2)); },
+     "Element (i, j, k) is x(i, indices(i, j, k), k) for axis 1 of three."},
+    {"scatter_along_axis", "x, indices, updates, axis=-1, mode='replace'", "VVVIW",
+     [](const Given& g) -> Made {
+       return scatter_along_axis(g.v(0), g.v(1), g.v(2), g.i(3), scatter_mode(g.text(4)));
+     },
+     "x with updates brought to the elements that indices name along an axis."},
+    {"embedding", "table, ids", "VV",
+     [](const Given& g) -> Made { return embedding(g.v(0), g.v(1)); },
+     "Rows of a table (V, d) by their numbers; one outside gives zeros."},
+    {"scatter", "x, indices, updates, mode='replace', batch=0", "VVVWI",
+     [](const Given& g) -> Made {
+       return scatter(g.v(0), g.v(1), g.v(2), scatter_mode(g.text(3)), g.i(4));
+     }},
+    {"scatter_add", "indices, updates, size, batch=0", "VVII",
+     [](const Given& g) -> Made { return scatter_add(g.v(0), g.v(1), g.i(2), g.i(3)); }},
+    {"flat_index", "indices, shape", "VS",
+     [](const Given& g) -> Made { return flat_index(g.v(0), Shape(g.ints(1))); },
+     "The place in row-major order of each element of a tensor of the shape; -1 outside."},
+    {"iota", "size", "I", [](const Given& g) -> Made { return iota(g.builder(), g.i(0)); }},
+    {"full", "shape, value, dtype='f32'", "SDT",
+     [](const Given& g) -> Made {
+       return broadcast(constant(g.builder(), g.d(1), g.dtype(2)), Shape(g.ints(0)));
+     },
+     "One number everywhere."},
+    {"zeros", "shape, dtype='f32'", "ST",
+     [](const Given& g) -> Made {
+       return broadcast(constant(g.builder(), 0, g.dtype(1)), Shape(g.ints(0)));
+     },
+     "0 everywhere."},
+    {"ones", "shape, dtype='f32'", "ST",
+     [](const Given& g) -> Made {
+       return broadcast(constant(g.builder(), 1, g.dtype(1)), Shape(g.ints(0)));
+     },
+     "1 everywhere."},
+    {"barrier", kX, "V", [](const Given& g) -> Made { return barrier(g.v(0)); }},
+
+    // ---- reductions and order
+    {"sum", kOverAxis, "VAB",
+     [](const Given& g) -> Made {
+       return over(g, [](Value x, std::int64_t axis) { return sum(x, axis); });
+     }},
+    {"mean", kOverAxis, "VAB",
+     [](const Given& g) -> Made {
+       return over(g, [](Value x, std::int64_t axis) { return mean(x, axis); });
+     },
+     "The mean over one axis, several or all."},
+    {"variance", "x, axis=-1, keepdims=False", "VAB",
+     [](const Given& g) -> Made {
+       const auto axes = g.axes(1);
+       if (axes && axes->size() != 1)
+         throw py::value_error("variance: one axis, or None for all elements");
+       return over(g, [](Value x, std::int64_t axis) { return variance(x, axis); });
+     },
+     "The mean square of what is left when the mean is taken away."},
+    {"prod", kOverAxis, "VAB",
+     [](const Given& g) -> Made {
+       return over(g, [](Value x, std::int64_t axis) { return prod(x, axis); });
+     }},
+    {"max", kOverAxis, "VAB",
+     [](const Given& g) -> Made {
+       return over(g, [](Value x, std::int64_t axis) { return max(x, axis); });
+     }},
+    {"min", kOverAxis, "VAB",
+     [](const Given& g) -> Made {
+       return over(g, [](Value x, std::int64_t axis) { return min(x, axis); });
+     }},
+    {"argmax", "x, axis=-1", "VI", [](const Given& g) -> Made { return argmax(g.v(0), g.i(1)); }},
+    {"argmin", "x, axis=-1", "VI", [](const Given& g) -> Made { return argmin(g.v(0), g.i(1)); },
+     "The place of the first smallest element, or of the first NaN, as i32."},
+    {"cumulative_sum", "x, axis=-1, exclusive=False, reverse=False", "VIBB",
+     [](const Given& g) -> Made {
+       return cumulative_sum(g.v(0), g.i(1), {.exclusive = g.b(2), .reverse = g.b(3)});
+     }},
+    {"argsort", "x, axis=-1, descending=False", "VIB",
+     [](const Given& g) -> Made { return argsort(g.v(0), g.i(1), g.b(2)); }},
+    {"top_k", "x, k, axis=-1, largest=True", "VIIB",
+     [](const Given& g) -> Made {
+       const TopK found = top_k(g.v(0), g.i(1), g.i(2), g.b(3));
+       return std::vector<Value>{found.values, found.indices};
+     },
+     "The k largest (or smallest) elements along an axis, and their places as i32."},
+
+    // ---- products and attention
+    {"matmul", "a, b, transpose_a=False, transpose_b=False", "VVBB",
+     [](const Given& g) -> Made { return product(g.v(0), g.v(1), g.b(2), g.b(3)); }},
+    {"linear", "x, weight, bias=None", "VVv",
+     [](const Given& g) -> Made { return linear(g.v(0), g.v(1), g.v(2)); }},
+    {"quantized_linear", "x, weight, scale, bias=None", "VVVv",
+     [](const Given& g) -> Made { return quantized_linear(g.v(0), g.v(1), g.v(2), g.v(3)); }},
+    {"quantize_rows", kX, "V",
+     [](const Given& g) -> Made {
+       const QuantizedRows rows = quantize_rows(g.v(0));
+       return std::vector<Value>{rows.codes, rows.scale};
+     },
+     "Each row of x as i8 and its scale (..., 1): x is about scale * codes."},
+    {"scaled_dot_product_attention", "q, k, v, mask=None, causal=False, scale=0.0", "VVVvBD",
+     [](const Given& g) -> Made {
+       return scaled_dot_product_attention(
+           g.v(0), g.v(1), g.v(2), {.causal = g.b(4), .scale = g.d(5), .mask = g.v(3)});
+     }},
+    {"cached_attention", "q, keys, values, position, scale=0.0", "VVVVD",
+     [](const Given& g) -> Made {
+       return cached_attention(g.v(0), g.v(1), g.v(2), g.v(3), g.d(4));
+     }},
+    {"update_rows", "cache, rows, position, axis", "VVVI",
+     [](const Given& g) -> Made { return update_rows(g.v(0), g.v(1), g.v(2), g.i(3)); }},
+    {"rotary_embedding", "x, cos, sin, interleaved=False", "VVVB",
+     [](const Given& g) -> Made {
+       return rotary_embedding(g.v(0), g.v(1), g.v(2), g.b(3));
+     }},
+
+    // ---- random numbers
+    {"random_bits", "key, shape", "VS",
+     [](const Given& g) -> Made { return random_bits(g.v(0), Shape(g.ints(1))); }},
+    {"uniform", "key, shape", "VS",
+     [](const Given& g) -> Made { return uniform(g.v(0), Shape(g.ints(1))); }},
+    {"normal", "key, shape", "VS",
+     [](const Given& g) -> Made { return normal(g.v(0), Shape(g.ints(1))); }},
+    {"normal_quantile", "p", "V", unary<normal_quantile>,
+     "The standard normal quantile of each element of f32 p in (0, 1)."},
+    {"fold_in", "key, data", "VV",
+     [](const Given& g) -> Made {
+       return g.is_value(1) ? fold_in(g.v(0), g.v(1)) : fold_in(g.v(0), g.i(1));
+     }},
+    {"shift_right", "a, count", "VV", binary<shift_right>},
+    {"dropout", "x, key, rate", "VVD",
+     [](const Given& g) -> Made { return dropout(g.v(0), g.v(1), g.d(2)); }},
+
+    // ---- activations
+    {"relu", kX, "V", unary<relu>},
+    {"leaky_relu", "x, slope=0.01", "VD",
+     [](const Given& g) -> Made { return leaky_relu(g.v(0), g.d(1)); }},
+    {"prelu", "x, slope", "VV", binary<prelu>},
+    {"elu", "x, alpha=1.0", "VD", [](const Given& g) -> Made { return elu(g.v(0), g.d(1)); }},
+    {"selu", kX, "V", unary<selu>},
+    {"gelu", kX, "V", unary<gelu>},
+    {"gelu_tanh", kX, "V", unary<gelu_tanh>},
+    {"silu", kX, "V", unary<silu>},
+    {"swish", "x, beta=1.0", "VD", [](const Given& g) -> Made { return swish(g.v(0), g.d(1)); }},
+    {"mish", kX, "V", unary<mish>},
+    {"softplus", kX, "V", unary<softplus>},
+    {"clamp", "x, low, high", "VDD",
+     [](const Given& g) -> Made { return clamp(g.v(0), g.d(1), g.d(2)); }},
+    {"relu6", kX, "V", unary<relu6>, "clamp(x, 0, 6)."},
+    {"hard_tanh", kX, "V", unary<hard_tanh>, "clamp(x, -1, 1)."},
+    {"hard_sigmoid", kX, "V", unary<hard_sigmoid>},
+    {"hard_swish", kX, "V", unary<hard_swish>},
+    {"step", kX, "V", unary<step>},
+    {"glu", "gate, value=None", "Vv", gated<glu, glu>},
+    {"swiglu", "gate, value=None", "Vv", gated<swiglu, swiglu>},
+    {"geglu", "gate, value=None", "Vv", gated<geglu, geglu>},
+
+    // ---- norms
+    {"layer_norm", "x, gamma=None, beta=None, eps=1e-05", "VvvD",
+     [](const Given& g) -> Made { return layer_norm(g.v(0), g.v(1), g.v(2), g.d(3)); }},
+    {"rms_norm", "x, gamma=None, eps=1e-05", "VvD",
+     [](const Given& g) -> Made { return rms_norm(g.v(0), g.v(1), g.d(2)); }},
+    {"group_norm", "x, groups, gamma, beta, eps=1e-05", "VIVVD",
+     [](const Given& g) -> Made {
+       return group_norm(g.v(0), g.i(1), g.v(2), g.v(3), g.d(4));
+     }},
+    {"batch_norm", "x, gamma, beta, running_mean, running_var, momentum=0.1, eps=1e-05", "VVVVVDD",
+     [](const Given& g) -> Made {
+       const BatchNormResult r =
+           batch_norm(g.v(0), g.v(1), g.v(2), g.v(3), g.v(4), g.d(5), g.d(6));
+       return std::vector<Value>{r.y, r.running_mean, r.running_var};
+     }},
+    {"batch_norm_inference", "x, gamma, beta, running_mean, running_var, eps=1e-05", "VVVVVD",
+     [](const Given& g) -> Made {
+       return batch_norm_inference(g.v(0), g.v(1), g.v(2), g.v(3), g.v(4), g.d(5));
+     }},
+    {"normalize", kX, "V", unary<normalize>, "x / max(|x|, 1e-12), |x| the L2 norm over the last axis."},
+
+    // ---- softmax and losses
+    {"softmax", "x, axis=-1", "VI", [](const Given& g) -> Made { return softmax(g.v(0), g.i(1)); }},
+    {"log_softmax", "x, axis=-1", "VI",
+     [](const Given& g) -> Made { return log_softmax(g.v(0), g.i(1)); }},
+    {"log_sum_exp", "x, axis=-1", "VI",
+     [](const Given& g) -> Made { return log_sum_exp(g.v(0), g.i(1)); }},
+    {"softmax_cross_entropy", "logits, labels", "VV", binary<softmax_cross_entropy>},
+    {"one_hot", "labels, classes", "VI",
+     [](const Given& g) -> Made { return one_hot(g.v(0), g.i(1)); },
+     "true at the label's place: i32 (...) to bool (..., classes)."},
+    {"cross_entropy",
+     "logits, target, reduction='mean', label_smoothing=0.0, ignore_index=None, class_weights=None",
+     "VVRDiv",
+     [](const Given& g) -> Made {
+       return cross_entropy(g.v(0), g.v(1),
+                            {.reduction = g.reduction(2),
+                             .label_smoothing = g.d(3),
+                             .ignore_index = g.maybe_i(4),
+                             .class_weights = g.v(5)});
+     },
+     "Cross-entropy of softmax(logits) against labels, i32 (...), or probabilities (..., classes)."},
+    {"nll_loss", "log_probabilities, labels, reduction='mean', ignore_index=None, class_weights=None",
+     "VVRiv",
+     [](const Given& g) -> Made {
+       return nll_loss(g.v(0), g.v(1),
+                       {.reduction = g.reduction(2),
+                        .ignore_index = g.maybe_i(3),
+                        .class_weights = g.v(4)});
+     },
+     "-log_probabilities[label], weighted and reduced as cross_entropy does."},
+    {"binary_cross_entropy", "logits, targets, reduction='mean', positive_weight=None", "VVRv",
+     [](const Given& g) -> Made {
+       return binary_cross_entropy(g.v(0), g.v(1), g.reduction(2), g.v(3));
+     }},
+    {"multi_label_loss", "logits, targets, reduction='mean', positive_weight=None", "VVRv",
+     [](const Given& g) -> Made {
+       return multi_label_loss(g.v(0), g.v(1), g.reduction(2), g.v(3));
+     },
+     "The sum of binary_cross_entropy over the last axis, reduced over examples."},
+    {"kl_divergence", "log_probabilities, target, reduction='mean'", "VVR",
+     [](const Given& g) -> Made { return kl_divergence(g.v(0), g.v(1), g.reduction(2)); }},
+    {"hinge_loss", "x, target, reduction='mean'", "VVR",
+     [](const Given& g) -> Made { return hinge_loss(g.v(0), g.v(1), g.reduction(2)); },
+     "max(0, 1 - target x), targets being -1 and 1."},
+    {"mse_loss", "prediction, target, reduction='mean'", "VVR",
+     [](const Given& g) -> Made { return mse_loss(g.v(0), g.v(1), g.reduction(2)); },
+     "(prediction - target)^2."},
+    {"mae_loss", "prediction, target, reduction='mean'", "VVR",
+     [](const Given& g) -> Made { return mae_loss(g.v(0), g.v(1), g.reduction(2)); },
+     "|prediction - target|."},
+    {"huber_loss", "prediction, target, delta=1.0, reduction='mean'", "VVDR",
+     [](const Given& g) -> Made { return huber_loss(g.v(0), g.v(1), g.d(2), g.reduction(3)); },
+     "d^2 / 2 where |d| < delta, else delta (|d| - delta / 2); d = prediction - target."},
+    {"smooth_l1_loss", "prediction, target, beta=1.0, reduction='mean'", "VVDR",
+     [](const Given& g) -> Made { return smooth_l1_loss(g.v(0), g.v(1), g.d(2), g.reduction(3)); },
+     "huber_loss of the delta beta, divided by beta."},
+    {"info_nce_loss", "queries, keys, temperature=0.1, normalize=True, reduction='mean'", "VVDBR",
+     [](const Given& g) -> Made {
+       return info_nce_loss(
+           g.v(0), g.v(1),
+           {.temperature = g.d(2), .normalize = g.b(3), .reduction = g.reduction(4)});
+     },
+     "cross_entropy of query key^T / temperature against 0, 1, ..., n - 1."},
+    {"triplet_margin_loss", "anchor, positive, negative, margin=1.0, reduction='mean'", "VVVDR",
+     [](const Given& g) -> Made {
+       return triplet_margin_loss(g.v(0), g.v(1), g.v(2), g.d(3), g.reduction(4));
+     },
+     "max(0, |a - p| - |a - n| + margin)."},
+    {"cosine_embedding_loss", "a, b, same, margin=0.0, reduction='mean'", "VVVDR",
+     [](const Given& g) -> Made {
+       return cosine_embedding_loss(g.v(0), g.v(1), g.v(2), g.d(3), g.reduction(4));
+     },
+     "1 - cos(a, b) where a and b are the same thing (bool), else max(0, cos(a, b) - margin)."},
+};
+
+}  // namespace
+
+std::span<const FunctionRow> function_rows() { return kRows; }
+
+}  // namespace limpid::python

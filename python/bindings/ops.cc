@@ -1,0 +1,524 @@
+// The functions of op_table.h and those ops that it leaves out, as functions of the module, with
+// the docstrings that the records of limpid/ops give. Leans on op_table.h and plan.h.
+#include <pybind11/eval.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "limpid/nn/activation.h"
+#include "op_table.h"
+#include "plan.h"
+
+namespace limpid::python {
+namespace {
+
+constexpr std::string_view kValues = "VvNL";
+
+bool is_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o); }
+
+double number_of(PyObject* o) {
+  const double value = PyFloat_AsDouble(o);
+  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  return value;
+}
+
+// A function of the module: its signature taken apart.
+struct Row {
+  std::string name, signature, kinds, doc;
+  std::vector<std::string> parameters;
+  std::vector<py::object> interned;  // their names
+  std::vector<py::object> defaults;  // no object where one is required
+  Made (*call)(const Given&) = nullptr;
+  const Op* op = nullptr;  // what is called where `call` is not given
+  PyMethodDef method = {};
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = text.find(", ", begin);
+    if (end == std::string::npos) end = text.size();
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return parts;
+}
+
+// "a", "b", ... for the inputs of an op, and its attributes by their names.
+void describe(Row& row, const Op& op) {
+  const auto add = [&](const std::string& parameter, char kind) {
+    row.signature += (row.signature.empty() ? "" : ", ") + parameter;
+    row.kinds += kind;
+  };
+  if (op.max_inputs > 8) {
+    add("inputs", 'L');
+  } else {
+    for (int i = 0; i < op.max_inputs; ++i) {
+      const std::string name =
+          op.max_inputs == 1 ? "x" : std::string(1, static_cast<char>('a' + i));
+      add(i < op.min_inputs ? name : name + "=None", i < op.min_inputs ? 'V' : 'v');
+    }
+  }
+  for (const AttributeSpec& a : op.attributes) {
+    constexpr const char* kKinds = "BIDSTC";
+    // Behind inputs that may be missing an attribute must have a default, too.
+    const bool open = op.max_inputs > op.min_inputs && op.max_inputs <= 8;
+    add(std::string(a.name) + (open ? "=None" : ""), kKinds[static_cast<std::size_t>(a.kind)]);
+  }
+}
+
+Attributes attributes_of(const Op& op, const std::function<py::object(std::string_view)>& given) {
+  Attributes attributes;
+  for (const AttributeSpec& a : op.attributes) {
+    const std::string name(a.name);
+    const py::object o = given(a.name);
+    if (!o || o.is_none()) continue;  // the op says what is missing
+    switch (a.kind) {
+      case AttributeKind::kBool:
+        attributes.set(name, py::cast<bool>(o));
+        break;
+      case AttributeKind::kInteger:
+        attributes.set(name, py::cast<std::int64_t>(o));
+        break;
+      case AttributeKind::kReal:
+        attributes.set(name, number_of(o.ptr()));
+        break;
+      case AttributeKind::kIntegers: {
+        std::vector<std::int64_t> all;
+        for (const py::handle n : o) all.push_back(py::cast<std::int64_t>(n));
+        attributes.set(name, std::move(all));
+        break;
+      }
+      case AttributeKind::kDtype:
+        attributes.set(name, dtype_from(o));
+        break;
+      case AttributeKind::kTensor:
+        attributes.set(name, constant_of(leaf_of(o, name.c_str())));
+        break;
+    }
+  }
+  return attributes;
+}
+
+Made call_op(const Row& row, const Given& given) {
+  std::vector<Value> inputs;
+  std::size_t i = 0;
+  for (; i < row.kinds.size() && kValues.find(row.kinds[i]) != std::string_view::npos; ++i) {
+    if (row.kinds[i] == 'L') {
+      for (const Value& v : given.all(i)) inputs.push_back(v);
+    } else if (given.v(i)) {
+      inputs.push_back(given.v(i));
+    }
+  }
+  const Attributes attributes = attributes_of(*row.op, [&](std::string_view name) {
+    for (std::size_t p = i; p < row.parameters.size(); ++p)
+      if (row.parameters[p] == name) return py::reinterpret_borrow<py::object>(given.object(p));
+    return py::object();
+  });
+  std::vector<Value> results = given.builder().call(*row.op, inputs, attributes);
+  if (results.size() == 1) return results[0];
+  return results;
+}
+
+// The results as Python has them: Values, or what a run of the Function so far gives.
+py::object results_of(const Made& made, Builder* eager, std::span<const Leaf> leaves) {
+  std::vector<py::object> all;
+  if (eager) {
+    const std::shared_ptr<Plan> plan = kept_plan(eager->finish(made.values));
+    for (Tensor& t : (*plan)(leaves)) all.push_back(to_python(std::move(t)));
+  } else {
+    for (const Value& v : made.values) all.push_back(to_python(v));
+  }
+  if (!made.tuple) return all.at(0);
+  py::tuple tuple(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) tuple[i] = all[i];
+  return tuple;
+}
+
+// The Values of a call's arguments. Where none is among them, arrays become the inputs of a
+// Function that is run at once.
+class Arguments {
+ public:
+  Arguments(const char* name, std::string_view kinds, std::span<PyObject* const> arguments)
+      : name_(name) {
+    bool any = false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      PyObject* const o = arguments[i];
+      if (kinds[i] == 'L') {
+        if (!PyList_Check(o) && !PyTuple_Check(o))
+          throw_type(std::string(name) + ": expected a list or tuple of arrays, not " +
+                     type_name(o));
+        for (const py::handle part : py::reinterpret_borrow<py::object>(o)) look_at(part.ptr());
+        any = true;
+      } else if (kValues.find(kinds[i]) != std::string_view::npos && o != Py_None) {
+        look_at(o);
+        any = true;
+      }
+    }
+    // Of no input, and so of the Function under way.
+    if (!any && !builder_) builder_ = under_way();
+    if (!builder_) {
+      own_ = std::make_unique<Builder>(name);
+      builder_ = own_.get();
+    }
+
+    Value like;
+    std::vector<std::size_t> numbers;
+    values.resize(arguments.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (kinds[i] == 'L' || kValues.find(kinds[i]) == std::string_view::npos) continue;
+      PyObject* const o = arguments[i];
+      if (o == Py_None && kinds[i] == 'v') continue;
+      if (is_number(o) && kinds[i] == 'N') {
+        numbers.push_back(i);
+        continue;
+      }
+      values[i] = value(o);
+      if (kinds[i] == 'N' && !like) like = values[i];
+    }
+    for (const std::size_t i : numbers) {
+      PyObject* const o = arguments[i];
+      // A number stands beside arrays as a constant of their dtype; alone it is an array itself.
+      if (!like) {
+        values[i] = value(o);
+        if (!PyBool_Check(o)) like = values[i];
+      } else if (own_ && is_floating(like.dtype())) {
+        // Another number is no other Function.
+        Leaf leaf;
+        leaf.type = {like.dtype(), Shape{}};
+        const double number = number_of(o);
+        if (like.dtype() == Dtype::kF32) {
+          const float narrow = static_cast<float>(number);
+          std::memcpy(&leaf.number, &narrow, sizeof narrow);
+          values[i] = input(std::move(leaf));
+        } else if (like.dtype() == Dtype::kF64) {
+          std::memcpy(&leaf.number, &number, sizeof number);
+          values[i] = input(std::move(leaf));
+        } else {
+          values[i] = number_like(like, number);
+        }
+      } else {
+        values[i] = number_like(like, number_of(o));
+      }
+    }
+  }
+
+  Builder& builder() { return *builder_; }
+  Builder* eager() { return own_.get(); }
+  std::span<const Leaf> leaves() const { return leaves_; }
+
+  Value value(PyObject* o) {
+    if (is_value(o)) return value_of(o);
+    if (!own_) return value_in(*builder_, o, name_);
+    return input(leaf_of(o, name_));
+  }
+
+  std::vector<Value> values;
+
+ private:
+  void look_at(PyObject* o) {
+    if (!is_value(o)) return;
+    Builder& builder = value_of(o).builder();
+    if (!builder_ || builder.number() > builder_->number()) builder_ = &builder;
+  }
+  Value input(Leaf leaf) {
+    leaves_.push_back(std::move(leaf));
+    return builder_->input(std::to_string(leaves_.size() - 1), leaves_.back().type);
+  }
+
+  const char* name_;
+  std::unique_ptr<Builder> own_;
+  Builder* builder_ = nullptr;
+  std::vector<Leaf> leaves_;
+};
+
+py::object call_row(const Row& row, std::span<PyObject* const> arguments) {
+  Arguments all(row.name.c_str(), row.kinds, arguments);
+  // Inputs come before ops, so the parts of lists are taken now.
+  std::vector<std::vector<Value>> lists(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (row.kinds[i] == 'L')
+      for (const py::handle part : py::reinterpret_borrow<py::object>(arguments[i]))
+        lists[i].push_back(all.value(part.ptr()));
+  const Given given(row.kinds, arguments, all.builder(), all.values, lists, row.name.c_str());
+  const Made made = row.call ? row.call(given) : call_op(row, given);
+  return results_of(made, all.eager(), all.leaves());
+}
+
+// Runs code for C, which knows no exceptions.
+template <class F>
+PyObject* guarded(const F& code);
+
+PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                        PyObject* names) {
+  return guarded([&] {
+    const Row& row = *static_cast<const Row*>(PyCapsule_GetPointer(self, nullptr));
+    const std::size_t size = row.parameters.size();
+    const auto positional = static_cast<std::size_t>(count);
+    if (positional > size)
+      throw_type(row.name + "() takes at most " + std::to_string(size) + " arguments, " +
+                 std::to_string(positional) + " came");
+    std::array<PyObject*, 16> all{};
+    std::copy_n(arguments, positional, all.begin());
+    const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    for (Py_ssize_t k = 0; k < named; ++k) {
+      PyObject* const name = PyTuple_GET_ITEM(names, k);
+      std::size_t place = 0;
+      while (place < size && row.interned[place].ptr() != name &&
+             PyUnicode_Compare(row.interned[place].ptr(), name) != 0)
+        ++place;
+      if (place == size)
+        throw_type(row.name + "() has no argument '" +
+                   py::str(py::handle(name)).cast<std::string>() + "'; it is " + row.name + "(" +
+                   row.signature + ")");
+      if (all[place])
+        throw_type(row.name + "(): the argument '" + row.parameters[place] + "' comes twice");
+      all[place] = arguments[positional + static_cast<std::size_t>(k)];
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      if (all[i]) continue;
+      if (!row.defaults[i])
+        throw_type(row.name + "(): the argument '" + row.parameters[i] + "' is missing; it is " +
+                   row.name + "(" + row.signature + ")");
+      all[i] = row.defaults[i].ptr();
+    }
+    return call_row(row, std::span<PyObject* const>(all.data(), size)).release().ptr();
+  });
+}
+
+template <class F>
+PyObject* guarded(const F& code) {
+  try {
+    return code();
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const py::builtin_exception& error) {
+    error.set_error();
+  } catch (...) {
+    set_error(std::current_exception());
+  }
+  return nullptr;
+}
+
+// ---- docstrings
+
+const char* kind_text(char kind) {
+  switch (kind) {
+    case 'V':
+      return "array_like";
+    case 'v':
+      return "array_like, optional";
+    case 'N':
+      return "array_like or number";
+    case 'L':
+      return "sequence of array_like";
+    case 'I':
+      return "int";
+    case 'i':
+      return "int, optional";
+    case 'D':
+      return "float";
+    case 'd':
+      return "float, optional";
+    case 'B':
+      return "bool";
+    case 'S':
+      return "int or sequence of int";
+    case 'A':
+      return "int or sequence of int, optional";
+    case 'T':
+      return "dtype";
+    case 'R':
+      return "{'mean', 'sum', 'none'}";
+    case 'C':
+      return "array_like";
+    default:
+      return "str";
+  }
+}
+
+std::string sentence(std::string_view text) {
+  std::string line(text);
+  if (!line.empty() && line.back() != '.') line += '.';
+  return line;
+}
+
+std::string doc_of(const Row& row, const char* about) {
+  const Op* const op = find_op(row.name);
+  std::string doc = row.name + "(" + row.signature + ")\n--\n\n";
+  doc += about ? sentence(about) : op ? sentence(op->formula) : row.name + ".";
+  if (!row.parameters.empty()) {
+    doc += "\n\nParameters\n----------";
+    for (std::size_t i = 0; i < row.parameters.size(); ++i)
+      doc += "\n" + row.parameters[i] + " : " + kind_text(row.kinds[i]);
+  }
+  doc += "\n\nReturns\n-------\nArray, or Value while code is traced";
+  if (!op) return doc + "\n";
+  doc += "\n\nNotes\n-----";
+  if (about) doc += "\n" + sentence(op->formula);
+  doc += "\nShapes: " + sentence(op->shapes);
+  if (!op->accuracy.empty()) doc += "\nAccuracy in f32: " + sentence(op->accuracy);
+  if (!op->gradient.none_because.empty())
+    doc += "\nNo gradient: " + sentence(op->gradient.none_because);
+  if (!op->source.empty()) doc += "\nSource: " + sentence(op->source);
+  return doc + "\n";
+}
+
+void add_row(py::module_& m, std::unique_ptr<Row> made, const char* about) {
+  Row& row = *made.release();  // as long as the process: its method is read by the interpreter
+  for (const std::string& parameter : split(row.signature)) {
+    const std::size_t equals = parameter.find('=');
+    row.parameters.push_back(parameter.substr(0, equals));
+    row.interned.push_back(py::reinterpret_steal<py::object>(
+        PyUnicode_InternFromString(row.parameters.back().c_str())));
+    row.defaults.push_back(equals == std::string::npos ? py::object()
+                                                       : py::eval(parameter.substr(equals + 1)));
+  }
+  row.doc = doc_of(row, about);
+  // The cast is Python's own: the flags say how it is called.
+  row.method = {row.name.c_str(),
+                reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_function)),
+                METH_FASTCALL | METH_KEYWORDS, row.doc.c_str()};
+  const py::capsule self(&row);
+  const py::object module_name = py::str("limpid");
+  const py::object function = py::reinterpret_steal<py::object>(
+      PyCFunction_NewEx(&row.method, self.ptr(), module_name.ptr()));
+  if (!function) throw py::error_already_set();
+  py::list(m.attr("op_names")).append(py::str(row.name));
+  py::dict(m.attr("op_kinds"))[py::str(row.name)] = row.kinds;
+  m.attr(row.name.c_str()) = function;
+}
+
+}  // namespace
+
+Given::Given(std::string_view kinds, std::span<PyObject* const> arguments, Builder& builder,
+             const std::vector<Value>& values, const std::vector<std::vector<Value>>& lists,
+             const char* where)
+    : kinds_(kinds),
+      arguments_(arguments),
+      builder_(builder),
+      values_(values),
+      lists_(lists),
+      where_(where) {}
+
+bool Given::is_value(std::size_t i) const { return !is_number(arguments_[i]); }
+std::int64_t Given::i(std::size_t i) const {
+  if (python::is_value(arguments_[i]))
+    throw_type(std::string(where_) +
+               ": a size or an axis is an integer that is known while code is traced, not a Value");
+  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(arguments_[i]));
+  if (!index) throw py::error_already_set();
+  const long long value = PyLong_AsLongLong(index.ptr());
+  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  return value;
+}
+std::optional<std::int64_t> Given::maybe_i(std::size_t i) const {
+  if (arguments_[i] == Py_None) return {};
+  return this->i(i);
+}
+double Given::d(std::size_t i) const { return number_of(arguments_[i]); }
+std::optional<double> Given::maybe_d(std::size_t i) const {
+  if (arguments_[i] == Py_None) return {};
+  return d(i);
+}
+bool Given::b(std::size_t i) const {
+  const int value = PyObject_IsTrue(arguments_[i]);
+  if (value < 0) throw py::error_already_set();
+  return value != 0;
+}
+std::vector<std::int64_t> Given::ints(std::size_t i) const {
+  PyObject* const o = arguments_[i];
+  if (PyIndex_Check(o) && !PySequence_Check(o)) return {this->i(i)};
+  if (!PySequence_Check(o) || PyUnicode_Check(o) || python::is_value(o))
+    throw_type(std::string(where_) + ": expected a tuple of integers, not " + type_name(o));
+  std::vector<std::int64_t> all;
+  for (const py::handle part : py::reinterpret_borrow<py::object>(o)) {
+    const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(part.ptr()));
+    if (!index) throw py::error_already_set();
+    const long long value = PyLong_AsLongLong(index.ptr());
+    if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+    all.push_back(value);
+  }
+  return all;
+}
+std::optional<std::vector<std::int64_t>> Given::axes(std::size_t i) const {
+  if (arguments_[i] == Py_None) return {};
+  return ints(i);
+}
+Dtype Given::dtype(std::size_t i) const { return dtype_from(arguments_[i]); }
+std::string Given::text(std::size_t i) const {
+  if (!PyUnicode_Check(arguments_[i]))
+    throw_type(std::string(where_) + ": expected a str, not " + type_name(arguments_[i]));
+  return py::cast<std::string>(py::handle(arguments_[i]));
+}
+Reduction Given::reduction(std::size_t i) const {
+  const std::string name = text(i);
+  if (name == "mean") return Reduction::kMean;
+  if (name == "sum") return Reduction::kSum;
+  if (name == "none") return Reduction::kNone;
+  throw py::value_error(std::string(where_) + ": reduction is mean, sum or none, not '" + name +
+                        "'");
+}
+
+void add_ops(py::module_& m) {
+  m.attr("op_names") = py::list();
+  m.attr("op_kinds") = py::dict();
+  for (const FunctionRow& r : function_rows()) {
+    auto row = std::make_unique<Row>();
+    row->name = r.name;
+    row->signature = r.signature;
+    row->kinds = r.kinds;
+    row->call = r.call;
+    add_row(m, std::move(row), r.about);
+  }
+  const py::list names = m.attr("op_names");
+  for (const Op* op : all_ops()) {
+    if (PySequence_Contains(names.ptr(), py::str(std::string(op->name)).ptr()) == 1) continue;
+    auto row = std::make_unique<Row>();
+    row->name = op->name;
+    row->op = op;
+    describe(*row, *op);
+    add_row(m, std::move(row), nullptr);
+  }
+  m.def(
+      "all_ops",
+      [] {
+        py::list all;
+        for (const Op* op : all_ops()) all.append(std::string(op->name));
+        return all;
+      },
+      "Names of all ops.");
+  m.def("call_op", [](const std::string& name, const py::args& inputs, const py::kwargs& given) {
+    const Op* const op = find_op(name);
+    if (!op) throw Error(ErrorCode::kNotFound, "call: there is no op '" + name + "'");
+    const std::string kinds(inputs.size(), 'V');
+    std::vector<PyObject*> pointers;
+    for (const py::handle input : inputs) pointers.push_back(input.ptr());
+    Arguments all(op->name.data(), kinds, pointers);
+    for (const auto& [key, value] : given) {
+      bool known = false;
+      for (const AttributeSpec& a : op->attributes)
+        known = known || py::cast<std::string>(key) == a.name;
+      if (!known)
+        throw_type("call: op '" + name + "' has no attribute '" + py::cast<std::string>(key) + "'");
+    }
+    const Attributes attributes = attributes_of(*op, [&](std::string_view a) {
+      const py::str key{std::string(a)};
+      return given.contains(key) ? py::object(given[key]) : py::object();
+    });
+    std::vector<Value> results = all.builder().call(*op, all.values, attributes);
+    return results_of(results.size() == 1 ? Made(results[0]) : Made(results), all.eager(),
+                      all.leaves());
+  });
+  m.def(
+      "activations",
+      [] {
+        py::list all;
+        for (const Activation& a : limpid::activations()) all.append(std::string(a.name));
+        return all;
+      },
+      "Names of the activations that a network may have.");
+}
+
+}  // namespace limpid::python

@@ -1,0 +1,222 @@
+// Training runs: limpid/train's Run, its events and the doctor. Leans on model.h.
+#include <pybind11/stl.h>
+
+#include <atomic>
+#include <optional>
+
+#include "limpid/train/config.h"
+#include "limpid/train/doctor.h"
+#include "limpid/train/run.h"
+#include "limpid/train/run_folder.h"
+#include "limpid/train/run_log.h"
+#include "model.h"
+
+namespace limpid::python {
+namespace {
+
+using train::Event;
+
+py::object from_json(const std::string& line) {
+  return py::module_::import("json").attr("loads")(line);
+}
+
+train::TrainConfig config_from(const py::dict& config) {
+  const py::object text = py::module_::import("json").attr("dumps")(config);
+  return train::parse_train_config(py::cast<std::string>(text), "config");
+}
+
+// A Run that one thread uses at a time.
+class RunObject {
+ public:
+  RunObject(const py::dict& config, const py::object& data, const std::string& folder,
+            bool overwrite, int threads) {
+    train::RunOptions options;
+    options.folder = folder;
+    options.overwrite = overwrite;
+    options.pool = pool_of(threads);
+    options.command = {"limpid.train"};
+    const train::TrainConfig chosen = config_from(config);
+    std::optional<Split> split;
+    if (!data.is_none()) {
+      const py::sequence parts = data;
+      if (parts.size() != 3) throw_type("Run: data is a triple: to train on, to validate, to test");
+      split = Split{py::cast<const Dataset&>(parts[0]), py::cast<const Dataset&>(parts[1]),
+                    py::cast<const Dataset&>(parts[2])};
+    }
+    const py::gil_scoped_release release;
+    run_ = split ? std::make_unique<train::Run>(chosen, std::move(*split), options)
+                 : std::make_unique<train::Run>(chosen, options);
+  }
+
+  void on_event(const py::function& listener) {
+    const Use use(*this);
+    run_->on_event([this, listener](const Event& event) {
+      const py::gil_scoped_acquire lock;
+      call(listener, from_json(train::to_json_line(event)));
+    });
+  }
+  void on_step(const py::function& listener) {
+    const Use use(*this);
+    run_->on_step([this, listener](const train::StepEvent& event) {
+      const py::gil_scoped_acquire lock;
+      call(listener, from_json(train::to_json_line(event)));
+    });
+  }
+
+  // Ctrl-C, whoever notices it, writes a checkpoint before it passes on.
+  py::object train(const py::object& stop) {
+    const Use use(*this);
+    std::optional<py::error_already_set> error;
+    std::string end;
+    {
+      const py::gil_scoped_release release;
+      try {
+        end = train::to_json_line(run_->train([&] {
+          const py::gil_scoped_acquire lock;
+          try {
+            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+            return !stop.is_none() && py::cast<bool>(py::bool_(stop()));
+          } catch (py::error_already_set& e) {
+            error.emplace(std::move(e));
+            return true;
+          }
+        }));
+      } catch (py::error_already_set& e) {
+        const py::gil_scoped_acquire lock;
+        const bool interrupted = e.matches(PyExc_KeyboardInterrupt);
+        error.emplace(std::move(e));
+        if (interrupted) {
+          const py::gil_scoped_release again;
+          run_->interrupt();
+        }
+      }
+    }
+    if (error) {
+      error->restore();
+      throw py::error_already_set();
+    }
+    return from_json(end);
+  }
+
+  template <class F>
+  auto use(const F& f) {
+    const Use use(*this);
+    const py::gil_scoped_release release;
+    return f(*run_);
+  }
+  const train::Run& run() const { return *run_; }
+  void check_free() { const Use use(*this); }
+
+ private:
+  // Listeners may look at the run while it works.
+  class Use {
+   public:
+    explicit Use(RunObject& run) : run_(run) {
+      if (run_.used_.exchange(true))
+        throw py::value_error(
+            "a run is used by one thread at a time, and not changed by listeners");
+    }
+    ~Use() { run_.used_ = false; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    RunObject& run_;
+  };
+  static void call(const py::function& listener, const py::object& event) { listener(event); }
+
+  std::unique_ptr<train::Run> run_;
+  std::atomic<bool> used_{false};
+};
+
+py::list findings_of(const std::vector<train::Finding>& findings) {
+  py::list all;
+  for (const train::Finding& f : findings) all.append(from_json(train::to_json_line(Event(f))));
+  return all;
+}
+
+}  // namespace
+
+void add_training(py::module_& m) {
+  py::class_<RunObject>(m, "Run", py::is_final())
+      .def(py::init<const py::dict&, const py::object&, const std::string&, bool, int>())
+      .def("on_event", &RunObject::on_event)
+      .def("on_step", &RunObject::on_step)
+      .def("train", &RunObject::train)
+      .def("start",
+           [](RunObject& r) {
+             r.use([](train::Run& run) {
+               run.start();
+               return 0;
+             });
+           })
+      .def("resume",
+           [](RunObject& r) {
+             r.use([](train::Run& run) {
+               run.resume();
+               return 0;
+             });
+           })
+      .def("step",
+           [](RunObject& r) {
+             r.use([](train::Run& run) {
+               run.step();
+               return 0;
+             });
+           })
+      .def("finish",
+           [](RunObject& r) {
+             return from_json(
+                 r.use([](train::Run& run) { return train::to_json_line(run.finish()); }));
+           })
+      .def("interrupt",
+           [](RunObject& r) {
+             return from_json(
+                 r.use([](train::Run& run) { return train::to_json_line(run.interrupt()); }));
+           })
+      .def("done", [](RunObject& r) { return r.use([](train::Run& run) { return run.done(); }); })
+      .def("config", [](RunObject& r) { return from_json(train::to_text(r.run().config())); })
+      .def("data",
+           [](RunObject& r) {
+             const Split& data = r.run().data();
+             return py::make_tuple(data.train, data.validation, data.test);
+           })
+      .def("findings",
+           [](RunObject& r) {
+             r.check_free();
+             return findings_of(r.run().log().findings);
+           })
+      .def("diagnose",
+           [](RunObject& r) {
+             r.check_free();
+             return findings_of(train::diagnose(r.run().log()));
+           })
+      .def("epochs",
+           [](RunObject& r) {
+             r.check_free();
+             py::list all;
+             for (const train::EpochEvent& e : r.run().log().epochs)
+               all.append(from_json(train::to_json_line(Event(e))));
+             return all;
+           })
+      .def("model", [](RunObject& r) {
+        return std::make_unique<ModelObject>(
+            ModelObject{r.use([](train::Run& run) { return run.model(); }), {}, 1});
+      });
+  m.def("diagnose", [](const py::object& run) {
+    const std::string path = py::cast<std::string>(py::module_::import("os").attr("fspath")(run));
+    return findings_of(train::diagnose(train::parse_run_log(train::log_path(path))));
+  });
+  m.def("read_config", [](const py::object& run) {
+    const std::string path = py::cast<std::string>(py::module_::import("os").attr("fspath")(run));
+    return from_json(train::to_text(train::RunFolder(path).read_config()));
+  });
+  m.def("config_keys", [] {
+    py::list all;
+    for (const train::ConfigKey& key : train::config_keys())
+      all.append(py::make_tuple(key.path, key.help));
+    return all;
+  });
+}
+
+}  // namespace limpid::python

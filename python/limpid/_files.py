@@ -1,0 +1,100 @@
+"""Files: models, arrays and parameters by the names of their files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Optional, Union
+
+from . import _core, inspect, language
+from ._core import Model
+from ._params import Params
+from .errors import FormatError
+
+__all__ = ["Model", "load", "save"]
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def load(path: Path, dimensions: Optional[Mapping[str, int]] = None) -> Any:
+    """What a file or folder holds.
+
+    Parameters
+    ----------
+    path : path
+        NAME.onnx, a safetensors file of Limpid's, a run's folder, or a GPT-2 or Llama folder of Hugging
+        Face's: a Model. Any other safetensors file, and NAME.npz: Params. NAME.npy: an Array.
+    dimensions : mapping, optional
+        Sizes of an ONNX model's dynamic dimensions, the batch excepted.
+
+    Returns
+    -------
+    Model, Params or Array
+    """
+    name = os.fspath(path)
+    if name.endswith(".npy"):
+        return _core.load_npy(name)
+    if name.endswith(".npz"):
+        return _core.load_npz(name)
+    if name.endswith(".safetensors") and not dimensions:
+        tensors, metadata = _core.load_safetensors(name)
+        if "limpid.function" not in metadata:
+            return tensors
+    return _core.open_model(name, dict(dimensions or {}))
+
+
+def save(path: Path, content: Any, metadata: Optional[Mapping[str, str]] = None) -> None:
+    """Writes a Model (NAME.onnx, NAME.safetensors, or a folder as Hugging Face's transformers read it), Params or
+    another mapping of arrays (.safetensors, .npz), or an array (.npy); whole, or not at all.
+    """
+    name = os.fspath(path)
+    if isinstance(content, Model):
+        content._save(name)
+    elif isinstance(content, Mapping) and name.endswith(".npz"):
+        _core.save_npz(name, content)
+    elif isinstance(content, Mapping) and name.endswith(".safetensors"):
+        _core.save_safetensors(name, content, dict(metadata or {}))
+    elif name.endswith(".npy"):
+        _core.save_npy(name, content)
+    else:
+        raise FormatError(f"save: a {type(content).__name__} does not go into '{name}'")
+
+
+def _call(self: Model, *examples: Any, **named: Any) -> Any:
+    """The outputs for examples [N, ...], or for one example; several inputs by their names."""
+    if len(examples) == 1 and not named:
+        return self._call(_list(examples[0]))
+    names = [name for name, _ in self.inputs]
+    if len(examples) > len(names):
+        raise TypeError(f"the model takes {', '.join(names)}; {len(examples)} inputs came")
+    given = {**dict(zip(names, examples)), **named}
+    results = self._call_named({name: _list(value) for name, value in given.items()})
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _list(x: Any) -> Any:
+    from ._transforms import asarray
+
+    return asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def _repr(self: Model) -> str:
+    inputs = ", ".join(f"{name}: {kind}" for name, kind in self.inputs)
+    outputs = ", ".join(kind for _, kind in self.function.outputs)
+    return f"limpid.Model({inputs} -> {outputs}, {len(self.params)} parameters)"
+
+
+def _html(self: Model) -> str:
+    return inspect.summary(self)._repr_html_()
+
+
+for _name, _member in {
+    "__call__": _call,
+    "__repr__": _repr,
+    "_repr_html_": _html,
+    "save": lambda self, path: save(path, self),
+    "summary": inspect.summary,
+    "trace": inspect.trace,
+    "neuron": inspect.neuron,
+    "generate": language.generate,
+}.items():
+    setattr(Model, _name, _member)

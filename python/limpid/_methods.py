@@ -1,0 +1,260 @@
+"""Operators and methods of Array and Value: those of NumPy that the library has, by the same functions."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _core
+from ._core import Array, Value
+
+Axes = Optional[Union[int, Sequence[int]]]
+
+
+def _other(f: Any) -> Any:
+    """A binary operator: f, or NotImplemented where the other is no array."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, (Array, Value)) or _core.is_leaf(other):
+            return f(self, other)
+        return NotImplemented
+
+    return operator
+
+
+def _turned(f: Any) -> Any:
+    return _other(lambda self, other: f(other, self))
+
+
+def _shape(args: Tuple[Any, ...]) -> Any:
+    return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
+
+
+def _index(x: Any, index: Any) -> Any:
+    """x[index] of a Value: integers, slices, None and Ellipsis, or one array of numbers of rows."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
+        return _core.gather(x, parts[0])
+    used = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    if used > x.ndim:
+        raise IndexError(f"too many indices: {x.type} has {x.ndim} dimensions, {used} were given")
+    if parts.count(Ellipsis) > 1:
+        raise IndexError("an index has at most one Ellipsis")
+    if Ellipsis in parts:
+        at = parts.index(Ellipsis)
+        parts[at : at + 1] = [slice(None)] * (x.ndim - used)
+    else:
+        parts += [slice(None)] * (x.ndim - used)
+    starts, limits, strides, shape, flips = [], [], [], [], []
+    axis = 0
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            continue
+        size = x.shape[axis]
+        if isinstance(part, slice):
+            first, last, step = part.indices(size)
+            count = len(range(first, last, step))
+            if step < 0:
+                flips.append(axis)
+                first, step = first + (count - 1) * step, -step
+            first = first if count else 0
+            starts.append(first)
+            limits.append(first + (count - 1) * step + 1 if count else first)
+            strides.append(step)
+            shape.append(count)
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            i = int(part) + size if part < 0 else int(part)
+            if not 0 <= i < size:
+                raise IndexError(f"index {int(part)} is outside of axis {axis}, which has {size}")
+            starts.append(i)
+            limits.append(i + 1)
+            strides.append(1)
+        else:
+            raise TypeError(
+                f"an index of traced code is an integer, a slice, None or ..., not {type(part).__name__}; "
+                "lp.take and lp.gather take arrays of numbers"
+            )
+        axis += 1
+    y = x
+    if any(s != 0 or l != n or t != 1 for s, l, n, t in zip(starts, limits, x.shape, strides)):
+        y = _core.slice(x, starts, limits, strides)
+    for axis in flips:
+        y = _core.flip(y, axis)
+    return y if tuple(shape) == tuple(y.shape) else _core.reshape(y, shape)
+
+
+def _array_index(x: Array, index: Any) -> Any:
+    if isinstance(index, Value):
+        return _core.gather(x, index)
+    if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)) and x.ndim:
+        size = len(x)
+        i = int(index) + size if index < 0 else int(index)
+        if not 0 <= i < size:
+            raise IndexError(f"index {int(index)} is outside of axis 0, which has {size}")
+        return x._row(i)
+    if isinstance(index, slice) and x.ndim:
+        first, last, step = index.indices(len(x))
+        if step == 1:
+            return x._rows(first, max(0, last - first))
+    if x.dtype == "bfloat16":
+        return _index(x, index)
+    chosen = np.asarray(x)[index.numpy() if isinstance(index, Array) else index]
+    return _core.array(chosen)
+
+
+def _iterate(x: Any) -> Any:
+    if x.ndim == 0:
+        raise TypeError(f"{type(x).__name__} without dimensions cannot be iterated over")
+    return (x[i] for i in range(len(x)))
+
+
+def _number(kind: Any) -> Any:
+    def convert(self: Array) -> Any:
+        return kind(self.item())
+
+    return convert
+
+
+def _array_bool(self: Array) -> bool:
+    if self.size != 1:
+        raise ValueError(f"{self.type} is neither true nor false; write a.all() or a.any()")
+    return bool(self.item())
+
+
+def _array_power(self: Any, other: Any) -> Any:
+    return _core.power(self, other)
+
+
+def _floor_divide(a: Any, b: Any) -> Any:
+    return _core.floor(_core.divide(a, b))
+
+
+def _astype(self: Any, dtype: Any) -> Any:
+    return _core.cast(self, dtype)
+
+
+def _reshape(self: Any, *shape: Any) -> Any:
+    return _core.reshape(self, _shape(shape))
+
+
+def _transpose(self: Any, *axes: Any) -> Any:
+    wanted = _shape(axes)
+    return _core.transpose(self, None if wanted == () or wanted is None else wanted)
+
+
+def _flatten(self: Any) -> Any:
+    return _core.reshape(self, (-1,))
+
+
+def _reduction(f: Any) -> Any:
+    def method(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None) -> Any:
+        # numpy.sum(a) and its like call this, with an `out` of None.
+        if out is not None:
+            raise TypeError("arrays are immutable: there is no out")
+        return f(self, axis, keepdims)
+
+    method.__doc__ = f.__doc__
+    return method
+
+
+def _all(self: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+    """Whether all elements hold; of an Array without an axis a bool."""
+    if isinstance(self, Array):
+        result = np.asarray(self).all(axis=axis, keepdims=keepdims)
+        return bool(result) if np.ndim(result) == 0 else _core.array(result)
+    return _core.equal(_core.min(_core.cast(_truth(self), "i32"), axis, keepdims), 1)
+
+
+def _any(self: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+    """Whether any element holds; of an Array without an axis a bool."""
+    if isinstance(self, Array):
+        result = np.asarray(self).any(axis=axis, keepdims=keepdims)
+        return bool(result) if np.ndim(result) == 0 else _core.array(result)
+    return _core.equal(_core.max(_core.cast(_truth(self), "i32"), axis, keepdims), 1)
+
+
+def _truth(x: Any) -> Any:
+    return x if x.type.startswith("bool") else _core.not_equal(x, 0)
+
+
+def _tolist(self: Array) -> Any:
+    return np.asarray(self).tolist()
+
+
+def _restored(elements: Any, dtype: str) -> Any:
+    return _core.cast(_core.array(elements), dtype)
+
+
+def _reduce(self: Array) -> Any:
+    kind = self.type.split("[")[0]
+    return _restored, (np.array(_core.cast(self, "f32") if kind == "bf16" else self), kind)
+
+
+def _install() -> None:
+    both = {
+        "__add__": _other(_core.add),
+        "__radd__": _turned(_core.add),
+        "__sub__": _other(_core.subtract),
+        "__rsub__": _turned(_core.subtract),
+        "__mul__": _other(_core.multiply),
+        "__rmul__": _turned(_core.multiply),
+        "__truediv__": _other(_core.divide),
+        "__rtruediv__": _turned(_core.divide),
+        "__floordiv__": _other(_floor_divide),
+        "__rfloordiv__": _turned(_floor_divide),
+        "__pow__": _other(_core.power),
+        "__rpow__": _turned(_core.power),
+        "__matmul__": _other(_core.matmul),
+        "__rmatmul__": _turned(_core.matmul),
+        "__eq__": _other(_core.equal),
+        "__ne__": _other(_core.not_equal),
+        "__lt__": _other(_core.less),
+        "__le__": _other(_core.less_equal),
+        "__gt__": _turned(_core.less),
+        "__ge__": _turned(_core.less_equal),
+        "__and__": _other(_core.logical_and),
+        "__or__": _other(_core.logical_or),
+        "__invert__": lambda self: _core.logical_not(self),
+        "__neg__": lambda self: _core.negate(self),
+        "__pos__": lambda self: self,
+        "__abs__": lambda self: _core.abs(self),
+        "__iter__": _iterate,
+        # NumPy's operators leave it to these when an Array or a Value stands on their right.
+        "__array_priority__": 1000.0,
+        "astype": _astype,
+        "reshape": _reshape,
+        "transpose": _transpose,
+        "flatten": _flatten,
+        "ravel": _flatten,
+        "T": property(lambda self: _core.transpose(self)),
+        "all": _all,
+        "any": _any,
+        "sum": _reduction(_core.sum),
+        "mean": _reduction(_core.mean),
+        "max": _reduction(_core.max),
+        "min": _reduction(_core.min),
+        "prod": _reduction(_core.prod),
+        "argmax": lambda self, axis=-1: _core.argmax(self, axis),
+        "argmin": lambda self, axis=-1: _core.argmin(self, axis),
+    }
+    for name, member in both.items():
+        for kind in (Array, Value):
+            setattr(kind, name, member)
+    setattr(Value, "__getitem__", _index)
+    for name, member in {
+        "__getitem__": _array_index,
+        "__bool__": _array_bool,
+        "__float__": _number(float),
+        "__int__": _number(int),
+        "tolist": _tolist,
+        "__reduce__": _reduce,
+    }.items():
+        setattr(Array, name, member)
+    for kind in (Array, Value):
+        setattr(kind, "__hash__", None)
+
+
+
+_install()

@@ -1,0 +1,572 @@
+"""Transformations of code and of Functions: grad, value_and_grad, vjp, jvp, vmap, compile and others.
+
+Code is what takes and gives arrays (Values, while it is traced) and trees of them: dicts, Params, lists,
+tuples. What a transformation of code gives is called like the code, on arrays or inside of other code.
+Of a Function the transformation is a Function.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _core
+from ._core import Array, Compiled, Function, Value
+from ._params import Params, _flat
+from .errors import DtypeError, InvalidArgumentError, NotFoundError, ShapeError
+
+__all__ = [
+    "Collapsed",
+    "Quantized",
+    "asarray",
+    "array",
+    "bind",
+    "call",
+    "collapse",
+    "compile",
+    "dot",
+    "expand",
+    "grad",
+    "jvp",
+    "no_copy",
+    "parse",
+    "quantize",
+    "simplify",
+    "stack",
+    "trace",
+    "tree_leaves",
+    "tree_map",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
+
+Wrt = Union[None, int, str, Sequence[int], Sequence[str]]
+
+
+def _name_of(code: Any) -> str:
+    return str(getattr(code, "__name__", type(code).__name__))
+
+
+class _Code:
+    """Code that is called on arrays, when it is traced and run, or inside of other code."""
+
+    def __init__(self, code: Callable[..., Any]) -> None:
+        if not callable(code):
+            raise TypeError(f"{type(self).__name__.strip('_')}: expected code or a Function, not {type(code).__name__}")
+        self._code = code
+        self.__name__ = _name_of(code)
+        self.__doc__ = getattr(code, "__doc__", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not _core.tracing():
+            return _core.run_code(self._inside, args, kwargs)
+        return self._inside(*args, **kwargs)
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def _traced(self, args: Tuple[Any, ...], kwargs: Dict[str, Any], types: Optional[List[str]] = None) -> Any:
+        """The Values of the arguments' leaves and of what the code captures, its Function, its results' form."""
+        leaves, tree = _core.flatten(args)
+        values = _core.as_values(leaves, _name_of(self._code))
+        code = functools.partial(self._code, **kwargs) if kwargs else self._code
+        f, captured, result = _core.trace_inside(code, tree, types or [v.type for v in values])
+        return f, values + captured, tree, result
+
+
+def _places(args: Sequence[Any]) -> List[List[int]]:
+    """The numbers of every argument's leaves."""
+    places, first = [], 0
+    for argument in args:
+        count = len(_core.flatten(argument)[0])
+        places.append(list(range(first, first + count)))
+        first += count
+    return places
+
+
+def _build(argument: Any, leaves: Sequence[Any]) -> Any:
+    return _core.flatten(argument)[1].build(list(leaves))
+
+
+class _Gradient(_Code):
+    def __init__(self, code: Callable[..., Any], wrt: Wrt, recompute: Sequence[str], with_value: bool) -> None:
+        super().__init__(code)
+        self._names: List[str] = []
+        self._positions: Union[int, Tuple[int, ...]] = 0
+        self._recompute = list(recompute)
+        self._with_value = with_value
+        if isinstance(wrt, str):
+            self._names = [wrt]
+        elif isinstance(wrt, int):
+            self._positions = wrt
+        elif wrt is not None:
+            chosen: List[Any] = list(wrt)
+            if all(isinstance(w, str) for w in chosen):
+                self._names = [str(w) for w in chosen]
+            elif all(isinstance(w, int) for w in chosen):
+                self._positions = tuple(int(w) for w in chosen)
+            else:
+                raise TypeError("wrt: positions of arguments, or names in the first one, not both")
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        positions = (self._positions,) if isinstance(self._positions, int) else self._positions
+        for p in positions:
+            if not -len(args) <= p < len(args):
+                raise ValueError(f"grad of code: there is no argument {p}; {len(args)} came")
+        f, values, _, result = self._traced(args, kwargs)
+        places = _places(args)
+        forms: List[Any] = []
+        by: List[int] = []
+        for p in positions:
+            form = args[p]
+            leaves = places[p]
+            if self._names:
+                if not isinstance(form, Mapping):
+                    raise InvalidArgumentError(
+                        "grad of code: names choose a part of a mapping, and the argument is none"
+                    )
+                names = list(_flatten_names(form))
+                chosen = Params(dict(zip(names, leaves))).only(self._names)
+                form, leaves = chosen, list(chosen.values())
+            forms.append(form)
+            by += leaves
+        out = _core.inline(_core.value_and_grad(f, by, self._recompute), values)
+        value = result.build(out[: len(result)])
+        gradients, at = [], len(result)
+        for form in forms:
+            count = len(_core.flatten(form)[0])
+            gradients.append(_build(form, out[at : at + count]))
+            at += count
+        gradient = gradients[0] if isinstance(self._positions, int) else tuple(gradients)
+        return (value, gradient) if self._with_value else gradient
+
+
+def _flatten_names(mapping: Mapping[str, Any]) -> List[str]:
+    flat: Dict[str, Any] = {}
+    _flat(mapping, "", flat)
+    return list(flat)
+
+
+def grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) -> Any:
+    """The gradient of a loss.
+
+    Parameters
+    ----------
+    f : callable or Function
+        Gives a floating scalar, the loss, or a tuple that begins with one.
+    wrt : int, sequence of int, str or sequence of str, optional
+        By which arguments: their positions, or names in the first one, where ``"layers.2"`` stands for
+        all below it. The first argument, unless told. Of a Function positions or names of inputs.
+    recompute : sequence of str
+        Layers whose values are computed again in the sweep back instead of being kept.
+
+    Returns
+    -------
+    callable or Function
+        Called like `f`; gives the gradient in the form of what it is by.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.grad(lambda x: (x * x).sum())(lp.asarray([1.0, 2.0]))
+    limpid.Array(f32[2] (2.0, 4.0))
+    """
+    if isinstance(f, Function):
+        return _core.grad(f, wrt, list(recompute))
+    return _Gradient(f, wrt, recompute, with_value=False)
+
+
+def value_and_grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) -> Any:
+    """What f gives, and the gradient of its first result: as `grad`, a pair.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> value, gradient = lp.value_and_grad(lambda p, x: (p["w"] * x).sum())({"w": 2.0}, 3.0)
+    >>> value, gradient
+    (limpid.Array(f32[] (6.0)), {'w': limpid.Array(f32[] (3.0))})
+    """
+    if isinstance(f, Function):
+        return _core.value_and_grad(f, wrt, list(recompute))
+    return _Gradient(f, wrt, recompute, with_value=True)
+
+
+class _Pullback(_Code):
+    def _inside(self, primals: Any, cotangents: Any) -> Any:
+        f, values, tree, result = self._traced(tuple(primals), {})
+        leaves, form = _core.flatten(cotangents)
+        if form != result:
+            raise ValueError("vjp: the cotangents must have the form of the results")
+        floating = [i for i, (_, kind) in enumerate(f.inputs[: len(tree)]) if kind.startswith(("f32", "f64"))]
+        out = _core.inline(_core.vjp(f, floating, []), values + _core.as_values(leaves, "vjp"))[len(result) :]
+        gradients: List[Any] = [None] * len(tree)
+        for place, gradient in zip(floating, out):
+            gradients[place] = gradient
+        return tree.build(gradients)
+
+
+def vjp(f: Any, *primals: Any, wrt: Wrt = None) -> Any:
+    """Reverse mode: what f gives, and the function from cotangents of that to cotangents of the arguments.
+
+    Of a Function, with `wrt`: the Function that takes the inputs and a cotangent for every output.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> y, pull = lp.vjp(lambda x: x * x, lp.asarray([1.0, 2.0]))
+    >>> pull(lp.asarray([1.0, 10.0]))
+    (limpid.Array(f32[2] (2.0, 40.0)),)
+    """
+    if isinstance(f, Function) and not primals:
+        return _core.vjp(f, wrt, [])
+    back = _Pullback(f)
+    value = f(*primals) if _core.tracing() else _core.run_code(f, primals, {})
+    return value, lambda cotangents: back(primals, cotangents)
+
+
+class _Jvp(_Code):
+    def _inside(self, primals: Any, tangents: Any) -> Any:
+        f, values, _, result = self._traced(tuple(primals), {})
+        for _, kind in f.outputs:
+            if not kind.startswith(("f32", "f64")):
+                raise DtypeError(f"jvp of code: a result is {kind}, f32 or f64 is expected")
+        by: List[int] = []
+        moving: List[Any] = []
+        for places, primal, tangent in zip(_places(primals), primals, tangents):
+            if tangent is None:
+                continue
+            if isinstance(primal, Mapping):
+                if not isinstance(tangent, Mapping):
+                    raise TypeError("jvp: the tangent of a mapping is a mapping")
+                numbers = dict(zip(_flatten_names(primal), places))
+                flat: Dict[str, Any] = {}
+                _flat(tangent, "", flat)
+                for name, part in flat.items():
+                    if name not in numbers:
+                        raise NotFoundError(f"there is no '{name}' among {', '.join(list(numbers)[:8])}")
+                    by.append(numbers[name])
+                    moving.append(part)
+                continue
+            leaves, _ = _core.flatten(tangent)
+            if len(leaves) != len(places):
+                raise ValueError("jvp: the tangents must have the form of the arguments")
+            by += places
+            moving += leaves
+        out = _core.inline(_core.jvp(f, by), values + _core.as_values(moving, "jvp"))
+        return result.build(out[: len(result)]), result.build(out[len(result) :])
+
+
+def jvp(f: Any, primals: Optional[Sequence[Any]] = None, tangents: Optional[Sequence[Any]] = None, *, wrt: Wrt = None) -> Any:
+    """Forward mode: what f gives, and how that moves when the arguments do.
+
+    Parameters
+    ----------
+    f : callable or Function
+    primals, tangents : sequence
+        The arguments, and how each moves; None, or a name that a mapping leaves out, stands still. Of a
+        Function without primals: the Function that takes the inputs and the tangents of `wrt`.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.jvp(lambda x: x * x, (lp.asarray([1.0, 2.0]),), (lp.asarray([1.0, 1.0]),))
+    (limpid.Array(f32[2] (1.0, 4.0)), limpid.Array(f32[2] (2.0, 4.0)))
+    """
+    if primals is None or tangents is None:
+        if isinstance(f, Function) and primals is None and tangents is None:
+            return _core.jvp(f, wrt)
+        raise TypeError("jvp: it takes primals and tangents")
+    if len(primals) != len(tangents):
+        raise ValueError("jvp: the tangents must have the form of the arguments")
+    return _Jvp(f)(tuple(primals), tuple(tangents))
+
+
+class _Vmap(_Code):
+    def __init__(self, code: Callable[..., Any], in_axes: Any) -> None:
+        super().__init__(code)
+        self._axes = in_axes
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        axes = [self._axes] * len(args) if self._axes is None or isinstance(self._axes, int) else list(self._axes)
+        if len(axes) != len(args):
+            raise InvalidArgumentError(f"vmap of code: {len(axes)} axes for {len(args)} arguments")
+        of_leaves: List[Optional[int]] = []
+        for axis, places in zip(axes, _places(args)):
+            of_leaves += [axis] * len(places)
+        leaves, _ = _core.flatten(args)
+        size, first, types = None, "", []
+        for value, axis in zip(_core.as_values(leaves, "vmap"), of_leaves):
+            kind, shape = value.type.split("[")[0], list(value.shape)
+            if axis is not None:
+                if not -len(shape) <= axis < len(shape):
+                    raise ShapeError(f"vmap of code: {value.type} has no axis {axis}")
+                here = shape.pop(axis)
+                if size is None:
+                    size, first = here, value.type
+                elif here != size:
+                    raise ShapeError(f"vmap of code: {first} has a batch of {size}, and {value.type} one of {here}")
+            types.append(f"{kind}{shape}")
+        if size is None:
+            raise InvalidArgumentError("vmap of code: no argument has an axis")
+        f, values, _, result = self._traced(args, kwargs, types)
+        shared: List[Optional[int]] = [None] * (len(values) - len(of_leaves))
+        return result.build(_core.inline(_core.vmap(f, of_leaves + shared, size), values))
+
+
+def vmap(f: Any, in_axes: Union[None, int, Sequence[Optional[int]]] = 0, size: Optional[int] = None) -> Any:
+    """Code of one example becomes code of a batch; ``vmap(f)(X)[i]`` has the bits of ``f(X[i])``.
+
+    Parameters
+    ----------
+    f : callable or Function
+    in_axes : int, or a sequence of int or None for every argument
+        The axis that the arrays of an argument have and the code does not see; None where the whole batch
+        shares it. What the code captures is shared.
+    size : int, optional
+        Of a Function: the size of the batch; the result is a Function then.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.vmap(lambda x: (x * x).sum())(lp.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    limpid.Array(f32[2] (5.0, 25.0))
+    """
+    if isinstance(f, Function) and size is not None:
+        axes = [in_axes] * len(f.inputs) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
+        return _core.vmap(f, axes, size)
+    if size is not None:
+        raise TypeError("vmap: a size belongs to a Function; code has that of its arguments")
+    return _Vmap(f, in_axes)
+
+
+def compile(f: Any, *, threads: int = 1) -> Compiled:
+    """Code or a Function as one compiled plan, traced when it first meets arguments of new types.
+
+    Parameters
+    ----------
+    f : callable or Function
+    threads : int
+        That share the work of a call. No bit depends on it.
+
+    Returns
+    -------
+    Compiled
+        Called like `f`, on arrays and trees of them, from any number of threads at once.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> step = lp.compile(lp.value_and_grad(lambda p, x: ((p["w"] * x - 1.0) ** 2).sum()))
+    >>> step({"w": 2.0}, 3.0)
+    (limpid.Array(f32[] (25.0)), {'w': limpid.Array(f32[] (30.0))})
+    """
+    return Compiled(f, threads)
+
+
+def trace(
+    code: Callable[..., Any],
+    *examples: Any,
+    name: Optional[str] = None,
+    names: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+) -> Function:
+    """The Function that code writes for arguments like these.
+
+    Parameters
+    ----------
+    code : callable
+    *examples
+        Arrays, types as text, or trees of them: ``lp.trace(f, "f32[4]", params)``.
+    name : str, optional
+        Of the Function; that of the code, unless told.
+    names : sequence of str
+        Of the arguments; those of the code's parameters, unless told. What is in a mapping has its own.
+    outputs : sequence of str
+        Names of the results, if they are to have some.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> print(lp.trace(lambda x: lp.relu(x) * 2.0, "f32[3]", name="twice"))
+    function twice(%x: f32[3]) {
+      %0 = relu(%x) : f32[3]
+      %1 = constant() {value = f32[] (2.0)} : f32[]
+      %2 = broadcast(%1) {shape = [3]} : f32[3]
+      %3 = multiply(%0, %2) : f32[3]
+      return %3
+    }
+    <BLANKLINE>
+    """
+    given = list(names)
+    if not given:
+        try:
+            parameters = inspect.signature(code).parameters.values()
+            for p in parameters:
+                if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+                    break
+                given.append(p.name)
+        except (TypeError, ValueError):
+            pass
+    called = name if name is not None else _name_of(code).strip("<>").replace("<", "").replace(">", "")
+    function: Function = _core.trace(code, examples, called, given, list(outputs))[0]
+    return function
+
+
+def parse(text: str) -> Function:
+    """A Function from its text, as ``print`` shows it with all numbers (`Function.text`)."""
+    return _core.parse(text)
+
+
+def bind(f: Function, values: Mapping[str, Any]) -> Function:
+    """f with the inputs of these names replaced by arrays; the others stay, in their order."""
+    return _core.bind(f, values)
+
+
+def simplify(f: Function) -> Function:
+    """The same Function with less work in it, and the same bits."""
+    return _core.simplify(f)
+
+
+def expand(f: Function) -> Function:
+    """f with all compositions replaced by their bodies, down to primitives; the same bits."""
+    return _core.expand(f)
+
+
+class Collapsed(NamedTuple):
+    """What `collapse` gives: a Function, and what was done, a line each."""
+
+    function: Function
+    done: List[str]
+
+
+def collapse(f: Function) -> Collapsed:
+    """For inference: layers that are one layer in exact arithmetic become one. The bits change."""
+    return Collapsed(*_core.collapse(f))
+
+
+class Quantized(NamedTuple):
+    """What `quantize` gives: a Function, its params, and what was done, a line each."""
+
+    function: Function
+    params: Params
+    done: List[str]
+
+
+def quantize(f: Function, params: Mapping[str, Any], to: Any = "i8", exclude: Sequence[str] = ()) -> Quantized:
+    """Weights in fewer bytes, ``"i8"`` or ``"bf16"``. The bits change."""
+    return Quantized(*_core.quantize(f, params, to, list(exclude)))
+
+
+def call(op: str, *inputs: Any, **attributes: Any) -> Any:
+    """One op by its name, with its attributes; all of them are required."""
+    return _core.call_op(op, *inputs, **attributes)
+
+
+def asarray(x: Any, dtype: Any = None) -> Array:
+    """An Array of what x holds: without a copy where its layout and dtype allow.
+
+    An Array of somebody's memory sees what is written there later; `array` copies.
+
+    Parameters
+    ----------
+    x : array_like
+        Anything with the buffer protocol, DLPack, ``__array_interface__`` or ``__array__``; a number, or
+        nested lists of numbers, which become f32 or i32.
+    dtype : dtype, optional
+        Elements are converted to it as `cast` does.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.asarray([[1, 2], [3, 4]])
+    limpid.Array(i32[2, 2] (1, 2, 3, 4))
+    """
+    made = _core.asarray(_from_lists(x, dtype))
+    if dtype is None or _core.dtype_name(dtype) == made.type.split("[")[0]:
+        return made
+    converted: Array = _core.cast(made, dtype)
+    return converted
+
+
+def array(x: Any, dtype: Any = None) -> Array:
+    """As `asarray`, with elements of its own."""
+    made = asarray(x, dtype)
+    return _core.array(made)
+
+
+def _from_lists(x: Any, dtype: Any) -> Any:
+    if not isinstance(x, (list, tuple)):
+        return x
+    import numpy as np
+
+    if any(isinstance(part, Array) for part in x):
+        return np.stack([np.asarray(part) for part in x])
+    made = np.asarray(x)
+    if made.dtype.kind == "f":
+        wide = dtype is not None and _core.dtype_name(dtype) == "f64"
+        return made if wide else made.astype(np.float32)
+    if made.dtype.kind in "iu" and dtype is None:
+        if made.size and (made.max() > 2147483647 or made.min() < -2147483648):
+            raise ValueError("asarray: integers become i32, and one is too large; give dtype='i64'")
+        return made.astype(np.int32)
+    return made
+
+
+class no_copy:
+    """Inside of ``with lp.no_copy():`` an array that would be copied on its way in is an error.
+
+    Parameters
+    ----------
+    warn : bool
+        A `CopyWarning` instead of the error.
+    """
+
+    def __init__(self, warn: bool = False) -> None:
+        self._mode = 1 if warn else 2
+        self._before: List[int] = []
+
+    def __enter__(self) -> "no_copy":
+        self._before.append(_core.set_on_copy(self._mode))
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        _core.set_on_copy(self._before.pop())
+
+
+def stack(parts: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays one beside the other along a new axis; of mappings the arrays of each name."""
+    if parts and all(isinstance(p, Mapping) for p in parts):
+        first = Params(parts[0])
+        return first.map(lambda *each: _core.stack(list(each), axis), *parts[1:])
+    return _core.stack(list(parts), axis)
+
+
+def dot(a: Any, b: Any) -> Any:
+    """The sum of the products of all elements of two groups with the same names, or of two arrays."""
+    if not isinstance(a, Mapping):
+        return _core.sum(_core.multiply(a, b))
+    total: Any = None
+    for part in Params(a).map(lambda x, y: _core.sum(_core.multiply(x, y)), b).values():
+        total = part if total is None else _core.add(total, part)
+    if total is None:
+        raise InvalidArgumentError("dot: the groups are empty")
+    return total
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """A tree of the same form, with f of every leaf, and of those in the same places of other trees."""
+    leaves, form = _core.flatten(tree)
+    rest = []
+    for other in others:
+        theirs, their_form = _core.flatten(other)
+        if their_form != form:
+            raise ValueError("tree_map: the trees have other forms")
+        rest.append(theirs)
+    return form.build([f(*each) for each in zip(leaves, *rest)])
+
+
+def tree_leaves(tree: Any) -> List[Any]:
+    """The leaves of a tree, from left to right."""
+    return list(_core.flatten(tree)[0])

@@ -1,0 +1,93 @@
+"""The library's errors, each of which is one of Python's, too.
+
+Every message is one line: what was expected, what came, and where. ``except ValueError`` catches what
+Python's users expect it to, ``except limpid.Error`` whatever the library says.
+"""
+
+__all__ = [
+    "Error",
+    "InvalidArgumentError",
+    "ShapeError",
+    "DtypeError",
+    "ParseError",
+    "FormatError",
+    "FileError",
+    "NotFoundError",
+    "UnsupportedError",
+    "NoGradientError",
+    "InternalError",
+    "CopyWarning",
+]
+
+
+class Error(Exception):
+    """What the library throws."""
+
+    code = "internal"
+
+
+class InvalidArgumentError(Error, ValueError):
+    """A value outside what a function accepts."""
+
+    code = "invalid_argument"
+
+
+class ShapeError(Error, ValueError):
+    """Shapes that do not fit together."""
+
+    code = "shape"
+
+
+class DtypeError(Error, TypeError):
+    """An element type that an operation does not take."""
+
+    code = "dtype"
+
+
+class ParseError(Error, ValueError):
+    """Text that is not a Function, a number, a configuration."""
+
+    code = "parse"
+
+
+class FormatError(Error, ValueError):
+    """A file whose bytes break its format."""
+
+    code = "format"
+
+
+class FileError(Error, OSError):
+    """The operating system refused to read or write."""
+
+    code = "io"
+
+
+class NotFoundError(Error, KeyError):
+    """A name that does not exist."""
+
+    code = "not_found"
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Well-formed, but beyond what the library does."""
+
+    code = "unsupported"
+
+
+class NoGradientError(Error, ValueError):
+    """A derivative was asked of an op that has none."""
+
+    code = "no_gradient"
+
+
+class InternalError(Error, RuntimeError):
+    """A broken promise of the library's own."""
+
+    code = "internal"
+
+
+class CopyWarning(UserWarning):
+    """An array was copied on its way in: ``lp.no_copy(warn=True)`` asks for it."""

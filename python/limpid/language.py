@@ -1,0 +1,157 @@
+"""Language models: text that a model goes on with, token by token."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+
+from . import _core
+from ._core import Key, Model
+from .nn import CharLm, Gpt
+
+__all__ = ["LanguageModel", "generate"]
+
+
+class LanguageModel:
+    """A model that continues sequences of tokens, with a cache of keys and values where it is a transformer.
+
+    What one sequence gives does not depend on the others. Used by one thread at a time.
+
+    Parameters
+    ----------
+    net : Gpt, CharLm or Model
+    params : mapping, optional
+        Of a net.
+    sequences : int
+        At a time, at most.
+    capacity : int
+        Tokens of a sequence, at most; 0: the context length.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> net = lp.nn.Gpt(50, context=16, layers=1, width=8, heads=2)
+    >>> lm = lp.LanguageModel(net, net.init(seed=0))
+    >>> first = list(lm.generate([1, 2, 3], tokens=5))
+    >>> first == list(lm.generate([1, 2, 3], tokens=5)), len(first)
+    (True, 5)
+    """
+
+    def __init__(
+        self, net: Any, params: Optional[Mapping[str, Any]] = None, *, sequences: int = 1, capacity: int = 0
+    ) -> None:
+        if isinstance(net, Model):
+            self._writer = net._language_model(sequences, capacity)
+            return
+        if not isinstance(net, (Gpt, CharLm)):
+            raise TypeError(f"LanguageModel: expected a Gpt, a CharLm or a Model, not {type(net).__name__}")
+        if params is None:
+            raise TypeError("LanguageModel: the parameters are missing")
+        make = _core.gpt_writer if isinstance(net, Gpt) else _core.char_lm_writer
+        self._writer = make(net.config(), params, sequences, capacity)
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens there are."""
+        return self._writer.vocabulary
+
+    @property
+    def capacity(self) -> int:
+        """Tokens of a sequence, at most."""
+        return self._writer.capacity
+
+    @property
+    def places(self) -> int:
+        """How many more sequences may join."""
+        return self._writer.places
+
+    def prepare(self) -> None:
+        """Compiles every pass that a step may need, before the first one does."""
+        self._writer.prepare()
+
+    def generate(
+        self,
+        prompt: Sequence[int],
+        tokens: Optional[int] = None,
+        *,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        key: Union[Key, int] = Key(0),
+        vocabulary: int = 0,
+        end: Optional[int] = None,
+    ) -> Iterator[int]:
+        """The tokens that follow the prompt, one after the other.
+
+        Parameters
+        ----------
+        prompt : sequence of int
+        tokens : int, optional
+            At most so many; without an end unless told.
+        temperature : float
+            0: always the most likely token.
+        top_k, top_p : int, float
+            Only the k most likely tokens; only the most likely ones that have this probability together.
+        key : Key or int
+            Token i is drawn by ``key.fold_in(i)``.
+        vocabulary : int
+            Draws one of the first tokens alone; 0: any.
+        end : int, optional
+            The token that ends the text; it is not given.
+        """
+        written = self._writer.begin(
+            [int(t) for t in prompt], temperature, top_k, top_p, key if isinstance(key, Key) else Key(key), vocabulary
+        )
+        return _tokens(written, tokens, end)
+
+
+def _tokens(written: _core.Written, most: Optional[int], end: Optional[int]) -> Iterator[int]:
+    drawn = 0
+    while most is None or drawn < most:
+        token = written.draw()
+        if token == end:
+            return
+        yield token
+        drawn += 1
+
+
+def generate(
+    model: Model,
+    prompt: Optional[str] = None,
+    tokens: int = 500,
+    *,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    seed: int = 0,
+) -> Iterator[str]:
+    """The text that a model with a tokenizer goes on with, in parts as they are complete.
+
+    The same model, prompt, options and seed give the text of ``limpid generate``.
+    """
+    tokenizer = model._tokenizer()
+    start = tokenizer._prompt(prompt)
+    context = model._context()
+    capacity = 0 if context is None else min(context, len(start) + tokens)
+    lm = LanguageModel(model, capacity=capacity)
+    drawn = lm.generate(
+        start,
+        tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        key=Key(seed),
+        vocabulary=len(tokenizer),
+        end=tokenizer.end,
+    )
+    return _characters(tokenizer, drawn)
+
+
+def _characters(tokenizer: _core.Tokenizer, tokens: Iterator[int]) -> Iterator[str]:
+    stream = _core.CharacterStream()
+    for token in tokens:
+        text = stream.take(tokenizer.decode([token]))
+        if text:
+            yield text
+    rest = stream.rest()
+    if rest:
+        yield rest

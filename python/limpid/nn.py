@@ -1,0 +1,710 @@
+"""Layers and models: values with hyper-parameters, ``init(key)`` and a call on params and arrays.
+
+A layer is anything with these two: a class of one's own, or a function of arrays alone, such as
+``lp.relu``, has its place among the others.
+
+>>> import limpid as lp
+>>> net = lp.nn.sequential(lp.nn.Linear(4, 16), lp.relu, lp.nn.named("head", lp.nn.Linear(16, 1)))
+>>> list(net.init(seed=0))
+['0.weight', '0.bias', 'head.weight', 'head.bias']
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field, fields
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _core
+from ._core import Array, Function, Init, Key
+from ._params import Params, _make
+
+__all__ = [
+    "BatchNorm",
+    "CharLm",
+    "Dropout",
+    "Embedding",
+    "FeedForward",
+    "GatedFeedForward",
+    "Gpt",
+    "GroupNorm",
+    "Init",
+    "LayerNorm",
+    "Linear",
+    "Mlp",
+    "MultiHeadAttention",
+    "Named",
+    "Perceptron",
+    "PerceptronRun",
+    "PostNorm",
+    "PreNorm",
+    "Residual",
+    "RmsNorm",
+    "RotaryAngles",
+    "Sequential",
+    "constant",
+    "depth_scaled_normal",
+    "function_of",
+    "gpt2_shaped",
+    "init_all",
+    "init_from_name",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+    "llama_shaped",
+    "mlp",
+    "named",
+    "normal",
+    "orthogonal",
+    "rotary_angles",
+    "rotary_frequencies",
+    "sequential",
+    "train_perceptron",
+    "truncated_normal",
+    "xavier_normal",
+    "xavier_uniform",
+    "zeros",
+]
+
+AnyKey = Union[Key, int, None]
+Activation = Union[str, Callable[[Any], Any]]
+
+
+def _key(key: AnyKey, seed: int) -> Key:
+    if key is None:
+        return Key(seed)
+    return key if isinstance(key, Key) else Key(int(key))
+
+
+def _function_name(f: Any) -> str:
+    """The name that the library knows a function by."""
+    return f if isinstance(f, str) else str(getattr(f, "__name__", f))
+
+
+def _init_of(scheme: int, scale: float) -> Init:
+    """What pickle makes an Init of."""
+    return _core.init_of(scheme, scale)
+
+
+# ---- first values
+
+
+def zeros() -> Init:
+    """0 everywhere."""
+    return _core.init_scheme("zeros", 0.0)
+
+
+def constant(value: float) -> Init:
+    """One number everywhere."""
+    return _core.init_scheme("constant", value)
+
+
+def normal(std: float) -> Init:
+    """Normal of this standard deviation."""
+    return _core.init_scheme("normal", std)
+
+
+def truncated_normal(std: float = 0.02) -> Init:
+    """Normal, drawn within two standard deviations."""
+    return _core.init_scheme("truncated_normal", std)
+
+
+def xavier_uniform(gain: float = 1.0) -> Init:
+    """Glorot and Bengio 2010, equation 16."""
+    return _core.init_scheme("xavier_uniform", gain)
+
+
+def xavier_normal(gain: float = 1.0) -> Init:
+    """Normal of the standard deviation of `xavier_uniform`."""
+    return _core.init_scheme("xavier_normal", gain)
+
+
+def kaiming_uniform(gain: float) -> Init:
+    """He et al. 2015, equation 10."""
+    return _core.init_scheme("kaiming_uniform", gain)
+
+
+def kaiming_normal(gain: float) -> Init:
+    """Normal of the standard deviation of `kaiming_uniform`."""
+    return _core.init_scheme("kaiming_normal", gain)
+
+
+def lecun_uniform() -> Init:
+    """LeCun et al. 1998."""
+    return _core.init_scheme("lecun_uniform", 1.0)
+
+
+def lecun_normal() -> Init:
+    """Normal of the standard deviation of `lecun_uniform`."""
+    return _core.init_scheme("lecun_normal", 1.0)
+
+
+def orthogonal(gain: float = 1.0) -> Init:
+    """Rows or columns orthonormal, times the gain: Saxe et al. 2014."""
+    return _core.init_scheme("orthogonal", gain)
+
+
+def depth_scaled_normal(layers: int, std: float = 0.02) -> Init:
+    """GPT-2's for projections into the residual stream: normal of std / sqrt(2 layers)."""
+    return _core.depth_scaled_normal(layers, std)
+
+
+def init_from_name(name: str, gain: float = 1.0) -> Init:
+    """The scheme of a name as the command line has it: "he", "xavier", "orthogonal", ..."""
+    return _core.init_scheme(name, gain)
+
+
+# ---- layers of the library
+
+
+class _Layer:
+    """What layers of the library share: the C++ object that does the work, made when it is needed."""
+
+    takes_key = False
+
+    def __post_init__(self) -> None:
+        # By name, so that layers compare and are pickled as values.
+        for name in ("activation", "gate"):
+            if name in self.__dict__:
+                object.__setattr__(self, name, _function_name(self.__dict__[name]))
+        for name in ("sizes", "hidden"):
+            if isinstance(self.__dict__.get(name), (list, tuple)):
+                object.__setattr__(self, name, tuple(self.__dict__[name]))
+
+    def _make(self) -> _core.Layer:
+        raise NotImplementedError
+
+    @property
+    def _layer(self) -> _core.Layer:
+        made: Optional[_core.Layer] = self.__dict__.get("_made")
+        if made is None:
+            made = self._make()
+            object.__setattr__(self, "_made", made)
+        return made
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_made"}
+
+    def init(self, key: AnyKey = None, *, seed: int = 0) -> Params:
+        """The first parameters, drawn from the key or from ``Key(seed)``: equal keys, equal bits."""
+        return self._layer.init(_key(key, seed))
+
+    def __call__(self, params: Mapping[str, Any], x: Any, key: Any = None) -> Any:
+        """The layer's result; with a key dropout, where there is some, is at work."""
+        return _run(self._apply, params, (x,), key)
+
+    def _apply(self, params: Any, inputs: Any, key: Any) -> Any:
+        return self._layer.call(params, inputs, key)
+
+
+def _run(code: Callable[..., Any], *args: Any) -> Any:
+    """Inside of a Function under way as it is; on arrays traced and run."""
+    return code(*args) if _core.tracing() else _core.run_code(code, args, {})
+
+
+@dataclass(frozen=True)
+class Linear(_Layer):
+    """y = x weight^T + bias, on the last dimension."""
+
+    in_features: int
+    out_features: int
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+
+    def _make(self) -> _core.Layer:
+        return _core.linear_layer(self.in_features, self.out_features, self.bias, self.weight_init)
+
+
+@dataclass(frozen=True)
+class Embedding(_Layer):
+    """A row of a table for every id; an id outside of [0, count) gives zeros."""
+
+    count: int
+    features: int
+    weight_init: Init = field(default_factory=lambda: normal(1.0))
+
+    def _make(self) -> _core.Layer:
+        return _core.embedding_layer(self.count, self.features, self.weight_init)
+
+
+@dataclass(frozen=True)
+class Dropout(_Layer):
+    """Inverted dropout by a key; without one, at inference, the identity."""
+
+    rate: float = 0.5
+    takes_key = True
+
+    def _make(self) -> _core.Layer:
+        return _core.dropout_layer(self.rate)
+
+
+@dataclass(frozen=True)
+class LayerNorm(_Layer):
+    """Over the last dimension (Ba et al. 2016)."""
+
+    features: int
+    eps: float = 1e-5
+    bias: bool = True
+
+    def _make(self) -> _core.Layer:
+        return _core.layer_norm_layer(self.features, self.eps, self.bias)
+
+
+@dataclass(frozen=True)
+class RmsNorm(_Layer):
+    """Over the last dimension, without taking the mean away (Zhang and Sennrich 2019)."""
+
+    features: int
+    eps: float = 1e-5
+
+    def _make(self) -> _core.Layer:
+        return _core.rms_norm_layer(self.features, self.eps)
+
+
+@dataclass(frozen=True)
+class GroupNorm(_Layer):
+    """x (N, channels, ...), over groups of channels (Wu and He 2018)."""
+
+    groups: int
+    channels: int
+    eps: float = 1e-5
+
+    def _make(self) -> _core.Layer:
+        return _core.group_norm_layer(self.groups, self.channels, self.eps)
+
+
+@dataclass(frozen=True)
+class BatchNorm(_Layer):
+    """x (N, features, ...), over everything but the features (Ioffe and Szegedy 2015).
+
+    The running statistics are state, which goes in and comes out: `training`. A call, at inference, finds
+    them among the parameters.
+    """
+
+    features: int
+    momentum: float = 0.1
+    eps: float = 1e-5
+
+    def _make(self) -> _core.Layer:
+        return _core.batch_norm_layer(self.features, self.momentum, self.eps)
+
+    def init_state(self) -> Params:
+        """Means of 0, variances of 1."""
+        return self._layer.init_state()
+
+    def training(self, params: Mapping[str, Any], state: Mapping[str, Any], x: Any) -> Tuple[Any, Params]:
+        """By the statistics of the batch: the result, and the next state."""
+        y, next_state = _run(self._layer.training, params, state, x, None)
+        return y, next_state
+
+
+@dataclass(frozen=True)
+class MultiHeadAttention(_Layer):
+    """Attention between heads of one sequence, or from one to another (Vaswani et al. 2017)."""
+
+    features: int
+    heads: int = 1
+    kv_heads: int = 0
+    causal: bool = False
+    bias: bool = True
+    in_init: Init = field(default_factory=xavier_uniform)
+    out_init: Init = field(default_factory=xavier_uniform)
+
+    def _make(self) -> _core.Layer:
+        return _core.attention_layer(
+            self.features, self.heads, self.kv_heads, self.causal, self.bias, self.in_init, self.out_init
+        )
+
+    def attend(self, params: Mapping[str, Any], x: Any, memory: Any, mask: Any = None) -> Any:
+        """Queries from x, keys and values from memory, with what the mask hides."""
+        return _run(self._apply, params, (x, memory) if mask is None else (x, memory, mask), None)
+
+
+@dataclass(frozen=True)
+class FeedForward(_Layer):
+    """linear2(dropout(activation(linear1(x)))), named as in PyTorch's TransformerEncoderLayer."""
+
+    features: int
+    hidden: int
+    activation: Activation = "relu"
+    dropout: float = 0.0
+    weight_init: Init = field(default_factory=xavier_uniform)
+    takes_key = True
+
+    def _make(self) -> _core.Layer:
+        return _core.feed_forward_layer(
+            self.features, self.hidden, _function_name(self.activation), self.dropout, self.weight_init
+        )
+
+
+@dataclass(frozen=True)
+class GatedFeedForward(_Layer):
+    """down_proj(gate(gate_proj(x), up_proj(x))), named as in Llama."""
+
+    features: int
+    hidden: int
+    gate: Activation = "swiglu"
+    bias: bool = False
+    weight_init: Init = field(default_factory=lambda: normal(0.02))
+
+    def _make(self) -> _core.Layer:
+        return _core.gated_feed_forward_layer(
+            self.features, self.hidden, _function_name(self.gate), self.bias, self.weight_init
+        )
+
+
+@dataclass(frozen=True)
+class Mlp(_Layer):
+    """Linear layers; between them a norm, an activation and dropout; the last gives logits.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Features in, hidden widths, features out.
+    activation : str or callable
+        Of `lp.activations()`.
+    dropout : float
+        Behind every hidden activation, in training only: with a key.
+    norm : {'none', 'layer', 'rms', 'batch'}
+    init_name : str
+        "he", "xavier", ...
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> net = lp.nn.Mlp([4, 8, 2], activation="tanh")
+    >>> net(net.init(seed=0), lp.ones((5, 4))).shape
+    (5, 2)
+    """
+
+    sizes: Sequence[int]
+    activation: Activation = "relu"
+    dropout: float = 0.0
+    norm: str = "none"
+    init_name: str = "he"
+    takes_key = True
+
+    def _make(self) -> _core.Layer:
+        return _core.mlp_layer(
+            list(self.sizes), _function_name(self.activation), self.dropout, self.norm, self.init_name
+        )
+
+    def init_state(self) -> Params:
+        """The running statistics of batch norm; nothing for the other norms."""
+        return self._layer.init_state()
+
+    def training(
+        self, params: Mapping[str, Any], state: Mapping[str, Any], x: Any, key: Any
+    ) -> Tuple[Any, Params]:
+        """In training: dropout is at work, and batch norm goes by the batch. The logits, the next state."""
+        y, next_state = _run(self._layer.training, params, state, x, key)
+        return y, next_state
+
+    def function(self) -> Function:
+        """The model of one example: the parameters, the running statistics, then "x", to "logits"."""
+        return self._layer.function()
+
+    def config(self) -> str:
+        """The hyper-parameters as JSON."""
+        return self._layer.config()
+
+
+def mlp(sizes: Sequence[int], activation: Activation = "relu", dropout: float = 0.0) -> Mlp:
+    """An `Mlp` of these sizes."""
+    return Mlp(list(sizes), activation, dropout)
+
+
+@dataclass(frozen=True)
+class CharLm(_Layer):
+    """The next token from those before it, by an embedding and an Mlp (Bengio et al. 2003).
+
+    Parameters
+    ----------
+    vocabulary, context, embedding : int
+        Tokens that there are; tokens that it sees; numbers for each of them.
+    hidden : sequence of int
+        Widths of the hidden layers.
+    """
+
+    vocabulary: int
+    context: int = 8
+    embedding: int = 32
+    hidden: Sequence[int] = (128,)
+    activation: Activation = "relu"
+    dropout: float = 0.0
+    norm: str = "none"
+    init_name: str = "he"
+    takes_key = True
+
+    def _make(self) -> _core.Layer:
+        sizes = [self.context * self.embedding, *self.hidden, self.vocabulary]
+        return _core.char_lm_layer(
+            self.vocabulary,
+            self.context,
+            self.embedding,
+            sizes,
+            _function_name(self.activation),
+            self.dropout,
+            self.norm,
+            self.init_name,
+        )
+
+    def function(self) -> Function:
+        """The model of one example: the parameters, then "tokens" i32[context], to "logits"."""
+        return self._layer.function()
+
+    def config(self) -> str:
+        """The hyper-parameters as JSON."""
+        return self._layer.config()
+
+
+@dataclass(frozen=True)
+class Gpt(_Layer):
+    """A transformer that goes on with tokens; docs/language.md has its choices.
+
+    ids i32 or i64 (..., length), length <= context, to logits (..., length, vocabulary).
+    """
+
+    vocabulary: int
+    context: int = 64
+    layers: int = 4
+    width: int = 128
+    heads: int = 4
+    kv_heads: int = 0
+    hidden: int = 0
+    norm: str = "layer"
+    norm_eps: float = 1e-5
+    feed_forward: str = "gelu"
+    positions: str = "learned"
+    rotary_base: float = 10000.0
+    bias: bool = False
+    tied: bool = True
+    dropout: float = 0.0
+    takes_key = True
+
+    def _make(self) -> _core.Layer:
+        return _core.gpt_layer(self._numbers())
+
+    def _numbers(self) -> Dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def function(self, length: int = 0) -> Function:
+        """The model of one example: the parameters, then "tokens" i32[length] (0: the context), to "logits"."""
+        return _core.gpt_function(self._numbers(), length)
+
+    def config(self) -> str:
+        """The hyper-parameters as JSON."""
+        return self._layer.config()
+
+
+def gpt2_shaped(vocabulary: int, **choices: Any) -> Gpt:
+    """A `Gpt` with GPT-2's choices: layer norm, GELU (tanh), learned positions, biases, tied."""
+    return Gpt(vocabulary, **{**_core.gpt_usual("gpt2"), **choices})
+
+
+def llama_shaped(vocabulary: int, **choices: Any) -> Gpt:
+    """A `Gpt` with Llama's choices: RMS norm, SwiGLU, rotary positions, no biases, not tied."""
+    return Gpt(vocabulary, **{**_core.gpt_usual("llama"), **choices})
+
+
+@dataclass(frozen=True)
+class Perceptron(_Layer):
+    """Rosenblatt's perceptron: one neuron that answers 0 or 1, and the rule by which it learns."""
+
+    inputs: int
+
+    def _make(self) -> _core.Layer:
+        return _core.perceptron_layer(self.inputs)
+
+    def learn(self, params: Mapping[str, Any], x: Any, target: Any, rate: float = 1.0) -> Any:
+        """The parameters after one example: weight + rate (target - answer) x, and so the bias."""
+        return _run(lambda p, a, t: _core.perceptron_learn(self.inputs, p, a, t, rate), params, x, target)
+
+
+class PerceptronRun(NamedTuple):
+    """The parameters after every epoch, and the wrong answers of each."""
+
+    params: List[Params]
+    mistakes: List[int]
+
+
+def train_perceptron(perceptron: Perceptron, x: Any, targets: Any, epochs: int, rate: float = 1.0) -> PerceptronRun:
+    """Through the examples in order until an epoch passes without a mistake, but at most `epochs` times."""
+    return PerceptronRun(*_core.train_perceptron(perceptron.inputs, x, targets, epochs, rate))
+
+
+def rotary_frequencies(head: int, base: float = 10000.0) -> Array:
+    """base^(-2 i / head) for i below head / 2 (Su et al. 2021, section 3.2.2)."""
+    return _core.rotary_frequencies(head, base)
+
+
+class RotaryAngles(NamedTuple):
+    """What pairs are turned by, as `lp.rotary_embedding` takes it: f32 (positions, pairs)."""
+
+    cos: Any
+    sin: Any
+
+
+def rotary_angles(positions: Any, frequencies: Any) -> RotaryAngles:
+    """The cosines and sines of position times frequency, for positions i32 (positions)."""
+    angles = _core.multiply(
+        _core.reshape(_core.cast(positions, "f32"), (-1, 1)), _core.reshape(frequencies, (1, -1))
+    )
+    return RotaryAngles(_core.cos(angles), _core.sin(angles))
+
+
+# ---- layers together
+
+
+def _takes_key(layer: Any) -> bool:
+    """Whether the layer's call has a third argument, a key."""
+    known = getattr(layer, "takes_key", None)
+    if known is not None:
+        return bool(known)
+    if not hasattr(layer, "init"):
+        return False
+    try:
+        return "key" in inspect.signature(layer.__call__).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _init_layer(layer: Any, key: Key) -> Params:
+    return Params(layer.init(key)) if hasattr(layer, "init") else Params()
+
+
+def _apply_layer(layer: Any, params: Any, x: Any, key: Any) -> Any:
+    if not hasattr(layer, "init"):
+        return layer(x)
+    if key is not None and _takes_key(layer):
+        return layer(params, x, key)
+    return layer(params, x)
+
+
+def _apply_part(layer: Any, name: str, params: Any, x: Any, key: Any) -> Any:
+    with _core.scope(name):
+        return _apply_layer(layer, Params(params).within(name), x, key)
+
+
+class _Python:
+    """What layers that are made of others share."""
+
+    takes_key = True
+
+    def __call__(self, params: Mapping[str, Any], x: Any, key: Any = None) -> Any:
+        """The result; a key reaches the parts that take one."""
+        return _run(self._apply, params, x, key)
+
+    def _apply(self, params: Any, x: Any, key: Any) -> Any:
+        raise NotImplementedError
+
+    def init(self, key: AnyKey = None, *, seed: int = 0) -> Params:
+        """The first parameters of all parts."""
+        return self._init(_key(key, seed))
+
+    def _init(self, key: Key) -> Params:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Named(_Python):
+    """A layer under a name, a part of another: its parameters are ``name.weight``, ..."""
+
+    name: str
+    layer: Any
+
+    def _init(self, key: Key) -> Params:
+        return Params({self.name: _init_layer(self.layer, key)})
+
+    def _apply(self, params: Any, x: Any, key: Any) -> Any:
+        return _apply_part(self.layer, self.name, params, x, key)
+
+
+def named(name: str, layer: Any) -> Named:
+    """A layer under a name."""
+    return Named(name, layer)
+
+
+def init_all(key: AnyKey, *layers: Named) -> Params:
+    """The parameters of all these; those of layer i are drawn from ``key.fold_in(i)``."""
+    entries: Dict[str, Any] = {}
+    for i, layer in enumerate(layers):
+        entries.update(layer.init(_key(key, 0).fold_in(i)))
+    return _make(entries)
+
+
+@dataclass(frozen=True)
+class Sequential(_Python):
+    """Layers one after the other, named as PyTorch's Sequential names them, or by the names given."""
+
+    layers: Tuple[Named, ...]
+
+    def _init(self, key: Key) -> Params:
+        return init_all(key, *self.layers)
+
+    def _apply(self, params: Any, x: Any, key: Any) -> Any:
+        for i, part in enumerate(self.layers):
+            own = _core.fold_in(key, i) if key is not None and _takes_key(part.layer) else None
+            x = _apply_part(part.layer, part.name, params, x, own)
+        return x
+
+
+def sequential(*layers: Any) -> Sequential:
+    """``sequential(Linear(2, 8), lp.relu, named("head", Linear(8, 1)))``."""
+    return Sequential(tuple(l if isinstance(l, Named) else Named(str(i), l) for i, l in enumerate(layers)))
+
+
+@dataclass(frozen=True)
+class Residual(_Python):
+    """x + f(x). Adds nothing to the names."""
+
+    layer: Any
+
+    def _init(self, key: Key) -> Params:
+        return _init_layer(self.layer, key)
+
+    def _apply(self, params: Any, x: Any, key: Any) -> Any:
+        return x + _apply_layer(self.layer, params, x, key)
+
+
+@dataclass(frozen=True)
+class PreNorm(_Python):
+    """x + f(norm(x)), the norm's parameters below "norm", those of f below "layer"."""
+
+    norm: Any
+    layer: Any
+
+    def _init(self, key: Key) -> Params:
+        return Params(
+            {"norm": _init_layer(self.norm, key.fold_in(0)), "layer": _init_layer(self.layer, key.fold_in(1))}
+        )
+
+    def _apply(self, params: Any, x: Any, key: Any) -> Any:
+        y = _apply_part(self.norm, "norm", params, x, None)
+        return x + _apply_part(self.layer, "layer", params, y, key)
+
+
+@dataclass(frozen=True)
+class PostNorm(_Python):
+    """norm(x + f(x)), named as PreNorm."""
+
+    norm: Any
+    layer: Any
+
+    def _init(self, key: Key) -> Params:
+        return PreNorm(self.norm, self.layer).init(key)
+
+    def _apply(self, params: Any, x: Any, key: Any) -> Any:
+        return _apply_part(
+            self.norm, "norm", params, x + _apply_part(self.layer, "layer", params, x, key), None
+        )
+
+
+def function_of(layer: Any, x: str, name: str = "model") -> Function:
+    """The layer at inference as a Function: its parameters, then "x" of the type, to "y"."""
+    params = _init_layer(layer, Key(0))
+    function: Function = _core.trace(
+        lambda p, value: _apply_layer(layer, p, value, None), (params, x), name, ["params", "x"], ["y"]
+    )[0]
+    return function

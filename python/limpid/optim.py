@@ -1,0 +1,221 @@
+"""Optimisers, schedules and clipping: pure functions of parameters, gradients and state.
+
+>>> import limpid as lp
+>>> adam = lp.optim.Adam()
+>>> step = lp.compile(lp.optim.step(lambda p, x: ((p["w"] * x - 1.0) ** 2).mean(), adam))
+>>> params = lp.Params({"w": 0.0})
+>>> params, state, loss = step(params, adam.init(params), 0.1, lp.ones(8))
+>>> params["w"], loss
+(limpid.Array(f32[] (0.09999999)), limpid.Array(f32[] (1.0)))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Callable, ClassVar, Mapping, Optional, Tuple
+
+from . import _core
+from ._params import Params
+from ._transforms import value_and_grad
+
+__all__ = [
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Clip",
+    "RmsProp",
+    "Schedule",
+    "Sgd",
+    "clip_by_global_norm",
+    "clip_by_value",
+    "global_norm",
+    "step",
+]
+
+
+class _Optimizer:
+    _name: ClassVar[str]
+
+    @property
+    def _optimizer(self) -> _core.Optimizer:
+        return _core.optimizer(self._name, {f.name: float(getattr(self, f.name)) for f in fields(self)})
+
+    def init(self, params: Mapping[str, Any]) -> Params:
+        """The first state for these parameters."""
+        return self._optimizer.init(params)
+
+    def __call__(
+        self, params: Mapping[str, Any], gradients: Mapping[str, Any], state: Mapping[str, Any], rate: Any, scale: Any = None
+    ) -> Tuple[Params, Params]:
+        """One step: the next parameters and the next state. `scale` multiplies the gradients, where given."""
+        if not _core.tracing():
+            # The rate is an argument, so that another rate is no other Function.
+            given = (params, gradients, state, rate) if scale is None else (params, gradients, state, rate, scale)
+            pair: Tuple[Params, Params] = _core.run_code(self, given, {})
+            return pair
+        return self._optimizer.update(params, gradients, state, rate, scale)
+
+    @property
+    def usual_rate(self) -> float:
+        """A learning rate to start from."""
+        return self._optimizer.usual_rate
+
+
+@dataclass(frozen=True)
+class Sgd(_Optimizer):
+    """Stochastic gradient descent with momentum, as PyTorch's SGD."""
+
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    nesterov: bool = False
+    decay_vectors: bool = True
+    _name: ClassVar[str] = "sgd"
+
+
+@dataclass(frozen=True)
+class RmsProp(_Optimizer):
+    """RMSprop, as PyTorch's."""
+
+    alpha: float = 0.99
+    eps: float = 1e-8
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    centered: bool = False
+    decay_vectors: bool = True
+    _name: ClassVar[str] = "rmsprop"
+
+
+@dataclass(frozen=True)
+class Adam(_Optimizer):
+    """Adam (Kingma and Ba 2015), as PyTorch's."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    amsgrad: bool = False
+    decay_vectors: bool = True
+    _name: ClassVar[str] = "adam"
+
+
+@dataclass(frozen=True)
+class AdamW(_Optimizer):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019), as PyTorch's."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.01
+    amsgrad: bool = False
+    decay_vectors: bool = True
+    _name: ClassVar[str] = "adamw"
+
+
+@dataclass(frozen=True)
+class Adagrad(_Optimizer):
+    """Adagrad (Duchi et al. 2011), as PyTorch's."""
+
+    eps: float = 1e-10
+    initial_sum: float = 0.0
+    weight_decay: float = 0.0
+    decay_vectors: bool = True
+    _name: ClassVar[str] = "adagrad"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A rate for every step of a run, the same on every machine.
+
+    Parameters
+    ----------
+    kind : {'constant', 'linear', 'step', 'cosine'}
+    rate : float
+        The peak.
+    steps, warmup : int
+        Of the whole run; over which the rate rises from rate / warmup.
+    every, factor : int, float
+        Of 'step': times `factor` behind every `every` steps.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.optim.Schedule("linear", rate=0.1, steps=10).at(5)
+    0.05
+    """
+
+    kind: str = "constant"
+    rate: float = 0.1
+    steps: int = 0
+    warmup: int = 0
+    every: int = 1
+    factor: float = 0.1
+
+    def at(self, step: int) -> float:
+        """The rate of step 0, 1, ..."""
+        return _core.schedule_at(self.kind, self.rate, self.steps, self.warmup, self.every, self.factor, step)
+
+
+@dataclass(frozen=True)
+class Clip:
+    """What a training step clips: each element to [-value, value] first, then all to the L2 norm."""
+
+    value: Optional[float] = None
+    norm: Optional[float] = None
+
+
+def _clip(how: str, gradients: Mapping[str, Any], limit: float) -> Any:
+    def code(g: Any) -> Any:
+        return _core.clip(how, g, limit)
+
+    return code(gradients) if _core.tracing() else _core.run_code(code, (gradients,), {})
+
+
+def global_norm(gradients: Mapping[str, Any]) -> Any:
+    """The L2 norm of all gradients together, a scalar."""
+    return _clip("global_norm", gradients, 1.0)
+
+
+def clip_by_value(gradients: Mapping[str, Any], limit: float) -> Any:
+    """Each element brought into [-limit, limit]; NaN stays NaN."""
+    return _clip("value", gradients, limit)
+
+
+def clip_by_global_norm(gradients: Mapping[str, Any], limit: float) -> Any:
+    """All gradients times min(1, limit / (norm + 1e-6)), as PyTorch's clip_grad_norm_."""
+    return _clip("norm", gradients, limit)
+
+
+def step(loss: Callable[..., Any], optimizer: Any, clip: Clip = Clip()) -> Callable[..., Tuple[Any, Any, Any]]:
+    """A whole step of training, for `lp.compile` to make one plan of.
+
+    Parameters
+    ----------
+    loss : callable
+        Of (params, *batch), a floating scalar.
+    optimizer
+        One of this module, or anything that is called with (params, gradients, state, rate) and gives the
+        next parameters and state.
+    clip : Clip
+
+    Returns
+    -------
+    callable
+        Of (params, state, rate, *batch); gives the next params, the next state, and the loss before the step.
+    """
+    differentiated = value_and_grad(loss)
+
+    def stepped(params: Any, state: Any, rate: Any, *batch: Any) -> Tuple[Any, Any, Any]:
+        value, gradients = differentiated(params, *batch)
+        scale = None
+        if clip.value is not None:
+            gradients = clip_by_value(gradients, clip.value)
+        if clip.norm is not None:
+            scale = _clip("scale", gradients, clip.norm)
+        if isinstance(optimizer, _Optimizer):
+            following = optimizer(params, gradients, state, rate, scale)
+        else:
+            scaled = gradients if scale is None else Params(gradients).map(lambda g: _core.multiply(g, scale))
+            following = optimizer(params, scaled, state, rate)
+        return following[0], following[1], value
+
+    return stepped

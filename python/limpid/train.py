@@ -1,0 +1,151 @@
+"""Training runs: data, model, recipe, log, checkpoints and findings from one configuration.
+
+>>> import limpid as lp
+>>> run = lp.train.Run({"data": "moons", "epochs": 2})
+>>> end = run.train()
+>>> end["reason"]
+'finished'
+>>> run.model()([0.5, 0.25]).shape
+(2,)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from . import _core
+from .data import Split
+
+__all__ = ["Run", "config_keys", "diagnose", "resume"]
+
+Event = Dict[str, Any]
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Run:
+    """A training run.
+
+    The bits of the model depend on the configuration and the data alone: not on threads, listeners,
+    checkpoints or interruptions. Ctrl-C writes a checkpoint, from which `resume` goes on.
+
+    Parameters
+    ----------
+    config : mapping
+        The keys of docs/reference/train.md: ``{"data": "moons", "optimizer": {"lr": 0.1}}``; what is not
+        chosen suits the data.
+    data : Split or sequence of Dataset, optional
+        In memory, instead of the data set that the configuration names.
+    folder : path, optional
+        Where configuration, log, checkpoint and model are kept. Without it nothing is written.
+    overwrite : bool
+        The run that the folder holds.
+    threads : int
+        That share the work. No bit depends on it.
+    on_event, on_step : callable, optional
+        Called with every event of the log, and with every step: dicts as a line of the log has them.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        data: Optional[Sequence[Any]] = None,
+        *,
+        folder: Optional[Path] = None,
+        overwrite: bool = False,
+        threads: int = 1,
+        on_event: Optional[Callable[[Event], Any]] = None,
+        on_step: Optional[Callable[[Event], Any]] = None,
+    ) -> None:
+        where = os.fspath(folder) if folder is not None else ""
+        self._run = _core.Run(dict(config), data, where, overwrite, threads)
+        if on_event is not None:
+            self._run.on_event(on_event)
+        if on_step is not None:
+            self._run.on_step(on_step)
+
+    def train(self, stop: Optional[Callable[[], bool]] = None) -> Event:
+        """Steps until no step follows, or until `stop`, asked after each, says true.
+
+        Returns
+        -------
+        dict
+            The last event: reason, metrics of validation and test, seconds. After a `stop` the reason is
+            "interrupted", and train() goes on.
+        """
+        return self._run.train(stop)
+
+    def start(self) -> None:
+        """Begins; `train` does it, too."""
+        self._run.start()
+
+    def resume(self) -> None:
+        """Goes on from the folder's checkpoint, or after an interruption."""
+        self._run.resume()
+
+    def step(self) -> None:
+        """One update, with the evaluation, diagnosis and checkpoint that are due."""
+        self._run.step()
+
+    def finish(self) -> Event:
+        """Evaluates, writes the model and ends the log; after the last step."""
+        return self._run.finish()
+
+    def interrupt(self) -> Event:
+        """Writes a checkpoint and ends the log; `resume` goes on."""
+        return self._run.interrupt()
+
+    @property
+    def done(self) -> bool:
+        """Whether no step follows."""
+        return self._run.done()
+
+    @property
+    def config(self) -> Dict[str, Any]:
+        """The complete configuration."""
+        return self._run.config()
+
+    @property
+    def data(self) -> Split:
+        """The parts, as loaded."""
+        return Split(*self._run.data())
+
+    @property
+    def findings(self) -> List[Event]:
+        """What the doctor has found so far: rule, severity, symptom, cause, fix, remedies."""
+        return self._run.findings()
+
+    @property
+    def epochs(self) -> List[Event]:
+        """The epochs so far: metrics of training and validation."""
+        return self._run.epochs()
+
+    def diagnose(self) -> List[Event]:
+        """What the doctor finds in the whole log as it is now."""
+        return self._run.diagnose()
+
+    def model(self) -> _core.Model:
+        """The model as it is now."""
+        return self._run.model()
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.run(self)
+
+
+def resume(folder: Path, *, threads: int = 1, **callbacks: Any) -> Run:
+    """The run of a folder, going on from its checkpoint; `train` does the rest."""
+    run = Run(_core.read_config(folder), folder=folder, threads=threads, **callbacks)
+    run.resume()
+    return run
+
+
+def diagnose(run: Path) -> List[Event]:
+    """What the doctor finds in a run's folder or log."""
+    return _core.diagnose(run)
+
+
+def config_keys() -> Dict[str, str]:
+    """The keys of a configuration, with what they mean."""
+    return dict(_core.config_keys())

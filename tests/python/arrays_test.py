@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Arrays: what comes in, what goes out, without a copy where that is promised."""
+
+import array
+import gc
+import pickle
+import sys
+import unittest
+import warnings
+
+import numpy as np
+
+import limpid as lp
+from limpid import _core
+
+DTYPES = ["float32", "float64", "float16", "int32", "int64", "int8", "uint8", "bool"]
+
+
+def address(x):
+    return np.asarray(x).__array_interface__["data"][0]
+
+
+class In(unittest.TestCase):
+    def test_every_dtype_without_a_copy(self):
+        for dtype in DTYPES:
+            x = np.arange(6).reshape(2, 3).astype(dtype)
+            with lp.no_copy():
+                a = lp.asarray(x)
+            self.assertEqual(address(a), x.ctypes.data, dtype)
+            self.assertEqual(a.shape, (2, 3))
+            self.assertEqual(a.dtype, x.dtype)
+            np.testing.assert_array_equal(np.asarray(a), x)
+
+    def test_buffers_and_scalars(self):
+        self.assertEqual(lp.asarray(array.array("f", [1, 2])).tolist(), [1, 2])
+        self.assertEqual(lp.asarray(memoryview(b"\x01\x02")).type, "u8[2]")
+        self.assertEqual(lp.asarray(1.5).type, "f32[]")
+        self.assertEqual(lp.asarray(7).type, "i32[]")
+        self.assertEqual(lp.asarray(True).type, "bool[]")
+        self.assertEqual(lp.asarray(lp.Key(3)).type, "i64[]")
+        self.assertEqual(lp.asarray([[1, 2]]).type, "i32[1, 2]")
+        self.assertEqual(lp.asarray([1.5, 2], dtype="f64").type, "f64[2]")
+        self.assertEqual(lp.asarray(np.float32(2)).type, "f32[]")
+        with self.assertRaisesRegex(ValueError, "too large"):
+            lp.asarray(2**40)
+
+    def test_what_must_be_copied_is_copied_and_said(self):
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        for other, why in [(x.T, "row-major"), (x[:, ::2], "row-major"), (x.astype(">f4"), "order")]:
+            np.testing.assert_array_equal(np.asarray(lp.asarray(other)), other)
+            with lp.no_copy(), self.assertRaisesRegex(ValueError, why):
+                lp.asarray(other)
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                with lp.no_copy(warn=True):
+                    lp.asarray(other)
+            self.assertIs(seen[0].category, lp.CopyWarning)
+        unaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32)
+        with lp.no_copy(), self.assertRaisesRegex(ValueError, "aligned"):
+            lp.asarray(unaligned)
+        np.testing.assert_array_equal(np.asarray(lp.asarray(unaligned)), x.ravel())
+
+    def test_refused(self):
+        for bad in (np.zeros(2, np.int16), np.zeros(2, complex), np.array(["a"]), np.array([None])):
+            with self.assertRaisesRegex(TypeError, "Limpid has no dtype"):
+                lp.asarray(bad)
+        with self.assertRaises(TypeError):
+            lp.asarray(object())
+        with self.assertRaises(TypeError):
+            lp.asarray("text")
+        with self.assertRaisesRegex(ValueError, "8 dimensions"):
+            lp.asarray(np.zeros((1,) * 9, np.float32))
+        with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
+            lp.asarray(np.array([2], np.uint8).view(bool))
+
+    def test_array_interface_alone(self):
+        class Holder:
+            def __init__(self, x):
+                self.x = x
+
+            @property
+            def __array_interface__(self):
+                return self.x.__array_interface__
+
+        x = np.arange(4, dtype=np.float32)
+        self.assertEqual(lp.asarray(Holder(x)).tolist(), [0, 1, 2, 3])
+
+    def test_what_is_borrowed_is_kept_alive(self):
+        a = lp.asarray(np.arange(1000, dtype=np.float32) + 1)
+        gc.collect()
+        junk = [np.full(1000, 7, np.float32) for _ in range(100)]
+        self.assertEqual(a.sum().item(), 500500)
+        del junk
+
+    def test_array_copies(self):
+        x = np.zeros(3, np.float32)
+        a, b = lp.asarray(x), lp.array(x)
+        x[0] = 5
+        self.assertEqual(a[0].item(), 5)
+        self.assertEqual(b[0].item(), 0)
+
+
+class Out(unittest.TestCase):
+    def test_read_only_and_shared(self):
+        a = lp.ones((2, 3))
+        x = np.asarray(a)
+        self.assertFalse(x.flags.writeable)
+        with self.assertRaises(ValueError):
+            x[0, 0] = 2
+        with self.assertRaises(ValueError):
+            x.setflags(write=True)
+        self.assertEqual(memoryview(a).format, "f")
+        self.assertTrue(memoryview(a).readonly)
+        self.assertEqual(a.__array_interface__["data"][1], True)
+        self.assertEqual(address(a), x.ctypes.data)
+
+    def test_elements_outlive_the_array(self):
+        x = np.asarray(lp.iota(1000))
+        gc.collect()
+        junk = [lp.zeros((1000,)) for _ in range(50)]
+        np.testing.assert_array_equal(x, np.arange(1000))
+        del junk
+
+    def test_numpy_functions(self):
+        a = lp.asarray([[1.0, 2.0], [3.0, 4.0]])
+        np.testing.assert_array_equal(np.exp(a), np.exp(np.asarray(a)))
+        self.assertEqual(np.sum(a), 10)
+        self.assertIsInstance(np.ones((2, 2), np.float32) + a, lp.Array)
+        self.assertEqual((np.ones((2, 2), np.float32) + a).tolist(), [[2, 3], [4, 5]])
+
+    def test_dlpack_there_and_back(self):
+        for dtype in DTYPES + ["bf16"]:
+            a = lp.cast(lp.iota(6).reshape(2, 3), dtype)
+            # Versioned: shared, and marked as read-only.
+            capsule = a.__dlpack__(max_version=(1, 0))
+            self.assertIn("dltensor_versioned", repr(capsule))
+
+            class Holder:
+                def __dlpack__(self, **kwargs):
+                    return capsule
+
+                def __dlpack_device__(self):
+                    return (1, 0)
+
+            b = _core.asarray(Holder())
+            self.assertEqual(b.type, a.type)
+            self.assertTrue(a.same_bits(b))
+            # A capsule is used once.
+            with self.assertRaises((TypeError, ValueError)):
+                _core.asarray(Holder())
+            # Before version 1.0 there is no word for read-only: a copy.
+            old = a.__dlpack__()
+            self.assertIn('"dltensor"', repr(old))
+            with lp.no_copy(), self.assertRaisesRegex(ValueError, "read-only"):
+                a.__dlpack__()
+
+    def test_dlpack_of_numpy(self):
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+        class Holder:
+            def __init__(self, x):
+                self.x = x
+
+            def __dlpack__(self, stream=None):
+                return self.x.__dlpack__()
+
+        with lp.no_copy():
+            a = lp.asarray(Holder(x))
+        self.assertEqual(address(a), x.ctypes.data)
+        np.testing.assert_array_equal(np.asarray(lp.asarray(Holder(x.T))), x.T)
+        back = np.from_dlpack(a)
+        np.testing.assert_array_equal(back, x)
+        before = sys.getrefcount(x)
+        for _ in range(100):
+            lp.asarray(Holder(x))
+        self.assertLessEqual(sys.getrefcount(x), before)
+
+    def test_bf16(self):
+        a = lp.cast(lp.asarray([1.0, 2.5, -3.0]), "bf16")
+        self.assertEqual(a.type, "bf16[3]")
+        try:
+            import ml_dtypes
+        except ImportError:
+            np.testing.assert_array_equal(np.asarray(a), np.float32([1, 2.5, -3]))
+            self.assertEqual(a.dtype, "bfloat16")
+        else:
+            self.assertEqual(np.asarray(a).dtype, ml_dtypes.bfloat16)
+            self.assertTrue(lp.asarray(np.asarray(a)).same_bits(a))
+        with self.assertRaises(BufferError):
+            memoryview(a)
+
+
+class Use(unittest.TestCase):
+    def test_index(self):
+        x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        a = lp.asarray(x)
+        f = lambda index: lp.compile(lambda v: v[index])(x)
+        for index in (0, -1, slice(1), (0, 1), (slice(None), 1), (..., 2), (None, 1), (slice(None, None, -1), ..., slice(0, 4, 2)), (1, slice(2, 0, -1)), slice(2, 1)):
+            np.testing.assert_array_equal(np.asarray(a[index]), x[index], str(index))
+            np.testing.assert_array_equal(np.asarray(f(index)), x[index], str(index))
+        np.testing.assert_array_equal(np.asarray(a[np.array([1, 0, 1])]), x[[1, 0, 1]])
+        for bad in (2, -3, (0, 3)):
+            with self.assertRaises(IndexError):
+                a[bad]
+            with self.assertRaises(IndexError):
+                f(bad)
+        with self.assertRaises(IndexError):
+            f((0, 0, 0, 0))
+        self.assertEqual(sum(1 for _ in a), 2)
+        self.assertEqual(len(a), 2)
+
+    def test_operators_are_numpys_in_exact_arithmetic(self):
+        x, y = np.float32([[1, 2], [3, 4]]), np.float32([4, 0.5])
+        a = lp.asarray(x)
+        for f in (
+            lambda p, q: p + q, lambda p, q: p - q, lambda p, q: p * q, lambda p, q: p / q, lambda p, q: p @ q,
+            lambda p, q: q @ p, lambda p, q: p == q, lambda p, q: p < q, lambda p, q: p >= q, lambda p, q: -p,
+            lambda p, q: abs(p), lambda p, q: p + 1, lambda p, q: 1 - p, lambda p, q: 2 * p, lambda p, q: 1 / p,
+            lambda p, q: p.sum(), lambda p, q: p.sum(axis=0), lambda p, q: p.mean(axis=-1, keepdims=True),
+            lambda p, q: p.max(axis=(0, 1)), lambda p, q: p.T, lambda p, q: p.reshape(4), lambda p, q: p.reshape(-1, 1),
+            lambda p, q: p.astype("float64"), lambda p, q: p**2, lambda p, q: p != q, lambda p, q: p.argmax(-1),
+        ):
+            got, want = f(a, lp.asarray(y)), f(x, y)
+            np.testing.assert_array_equal(np.asarray(got), want)
+            np.testing.assert_array_equal(np.asarray(lp.compile(f)(x, y)), want)
+
+    def test_truth_and_numbers(self):
+        self.assertTrue(bool(lp.asarray(1.0)))
+        with self.assertRaises(ValueError):
+            bool(lp.ones(2))
+        self.assertEqual(float(lp.asarray(2.5)), 2.5)
+        self.assertEqual(int(lp.asarray([3])), 3)
+        with self.assertRaises(ValueError):
+            lp.ones(2).item()
+        self.assertIs((lp.ones(2) == lp.ones(2)).all(), True)
+        with self.assertRaises(TypeError):
+            hash(lp.ones(2))
+
+    def test_hash_is_that_of_numbers(self):
+        self.assertEqual(lp.ones(3).hash, lp.asarray(np.ones(3, np.float32)).hash)
+        self.assertNotEqual(lp.ones(3).hash, lp.zeros(3).hash)
+
+    def test_pickled(self):
+        for dtype in DTYPES + ["bf16"]:
+            a = lp.cast(lp.asarray([1.0, 0.0, 2.5]), dtype)
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                self.assertTrue(pickle.loads(pickle.dumps(a, protocol)).same_bits(a))
+        for value in (lp.scope("a"), lp.compile(lambda x: x)):
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                with self.assertRaises(TypeError):
+                    pickle.dumps(value, protocol)
+
+    def test_params(self):
+        p = lp.Params({"a": {"w": lp.ones(2)}, "b": lp.zeros(3)})
+        self.assertEqual(list(p), ["a.w", "b"])
+        self.assertEqual(list(p.within("a")), ["w"])
+        self.assertEqual(list(p["a"]), ["w"])
+        self.assertEqual(list(p.only(["a"])), ["a.w"])
+        with self.assertRaises(KeyError) as caught:
+            p["c"]
+        self.assertEqual(str(caught.exception), "there is no 'c' among a.w, b")
+        with self.assertRaises(KeyError):
+            p.only("ab")
+        with self.assertRaises(AttributeError):
+            p.x = 1
+        self.assertEqual((p - 0.5 * p)["a.w"].tolist(), [0.5, 0.5])
+        with self.assertRaises(ValueError):
+            p + {"a.w": lp.ones(2)}
+        again = pickle.loads(pickle.dumps(lp.Params({"k": 1.0})))
+        self.assertEqual(list(again), ["k"])
+        self.assertTrue(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.ones(2)}}))
+        self.assertFalse(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.zeros(2)}}))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Functions, tracing, transformations and compiled code: the same bits whichever way they are called."""
+
+import collections
+import os
+import threading
+import unittest
+
+import numpy as np
+
+import limpid as lp
+from limpid import _core
+
+RNG = np.random.default_rng(0)
+
+
+def floats(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+class Transformations(unittest.TestCase):
+    def test_the_example_of_the_guide(self):
+        net = lp.nn.mlp([784, 256, 128, 10], lp.relu)
+        params = net.init(seed=0)
+        x, y = floats(32, 784), RNG.integers(0, 10, 32).astype(np.int32)
+        loss = lambda p, x, y: lp.softmax_cross_entropy(net(p, x), y).mean()
+        step = lp.compile(lp.value_and_grad(loss))
+        value, grads = step(params, x, y)
+        f = lambda x: net(params, x)
+        self.assertTrue((lp.vmap(f, 0)(x)[3] == f(x[3])).all())
+        self.assertEqual(list(grads), list(params))
+        again, grads_again = lp.value_and_grad(loss)(params, x, y)
+        self.assertTrue(value.same_bits(again))
+        self.assertTrue(grads.same_bits(grads_again))
+
+    def test_gradient_by_differences(self):
+        f = lambda x: (lp.tanh(x) * lp.sin(x) + lp.exp(-x * x)).sum()
+        x = np.float64([0.3, -1.2, 2.0])
+        g = np.asarray(lp.grad(f)(x))
+        for i in range(3):
+            d = np.zeros(3)
+            d[i] = 1e-6
+            self.assertAlmostEqual(g[i], (f(x + d).item() - f(x - d).item()) / 2e-6, places=7)
+
+    def test_second_derivatives_jvp_and_vjp_agree(self):
+        f = lambda x: lp.sin(x) * x
+        x, t = floats(5), floats(5)
+        second = lp.vmap(lp.grad(lp.grad(f)))(x)
+        np.testing.assert_allclose(np.asarray(second), 2 * np.cos(x) - x * np.sin(x), rtol=1e-5)
+        y, dy = lp.jvp(f, (x,), (t,))
+        z, pull = lp.vjp(f, x)
+        self.assertTrue(y.same_bits(z))
+        np.testing.assert_allclose(np.asarray(dy), np.asarray(pull(lp.ones(5))[0]) * t, rtol=1e-6)
+
+    def test_what_gradients_are_by(self):
+        f = lambda p, q, r: (p["a"] * q + p["b"] * r).sum()
+        p = {"a": floats(3), "b": floats(3)}
+        q, r = floats(3), floats(3)
+        g = lp.grad(f)(p, q, r)
+        self.assertEqual(list(g), ["a", "b"])
+        np.testing.assert_array_equal(np.asarray(g["b"]), r)
+        np.testing.assert_array_equal(np.asarray(lp.grad(f, 1)(p, q, r)), p["a"])
+        first, second = lp.grad(f, (0, 2))(p, q, r)
+        np.testing.assert_array_equal(np.asarray(second), p["b"])
+        self.assertEqual(list(lp.grad(f, ["b"])(p, q, r)), ["b"])
+        with self.assertRaises(KeyError):
+            lp.grad(f, ["c"])(p, q, r)
+        with self.assertRaisesRegex(ValueError, "argument 7"):
+            lp.grad(f, 7)(p, q, r)
+        with self.assertRaises(ValueError):
+            lp.grad(lambda x: x)(q)
+        with self.assertRaisesRegex(ValueError, "argmax|derivative|gradient"):
+            lp.grad(lambda x: lp.cast(lp.argmax(x), "f32"))(q)
+
+    def test_captured_values_and_nesting(self):
+        def outer(p, x):
+            inner = lambda q: (q * p["w"] * x).sum()
+            return (p["w"] - 0.1 * lp.grad(inner)(x)).sum()
+
+        p, x = {"w": floats(4)}, floats(4)
+        got = lp.compile(lp.value_and_grad(outer))(p, x)
+        self.assertTrue(got[0].same_bits(outer({"w": lp.asarray(p["w"])}, lp.asarray(x))))
+        np.testing.assert_allclose(np.asarray(got[1]["w"]), 1 - 0.1 * x, rtol=1e-6)
+
+    def test_vmap_axes(self):
+        f = lambda a, b: (a * b).sum()
+        a, b = floats(3, 5), floats(5, 3)
+        got = lp.vmap(f, (0, 1))(a, b)
+        want = [f(a[i], b[:, i]) for i in range(3)]
+        self.assertTrue(all(got[i].same_bits(want[i]) for i in range(3)))
+        self.assertEqual(lp.vmap(f, (0, None))(a, floats(5)).shape, (3,))
+        with self.assertRaisesRegex(ValueError, "axes for"):
+            lp.vmap(f, (0,))(a, b)
+        with self.assertRaisesRegex(ValueError, "batch of"):
+            lp.vmap(f)(a, b)
+        with self.assertRaisesRegex(ValueError, "no axis"):
+            lp.vmap(lambda a: a)(np.float32(1))
+        with self.assertRaisesRegex(ValueError, "no argument has an axis"):
+            lp.vmap(lambda a: a, None)(a)
+
+    def test_trees(self):
+        Pair = collections.namedtuple("Pair", "first second")
+
+        def f(tree):
+            return {"sum": tree["a"][0] + tree["a"][1].first, "pair": Pair(tree["a"][1].second, None), "list": [tree["b"]]}
+
+        tree = {"a": (1.0, Pair(2.0, 3.0)), "b": np.float32([1, 2])}
+        out = lp.compile(f)(tree)
+        self.assertEqual(out["sum"].item(), 3)
+        self.assertIsInstance(out["pair"], Pair)
+        self.assertIsNone(out["pair"].second)
+        self.assertEqual(out["list"][0].tolist(), [1, 2])
+        deep = []
+        deep.append(deep)
+        with self.assertRaises(ValueError):
+            lp.compile(lambda x: x)(deep)
+        self.assertEqual(lp.tree_map(lambda a, b: a + b, [1, {"x": 2}], [10, {"x": 20}]), [11, {"x": 22}])
+
+    def test_keywords_and_numbers(self):
+        f = lp.compile(lambda x, *, scale: x * scale)
+        self.assertEqual(f(np.float32([1, 2]), scale=3.0).tolist(), [3, 6])
+        self.assertEqual(f(np.float32([1, 2]), scale=4.0).tolist(), [4, 8])
+        self.assertEqual(f.plans, 1)  # a number is an argument and no constant
+        self.assertEqual(lp.compile(lambda n: n + 1)(3).type, "i32[]")
+
+
+class Functions(unittest.TestCase):
+    def setUp(self):
+        self.f = lp.trace(lambda p, x: lp.relu(lp.linear(x, p["w"], p["b"])), {"w": "f32[2, 3]", "b": "f32[2]"}, "f32[3]", name="layer")
+
+    def test_text_and_parts(self):
+        f = self.f
+        self.assertEqual(f.inputs, [("w", "f32[2, 3]"), ("b", "f32[2]"), ("x", "f32[3]")])
+        self.assertEqual([op["op"] for op in f.ops], ["linear", "relu"])
+        self.assertEqual(lp.parse(f.text()), f)
+        self.assertEqual(lp.parse(str(f)).hash, f.hash)
+        self.assertRegex(f.hash, "^[0-9a-f]{16}$")
+        self.assertIn("function layer(%w: f32[2, 3]", str(f))
+        with self.assertRaisesRegex(ValueError, "line 1"):
+            lp.parse("nothing")
+
+    def test_calls(self):
+        w, b, x = floats(2, 3), floats(2), floats(3)
+        want = self.f({"b": b, "w": w}, x)
+        for got in (self.f(w, b, x), self.f(w, b, x=x), self.f(x=x, w=w, b=b), self.f.interpret(w, b, x), lp.compile(self.f)(w, b, x), lp.bind(self.f, {"w": w, "b": b})(x)):
+            self.assertTrue(got.same_bits(want))
+        for bad in (lambda: self.f(w, b), lambda: self.f(w, b, x, x), lambda: self.f(w, b, b), lambda: self.f(w, b, y=x), lambda: self.f({"w": w}, b), lambda: self.f(w, b, x, x=x), lambda: self.f(w, b, x.astype(np.float64))):
+            with self.assertRaises((TypeError, ValueError, KeyError)):
+                bad()
+
+    def test_transformations_of_functions(self):
+        w, b, x = floats(2, 3), floats(2), floats(3)
+        loss = lp.trace(lambda w, b, x: lp.relu(lp.linear(x, w, b)).sum(), w, b, x)
+        g = lp.grad(loss, ["w", "b"])
+        self.assertEqual([name for name, _ in g.outputs], ["grad.w", "grad.b"])
+        by_code = lp.grad(lambda p: loss(p[0], p[1], x))((w, b))
+        for one, other in zip(g(w, b, x), by_code):
+            self.assertTrue(one.same_bits(other))
+        batched = lp.vmap(self.f, [None, None, 0], size=4)
+        self.assertEqual(batched.outputs, [("", "f32[4, 2]")])
+        self.assertEqual(len(lp.vjp(loss).inputs), 4)
+        self.assertEqual(len(lp.jvp(loss, wrt=["b"]).outputs), 2)
+        self.assertTrue(all(op["op"] != "relu" for op in lp.expand(self.f).ops))
+        self.assertEqual(lp.simplify(lp.trace(lambda x: x * 1.0, "f32[3]")).ops, [])
+        with self.assertRaises(KeyError):
+            lp.grad(loss, ["nothing"])
+        with self.assertRaises(ValueError):
+            lp.grad(loss, [9])
+        function, params, done = lp.quantize(self.f, {"w": w, "b": b})
+        self.assertEqual(params["w"].type, "i8[2, 3]")
+        self.assertTrue(done)
+        two = lp.trace(lambda p, x: lp.linear(lp.linear(x, p["a"]), p["b"]), {"a": "f32[4, 3]", "b": "f32[2, 4]"}, "f32[3]")
+        self.assertTrue(lp.collapse(two).done)
+        self.assertIn("namespace", self.f.emit("layer"))
+
+    def test_every_op_is_there(self):
+        import limpid._ops as ops
+
+        for name in lp.all_ops():
+            self.assertIn(name, ops.__all__)
+            doc = getattr(lp, name).__doc__
+            self.assertIn("Parameters" if getattr(lp, name).__text_signature__ != "()" else "Returns", doc)
+            self.assertIn("Notes\n-----\n", doc, name)
+
+    def test_values_of_the_past(self):
+        kept = []
+
+        def leak(x):
+            kept.append(x)
+            return x
+
+        lp.compile(leak)(floats(3))
+        for use in (lambda: kept[0] + 1, lambda: lp.relu(kept[0]), lambda: kept[0].shape, lambda: lp.compile(lambda y: y + kept[0])(floats(3))):
+            with self.assertRaisesRegex(ValueError, "of the past"):
+                use()
+        self.assertEqual(repr(kept[0]), "limpid.Value(of the past)")
+        for use, text in (
+            (lambda x: x if x else x, "lp.select"),
+            (lambda x: float(x.sum()), "elements come later"),
+            (lambda x: np.exp(x), "lp.exp"),
+            (lambda x: "text", "gives Values"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                lp.compile(use)(floats(3))
+
+    def test_an_error_of_the_code_passes_through(self):
+        class Mine(Exception):
+            pass
+
+        def fails(x):
+            raise Mine("here")
+
+        for call in (lambda: lp.compile(fails)(floats(2)), lambda: lp.grad(fails)(floats(2)), lambda: lp.trace(fails, "f32[2]")):
+            with self.assertRaisesRegex(Mine, "here"):
+                call()
+        self.assertFalse(_core.tracing())
+
+
+class Bits(unittest.TestCase):
+    def test_params_that_stay_and_params_that_change(self):
+        net = lp.nn.mlp([20, 16, 4], lp.tanh)
+        f = lp.compile(net)
+        x = floats(7, 20)
+        params = net.init(seed=1)
+        first = f(params, x)
+        for _ in range(4):  # their weights are packed from the second call on
+            self.assertTrue(f(params, x).same_bits(first))
+        other = net.init(seed=2)
+        self.assertTrue(f(other, x).same_bits(net(other, x)))
+        # What NumPy owns may be written to between two calls.
+        w = {name: np.array(value) for name, value in params.items()}
+        for _ in range(4):
+            self.assertTrue(f(w, x).same_bits(first))
+        w["layers.0.weight"][:] = np.asarray(other["layers.0.weight"])
+        changed = f(w, x)
+        self.assertFalse(changed.same_bits(first))
+        borrowed = lp.Params({name: lp.asarray(value) for name, value in w.items()})
+        for _ in range(4):
+            self.assertTrue(f(borrowed, x).same_bits(changed))
+        w["layers.0.weight"][:] = np.asarray(params["layers.0.weight"])
+        self.assertTrue(f(borrowed, x).same_bits(first))
+
+    def test_threads_of_one_call(self):
+        net = lp.nn.mlp([64, 128, 10], lp.relu)
+        params, x = net.init(seed=0), floats(100, 64)
+        want = lp.compile(net)(params, x)
+        for threads in (2, 3):
+            self.assertTrue(lp.compile(net, threads=threads)(params, x).same_bits(want))
+        for bad in (0, -1, 5000):
+            with self.assertRaises(ValueError):
+                lp.compile(net, threads=bad)
+
+    def test_many_threads_call_one_compiled(self):
+        net = lp.nn.mlp([64, 96, 10], lp.gelu)
+        f, g = lp.compile(net), lp.bind(net.function(), net.init(seed=0))
+        params = net.init(seed=0)
+        inputs = [floats(n, 64) for n in (1, 8, 33, 64)]
+        want = [np.asarray(net(params, x)) for x in inputs]
+        failed = []
+
+        def work(seed):
+            order = np.random.default_rng(seed).integers(0, 4, 60)
+            for i in order:
+                if not np.array_equal(np.asarray(f(params, inputs[i])), want[i]):
+                    failed.append(i)
+                if not np.array_equal(np.asarray(g(inputs[i][0])), want[i][0]):
+                    failed.append(i)
+
+        workers = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(failed, [])
+
+    def test_threads_trace_at_the_same_time(self):
+        failed = []
+
+        def work(n):
+            for _ in range(20):
+                f = lp.compile(lambda x: sum((x * float(i) for i in range(n)), x))
+                if f(np.float32([1])).item() != 1 + n * (n - 1) / 2:
+                    failed.append(n)
+
+        workers = [threading.Thread(target=work, args=(n,)) for n in range(2, 8)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(failed, [])
+
+    def test_a_forked_child(self):
+        net = lp.nn.mlp([64, 128, 10], lp.relu)
+        params, x = net.init(seed=0), floats(100, 64)
+        f = lp.compile(net, threads=2)
+        want = f(params, x)
+        child = os.fork()
+        if child == 0:
+            good = f(params, x).same_bits(want) and lp.compile(net, threads=2)(params, x).same_bits(want)
+            os._exit(0 if good else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertTrue(f(params, x).same_bits(want))
+
+
+class Networks(unittest.TestCase):
+    def test_training_goes_down_and_is_repeated(self):
+        x, y = np.float32([[0, 0], [1, 0], [0, 1], [1, 1]]), np.float32([[0], [1], [1], [0]])
+        net, adam = lp.nn.mlp([2, 8, 1], lp.tanh), lp.optim.Adam()
+
+        def run():
+            step = lp.compile(lp.optim.step(lambda p, x, y: lp.mse_loss(net(p, x), y), adam))
+            params = net.init(seed=0)
+            state = adam.init(params)
+            for _ in range(201):
+                params, state, value = step(params, state, 0.05, x, y)
+            return params, value
+
+        first, value = run()
+        again, _ = run()
+        self.assertLess(value.item(), 1e-2)
+        self.assertTrue(first.same_bits(again))
+
+    def test_layers_of_ones_own(self):
+        class Block:
+            def __init__(self, width):
+                self.norm = lp.nn.named("norm", lp.nn.LayerNorm(width))
+                self.up = lp.nn.named("up", lp.nn.Linear(width, 4 * width))
+                self.down = lp.nn.named("down", lp.nn.Linear(4 * width, width))
+
+            def init(self, key):
+                return lp.nn.init_all(key, self.norm, self.up, self.down)
+
+            def __call__(self, p, x):
+                return x + self.down(p, lp.relu(self.up(p, self.norm(p, x))))
+
+        net = lp.nn.sequential(lp.nn.Linear(4, 16), Block(16), lp.nn.Dropout(0.1), lp.nn.named("head", lp.nn.Linear(16, 1)))
+        params = net.init(seed=0)
+        self.assertEqual(list(params)[:4], ["0.weight", "0.bias", "1.norm.weight", "1.norm.bias"])
+        f = lp.nn.function_of(net, "f32[4]")
+        self.assertEqual(f.ops[1]["scope"], "1.norm")
+        x = floats(5, 4)
+        self.assertTrue(net(params, x)[2].same_bits(f(params, x[2])))
+        self.assertFalse(net(params, x, lp.Key(1)).same_bits(net(params, x)))
+
+    def test_schedules_clip_and_names(self):
+        self.assertEqual(lp.optim.Schedule("cosine", rate=1.0, steps=10).at(10), 0)
+        with self.assertRaises(KeyError):
+            lp.optim.Schedule("none").at(0)
+        g = lp.Params({"a": np.float32([3, 4])})
+        self.assertEqual(lp.optim.global_norm(g).item(), 5)
+        self.assertEqual(lp.optim.clip_by_value(g, 3.5)["a"].tolist(), [3, 3.5])
+        for name in _core.optimizer_names():
+            kind = {"sgd": lp.optim.Sgd, "rmsprop": lp.optim.RmsProp, "adam": lp.optim.Adam, "adamw": lp.optim.AdamW, "adagrad": lp.optim.Adagrad}[name]
+            usual = {key: number[0] for key, number in _core.optimizer_numbers(name).items()}
+            self.assertEqual({key: float(getattr(kind(), key)) for key in usual}, usual, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Data, files, runs, inspection and language models from Python: the numbers of the tool and of the library."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import limpid as lp
+
+TOOL = os.environ["LIMPID_TOOL"]
+
+
+def tool(*arguments):
+    return subprocess.run([TOOL, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+
+class Temporary(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+
+class Runs(Temporary):
+    CONFIG = {"data": "moons", "epochs": 3}
+
+    def test_the_model_of_the_tool(self):
+        events, steps = [], []
+        run = lp.train.Run(self.CONFIG, folder=self.folder / "a", on_event=events.append, on_step=steps.append)
+        end = run.train()
+        self.assertEqual(end["reason"], "finished")
+        self.assertEqual([e["event"] for e in events][0], "run")
+        self.assertEqual(events[-1], end)
+        self.assertEqual(len(run.epochs), 3)
+        self.assertEqual(steps[-1]["step"], len(steps))
+        tool("train", "--data", "moons", "--epochs", 3, "--out", self.folder / "b")
+        model = self.folder / "a" / "model.safetensors"
+        self.assertEqual(model.read_bytes(), (self.folder / "b" / "model.safetensors").read_bytes())
+        self.assertEqual(run.model().hash, lp.load(self.folder / "a").hash)
+        self.assertEqual(lp.train.diagnose(self.folder / "a"), lp.train.diagnose(self.folder / "b"))
+        self.assertIn("rule", (run.diagnose() or [{"rule": ""}])[0])
+        self.assertIn("<table", run._repr_html_())
+
+    def test_stop_and_go_on(self):
+        whole = lp.train.Run(self.CONFIG)
+        whole.train()
+        steps = []
+        run = lp.train.Run(self.CONFIG, folder=self.folder / "a", on_step=steps.append)
+        end = run.train(stop=lambda: len(steps) >= 10)
+        self.assertEqual((end["reason"], len(steps)), ("interrupted", 10))
+        del run
+        again = lp.train.resume(self.folder / "a", threads=2)
+        self.assertEqual(again.train()["reason"], "finished")
+        self.assertEqual(again.model().hash, whole.model().hash)
+
+    def test_control_c_writes_a_checkpoint(self):
+        for where in ("on_step", "timer"):
+            folder = self.folder / where
+            seen = []
+
+            def listener(event, where=where):
+                seen.append(event)
+                if where == "on_step" and len(seen) == 7:
+                    signal.raise_signal(signal.SIGINT)
+
+            run = lp.train.Run({"data": "digits", "epochs": 50}, folder=folder, on_step=listener)
+            if where == "timer":
+                threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                run.train()
+            self.assertTrue((folder / "checkpoint.safetensors").exists())
+            last = json.loads((folder / "log.jsonl").read_text().splitlines()[-1])
+            self.assertEqual(last["reason"], "interrupted")
+            del run
+            again = lp.train.resume(folder)
+            again.step()
+            self.assertFalse(again.done)
+
+    def test_errors(self):
+        class Mine(Exception):
+            pass
+
+        def fails(event):
+            raise Mine("here")
+
+        with self.assertRaisesRegex(Mine, "here"):
+            lp.train.Run(self.CONFIG, on_step=fails).train()
+        with self.assertRaisesRegex(ValueError, "config.optimizer.lr"):
+            lp.train.Run({"optimizer": {"lr": "fast"}})
+        with self.assertRaises(ValueError):
+            lp.train.Run({"data": "no such"})
+        run = lp.train.Run(self.CONFIG)
+        caught = []
+        def again(event):
+            try:
+                run.step()
+            except ValueError as error:
+                caught.append(str(error))
+        run = lp.train.Run(self.CONFIG, on_step=again)
+        run.train()
+        self.assertIn("one thread at a time", caught[0])
+
+    def test_data_in_memory(self):
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal((200, 3)).astype(np.float32)
+        y = (x[:, 0] > 0).astype(np.int32)
+        split = lp.data.from_arrays({"x_train": x[:150], "y_train": y[:150], "x_test": x[150:], "y_test": y[150:]})
+        self.assertEqual((len(split.train), len(split.validation), len(split.test)), (150, 0, 50))
+        run = lp.train.Run({"epochs": 20}, data=split)
+        self.assertGreater(run.train()["test"]["accuracy"], 0.85)
+
+
+class Data(unittest.TestCase):
+    def test_sets_and_batches(self):
+        data = lp.data.digits(lp.Key(1), 100)
+        self.assertEqual((data.inputs.type, data.targets.type, data.classes), ("f32[100, 784]", "i32[100]", 10))
+        order = np.asarray(lp.data.permutation(lp.Key(5).fold_in(2), 100))
+        batches = lp.data.batches(data, 32, key=lp.Key(5), epoch=2)
+        self.assertEqual(len(batches), 4)
+        rows = np.concatenate([np.asarray(y) for _, y in batches])
+        np.testing.assert_array_equal(rows, np.asarray(data.targets)[order])
+        with self.assertRaises(IndexError):
+            batches[4]
+        with self.assertRaises(KeyError):
+            lp.data.synthetic("none", lp.Key(0))
+        with self.assertRaises(ValueError):
+            lp.data.load("nothing:here")
+        self.assertEqual(len(lp.data.synthetic("spiral", lp.Key(0), count=7)), 7)
+
+    def test_metrics(self):
+        r = lp.data.metrics("classification", np.float32([[1, 0], [0, 1], [1, 0]]), np.int32([0, 1, 1]))
+        self.assertAlmostEqual(r["metrics"]["accuracy"], 2 / 3)
+        self.assertEqual(r["confusion"], [[1, 0], [1, 1]])
+
+
+class Files(Temporary):
+    def test_models(self):
+        net = lp.nn.mlp([4, 8, 3], lp.gelu)
+        params = net.init(seed=3)
+        model = lp.Model(net.function(), params, net.config())
+        x = np.random.default_rng(0).standard_normal((300, 4)).astype(np.float32)
+        want = net(params, x)
+        self.assertTrue(model(x).same_bits(want))
+        self.assertTrue(model(x[7]).same_bits(want[7]))
+        self.assertTrue(model(x[:0]).shape == (0, 3))
+        self.assertTrue(model(x=x).same_bits(want))
+        path = self.folder / "m.safetensors"
+        model.save(path)
+        again = lp.load(path)
+        self.assertEqual(again.hash, model.hash)
+        self.assertTrue(again(x).same_bits(want))
+        lp.save(self.folder / "m.onnx", model)
+        onnx = lp.load(self.folder / "m.onnx")
+        np.testing.assert_allclose(np.asarray(onnx(x)), np.asarray(want), rtol=1e-5, atol=1e-6)
+        with self.assertRaises(ValueError):
+            lp.Model(net.function(), {"layers.0.weight": x})
+        with self.assertRaises(OSError):
+            lp.load(self.folder / "none.safetensors")
+        (self.folder / "bad.onnx").write_bytes(b"not a model")
+        with self.assertRaises(ValueError):
+            lp.load(self.folder / "bad.onnx")
+        predict = lp.Predictor(net.function(), params, threads=2)
+        self.assertTrue(predict(x).same_bits(want))
+        with self.assertRaises(KeyError):
+            lp.Predictor(net.function(), params, shared=["none"])
+
+    def test_arrays(self):
+        a = {"x": np.arange(6, dtype=np.int64).reshape(2, 3), "y": np.float16([1, 2])}
+        for name in ("a.npz", "a.safetensors"):
+            lp.save(self.folder / name, a)
+            back = lp.load(self.folder / name)
+            self.assertTrue(back.same_bits(a))
+        with np.load(self.folder / "a.npz") as numpys:
+            np.testing.assert_array_equal(numpys["x"], a["x"])
+        lp.save(self.folder / "x.npy", a["x"])
+        np.testing.assert_array_equal(np.load(self.folder / "x.npy"), a["x"])
+        self.assertTrue(lp.load(self.folder / "x.npy").same_bits(a["x"]))
+        with self.assertRaises(ValueError):
+            lp.save(self.folder / "x.txt", a)
+
+    def test_inspection_says_what_the_tool_says(self):
+        tool("train", "--data", "moons", "--epochs", 1, "--out", self.folder / "r")
+        model = lp.load(self.folder / "r")
+        self.assertEqual(model.summary(batch=32).text.split(), tool("summary", self.folder / "r", "--batch", 32).split())
+        x = np.float32([0.5, 0.25])
+        t = model.trace(x)
+        self.assertTrue(t.rows[-1]["array"].same_bits(model(x)))
+        n = model.neuron("layers.0", 1, x)
+        self.assertAlmostEqual(sum(w * v for _, w, v in n.terms) + n.bias, n.z, places=5)
+        for shown in (model, model.summary(), t, model.params):
+            page = shown._repr_html_()
+            self.assertIn("<table", page)
+            self.assertNotIn("<script", page)
+        with self.assertRaises(KeyError):
+            model.neuron("layers.9", 0, x)
+        self.assertTrue(lp.inspect.gradcheck(lp.trace(lambda x: lp.sin(x), "f32[3]"), {"x": np.float32([1, 2, 3])}))
+
+
+class Language(Temporary):
+    def test_tokens(self):
+        net = lp.nn.Gpt(40, context=16, layers=2, width=16, heads=2)
+        params = net.init(seed=1)
+        lm = lp.LanguageModel(net, params, sequences=2)
+        first = lm.generate([1, 2, 3], 20, key=4)
+        second = lm.generate([5], 20, key=4)
+        both = [t for pair in zip(first, second) for t in pair][::2]
+        alone = list(lp.LanguageModel(net, params).generate([1, 2, 3], 20, key=lp.Key(4)))
+        self.assertEqual(both, alone)
+        greedy = next(iter(lp.LanguageModel(net, params).generate([1, 2, 3], temperature=0.0)))
+        logits = np.asarray(net(params, np.int32([1, 2, 3])))[-1]
+        self.assertEqual(greedy, int(logits.argmax()))
+        with self.assertRaises(ValueError):
+            lm.generate([41])
+        with self.assertRaises(ValueError):
+            lm.generate([])
+
+    def test_the_text_of_the_tool(self):
+        text = self.folder / "t.txt"
+        text.write_text("to be or not to be, that is the question.\n" * 60)
+        tool("train", "--data", f"text:{text}", "--model", "gpt", "--layers", 1, "--width", 16, "--context", 16, "--steps", 20, "--out", self.folder / "r")
+        model = lp.load(self.folder / "r")
+        written = "to be" + "".join(model.generate("to be", tokens=40, seed=3)) + "\n"
+        self.assertEqual(written, tool("generate", self.folder / "r", "--prompt", "to be", "--tokens", 40, "--seed", 3))
+
+
+if __name__ == "__main__":
+    unittest.main()

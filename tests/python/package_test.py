@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""The package as a package: types in mypy's strict mode, docstrings whose examples hold, stubs, and the import."""
+
+import doctest
+import importlib
+import inspect
+import os
+import pathlib
+import pkgutil
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import limpid as lp
+
+SOURCE = pathlib.Path(os.environ["LIMPID_SOURCE"])
+BUILT = pathlib.Path(lp.__file__).parent
+
+
+class Package(unittest.TestCase):
+    def test_docstrings(self):
+        for module in pkgutil.iter_modules(lp.__path__):
+            if module.name == "_core":
+                continue
+            one = importlib.import_module(f"limpid.{module.name}")
+            result = doctest.testmod(one)
+            self.assertEqual(result.failed, 0, module.name)
+        self.assertEqual(doctest.testmod(lp).failed, 0)
+
+    def test_everything_public_says_what_it_is(self):
+        for module in (lp, lp.nn, lp.optim, lp.data, lp.train, lp.inspect):
+            for name in dir(module):
+                member = getattr(module, name)
+                if name.startswith("_") or not callable(member) or not str(getattr(member, "__module__", "")).startswith("limpid"):
+                    continue
+                self.assertTrue((member.__doc__ or "").strip(), f"{module.__name__}.{name}")
+                if name in lp._core.op_names:
+                    inspect.signature(member)
+
+    def test_stubs_are_those_of_the_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = pathlib.Path(folder) / "_ops.pyi"
+            subprocess.run([sys.executable, "-B", SOURCE / "python/tools/make_stubs.py", made], check=True)
+            self.assertEqual(made.read_text(), (SOURCE / "python/limpid/_ops.pyi").read_text(), "python/tools/make_stubs.py writes it")
+
+    def test_the_stub_of_the_core_names_what_there_is(self):
+        text = (SOURCE / "python/limpid/_core.pyi").read_text()
+        for name in dir(lp._core):
+            if not name.startswith("_") and name not in lp._core.op_names:
+                self.assertRegex(text, rf"(?m)^(def|class) {name}\b|^{name}:", name)
+
+    def test_types(self):
+        mypy = shutil.which("mypy", path="/usr/bin:" + os.environ.get("PATH", ""))
+        if not mypy:
+            self.skipTest("mypy is missing")
+        program = SOURCE / "tests/python/typed_program.py"
+        found = subprocess.run(
+            [mypy, "--strict", "--cache-dir", str(BUILT.parent / "mypy"), str(BUILT), str(program)],
+            env={**os.environ, "MYPYPATH": str(BUILT.parent), "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+
+    def test_import_starts_no_thread_and_loads_little(self):
+        program = (
+            "import os, sys, numpy; before = set(sys.modules); n = len(os.listdir('/proc/self/task'))\n"
+            "import limpid\n"
+            "print(len(os.listdir('/proc/self/task')) - n, *sorted(m for m in set(sys.modules) - before if not m.startswith('limpid')))"
+        )
+        out = subprocess.run([sys.executable, "-B", "-c", program], check=True, capture_output=True, text=True).stdout.split()
+        self.assertEqual(out[0], "0")
+        for heavy in ("torch", "sklearn", "unittest", "multiprocessing", "asyncio"):
+            self.assertNotIn(heavy, out[1:])
+
+    def test_values_are_pickled(self):
+        import pickle
+
+        for value in (lp.Key(7), lp.nn.Linear(2, 3), lp.nn.mlp([2, 3]), lp.optim.Adam(), lp.trace(lambda x: x + 1.0, "f32[2]")):
+            self.assertEqual(pickle.loads(pickle.dumps(value)), value)
+
+
+if __name__ == "__main__":
+    unittest.main()
