@@ -10,9 +10,12 @@ export function toNumber(x: Num): number {
 const MINUS = '\u2212';
 const signed = (text: string): string => text.replace(/^-/, MINUS).replace(/e-/, `e${MINUS}`);
 
-/** All digits, as the tool prints them. */
+/** All digits, as the tool prints them: 0.0001 and 1e-05. */
 export function exact(x: Num): string {
-  return typeof x === 'number' ? String(x) : x;
+  if (typeof x !== 'number') return x;
+  const size = Math.abs(x);
+  if (x === 0 || (size >= 1e-4 && size < 1e16)) return Object.is(x, -0) ? '-0' : String(x);
+  return x.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
 /** To about `digits` figures, for reading; exact() has them all. */

@@ -1,4 +1,4 @@
-// The engine's requests and answers, as /api/ speaks them (docs/view-api.md). Hand-written beside
+// The engine's requests and answers, as /api/ speaks them. Hand-written beside
 // limpid/view; one interface for each JSON object.
 
 // ---- numbers
@@ -173,7 +173,7 @@ export interface Term { index: number; name: string | null; weight: Exact; input
 
 export interface EditRequest extends Subject { edits: Edit[] }
 /** How to have the same elsewhere. */
-export interface EditText { cpp: string; request: string; function: string }   // C++; a curl command; the edited Function as text
+export interface EditText { cpp: string; command: string | null; function: string }   // C++; a command of the tool (null with patches); the edited Function as text
 export interface KeepRequest { model: string; edits: Edit[]; input?: InputSpec; name: string }  // a named variant: a ModelInfo
 
 // ---- backwards

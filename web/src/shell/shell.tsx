@@ -3,12 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { reachable } from '../engine/client';
 import { count, short } from '../engine/numbers';
-import { go, route } from '../state/route';
+import { formatRoute, go, route } from '../state/route';
 import { chooseModel, loadSession, model, models, notice, openFiles, runs, session, sessionError } from '../state/session';
+import { subjectParams } from '../state/subject';
 import { theme, toggleTheme } from '../state/theme';
 import { Icon } from './icons';
 import { Keys } from './keys';
-import { views } from './views';
+import { views, type View } from './views';
 
 function Logo() {
   return (
@@ -88,10 +89,15 @@ export function available() {
     (v) =>
       v.needs === 'nothing' ||
       (v.needs === 'model' && hasModel) ||
+      (v.needs === 'text' && model.value?.text === true) ||
       (v.needs === 'file' && models.value.length > 0) ||
       (v.needs === 'run' && (runs.value.length > 0 || session.value?.folder !== null)),
   );
 }
+
+/** What goes along into another view: the model and the example. */
+const kept = (v: View): Record<string, string> =>
+  v.needs === 'model' || v.needs === 'text' ? subjectParams() : v.needs === 'file' && model.value ? { model: model.value.id } : {};
 
 function Rail({ current }: { current: string }) {
   return (
@@ -99,8 +105,7 @@ function Rail({ current }: { current: string }) {
       <ul>
         {available().map((v, i) => (
           <li key={v.name} class={v.name === 'playground' && i > 0 ? 'apart' : ''}>
-            <a href={`#/${v.name}${model.value && v.needs !== 'nothing' ? `?model=${model.value.id}` : ''}`}
-              aria-current={v.name === current ? 'page' : undefined}>
+            <a href={formatRoute({ view: v.name, params: kept(v) })} aria-current={v.name === current ? 'page' : undefined}>
               <Icon name={v.name} />
               {v.title}
             </a>
@@ -136,7 +141,7 @@ export function Shell() {
         if (find) e.preventDefault();
       } else if (/^[1-9]$/.test(e.key)) {
         const next = available()[Number(e.key) - 1];
-        if (next) go(next.name, model.value && next.needs !== 'nothing' ? { model: model.value.id } : {});
+        if (next) go(next.name, kept(next));
       }
     };
     const onDrop = (e: DragEvent) => {

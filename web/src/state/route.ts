@@ -21,7 +21,7 @@ export function formatRoute(route: Route): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(route.params)) if (value !== '') query.set(key, value);
   // Characters that a fragment may hold as they are stay readable.
-  const text = query.toString().replace(/%3A/g, ':').replace(/%2C/g, ',').replace(/%2F/g, '/');
+  const text = query.toString().replace(/%3A/g, ':').replace(/%2C/g, ',').replace(/%2F/g, '/').replace(/%7C/g, '|');
   return `#/${route.view}${text ? `?${text}` : ''}`;
 }
 

@@ -1,0 +1,77 @@
+// Every view in light and dark and at three widths: reached by keys, no wider than the window, no violation of axe's rules.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+
+import { accessible, begin, fits, limpid, pageOf, paths, until, view, work, writeDigits } from './browser.mjs';
+
+const browser = await begin();
+writeDigits(join(work, 'signs'));
+limpid('train', '--data', 'idx:signs', '--layers', '784,32,16,10', '--epochs', '3', '--out', 'digits');
+limpid('train', '--data', 'moons', '--epochs', '4', '--out', 'moons');
+const server = await view('digits', 'moons', '--data', 'idx:signs', '--runs', 'started');
+
+const VIEWS = {
+  graph: ['graph?model=r0&at=g1&tensor=%25layers.1.weight', '.parameters .heat'],
+  forward: ['forward?model=r0&index=3&cell=layers.1:5', '.terms tbody tr'],
+  'forward, drawn': ['forward?model=r0&from=draw', '.pad canvas'],
+  'forward, numbers': ['forward?model=r1&from=numbers', '.slider-row'],
+  'what if': ['whatif?model=r0&index=3&edits=[{"at":"%253","index":[2],"set":0}]', '.edits li'],
+  backward: ['backward?model=r0&index=3', '.forward-layers .heat'],
+  training: ['training?runs=r0,r1', '.confusion tbody td'],
+};
+const checks = {};
+for (const [name, [fragment, ready]] of Object.entries(VIEWS))
+  checks[`${name}: three widths, light and dark`] = async () => {
+    const page = await pageOf(browser, server.address, { colorScheme: 'light' });
+    await page.to(fragment);
+    await page.locator(ready).first().waitFor();
+    const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+    for (const [width, colours] of [
+      [1440, 'light'],
+      [820, 'dark'],
+      [400, 'light'],
+    ]) {
+      await page.setViewportSize({ width, height: 900 });
+      if ((await theme()) !== colours) await page.locator('body').press('t');
+      assert.equal(await theme(), colours);
+      await fits(page, `${name} at ${width}`);
+      await accessible(page, `${name} at ${width}, ${colours}`);
+    }
+    assert.deepEqual(page.problems, []);
+    await page.context().close();
+  };
+checks['every view by its number, every drawing by Tab'] = async () => {
+  const page = await pageOf(browser, server.address);
+  await page.to('graph');
+  const links = await page.locator('.rail a').allTextContents();
+  for (let i = 0; i < Math.min(links.length, 9); ++i) {
+    await page.locator('body').press(String(i + 1));
+    await until(async () => assert.equal(await page.locator('main h1').textContent(), links[i]));
+  }
+  for (const fragment of ['forward?model=r0&index=3', 'training?runs=r0']) {
+    await page.to(fragment);
+    await page.locator('[role=application]').first().waitFor();
+    const drawings = await page.locator('canvas').evaluateAll((all) =>
+      all.map((c) => {
+        const root = c.closest('[role=application], [role=img]');
+        return { named: !!root?.getAttribute('aria-label'), reached: root?.getAttribute('role') === 'img' || root?.tabIndex === 0 };
+      }),
+    );
+    assert.ok(drawings.length > 0);
+    for (const d of drawings) assert.deepEqual(d, { named: true, reached: true });
+  }
+  await page.locator('body').press('?');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  assert.deepEqual(page.problems, []);
+};
+checks['a link reopens the view'] = async () => {
+  const page = await pageOf(browser, server.address);
+  await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
+  await until(async () => assert.equal(await page.getByRole('spinbutton').first().inputValue(), '0.25'));
+  assert.equal(await page.getByRole('spinbutton').nth(1).inputValue(), '-1.5');
+};
+const failed = await paths(checks);
+await browser.close();
+await server.stop();
+process.exit(failed ? 1 : 0);

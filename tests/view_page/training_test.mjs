@@ -1,0 +1,117 @@
+// Training on the page: a finished run's numbers, runs started, paused and resumed there, a killed one, and any step again.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { begin, limpid, pageOf, paths, tool, until, view, work } from './browser.mjs';
+
+const browser = await begin();
+const eventsOf = (run) =>
+  readFileSync(join(work, run, 'log.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line));
+const modelHash = (model) => limpid('hash', model, '--data', 'moons').match(/model\s+(\S+)/)[1];
+
+limpid('train', '--data', 'moons', '--epochs', '6', '--out', 'a');
+limpid('train', '--data', 'moons', '--epochs', '6', '--lr', '0.02', '--out', 'b');
+// One that is killed in the middle.
+limpid('train', '--data', 'moons', '--epochs', '60', '--checkpoint-every', '50', '--out', 'whole');
+const killed = spawn(tool, ['train', '--data', 'moons', '--epochs', '60', '--checkpoint-every', '50', '--out', 'killed'], { cwd: work, stdio: 'ignore' });
+await until(() => assert.ok(eventsOf('killed').some((e) => e.event === 'epoch' && e.epoch >= 3)), 'the run that is killed');
+killed.kill('SIGKILL');
+await new Promise((resolve) => killed.on('exit', resolve));
+const unfinished = !eventsOf('killed').some((e) => e.event === 'end');
+
+const server = await view('a', 'b', 'killed', '--runs', 'started');
+const page = await pageOf(browser, server.address);
+const row = (name) => page.locator('table.runs tbody tr', { has: page.locator('th', { hasText: new RegExp(`^${name}$`) }) });
+const stateIs = (name, state, limit) => until(async () => assert.equal(await row(name).locator('td').nth(1).textContent(), state), `${name} is ${state}`, limit);
+const plain = (text) => text.replaceAll(',', '').replaceAll('\u2212', '-');
+
+const failed = await paths({
+  'two runs, one over the other': async () => {
+    await page.to('training?runs=r0,r1');
+    await row('a').locator('td[title]').waitFor();
+    for (const name of ['a', 'b']) {
+      const steps = eventsOf(name).filter((e) => e.event === 'step');
+      await until(async () => assert.equal(Number(await row(name).locator('td[title]').getAttribute('title')), steps.at(-1).loss), 'the last loss');
+      assert.equal(plain(await row(name).locator('td').nth(2).textContent()).split(' ')[0], String(steps.at(-1).step));
+    }
+    const diff = page.locator('section', { hasText: 'How their configurations differ' }).locator('tbody tr');
+    await until(async () => assert.deepEqual(await diff.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent))), [['optimizer.lr', '0.005', '0.02']]));
+    const confusion = eventsOf('a').find((e) => e.event === 'end').test.confusion;
+    const shown = await page.locator('table.confusion tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(1).map((c) => Number(c.textContent) || 0)));
+    assert.deepEqual(shown, confusion);
+  },
+  'the loss as a chart, a cursor and a table': async () => {
+    await page.to('training?runs=r0&smooth=0');
+    const chart = page.locator('figure.chart', { hasText: 'Loss' }).first();
+    const steps = eventsOf('a').filter((e) => e.event === 'step');
+    await until(async () => {
+      await chart.locator('.plot').focus();
+      await page.keyboard.press('Home');
+      assert.match(await chart.locator('output').textContent(), /^step 1: a /);
+    });
+    await chart.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await until(async () => {
+      const rows = await chart.locator('tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(0, 2).map((c) => c.textContent)));
+      const losses = new Map(rows.filter(([, loss]) => loss !== '').map(([step, loss]) => [Number(step), Number(loss)]));
+      for (const e of steps) assert.equal(losses.get(e.step), e.loss, `step ${e.step}`);
+    }, 'the table');
+  },
+  'time machine: the bits of any step': async () => {
+    await page.to('training?runs=r0');
+    const last = eventsOf('a').filter((e) => e.event === 'step').at(-1).step;
+    const to = async (step) => {
+      const exact = page.getByRole('spinbutton', { name: 'Step, exactly' });
+      await exact.fill(String(step));
+      await exact.press('Enter');
+      await until(async () => assert.match(plain(await page.locator('[data-number=step]').textContent()), new RegExp(`^${step} of`)), `step ${step}`);
+      return page.locator('[data-number=hash]').textContent();
+    };
+    assert.equal(await to(last), modelHash('a'));
+    const middle = await to(17);
+    assert.notEqual(middle, modelHash('a'));
+    assert.equal(Number(await page.locator('[data-number=loss]').getAttribute('title')), eventsOf('a').find((e) => e.event === 'step' && e.step === 17).loss);
+    await page.getByRole('button', { name: 'Its activations' }).click();
+    await page.locator('.layer').first().waitFor();
+    assert.match(page.url(), /model=r0@17|model=r0%4017/);
+  },
+  'a run started here, paused, resumed, and repeated by its configuration': async () => {
+    await page.to('training?runs=r0');
+    await page.getByRole('button', { name: 'Start a run' }).click();
+    const form = page.locator('form');
+    const field = (label) => form.locator('label.field', { has: page.locator(`span:text-is("${label}")`) }).first().locator('input');
+    await field('epochs').waitFor();
+    await field('name').fill('here');
+    await field('epochs').fill('40');
+    await form.getByRole('button', { name: 'Start', exact: true }).click();
+    await row('here').waitFor();
+    await until(async () => {
+      const pause = row('here').getByRole('button', { name: 'Pause' });
+      if (await pause.count()) await pause.click({ timeout: 1000 });
+      assert.match(await row('here').locator('td').nth(1).textContent(), /paused|finished/);
+    }, 'paused');
+    const resume = row('here').getByRole('button', { name: 'Resume' });
+    if (await resume.count()) await resume.click();
+    await stateIs('here', 'finished', 60_000);
+    limpid('train', '--config', 'started/here/config.json', '--out', 'again');
+    assert.deepEqual(readFileSync(join(work, 'started/here/model.safetensors')), readFileSync(join(work, 'again/model.safetensors')));
+  },
+  'a killed run resumed here ends as if nothing had been': async () => {
+    await page.to('training?runs=r2');
+    if (unfinished) {
+      await row('killed').getByRole('button', { name: 'Resume' }).click();
+      await stateIs('killed', 'finished', 60_000);
+    }
+    assert.ok(existsSync(join(work, 'killed/model.safetensors')));
+    assert.equal(modelHash('killed'), modelHash('whole'));
+  },
+  'nothing went wrong on the page': () => assert.deepEqual(page.problems, []),
+});
+await browser.close();
+await server.stop();
+process.exit(failed ? 1 : 0);

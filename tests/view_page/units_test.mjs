@@ -1,0 +1,97 @@
+// The page's pure functions, without a browser: what a drawing becomes, what a fold shows, what an address says.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { paths, skip, web, work } from './browser.mjs';
+
+if (!existsSync(join(web, 'node_modules/vite'))) skip('no vite: ./dev build installs it where npm is');
+const { build } = await import(pathToFileURL(join(web, 'node_modules/vite/dist/node/index.js')));
+mkdirSync(work, { recursive: true });
+/** A module of the page, compiled by itself. */
+async function module(path) {
+  const name = path.replaceAll('/', '-');
+  await build({
+    configFile: false,
+    logLevel: 'error',
+    root: web,
+    build: { lib: { entry: join(web, 'src', `${path}.ts`), formats: ['es'], fileName: name }, outDir: work, emptyOutDir: false, minify: false },
+  });
+  return import(pathToFileURL(join(work, existsSync(join(work, `${name}.js`)) ? `${name}.js` : `${name}.mjs`)));
+}
+const numbers = await module('engine/numbers');
+const { digitOf } = await module('forward/centre');
+const folds = await module('graph/folds');
+
+const failed = await paths({
+  'numbers are shown as the tool shows them': () => {
+    const cases = [
+      [0.1, '0.1'],
+      [1.2327874e-5, '1.2327874e-05'],
+      [-3e-7, '-3e-07'],
+      [1e-4, '0.0001'],
+      [123456789, '123456789'],
+      [1e300, '1e+300'],
+      ['nan', 'nan'],
+      ['-inf', '-inf'],
+    ];
+    for (const [x, text] of cases) assert.equal(numbers.exact(x), text);
+    assert.deepEqual([0, 1, -2.5, 0.00001, 1234567, 'inf', 0.3333333].map((x) => numbers.brief(x)), ['0', '1', '−2.500', '1.00e−5', '1.23e+6', '∞', '0.3333']);
+    assert.deepEqual([...numbers.decodeF32(Buffer.from(new Float32Array([1, -0.5]).buffer).toString('base64'))], [1, -0.5]);
+  },
+  'a drawing is centred as MNIST does it': () => {
+    const size = 224;
+    const ink = new Float32Array(size * size);
+    for (let y = 20; y < 100; ++y) for (let x = 150; x < 170; ++x) ink[y * size + x] = 1; // a bar at the upper right, 20 by 80
+    const digit = digitOf(ink, size, size, 28, 28, true);
+    const rows = [...Array(28).keys()].filter((r) => digit.subarray(r * 28, (r + 1) * 28).some((v) => v > 0));
+    const columns = [...Array(28).keys()].filter((c) => [...Array(28).keys()].some((r) => digit[r * 28 + c] > 0));
+    assert.deepEqual([rows[0], rows.at(-1)], [4, 23], 'its height is 20, in the middle');
+    assert.deepEqual([columns[0], columns.at(-1)], [12, 16], 'its width is a quarter, in the middle');
+    assert.equal(Math.max(...digit), 1);
+    const raw = digitOf(ink, size, size, 28, 28, false);
+    assert.equal(raw[5 * 28 + 19], 1, 'as drawn: it stays where it is');
+    assert.equal(raw[14 * 28 + 14], 0);
+    assert.deepEqual([...digitOf(new Float32Array(size * size), size, size, 28, 28, true)], Array(784).fill(0), 'no ink');
+    for (const v of digit) assert.equal(Math.fround(Math.round(v * 255) / 255), v, 'bytes, as data sets have them');
+  },
+  'ten thousand ops are folded, and unfold by parts': () => {
+    const n = 10_000;
+    const graph = {
+      name: 'long',
+      values: {
+        name: Array.from({ length: n + 1 }, (_, i) => (i ? `%${i - 1}` : '%x')),
+        dtype: Array(n + 1).fill('f32'),
+        shape: Array(n + 1).fill([4]),
+        kind: ['input', ...Array(n).fill('result')],
+        node: Array.from({ length: n + 1 }, (_, i) => i - 1),
+      },
+      nodes: {
+        op: Array(n).fill('relu'),
+        note: Array(n).fill(''),
+        group: Array(n).fill(-1),
+        inputs: Array.from({ length: n }, (_, i) => [i]),
+        outputs: Array.from({ length: n }, (_, i) => [i + 1]),
+        parameters: Array(n).fill(0),
+        multiply_adds: Array(n).fill(4),
+        body: Array(n).fill(false),
+      },
+      groups: { name: [], parent: [], kind: [], nodes: [], parameters: [] },
+      edges: Array.from({ length: n }, (_, i) => [i ? i - 1 : -1, i, i]),
+      outputs: [{ name: 'y', value: n }],
+    };
+    const tree = folds.treeOf(graph);
+    const folded = folds.shown(tree, new Set());
+    assert.equal(folded.boxes.length, 102);
+    assert.equal(folded.edges.length, 101);
+    const first = tree.groups[0];
+    const open = folds.shown(tree, new Set([first.key]));
+    assert.equal(open.boxes.length, 202);
+    assert.ok(open.boxes.some((b) => b.id === 'n99' && b.parent === 'g0'));
+    assert.deepEqual(folds.around(tree, 9_999), [99]);
+    assert.equal(folds.find(tree, '%9998')[0].id, 'n9998');
+  },
+});
+process.exit(failed ? 1 : 0);

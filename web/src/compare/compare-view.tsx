@@ -1,0 +1,244 @@
+// Compare: two models or runs, down to the first bit that differs.
+import { useMemo } from 'preact/hooks';
+
+import { ask } from '../engine/client';
+import { brief, count, exact, shapeText, toNumber } from '../engine/numbers';
+import type { CompareAnswer, Difference, Exact } from '../engine/types';
+import { route, setParams } from '../state/route';
+import { models, runs } from '../state/session';
+import { inputSpec, sources } from '../state/subject';
+import { theme } from '../state/theme';
+import { Check, Choice, Heading, Problem, Select } from '../ui/controls';
+import { LineChart } from '../ui/line-chart';
+import { useAsk } from '../ui/use-ask';
+import './compare.css';
+
+/** The bits of a number as text; those that differ are marked. */
+function Bits({ a, b, name }: { a: Exact; b: Exact; name: string }) {
+  const bits = (hex: string): string => [...hex.replace(/^0x/, '')].map((d) => parseInt(d, 16).toString(2).padStart(4, '0')).join('');
+  const [x, y] = [bits(a.hex), bits(b.hex)];
+  const fields = x.length === 32 ? [1, 9] : x.length === 64 ? [1, 12] : x.length === 16 ? [1, 9] : [];
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="mono">{exact(a.value)}</td>
+      <td class="mono">{a.hex}</td>
+      <td class="mono bits" aria-label={x}>
+        {[...x].map((bit, i) => (
+          <i key={i} aria-hidden="true" class={`${bit === y[i] ? '' : 'differs'} ${fields.includes(i) ? 'field-start' : ''}`}>
+            {bit}
+          </i>
+        ))}
+      </td>
+    </tr>
+  );
+}
+
+function Differences({ rows, title }: { rows: Difference[]; title: string }) {
+  if (!rows.length) return null;
+  const most = Math.max(...rows.map((r) => Math.log10(1 + toNumber(r.largest_ulp))), 1e-9);
+  return (
+    <section class="sheet">
+      <h2>{title}</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th>what</th>
+              <th>shape</th>
+              <th class="number">differ</th>
+              <th class="number">largest difference</th>
+              <th class="number">in units of the last place</th>
+              <th>
+                <span class="hidden">size</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, 300).map((r) => (
+              <tr key={`${r.name} ${r.op}`}>
+                <th scope="row">
+                  <span class="mono">{r.name}</span> <span class="quiet">{[r.layer, r.op].filter(Boolean).join(' ')}</span>
+                </th>
+                <td class="quiet">{shapeText(r.shape)}</td>
+                <td class="number">
+                  {count(r.differ)} of {count(r.count)}
+                </td>
+                <td class="number mono">{brief(r.largest)}</td>
+                <td class="number mono">{brief(r.largest_ulp)}</td>
+                <td class="bar-track-cell" aria-hidden="true">
+                  <i style={{ width: `${(100 * Math.log10(1 + toNumber(r.largest_ulp))) / most}%` }} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Result({ answer, a, b }: { answer: CompareAnswer; a: string; b: string }) {
+  const first = answer.first;
+  return (
+    <div class="stack compare-result">
+      <p class="verdict" role="status">
+        {answer.same ? 'The same bits, everywhere.' : 'They differ.'}
+      </p>
+      {(answer.only_a.length > 0 || answer.only_b.length > 0) && (
+        <p class="note">
+          {answer.only_a.length > 0 && `Only in ${a}: ${answer.only_a.slice(0, 12).join(', ')}. `}
+          {answer.only_b.length > 0 && `Only in ${b}: ${answer.only_b.slice(0, 12).join(', ')}.`}
+        </p>
+      )}
+      {first && (
+        <section class="sheet">
+          <h2 id="first-title">The first difference</h2>
+          <p class="quiet">
+            {first.where === 'parameter' ? 'Parameter' : 'Value'} <b class="mono">{first.name}</b> {first.op && `of ${first.op} `}at [{first.index.join(', ')}], highest
+            bit that differs: <b data-number="bit">{first.bit}</b>
+          </p>
+          <div class="scroll" tabIndex={0} role="region" aria-labelledby="first-title">
+            <table class="first-table">
+              <thead>
+                <tr>
+                  <th />
+                  <th>decimal</th>
+                  <th>hex</th>
+                  <th>bits: sign, exponent, fraction</th>
+                </tr>
+              </thead>
+              <tbody>
+                <Bits a={first.a} b={first.b} name={a} />
+                <Bits a={first.b} b={first.a} name={b} />
+              </tbody>
+            </table>
+          </div>
+        </section>
+      )}
+      <Differences rows={answer.parameters} title="Parameters that differ" />
+      <Differences rows={answer.values} title="Values on the way through, in the order of the ops" />
+    </div>
+  );
+}
+
+function Models() {
+  const list = models.value.filter((m) => m.kind !== 'data');
+  const { a = list[0]?.id ?? '', b = list[1]?.id ?? list[0]?.id ?? '', run } = route.value.params;
+  const [first, second] = [list.find((m) => m.id === a), list.find((m) => m.id === b)];
+  const runnable = first?.kind === 'model' && second?.kind === 'model';
+  const withRun = runnable && run !== '0';
+  const input = useMemo(() => {
+    if (!first) return inputSpec.peek();
+    const from = sources(first)[0];
+    if (route.peek().params['from'] || from === 'data' || from === 'text') return inputSpec.peek();
+    const size = (first.inputs[0]?.shape ?? []).reduce((x, y) => x * y, 1);
+    return { values: Array.from({ length: size }, (_, i) => Math.fround(Math.sin(i + 1))) };
+  }, [a, route.value]);
+  const { answer, error, busy } = useAsk(
+    first && second
+      ? (abort) =>
+          ask(
+            'compare',
+            withRun ? { a: { model: a, input }, b: { model: b, input }, most: 200 } : { a: { model: a }, b: { model: b }, most: 200 },
+            abort,
+          )
+      : undefined,
+    [a, b, withRun, first?.hash, second?.hash],
+  );
+  const options = list.map((m) => [m.id, m.name === list.find((o) => o.name === m.name && o.id !== m.id)?.name ? `${m.name} (${m.id})` : m.name] as const);
+  return (
+    <div class="stack">
+      <div class="sheet row compare-bar">
+        <Select label="A" value={a} options={options} onChange={(v) => setParams({ a: v })} />
+        <Select label="B" value={b} options={options} onChange={(v) => setParams({ b: v })} />
+        {runnable && <Check label="run both on an example" value={withRun} onChange={(v) => setParams({ run: v ? undefined : '0' })} />}
+      </div>
+      <Problem text={error} />
+      {busy && !answer && <p class="quiet">Comparing…</p>}
+      {answer && first && second && <Result answer={answer} a={first.name} b={second.name} />}
+    </div>
+  );
+}
+
+function Runs() {
+  const list = runs.value;
+  const { ra = list[0]?.id ?? '', rb = list[1]?.id ?? '', recompute } = route.value.params;
+  const [first, second] = [list.find((r) => r.id === ra), list.find((r) => r.id === rb)];
+  const { answer, error, busy } = useAsk(
+    first && second ? (abort) => ask('compare/runs', { a: ra, b: rb, recompute: recompute === '1' }, abort) : undefined,
+    [ra, rb, recompute],
+  );
+  const options = list.map((r) => [r.id, r.name] as const);
+  const growth = useMemo(() => {
+    if (!answer) return [];
+    const css = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
+    return [{ name: 'difference', x: answer.growth.map((g) => g.step), y: answer.growth.map((g) => toNumber(g.difference)), colour: css }];
+  }, [answer, theme.value]);
+  return (
+    <div class="stack">
+      <div class="sheet row compare-bar">
+        <Select label="A" value={ra} options={options} onChange={(v) => setParams({ ra: v })} />
+        <Select label="B" value={rb} options={options} onChange={(v) => setParams({ rb: v })} />
+        <Check label="compute that step again, to the first bit" value={recompute === '1'} onChange={(v) => setParams({ recompute: v ? '1' : undefined })} />
+      </div>
+      <Problem text={error} />
+      {busy && <p class="quiet">Comparing…</p>}
+      {answer && first && second && (
+        <>
+          <p class="verdict" role="status">
+            {answer.same
+              ? 'The same bits, at every step that was logged.'
+              : answer.first_step === null
+                ? `They differ: ${answer.what}.`
+                : `They first differ at step ${count(answer.first_step)}: ${answer.what}.`}
+          </p>
+          {answer.a && answer.b && (
+            <div class="sheet scroll" tabIndex={0} role="region" aria-label="The first numbers that differ">
+              <table class="first-table">
+                <tbody>
+                  <Bits a={answer.a} b={answer.b} name={first.name} />
+                  <Bits a={answer.b} b={answer.a} name={second.name} />
+                </tbody>
+              </table>
+            </div>
+          )}
+          {answer.growth.length > 1 && (
+            <div class="sheet">
+              <LineChart name="How the difference grows" xName="step" series={growth} log />
+            </div>
+          )}
+          {answer.detail && <Result answer={answer.detail} a={first.name} b={second.name} />}
+        </>
+      )}
+    </div>
+  );
+}
+
+export function CompareView() {
+  const canRuns = runs.value.length > 1;
+  const what = route.value.params['what'] === 'runs' && canRuns ? 'runs' : 'models';
+  return (
+    <>
+      <Heading
+        title="Compare"
+        aside={
+          canRuns ? (
+            <Choice
+              label="What"
+              value={what}
+              onChange={(v) => setParams({ what: v === 'models' ? undefined : v }, true)}
+              options={[
+                ['models', 'models'],
+                ['runs', 'runs'],
+              ]}
+            />
+          ) : null
+        }
+      >
+        Two models or runs side by side, down to the first bit that differs.
+      </Heading>
+      {what === 'runs' ? <Runs /> : <Models />}
+    </>
+  );
+}

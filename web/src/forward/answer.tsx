@@ -1,0 +1,56 @@
+// What a model says of an example: classes with probabilities, or its numbers.
+import { brief, exact, percent, toNumber } from '../engine/numbers';
+import type { Answer, ModelInfo } from '../engine/types';
+
+export function AnswerPanel({ info, answer, before }: { info: ModelInfo; answer: Answer; before?: Answer | undefined }) {
+  if (answer.probabilities) {
+    // Of the last row, where a model answers at every token.
+    const logits = (answer.outputs[0]?.values.values ?? []).slice(-answer.probabilities.length);
+    const many = answer.probabilities.length > 12;
+    const order = answer.probabilities.map((p, i) => [toNumber(p), i] as const);
+    if (many) order.sort((a, b) => b[0] - a[0]);
+    return (
+      <section class="answer stack" aria-label="Answer">
+        <p class="answer-line" role="status">
+          <span class="quiet">The answer is</span>
+          <strong data-number="class">{answer.label ?? info.classes?.[answer.class ?? 0] ?? answer.class}</strong>
+        </p>
+        <ol class="bars" aria-label="Probabilities">
+          {order.slice(0, 12).map(([p, i]) => (
+            <li key={i} class={i === answer.class ? 'first' : ''}>
+              <span class="bar-name">{info.classes?.[i] ?? i}</span>
+              <span class="bar-track">
+                <i style={{ width: `${100 * p}%` }} />
+                {before?.probabilities && <u style={{ left: `${100 * toNumber(before.probabilities[i] ?? 0)}%` }} />}
+              </span>
+              <span
+                class="bar-value"
+                title={`${exact(answer.probabilities![i]!)}${logits[i] === undefined ? '' : `, logit ${exact(logits[i])}`}`}
+                data-probability={exact(answer.probabilities![i]!)}
+                data-logit={logits[i] === undefined ? '' : exact(logits[i])}
+              >
+                {percent(p)}
+              </span>
+            </li>
+          ))}
+        </ol>
+      </section>
+    );
+  }
+  return (
+    <section class="answer stack" aria-label="Answer">
+      {answer.outputs.map((o) => (
+        <dl key={o.name} class="facts">
+          {(o.values.values ?? []).slice(0, 16).map((v, i) => (
+            <>
+              <dt>{o.values.shape.length > 1 || o.values.values!.length > 1 ? `${o.name || 'output'} ${i}` : o.name || 'output'}</dt>
+              <dd class="mono" title={brief(v)} data-number="output">
+                {exact(v)}
+              </dd>
+            </>
+          ))}
+        </dl>
+      ))}
+    </section>
+  );
+}
