@@ -72,10 +72,6 @@ Json json_of(double number) {
   return number;
 }
 
-Json json_of(double number, Dtype dtype) {
-  return dtype == Dtype::kF32 ? json_of(static_cast<float>(number)) : json_of(number);
-}
-
 Json json_of(const Shape& shape) {
   Json list = Json::array();
   for (std::int64_t d : shape) list.push_back(d);

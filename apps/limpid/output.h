@@ -34,8 +34,6 @@ std::string counted(std::int64_t count, std::string_view noun);
 // Numbers that read back as the same bits; null for what JSON has no number for.
 Json json_of(float number);
 Json json_of(double number);
-// A number of a dtype that is held as f64.
-Json json_of(double number, Dtype dtype);
 Json json_of(const Shape& shape);
 // The values of an f32 tensor in one list.
 Json json_of(const Tensor& tensor);

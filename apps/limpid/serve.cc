@@ -48,6 +48,7 @@ struct ServeArguments {
   std::string token_file;
   std::string access_log;
   bool allow_load = false;
+  bool inspect = false;
   std::vector<std::string> origins;
   std::int64_t max_texts = 16;
   std::uint64_t cache_memory = std::uint64_t{1} << 30;
@@ -76,7 +77,8 @@ void run(const ServeArguments& options) {
                         .workers = static_cast<int>(options.workers),
                         .pool = &pool,
                         .max_texts = options.max_texts,
-                        .cache_memory = options.cache_memory},
+                        .cache_memory = options.cache_memory,
+                        .keep_sources = options.inspect},
                        batcher, completer, metrics);
   for (const std::string& spec : options.models) models.load(models.add(spec).name);
   std::optional<serve::ModelFolder> folder;
@@ -91,6 +93,7 @@ void run(const ServeArguments& options) {
                         .log = log,
                         .version = LIMPID_VERSION,
                         .may_load = options.allow_load,
+                        .may_inspect = options.inspect,
                         .gauges =
                             [&] {
                               return serve::Metrics::Gauges{.connections = running->connections(),
@@ -154,6 +157,8 @@ void add_serve(Command& app) {
       .type("FILE");
   command.flag("--allow-load", options->allow_load,
                "Let clients load and unload the models through /v2/repository");
+  command.flag("--inspect", options->inspect,
+               "Let clients trace models: /v2/models/M/trace answers with what limpid trace shows");
   command
       .option(
           "--allow-origin", options->origins,

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +15,6 @@
 #include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
-#include "limpid/core/in_quotes.h"
 #include "limpid/inspect/neuron.h"
 
 namespace limpid::tool {
@@ -30,27 +28,16 @@ struct TraceArguments {
   std::vector<std::string> inputs;  // "NAME=FILE.npy"
 };
 
-struct NeuronSpec {
-  std::string layer;
-  std::int64_t index = 0;
-};
-
-// "layers.1:5"; the layer's name may have colons of its own.
-NeuronSpec parse_neuron_spec(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  NeuronSpec spec;
-  const char* const last = text.data() + text.size();
-  if (colon != std::string::npos && colon > 0) {
-    const auto [end, error] = std::from_chars(text.data() + colon + 1, last, spec.index);
-    spec.layer = text.substr(0, colon);
-    if (error == std::errc{} && end == last) return spec;
+NeuronPlace place_of(const std::string& text) {
+  try {
+    return parse_neuron_place(text);
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("--{}", e.what()));
   }
-  throw UsageError(
-      fmt::format("--neuron {}: expected LAYER:INDEX, as in layers.1:5", in_quotes(text)));
 }
 
 // A layer or a neuron that does not exist is a fault of the command line.
-Neuron find_neuron(const Observation& run, const NeuronSpec& spec) {
+Neuron find_neuron(const Observation& run, const NeuronPlace& spec) {
   try {
     return explain_neuron(run, spec.layer, spec.index);
   } catch (const Error& e) {
@@ -59,40 +46,11 @@ Neuron find_neuron(const Observation& run, const NeuronSpec& spec) {
   }
 }
 
-Json json_of(const TraceRow& row) {
-  const Statistics& s = row.statistics;
-  return {{"value", row.value},
-          {"layer", row.layer},
-          {"op", row.op},
-          {"dtype", name(row.type.dtype)},
-          {"shape", tool::json_of(row.type.shape)},
-          {"min", tool::json_of(s.min)},
-          {"mean", tool::json_of(s.mean)},
-          {"std", tool::json_of(s.std)},
-          {"max", tool::json_of(s.max)},
-          {"zero_share", s.zero_share},
-          {"nans", s.nans},
-          {"infs", s.infs}};
-}
-
-Json json_of(const Neuron& n) {
-  const auto number = [&](double v) { return tool::json_of(v, n.dtype); };
-  Json terms = Json::array();
-  for (const Neuron::Term& t : n.terms)
-    terms.push_back({{"index", t.index}, {"weight", number(t.weight)}, {"input", number(t.input)}});
-  Json document{{"layer", n.layer}, {"index", n.index}, {"row", n.row}, {"terms", terms}};
-  if (n.bias) document["bias"] = number(*n.bias);
-  document["z"] = number(n.z);
-  if (!n.activation.empty())
-    document["activation"] = {{"op", n.activation}, {"value", number(n.activated)}};
-  return document;
-}
-
 void print_document(const std::vector<TraceRow>& rows, const std::optional<Neuron>& neuron) {
   Json list = Json::array();
-  for (const TraceRow& row : rows) list.push_back(json_of(row));
+  for (const TraceRow& row : rows) list.push_back(to_json(row));
   Json document{{"ops", list}};
-  if (neuron) document["neuron"] = json_of(*neuron);
+  if (neuron) document["neuron"] = to_json(*neuron);
   print_json(document);
 }
 
@@ -111,7 +69,7 @@ void print_text(const Examples& examples, const std::vector<std::string>& names,
 }
 
 // Inputs by name, each of one example.
-void trace_named(const TraceArguments& options, const std::optional<NeuronSpec>& spec) {
+void trace_named(const TraceArguments& options, const std::optional<NeuronPlace>& spec) {
   const NamedRun named = open_named(options.model, options.inputs);
   Params inputs = named.model.params;
   for (const auto& [name, tensor] : named.inputs) inputs.set(name, tensor);
@@ -126,8 +84,8 @@ void trace_named(const TraceArguments& options, const std::optional<NeuronSpec>&
 }
 
 void trace_example(const TraceArguments& options) {
-  std::optional<NeuronSpec> spec;
-  if (options.neuron) spec = parse_neuron_spec(*options.neuron);
+  std::optional<NeuronPlace> spec;
+  if (options.neuron) spec = place_of(*options.neuron);
   if (!options.inputs.empty()) return trace_named(options, spec);
   const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);

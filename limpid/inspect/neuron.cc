@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
@@ -154,11 +156,42 @@ Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64
   return neuron;
 }
 
+NeuronPlace parse_neuron_place(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  const char* const last = text.data() + text.size();
+  if (colon != std::string_view::npos && colon > 0) {
+    NeuronPlace place{.layer = std::string(text.substr(0, colon))};
+    const auto [end, error] = std::from_chars(text.data() + colon + 1, last, place.index);
+    if (error == std::errc{} && end == last) return place;
+  }
+  throw Error(ErrorCode::kParse,
+              fmt::format("neuron {}: expected LAYER:INDEX, as in layers.1:5", in_quotes(text)));
+}
+
 std::string to_text(const Neuron& neuron) {
   const std::string row =
       neuron.rows == 1 ? "" : fmt::format(", row {} of {}", neuron.row, neuron.rows);
   const std::string title = fmt::format("{}:{}{}\n", printable(neuron.layer), neuron.index, row);
   return title + (neuron.terms.size() <= kTermsInLine ? one_line(neuron) : many_lines(neuron));
+}
+
+Json to_json(const Neuron& neuron) {
+  const auto number = [&](double x) -> Json {
+    if (neuron.dtype != Dtype::kF32 || !std::isfinite(x)) return x;
+    return std::strtod(fmt::format("{}", static_cast<float>(x)).c_str(), nullptr);
+  };
+  Json terms = Json::array();
+  for (const Neuron::Term& t : neuron.terms)
+    terms.push_back({{"index", t.index}, {"weight", number(t.weight)}, {"input", number(t.input)}});
+  Json document{{"layer", neuron.layer},
+                {"index", neuron.index},
+                {"row", neuron.row},
+                {"terms", std::move(terms)}};
+  if (neuron.bias) document["bias"] = number(*neuron.bias);
+  document["z"] = number(neuron.z);
+  if (!neuron.activation.empty())
+    document["activation"] = {{"op", neuron.activation}, {"value", number(neuron.activated)}};
+  return document;
 }
 
 }  // namespace limpid

@@ -40,9 +40,19 @@ struct Neuron {
 Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index,
                       std::int64_t row = -1);
 
+// "layers.1:5"; the layer's name may have colons of its own. Throws kParse for other text.
+struct NeuronPlace {
+  std::string layer;
+  std::int64_t index = 0;
+};
+NeuronPlace parse_neuron_place(std::string_view text);
+
 // Up to 16 terms stand in one line, "z = 0.4 * 1.5 + (-0.5) * (-2.0) + 0.1 = 1.6; relu 1.6"; of
 // more, the 8 largest products have a line each, and the others are summed up. Six significant
 // digits.
 std::string to_text(const Neuron& neuron);
+// An object of its members, the numbers of f32 as the shortest that read back as the same bits;
+// null where they are not finite.
+Json to_json(const Neuron& neuron);
 
 }  // namespace limpid

@@ -54,4 +54,20 @@ std::string to_text(const std::vector<TraceRow>& rows) {
   return to_text(table);
 }
 
+Json to_json(const TraceRow& row) {
+  const Statistics& s = row.statistics;
+  return {{"value", row.value},
+          {"layer", row.layer},
+          {"op", row.op},
+          {"dtype", name(row.type.dtype)},
+          {"shape", Json::Array(row.type.shape.dims().begin(), row.type.shape.dims().end())},
+          {"min", s.min},
+          {"mean", s.mean},
+          {"std", s.std},
+          {"max", s.max},
+          {"zero_share", s.zero_share},
+          {"nans", s.nans},
+          {"infs", s.infs}};
+}
+
 }  // namespace limpid

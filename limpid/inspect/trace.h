@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "limpid/core/json.h"
 #include "limpid/core/params.h"
 #include "limpid/core/statistics.h"
 #include "limpid/function/function.h"
@@ -38,5 +39,7 @@ struct TraceRow {
 // Every value but the inputs named in `params`.
 std::vector<TraceRow> trace_rows(const Observation& run, const Params& params);
 std::string to_text(const std::vector<TraceRow>& rows);
+// An object of its members; numbers that are not finite are null.
+Json to_json(const TraceRow& row);
 
 }  // namespace limpid

@@ -244,6 +244,9 @@ class Reader {
   InferRequest read(const dom::element& document) {
     const dom::object root = object_of(document, "the body");
     if (const auto id = find(root, "id", "the body")) request_.id = string_of(*id, "id");
+    if (const auto parameters = find(root, "parameters", "the body"))
+      if (const auto neuron = find(object_of(*parameters, "parameters"), "neuron", "parameters"))
+        request_.neuron = string_of(*neuron, "parameters.neuron");
     read_inputs(root);
     read_outputs(root);
     return std::move(request_);

@@ -24,6 +24,7 @@ namespace limpid::serve {
 
 struct InferRequest {
   std::string id;
+  std::string neuron;  // "LAYER:INDEX", of a trace; may be empty
   std::int64_t rows = 0;
   std::vector<Tensor> inputs;  // [rows, ...], in the order of the signature
   struct Wanted {

@@ -182,6 +182,7 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   served->signature.name = name;
   served->signature.version = version;
   served->language = language_of(model);
+  if (options_.keep_sources) served->source = std::make_shared<Model>(model);
   const auto predictor =
       std::make_shared<LatePredictor>(model, Predictor::Options{.most_rows = options_.max_batch,
                                                                 .pool = options_.pool,

@@ -45,6 +45,7 @@ struct ServedModel {
   std::shared_ptr<Batcher::Lane> lane;
   std::shared_ptr<const LanguageService> language;  // nullptr of any other model
   std::function<std::size_t()> bytes;               // that it takes now
+  std::shared_ptr<const Model> source;              // to look into; nullptr unless asked for
 };
 
 class Models {
@@ -59,6 +60,7 @@ class Models {
     // and shorter.
     std::int64_t max_texts = 16;
     std::size_t cache_memory = std::size_t{1} << 30;
+    bool keep_sources = false;
   };
   // A model of the index: one that is served, or could not be.
   struct Entry {

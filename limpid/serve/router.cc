@@ -8,6 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/json.h"
+#include "limpid/inspect/neuron.h"
 #include "limpid/serve/completions.h"
 #include "limpid/serve/infer_v2.h"
 
@@ -150,7 +151,7 @@ void Router::v2(Request request, const std::shared_ptr<Answer>& answer) {
   not_found();
 }
 
-// models/NAME[/versions/VERSION][/ready|/infer]
+// models/NAME[/versions/VERSION][/ready|/infer|/trace]
 void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
   Path path = Path(request.segments).subspan(2);
   const std::string name = path[0];
@@ -161,13 +162,15 @@ void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
     path = path.subspan(2);
   }
   const bool metadata = path.empty(), ready = is(path, {"ready"}), infer_it = is(path, {"infer"});
-  if (!metadata && !ready && !infer_it) not_found();
+  const bool trace_it = is(path, {"trace"});
+  if (!metadata && !ready && !infer_it && !trace_it) not_found();
   std::shared_ptr<const ServedModel> model = parts_.models.find(name, version);
   if (!model)
     throw HttpError(404, version ? fmt::format("there is no version {} of a model {}", *version,
                                                in_quotes(name))
                                  : fmt::format("there is no model {}", in_quotes(name)));
   if (infer_it) return infer(std::move(request), std::move(model), answer);
+  if (trace_it) return trace(request, std::move(model), answer);
   expect_method(request, "GET");
   if (ready) {
     answer->send(json_response({{"name", name}, {"ready", true}}));
@@ -202,6 +205,44 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
         }
       });
   if (!taken) throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
+}
+
+// What `limpid trace` shows of one example: op by op, by the interpreter.
+void Router::trace(const Request& request, std::shared_ptr<const ServedModel> model,
+                   const std::shared_ptr<Answer>& answer) {
+  expect_method(request, "POST");
+  if (!parts_.may_inspect || !model->source)
+    throw HttpError(403, "this server was not started to let clients look into models");
+  auto asked = std::make_shared<const InferRequest>(
+      parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
+  if (asked->rows != 1)
+    throw HttpError(400, fmt::format("a trace is of one row: got {}", asked->rows));
+  std::optional<NeuronPlace> place;
+  if (!asked->neuron.empty()) place = parse_neuron_place(asked->neuron);
+  const bool posted = tracer_.post([asked, model, answer, place, ticket = request.ticket] {
+    if (ticket->given_up()) return;
+    try {
+      Params inputs = model->source->params;
+      for (std::size_t i = 0; i < asked->inputs.size(); ++i) {
+        const Input& input = model->signature.inputs[i];
+        inputs.set(input.name, asked->inputs[i].reshape(input.type.shape));
+      }
+      const Observation run = observe(model->source->function, inputs);
+      Json ops = Json::array();
+      for (const TraceRow& row : trace_rows(run, model->source->params))
+        ops.push_back(to_json(row));
+      Json document{{"model_name", model->signature.name},
+                    {"model_version", std::to_string(model->signature.version)},
+                    {"ops", std::move(ops)}};
+      if (place) document["neuron"] = to_json(explain_neuron(run, place->layer, place->index));
+      Response response = json_response(document);
+      response.facts = {.model = model->signature.name, .rows = 1};
+      answer->send(std::move(response));
+    } catch (...) {
+      answer->send(error_response(to_http_error(std::current_exception())));
+    }
+  });
+  if (!posted) throw HttpError(503, "other traces are being computed", {{"Retry-After", "1"}});
 }
 
 // ---- the repository

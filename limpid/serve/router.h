@@ -28,8 +28,9 @@ class Router {
     Completer& completer;
     Metrics& metrics;
     AccessLog& log;
-    std::string version;    // of Limpid
-    bool may_load = false;  // whether clients may load and unload models
+    std::string version;       // of Limpid
+    bool may_load = false;     // whether clients may load and unload models
+    bool may_inspect = false;  // whether they may look into them; then Models keep their sources
     // What the server knows of itself: connections, bodies, whether it ends.
     std::function<Metrics::Gauges()> gauges = [] { return Metrics::Gauges{}; };
     std::function<bool()> draining = [] { return false; };
@@ -48,9 +49,11 @@ class Router {
   void repository(const Request& request, const std::shared_ptr<Answer>& answer);
   void infer(Request request, std::shared_ptr<const ServedModel> model,
              const std::shared_ptr<Answer>& answer);
+  void trace(const Request& request, std::shared_ptr<const ServedModel> model,
+             const std::shared_ptr<Answer>& answer);
 
   Parts parts_;
-  Worker loader_;
+  Worker loader_, tracer_;
 };
 
 // An error in the form of the protocol of a request's target.

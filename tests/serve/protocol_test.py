@@ -143,6 +143,20 @@ class Repository(served.ServeTest):
         self.assertEqual(server.get("/v2/models/b").json()["versions"], ["2", "10"])
         self.assertEqual(server.get("/v2/models/b").json()["inputs"][0]["name"], "x")
 
+    def test_a_trace_is_that_of_the_tool(self):
+        server = self.serve(self.model, "--inspect")
+        expected = self.document("trace", self.model, "--values", "1,-2", "--neuron", "layers.0:1")
+        request = served.infer_json(ROWS[:1])
+        request["parameters"] = {"neuron": "layers.0:1"}
+        answer = server.post("/v2/models/net/trace", request).json()
+        self.assertEqual((answer["ops"], answer["neuron"]), (expected["ops"], expected["neuron"]))
+        self.assertNotIn("neuron", server.post("/v2/models/net/trace", served.infer_json(ROWS[:1])).json())
+        self.refused(server.post("/v2/models/net/trace", served.infer_json(ROWS)), 400, "one row")
+        for neuron, part in (("layers.0", "LAYER:INDEX"), ("layers.9:0", "layers.9"), ("layers.0:99", "99")):
+            request["parameters"]["neuron"] = neuron
+            self.refused(server.post("/v2/models/net/trace", request), 400, part)
+        self.refused(self.serve().post("/v2/models/net/trace", request), 403)
+
     def test_loading_is_off_unless_allowed(self):
         self.refused(self.serve().post("/v2/repository/models/net/load", b""), 403)
 
