@@ -37,6 +37,9 @@ install(FILES limpid/kernels/isa.h limpid/kernels/kernels.h
 
 if(TARGET limpid_tool)
   install(TARGETS limpid_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  if(TARGET limpid_serve AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    install(FILES apps/limpid/limpid.service DESTINATION lib/systemd/system COMPONENT tool)
+  endif()
   set(manual ${PROJECT_BINARY_DIR}/manual)
   install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool)
   install(FILES ${manual}/limpid.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

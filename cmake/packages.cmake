@@ -30,5 +30,6 @@ set(CPACK_DEBIAN_TOOL_PACKAGE_NAME limpid)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_TOOL_DESCRIPTION "neural networks as pure functions: command line tool
- Trains, runs, explains and converts neural networks.")
+ Trains, runs, explains, converts and serves neural networks. The service limpid, which answers
+ over HTTP with the models in /var/lib/limpid, is not started unless it is enabled.")
 include(CPack)

@@ -1,5 +1,6 @@
 """docs/serving.md: its clients, run against a server of its model."""
 
+import importlib.util
 import pathlib
 import re
 import shutil
@@ -8,8 +9,10 @@ import sys
 import unittest
 
 import served
+import tool
 
-PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/serving.md").read_text()
+PAGE_FILE = pathlib.Path(__file__).resolve().parents[2] / "docs/serving.md"
+PAGE = PAGE_FILE.read_text()
 
 
 class Page(served.ServeTest):
@@ -29,8 +32,28 @@ class Page(served.ServeTest):
         return run.stdout
 
     def test_python(self):
-        block, = self.blocks("python")
+        block, = [b for b in self.blocks("python") if "numpy" not in b]
         self.assertRegex(self.printed([sys.executable, "-"], block), r"^\[1, 2\] \(-?[\d.e-]+, -?[\d.e-]+\)\n$")
+
+    def test_numpy(self):
+        if importlib.util.find_spec("numpy") is None:
+            self.skipTest("no NumPy")
+        block, = [b for b in self.blocks("python") if "numpy" in b]
+        self.assertEqual(self.printed([sys.executable, "-"], block), "(1000, 2)\n")
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
+    def test_the_unit(self):
+        unit = self.folder / "limpid.service"
+        text = (PAGE_FILE.parents[1] / "apps/limpid/limpid.service").read_text()
+        unit.write_text(text.replace("/usr/bin/limpid", str(pathlib.Path(tool.TOOL).resolve())))
+        run = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        command = ["systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", unit]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stdout[-200:] + run.stderr)
+        # Its options are those of the command.
+        options = set(re.findall(r"--[a-z-]+", re.search(r"(?m)^ExecStart=(.*)$", text)[1]))
+        self.assertEqual(options - set(re.findall(r"--[a-z-]+", self.output("serve", "--help"))), set())
 
     @unittest.skipUnless(shutil.which("curl"), "no curl")
     def test_curl(self):

@@ -1,0 +1,221 @@
+"""Measures `limpid serve` with serve_client, and beside it ONNX Runtime behind Node's HTTP server; prints tables in Markdown.
+
+usage: serve.py LIMPID SERVE_CLIENT [--seconds S] [--node-modules DIR] [--only NAME]...
+"""
+
+import argparse
+import array
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Server:
+    def __init__(self, command, **options):
+        self.process = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True, **options)
+        self.port = self.process.stdout.readline().strip().rsplit(":", 1)[-1]
+        assert self.port, command
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+
+    def resident_mib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.seconds = options.seconds
+
+    def limpid(self, *arguments):
+        subprocess.run([self.options.limpid, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
+
+    def serve(self, *arguments):
+        return Server([self.options.limpid, "serve", *arguments, "--port", 0])
+
+    def ask(self, server, body, *more, path="/v2/models/net/infer", headers=()):
+        command = [self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", self.seconds, *more]
+        for header in headers:
+            command += ["--header", header]
+        return json.loads(subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE).stdout)
+
+    def prepare(self):
+        """784-256-128-10, and a row for it as JSON and as bytes."""
+        self.net = self.folder / "net"
+        self.limpid("train", "--data", "digits", "--layers", "784,256,128,10", "--epochs", "1", "--out", self.net)
+        self.limpid("convert", self.net, self.folder / "net.onnx")
+        draw = random.Random(1)
+        row = [round(draw.random(), 3) for _ in range(784)]
+        tensor = {"name": "x", "datatype": "FP32", "shape": [1, 784]}
+        self.json_body = self.folder / "row.json"
+        self.json_body.write_text(json.dumps({"inputs": [{**tensor, "data": row}]}))
+        head = json.dumps({"inputs": [{**tensor, "parameters": {"binary_data_size": 784 * 4}}],
+                           "parameters": {"binary_data_output": True}}).encode()
+        self.binary_body = self.folder / "row.bin"
+        self.binary_body.write_bytes(head + struct.pack("<784f", *row))
+        self.binary = [f"Inference-Header-Content-Length: {len(head)}"]
+
+    # ---- a network
+
+    def closed(self):
+        rows = []
+        with self.serve(self.net) as server:
+            for name, body, headers in (("binary", self.binary_body, self.binary), ("JSON", self.json_body, [])):
+                for connections in (1, 8, 64):
+                    found = self.ask(server, body, "--connections", connections, headers=headers)
+                    rows.append((name, connections, found["per_second"], *times(found["answered"])))
+        table(["body", "connections", "requests/s", "median", "p99"], rows)
+
+    def node(self):
+        modules = self.options.node_modules
+        if not modules or not os.path.isdir(modules) or not shutil.which("node"):
+            print("left out: no node_modules of onnxruntime-node\n")
+            return
+        rows = []
+        servers = (("limpid serve", [self.options.limpid, "serve", self.net, "--port", 0], "/v2/models/net/infer"),
+                   ("Node's http, ONNX Runtime", ["node", HERE / "onnxruntime/server.js", self.folder / "net.onnx", 1], "/"))
+        for name, command, path in servers:
+            with Server(command, env={**os.environ, "NODE_PATH": str(modules)}) as server:
+                for connections in (1, 64):
+                    found = self.ask(server, self.json_body, "--connections", connections, path=path)
+                    rows.append((name, connections, found["per_second"], *times(found["answered"])))
+        table(["server", "connections", "requests/s", "median", "p99"], rows)
+
+    def open_loop(self):
+        rows = []
+        with self.serve(self.net, "--max-queue", 64) as server:
+            capacity = self.ask(server, self.binary_body, "--connections", 64, headers=self.binary)["per_second"]
+            for share in (0.3, 0.7, 3):
+                before = server.resident_mib()
+                found = self.ask(server, self.binary_body, "--connections", 512, "--rate", share * capacity, headers=self.binary)
+                rows.append((f"{100 * share:.0f} %", share * capacity, found["per_second"], *times(found["answered"]),
+                             found["refused"]["count"] / self.seconds, found["refused"]["median"] * 1e3,
+                             f"{before:.1f}, {server.resident_mib():.1f}"))
+        table(["of the capacity", "offered/s", "answered/s", "median", "p99", "refused/s", "refusal's median from sending, ms", "memory before, after, MiB"], rows)
+
+    def idle(self):
+        rows = []
+        with self.serve(self.net) as server:
+            for idle in (0, 5000):
+                found = self.ask(server, self.binary_body, "--connections", 8, "--idle", idle, headers=self.binary)
+                rows.append((idle, found["per_second"], *times(found["answered"]), f"{server.resident_mib():.1f}"))
+        table(["idle connections", "requests/s of 8 others", "median", "p99", "memory, MiB"], rows)
+
+    # ---- a language model
+
+    def llama(self):
+        """A folder of a Llama of 110 million parameters at random, in bf16."""
+        folder = self.folder / "llama"
+        folder.mkdir()
+        for name in ("vocab.json", "merges.txt"):
+            shutil.copy(HERE.parent / "tests/data/byte_pair" / name, folder)
+        layers, width, inner, vocabulary = 12, 768, 2048, 32000
+        (folder / "config.json").write_text(json.dumps({
+            "model_type": "llama", "vocab_size": vocabulary, "max_position_embeddings": 512, "hidden_size": width,
+            "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": 12, "num_key_value_heads": 12,
+            "hidden_act": "silu", "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "tie_word_embeddings": True,
+            "torch_dtype": "bfloat16"}))
+        shapes = {"model.embed_tokens": [vocabulary, width], "model.norm": [width]}
+        for i in range(layers):
+            for name, shape in (("self_attn.q_proj", [width, width]), ("self_attn.k_proj", [width, width]),
+                                ("self_attn.v_proj", [width, width]), ("self_attn.o_proj", [width, width]),
+                                ("mlp.gate_proj", [inner, width]), ("mlp.up_proj", [inner, width]),
+                                ("mlp.down_proj", [width, inner]), ("input_layernorm", [width]),
+                                ("post_attention_layernorm", [width])):
+                shapes[f"model.layers.{i}.{name}"] = shape
+        draw = random.Random(1)
+        numbers = array.array("f", [draw.gauss(0, 0.02) for _ in range(1 << 18)]).tobytes()
+        block = b"".join(numbers[i + 2:i + 4] for i in range(0, len(numbers), 4))  # f32 cut to bf16
+        header, at = {}, 0
+        for name, shape in shapes.items():
+            size = 2 * shape[0] * (shape[1] if len(shape) > 1 else 1)
+            header[name + ".weight"] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + size]}
+            at += size
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        with open(folder / "model.safetensors", "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text)
+            for entry in header.values():
+                size = entry["data_offsets"][1] - entry["data_offsets"][0]
+                if len(entry["shape"]) == 1:
+                    file.write(b"\x80\x3f" * (size // 2))  # ones
+                    continue
+                turn = draw.randrange(0, len(block), 2)
+                turned = block[turn:] + block[:turn]
+                file.write((turned * (size // len(turned) + 1))[:size])
+        return folder
+
+    def streams(self):
+        folder, rows = self.llama(), []
+        body = self.folder / "completion.json"
+        body.write_text(json.dumps({"model": "llama", "prompt": "the quick brown",
+                                    "max_tokens": 128, "seed": 1, "stream": True}))
+        with self.serve(folder, "--threads", os.cpu_count(), "--max-texts", 8) as server:
+            for streams in (1, 2, 4, 8):
+                begin, written = time.monotonic(), tokens_of(server)
+                found = self.ask(server, body, "--tokens", 128, "--connections", streams, "--warm-up", 0, path="/v1/completions")
+                per_second = (tokens_of(server) - written) / (time.monotonic() - begin)
+                rows.append((streams, per_second, *milliseconds(found["first_token"]), *milliseconds(found["per_token"])))
+        table(["streams", "tokens/s", "first token: mean, ms", "median", "p99", "a token: mean, ms", "median", "p99"], rows)
+
+
+def tokens_of(server):
+    text = urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics").read().decode()
+    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("limpid_tokens_total{"))
+
+
+def times(found):
+    return f"{found['median'] * 1e6:.0f} us", f"{found['p99'] * 1e6:.0f} us"
+
+
+def milliseconds(found):
+    return tuple(f"{found[key] * 1e3:.1f}" for key in ("mean", "median", "p99"))
+
+
+def table(columns, rows):
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for row in rows:
+        print("| " + " | ".join(f"{cell:,.0f}" if isinstance(cell, float) and cell >= 100 else f"{cell:.3g}"
+                                if isinstance(cell, float) else str(cell) for cell in row) + " |")
+    print(flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("limpid")
+    parser.add_argument("client")
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--node-modules")
+    parser.add_argument("--only", action="append")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="limpid-bench-") as folder:
+        bench = Bench(options, pathlib.Path(folder))
+        bench.prepare()
+        for name, title in (("closed", "784-256-128-10, a row a request"), ("node", "Beside ONNX Runtime in Node, JSON"),
+                            ("open_loop", "Open-loop, binary, 512 connections, --max-queue 64"),
+                            ("idle", "Idle connections"), ("streams", "Llama of 110 million parameters in bf16, streams of 128 tokens")):
+            if options.only and name not in options.only:
+                continue
+            print(f"### {title}\n")
+            getattr(bench, name)()
+            time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    main()
