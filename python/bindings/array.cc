@@ -19,13 +19,6 @@ PyTypeObject* key_type = nullptr;
 enum class OnCopy : std::uint8_t { kAllow, kWarn, kRefuse };
 thread_local OnCopy on_copy = OnCopy::kAllow;
 
-template <class T>
-const T& held(py::handle object) {
-  // The types are final, so that an instance holds exactly one pointer.
-  return *static_cast<const T*>(
-      reinterpret_cast<py::detail::instance*>(object.ptr())->simple_value_holder[0]);
-}
-
 // Of NumPy's numbers for its types, those that do not depend on the machine.
 std::optional<Dtype> dtype_of_number(int number) {
   switch (number) {
@@ -159,6 +152,7 @@ py::object array_interface(const Array& a) {
 
 // A NumPy array on the elements, read-only; bf16 without ml_dtypes widened to float32.
 py::object to_numpy(const py::object& self) {
+  if (!is_array(self)) throw_type("expected an Array, not " + type_name(self));
   const Array& a = array_of(self);
   const py::object dtype = numpy_dtype(a.tensor.dtype());
   if (dtype.is_none()) {
@@ -226,9 +220,11 @@ py::buffer_info buffer_of(Array& a) {
 // pybind11's function must not throw, and so cannot refuse.
 getbufferproc described = nullptr;
 int get_buffer(PyObject* object, Py_buffer* view, int flags) {
-  if (array_of(object).tensor.dtype() == Dtype::kBf16) {
+  const void* const array = reinterpret_cast<py::detail::instance*>(object)->simple_value_holder[0];
+  if (!array || static_cast<const Array*>(array)->tensor.dtype() == Dtype::kBf16) {
     view->obj = nullptr;
-    PyErr_SetString(PyExc_BufferError, "the buffer protocol has no format for bf16");
+    PyErr_SetString(PyExc_BufferError, array ? "the buffer protocol has no format for bf16"
+                                             : "the array was never made");
     return -1;
   }
   return described(object, view, flags);
@@ -264,13 +260,22 @@ py::object item_of(const Array& a) {
 
 }  // namespace
 
+const void* held(py::handle object) {
+  // The types are final, so that an instance holds exactly one pointer: none where only __new__ was
+  // called.
+  const void* const pointer =
+      reinterpret_cast<py::detail::instance*>(object.ptr())->simple_value_holder[0];
+  if (!pointer) throw_type(type_name(object) + ": it was never made; __init__ was not called");
+  return pointer;
+}
+
 bool is_array(py::handle object) { return Py_TYPE(object.ptr()) == array_type; }
-const Array& array_of(py::handle object) { return held<Array>(object); }
+const Array& array_of(py::handle object) { return *static_cast<const Array*>(held(object)); }
 py::object to_python(Tensor tensor, bool borrowed) {
   return py::cast(Array{std::move(tensor), borrowed});
 }
 bool is_key(py::handle object) { return Py_TYPE(object.ptr()) == key_type; }
-Key key_of(py::handle object) { return held<Key>(object); }
+Key key_of(py::handle object) { return *static_cast<const Key*>(held(object)); }
 
 void say_copy(const char* where, const std::string& why) {
   if (on_copy == OnCopy::kAllow) return;
@@ -445,6 +450,7 @@ void add_arrays(py::module_& m) {
       .def("__hash__", [](const Key& k) { return std::hash<std::uint64_t>()(k.bits()); })
       .def("__reduce__",
            [](const py::object& self) {
+             if (!is_key(self)) throw_type("expected a Key, not " + type_name(self));
              return py::make_tuple(py::type::of(self), py::make_tuple(key_of(self).bits()));
            })
       .def("__repr__", [](const Key& k) { return "limpid.Key(" + std::to_string(k.bits()) + ")"; });

@@ -19,6 +19,9 @@ struct Array {
   bool borrowed = false;
 };
 
+// What an instance of one of the module's types holds. Throws TypeError where it was never made.
+const void* held(py::handle object);
+
 // The type of the Python object; exact instances are recognised without a search.
 bool is_array(py::handle object);
 // Requires is_array().

@@ -265,7 +265,6 @@ constexpr FunctionRow kRows[] = {
        return broadcast(constant(g.builder(), 1, g.dtype(1)), Shape(g.ints(0)));
      },
      "1 everywhere."},
-    {"barrier", kX, "V", [](const Given& g) -> Made { return barrier(g.v(0)); }},
 
     // ---- reductions and order
     {"sum", kOverAxis, "VAB",

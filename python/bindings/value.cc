@@ -53,10 +53,7 @@ class Scope {
 }  // namespace
 
 bool is_value(py::handle object) { return Py_TYPE(object.ptr()) == value_type; }
-const Value& value_of(py::handle object) {
-  return *static_cast<const Value*>(
-      reinterpret_cast<py::detail::instance*>(object.ptr())->simple_value_holder[0]);
-}
+const Value& value_of(py::handle object) { return *static_cast<const Value*>(held(object)); }
 py::object to_python(const Value& value) { return py::cast(value); }
 
 Builder* under_way() { return stack().empty() ? nullptr : stack().back(); }

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Whatever is passed, an exception of Python's comes back, or a result: the interpreter never ends.
+
+Each round runs in a process of its own, with little memory; a seed that ends one is printed.
+"""
+
+import inspect
+import random
+import resource
+import subprocess
+import sys
+import types
+import unittest
+
+ROUNDS, CALLS = 4, 1500
+
+
+def values(np, lp):
+    """Things to pass."""
+    class Odd:
+        def __array__(self, *args, **kwargs):
+            raise RuntimeError("no array")
+
+    class Wrong:
+        def __dlpack__(self, **kwargs):
+            return "no capsule"
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    class Mutating(dict):
+        def __iter__(self):
+            self.clear()
+            return iter(())
+
+    class Shaped:
+        __array_interface__ = {"shape": (1 << 40,), "typestr": "<f4", "data": (0, True), "version": 3}
+
+    kept = []
+    lp.compile(lambda x: kept.append(x) or x)(np.zeros(2, np.float32))
+    cycle = {}
+    cycle["self"] = cycle
+    f = lp.trace(lambda x: lp.relu(x), "f32[3]")
+    key = lp.Key(3)
+    return [
+        None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**63, -(2**70), 0.0, 0.5, -1.5, 1e300, float("nan"), float("inf"),
+        "", "f32[3]", "relu", "x", "mean", "none", "\0", "\ud800", b"bytes", (), (1,), (2, 3), (-1,), (2**62, 2), [1, 2], [[1.0], [2.0]],
+        {}, {"w": 1.0}, {1: 2}, {"a": {"b": [np.ones(2, np.float32)]}}, cycle, Mutating(a=1.0), set(), object(), Odd(), Wrong(), Shaped(), len, int,
+        lambda *a: a[0] if a else None, lambda x: x, lambda x: x.sum(), lambda p, x: lp.matmul(x, p), lambda *a, **k: 1 / 0,
+        np.zeros(3, np.float32), np.ones((2, 3), np.float32), np.ones((3, 2), np.float32).T, np.arange(3), np.arange(3, dtype=np.int32),
+        np.zeros((0, 3), np.float32), np.float64(2), np.float32(2), np.array("s"), np.array([None]), np.ones(3, bool), np.ones((1,) * 10),
+        np.ones((2, 3, 4), np.float32), np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4, 4), (0, 0)), np.ma.masked_array([1.0], [True]),
+        lp.ones(3), lp.ones((2, 3)), lp.cast(lp.ones(3), "bf16"), lp.zeros(()), lp.iota(4), key, f, lp.Params({"w": lp.ones((2, 3))}), lp.Params(),
+        kept[0], lp.nn.Linear(3, 2), lp.nn.mlp([3, 2]), lp.optim.Adam(), lp.nn.zeros(), lp.data.synthetic("xor", key), lp.scope("s"), lp.compile(lambda x: x),
+        lp.nn.mlp([3, 2]).init(), lp.Model(lp.nn.mlp([3, 2]).function(), lp.nn.mlp([3, 2]).init()), lp,
+    ]  # fmt: skip
+
+
+def callables(lp):
+    """What can be called: functions, classes and methods of the package and of its module in C++, with what they need before the rest."""
+    # It replaces the class of Params for the whole process, and these wait or write.
+    left_out = {"set_params_type", "save", "save_npy", "save_npz", "save_safetensors", "train_perceptron", "breakpoint"}
+    found = []
+    for module in (lp, lp._core, lp.nn, lp.optim, lp.data, lp.inspect, lp.train):
+        for name, member in vars(module).items():
+            if name in left_out or name.startswith("__") or isinstance(member, types.ModuleType) or not callable(member):
+                continue
+            found.append(member)
+            if inspect.isclass(member):
+                found += [m for n, m in vars(member).items() if callable(m) and n not in ("__class__", "save", "_save", "train")]
+    return found
+
+
+def fuzz(seed):
+    resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+    import numpy as np
+
+    import limpid as lp
+
+    dice = random.Random(seed)
+    things, targets = values(np, lp), callables(lp)
+    names = ["axis", "shape", "dtype", "x", "key", "reduction", "threads", "size", "in_axes", "wrt", "nothing"]
+    fine = 0
+    for _ in range(CALLS):
+        target = dice.choice(targets)
+        args = [dice.choice(things) for _ in range(dice.randrange(5))]
+        kwargs = {dice.choice(names): dice.choice(things) for _ in range(dice.choice((0, 0, 0, 1, 2)))}
+        try:
+            result = target(*args, **kwargs)
+            fine += 1
+            repr(result)
+            if len(things) < 400 and dice.random() < 0.3:
+                things.append(result)
+        except Exception:  # noqa: S110  any of Python's is fine
+            pass
+    print(fine)
+
+
+class Fuzz(unittest.TestCase):
+    def test_nothing_ends_the_interpreter(self):
+        for seed in range(ROUNDS):
+            # The operating system's noise is no part of a seed.
+            done = subprocess.run([sys.executable, "-B", "-X", "faulthandler", __file__, str(seed)], capture_output=True, text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, f"fuzz_test.py {seed}: {done.stderr[-3000:]}")
+            self.assertGreater(int(done.stdout), CALLS // 100, f"fuzz_test.py {seed}: hardly any call was fine")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2 and sys.argv[1].isdigit():
+        fuzz(int(sys.argv[1]))
+    else:
+        unittest.main()

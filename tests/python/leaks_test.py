@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Nothing is kept that nobody uses: ten thousand calls of each kind leave memory and reference counts as they were."""
+
+import gc
+import os
+import sys
+import unittest
+
+import numpy as np
+
+import limpid as lp
+
+CALLS = 10_000
+# The allocators' own reserves; what leaks 100 bytes a call is beyond.
+SLACK = 1 << 20
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Leaks(unittest.TestCase):
+    def flat(self, name, code, calls=CALLS):
+        for _ in range(calls // 5):
+            code()
+        gc.collect()
+        before = resident()
+        for _ in range(calls):
+            code()
+        gc.collect()
+        self.assertLess(resident() - before, SLACK, name)
+
+    def test_calls(self):
+        net = lp.nn.mlp([8, 8, 3], lp.relu)
+        params, x = net.init(seed=0), np.ones((5, 8), np.float32)
+        compiled, f = lp.compile(net), lp.bind(net.function(), params)
+        as_dict = {name: np.array(value) for name, value in params.items()}
+        self.flat("compiled", lambda: compiled(params, x))
+        self.flat("compiled, a dict of NumPy's", lambda: compiled(as_dict, x))
+        self.flat("Function", lambda: f(x[0]))
+        self.flat("op", lambda: lp.relu(x) + 1.0)
+        self.flat("index", lambda: lp.asarray(x)[1:3])
+        self.flat("an error", lambda: self.assertRaises(ValueError, compiled, params, x[:, 1:]))
+        step = lp.compile(lp.value_and_grad(lambda p, x: (net(p, x) ** 2.0).sum()))
+        self.flat("gradient", lambda: step(params, x))
+
+    def test_exchange(self):
+        a, x = lp.ones((64,)), np.ones(64, np.float32)
+
+        class Holder:
+            def __dlpack__(self, **kwargs):
+                return a.__dlpack__(max_version=(1, 0))
+
+            def __dlpack_device__(self):
+                return (1, 0)
+
+        self.flat("asarray", lambda: lp.asarray(x))
+        self.flat("numpy", lambda: np.asarray(a))
+        self.flat("capsules that nobody uses", lambda: (a.__dlpack__(), a.__dlpack__(max_version=(1, 0))))
+        self.flat("dlpack", lambda: (lp.asarray(Holder()), np.from_dlpack(a)))
+        self.flat("memoryview", lambda: memoryview(a))
+        count = sys.getrefcount(x)
+        lp.asarray(x), lp.relu(x), lp.compile(lambda v: v)(x)
+        self.assertEqual(sys.getrefcount(x), count)
+
+    def test_tracing(self):
+        x = np.ones(4, np.float32)
+        self.flat("trace", lambda: lp.trace(lambda v: lp.tanh(v) * 2.0, x), 3000)
+        self.flat("transformations", lambda: lp.vmap(lp.grad(lambda v: lp.sin(v) * v))(x), 1000)
+        self.flat("compile", lambda: lp.compile(lambda v: v + 1.0)(x), 2000)
+        self.flat("scopes", lambda: lp.trace(lambda v: lp.nn.named("a", lp.relu)({}, v), x), 2000)
+
+        def fails(v):
+            raise RuntimeError
+
+        self.flat("a trace that fails", lambda: self.assertRaises(RuntimeError, lp.trace, fails, x), 3000)
+        count = len(gc.get_objects())
+        for _ in range(200):
+            lp.compile(lambda v: v + 1.0)(x)
+        gc.collect()
+        self.assertLess(len(gc.get_objects()) - count, 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

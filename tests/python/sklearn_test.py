@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""limpid.sklearn: scikit-learn's own checks of an estimator, and that equal seeds give equal bits."""
+
+import os
+import sys
+import unittest
+
+# scikit-learn's checks start as many threads as there are CPUs for every small product.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+try:
+    import sklearn  # noqa: F401
+except ImportError:
+    print("skipped: python3-sklearn is missing")
+    sys.exit(0)
+
+import doctest
+
+import numpy as np
+from sklearn.utils.estimator_checks import check_estimator
+
+import limpid.sklearn as estimators
+
+
+class Estimators(unittest.TestCase):
+    def test_classifier(self):
+        check_estimator(estimators.MLPClassifier([32], max_iter=30))
+
+    def test_regressor(self):
+        check_estimator(estimators.MLPRegressor([32], max_iter=30))
+
+    def test_bits(self):
+        x = np.random.default_rng(0).standard_normal((90, 3))
+        y = x @ [1, 2, 3]
+        one = estimators.MLPRegressor([8], dropout=0.1, max_iter=4, random_state=1).fit(x, y)
+        other = estimators.MLPRegressor([8], dropout=0.1, max_iter=4, random_state=1, threads=2).fit(x, y)
+        self.assertTrue(one.params_.same_bits(other.params_))
+        self.assertEqual(one.predict(x[5:6])[0], one.predict(x)[5])
+
+    def test_docstrings(self):
+        self.assertEqual(doctest.testmod(estimators).failed, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

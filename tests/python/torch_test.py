@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""limpid.torch, and PyTorch's tensors as arrays."""
+
+import sys
+import unittest
+
+try:
+    import torch
+except ImportError:
+    print("skipped: python3-torch is missing")
+    sys.exit(0)
+
+import numpy as np
+
+import limpid as lp
+import limpid.torch as lt
+
+
+class Torch(unittest.TestCase):
+    def test_tensors_come_in_without_a_copy(self):
+        t = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+        with lp.no_copy():
+            a = lp.asarray(t)
+        self.assertEqual(np.asarray(a).__array_interface__["data"][0], t.data_ptr())
+        np.testing.assert_array_equal(np.asarray(lp.asarray(t.T)), t.T.numpy())
+        self.assertEqual(lp.asarray(t.to(torch.bfloat16)).type, "bf16[2, 3]")
+        for dtype in (torch.float64, torch.int32, torch.int64, torch.int8, torch.uint8, torch.float16):
+            np.testing.assert_array_equal(np.asarray(lp.asarray(t.to(dtype))), t.to(dtype).numpy())
+
+    def test_arrays_go_out_as_copies_that_may_be_written(self):
+        a = lp.ones((2, 3))
+        t = torch.from_dlpack(a)
+        t += 1
+        self.assertEqual(a.sum().item(), 6)
+        self.assertEqual(t.sum().item(), 12)
+
+    def test_a_function_in_a_graph(self):
+        f = lt.torch_function(lambda x, w: lp.tanh(lp.matmul(x, w)).sum())
+        x = torch.randn(4, 3, requires_grad=True)
+        w = torch.randn(3, 2, requires_grad=True)
+        f(x, w).backward()
+        gx, gw = x.grad.clone(), w.grad.clone()
+        x.grad = w.grad = None
+        torch.tanh(x @ w).sum().backward()
+        torch.testing.assert_close(gx, x.grad)
+        torch.testing.assert_close(gw, w.grad)
+
+    def test_modules(self):
+        module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+        x = torch.randn(5, 4)
+        want = module(x).detach().numpy()
+        model = lt.from_torch(module, x[:1])
+        np.testing.assert_allclose(np.asarray(model(x)), want, rtol=1e-5, atol=1e-6)
+        net = lp.nn.sequential(lp.nn.Linear(4, 8), lp.relu, lp.nn.Linear(8, 2))
+        np.testing.assert_allclose(np.asarray(net(lt.params_of(module), x)), want, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
