@@ -57,7 +57,7 @@ Tensor last_logits(const Dataset& data, const Tensor& outputs) {
 }
 
 // What a class is called, or the bytes of a token.
-std::optional<std::string> class_name(const Dataset& data, std::int64_t number) {
+std::optional<std::string> known_name(const Dataset& data, std::int64_t number) {
   const auto at = static_cast<std::size_t>(number);
   if (at < data.class_names.size()) return data.class_names[at];
   const auto token = static_cast<std::int32_t>(number);
@@ -67,7 +67,7 @@ std::optional<std::string> class_name(const Dataset& data, std::int64_t number) 
 
 // A class by its name, a token in quotes, or by its number where classes have no names.
 std::string class_text(const Dataset& data, std::int64_t number) {
-  const std::optional<std::string> name = class_name(data, number);
+  const std::optional<std::string> name = known_name(data, number);
   if (!name) return std::to_string(number);
   return data.task == Task::kNextToken ? in_quotes(*name) : *name;
 }
@@ -198,7 +198,7 @@ Json answers_json(const Examples& examples, const Tensor& all_outputs) {
     Json answer{{"example", examples.first + i}};
     if (classes && has_targets(data)) answer["label"] = label_of(data, i);
     if (classes) answer["prediction"] = prediction_of(row_of(outputs, i));
-    if (const auto name = class_name(data, prediction_of(row_of(outputs, i))); classes && name)
+    if (const auto name = known_name(data, prediction_of(row_of(outputs, i))); classes && name)
       answer["class"] = *name;
     answer[numbers ? "outputs" : "logits"] = numbers_json(row_of(outputs, i));
     if (!numbers) answer["probabilities"] = numbers_json(row_of(probabilities, i));

@@ -12,6 +12,7 @@
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/output.h"
+#include "apps/limpid/scores.h"
 #include "limpid/inspect/table.h"
 #include "limpid/train/data_facts.h"
 
@@ -33,10 +34,6 @@ std::vector<Part> parts_of(const Split& split) {
                            Part{"test", &split.test}})
     if (part.second->size() > 0) parts.push_back(part);
   return parts;
-}
-
-std::string class_name(const Dataset& data, std::size_t c) {
-  return c < data.class_names.size() ? data.class_names[c] : std::to_string(c);
 }
 
 std::string column_name(const std::vector<std::string>& names, std::int64_t column) {

@@ -14,7 +14,7 @@ namespace limpid::tool {
 // control characters: it is shown them as \xNN, but for newlines and tabs. Whatever else reads gets
 // the bytes. Throws kIo where standard output does not take the text, as on a full disk.
 void print(std::string_view text);
-// The tool's own control sequences: written as they are. Throws as print() does.
+// Prints a control sequence of the tool's own, which print() would escape. Throws as it does.
 void print_control(std::string_view sequence);
 // Whether standard output is a terminal.
 bool is_terminal();

@@ -1,10 +1,8 @@
 // limpid receipt: whether this machine computes what a server answered.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "apps/limpid/command.h"
@@ -12,7 +10,7 @@
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
 #include "limpid/core/error.h"
-#include "limpid/core/in_quotes.h"
+#include "limpid/formats/file.h"
 #include "limpid/serve/check_answer.h"
 #include "limpid/serve/receipt.h"
 
@@ -27,12 +25,10 @@ struct ReceiptArguments {
 };
 
 std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || !text)
-    throw Error(ErrorCode::kIo, fmt::format("{}: it cannot be read", in_quotes(path)));
-  return text.str();
+  constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+  const Tensor file = read_file(path, kMostBytes);
+  const auto bytes = file.bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 std::optional<std::size_t> size_of(const std::optional<std::int64_t>& bytes) {

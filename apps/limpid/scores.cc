@@ -17,12 +17,6 @@ namespace {
 // The largest confusion matrix that is printed.
 constexpr std::size_t kMostClasses = 20;
 
-// Of a class, or of a label where the task is to give several.
-std::string class_name(const Dataset& data, std::size_t c) {
-  const auto& names = data.has_classes() ? data.class_names : data.target_names;
-  return c < names.size() ? names[c] : std::to_string(c);
-}
-
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
 Table metrics_table(const train::TestResult& result) {
@@ -70,6 +64,11 @@ train::Loss loss_of(const Model& model, Task task) {
 }
 
 }  // namespace
+
+std::string class_name(const Dataset& data, std::size_t c) {
+  const auto& names = data.has_classes() ? data.class_names : data.target_names;
+  return c < names.size() ? names[c] : std::to_string(c);
+}
 
 train::TestResult scores_of(const Model& model, const Dataset& test, ThreadPool& pool) {
   // Bound parameters are no inputs: what the loss asks of them is written beside the output.

@@ -14,6 +14,9 @@ namespace limpid::tool {
 // has. Throws what Evaluator does.
 train::TestResult scores_of(const Model& model, const Dataset& test, ThreadPool& pool);
 
+// What a class is called, or a label where the task is to give several; else its number.
+std::string class_name(const Dataset& data, std::size_t c);
+
 // A metric as people read it: "97.53 %" of an accuracy, "0.0871" of a loss.
 std::string score_text(const std::string& metric, double value);
 

@@ -80,7 +80,7 @@ class Plans::Plan {
     std::vector<const void*> pointers_;
   };
 
-  // Compares the groups with those of the last call, and keeps them for the next comparison.
+  // Whether the groups hold the same tensors as in the last call. Keeps them for the next call.
   bool same_groups(const Arguments& arguments) {
     bool any = false, same = true;
     for (std::size_t i = 0; i < names_.size(); ++i) {

@@ -71,9 +71,9 @@ void read_exactly(const Descriptor& file, const fs::path& path, std::span<std::b
   }
 }
 
-void write_all(const Descriptor& file, const fs::path& path, std::span<const std::byte> bytes) {
+void write_all(int file, const fs::path& path, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(file.get(), bytes.data(), std::min(bytes.size(), kChunk));
+    const ssize_t n = ::write(file, bytes.data(), std::min(bytes.size(), kChunk));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_with_errno("write", path);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
@@ -163,7 +163,7 @@ void replace_file(const fs::path& path, const std::optional<struct stat>& old,
       ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666));
   if (file.get() < 0) fail_with_errno("write", path);
   Temporary temporary(name);
-  for (const std::span<const std::byte> part : parts) write_all(file, path, part);
+  for (const std::span<const std::byte> part : parts) write_all(file.get(), path, part);
   if (old) {
     // Only the superuser may give files away; others keep what they can.
     if (::fchown(file.get(), old->st_uid, old->st_gid) != 0)
@@ -208,6 +208,20 @@ Tensor map_file(const fs::path& path, std::uint64_t limit) {
   return Tensor::borrow(type, {static_cast<const std::byte*>(start), size}, owner);
 }
 
+AppendFile::AppendFile(fs::path path)
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) fail_with_errno("write", path_);
+}
+
+AppendFile::~AppendFile() { ::close(descriptor_); }
+
+void AppendFile::write(std::span<const std::byte> bytes) { write_all(descriptor_, path_, bytes); }
+
+void AppendFile::sync() {
+  if (::fsync(descriptor_) != 0) fail_with_errno("write", path_);
+}
+
 bool is_standard_output(const fs::path& path) {
   struct stat output {
   }, named{};
@@ -220,7 +234,7 @@ void write_file_atomically(const fs::path& path,
   const std::optional<struct stat> old = status_of(path);
   if (old && S_ISDIR(old->st_mode)) fail("write", path, "is a directory");
   if (const Descriptor open = open_stream(path, old); open.get() >= 0) {
-    for (const std::span<const std::byte> part : parts) write_all(open, path, part);
+    for (const std::span<const std::byte> part : parts) write_all(open.get(), path, part);
   } else if (old && !S_ISREG(old->st_mode)) {
     fail("write", path, "is neither a file, a pipe nor a character device");
   } else {

@@ -32,6 +32,25 @@ Tensor map_file(const std::filesystem::path& path, std::uint64_t limit);
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> parts);
 
+// A file that grows at its end.
+class AppendFile {
+ public:
+  // Opens the file at `path`, or makes it. Throws kIo.
+  explicit AppendFile(std::filesystem::path path);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  // Throws kIo; then a part of `bytes` may be there.
+  void write(std::span<const std::byte> bytes);
+  // Returns when what was written is on the disk (fsync). Throws kIo.
+  void sync();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
 // Whether `path` is where this process's standard output goes (/dev/stdout, or the file that a
 // shell opened for it), so that what is written to it should stand there alone.
 bool is_standard_output(const std::filesystem::path& path);

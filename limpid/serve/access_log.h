@@ -1,5 +1,5 @@
-// AccessLog: a line of JSON for every request, written by a thread of its own, so that a slow or
-// full disk keeps nobody waiting.
+// AccessLog: writes a line of JSON for each request. It has its own thread: a slow or full disk
+// delays no answer.
 #pragma once
 
 #include <atomic>

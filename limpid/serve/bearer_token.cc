@@ -37,12 +37,13 @@ BearerToken::BearerToken(std::string secret) : secret_(std::move(secret)) {
 }
 
 BearerToken BearerToken::read(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  if (!file && line.empty())
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMost + 1, '\0');  // never more, whatever the file is
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.empty())
     throw Error(ErrorCode::kIo, fmt::format("token: {} cannot be read", in_quotes(path.string())));
-  return BearerToken(line);
+  return BearerToken(text.substr(0, text.find('\n')));
 }
 
 void BearerToken::check(const Request& head) const {

@@ -72,29 +72,26 @@ dom::array array_at(const dom::object& object, std::string_view key, const std::
   return array;
 }
 
-// A flag among the parameters of an object.
-std::optional<bool> flag(const dom::object& object, std::string_view key,
-                         const std::string& where) {
+// One of the parameters of an object; nothing where it has none of that name.
+template <class T>
+std::optional<T> parameter(const dom::object& object, std::string_view key,
+                           const std::string& where, std::string_view expected) {
   const std::optional<dom::element> parameters = find(object, "parameters", where);
   if (!parameters) return std::nullopt;
   const std::string inner = where + ".parameters";
   const std::optional<dom::element> found = find(object_of(*parameters, inner), key, inner);
   if (!found) return std::nullopt;
-  bool value = false;
-  if (found->get(value)) refuse("{}.{}: expected true or false", inner, key);
+  T value{};
+  if (found->get(value)) refuse("{}.{}: expected {}", inner, key, expected);
   return value;
 }
-
+std::optional<bool> flag(const dom::object& object, std::string_view key,
+                         const std::string& where) {
+  return parameter<bool>(object, key, where, "true or false");
+}
 std::optional<std::uint64_t> size_parameter(const dom::object& object, std::string_view key,
                                             const std::string& where) {
-  const std::optional<dom::element> parameters = find(object, "parameters", where);
-  if (!parameters) return std::nullopt;
-  const std::string inner = where + ".parameters";
-  const std::optional<dom::element> found = find(object_of(*parameters, inner), key, inner);
-  if (!found) return std::nullopt;
-  std::uint64_t value = 0;
-  if (found->get(value)) refuse("{}.{}: expected a number of bytes", inner, key);
-  return value;
+  return parameter<std::uint64_t>(object, key, where, "a number of bytes");
 }
 
 // ---- elements out of JSON

@@ -193,7 +193,9 @@ class Run::Impl {
   std::uint64_t data_hash_ = 0;
   std::optional<LogFile> file_;
   LogThinner thinner_;
-  std::vector<std::string> extension_;    // the command that made the run longer
+  std::vector<std::string> extension_;  // the command that made the run longer
+  // Configurations of the runs beside this one, read once: there may be many of them.
+  std::optional<std::vector<Json>> earlier_;
   std::map<std::int64_t, Probe> probes_;  // by rows of the batch
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_{};
@@ -396,8 +398,8 @@ void Run::Impl::tell(const Event& event) {
 
 void Run::Impl::diagnose(const RunLog& log) {
   if (!leads()) return;
-  const std::vector<Json> earlier = folder_ ? earlier_runs(folder_->path()) : std::vector<Json>();
-  for (const Finding& finding : new_findings(train::diagnose(log, {}, earlier), log_.findings))
+  if (!earlier_) earlier_ = folder_ ? earlier_runs(folder_->path()) : std::vector<Json>();
+  for (const Finding& finding : new_findings(train::diagnose(log, {}, *earlier_), log_.findings))
     tell(finding);
 }
 
@@ -432,6 +434,8 @@ void Run::Impl::checkpoint() {
   last_checkpoint_ = Clock::now();
   if (!folder_) return;
   now.run = identity_of(setup_.config, data_hash_);
+  // A checkpoint stands for the steps that its log tells, also after a power failure.
+  file_->sync();
   save_checkpoint(folder_->checkpoint(), now);
   for (const auto& listener : on_checkpoint_) listener(trainer_.steps_done());
 }
@@ -453,6 +457,7 @@ void Run::Impl::end_with(const EndEvent& end) {
   diagnose(whole);
   stage_ = Stage::kEnded;
   tell(end);
+  if (file_) file_->sync();
   lock_.reset();
 }
 

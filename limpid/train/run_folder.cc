@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <span>
 #include <system_error>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
-#include "limpid/formats/file.h"
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/run_log.h"
 
@@ -105,17 +102,9 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(values.data()), values.size()};
 }
 
-LogFile::LogFile(fs::path path, std::string_view text) : path_(std::move(path)) {
-  write_text(path_, text);
-  errno = 0;
-  file_.open(path_, std::ios::binary | std::ios::app);
-  if (!file_) fail(path_, std::strerror(errno));
-}
+LogFile::LogFile(const fs::path& path, std::string_view text)
+    : file_((write_text(path, text), path)) {}
 
-void LogFile::write(std::string_view line) {
-  errno = 0;
-  file_ << line << std::flush;
-  if (!file_) fail(path_, std::strerror(errno));
-}
+void LogFile::write(std::string_view line) { file_.write(std::as_bytes(std::span(line))); }
 
 }  // namespace limpid::train

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "limpid/data/open_model.h"
+#include "limpid/formats/file.h"
 #include "limpid/train/config.h"
 
 namespace limpid::train {
@@ -64,13 +64,14 @@ std::string read_text(const std::filesystem::path& path);
 class LogFile {
  public:
   // Replaces what is there by `text`, atomically; lines are appended to it. Throws kIo.
-  LogFile(std::filesystem::path path, std::string_view text);
+  LogFile(const std::filesystem::path& path, std::string_view text);
   // Throws kIo.
   void write(std::string_view line);
+  // Returns when the lines are on the disk: what counts on them is written afterwards. Throws kIo.
+  void sync() { file_.sync(); }
 
  private:
-  std::filesystem::path path_;
-  std::ofstream file_;
+  AppendFile file_;
 };
 
 }  // namespace limpid::train

@@ -55,6 +55,26 @@ struct Prepared {
   std::vector<void*> outputs;
 };
 
+// A result that is read on the way and stored afterwards, narrow or a second time, keeps its
+// register until then.
+TEST(Executable, AResultIsStoredAfterOthersHaveBeenComputed) {
+  Builder b("stored");
+  const Value x = b.input("x", {Dtype::kF32, {3000}});
+  const Value positive = x > x * x;
+  const Value half = cast(x * 3, Dtype::kBf16);
+  const Value y = select(positive, x, -x) + cast(half, Dtype::kF32);
+  const Value z = exp(y) * y - tanh(y);
+  const Function f = b.finish(std::vector<Value>{positive, half, z, z});
+  const std::vector<Tensor> inputs = numbers_for(f);
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    const Executable executable = compile(f, {.isa = isa});
+    const std::vector<Tensor> results = executable(inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(results[i].same_bits(expected[i])) << "output " << i << "\n" << executable.plan();
+  }
+}
+
 TEST(Executable, RunsWithoutAllocation) {
   const nn::Mlp net = nn::mlp({50, 40, 7}, relu, 0.2);
   const Function step = train::step_function(train::mlp_problem(net), {optim::Sgd{0.9}}, 300);

@@ -181,7 +181,7 @@ TEST_P(ElementTest, InPlaceOfEachOperand) {
 // Enough lanes that they are written around the caches, as single calls of a few write them.
 TEST_P(ElementTest, MoreThanTheCachesHold) {
   constexpr std::size_t kLanes = (std::size_t{4} << 20) + 37, kPart = 1021;
-  const std::vector<float> a = values(1, kLanes), b = values(2, kLanes);
+  const Floats a = values(1, kLanes), b = values(2, kLanes);
   std::vector<float> want(kLanes);
   for (const Element e : {Element::kRelu, Element::kSigmoid, Element::kAdd, Element::kLess,
                           Element::kAddI32, Element::kI32ToF32, Element::kSelect}) {

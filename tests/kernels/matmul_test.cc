@@ -28,7 +28,7 @@ struct Shape {
 
 // A matrix of the given layout whose rows (or columns) are `padding` floats apart.
 struct Stored {
-  std::vector<float> memory;
+  Floats memory;
   Matrix matrix;
 };
 Stored stored(std::uint64_t seed, std::size_t rows, std::size_t columns, Layout layout,
@@ -68,9 +68,9 @@ std::vector<float> reference(const Shape& s, const Matrix& a, const Matrix& b, c
 
 class MatmulTest : public OnEveryIsa {
  protected:
-  std::vector<float> packed(const Matrix& b, const Shape& s, std::size_t parts) {
+  Floats packed(const Matrix& b, const Shape& s, std::size_t parts) {
     const std::size_t panel = k().panel_width;
-    std::vector<float> out(k().packed_floats(s.k, s.n), kNan);
+    Floats out(k().packed_floats(s.k, s.n), kNan);
     const std::size_t panels = (s.n + panel - 1) / panel;
     for (std::size_t p = 0; p < parts; ++p)
       k().pack(b, s.k, s.n,
@@ -88,11 +88,11 @@ class MatmulTest : public OnEveryIsa {
     const Stored a = stored(1, s.m, s.k, o.a, o.padding);
     const Stored b =
         stored(2, s.k, s.n, o.b == Layout::kPacked ? Layout::kTransposed : o.b, o.padding);
-    const std::vector<float> bias = values(3, s.n);
+    const Floats bias = values(3, s.n);
     const std::vector<float> want =
         reference(s, a.matrix, b.matrix, o.bias ? bias.data() : nullptr, o.relu);
 
-    std::vector<float> panels;
+    Floats panels;
     if (o.b == Layout::kPacked) panels = packed(b.matrix, s, o.column_parts);
     const std::size_t c_stride = s.n + o.padding;
     Guarded c(s.m * c_stride, 1);
@@ -189,6 +189,20 @@ TEST_P(MatmulTest, LargerThanEveryBlock) {
     }
 }
 
+// Products of so many columns that the rows of A are packed, also where A is read by columns, as
+// for the gradient of a layer's weights; and of more rows than are worked on at a time.
+TEST_P(MatmulTest, WideProducts) {
+  for (const Layout b : kLayouts)
+    for (const Layout a : {Layout::kRowMajor, Layout::kTransposed}) {
+      for (const std::size_t m : {7, 11, 96, 121}) check({m, 1029, 9}, {.a = a, .b = b});
+      check({13, 1040, 270}, {.a = a, .b = b, .bias = true, .padding = 3});
+      check({289, 1025, 5}, {.a = a, .b = b, .relu = true, .row_parts = 2});
+      check({7, 511, 258}, {.a = a, .b = b, .column_parts = 2});
+      check({7, 512, 258}, {.a = a, .b = b});
+      check({513, 17, 258}, {.a = a, .b = b});
+    }
+}
+
 TEST_P(MatmulTest, AnyCutIntoParts) {
   for (const Layout b : kLayouts)
     for (const Layout a : {Layout::kRowMajor, Layout::kTransposed})
@@ -218,7 +232,7 @@ TEST_P(MatmulTest, SpecialValues) {
   b.memory[5] = 3e38f;
   for (const bool relu : {false, true}) {
     const std::vector<float> want = reference({m, n, depth}, a.matrix, b.matrix, nullptr, relu);
-    std::vector<float> c(m * n);
+    Floats c(m * n);
     const Matmul matmul = {.m = m,
                            .n = n,
                            .k = depth,
@@ -242,11 +256,11 @@ TEST_P(MatmulTest, UnderflowToMinusZero) {
   for (const Layout b : kLayouts)
     for (const Shape s : {Shape{1, 1, 3}, Shape{1, 1, 1500}, Shape{1, 40, 300}, Shape{30, 1, 300},
                           Shape{2, 19, 10}, Shape{7, 19, 300}}) {
-      const std::vector<float> a(s.m * s.k, 1e-30f), w(s.k * s.n, -1e-30f);
+      const Floats a(s.m * s.k, 1e-30f), w(s.k * s.n, -1e-30f);
       const bool transposed = b != Layout::kRowMajor;
       const Matrix matrix = {w.data(), transposed ? 1 : s.n, transposed ? s.k : 1};
-      const std::vector<float> panels = packed(matrix, s, 1);
-      std::vector<float> c(s.m * s.n, 1.0f);
+      const Floats panels = packed(matrix, s, 1);
+      Floats c(s.m * s.n, 1.0f);
       const Matmul matmul = {.m = s.m,
                              .n = s.n,
                              .k = s.k,
@@ -269,7 +283,7 @@ TEST_P(MatmulTest, UnderflowToMinusZero) {
 TEST_P(MatmulTest, LastPackedColumnStandsAlone) {
   const std::size_t panel = k().panel_width, n = panel + 1, depth = 300;
   const Stored b = stored(2, depth, n, Layout::kRowMajor, 0);
-  const std::vector<float> out = packed(b.matrix, {1, n, depth}, 1);
+  const Floats out = packed(b.matrix, {1, n, depth}, 1);
   for (std::size_t i = 0; i < depth; ++i) {
     for (std::size_t j = 0; j < panel; ++j)
       ASSERT_TRUE(same(out[i * panel + j], b.memory[i * n + j])) << i << ", " << j;
@@ -285,11 +299,11 @@ TEST_P(MatmulTest, RowOfPacked) {
         SCOPED_TRACE(::testing::Message() << n << " x " << length << ", padded " << padded);
         const Stored a = stored(1, 1, length, Layout::kRowMajor, 0);
         const Stored b = stored(2, length, n, Layout::kTransposed, 0);
-        const std::vector<float> bias = values(3, n);
+        const Floats bias = values(3, n);
         const bool biased = n % 2 == 0, relu = n % 3 == 0;
         const std::vector<float> want =
             reference({1, n, length}, a.matrix, b.matrix, biased ? bias.data() : nullptr, relu);
-        const std::vector<float> panels = packed(b.matrix, {1, n, length}, 1);
+        const Floats panels = packed(b.matrix, {1, n, length}, 1);
         const std::size_t lanes = k().lanes;
         Guarded c(padded ? (n + lanes - 1) / lanes * lanes : n, 3);
         k().matmul_row({.n = n, .k = length, .relu = relu, .padded = padded}, a.memory.data(),

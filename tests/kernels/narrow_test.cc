@@ -17,12 +17,12 @@ class NarrowTest : public OnEveryIsa {
   };
 
   // Rows and columns in parts, each with scratch of its own; operands end where a sanitizer sees.
-  void expect_product(const NarrowKernels& narrow, const void* weights,
-                      const std::vector<float>& scale, const std::vector<float>& expected, Sizes s,
-                      std::size_t row_parts, std::size_t column_parts) const {
+  void expect_product(const NarrowKernels& narrow, const void* weights, const Floats& scale,
+                      const std::vector<float>& expected, Sizes s, std::size_t row_parts,
+                      std::size_t column_parts) const {
     std::vector<std::byte> packed(narrow.packed_bytes(s.k, s.n));
     narrow.pack(weights, 1, s.k, s.k, s.n, packed.data());
-    const std::vector<float> a = values(1, s.m * s.k), bias = values(2, s.n);
+    const Floats a = values(1, s.m * s.k), bias = values(2, s.n);
     Guarded c(s.m * s.n, 3);
     const NarrowMatmul product{.m = s.m,
                                .n = s.n,
@@ -62,7 +62,7 @@ TEST_P(NarrowTest, Bf16IsTheProductOfWidenedWeights) {
       weights.push_back(to_bf16(v));
       wide.push_back(to_f32(weights.back()));
     }
-    const std::vector<float> a = values(1, s.m * s.k), bias = values(2, s.n);
+    const Floats a = values(1, s.m * s.k), bias = values(2, s.n);
     std::vector<float> expected;
     for (std::size_t i = 0; i < s.m; ++i)
       for (std::size_t j = 0; j < s.n; ++j)
@@ -78,8 +78,7 @@ TEST_P(NarrowTest, I8IsItsDefinition) {
     std::vector<std::int8_t> weights;
     for (std::size_t i = 0; i < s.n * s.k; ++i)
       weights.push_back(static_cast<std::int8_t>(Key(3).below(256, i)));
-    const std::vector<float> a = values(1, s.m * s.k), bias = values(2, s.n),
-                             scale = values(4, s.n);
+    const Floats a = values(1, s.m * s.k), bias = values(2, s.n), scale = values(4, s.n);
     std::vector<float> expected;
     for (std::size_t i = 0; i < s.m; ++i) {
       float largest = 0;

@@ -61,7 +61,8 @@ class RowsTest : public OnEveryIsa {
   void check(const char* what, Kernel kernel, Reference reference, bool keeps_shape) {
     std::vector<std::size_t> widths;
     for (std::size_t n = 0; n <= 35; ++n) widths.push_back(n);
-    for (const std::size_t n : {47, 64, 100, 255, 256, 257, 1000}) widths.push_back(n);
+    for (const std::size_t n : {47, 64, 100, 255, 256, 257, 1000, 2048, 2049, 2300})
+      widths.push_back(n);
     for (const std::size_t n : widths) {
       for (std::size_t offset = 0; offset < 4; ++offset) {
         const std::size_t rows = 14;
@@ -98,7 +99,7 @@ TEST_P(RowsTest, MaxRows) { check("max_rows", k().max_rows, max_of, false); }
 // demand the bits of the specification of those.
 TEST_P(RowsTest, NormsOfMoreThanTheCachesHold) {
   constexpr std::size_t kColumns = 1001, kRows = (std::size_t{4} << 20) / kColumns + 3;
-  const std::vector<float> in = values(1, kRows * kColumns), gamma = values(2, kColumns);
+  const Floats in = values(1, kRows * kColumns), gamma = values(2, kColumns);
   const auto norm = [&](bool centered, std::size_t first, std::size_t rows, float* out) {
     const float* const from = &in[first * kColumns];
     if (centered)

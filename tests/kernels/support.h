@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -14,36 +15,62 @@
 
 #include "limpid/core/key.h"
 #include "limpid/kernels/kernels.h"
+#include "tests/guarded_memory.h"
 
 namespace limpid::kernels {
 
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Floats that begin `offset` floats behind a 64-byte boundary, between guards. Exactly `n` are
-// allocated behind the offset on the heap's side that sanitizers watch; the guards catch writes.
+// Floats at the edge of memory that may be touched, so that a read beyond them faults: those of
+// offset 0 at its beginning, those of an odd offset at its end. Those of an even one begin as many
+// floats behind its beginning, misaligned whatever n is. A write where nothing is mapped beyond
+// them faults too; guards_intact() tells of the others.
 class Guarded {
  public:
-  Guarded(std::size_t n, std::size_t offset) : n_(n), offset_(offset), memory_(n + 2 * kGuard) {
-    std::memset(memory_.data(), 0xA5, memory_.size() * sizeof(float));
+  Guarded(std::size_t n, std::size_t offset)
+      : n_(n),
+        offset_(offset % 2 == 0 ? offset : 0),
+        edge_(offset % 2 == 0 && bytes() != 0 ? Edge::kBegin : Edge::kEnd),
+        memory_(map_guarded(bytes(), edge_)) {
+    for_each_byte_around([](std::byte& b) { b = kPattern; });
+    std::memset(data(), 0xA5, n * sizeof(float));
   }
-  float* data() { return memory_.data() + kGuard / 2 + offset_; }
+  ~Guarded() { unmap_guarded(memory_, bytes()); }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+  float* data() { return reinterpret_cast<float*>(memory_) + offset_; }
   std::size_t size() const { return n_; }
   float& operator[](std::size_t i) { return data()[i]; }
   bool guards_intact() const {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(memory_.data());
-    const std::size_t begin = (kGuard / 2 + offset_) * sizeof(float);
-    const std::size_t end = begin + n_ * sizeof(float);
-    for (std::size_t i = 0; i < memory_.size() * sizeof(float); ++i)
-      if ((i < begin || i >= end) && bytes[i] != 0xA5) return false;
-    return true;
+    bool intact = true;
+    for_each_byte_around([&](const std::byte& b) { intact = intact && b == kPattern; });
+    return intact;
   }
 
  private:
-  static constexpr std::size_t kGuard = 32;
+  static constexpr std::byte kPattern{0xA5};
+
+  std::size_t bytes() const { return (offset_ + n_) * sizeof(float); }
+  // Up to 128 bytes on each side that are mapped and belong to nobody.
+  template <class Visit>
+  void for_each_byte_around(const Visit& visit) const {
+    constexpr std::size_t kMost = 128;
+    const std::size_t slack = limpid::detail::whole_pages(bytes()) - bytes();
+    const std::size_t before = edge_ == Edge::kEnd ? std::min(slack, kMost) : 0;
+    const std::size_t after = edge_ == Edge::kBegin ? std::min(slack, kMost) : 0;
+    for (std::byte* b = memory_ - before; b != memory_ + offset_ * sizeof(float); ++b) visit(*b);
+    for (std::byte* b = memory_ + bytes(); b != memory_ + bytes() + after; ++b) visit(*b);
+  }
+
   std::size_t n_, offset_;
-  std::vector<float> memory_;
+  Edge edge_;
+  std::byte* memory_;
 };
+
+// Operands that end where nothing may be read.
+using Floats = GuardedVector<float>;
 
 inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 inline float from_bits(std::uint32_t x) { return std::bit_cast<float>(x); }
@@ -76,8 +103,8 @@ inline const std::vector<float>& special_values() {
 inline float value(std::uint64_t seed, std::uint64_t i) {
   return 2.0f * Key(seed).uniform(i) - 1.0f;
 }
-inline std::vector<float> values(std::uint64_t seed, std::size_t n) {
-  std::vector<float> all(n);
+inline Floats values(std::uint64_t seed, std::size_t n) {
+  Floats all(n);
   for (std::size_t i = 0; i < n; ++i) all[i] = value(seed, i);
   return all;
 }

@@ -208,7 +208,7 @@ TEST(Arithmetic, MaximumAndMinimum) {
 
 // The definitions themselves, spelled out once more without loops that could share a mistake.
 TEST(Arithmetic, SumsAreBlockedAsSpecified) {
-  const std::vector<float> x = values(1, 600), w = values(2, 600);
+  const Floats x = values(1, 600), w = values(2, 600);
   float blocks[3] = {};
   for (std::size_t i = 0; i < 600; ++i) blocks[i / 256] = std::fma(x[i], w[i], blocks[i / 256]);
   EXPECT_TRUE(

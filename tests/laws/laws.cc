@@ -10,17 +10,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include "limpid/compile/executable.h"
+#include "limpid/core/error.h"
 #include "limpid/formats/model.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
+#include "limpid/transforms/bind.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/jvp.h"
 #include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"
+#include "tests/guarded_memory.h"
 #include "tests/laws/random_values.h"
 
 namespace limpid::laws {
@@ -82,6 +86,35 @@ std::string rows_are_single_calls(const Function& g, const Function& f, const Ba
   return "";
 }
 
+// Copies whose memory ends, or begins, where nobody may touch what follows.
+std::vector<Tensor> at_edge(std::span<const Tensor> tensors, Edge edge) {
+  std::vector<Tensor> copies;
+  for (const Tensor& t : tensors) {
+    const std::size_t bytes = t.bytes().size();
+    const std::shared_ptr<std::byte> memory(map_guarded(bytes, edge),
+                                            [bytes](std::byte* b) { unmap_guarded(b, bytes); });
+    if (bytes != 0) std::memcpy(memory.get(), t.bytes().data(), bytes);
+    copies.push_back(Tensor::borrow(t.type(), {memory.get(), bytes}, memory));
+  }
+  return copies;
+}
+
+// Runs it in memory that ends, or begins, with its inputs and outputs.
+std::vector<Tensor> run_at_edge(const Executable& executable, std::span<const Tensor> inputs,
+                                Edge edge, ThreadPool* pool) {
+  const std::vector<Tensor> given = at_edge(inputs, edge);
+  std::vector<Tensor> results;
+  for (const Type& type : executable.output_types()) results.push_back(Tensor::zeros(type));
+  results = at_edge(results, edge);
+  std::vector<const void*> in;
+  for (const Tensor& t : given) in.push_back(t.bytes().data());
+  std::vector<void*> out;
+  // Nobody else has these yet.
+  for (const Tensor& t : results) out.push_back(const_cast<std::byte*>(t.bytes().data()));
+  Workspace(executable, pool).run(in, out);
+  return results;
+}
+
 std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -122,13 +155,61 @@ std::string compiled_is_interpreted(const Function& f, std::span<const Tensor> i
   const std::vector<Tensor> expected = interpret(f, inputs);
   for (kernels::Isa isa : kernels::available_isas()) {
     const Executable executable = compile(f, {isa, 0});
-    if (const std::string d = difference(executable(inputs), expected); !d.empty())
-      return fmt::format("{}, one thread: {}\n{}", name(isa), d, executable.plan());
+    for (const Edge edge : {Edge::kBegin, Edge::kEnd})
+      if (const std::string d =
+              difference(run_at_edge(executable, inputs, edge, nullptr), expected);
+          !d.empty())
+        return fmt::format("{}, one thread: {}\n{}", name(isa), d, executable.plan());
     for (ThreadPool& pool : pools)
-      if (const std::string d = difference(executable(inputs, &pool), expected); !d.empty())
+      if (const std::string d =
+              difference(run_at_edge(executable, inputs, Edge::kEnd, &pool), expected);
+          !d.empty())
         return fmt::format("{}, {} threads: {}\n{}", name(isa), pool.threads(), d,
                            executable.plan());
   }
+  return "";
+}
+
+std::string bound_is_called(const Function& f, Key key) {
+  const std::vector<Tensor> inputs = random_inputs(f, key);
+  if (inputs.empty()) return "";
+  Params values;
+  for (std::size_t i = 0; i + 1 < inputs.size(); ++i) values.set(f.inputs()[i].name, inputs[i]);
+  const Function bound = bind(f, values);
+  verify(bound);
+  const std::vector<Tensor> last(inputs.end() - 1, inputs.end());
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  if (const std::string d = difference(interpret(bound, last), expected); !d.empty())
+    return "bound: " + d;
+  return about("bound and compiled", difference(compile(bound)(last), expected));
+}
+
+std::string donated_is_interpreted(const Function& f, std::span<const Tensor> inputs) {
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (std::size_t o = 0; o < expected.size(); ++o) {
+      std::optional<Executable> executable;
+      try {
+        CompileOptions options;
+        options.donations = {{i, o}};
+        executable = compile(f, options);
+      } catch (const Error&) {
+        continue;  // of another type, or read later
+      }
+      std::vector<Tensor> memory;
+      for (const Tensor& t : expected) memory.push_back(Tensor::zeros(t.type()));
+      memory = at_edge(memory, Edge::kEnd);
+      memory[o] = at_edge({&inputs[i], 1}, Edge::kEnd)[0];
+      std::vector<const void*> in;
+      for (const Tensor& t : inputs) in.push_back(t.bytes().data());
+      in[i] = memory[o].bytes().data();
+      std::vector<void*> out;
+      // Nobody else has these yet.
+      for (const Tensor& t : memory) out.push_back(const_cast<std::byte*>(t.bytes().data()));
+      Workspace(*executable).run(in, out);
+      if (const std::string d = difference(memory, expected); !d.empty())
+        return fmt::format("input {} given for output {}: {}\n{}", i, o, d, executable->plan());
+    }
   return "";
 }
 

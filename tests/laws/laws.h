@@ -23,6 +23,13 @@ std::string difference(std::span<const Tensor> got, std::span<const Tensor> expe
 // 2, 3 and 5.
 std::string compiled_is_interpreted(const Function& f, std::span<const Tensor> inputs);
 
+// All inputs but the last bound to values, then compiled: the numbers of f on them.
+std::string bound_is_called(const Function& f, Key key);
+
+// Compiled with the memory of an input given away for an output, for all such pairs that compile()
+// takes: equals interpreted.
+std::string donated_is_interpreted(const Function& f, std::span<const Tensor> inputs);
+
 // Row i of vmap(f) is f of row i. `axes` are those of vmap; the values are drawn as for an Example.
 struct Batch {
   std::vector<std::optional<std::int64_t>> axes;

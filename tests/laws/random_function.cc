@@ -16,22 +16,34 @@ bool is_real(Dtype d) { return d == Dtype::kF32 || d == Dtype::kF64; }
 // is to give the same Function everywhere.
 class Draw {
  public:
-  Draw(Key key, Builder& builder, Dtype dtype) : key_(key), builder_(builder), dtype_(dtype) {}
+  // One Function in eight has dimensions beyond every size that kernels and plans work on at a
+  // time.
+  Draw(Key key, Builder& builder, Dtype dtype)
+      : key_(key), builder_(builder), dtype_(dtype), large_(below(8) == 0) {}
 
   std::size_t below(std::size_t bound) { return key_.below(bound, next_++); }
+  std::int64_t most_elements() const { return large_ ? 200000 : 20000; }
   std::int64_t dim() {
     constexpr std::int64_t kDims[] = {1, 2, 3, 5, 8, 16, 17, 33};
-    return kDims[below(std::size(kDims))];
+    constexpr std::int64_t kLargeDims[] = {97, 130, 257, 300, 530, 1029, 2051, 4100};
+    return large_ && below(3) == 0 ? kLargeDims[below(std::size(kLargeDims))]
+                                   : kDims[below(std::size(kDims))];
   }
   Shape shape() {
     std::vector<std::int64_t> dims(1 + below(3));
-    for (std::int64_t& d : dims) d = dim();
+    std::int64_t left = most_elements();
+    for (std::int64_t& d : dims) {
+      d = dim();
+      if (d > left) d = 1;
+      left /= d;
+    }
     return Shape(dims);
   }
 
   // What is too large or of another dtype is left to be dead.
   void add(const Value& v) {
-    if (v.dtype() == dtype_ && v.rank() <= 4 && v.shape().elements() <= 20000) values_.push_back(v);
+    if (v.dtype() == dtype_ && v.rank() <= 4 && v.shape().elements() <= most_elements())
+      values_.push_back(v);
   }
   // Recent values are taken more often, so that chains grow.
   Value pick() {
@@ -133,6 +145,7 @@ class Draw {
   Builder& builder_;
   Dtype dtype_;
   std::uint64_t next_ = 0;
+  bool large_;
   std::vector<Value> values_;
 };
 

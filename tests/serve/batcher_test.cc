@@ -50,6 +50,16 @@ struct Gate {
   }
 };
 
+// What gives its input back once the gate is open.
+Batcher::Runner behind(Gate& gate, Echo& echo) {
+  Batcher::Runner runner = echo.runner();
+  runner.run = [&gate, run = runner.run](std::span<const Tensor> inputs) {
+    gate.pass();
+    return run(inputs);
+  };
+  return runner;
+}
+
 std::future<Result> submit(Batcher& batcher, const std::shared_ptr<Batcher::Lane>& lane,
                            std::int32_t first, std::int64_t rows,
                            std::shared_ptr<Ticket> ticket = std::make_shared<Ticket>()) {
@@ -64,13 +74,7 @@ TEST(Batcher, JobsThatWaitAreComputedTogether) {
   Echo echo;
   Gate gate;
   Batcher batcher({.max_batch = 8});
-  Batcher::Runner runner = echo.runner();
-  const auto lane = batcher.lane({.run =
-                                      [&](std::span<const Tensor> inputs) {
-                                        gate.pass();
-                                        return runner.run(inputs);
-                                      },
-                                  .outputs = runner.outputs});
+  const auto lane = batcher.lane(behind(gate, echo));
   auto held = submit(batcher, lane, 0, 1);
   gate.entered.get_future().wait();
   std::vector<std::future<Result>> jobs;
@@ -88,13 +92,7 @@ TEST(Batcher, ALongJobGoesInPiecesBetweenWhichOthersHaveTheirTurn) {
   Echo echo;
   Gate gate;
   Batcher batcher({.max_batch = 4});
-  Batcher::Runner runner = echo.runner();
-  const auto lane = batcher.lane({.run =
-                                      [&](std::span<const Tensor> inputs) {
-                                        gate.pass();
-                                        return runner.run(inputs);
-                                      },
-                                  .outputs = runner.outputs});
+  const auto lane = batcher.lane(behind(gate, echo));
   auto held = submit(batcher, lane, 0, 1);
   gate.entered.get_future().wait();
   auto promise = std::make_shared<std::promise<std::size_t>>();
@@ -114,13 +112,7 @@ TEST(Batcher, WhatNobodyWaitsForIsNotComputed) {
   Echo echo;
   Gate gate;
   Batcher batcher({.max_batch = 8});
-  Batcher::Runner runner = echo.runner();
-  const auto lane = batcher.lane({.run =
-                                      [&](std::span<const Tensor> inputs) {
-                                        gate.pass();
-                                        return runner.run(inputs);
-                                      },
-                                  .outputs = runner.outputs});
+  const auto lane = batcher.lane(behind(gate, echo));
   auto held = submit(batcher, lane, 0, 1);
   gate.entered.get_future().wait();
   const auto ticket = std::make_shared<Ticket>();
@@ -138,13 +130,7 @@ TEST(Batcher, AFullQueueTakesNoMore) {
   Echo echo;
   Gate gate;
   Batcher batcher({.max_batch = 8, .max_queue = 2});
-  Batcher::Runner runner = echo.runner();
-  const auto lane = batcher.lane({.run =
-                                      [&](std::span<const Tensor> inputs) {
-                                        gate.pass();
-                                        return runner.run(inputs);
-                                      },
-                                  .outputs = runner.outputs});
+  const auto lane = batcher.lane(behind(gate, echo));
   auto held = submit(batcher, lane, 0, 1);
   gate.entered.get_future().wait();
   auto first = submit(batcher, lane, 1, 1), second = submit(batcher, lane, 2, 1);

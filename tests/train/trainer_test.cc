@@ -318,6 +318,25 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
 
 // ---- how a run ends
 
+// A metric that stays as it is does not get better: the first epoch remains the best one.
+TEST(Trainer, ATieIsNotBetter) {
+  const Split data = split(Task::kClassification);
+  Trainer trainer(mlp_problem(network(0)), data,
+                  {.epochs = 50,
+                   .batch = 9,
+                   .schedule = {.rate = 1e-30},  // too small to change the loss
+                   .early_stopping = EarlyStopping{.patience = 3}});
+  std::int64_t epochs = 0;
+  while (trainer.ending() == Ending::kNone)
+    if (const auto epoch = trainer.step().epoch) {
+      ++epochs;
+      EXPECT_EQ(epoch->best, epoch->epoch == 1) << "epoch " << epoch->epoch;
+    }
+  EXPECT_EQ(trainer.ending(), Ending::kEarlyStopping);
+  EXPECT_EQ(epochs, 1 + 3);
+  EXPECT_EQ(trainer.state().best_epoch, 1);
+}
+
 TEST(Trainer, StopsEarlyWithTheBestModel) {
   Split data = split(Task::kClassification);
   // Labels of chance: what is learnt of them by heart does not carry over.

@@ -1,0 +1,73 @@
+// Files in a world where calls move a part of what they are given, or fail.
+#include "limpid/formats/file.h"
+
+#include <cerrno>
+
+#include "limpid/core/key.h"
+#include "tests/formats/helpers.h"
+#include "tests/lives/system_calls.h"
+
+namespace limpid::lives {
+namespace {
+
+using testing::Bytes;
+using testing::TemporaryFolder;
+
+Bytes random_bytes(std::size_t n) {
+  Bytes bytes(n);
+  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::byte>(Key(1).word(i));
+  return bytes;
+}
+
+void write(const std::filesystem::path& path, const Bytes& first, const Bytes& second) {
+  const std::span<const std::byte> parts[] = {first, second};
+  write_file_atomically(path, parts);
+}
+
+TEST(Files, AreReadAndWrittenByCallsThatMoveAPart) {
+  const TemporaryFolder folder;
+  const Bytes first = random_bytes(10007), second = random_bytes(4099);
+  SystemCalls calls{.folder = folder.path(), .most_bytes = 1000};
+  const Watch watch(calls);
+  write(folder / "a", first, second);
+  EXPECT_EQ(std::count(calls.done.begin(), calls.done.end(), "write temporary"), 11 + 5);
+  Bytes both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  const Tensor bytes = read_file(folder / "a", 1 << 20);
+  EXPECT_TRUE(std::equal(both.begin(), both.end(), bytes.bytes().begin(), bytes.bytes().end()));
+
+  AppendFile log(folder / "a");
+  log.write(first);
+  EXPECT_EQ(read_file(folder / "a", 1 << 20).bytes().size(), both.size() + first.size());
+}
+
+// A file that a power failure leaves is the old one or the new one.
+TEST(Files, ReachTheDiskBeforeTheirName) {
+  const TemporaryFolder folder;
+  SystemCalls calls{.folder = folder.path()};
+  const Watch watch(calls);
+  write(folder / "a", random_bytes(10), random_bytes(20));
+  const std::vector<std::string> in_order{"write temporary", "write temporary", "fsync temporary",
+                                          "rename a", "fsync folder"};
+  EXPECT_EQ(calls.done, in_order);
+}
+
+TEST(Files, StayWhatTheyWereWhereAnyCallFails) {
+  for (const int error : {ENOSPC, EIO})
+    for (std::int64_t failing = 0; failing < 4; ++failing) {
+      const TemporaryFolder folder;
+      const Bytes before = random_bytes(100);
+      testing::write(folder / "a", before);
+      SystemCalls calls{.folder = folder.path(), .first_failure = failing, .error = error};
+      {
+        const Watch watch(calls);
+        testing::expect_error(ErrorCode::kIo, std::generic_category().message(error),
+                              [&] { write(folder / "a", random_bytes(10), random_bytes(20)); });
+      }
+      EXPECT_EQ(testing::read(folder / "a"), testing::text_of(before)) << failing;
+      EXPECT_EQ(folder.names(), std::vector<std::string>{"a"}) << failing;
+    }
+}
+
+}  // namespace
+}  // namespace limpid::lives

@@ -1,0 +1,99 @@
+// Runs on a disk that is full, or breaks, at any of their writes: they say so, leave nothing that
+// cannot be read, and go on afterwards to the same bits.
+#include "limpid/train/run.h"
+
+#include <cerrno>
+
+#include "limpid/train/checkpoint.h"
+#include "limpid/train/run_folder.h"
+#include "tests/formats/helpers.h"
+#include "tests/lives/system_calls.h"
+
+namespace limpid::lives {
+namespace {
+
+using testing::TemporaryFolder;
+
+train::TrainConfig small_config() {
+  train::TrainConfig config;
+  config.data = "moons,count=40,split=3/1";
+  config.hidden = {4};
+  config.epochs = 2;
+  config.batch = 10;
+  config.log_every = 1;
+  config.checkpoint_every = 2;
+  return config;
+}
+
+std::vector<std::string> steps_of(const train::RunLog& log) {
+  std::vector<std::string> lines;
+  for (const train::StepEvent& e : log.steps) lines.push_back(train::to_json_line(e));
+  return lines;
+}
+
+TEST(RunOnADisk, LogsReachItBeforeTheCheckpointThatCountsOnThem) {
+  const TemporaryFolder folder;
+  SystemCalls calls{.folder = folder.path()};
+  {
+    const Watch watch(calls);
+    train::Run run(small_config(), {.folder = folder.path()});
+    run.train();
+  }
+  bool log_is_there = true;
+  int checkpoints = 0;
+  for (const std::string& call : calls.done) {
+    if (call == "write log.jsonl") log_is_there = false;
+    if (call == "fsync log.jsonl") log_is_there = true;
+    if (call != "rename checkpoint.safetensors") continue;
+    ++checkpoints;
+    EXPECT_TRUE(log_is_there) << checkpoints;
+  }
+  EXPECT_EQ(checkpoints, 1 + 3 + 1);  // at the start, after steps 2, 4 and 6, at the end
+  EXPECT_TRUE(log_is_there);
+}
+
+TEST(RunOnADisk, GoesOnAfterAnyWriteThatFailed) {
+  train::Run whole(small_config());
+  whole.train();
+  const TemporaryFolder unharmed;
+  SystemCalls all{.folder = unharmed.path()};
+  {
+    const Watch watch(all);
+    train::Run(small_config(), {.folder = unharmed.path()}).train();
+  }
+  ASSERT_GT(all.changes, 30);
+  for (const int error : {ENOSPC, EIO})
+    for (std::int64_t failing = 0; failing < all.changes; ++failing) {
+      SCOPED_TRACE(::testing::Message() << all.done[static_cast<std::size_t>(failing)] << ", the "
+                                        << failing << "th call, error " << error);
+      const TemporaryFolder folder;
+      SystemCalls calls{.folder = folder.path(), .first_failure = failing, .error = error};
+      {
+        const Watch watch(calls);
+        train::Run run(small_config(), {.folder = folder.path()});
+        // That a folder cannot be synchronised is left to the system.
+        if (all.done[static_cast<std::size_t>(failing)] != "fsync folder" ||
+            failing + 1 < all.changes)
+          testing::expect_error(ErrorCode::kIo, std::generic_category().message(error),
+                                [&] { run.train(); });
+      }
+      const train::RunFolder files(folder.path());
+      EXPECT_NO_THROW(if (files.has_checkpoint()) train::load_checkpoint(files.checkpoint()));
+      for (const std::string& name : folder.names())
+        EXPECT_EQ(name.find(".tmp"), std::string::npos) << name;
+
+      SystemCalls calls_again{.folder = folder.path()};
+      const Watch watch_again(calls_again);
+      train::Run again(small_config(), {.folder = folder.path()});
+      again.resume();
+      while (!again.done()) again.step();
+      again.finish();
+      for (const auto& [name, value] : whole.model().params)
+        EXPECT_TRUE(value.same_bits(again.model().params.at(name))) << name;
+      EXPECT_EQ(steps_of(train::parse_run_log(files.log())), steps_of(whole.log()));
+      if (::testing::Test::HasFailure()) return;
+    }
+}
+
+}  // namespace
+}  // namespace limpid::lives

@@ -1,0 +1,37 @@
+// The system calls by which this program reads and writes files: what they were, and what if one
+// moves few bytes or fails. Only files below `folder` are meant.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace limpid::lives {
+
+struct SystemCalls {
+  std::filesystem::path folder;
+  // That one read or write moves at most.
+  std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
+  // From which write, fsync or rename on (counted from 0) all of them fail, and how; a write that
+  // fails first writes half of its bytes.
+  std::int64_t first_failure = std::numeric_limits<std::int64_t>::max();
+  int error = 0;
+  // "write log.jsonl", "fsync log.jsonl", "rename config.json": by the name of the file; that of a
+  // temporary file is "temporary", that of the folder itself "folder".
+  std::vector<std::string> done = {};
+  std::int64_t changes = 0;  // writes, fsyncs and renames
+};
+
+// Watches the calls of this process while it lives; one at a time.
+class Watch {
+ public:
+  explicit Watch(SystemCalls& calls);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+};
+
+}  // namespace limpid::lives

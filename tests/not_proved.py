@@ -1,0 +1,45 @@
+"""Lists the tests that were skipped, with what they said, from the log that CTest writes.
+
+usage: not_proved.py BUILD_FOLDER
+
+LIMPID_REQUIRE names tests that may not be skipped: regular expressions for the beginnings of names, with spaces between them, or
+"all". The exit status is 1 where one of them was skipped.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+
+def skipped(log: str) -> list[tuple[str, str]]:
+    """The name of each test that was skipped, and why."""
+    tests = re.split(r"^\d+/\d+ Test: ", log, flags=re.MULTILINE)[1:]
+    found = []
+    for test in tests:
+        name, _, rest = test.partition("\n")
+        if "\nTest Skipped.\n" not in test and not re.search(r"^Test (Skipped|Not Run)", test, re.MULTILINE):
+            continue
+        said = re.search(r"^(?:.*: )?skipped: (.*)$", rest, re.MULTILINE)
+        googletest = re.search(r"^\S+:\d+: Skipped\n(.*)$", rest, re.MULTILINE)
+        reason = googletest or said
+        found.append((name.strip(), reason.group(1).removeprefix("skipped: ") if reason else "it says no reason"))
+    return sorted(found)
+
+
+def main() -> int:
+    log = (Path(sys.argv[1]) / "Testing/Temporary/LastTest.log").read_text(errors="replace")
+    required = os.environ.get("LIMPID_REQUIRE", "").split()
+    tests = skipped(log)
+    if tests:
+        print("not proved here:")
+    missed = 0
+    for name, reason in tests:
+        wanted = "all" in required or any(re.match(r, name) for r in required)
+        missed += wanted
+        print(f"  {name}: {reason}" + (" (required by LIMPID_REQUIRE)" if wanted else ""))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
