@@ -14,8 +14,8 @@
 namespace limpid {
 
 // The largest number of elements of a shape on a machine whose objects have at most `most_bytes`
-// bytes. Elements of 8 bytes then take half of that, so that a size can be rounded up, and two sizes
-// added, without overflow.
+// bytes. Elements of 8 bytes then take half of that, so that a size can be rounded up, and two
+// sizes added, without overflow.
 constexpr std::int64_t most_elements(std::int64_t most_bytes) { return most_bytes / 16; }
 
 class Shape {

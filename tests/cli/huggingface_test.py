@@ -30,18 +30,22 @@ def gpt2_tensors(vocabulary, positions, width):
     return tensors
 
 
+def write_gpt2(folder, positions=24):
+    """A model with a tokenizer."""
+    folder.mkdir()
+    for name in ("vocab.json", "merges.txt"):
+        shutil.copy(TESTS / "data/byte_pair" / name, folder)
+    config = {"model_type": "gpt2", "vocab_size": 508, "n_positions": positions, "n_embd": 4, "n_layer": 1, "n_head": 2,
+              "eos_token_id": 507}
+    (folder / "config.json").write_text(json.dumps(config))
+    tensors = gpt2_tensors(508, positions, 4)
+    (folder / "model.safetensors").write_bytes(tool.file_of(tool.header_of(tensors), tool.data_of(tensors)))
+    return folder
+
+
 class HuggingFace(tool.ToolTest):
     def gpt2(self):
-        """A model with a tokenizer."""
-        folder = self.folder / "gpt2"
-        folder.mkdir()
-        for name in ("vocab.json", "merges.txt"):
-            shutil.copy(TESTS / "data/byte_pair" / name, folder)
-        config = {"model_type": "gpt2", "vocab_size": 508, "n_positions": 24, "n_embd": 4, "n_layer": 1, "n_head": 2, "eos_token_id": 507}
-        (folder / "config.json").write_text(json.dumps(config))
-        tensors = gpt2_tensors(508, 24, 4)
-        (folder / "model.safetensors").write_bytes(tool.file_of(tool.header_of(tensors), tool.data_of(tensors)))
-        return folder
+        return write_gpt2(self.folder / "gpt2")
 
     def test_a_prompt_has_likely_next_tokens(self):
         folder = self.gpt2()

@@ -107,9 +107,11 @@ TEST(Csv, KnowsWhatIsMissing) {
 }
 
 TEST(Csv, ReadsNumbersToTheNearestF32WhateverTheLocale) {
-  // A locale with a decimal comma, where the machine has one.
+  // The build made it, in LOCPATH.
   const std::string before = std::setlocale(LC_ALL, nullptr);
-  for (const char* locale : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"}) std::setlocale(LC_ALL, locale);
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr)
+    GTEST_SKIP() << "skipped: no locale with a decimal comma (Debian's package locales)";
+  ASSERT_STREQ(std::localeconv()->decimal_point, ",");
   const CsvTable table = parse("x\n0.1\n16777217\n3.4028235e38\n1e-50\n-0\n1E2\n");
   std::setlocale(LC_ALL, before.c_str());
   EXPECT_EQ(table.columns[0].numbers,
