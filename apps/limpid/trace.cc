@@ -16,6 +16,7 @@
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/inspect/neuron.h"
+#include "limpid/transforms/edit.h"
 
 namespace limpid::tool {
 namespace {
@@ -26,6 +27,7 @@ struct TraceArguments {
   std::optional<std::string> neuron;
   bool json = false;
   std::vector<std::string> inputs;  // "NAME=FILE.npy"
+  std::vector<std::string> edits;   // "%1[5] = 0"
 };
 
 NeuronPlace place_of(const std::string& text) {
@@ -44,6 +46,26 @@ Neuron find_neuron(const Observation& run, const NeuronPlace& spec) {
     if (e.code() != ErrorCode::kNotFound && e.code() != ErrorCode::kInvalidArgument) throw;
     throw UsageError(fmt::format("--neuron: {}", e.what()));
   }
+}
+
+// A run with the edits of the command line, under the names of the values of the model's own
+// Function.
+Observation observe_edited(const TraceArguments& options, const Function& function,
+                           const Params& inputs) {
+  if (options.edits.empty()) return observe(function, inputs);
+  std::vector<Edit> edits;
+  for (const std::string& text : options.edits) {
+    try {
+      edits.push_back(parse_edit(text));
+    } catch (const Error& e) {
+      throw UsageError(fmt::format("--edit: {}", e.what()));
+    }
+  }
+  const Edited edited = edit(function, edits);
+  const Observation all = observe(edited.function, inputs);
+  Observation run{function, {}};
+  for (const ValueId id : edited.values) run.values.push_back(all[id]);
+  return run;
 }
 
 void print_document(const std::vector<TraceRow>& rows, const std::optional<Neuron>& neuron) {
@@ -73,7 +95,7 @@ void trace_named(const TraceArguments& options, const std::optional<NeuronPlace>
   const NamedRun named = open_named(options.model, options.inputs);
   Params inputs = named.model.params;
   for (const auto& [name, tensor] : named.inputs) inputs.set(name, tensor);
-  const Observation run = observe(named.model.function, inputs);
+  const Observation run = observe_edited(options, named.model.function, inputs);
   const std::vector<TraceRow> rows = trace_rows(run, named.model.params);
   std::optional<Neuron> neuron;
   if (spec) neuron = find_neuron(run, *spec);
@@ -92,7 +114,7 @@ void trace_example(const TraceArguments& options) {
   const Input& input = data_input(model);
   Params inputs = model.params;
   inputs.set(input.name, examples.inputs.reshape(input.type.shape));
-  const Observation run = observe(model.function, inputs);
+  const Observation run = observe_edited(options, model.function, inputs);
   const std::vector<TraceRow> rows = trace_rows(run, model.params);
   std::optional<Neuron> neuron;
   if (spec) neuron = find_neuron(run, *spec);
@@ -117,6 +139,11 @@ void add_trace(Command& app) {
       .excludes(command.at("--prompt"));
   command.option("--neuron", options->neuron, "Neuron whose arithmetic to print, term by term")
       .type("LAYER:INDEX");
+  command
+      .option("--edit", options->edits,
+              "Change of a value on the way, once for each: \"%1[5] = 0\", \"%1 *= 2\", "
+              "\"%x += 0.5\" or \"%1 += noise(STD, SEED)\"")
+      .type("EDIT");
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { trace_example(*options); });
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "apps/limpid/page_files.h"
+#include "apps/limpid/view_lab.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/serve/http_error.h"
@@ -203,15 +204,16 @@ void ViewServer::answer(Request request, std::shared_ptr<Answer> answer) {
   if (request.method != "POST")
     return answer->send(failure(405, "http", "expected the method POST"));
   if (name == "open") return open(request, answer);
-  const view::Endpoint* const endpoint = view::find_endpoint(name);
+  const view::Endpoint* endpoint = view::find_endpoint(view::endpoints(), name);
+  if (!endpoint) endpoint = view::find_endpoint(lab_endpoints(), name);
   if (!endpoint)
     return answer->send(
         failure(404, "not_found", fmt::format("there is no request {}", in_quotes(name))));
   if (request.body.size() > session_.limits().body)
     return answer->send(failure(413, "too_large", "the request has too many bytes"));
   post(endpoint->slow ? slow_ : quick_, answer,
-       answering(answer, [this, name, ticket = request.ticket, body = std::move(request.body)] {
-         return view::answer(session_, name, body);
+       answering(answer, [this, endpoint, body = std::move(request.body)] {
+         return view::answer(session_, *endpoint, body);
        }));
 }
 

@@ -36,11 +36,11 @@ void check(std::span<const float> logits, const Sampling& s) {
 
 }  // namespace
 
-std::int32_t sample(std::span<const float> logits, const Sampling& s, Key key) {
+std::vector<Choice> choices(std::span<const float> logits, const Sampling& s) {
   check(logits, s);
   if (s.temperature == 0)
-    return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) -
-                                     logits.begin());
+    return {{static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) -
+                                       logits.begin())}};
   std::vector<std::int32_t> tokens(logits.size());
   std::iota(tokens.begin(), tokens.end(), 0);
   const auto logit_of = [&](std::int32_t token) { return logits[static_cast<std::size_t>(token)]; };
@@ -50,27 +50,34 @@ std::int32_t sample(std::span<const float> logits, const Sampling& s, Key key) {
     tokens.resize(static_cast<std::size_t>(s.top_k));
 
   const double most = static_cast<double>(logit_of(tokens.front()));
-  std::vector<double> weights;
+  std::vector<Choice> all;
   double sum = 0;
   for (const std::int32_t token : tokens) {
     // The exponential of f32 has the same bits everywhere, that of f64 is the C library's. It is 0
     // long before -200.
     const double scaled = (static_cast<double>(logit_of(token)) - most) / s.temperature;
-    weights.push_back(
-        static_cast<double>(arithmetic::exp(static_cast<float>(std::max(scaled, -200.0)))));
-    sum += weights.back();
+    all.push_back({token, static_cast<double>(
+                              arithmetic::exp(static_cast<float>(std::max(scaled, -200.0))))});
+    sum += all.back().weight;
   }
   std::size_t left = 0;
   double kept = 0;
-  do kept += weights[left++];
-  while (left < weights.size() && kept < s.top_p * sum);
+  do kept += all[left++].weight;
+  while (left < all.size() && kept < s.top_p * sum);
+  all.resize(left);
+  return all;
+}
 
-  double place = static_cast<double>(key.uniform(0)) * kept;
-  for (std::size_t i = 0; i + 1 < left; ++i) {
-    place -= weights[i];
-    if (place < 0) return tokens[i];
+std::int32_t sample(std::span<const float> logits, const Sampling& sampling, Key key) {
+  const std::vector<Choice> all = choices(logits, sampling);
+  double sum = 0;
+  for (const Choice& choice : all) sum += choice.weight;
+  double place = static_cast<double>(key.uniform(0)) * sum;
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    place -= all[i].weight;
+    if (place < 0) return all[i].token;
   }
-  return tokens[left - 1];
+  return all.back().token;
 }
 
 }  // namespace limpid::nn

@@ -6,11 +6,15 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/view/compare.h"
 #include "limpid/view/data.h"
 #include "limpid/view/forward.h"
 #include "limpid/view/gradient.h"
 #include "limpid/view/graph.h"
+#include "limpid/view/language.h"
+#include "limpid/view/playground.h"
 #include "limpid/view/runs.h"
+#include "limpid/view/whatif.h"
 
 namespace limpid::view {
 namespace {
@@ -138,6 +142,105 @@ Json answer_gradient(Session& session, const JsonView& json) {
   return to_json(gradient(session, request));
 }
 
+// ---- what if
+
+Json answer_edit(Session& session, const JsonView& json) {
+  return to_json(edit_text(session, subject_from_json(json, session.limits())));
+}
+
+Json answer_keep(Session& session, const JsonView& json) {
+  return model_json(
+      *keep(session, subject_from_json(json, session.limits()), json.at("name").as_string()));
+}
+
+// ---- comparing
+
+Json answer_compare(Session& session, const JsonView& json) {
+  constexpr std::int64_t kMost = 1000;
+  return to_json(compare(session, subject_from_json(json.at("a"), session.limits()),
+                         subject_from_json(json.at("b"), session.limits()),
+                         integer_or(json, "most", kMost, 0, 100'000)));
+}
+
+Json answer_compare_runs(Session& session, const JsonView& json) {
+  return to_json(compare_runs(session, json.at("a").as_string(), json.at("b").as_string(),
+                              flag_of(json, "recompute")));
+}
+
+// ---- language models
+
+nn::Sampling sampling_of(const JsonView& json) {
+  nn::Sampling s;
+  if (const auto t = json.find("temperature")) s.temperature = t->as_number();
+  s.top_k = integer_or(json, "top_k", s.top_k);
+  if (const auto p = json.find("top_p")) s.top_p = p->as_number();
+  return s;
+}
+
+Json answer_tokens(Session& session, const JsonView& json) {
+  const std::string model = json.at("model").as_string();
+  Json list = Json::array();
+  for (const ShownToken& t : tokens_of(session, model, json.at("text").as_string()))
+    list.push_back({{"id", t.id}, {"text", t.text}});
+  return {{"tokens", list}, {"context", context_of(session.model(model)->model)}};
+}
+
+Json answer_language(Session& session, const JsonView& json) {
+  constexpr std::int64_t kNext = 20, kLens = 16;
+  return to_json(language(session, {.subject = subject_from_json(json, session.limits()),
+                                    .sampling = sampling_of(json),
+                                    .most = integer_or(json, "most", kNext),
+                                    .lens = integer_or(json, "lens", kLens, 0, 256)}));
+}
+
+Json answer_attention(Session& session, const JsonView& json) {
+  const Tensor weights = attention_of(session, subject_from_json(json, session.limits()),
+                                      json.at("layer").as_integer(), json.at("head").as_integer());
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  return {{"queries", weights.shape()[0]},
+          {"keys", weights.shape()[1]},
+          {"weights",
+           to_json(values_of(weights, {}, kMost), as_from_name(string_or(json, "as", "base64")))}};
+}
+
+Json answer_generate(Session& session, const JsonView& json) {
+  GenerateRequest request{.model = json.at("model").as_string(),
+                          .text = string_or(json, "text", ""),
+                          .sampling = sampling_of(json),
+                          .seed = static_cast<std::uint64_t>(integer_or(json, "seed", 0)),
+                          .count = integer_or(json, "count", 1)};
+  if (const auto tokens = json.find("tokens"))
+    for (const JsonView& t : tokens->elements())
+      request.tokens.push_back(static_cast<std::int32_t>(t.as_integer(0, 0x7fffffff)));
+  const Generated g = generate(session, request, integer_or(json, "drawn", 0));
+  Json all = Json::array(), added = Json::array();
+  for (std::size_t i = 0; i < g.tokens.size(); ++i) {
+    const Json token{{"id", g.tokens[i].id}, {"text", g.tokens[i].text}};
+    if (i + g.added >= g.tokens.size()) added.push_back(token);
+    all.push_back(token);
+  }
+  return {{"tokens", all},
+          {"added", added},
+          {"cache",
+           {{"length", g.cache.length}, {"capacity", g.cache.capacity}, {"bytes", g.cache.bytes}}}};
+}
+
+// ---- the playground
+
+Json answer_play_data(Session& session, const JsonView& json) {
+  return to_json(session.playground().points(play_config_from_json(json.at("config"))));
+}
+
+Json answer_play(Session& session, const JsonView& json) {
+  return to_json(session.playground().play(play_request_from_json(json)));
+}
+
+Json answer_play_export(Session& session, const JsonView& json) {
+  return to_json(session.playground().take_away(play_config_from_json(json.at("config")),
+                                                string_or(json, "state", ""),
+                                                integer_or(json, "steps", 0)));
+}
+
 // ---- runs
 
 Json answer_run_log(Session& session, const JsonView& json) {
@@ -206,6 +309,8 @@ constexpr Endpoint kEndpoints[] = {
     {"data", answer_data, true},
     {"forward", answer_forward},
     {"neuron", answer_neuron},
+    {"edit", answer_edit},
+    {"keep", answer_keep},
     {"gradient", answer_gradient},
     {"run/log", answer_run_log},
     {"run/config", answer_run_config},
@@ -214,27 +319,39 @@ constexpr Endpoint kEndpoints[] = {
     {"run/start", answer_run_start, true},
     {"run/action", answer_run_action, true},
     {"run/step", answer_run_step, true},
+    {"compare", answer_compare, true},
+    {"compare/runs", answer_compare_runs, true},
+    {"tokens", answer_tokens},
+    {"language", answer_language, true},
+    {"attention", answer_attention, true},
+    {"generate", answer_generate, true},
+    {"play/data", answer_play_data},
+    {"play", answer_play},
+    {"play/export", answer_play_export, true},
 };
 
 }  // namespace
 
 std::span<const Endpoint> endpoints() { return kEndpoints; }
 
-const Endpoint* find_endpoint(std::string_view name) {
-  const auto all = endpoints();
+const Endpoint* find_endpoint(std::span<const Endpoint> list, std::string_view name) {
   const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Endpoint& e) { return e.name == name; });
-  return found == all.end() ? nullptr : &*found;
+      std::find_if(list.begin(), list.end(), [&](const Endpoint& e) { return e.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+std::string answer(Session& session, const Endpoint& endpoint, std::string_view request) {
+  const Json json = Json::parse(request.empty() ? "{}" : request);
+  if (!json.is_object())
+    throw Error(ErrorCode::kFormat, fmt::format("{}: a JSON object is expected", endpoint.name));
+  return endpoint.answer(session, JsonView(json)).dump({.replace_invalid = true});
 }
 
 std::string answer(Session& session, std::string_view name, std::string_view request) {
-  const Endpoint* const endpoint = find_endpoint(name);
+  const Endpoint* const endpoint = find_endpoint(endpoints(), name);
   if (!endpoint)
     throw Error(ErrorCode::kNotFound, fmt::format("there is no request {}", in_quotes(name)));
-  const Json json = Json::parse(request.empty() ? "{}" : request);
-  if (!json.is_object())
-    throw Error(ErrorCode::kFormat, fmt::format("{}: a JSON object is expected", name));
-  return endpoint->answer(session, JsonView(json)).dump({.replace_invalid = true});
+  return answer(session, *endpoint, request);
 }
 
 std::string failure_json(std::string_view code, std::string_view message) {

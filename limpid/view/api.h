@@ -21,11 +21,13 @@ struct Endpoint {
 };
 // All of them.
 std::span<const Endpoint> endpoints();
-// nullptr where there is none.
-const Endpoint* find_endpoint(std::string_view name);
+// The one of that name in a list; nullptr where there is none.
+const Endpoint* find_endpoint(std::span<const Endpoint> list, std::string_view name);
 
-// The answer to a request as text. Throws kNotFound for a name that there is not, kFormat for what
-// is no JSON object.
+// The answer to a request as text. Throws what the endpoint throws, kFormat for what is no JSON
+// object.
+std::string answer(Session& session, const Endpoint& endpoint, std::string_view request);
+// The same by the name of one of endpoints(). Throws kNotFound, too.
 std::string answer(Session& session, std::string_view name, std::string_view request);
 
 // {"error": {"code", "message"}} of what the library threw.

@@ -22,7 +22,9 @@
 #include "limpid/train/config.h"
 #include "limpid/train/run_setup.h"
 #include "limpid/view/numbers.h"
+#include "limpid/view/playground.h"
 #include "limpid/view/runs.h"
+#include "limpid/view/temporary.h"
 
 namespace limpid::view {
 namespace {
@@ -30,51 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kOrigins[] = {"named", "dropped", "run", "step", "variant"};
-
-// A file of our own that nobody else can open, gone at the end; what is mapped from it stays.
-class TemporaryFile {
- public:
-  TemporaryFile(std::span<const std::byte> bytes, std::string_view ending) {
-    std::string pattern = (fs::temp_directory_path() / "limpid-view-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw Error(ErrorCode::kIo, "no temporary folder can be made");
-    folder_ = pattern;
-    try {
-      write_file_atomically(path(ending), {&bytes, 1});
-    } catch (...) {
-      remove();
-      throw;
-    }
-    path_ = path(ending);
-  }
-  ~TemporaryFile() { remove(); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path(std::string_view ending) const { return folder_ / fmt::format("file{}", ending); }
-  void remove() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  fs::path folder_, path_;
-};
-
-// The message of an error about a file that was dropped names the file, not our copy of it.
-template <class Read>
-auto named_as(std::string_view name, const fs::path& path, const Read& read) {
-  try {
-    return read();
-  } catch (const Error& e) {
-    std::string message = e.what();
-    for (std::size_t at; (at = message.find(path.string())) != std::string::npos;)
-      message.replace(at, path.string().size(), name);
-    throw Error(e.code(), message);
-  }
-}
 
 std::string file_name(const std::string& path) {
   fs::path p(path);
@@ -133,6 +90,7 @@ void look_into(OpenModel& open) {
 Session::Session(Options options)
     : options_(std::move(options)), pool_({.threads = options_.threads}) {
   runs_ = std::make_unique<Runs>(*this);
+  playground_ = std::make_unique<Playground>();
   for (const std::string& path : options_.paths) {
     if (is_run(path)) {
       runs_->add(path);

@@ -23,6 +23,7 @@
 
 namespace limpid::view {
 
+class Playground;
 class Runs;
 
 // What a session takes on; beyond it a request is refused.
@@ -76,6 +77,7 @@ class Session {
   const Options& options() const { return options_; }
   const Limits& limits() const { return options_.limits; }
   Runs& runs() { return *runs_; }
+  Playground& playground() { return *playground_; }
   ThreadPool& pool() { return pool_; }
 
   std::vector<std::shared_ptr<const OpenModel>> models() const;
@@ -121,6 +123,7 @@ class Session {
   std::mutex planning_;
   std::list<Plan> plans_;  // the last ones, newest first
   std::unique_ptr<Runs> runs_;
+  std::unique_ptr<Playground> playground_;
 };
 
 // What the config, the tokenizer and the hash of a model say. `open` has the model.

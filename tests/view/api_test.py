@@ -1,7 +1,9 @@
 """limpid view over HTTP: its numbers are the tool's, and who may not ask is refused."""
 
+import base64
 import json
 import pathlib
+import shlex
 import struct
 import subprocess
 import sys
@@ -113,6 +115,53 @@ class View(tool.ToolTest):
         self.assertTrue(again["verified"])
         self.answered("forward", model=again["model"]["id"], input={"index": 0})
 
+    def test_a_playground_is_its_command(self):
+        config = {"data": {"name": "circles", "seed": 2, "count": 80}, "hidden": [5], "seed": 7}
+        state = ""
+        for _ in range(3):
+            state = self.answered("play", config=config, state=state, steps=10, grid=8)["state"]
+        take = self.answered("play/export", config=config, state=state)
+        command = take["command"].split()
+        self.assertEqual(command[0], "limpid")
+        subprocess.run([tool.TOOL, *command[1:-1], str(self.folder / "play")], stdout=subprocess.DEVNULL, check=True)
+        named = self.document("hash", self.folder / "play", "--data", "circles:2,count=20")
+        self.assertEqual(take["hash"], named["model"])
+        self.assertEqual(base64.b64decode(take["model"])[-64:],
+                         (self.folder / "play/model.safetensors").read_bytes()[-64:])
+
+    def test_an_edit_is_its_command(self):
+        edits = [{"at": "%1", "index": [5], "set": 2}, {"at": "%2", "scale": 0.5}, {"at": "%x", "noise": {"std": 0.1, "seed": 3}}]
+        shown = self.answered("forward", model="r0", input={"index": 7}, edits=edits)
+        command = self.answered("edit", model="r0", input={"index": 7}, edits=edits)["command"]
+        run = subprocess.run(shlex.split(command.replace("limpid", tool.TOOL, 1)) + ["--json"],
+                             stdout=subprocess.PIPE, check=True)
+        for row, op in zip(shown["rows"], json.loads(run.stdout)["ops"]):
+            self.assertEqual(row["value"], op["value"])
+            self.assertEqual(row["statistics"]["mean"], op["mean"])
+        self.error(2, "trace", self.run_folder, "--data", "digits:1", "--edit", "%1[5] zero")
+        self.error(1, "trace", self.run_folder, "--data", "digits:1", "--edit", "%99 = 0")
+
+    def test_the_lab_has_numbers(self):
+        self.assertEqual(self.answered("lab/softmax", logits=[0, 0])["probabilities"], [0.5, 0.5])
+        self.assertFalse(self.answered("lab/perceptron", target="XOR")["learnt"])
+        self.assertTrue(self.answered("lab/perceptron", target="AND")["learnt"])
+        names = [c["name"] for c in self.answered("lab/activations")["curves"]]
+        self.assertIn("relu", names)
+        for loss in self.answered("lab/losses", target=1)["losses"]:
+            self.assertEqual(len(loss["x"]), len(loss["slope"]))
+        for path in self.answered("lab/optimizers", surface="bowl", steps=50)["paths"]:
+            self.assertLess(path["z"][-1], path["z"][0])
+        dropped = self.answered("lab/dropout", rate=0.5)
+        self.assertEqual(set(dropped["values"]), {0.0, 2.0})
+        after = self.answered("lab/norms")["rows"][0]["after"]
+        self.assertAlmostEqual(sum(after[:8]), 0, places=4)
+        for row in self.answered("lab/init", layers=3, width=16)["rows"]:
+            self.assertEqual(len(row["stds"]), 3)
+        self.assertLess(self.answered("lab/collapse", hidden=8)["rows"][0]["difference"], 1e-3)
+        self.refused(404, "lab/optimizers", {"surface": "moon"})
+        self.refused(400, "lab/init", {"layers": 100000})
+        self.refused(400, "lab/softmax", {"logits": []})
+
     def test_a_run_is_followed(self):
         asked = urllib.request.Request(f"{self.page.origin}/api/run/events?run=r0&cursor=0&token={self.page.token}")
         with urllib.request.urlopen(asked, timeout=60) as stream:
@@ -165,6 +214,14 @@ class View(tool.ToolTest):
                 self.page.ask(f"open?name={name}", body=body)
         # Nothing of that was lost on the way.
         self.assertEqual(self.answered("session")["models"][0]["id"], "r0")
+
+    def test_every_documented_request_is_there(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/view-api.md").read_text()
+        names = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")][1:]
+        self.assertGreater(len(names), 25)
+        for name in (n for row in names if "?" not in row for n in row.split(", ")):
+            status, answer = self.page.ask(name, {})
+            self.assertNotIn("there is no request", str(answer), name)
 
     def test_a_dropped_model_answers(self):
         body = (self.run_folder / "model.safetensors").read_bytes()

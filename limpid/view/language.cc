@@ -1,0 +1,366 @@
+#include "limpid/view/language.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/data/generate.h"
+#include "limpid/data/prompt.h"
+#include "limpid/function/builder.h"
+#include "limpid/ops/attention_weights.h"
+#include "limpid/ops/softmax.h"
+
+namespace limpid::view {
+namespace {
+
+ShownToken shown_token(const Tokenizer& tokenizer, std::int32_t id) {
+  // A head may have more rows than the tokenizer has tokens.
+  return {id, id < tokenizer.size() ? tokenizer.decode({&id, 1}) : fmt::format("<{}>", id)};
+}
+
+std::vector<ShownToken> shown_tokens(const Tokenizer& tokenizer,
+                                     std::span<const std::int32_t> ids) {
+  std::vector<ShownToken> all;
+  for (const std::int32_t id : ids) all.push_back(shown_token(tokenizer, id));
+  return all;
+}
+
+Json token_json(const ShownToken& token) { return {{"id", token.id}, {"text", token.text}}; }
+
+Json tokens_json(const std::vector<ShownToken>& tokens) {
+  Json list = Json::array();
+  for (const ShownToken& t : tokens) list.push_back(token_json(t));
+  return list;
+}
+
+// ---- attention
+
+// What an attention of a run takes of each key: f32 [heads, queries, keys].
+Tensor weights_of(const Observation& run, const Node& node) {
+  std::vector<Input> inputs;
+  std::vector<Tensor> tensors;
+  for (const ValueId id : node.inputs) {
+    inputs.push_back({std::to_string(inputs.size()), run.function.type(id)});
+    tensors.push_back(run[id]);
+  }
+  const Function f = trace("weights", inputs, [&](std::span<const Value> in) {
+    return std::vector<Value>{attention_weights(in, node.attributes)};
+  });
+  const Tensor weights = compile(f)(tensors).front();
+  const Shape& s = weights.shape();
+  const std::int64_t queries = s[s.rank() - 2], keys = s.back();
+  return weights.reshape({weights.elements() / (queries * keys), queries, keys});
+}
+
+std::vector<const Node*> attentions_of(const Function& f) {
+  std::vector<const Node*> nodes;
+  for (const Node& node : f.nodes())
+    if (node.op->kernel.kind == KernelKind::kAttention) nodes.push_back(&node);
+  return nodes;
+}
+
+double entropy_of(std::span<const float> row) {
+  double entropy = 0;
+  int seen = 0;
+  for (const float w : row) {
+    const auto p = static_cast<double>(w);
+    seen += p > 0;
+    if (p > 0) entropy -= p * std::log(p);
+  }
+  return seen > 1 ? entropy / std::log(seen) : 1;
+}
+
+// ---- the residual stream
+
+struct Stream {
+  std::string name;
+  ValueId value;
+};
+
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// What each block hands on: the last sum that was written in its own scope, "layers.3"; and before
+// them what the first block takes.
+std::vector<Stream> streams_of(const Function& f) {
+  std::vector<Stream> streams;
+  for (const Node& node : f.nodes()) {
+    const std::size_t dot = node.scope.rfind('.');
+    if (node.op->name != "add" || dot == std::string::npos ||
+        !is_number(std::string_view(node.scope).substr(dot + 1)))
+      continue;
+    if (streams.empty() || streams.back().name != node.scope) {
+      // The first sum of a block adds to what came into it.
+      if (streams.empty()) streams.push_back({"embedding", node.inputs[0]});
+      streams.push_back({node.scope, node.first_output});
+    }
+    streams.back().value = node.first_output;
+  }
+  return streams;
+}
+
+// The ops after `stream` that the outputs need: (inputs of f, "stream") to the outputs.
+Function after(const Function& f, ValueId stream) {
+  std::vector<bool> needed(f.types().size(), false);
+  for (const Output& o : f.outputs()) needed[static_cast<std::size_t>(o.value)] = true;
+  needed[static_cast<std::size_t>(stream)] = false;
+  std::vector<const Node*> nodes;
+  for (auto node = f.nodes().rbegin(); node != f.nodes().rend(); ++node) {
+    bool any = false;
+    for (std::size_t r = 0; r < f.output_count(*node); ++r)
+      any = any || needed[static_cast<std::size_t>(node->first_output) + r];
+    if (!any) continue;
+    nodes.push_back(&*node);
+    for (const ValueId id : node->inputs)
+      if (id != stream) needed[static_cast<std::size_t>(id)] = true;
+  }
+  Builder builder("lens");
+  std::vector<Value> values(f.types().size());
+  for (std::size_t i = 0; i < f.inputs().size(); ++i)
+    values[i] = builder.input(f.inputs()[i].name, f.inputs()[i].type);
+  values[static_cast<std::size_t>(stream)] = builder.input("residual_stream", f.type(stream));
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    std::vector<Value> inputs;
+    for (const ValueId id : (*node)->inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
+    auto at = values.begin() + (*node)->first_output;
+    for (const Value& v : builder.call(*(*node)->op, inputs, (*node)->attributes)) *at++ = v;
+  }
+  std::vector<Value> outputs;
+  for (const Output& o : f.outputs())
+    outputs.push_back(softmax(values[static_cast<std::size_t>(o.value)]));
+  return builder.finish(outputs);
+}
+
+std::vector<ShownBlock::Guess> guesses_of(const Tokenizer& tokenizer,
+                                          std::span<const float> probabilities) {
+  constexpr std::size_t kGuesses = 3;
+  std::vector<std::int32_t> order(probabilities.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::size_t count = std::min(kGuesses, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](std::int32_t a, std::int32_t b) {
+                      const float x = probabilities[static_cast<std::size_t>(a)];
+                      const float y = probabilities[static_cast<std::size_t>(b)];
+                      return x != y ? x > y : a < b;
+                    });
+  std::vector<ShownBlock::Guess> guesses;
+  for (std::size_t i = 0; i < count; ++i)
+    guesses.push_back({shown_token(tokenizer, order[i]),
+                       static_cast<double>(probabilities[static_cast<std::size_t>(order[i])])});
+  return guesses;
+}
+
+// The lens on the last rows: the model for so few tokens has the same ops.
+class Lens {
+ public:
+  Lens(const Ready& ready, std::int64_t rows)
+      : rows_(rows), short_(at_length(ready.open->model, rows)) {
+    const std::vector<Stream> streams = streams_of(short_.function);
+    stream_ = streams.back().value;
+    function_ = after(short_.function, stream_);
+    executable_ = std::make_unique<Executable>(compile(function_));
+    for (const Input& input : short_.function.inputs()) {
+      const Tensor* const parameter = short_.params.find(input.name);
+      inputs_.push_back(parameter ? *parameter : Tensor::zeros(input.type));
+    }
+  }
+  // Probabilities f32 [rows, tokens] for a stream f32 [tokens, width].
+  Tensor operator()(const Tensor& stream, ThreadPool& pool) const {
+    std::vector<Tensor> inputs = inputs_;
+    inputs.push_back(stream.rows(stream.shape()[0] - rows_, rows_));
+    return (*executable_)(inputs, &pool).front();
+  }
+
+ private:
+  std::int64_t rows_;
+  Model short_;
+  ValueId stream_ = 0;
+  Function function_;
+  std::unique_ptr<Executable> executable_;
+  std::vector<Tensor> inputs_;
+};
+
+void add_blocks(Session& session, const Computed& computed, const Tokenizer& tokenizer,
+                std::int64_t lens, Language& result) {
+  const std::vector<Stream> streams = streams_of(computed.run.function);
+  if (streams.empty() || !gpt_of(computed.ready.model)) return;
+  const auto length = static_cast<std::int64_t>(computed.ready.tokens.size());
+  const std::int64_t rows = std::min(lens, length);
+  std::optional<Lens> look;
+  if (rows > 0) look.emplace(computed.ready, rows);
+  for (const Stream& stream : streams) {
+    ShownBlock block{.name = stream.name};
+    const Tensor& value = computed.run[stream.value];
+    const std::int64_t width = value.shape().back();
+    const auto numbers = value.values<float>();
+    for (std::int64_t t = 0; t < value.elements() / width; ++t) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < width; ++i) {
+        const auto x = static_cast<double>(numbers[static_cast<std::size_t>(t * width + i)]);
+        sum += x * x;
+      }
+      block.norms.push_back(std::sqrt(sum));
+    }
+    if (look) {
+      const Tensor p = (*look)(value, session.pool());
+      const auto vocabulary = static_cast<std::size_t>(p.shape().back());
+      for (std::size_t t = 0; t < static_cast<std::size_t>(rows); ++t)
+        block.lens.push_back(
+            guesses_of(tokenizer, p.values<float>().subspan(t * vocabulary, vocabulary)));
+    }
+    result.blocks.push_back(std::move(block));
+  }
+}
+
+Cache cache_of(const Model& model, std::int64_t length) {
+  const auto net = gpt_of(model);
+  if (!net) return {.length = length};
+  const std::int64_t each = 2 * net->layers * net->key_heads() * net->head() * 4;
+  return {.length = length, .capacity = net->context, .bytes = each * length};
+}
+
+}  // namespace
+
+std::int64_t context_of(const Model& model) {
+  const auto net = gpt_of(model);
+  return net ? net->context : 0;
+}
+
+std::vector<ShownToken> tokens_of(Session& session, const std::string& model,
+                                  const std::string& text) {
+  const auto open = session.model(model);
+  const Tokenizer tokenizer = tokenizer_of(open->model);
+  return shown_tokens(tokenizer, prompt_tokens(tokenizer, text));
+}
+
+Language language(Session& session, const LanguageRequest& request) {
+  const Computed computed = compute(session, request.subject);
+  const Tokenizer tokenizer = tokenizer_of(computed.ready.open->model);
+  Language result;
+  result.tokens = shown_tokens(tokenizer, computed.ready.tokens);
+  result.cache = cache_of(computed.ready.model, static_cast<std::int64_t>(result.tokens.size()));
+
+  const Tensor& output = computed.run[computed.run.function.outputs().at(0).value];
+  if (output.dtype() != Dtype::kF32 || output.shape().rank() == 0)
+    throw Error(ErrorCode::kInvalidArgument, "the model gives no logits of tokens");
+  const auto logits = output.values<float>().last(static_cast<std::size_t>(output.shape().back()));
+  const nn::Sampling whole{.temperature = request.sampling.temperature};
+  const std::size_t kept = nn::choices(logits, request.sampling).size();
+  const std::vector<nn::Choice> all = nn::choices(logits, whole);
+  double sum = 0;
+  for (const nn::Choice& c : all) sum += c.weight;
+  for (std::size_t i = 0; i < all.size() && static_cast<std::int64_t>(i) < request.most; ++i)
+    result.next.push_back(
+        {shown_token(tokenizer, all[i].token),
+         exact_of(static_cast<double>(logits[static_cast<std::size_t>(all[i].token)]), Dtype::kF32),
+         all[i].weight / sum, i < kept});
+
+  add_blocks(session, computed, tokenizer, request.lens, result);
+  for (const Node* node : attentions_of(computed.run.function)) {
+    const Tensor weights = weights_of(computed.run, *node);
+    ShownAttention shown{.name = node->scope, .heads = weights.shape()[0]};
+    const auto keys = static_cast<std::size_t>(weights.shape()[2]);
+    const auto queries = static_cast<std::size_t>(weights.shape()[1]);
+    for (std::size_t h = 0; h < static_cast<std::size_t>(shown.heads); ++h) {
+      shown.entropy.emplace_back();
+      for (std::size_t q = 0; q < queries; ++q)
+        shown.entropy.back().push_back(
+            entropy_of(weights.values<float>().subspan((h * queries + q) * keys, keys)));
+    }
+    result.attention.push_back(std::move(shown));
+  }
+  return result;
+}
+
+Json to_json(const Language& l) {
+  const auto numbers = [](const std::vector<double>& list) {
+    Json all = Json::array();
+    for (const double x : list) all.push_back(number_json(x));
+    return all;
+  };
+  Json next = Json::array(), blocks = Json::array(), attention = Json::array();
+  for (const NextToken& n : l.next)
+    next.push_back({{"id", n.token.id},
+                    {"text", n.token.text},
+                    {"logit", to_json(n.logit)},
+                    {"probability", number_json(n.probability)},
+                    {"kept", n.kept}});
+  for (const ShownBlock& b : l.blocks) {
+    Json lens = Json::array();
+    for (const auto& token : b.lens) {
+      Json guesses = Json::array();
+      for (const auto& g : token)
+        guesses.push_back({{"id", g.token.id},
+                           {"text", g.token.text},
+                           {"probability", number_json(g.probability, Dtype::kF32)}});
+      lens.push_back(std::move(guesses));
+    }
+    blocks.push_back({{"name", b.name}, {"norms", numbers(b.norms)}, {"lens", lens}});
+  }
+  for (const ShownAttention& a : l.attention) {
+    Json entropy = Json::array();
+    for (const auto& head : a.entropy) entropy.push_back(numbers(head));
+    attention.push_back({{"name", a.name}, {"heads", a.heads}, {"entropy", entropy}});
+  }
+  return {{"tokens", tokens_json(l.tokens)},
+          {"next", next},
+          {"blocks", blocks},
+          {"attention", attention},
+          {"cache",
+           {{"length", l.cache.length}, {"capacity", l.cache.capacity}, {"bytes", l.cache.bytes}}}};
+}
+
+Tensor attention_of(Session& session, const Subject& subject, std::int64_t layer,
+                    std::int64_t head) {
+  const Computed computed = compute(session, subject);
+  const std::vector<const Node*> all = attentions_of(computed.run.function);
+  if (layer < 0 || layer >= static_cast<std::int64_t>(all.size()))
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("there is no attention {}: the model has {}", layer, all.size()));
+  const Tensor weights = weights_of(computed.run, *all[static_cast<std::size_t>(layer)]);
+  if (head < 0 || head >= weights.shape()[0])
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("there is no head {}: the attention has {}", head, weights.shape()[0]));
+  return weights.rows(head, 1).reshape({weights.shape()[1], weights.shape()[2]});
+}
+
+Generated generate(Session& session, const GenerateRequest& request, std::int64_t drawn) {
+  constexpr std::int64_t kMostCount = 256;
+  if (request.count < 0 || request.count > kMostCount)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("count: expected 0 to {}, got {}", kMostCount, request.count));
+  const auto open = session.model(request.model);
+  const Tokenizer tokenizer = tokenizer_of(open->model);
+  std::vector<std::int32_t> tokens = request.tokens;
+  if (tokens.empty()) tokens = prompt_tokens(tokenizer, request.text);
+  const std::int64_t capacity = context_of(open->model);
+  if (capacity > 0 && static_cast<std::int64_t>(tokens.size()) + request.count > capacity)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("the context of {} tokens is full", capacity));
+  const std::int64_t vocabulary = tokenizer.size();
+  nn::LanguageModel model = language_model_of(open->model, {.pool = &session.pool()});
+  nn::LanguageModel::Sequence sequence = model.join(tokens);
+  Generated result;
+  for (std::int64_t i = 0; i < request.count; ++i) {
+    while (!sequence.ready()) model.step();
+    const auto logits = sequence.logits();
+    const auto possible =
+        logits.first(std::min(logits.size(), static_cast<std::size_t>(vocabulary)));
+    const Key key = Key(request.seed).fold_in(static_cast<std::uint64_t>(drawn + i));
+    const std::int32_t token = nn::sample(possible, request.sampling, key);
+    tokens.push_back(token);
+    ++result.added;
+    if (i + 1 < request.count) sequence.append(token);
+  }
+  result.tokens = shown_tokens(tokenizer, tokens);
+  result.cache = cache_of(open->model, static_cast<std::int64_t>(tokens.size()));
+  return result;
+}
+
+}  // namespace limpid::view

@@ -1,0 +1,132 @@
+#include "limpid/view/whatif.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "limpid/core/error.h"
+#include "limpid/function/text.h"
+#include "limpid/view/runs.h"
+
+namespace limpid::view {
+namespace {
+
+// For a shell.
+std::string for_shell(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      result += "'\\''";
+    else
+      result += c;
+  }
+  return result + "'";
+}
+
+// For C++.
+std::string literal(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string example_options(const Subject& subject, const OpenModel& open) {
+  if (!subject.input) return "";
+  if (const auto* example = std::get_if<InputSpec::Example>(&subject.input->spec))
+    return fmt::format(" --data {} --index {}",
+                       for_shell(example->data.empty() ? open.data : example->data), example->index);
+  if (const auto* text = std::get_if<InputSpec::Text>(&subject.input->spec))
+    return fmt::format(" --prompt {}", for_shell(text->text));
+  if (const auto* numbers = std::get_if<InputSpec::Numbers>(&subject.input->spec)) {
+    std::string list;
+    for (const double x : numbers->values)
+      list += fmt::format("{}{}", list.empty() ? "" : ",", static_cast<float>(x));
+    return fmt::format(" --values {}", for_shell(list));
+  }
+  return "";
+}
+
+// Where the model is for whoever copies the text.
+std::string path_of(Session& session, const OpenModel& open) {
+  if (open.origin == Origin::kNamed) return open.path;
+  if (open.origin == Origin::kRun) return session.runs().folder(open.id).string();
+  return open.name;
+}
+
+// The edits of a request for the model's own Function, or for that of its input.
+Edited edited_of(Session& session, const Subject& subject) {
+  if (subject.input) {
+    const Ready made = ready(session, subject);
+    return edit(made.model.function, edits_of(session, made, subject.changes));
+  }
+  std::vector<Edit> edits;
+  for (const Change& change : subject.changes) {
+    if (change.patch)
+      throw Error(ErrorCode::kInvalidArgument, "a patch needs an input: whose length it is for");
+    edits.push_back(change.edit);
+  }
+  return edit(session.model(subject.model)->model.function, edits);
+}
+
+}  // namespace
+
+EditText edit_text(Session& session, const Subject& subject) {
+  const auto open = session.model(subject.model);
+  const Edited edited = edited_of(session, subject);
+  const std::string path = path_of(session, *open);
+  EditText text;
+  text.cpp = fmt::format(
+      "#include <limpid/limpid.h>\n\nnamespace lp = limpid;\nconst lp::Model model = "
+      "lp::open_model({});\nconst lp::Edited what_if = lp::edit(model.function, {{\n",
+      literal(path));
+  std::string options;
+  bool patched = false;
+  for (const Change& change : subject.changes) {
+    patched = patched || change.patch;
+    if (change.patch)
+      text.cpp += fmt::format(
+          "    {{.at = {}, .change = lp::Edit::Patch{{value}}}},  // value: a Tensor, what {} is "
+          "for "
+          "another example\n",
+          literal(change.edit.at), change.edit.at);
+    else
+      text.cpp += fmt::format("    lp::parse_edit({}),\n", literal(to_text(change.edit)));
+    options += fmt::format(" --edit {}", for_shell(to_text(change.edit)));
+  }
+  text.cpp += "});\n";
+  if (!patched)
+    text.command =
+        fmt::format("limpid trace {}{}{}", for_shell(path), example_options(subject, *open), options);
+  constexpr std::int64_t kShownElements = 16;
+  text.function = limpid::to_text(edited.function, {.max_elements = kShownElements});
+  return text;
+}
+
+Json to_json(const EditText& text) {
+  return {{"cpp", text.cpp},
+          {"command", text.command ? Json(*text.command) : Json()},
+          {"function", text.function}};
+}
+
+std::shared_ptr<const OpenModel> keep(Session& session, const Subject& subject,
+                                      const std::string& name) {
+  constexpr std::size_t kLongest = 200;
+  if (name.empty() || name.size() > kLongest)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("name: expected 1 to {} bytes, got {}", kLongest, name.size()));
+  const auto open = session.model(subject.model);
+  const bool patched = std::any_of(subject.changes.begin(), subject.changes.end(),
+                                   [](const Change& c) { return c.patch.has_value(); });
+  Subject of_model = subject;
+  if (!patched) of_model.input.reset();
+  OpenModel variant{.name = name, .origin = Origin::kVariant};
+  variant.model = open->model;
+  variant.model.function = edited_of(session, of_model).function;
+  variant.data = open->data;
+  return session.add(std::move(variant));
+}
+
+}  // namespace limpid::view

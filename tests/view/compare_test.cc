@@ -1,0 +1,128 @@
+#include "limpid/view/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "limpid/view/whatif.h"
+#include "tests/view/trained.h"
+
+namespace limpid::view {
+namespace {
+
+using ViewCompare = Trained;
+
+Subject subject_of(const std::string& model, std::int64_t index) {
+  Subject subject{.model = model};
+  subject.input = InputSpec{InputSpec::Example{.data = "moons:3,count=200", .index = index}};
+  return subject;
+}
+
+// The model of r0 with one bit of one weight flipped.
+std::string planted(Session& session, std::int64_t element, int bit) {
+  OpenModel other{.name = "planted"};
+  other.model = session.model("r0")->model;
+  const Tensor& weight = other.model.params.at("layers.1.weight");
+  std::vector<float> values(weight.values<float>().begin(), weight.values<float>().end());
+  float& x = values[static_cast<std::size_t>(element)];
+  x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ (1u << bit));
+  other.model.params.set("layers.1.weight", Tensor::from<float>(weight.shape(), values));
+  return session.add(std::move(other))->id;
+}
+
+TEST_F(ViewCompare, APlantedBitIsFound) {
+  const std::string other = planted(*session_, 11, 3);
+  for (const bool with_input : {false, true}) {
+    Subject a = subject_of("r0", 4), b = subject_of(other, 4);
+    if (!with_input) a.input.reset(), b.input.reset();
+    const Compared c = compare(*session_, a, b);
+    EXPECT_FALSE(c.same());
+    ASSERT_TRUE(c.first);
+    EXPECT_TRUE(c.first->parameter);
+    EXPECT_EQ(c.first->name, "layers.1.weight");
+    EXPECT_EQ(c.first->index, (std::vector<std::int64_t>{1, 3}));
+    EXPECT_EQ(c.first->bit, 3);
+    EXPECT_EQ(c.first->a.bits ^ c.first->b.bits, 8u);
+    ASSERT_EQ(c.parameters.size(), 1u);
+    EXPECT_EQ(c.parameters[0].differ, 1);
+    EXPECT_EQ(c.parameters[0].largest_ulp, 8);
+  }
+}
+
+TEST_F(ViewCompare, AModelIsItself) {
+  EXPECT_TRUE(compare(*session_, subject_of("r0", 4), subject_of("r0", 4)).same());
+  const Compared other = compare(*session_, subject_of("r0", 4), subject_of("r0", 5));
+  EXPECT_TRUE(other.parameters.empty());
+  ASSERT_TRUE(other.first);
+  EXPECT_EQ(other.first->name, "%x");
+}
+
+TEST_F(ViewCompare, AnEditPartsWhereItIs) {
+  Subject edited = subject_of("r0", 4);
+  edited.changes.push_back({.edit = parse_edit("%1 += 1")});
+  const Compared c = compare(*session_, subject_of("r0", 4), edited);
+  ASSERT_TRUE(c.first);
+  EXPECT_EQ(c.first->name, "%1");
+  EXPECT_EQ(c.first->op, "relu");
+  ASSERT_EQ(c.values.size(), 2u);
+  EXPECT_EQ(c.values[0].differ, 8);
+}
+
+TEST(ViewDifference, UnitsInTheLastPlaceCrossZero) {
+  const float least = std::numeric_limits<float>::denorm_min();
+  const auto d = difference_of(Tensor::from<float>({3}, {-least, 1, 2}),
+                               Tensor::from<float>({3}, {least, 1, std::nextafter(2.0f, 3.0f)}));
+  ASSERT_TRUE(d);
+  EXPECT_EQ(d->differ, 2);
+  EXPECT_EQ(d->largest_ulp, 2);
+  EXPECT_FALSE(difference_of(Tensor::scalar(1.0f), Tensor::scalar(1.0f)));
+  const auto zeros = difference_of(Tensor::scalar(0.0f), Tensor::scalar(-0.0f));
+  ASSERT_TRUE(zeros);
+  EXPECT_EQ(zeros->largest, 0);
+}
+
+TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
+  // The learning rate falls from step 14 on in one of them: the first other weights are those after
+  // step 15.
+  train::TrainConfig a = moons_config(), b = moons_config();
+  a.schedule = b.schedule = "step";
+  a.decay_every = b.decay_every = 2;
+  a.decay_factor = 0.5;
+  b.decay_factor = 0.25;
+  for (const auto& [name, config] : {std::pair{"a", a}, std::pair{"b", b}}) {
+    train::Run(config, {.folder = folder_ / name}).train();
+    session_->runs().add(folder_ / name);
+  }
+  const ComparedRuns by_log = compare_runs(*session_, "r1", "r2", false);
+  ASSERT_TRUE(by_log.first_step);
+  const ComparedRuns again = compare_runs(*session_, "r1", "r2", true);
+  ASSERT_TRUE(again.first_step);
+  // A step's loss is of the weights before it.
+  EXPECT_EQ(*by_log.first_step, *again.first_step + 1);
+  EXPECT_GT(*again.first_step, 1);
+  ASSERT_TRUE(again.detail);
+  EXPECT_FALSE(again.detail->same());
+  EXPECT_NE(again.what.find("config: "), std::string::npos);
+  EXPECT_FALSE(compare_runs(*session_, "r1", "r1", true).first_step);
+}
+
+TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
+  Subject edited = subject_of("r0", 4);
+  edited.changes.push_back({.edit = parse_edit("%1[5] = 0")});
+  const EditText text = edit_text(*session_, edited);
+  ASSERT_TRUE(text.command);
+  EXPECT_EQ(*text.command, "limpid trace '" + (folder_ / "moons").string() +
+                               "' --data 'moons:3,count=200' --index 4 --edit '%1[5] = 0'");
+  EXPECT_NE(text.cpp.find("lp::parse_edit(\"%1[5] = 0\")"), std::string::npos);
+  const auto kept = keep(*session_, edited, "without 5");
+  const Compared c = compare(*session_, edited, subject_of(kept->id, 4));
+  EXPECT_TRUE(c.values.empty() || c.values.back().name != "%2");
+  EXPECT_EQ(kept->origin, Origin::kVariant);
+  edited.changes.push_back({.edit = {.at = "%1", .change = Edit::Patch{}}, .patch = edited.input});
+  EXPECT_FALSE(edit_text(*session_, edited).command);
+}
+
+}  // namespace
+}  // namespace limpid::view

@@ -1,0 +1,123 @@
+#include "limpid/view/language.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "limpid/core/error.h"
+#include "limpid/data/generate.h"
+#include "limpid/view/forward.h"
+#include "tests/view/trained.h"
+
+namespace limpid::view {
+namespace {
+
+class ViewLanguage : public Trained {
+ protected:
+  void SetUp() override {
+    Trained::SetUp();
+    std::ofstream file(folder_ / "text.txt");
+    for (int i = 0; i < 50; ++i) file << "to be or not to be that is the question\n";
+    file.close();
+    train::TrainConfig config;
+    config.data = "text:" + (folder_ / "text.txt").string();
+    config.model = "gpt";
+    config.width = 16;
+    config.layers = {2};
+    config.heads = 2;
+    config.context = 16;
+    config.steps = 20;
+    train::Run(config, {.folder = folder_ / "gpt"}).train();
+    session_->runs().add(folder_ / "gpt");
+  }
+  static Subject text(const std::string& said) {
+    return {.model = "r1", .input = InputSpec{InputSpec::Text{said}}};
+  }
+};
+
+TEST_F(ViewLanguage, TheLastBlockSaysWhatTheModelSays) {
+  const Language l = language(*session_, {.subject = text("to be or"), .most = 1000});
+  ASSERT_EQ(l.tokens.size(), 8u);
+  EXPECT_EQ(l.tokens[3].text, "b");
+  EXPECT_EQ(l.cache.length, 8);
+  double sum = 0;
+  for (std::size_t i = 0; i < l.next.size(); ++i) {
+    sum += l.next[i].probability;
+    if (i > 0) {
+      EXPECT_LE(l.next[i].logit.value, l.next[i - 1].logit.value);
+    }
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+  ASSERT_EQ(l.blocks.size(), 3u);  // the embedding and two blocks
+  EXPECT_EQ(l.blocks[2].name, "layers.1");
+  ASSERT_EQ(l.blocks[2].lens.size(), 8u);
+  const ShownBlock::Guess& guess = l.blocks[2].lens.back().front();
+  EXPECT_EQ(guess.token.id, l.next.front().token.id);
+  EXPECT_NEAR(guess.probability, l.next.front().probability, 1e-6);
+  EXPECT_EQ(l.blocks[0].norms.size(), 8u);
+  // The forward pass says the same.
+  const Forward f = forward(*session_, {.subject = text("to be or")});
+  EXPECT_EQ(*f.spoken.chosen, l.next.front().token.id);
+}
+
+TEST_F(ViewLanguage, AttentionLooksBackAndSumsToOne) {
+  const Language l = language(*session_, {.subject = text("to be"), .lens = 0});
+  ASSERT_EQ(l.attention.size(), 2u);
+  EXPECT_EQ(l.attention[0].heads, 2);
+  for (std::int64_t layer = 0; layer < 2; ++layer)
+    for (std::int64_t head = 0; head < 2; ++head) {
+      const Tensor w = attention_of(*session_, text("to be"), layer, head);
+      ASSERT_EQ(w.shape(), (Shape{5, 5}));
+      for (std::size_t q = 0; q < 5; ++q) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 5; ++k) {
+          const float x = w.values<float>()[q * 5 + k];
+          if (k > q) {
+            EXPECT_EQ(x, 0);
+          }
+          sum += static_cast<double>(x);
+        }
+        EXPECT_NEAR(sum, 1, 1e-6);
+      }
+      EXPECT_LE(
+          l.attention[static_cast<std::size_t>(layer)].entropy[static_cast<std::size_t>(head)][4],
+          1);
+    }
+  EXPECT_THROW(attention_of(*session_, text("to be"), 2, 0), Error);
+  EXPECT_THROW(attention_of(*session_, text("to be"), 0, 2), Error);
+}
+
+TEST_F(ViewLanguage, OneTokenAtATimeIsTheTextOfGenerate) {
+  std::string expected;
+  limpid::generate(session_->model("r1")->model, {.prompt = "to be", .tokens = 6, .seed = 9},
+                   [&](std::size_t, std::string_view characters) { expected += characters; });
+  GenerateRequest request{.model = "r1", .text = "to be", .seed = 9, .count = 6};
+  std::string at_once, stepwise;
+  const Generated all = generate(*session_, request, 0);
+  for (std::size_t i = 5; i < 11; ++i) at_once += all.tokens[i].text;
+  EXPECT_EQ(at_once, expected);
+  request.count = 1;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    const Generated one = generate(*session_, request, i);
+    request.tokens.clear();
+    for (const ShownToken& t : one.tokens) request.tokens.push_back(t.id);
+    stepwise += one.tokens.back().text;
+  }
+  EXPECT_EQ(stepwise, expected);
+  request.count = 6;
+  EXPECT_THROW(generate(*session_, request, 6), Error);  // 11 + 6 > 16
+}
+
+TEST_F(ViewLanguage, RefusesWhatIsNoText) {
+  EXPECT_THROW(tokens_of(*session_, "r0", "a"), Error);
+  EXPECT_THROW(tokens_of(*session_, "r1", "\xff"), Error);
+  EXPECT_THROW(language(*session_, {.subject = text("")}), Error);
+  EXPECT_THROW(language(*session_, {.subject = text(std::string(100, 't'))}), Error);
+  EXPECT_THROW(language(*session_, {.subject = text("to"), .sampling = {.top_p = 0}}), Error);
+  GenerateRequest request{.model = "r1", .tokens = {99}};
+  EXPECT_THROW(generate(*session_, request, 0), Error);
+}
+
+}  // namespace
+}  // namespace limpid::view

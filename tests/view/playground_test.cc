@@ -1,0 +1,149 @@
+#include "limpid/view/playground.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "limpid/core/error.h"
+#include "limpid/formats/model.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/train/run.h"
+
+namespace limpid::view {
+namespace {
+
+PlayConfig moons() {
+  PlayConfig config;
+  config.count = 100;
+  config.hidden = {6, 4};
+  config.seed = 3;
+  return config;
+}
+
+TEST(ViewPlayground, StepsInPartsAreTheStepsOfACommand) {
+  Playground ground;
+  std::string state;
+  Played played;
+  for (const std::int64_t steps : {0, 7, 1, 22}) {
+    played = ground.play({.config = moons(), .state = state, .steps = steps});
+    state = played.state;
+  }
+  EXPECT_EQ(played.step, 30);
+  train::TrainConfig config = train_config_of(moons(), "moons:0,count=100");
+  config.steps = 30;
+  train::Run run(config);
+  run.train();
+  EXPECT_EQ(played.hash, hash_of_model(run.model()));
+  const PlayExport take = ground.take_away(moons(), state, 0);
+  EXPECT_EQ(take.hash, played.hash);
+  EXPECT_EQ(take.command,
+            "limpid train --data moons:0,count=100 --hidden 6,4 --activation tanh --optimizer adam "
+            "--lr 0.01 --schedule constant --warmup 0 --dropout 0 --batch 32 --seed 3 --steps 30 "
+            "--out play");
+  EXPECT_FALSE(take.model.empty());
+  // One that is forgotten is computed again.
+  Playground other;
+  EXPECT_EQ(other.play({.config = moons(), .state = state}).hash, played.hash);
+  // And an earlier state is itself.
+  EXPECT_EQ(ground.play({.config = moons(), .state = "p0@8"}).step, 8);
+}
+
+TEST(ViewPlayground, TheSurfaceIsWhatTheModelSays) {
+  Playground ground;
+  const Played played = ground.play(
+      {.config = moons(), .steps = 5, .grid = 3, .box = {{-1, 1, 0, 2}}, .units = true});
+  ASSERT_TRUE(played.surface);
+  const PlaySurface& s = *played.surface;
+  ASSERT_EQ(s.values.shape(), (Shape{9, 2}));
+  train::TrainConfig config = train_config_of(moons(), "moons:0,count=100");
+  config.steps = 5;
+  train::Run run(config);
+  run.train();
+  const auto corner = Tensor::from<float>({1, 2}, {1, 2});
+  const Tensor logits = predict(run.model(), corner);
+  const float a = logits.values<float>()[0], b = logits.values<float>()[1];
+  const float p = s.values.values<float>()[17];  // of class 1 at the last point
+  EXPECT_NEAR(p, 1 / (1 + std::exp(a - b)), 1e-6);
+  ASSERT_EQ(s.units.size(), 2u);
+  EXPECT_EQ(s.units[0].values.shape(), (Shape{6, 9}));
+  EXPECT_EQ(s.units[1].values.shape(), (Shape{4, 9}));
+}
+
+TEST(ViewPlayground, WeightsMoveByHand) {
+  Playground ground;
+  const Played before = ground.play({.config = moons()});
+  const Played after = ground.play({.config = moons(),
+                                    .state = before.state,
+                                    .moved = {{.at = "layers.0.bias", .index = {2}, .set = 1.5}}});
+  EXPECT_EQ(after.params.at("layers.0.bias").values<float>()[2], 1.5f);
+  EXPECT_EQ(after.step, 0);
+  EXPECT_TRUE(ground.take_away(moons(), after.state, 0).command.empty());
+  for (const MovedWeight& wrong :
+       {MovedWeight{"layers.9.bias", {0}, 0}, MovedWeight{"layers.0.bias", {6}, 0},
+        MovedWeight{"layers.0.bias", {0, 0}, 0}})
+    EXPECT_THROW(ground.play({.config = moons(), .state = after.state, .moved = {wrong}}), Error);
+}
+
+TEST(ViewPlayground, AnotherRateGoesOnWithTheWeights) {
+  Playground ground;
+  const Played before = ground.play({.config = moons(), .steps = 20});
+  PlayConfig faster = moons();
+  faster.rate = 0.05;
+  const Played after = ground.play({.config = faster, .state = before.state});
+  EXPECT_TRUE(after.params.at("layers.0.weight").same_bits(before.params.at("layers.0.weight")));
+  EXPECT_EQ(after.loss, before.loss);
+}
+
+TEST(ViewPlayground, ATableOfOnesOwn) {
+  PlayConfig config;
+  config.data = "csv";
+  config.target = "kind";
+  config.csv = "a,b,kind\n";
+  for (int i = 0; i < 60; ++i)
+    config.csv +=
+        std::to_string(i % 7) + "," + std::to_string(i % 5) + (i % 7 < 4 ? ",x\n" : ",y\n");
+  config.hidden = {4};
+  Playground ground;
+  const Played played = ground.play({.config = config, .steps = 200, .grid = 4});
+  EXPECT_GT(*played.accuracy, 0.9);
+  EXPECT_EQ(ground.points(config).features, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(ground.take_away(config, played.state, 0).csv, config.csv);
+  config.csv = "a,b,kind\n1,2\n";
+  try {
+    ground.play({.config = config});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find("/tmp"), std::string::npos) << e.what();
+  }
+}
+
+TEST(ViewPlayground, RefusesWhatIsBeyondTheLimits) {
+  Playground ground;
+  const auto refused = [&](auto change) {
+    PlayRequest request{.config = moons()};
+    change(request);
+    EXPECT_THROW(ground.play(request), Error);
+  };
+  refused([](PlayRequest& r) { r.steps = 1001; });
+  refused([](PlayRequest& r) { r.steps = -1; });
+  refused([](PlayRequest& r) { r.grid = 1000; });
+  refused([](PlayRequest& r) {
+    r.box = std::vector<double>{1, 2};
+    r.grid = 2;
+  });
+  refused([](PlayRequest& r) { r.state = "q"; });
+  refused([](PlayRequest& r) { r.state = "p1@x"; });
+  refused([](PlayRequest& r) { r.state = "p99@999999999"; });
+  refused([](PlayRequest& r) { r.config.data = "csv:/etc/passwd"; });
+  refused([](PlayRequest& r) { r.config.data = "digits"; });
+  refused([](PlayRequest& r) { r.config.hidden = {1000}; });
+  refused([](PlayRequest& r) { r.config.hidden.assign(20, 2); });
+  refused([](PlayRequest& r) { r.config.count = 1'000'000; });
+  refused([](PlayRequest& r) { r.config.activation = "fly"; });
+  refused([](PlayRequest& r) { r.config.optimizer = "fly"; });
+  refused([](PlayRequest& r) { r.config.rate = -1; });
+}
+
+}  // namespace
+}  // namespace limpid::view
