@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 // A body that is read on the thread of all connections keeps them waiting so long.
-constexpr std::size_t kLargeBody = 262'144;
+constexpr std::size_t kLargeBody = 65'536;
 // Bytes of further requests that are taken while one is answered.
 constexpr std::size_t kAhead = 65'536;
 // What is thrown away behind a refusal, so that the client reads it before it learns of the end.
@@ -106,8 +106,7 @@ class SocketAnswer final : public Answer {
 };
 
 // "Sun, 06 Nov 1994 08:49:37 GMT".
-std::string date() {
-  const std::time_t now = std::time(nullptr);
+std::string date_at(std::time_t now) {
   std::tm parts{};
   ::gmtime_r(&now, &parts);
   constexpr std::array kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -331,10 +330,21 @@ void Connection::refuse(const HttpError& error) {
   write(shared_.options.say(error, entry_.target));
 }
 
+// The timer runs until some deadline before this one, and then for the rest: most deadlines are
+// over before it ends, and setting it costs a call of the system.
 void Connection::arm(Clock::time_point deadline) {
-  timer_.expires_at(deadline);
-  timer_.async_wait([self = shared_from_this(), deadline](const error_code& error) {
-    if (!error && self->timer_.expiry() == deadline) self->on_deadline();
+  deadline_ = deadline;
+  if (!timing_ || deadline < timer_.expiry()) set_timer();
+}
+
+void Connection::set_timer() {
+  timing_ = true;
+  timer_.expires_at(deadline_);
+  timer_.async_wait([self = shared_from_this()](const error_code& error) {
+    if (error || self->phase_ == Phase::kClosed) return;
+    self->timing_ = false;
+    if (Clock::now() < self->deadline_) return self->set_timer();
+    self->on_deadline();
   });
 }
 
@@ -360,9 +370,16 @@ void Connection::on_deadline() {
 
 // ---- answering
 
+// Of this second, and so of most answers.
+const std::string& Shared::date() {
+  const std::time_t now = std::time(nullptr);
+  if (std::exchange(date_time, now) != now) date_text = date_at(now);
+  return date_text;
+}
+
 std::string Connection::head_of(const Response& response, bool in_parts) const {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: limpid\r\nDate: {}\r\n",
-                                 response.status, reason(response.status), date());
+                                 response.status, reason(response.status), shared_.date());
   if (response.status != 204) {
     head += fmt::format("Content-Type: {}\r\n", response.content_type);
     if (!in_parts)
@@ -469,7 +486,7 @@ void Connection::write_parts() {
   if (writing_) return;
   if (parts_.empty()) {
     if (ended_) return written();
-    timer_.expires_at(Clock::time_point::max());
+    deadline_ = Clock::time_point::max();
     return;
   }
   writing_ = true;

@@ -41,13 +41,6 @@ foreach(file man/man1/limpid-train.1 bash-completion/completions/limpid zsh/site
   endif()
 endforeach()
 
-# With the command `serve`, the service.
-execute_process(COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/root/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}
-                ${WORK}/root/usr/bin/limpid serve --help RESULT_VARIABLE serves OUTPUT_QUIET ERROR_QUIET)
-if(serves EQUAL 0 AND NOT EXISTS ${WORK}/root/usr/lib/systemd/system/limpid.service)
-  message(FATAL_ERROR "The package limpid has no service")
-endif()
-
 # The shared library shows namespace limpid, and hides the templates of others.
 file(GLOB_RECURSE library ${WORK}/root/usr/lib/liblimpid.so.0.1)
 get_filename_component(folder ${library} DIRECTORY)
@@ -59,6 +52,13 @@ endif()
 configure(${LIMPID_SOURCE}/examples/hello ${WORK}/hello -D CMAKE_PREFIX_PATH=${WORK}/root/usr)
 run(${CMAKE_COMMAND} --build ${WORK}/hello)
 set(ENV{LD_LIBRARY_PATH} ${folder})
+
+# With the command `serve` comes the service.
+run(${WORK}/root/usr/bin/limpid --help)
+if(output MATCHES "\n *serve " AND NOT EXISTS ${WORK}/root/usr/lib/systemd/system/limpid.service)
+  message(FATAL_ERROR "The package limpid has no service")
+endif()
+
 run(${WORK}/hello/hello)
 expect("${output}")
 

@@ -7,6 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <ctime>
 #include <memory>
 #include <set>
 #include <string>
@@ -40,7 +41,10 @@ struct Shared {
       std::make_shared<boost::asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_SAFE);
   boost::asio::thread_pool readers{1};  // of large bodies
   std::set<std::shared_ptr<Connection>> connections;
-  std::string scratch;  // what a read fills
+  std::string scratch;        // what a read fills
+  const std::string& date();  // for the header
+  std::time_t date_time = 0;
+  std::string date_text;
   std::function<void()> on_close;
   std::atomic<bool> draining{false};
   std::atomic<std::size_t> count{0};       // of connections
@@ -85,12 +89,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void finish(int status, const Facts& facts);
   void linger();
   void arm(Clock::time_point deadline);
+  void set_timer();
   void on_deadline();
   std::string head_of(const Response& response, bool in_parts) const;
 
   boost::asio::ip::tcp::socket socket_;
   Shared& shared_;
   boost::asio::steady_timer timer_;
+  Clock::time_point deadline_{};
+  bool timing_ = false;  // the timer runs, to the deadline or a time before it
   RequestReader reader_;
   Phase phase_ = Phase::kReading;
   bool watching_ = false;     // a wait for bytes is under way
