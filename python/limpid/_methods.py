@@ -183,6 +183,11 @@ def _tolist(self: Array) -> Any:
     return np.asarray(self).tolist()
 
 
+def _array_text(self: Array) -> str:
+    """The text form: f32[2] (1.0, 2.0)."""
+    return repr(self)[len("limpid.Array(") : -1]
+
+
 def _restored(elements: Any, dtype: str) -> Any:
     return _core.cast(_core.array(elements), dtype)
 
@@ -250,6 +255,7 @@ def _install() -> None:
         "__int__": _number(int),
         "tolist": _tolist,
         "__reduce__": _reduce,
+        "__str__": _array_text,
     }.items():
         setattr(Array, name, member)
     for kind in (Array, Value):

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""docs/python.md: its programs, one after the other, print what the page says."""
+"""docs/python.md: its programs, one after the other, print what the page says. The Python on the pages of the tour prints what
+the C++ before it prints."""
 
 import contextlib
 import io
 import os
 import pathlib
 import re
+import tempfile
 import unittest
+
+import limpid
 
 
 class Page(unittest.TestCase):
@@ -20,6 +24,23 @@ class Page(unittest.TestCase):
             with contextlib.redirect_stdout(printed):
                 exec(compile(code, "docs/python.md", "exec"), names)
             self.assertEqual(printed.getvalue(), wanted)
+
+    def test_the_tour_in_python(self):
+        pages = sorted((pathlib.Path(os.environ["LIMPID_SOURCE"]) / "docs/tour").glob("[0-9]*.md"))
+        count = 0
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            for page in pages:
+                names = {"lp": limpid}
+                for wanted, code in re.findall(r"^```text\n((?:(?!```)[^\n]*\n)*)```\n```python\n(.*?)^```$", page.read_text(), re.M | re.S):
+                    printed = io.StringIO()
+                    with contextlib.redirect_stdout(printed):
+                        exec(compile(code, page.name, "exec"), names)
+                    self.assertEqual(printed.getvalue(), wanted, page.name)
+                    count += 1
+                self.assertEqual(page.read_text().count("```python"), page.read_text().count("```\n```python"), page.name)
+            os.chdir("/")
+        self.assertGreater(count, 15)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Times of calls from Python beside those from C++, and of an epoch from a Python loop.
+
+python_calls.py [the program of python_calls.cc]      (PYTHONPATH: the package in a build folder)
+
+Prints Markdown. PyTorch stands beside it where python3-torch is. The least mean of some rounds counts.
+"""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import limpid as lp
+
+try:
+    import torch
+
+    torch.set_num_threads(1)
+except ImportError:
+    torch = None
+
+
+def microseconds(call, calls, rounds=20):
+    best = 1e9
+    call()
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            call()
+        best = min(best, (time.perf_counter() - begin) / calls)
+    return best * 1e6
+
+
+def import_time():
+    """Milliseconds beyond NumPy's import, the least of ten."""
+    program = "import numpy, time; begin = time.perf_counter(); import limpid; print(time.perf_counter() - begin)"
+    return min(float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout) for _ in range(10)) * 1e3
+
+
+def calls():
+    there = {}
+    if len(sys.argv) > 1:
+        for line in subprocess.run([sys.argv[1]], capture_output=True, text=True, check=True).stdout.splitlines():
+            name, how, took = line.split()
+            there[name, how] = float(took)
+    print("| network, batch 1 | how | Python, us | C++, us | PyTorch eager, us | torch.jit, us |\n|---|---|---|---|---|---|")
+    for sizes, count in (([3, 4, 2], 10_000), ([784, 256, 128, 10], 1_000)):
+        name = "-".join(map(str, sizes))
+        net = lp.nn.mlp(sizes, lp.relu)
+        params, x = net.init(), np.zeros(sizes[0], np.float32)
+        compiled, f = lp.compile(net), lp.bind(net.function(), params)
+        eager = jit = ""
+        if torch:
+            layers = []
+            for a, b in zip(sizes, sizes[1:]):
+                layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
+            module, t = torch.nn.Sequential(*layers[:-1]), torch.zeros(sizes[0])
+            with torch.no_grad():
+                eager = f"{microseconds(lambda: module(t), count // 10):.2f}"
+                traced = torch.jit.freeze(torch.jit.trace(module.eval(), t))
+                jit = f"{microseconds(lambda: traced(t), count // 10):.2f}"
+        for how, call in (("compiled", lambda: compiled(params, x)), ("Function", lambda: f(x))):
+            reference = there.get((name, how))
+            print(f"| {name} | {how} | {microseconds(call, count):.2f} | {f'{reference:.2f}' if reference else ''} | {eager} | {jit} |")
+
+
+def epoch():
+    """Seconds of 60,000 examples of 784-256-128-10, batch 128, SGD with momentum."""
+    x = np.random.default_rng(0).random((60_000, 784), np.float32)
+    y = np.random.default_rng(1).integers(0, 10, 60_000).astype(np.int32)
+    net, sgd = lp.nn.mlp([784, 256, 128, 10], lp.relu), lp.optim.Sgd(momentum=0.9)
+    step = lp.compile(lp.optim.step(lambda p, x, y: lp.cross_entropy(net(p, x), y), sgd))
+    params = net.init()
+    state = sgd.init(params)
+    took = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        for i in range(0, 59_904, 128):
+            params, state, value = step(params, state, 0.05, x[i : i + 128], y[i : i + 128])
+        value.item()
+        took.append(time.perf_counter() - begin)
+    print(f"| Limpid | {min(took):.2f} |")
+    if not torch:
+        return
+    module = torch.nn.Sequential(
+        torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Linear(256, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)
+    )
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
+    tx, ty = torch.from_numpy(x), torch.from_numpy(y.astype(np.int64))
+    took = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        for i in range(0, 59_904, 128):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(module(tx[i : i + 128]), ty[i : i + 128]).backward()
+            optimizer.step()
+        took.append(time.perf_counter() - begin)
+    print(f"| PyTorch {torch.__version__} | {min(took):.2f} |")
+
+
+def main():
+    calls()
+    print("\n| an epoch of 60,000 examples from a Python loop, one thread | s |\n|---|---|")
+    epoch()
+    print(f"\nimport beyond NumPy's: {import_time():.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
