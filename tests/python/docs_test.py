@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """docs/python.md: its programs, one after the other, print what the page says. The Python on the pages of the tour prints what
-the C++ before it prints."""
+the C++ before it prints. docs/inside.ipynb shows what it shows."""
 
+import ast
 import contextlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -24,6 +26,28 @@ class Page(unittest.TestCase):
             with contextlib.redirect_stdout(printed):
                 exec(compile(code, "docs/python.md", "exec"), names)
             self.assertEqual(printed.getvalue(), wanted)
+
+    def test_the_notebook(self):
+        """Every cell of code gives what it prints and what its last line is, as text and as HTML."""
+        notebook = json.loads((pathlib.Path(os.environ["LIMPID_SOURCE"]) / "docs/inside.ipynb").read_text())
+        names, compared = {}, 0
+        for cell in notebook["cells"]:
+            if cell["cell_type"] != "code":
+                continue
+            outputs = {output["output_type"]: output for output in cell["outputs"]}
+            body, result, printed = ast.parse("".join(cell["source"])), None, io.StringIO()
+            last = body.body.pop() if "execute_result" in outputs else None
+            with contextlib.redirect_stdout(printed):
+                exec(compile(body, "inside.ipynb", "exec"), names)
+                if last is not None:
+                    result = eval(compile(ast.Expression(last.value), "inside.ipynb", "eval"), names)
+            self.assertEqual(printed.getvalue(), "".join(outputs.get("stream", {}).get("text", [])))
+            if last is not None:
+                wanted = outputs["execute_result"]["data"]
+                self.assertEqual(repr(result), "".join(wanted["text/plain"]))
+                self.assertEqual(result._repr_html_(), "".join(wanted["text/html"]))
+            compared += 1
+        self.assertGreater(compared, 4)
 
     def test_the_tour_in_python(self):
         pages = sorted((pathlib.Path(os.environ["LIMPID_SOURCE"]) / "docs/tour").glob("[0-9]*.md"))
