@@ -1,7 +1,10 @@
-// Bytes of a connection: requests, and what the Open Inference Protocol makes of their bodies.
+// Bytes of a connection: requests, and what the Open Inference Protocol and OpenAI's make of their
+// bodies.
 #include <algorithm>
 
 #include "limpid/core/error.h"
+#include "limpid/data/tokenizer.h"
+#include "limpid/serve/completions.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/http_parser.h"
 #include "limpid/serve/infer_v2.h"
@@ -20,8 +23,28 @@ const serve::Signature& model() {
   return signature;
 }
 
+// What OpenAI's protocol makes of a body.
+void complete(const serve::Request& request) {
+  const serve::Limits limits{.tokens = 50, .texts = 10};
+  const serve::LanguageService language{
+      .tokenizer = Tokenizer::bytes(), .context = 20, .lane = nullptr};
+  try {
+    const Json body = Json::parse(request.body, {.bytes = limits.body});
+    (void)serve::model_of_completion(body);
+    const serve::CompletionRequest asked = serve::parse_completion(body, language, limits);
+    require(!asked.prompts.empty() && asked.prompts.size() * asked.n <= 10, "texts are bounded");
+    for (const serve::CompletionRequest::Prompt& prompt : asked.prompts)
+      require(!prompt.tokens.empty() && prompt.tokens.size() + asked.tokens <= 20,
+              "a text fits in the context");
+    require(asked.sampling.top_p > 0 && asked.sampling.temperature >= 0, "sampling is possible");
+  } catch (const Error&) {
+    throw serve::to_http_error(std::current_exception());
+  }
+}
+
 // As a server with an echo for a model answers.
 void answer(const serve::Request& request) {
+  if (request.target.starts_with("/v1/")) return complete(request);
   const serve::Limits limits{.answer = 1 << 20, .rows = 1000};
   const serve::InferRequest infer =
       serve::parse_infer(model(), request.body, serve::json_bytes_of(request), limits);
@@ -95,6 +118,10 @@ std::vector<Bytes> seeds() {
       R"({"name":"b","datatype":"BOOL","shape":[1,1],"parameters":{"binary_data_size":1}}],)"
       R"("parameters":{"binary_data_output":true}})";
   const std::string tensors(16, '\0');
+  const std::string completion =
+      R"({"model":"m","prompt":["ab",[1,2]],"max_tokens":3,"temperature":0.5,"top_p":0.9,"top_k":4,)"
+      R"("seed":7,"stop":["x","yz"],"n":2,"echo":true,"logprobs":2,"stream":true,)"
+      R"("stream_options":{"include_usage":true},"best_of":null,"logit_bias":{},"user":"u"})";
   const auto post = [](const std::string& headers, const std::string& body) {
     return "POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n" + body;
   };
@@ -106,6 +133,8 @@ std::vector<Bytes> seeds() {
           bytes_of(sized(json, "Connection: keep-alive\r\n")),
           bytes_of(post("Transfer-Encoding: chunked\r\n",
                         "5\r\n{\"inp\r\n3;x=y\r\nuts\r\n0\r\nT: u\r\n\r\n")),
+          bytes_of("POST /v1/completions HTTP/1.1\r\nHost: h\r\nContent-Length: " +
+                   std::to_string(completion.size()) + "\r\n\r\n" + completion),
           bytes_of(sized(head + tensors + "\x01", "Inference-Header-Content-Length: " +
                                                       std::to_string(head.size()) + "\r\n"))};
 }
@@ -121,6 +150,9 @@ std::vector<std::string> words() {
           "0\r\n\r\n",
           "Expect: 100-continue\r\n",
           "Inference-Header-Content-Length: ",
+          "\"prompt\"",
+          "\"max_tokens\"",
+          "\"seed\"",
           "\"inputs\"",
           "\"outputs\"",
           "\"parameters\"",
