@@ -41,6 +41,7 @@ void add_summary(Command& app);
 void add_trace(Command& app);
 void add_train(Command& app);
 void add_view(Command& app);  // where the tool is built with the server
+void add_verify_step(Command& app);
 
 namespace {
 
@@ -61,10 +62,10 @@ int run(int argc, char** argv) {
       {"Look inside", {add_summary, add_trace, add_show, add_ops}},
 #ifdef LIMPID_ONNX
       {"Convert", {add_convert, add_quantize, add_emit, add_onnx_ops}},
-      {"Check", {add_selftest, add_hash, add_gradcheck, add_onnx_test}},
+      {"Check", {add_selftest, add_hash, add_gradcheck, add_verify_step, add_onnx_test}},
 #else
       {"Convert", {add_convert, add_quantize, add_emit}},
-      {"Check", {add_selftest, add_hash, add_gradcheck}},
+      {"Check", {add_selftest, add_hash, add_gradcheck, add_verify_step}},
 #endif
 #ifdef LIMPID_SERVE
       {"Serve", {add_serve, add_receipt, add_view}},

@@ -49,13 +49,14 @@ std::vector<std::string> shown_metrics(Task task) {
   return {};
 }
 
-Progress::Progress(Task task, std::string watched, std::int64_t steps, std::int64_t steps_an_epoch)
+Progress::Progress(Task task, std::string watched, std::int64_t steps, std::int64_t steps_an_epoch,
+                   bool bar)
     : metrics_(shown_metrics(task)),
       watched_(std::move(watched)),
       steps_(steps),
       steps_an_epoch_(steps_an_epoch),
       epochs_((steps + steps_an_epoch - 1) / steps_an_epoch),
-      redraws_(can_redraw()) {}
+      redraws_(bar && can_redraw()) {}
 
 void Progress::begin() {
   std::string line = "    epoch" + cell("train loss", "train loss");

@@ -19,8 +19,10 @@ std::vector<std::string> shown_metrics(Task task);
 // itself.
 class Progress {
  public:
-  // `watched` says which part the evaluations look at: "validation" or "test".
-  Progress(Task task, std::string watched, std::int64_t steps, std::int64_t steps_an_epoch);
+  // `watched` says which part the evaluations look at: "validation" or "test". Without `bar` there
+  // is the table alone.
+  Progress(Task task, std::string watched, std::int64_t steps, std::int64_t steps_an_epoch,
+           bool bar);
 
   void begin();
   void step(const train::StepEvent& step);

@@ -69,11 +69,11 @@ int share_of_cpus(distribute::LaunchedRanks* ranks) {
   }
   const int cpus = allowed_cpus();
   if (!known || sharing == 1) return cpus;
-  // More ranks than CPUs go where the system wants them.
-  if (cpus < sharing) return 1;
+  // More ranks than CPUs have one each, evenly, with others.
   cpu_set_t share;
   CPU_ZERO(&share);
-  const int first = cpus * place / sharing, last = cpus * (place + 1) / sharing;
+  const int first = cpus * place / sharing;
+  const int last = std::max(first + 1, cpus * (place + 1) / sharing);
   for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &mine) && seen++ >= first && seen <= last) CPU_SET(cpu, &share);
   ::sched_setaffinity(0, sizeof share, &share);

@@ -82,7 +82,8 @@ void add_train(Command& app) {
   Command command =
       app.command("train", "Train a network; with --out, save the model, its log and checkpoints");
   command.footer(std::string("--data: ") + data_spec_help() +
-                 "\n\nSee docs/training.md, and docs/reference/train.md for the keys of --config.");
+                 "\n\nSee docs/training.md, docs/scale.md for several processes, and "
+                 "docs/reference/train.md for the keys of --config.");
   for (const train::ConfigKey& key : train::config_keys()) add_key(command, key, *options);
   const Option config = command
                             .option("--config", options->config,

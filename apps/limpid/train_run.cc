@@ -46,7 +46,7 @@ class Terminal {
       : run_(run),
         options_(options),
         progress_(run.data().train.task, watched(run.data()), run.trainer().steps(),
-                  run.trainer().steps_an_epoch()) {
+                  run.trainer().steps_an_epoch(), options.ranks == 1) {
     run.on_event([this](const train::Event& event) { std::visit(*this, event); });
     run.on_step([this](const train::StepEvent& step) { progress_.step(step); });
   }

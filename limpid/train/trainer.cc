@@ -330,6 +330,25 @@ std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool 
   return hash;
 }
 
+std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
+  if (!sharded_ || shard < sharded_->sum().shards().begin || shard >= sharded_->sum().shards().end)
+    refuse(fmt::format("shard {}: {}", shard,
+                       sharded_ ? fmt::format("shards 0 to {} are expected", options_.shards - 1)
+                                : "the run is not trained in shards"));
+  const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
+  std::int64_t m = 0;
+  feed([&]() -> std::optional<Feeder::Piece> {
+    if (m >= cut_.micro_batches(rows)) return {};
+    return Feeder::Piece{step_ / steps_an_epoch_, cut_.micro_batch(rows, m++)};
+  });
+  Update update;
+  update.examples = examples_of_update();
+  sharded_->sum().begin();
+  const std::uint64_t hash = add_shard(shard, update, true);
+  feeder_.reset();
+  return hash;
+}
+
 // The pieces of this rank's shards, in the order in which updates want them; without shards those
 // of whole updates.
 std::optional<Feeder::Piece> Trainer::next_piece() {
@@ -391,12 +410,16 @@ Trainer::Plan& Trainer::plan_of(Part part, std::int64_t rows) {
 
 void Trainer::start_feeder() {
   fed_ = {step_};
+  feed([this] { return next_piece(); });
+}
+
+void Trainer::feed(Feeder::Pieces pieces) {
   feeder_ = std::make_unique<Feeder>(data_.train,
                                      Feeder::Options{.most_rows = cut_.most_rows(),
                                                      .key = key_.fold_in(kShuffleKey),
                                                      .offset_key = key_.fold_in(kOffsetKey),
                                                      .ahead = options_.gather_ahead},
-                                     [this] { return next_piece(); });
+                                     std::move(pieces));
 }
 
 // ---- epochs

@@ -140,6 +140,10 @@ class Trainer {
   };
   Replay replay() const;
 
+  // Of the next step: that of a shard's gradient and loss, as StepEvent::shards has it; the step is
+  // not made. Throws kInvalidArgument where there is no such shard, or only one.
+  std::uint64_t hash_of_shard(std::int64_t shard);
+
  private:
   enum class Part : std::uint8_t { kWhole, kAccumulate, kLast };
   struct Plan {
@@ -174,6 +178,7 @@ class Trainer {
   EpochEvent end_epoch();
   void compare(EpochEvent& epoch);
   void start_feeder();
+  void feed(Feeder::Pieces pieces);
   std::vector<const void*> model_pointers() const;
 
   Problem problem_;

@@ -12,7 +12,7 @@ GROUPS = {
     "Use": ("eval", "run", "generate"),
     "Look inside": ("summary", "trace", "show", "ops"),
     "Convert": ("convert", "quantize", "emit"),
-    "Check": ("selftest", "hash", "gradcheck"),
+    "Check": ("selftest", "hash", "gradcheck", "verify-step"),
     "Learn": ("perceptron", "lab"),
     "Help": ("help", "completion"),
 }

@@ -29,6 +29,7 @@ NOT_RUN = {
     "./dev": "other tests build and install",
     "cmake": "other tests build and install",
     "alias": "the tool is in the path",
+    "mpirun": "tests/cli/scale_test.py trains on several processes",
     "bert.onnx": "a published model; tests/onnx runs some of several inputs",
     "detector.onnx": "a published model; tests/onnx runs some of several inputs",
     "onnx-test DIR": "tests/onnx runs the ONNX project's",

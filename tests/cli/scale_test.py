@@ -1,0 +1,289 @@
+"""Training on several processes under Open MPI and MPICH: the same files, and what happens to ranks that differ, die or hang.
+
+Each MPI is left out, with a line, where its launcher or its module is missing. LIMPID_KILLS=50 kills that many ranks."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import tool
+
+BUILD = pathlib.Path(tool.TOOL).resolve().parent
+KILLS = int(os.environ.get("LIMPID_KILLS", 4))
+LAUNCHERS = {
+    "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"],
+    "mpich": ["mpirun.mpich"],
+}
+# Open MPI wants to be asked twice by root.
+ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+class Ranks(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.data = self.folder / "data"
+        tool.write_idx_folder(self.data, [i % 3 for i in range(60)], [i % 3 for i in range(20)])
+        self.whole = self.folder / "whole"
+
+    def arguments(self, *more, out):
+        return ["train", "--data", f"idx:{self.data},split=80/20", "--hidden", "6,5", "--dropout", "0.2", "--optimizer", "adamw",
+                "--batch", "8", "--accumulate", "2", "--shards", "5", "--clip-norm", "1", "--threads", "1", "--epochs", "12",
+                "--out", str(out), *map(str, more)]
+
+    def command(self, kind, ranks, *arguments):
+        return [*LAUNCHERS[kind], "-n", str(ranks), *arguments]
+
+    def start(self, kind, ranks, *arguments, **environment):
+        return subprocess.Popen(self.command(kind, ranks, tool.TOOL, *map(str, arguments)), stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=ENVIRONMENT | environment)
+
+    def launched(self, kind, ranks, *arguments, **environment):
+        """What several ranks say, and how they end."""
+        process = self.start(kind, ranks, *arguments, **environment)
+        said, _ = process.communicate(timeout=120)
+        return process.returncode, said.decode()
+
+    def log(self, out):
+        """The log's events without what differs from life to life."""
+        events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+        for event in events:
+            for key in ("samples_per_second", "seconds", "command", "environment"):
+                event.pop(key, None)
+        return [event for event in events if event["event"] != "resume"]
+
+    def expect_same_run(self, out, other):
+        self.assertEqual((out / "model.safetensors").read_bytes(), (other / "model.safetensors").read_bytes())
+        self.assertEqual(self.log(out), self.log(other))
+
+    def wait_for(self, process, file):
+        for _ in range(3000):
+            self.assertIsNone(process.poll(), "it ended too early")
+            if file.exists():
+                return
+            time.sleep(0.01)
+        self.fail(f"no {file}")
+
+    def ranks_of(self, out):
+        """The ids of the processes that train into a folder, launchers aside."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[0] == os.fsencode(tool.TOOL) and os.fsencode(out) in words:
+                found.append(int(entry.name))
+        return sorted(found)
+
+
+class WithoutMpi(Ranks):
+    def test_a_launcher_without_its_module_is_an_error(self):
+        for variables in ({"OMPI_COMM_WORLD_SIZE": "8"}, {"PMI_SIZE": "8"}, {"LIMPID_MPI": "mpich"}):
+            run = subprocess.run([tool.TOOL, "train", "--data", "moons"], capture_output=True, timeout=60,
+                                 env=ENVIRONMENT | variables | {"LIMPID_MPI_MODULES": str(self.folder)})
+            self.assertEqual((run.returncode, run.stdout), (1, b""))
+            self.assertRegex(run.stderr.decode(), r"\Alimpid: this process is one of several, but the module limpid-mpi-"
+                                                  r"(openmpi|mpich)\.so cannot be loaded: it is not installed\n\Z")
+
+    def test_srun_without_mpi_is_an_error(self):
+        run = subprocess.run([tool.TOOL, "train", "--data", "moons"], capture_output=True, timeout=60,
+                             env=ENVIRONMENT | {"SLURM_STEP_NUM_TASKS": "4"})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"srun started 4 processes without MPI: srun --mpi=pmix", run.stderr)
+
+    def test_one_process_needs_none(self):
+        run = subprocess.run([tool.TOOL, "train", "--data", "moons", "--epochs", "1"], capture_output=True, timeout=60,
+                             env=ENVIRONMENT | {"OMPI_COMM_WORLD_SIZE": "1", "LIMPID_MPI_MODULES": str(self.folder)})
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
+
+
+class VerifyStep(Ranks):
+    def test_each_shard_is_as_logged(self):
+        out = self.folder / "run"
+        self.output(*self.arguments("--log-shards", "--log-every", "2", out=out))
+        steps = [e for e in self.log(out) if e["event"] == "step"]
+        self.assertTrue(all(len(e["shards"]) == 5 for e in steps))
+        for shard in range(5):
+            self.assertEqual(self.output("verify-step", out, "--step", 4, "--shard", shard),
+                             f"step 4, shard {shard}: {steps[2]['shards'][shard]}, as logged\n")
+        self.assertIn("which the log has not", self.output("verify-step", out, "--step", 5, "--shard", 0))
+        # A checkpoint that was kept is where it begins.
+        long = self.folder / "long"
+        self.output(*self.arguments("--log-shards", "--log-every", "2", "--steps", "3", out=long)[:-2])
+        found = self.document("verify-step", out, "--step", 4, "--shard", 2)
+        self.assertEqual((found["from"], found["hash"]), (0, found["logged"]))
+        # A log that says otherwise.
+        log = out / "log.jsonl"
+        log.write_text(log.read_text().replace(steps[2]["shards"][1], "0" * 16))
+        run = self.run_tool("verify-step", out, "--step", 4, "--shard", 1)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"but the log has 0000000000000000", run.stderr)
+        self.assertIn("shards 0 to 4 are expected", self.error(1, "verify-step", out, "--step", 4, "--shard", 5))
+        self.assertIn("the run has steps 1 to", self.error(1, "verify-step", out, "--step", 4000, "--shard", 0))
+
+    def test_runs_without_shards_have_none(self):
+        out = self.folder / "run"
+        self.output("train", "--data", "moons", "--epochs", "1", "--out", out)
+        self.assertIn("not trained in shards", self.error(1, "verify-step", out, "--step", 1, "--shard", 0))
+        self.assertIn("config.log_shards: 2 or more shards", self.error(2, "train", "--data", "moons", "--log-shards"))
+
+
+class UnderMpi:
+    """The tests of one MPI, self.kind."""
+
+    kind = ""
+
+    @classmethod
+    def setUpClass(cls):
+        if "LIMPID_SANITIZED" in os.environ:
+            raise unittest.SkipTest("the tool is sanitized, and MPI keeps memory to the end")
+        if not shutil.which(LAUNCHERS[cls.kind][0]):
+            raise unittest.SkipTest(f"{LAUNCHERS[cls.kind][0]} is not installed (packages-scale.txt)")
+        if not (BUILD / f"limpid-mpi-{cls.kind}.so").exists():
+            raise unittest.SkipTest(f"limpid-mpi-{cls.kind}.so was not built")
+
+    def setUp(self):
+        super().setUp()
+        self.output(*self.arguments(out=self.whole))
+
+    def test_any_number_of_ranks_gives_the_same_file_and_log(self):
+        for ranks in (2, 3, 5):
+            out = self.folder / f"of{ranks}"
+            code, said = self.launched(self.kind, ranks, *self.arguments(out=out))
+            self.assertEqual(code, 0, said)
+            self.assertIn(f"on {ranks} ranks of 1 thread", said)
+            self.assertEqual(said.count("saved "), 1, "the first rank alone prints")
+            self.expect_same_run(out, self.whole)
+
+    def test_a_killed_rank_ends_all_and_the_run_goes_on_with_others(self):
+        chance = random.Random(7)
+        kills = 0
+        while kills < KILLS:
+            out = self.folder / f"killed{kills}"
+            command = self.arguments("--checkpoint-every", "1", "--epochs", "80", out=out)
+            whole = self.folder / "whole80"
+            if not whole.exists():
+                self.output(*self.arguments("--checkpoint-every", "1", "--epochs", "80", out=whole))
+            for _ in range(3):
+                ranks = chance.choice((2, 3, 4))
+                process = self.start(self.kind, ranks, *command)
+                self.wait_for(process, out / "checkpoint.safetensors")
+                time.sleep(chance.uniform(0, 0.4))
+                ids = self.ranks_of(out)
+                while not ids and process.poll() is None:
+                    ids = self.ranks_of(out)
+                # One rank, all of them, or the launcher.
+                victims = chance.choice(([chance.choice(ids)] if ids else [], ids, [process.pid]))
+                for victim in victims:
+                    try:
+                        os.kill(victim, signal.SIGKILL)
+                        kills += 1
+                    except ProcessLookupError:
+                        pass
+                process.communicate(timeout=120)
+                for _ in range(1000):
+                    if not self.ranks_of(out):
+                        break
+                    time.sleep(0.02)
+                self.assertFalse(self.ranks_of(out), "ranks outlive the job")
+                command = ["train", "--resume", str(out), "--threads", "1"]
+            if not (out / "model.safetensors").exists():
+                code, said = self.launched(self.kind, chance.choice((1, 2, 5)), *command)
+                self.assertEqual(code, 0, said)
+            self.expect_same_run(out, whole)
+
+    def test_sigterm_to_the_launcher_writes_a_checkpoint(self):
+        out = self.folder / "stopped"
+        process = self.start(self.kind, 3, *self.arguments("--epochs", "100000", out=out))
+        self.wait_for(process, out / "checkpoint.safetensors")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual(self.log(out)[-1]["reason"], "interrupted", said)
+
+    def test_a_rank_that_hangs_ends_the_job_and_is_named(self):
+        out = self.folder / "hung"
+        process = self.start(self.kind, 3, *self.arguments("--epochs", "100000", out=out), LIMPID_RANK_TIMEOUT="2")
+        self.wait_for(process, out / "checkpoint.safetensors")
+        os.kill(self.ranks_of(out)[1], signal.SIGSTOP)
+        said, _ = process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertRegex(said.decode(), r"limpid: rank \d on \S+ has given no sign of life for 2 s; the job ends")
+
+    def differing(self, script):
+        """What ranks say whose arguments a shell script chooses, rank 0 being $RANK 0."""
+        shell = 'RANK=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; ' + script
+        run = subprocess.run(self.command(self.kind, 3, "sh", "-c", shell, "sh", tool.TOOL), stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=ENVIRONMENT, timeout=60)
+        self.assertNotEqual(run.returncode, 0)
+        lines = [line for line in run.stdout.decode().splitlines() if line.startswith("limpid:")]
+        self.assertEqual(len(lines), 1, run.stdout.decode())
+        return lines[0]
+
+    def test_ranks_that_differ_are_named(self):
+        other = self.folder / "other"
+        tool.write_idx_folder(other, [i % 3 for i in range(60)], [(i + 1) % 3 for i in range(20)])
+        moved = self.folder / "moved"
+        moved.mkdir()
+        for rank in range(3):
+            (moved / str(rank)).symlink_to(other if rank == 2 else self.data)
+        arguments = "--shards 4 --epochs 1 --threads 1 --hidden 4"
+        self.assertRegex(self.differing(f'cd {moved}/$RANK && exec "$1" train --data idx:. {arguments}'),
+                         r"rank 2 on \S+ has other data: hash \w+, not \w+ as rank 0 on")
+        self.assertRegex(
+            self.differing(f'exec "$1" train --data idx:{self.data} {arguments} --seed $((RANK % 2))'),
+            r"rank 1 on \S+ has another configuration: \"seed\": 1, not \"seed\": 0 as rank 0 on")
+        # Its own fault, which the others do not share.
+        (moved / "3").mkdir()
+        self.assertRegex(
+            self.differing(f'cd {moved}/$((RANK == 1 ? 3 : 0)) && exec "$1" train --data idx:. {arguments}'),
+            r"limpid: rank 1 on \S+: .*idx")
+
+    def test_more_ranks_than_shards_are_refused(self):
+        code, said = self.launched(self.kind, 3, *self.arguments("--shards", "2", out=self.folder / "few"))
+        self.assertNotEqual(code, 0)
+        self.assertEqual(said.count("train: 3 ranks, but 2 shards: at most one rank a shard is expected"), 1, said)
+
+    def test_a_full_disk_ends_the_job_with_one_line(self):
+        out = self.folder / "full"
+        process = self.start(self.kind, 3, *self.arguments("--checkpoint-every", "1", "--epochs", "100000", out=out))
+        self.wait_for(process, out / "checkpoint.safetensors")
+        for rank in self.ranks_of(out):  # only the first one writes
+            resource.prlimit(rank, resource.RLIMIT_FSIZE, (1000, 1000))
+        said, _ = process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        lines = [line for line in said.decode().splitlines() if line.startswith("limpid:")]
+        self.assertEqual(len(lines), 1, said.decode())
+        self.assertIn("File too large", lines[0])
+        self.assertFalse((out / "model.safetensors").exists())
+
+
+class UnderOpenMpi(UnderMpi, Ranks):
+    kind = "openmpi"
+
+
+class UnderMpich(UnderMpi, Ranks):
+    kind = "mpich"
+
+
+def main():
+    program = unittest.main(exit=False, verbosity=0)
+    for test, why in program.result.skipped:
+        print(f"skipped: {test}: {why}", file=sys.stderr)
+    sys.exit(not program.result.wasSuccessful())
+
+
+if __name__ == "__main__":
+    main()
