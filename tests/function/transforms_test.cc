@@ -103,6 +103,22 @@ TEST(Vmap, OfVmapAndGradOfVmap) {
   EXPECT_EQ(g.values<double>()[0], 60);
 }
 
+// What is made of inputs that all examples share has no batch in front either, though its own
+// dimension be as long.
+TEST(Vmap, OpsOnWhatIsSharedHaveNoBatch) {
+  const Type three{Dtype::kF32, {3}};
+  const Function f = trace("f", {{"x", three}, {"w", three}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * exp(in[1])};
+  });
+  const Tensor x = Tensor::from<float>({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const Tensor w = Tensor::from<float>({3}, {0, 1, 2});
+  const Tensor together = interpret(vmap(f, {0, std::nullopt}, 3), std::vector{x, w})[0];
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const Tensor alone = interpret(f, std::vector{x.rows(i, 1).reshape({3}), w})[0];
+    EXPECT_TRUE(together.rows(i, 1).reshape({3}).same_bits(alone)) << i;
+  }
+}
+
 TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   const nn::Mlp net = nn::mlp({2, 3, 1}, relu);
   const Params params = net.init(Key(0));
@@ -122,6 +138,14 @@ TEST(Simplify, SharesCallsAndDropsTheDead) {
   // exp, multiply, the constant once, two adds
   EXPECT_EQ(g.nodes().size(), 5u) << to_text(g);
   EXPECT_EQ(at(f, 0.3), at(g, 0.3));
+}
+
+// They are there so that what reads them is not joined.
+TEST(Simplify, KeepsEveryBarrier) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{exp(barrier(in[0])), exp(barrier(in[0]))};
+  });
+  EXPECT_EQ(simplify(f).nodes().size(), 4u);
 }
 
 TEST(Simplify, KeepsZerosOfBothSignsApart) {

@@ -52,21 +52,26 @@ TEST(Files, ReachTheDiskBeforeTheirName) {
   EXPECT_EQ(calls.done, in_order);
 }
 
+// It alone, as those of a moment do, or with all that come behind it.
 TEST(Files, StayWhatTheyWereWhereAnyCallFails) {
   for (const int error : {ENOSPC, EIO})
-    for (std::int64_t failing = 0; failing < 4; ++failing) {
-      const TemporaryFolder folder;
-      const Bytes before = random_bytes(100);
-      testing::write(folder / "a", before);
-      SystemCalls calls{.folder = folder.path(), .first_failure = failing, .error = error};
-      {
-        const Watch watch(calls);
-        testing::expect_error(ErrorCode::kIo, std::generic_category().message(error),
-                              [&] { write(folder / "a", random_bytes(10), random_bytes(20)); });
+    for (const std::int64_t failures : {1, 1000})
+      for (std::int64_t failing = 0; failing < 4; ++failing) {
+        const TemporaryFolder folder;
+        const Bytes before = random_bytes(100);
+        testing::write(folder / "a", before);
+        SystemCalls calls{.folder = folder.path(),
+                          .first_failure = failing,
+                          .failures = failures,
+                          .error = error};
+        {
+          const Watch watch(calls);
+          testing::expect_error(ErrorCode::kIo, std::generic_category().message(error),
+                                [&] { write(folder / "a", random_bytes(10), random_bytes(20)); });
+        }
+        EXPECT_EQ(testing::read(folder / "a"), testing::text_of(before)) << failing;
+        EXPECT_EQ(folder.names(), std::vector<std::string>{"a"}) << failing;
       }
-      EXPECT_EQ(testing::read(folder / "a"), testing::text_of(before)) << failing;
-      EXPECT_EQ(folder.names(), std::vector<std::string>{"a"}) << failing;
-    }
 }
 
 }  // namespace

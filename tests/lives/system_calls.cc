@@ -44,7 +44,8 @@ std::optional<std::string> name_of(const SystemCalls& calls, int fd) {
 // Counts a change; whether it fails.
 bool fails(SystemCalls& calls, const std::string& what) {
   calls.done.push_back(what);
-  if (calls.changes++ < calls.first_failure) return false;
+  const std::int64_t behind = calls.changes++ - calls.first_failure;
+  if (behind < 0 || behind >= calls.failures) return false;
   errno = calls.error;
   return true;
 }

@@ -15,9 +15,10 @@ struct SystemCalls {
   std::filesystem::path folder;
   // That one read or write moves at most.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
-  // From which write, fsync or rename on (counted from 0) all of them fail, and how; a write that
-  // fails first writes half of its bytes.
+  // From which write, fsync or rename on (counted from 0) how many of them fail, and how; a write
+  // that fails first writes half of its bytes.
   std::int64_t first_failure = std::numeric_limits<std::int64_t>::max();
+  std::int64_t failures = std::numeric_limits<std::int64_t>::max();
   int error = 0;
   // "write log.jsonl", "fsync log.jsonl", "rename config.json": by the name of the file; that of a
   // temporary file is "temporary", that of the folder itself "folder".

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -104,6 +105,26 @@ TEST(Gpt, DropsOutByAKeyAlone) {
   };
   EXPECT_TRUE(with_key(3).same_bits(with_key(3)));
   EXPECT_FALSE(with_key(3).same_bits(with_key(4)));
+}
+
+// Two that shared one would drop the same places of what they are given.
+TEST(Gpt, EveryDropoutHasAKeyOfItsOwn) {
+  Gpt net = small_nets()[0];
+  net.dropout = 0.5;
+  std::vector<Input> inputs = net.function().inputs();
+  const std::size_t params = inputs.size() - 1;
+  inputs.push_back({"key", {Dtype::kI64, {}}});
+  const Function f = simplify(trace("training", inputs, [&](std::span<const Value> in) {
+    Args args;
+    for (std::size_t i = 0; i < params; ++i) args.set(inputs[i].name, in[i]);
+    return std::vector<Value>{net(args, in[params], in[params + 1])};
+  }));
+  std::vector<ValueId> keys;
+  for (const Node& node : f.nodes())
+    if (node.op == &op::dropout) keys.push_back(node.inputs[1]);
+  EXPECT_EQ(keys.size(), static_cast<std::size_t>(1 + 2 * net.layers));
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(std::adjacent_find(keys.begin(), keys.end()), keys.end());
 }
 
 TEST(Gpt, IsWrittenDownAndReadBack) {

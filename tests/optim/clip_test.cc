@@ -44,6 +44,17 @@ TEST(Clip, ByNormShortensLargeOnesAlongTheirDirection) {
   EXPECT_NEAR(got[1], -4, 1e-5);
 }
 
+TEST(Clip, ByNormTakesAllTensorsForOneVector) {
+  const Function f = trace("clip", {{"a", {Dtype::kF32, {1}}}, {"b", {Dtype::kF32, {1}}}},
+                           [](std::span<const Value> in) {
+                             return clip_by_global_norm({{"a", in[0]}, {"b", in[1]}}, 1).values();
+                           });
+  const std::vector<Tensor> got =
+      interpret(f, std::vector{Tensor::from<float>({1}, {30}), Tensor::from<float>({1}, {40})});
+  EXPECT_NEAR(got[0].item<float>(), 0.6, 1e-6);
+  EXPECT_NEAR(got[1].item<float>(), 0.8, 1e-6);
+}
+
 TEST(Clip, ByNormShowsNan) {
   for (float x : clipped({1, kNan}, [](const Args& g) { return clip_by_global_norm(g, 5); }))
     EXPECT_TRUE(std::isnan(x));

@@ -152,6 +152,24 @@ TEST(Trainer, AccumulatesWhatOneLargeBatchGivesButForRounding) {
   EXPECT_EQ(parts.ending(), Ending::kFinished);
 }
 
+// Of examples that are all alike, a micro batch is told from another by what is dropped.
+TEST(Trainer, EveryMicroBatchHasDropoutOfItsOwn) {
+  Split data;
+  data.train = examples(Task::kRegression, 8, 1);
+  const auto first_row = [](const Tensor& rows) {
+    return gather_rows(rows, std::vector<std::int32_t>(8, 0));
+  };
+  data.train.inputs = first_row(data.train.inputs);
+  data.train.targets = first_row(data.train.targets);
+  const Problem problem = mlp_problem(network(0.5), Task::kRegression);
+  Trainer one_by_one(problem, data, {.epochs = 1, .batch = 4, .schedule = {.rate = 0}});
+  Trainer together(problem, data,
+                   {.epochs = 1, .batch = 4, .accumulate = 2, .schedule = {.rate = 0}});
+  const double first = one_by_one.step().step.loss, second = one_by_one.step().step.loss;
+  EXPECT_NE(first, second);
+  EXPECT_EQ(together.step().step.loss, static_cast<float>(0.5 * first + 0.5 * second));
+}
+
 TEST(Trainer, EveryTaskLearns) {
   for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression}) {
     const Split data = split(task);
