@@ -121,11 +121,12 @@ export async function pageOf(browser, address, options = {}) {
 
 const axeSource = () => readFileSync(join(web, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
-/** No violation of axe's rules on what is shown. */
-export async function accessible(page, what) {
+/** No violation of axe's rules, or of those that are named, on what is shown. */
+export async function accessible(page, what, rules) {
   await page.evaluate(axeSource());
-  const violations = await page.evaluate(async () =>
-    (await globalThis.axe.run()).violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`),
+  const violations = await page.evaluate(async (only) =>
+    (await globalThis.axe.run(document, only ? { runOnly: only } : {})).violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`),
+    rules,
   );
   assert.deepEqual(violations, [], `axe on ${what}`);
 }

@@ -1,6 +1,6 @@
 // A model on the page: its graph, forward passes, edits, gradients, a wrong file, a planted bit. The numbers must be the tool's.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { begin, limpid, limpidJson, pageOf, paths, until, view, work, writeDigits } from './browser.mjs';
@@ -9,7 +9,15 @@ const browser = await begin();
 writeDigits(join(work, 'signs'));
 limpid('train', '--data', 'idx:signs', '--layers', '784,32,16,10', '--steps', '60', '--out', 'digits');
 
-const server = await view('digits/model.safetensors', '--data', 'idx:signs');
+// The same model with one bit of one weight changed.
+const bytes = readFileSync(join(work, 'digits/model.safetensors'));
+const header = JSON.parse(bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE())));
+const PLANTED = { name: 'layers.1.weight', index: [3, 7], bit: 5 };
+const place = 8 + Number(bytes.readBigUInt64LE()) + header[PLANTED.name].data_offsets[0] + 4 * (PLANTED.index[0] * 32 + PLANTED.index[1]);
+bytes.writeUInt32LE((bytes.readUInt32LE(place) ^ (1 << PLANTED.bit)) >>> 0, place);
+writeFileSync(join(work, 'planted.safetensors'), bytes);
+
+const server = await view('digits/model.safetensors', 'planted.safetensors', '--data', 'idx:signs');
 const page = await pageOf(browser, server.address);
 const DATA = ['--data', 'idx:signs', '--index', '3'];
 
@@ -130,6 +138,8 @@ const failed = await paths({
       const after = await probabilities();
       logits.forEach((z, k) => assert.ok(Math.abs(after[k] - Math.exp(z) / sum) < 1e-5, `class ${k}: ${after[k]}, by hand ${Math.exp(z) / sum}`));
     }, 'the edited answer');
+    await page.getByRole('button', { name: 'As code' }).click();
+    await page.locator('section[aria-label="The edits as code"] pre').first().waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await answerIs(before);
   },
@@ -149,6 +159,16 @@ const failed = await paths({
     p.forEach((v, k) => assert.ok(Math.abs(gradient[k] - (v - (k === label ? 1 : 0))) < 1e-6, `class ${k}: ${gradient[k]}`));
     await page.getByRole('button', { name: 'Step through' }).click();
     await until(async () => assert.equal(await page.locator('.forward-layers .layer').count(), 1));
+  },
+  'compare: a planted bit': async () => {
+    await page.to('compare?a=m0&b=m1');
+    const first = page.locator('section', { hasText: 'The first difference' });
+    await first.waitFor();
+    const text = await first.locator('p').first().textContent();
+    assert.match(text, new RegExp(`${PLANTED.name.replaceAll('.', '\\.')}.*\\[${PLANTED.index.join(', ')}\\]`));
+    assert.equal(await first.locator('[data-number=bit]').textContent(), String(PLANTED.bit));
+    const hex = await first.locator('tbody tr').evaluateAll((all) => all.map((tr) => tr.cells[2].textContent.replace('0x', '')));
+    assert.equal(parseInt(hex[0], 16) ^ parseInt(hex[1], 16), 1 << PLANTED.bit);
   },
   'a wrong file: one sentence, and nothing is lost': async () => {
     await page.to('forward?model=m0&index=3');

@@ -25,7 +25,37 @@ const numbers = await module('engine/numbers');
 const { digitOf } = await module('forward/centre');
 const folds = await module('graph/folds');
 
+// What a module of the page expects of a browser as soon as it is read.
+Object.assign(globalThis, { location: { hash: '', search: '' }, addEventListener: () => {} });
+const store = await module('training/store');
+
 const failed = await paths({
+  'a long training stays bounded, and its extremes stay in sight': () => {
+    let data = {
+      id: 'r0', state: 'running', begun: undefined, total: 0, epochs: [], probes: [], samples: [], findings: [], end: undefined, loaded: true,
+      steps: { step: [], epoch: [], loss: [], learning_rate: [], gradient_norm: [] },
+    };
+    let step = 0;
+    for (let delta = 0; delta < 2000; ++delta) {
+      const steps = { step: [], epoch: [], loss: [], learning_rate: [], gradient_norm: [] };
+      for (let i = 0; i < 200; ++i) {
+        ++step;
+        steps.step.push(step);
+        steps.epoch.push(1);
+        steps.loss.push(step === 123_457 ? 99 : 1 / step);
+        steps.learning_rate.push(0.1);
+        steps.gradient_norm.push(1);
+      }
+      const log = { run: 'r0', cursor: delta, state: 'running', reset: false, steps, thinned: false, total_steps: 200, epochs: [], findings: [], end: null };
+      data = store.merged(data, { ...log, probes: [{ step, layers: [] }], samples: [{ step, text: 'a' }] });
+    }
+    assert.ok(data.steps.step.length <= 6000, `${data.steps.step.length} steps`);
+    assert.ok(data.probes.length <= 240 && data.samples.length <= 60);
+    assert.equal(data.total, 400_000);
+    assert.equal(data.steps.step.at(-1), 400_000);
+    assert.ok(data.steps.loss.includes(99), 'the one great loss is still there');
+    assert.deepEqual(data.steps.step, data.steps.step.slice().sort((a, b) => a - b));
+  },
   'numbers are shown as the tool shows them': () => {
     const cases = [
       [0.1, '0.1'],

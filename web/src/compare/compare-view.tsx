@@ -102,7 +102,7 @@ function Result({ answer, a, b }: { answer: CompareAnswer; a: string; b: string 
             <table class="first-table">
               <thead>
                 <tr>
-                  <th />
+                  <td />
                   <th>decimal</th>
                   <th>hex</th>
                   <th>bits: sign, exponent, fraction</th>

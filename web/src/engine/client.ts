@@ -36,7 +36,7 @@ interface Endpoints {
   'lab/softmax': [{ logits: number[]; temperature: number }, t.LabSoftmax];
   'lab/losses': [{ target?: number }, t.LabLosses];
   'lab/init': [{ layers?: number; width?: number; seed?: number }, t.LabSpreads];
-  'lab/norms': [{ values?: number[][] }, t.LabNorms];
+  'lab/norms': [{ values?: number[] }, t.LabNorms];
   'lab/dropout': [{ rate?: number; seed?: number; values?: number[] }, t.LabDropout];
   'lab/optimizers': [
     { surface?: string; start?: [number, number]; rate?: number; steps?: number; names?: string[] },

@@ -135,7 +135,7 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
     return (
       <label class="field">
         <span>
-          {count(size)} numbers, missing ones are 0<output>{count(parseNumbers(route.value.params['values'] ?? '').length)} given</output>
+          {count(size)} numbers, missing ones are 0<b class="value">{count(parseNumbers(route.value.params['values'] ?? '').length)} given</b>
         </span>
         <textarea
           rows={7}

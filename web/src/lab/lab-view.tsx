@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 
 import { ask } from '../engine/client';
+import type { Num } from '../engine/types';
 import { brief, count, exact, percent, toNumber } from '../engine/numbers';
 import { route, setParams } from '../state/route';
 import { theme } from '../state/theme';
@@ -165,7 +166,7 @@ function Initialisation() {
 
 function Norms() {
   const [values, setValues] = useState(() => Array.from({ length: 4 }, (_, r) => Array.from({ length: 8 }, (_, c) => Math.fround(Math.sin(r * 8 + c) * (r + 1)))));
-  const { answer, error } = useAsk((abort) => ask('lab/norms', { values }, abort), [values]);
+  const { answer, error } = useAsk((abort) => ask('lab/norms', { values: values.flat() }, abort), [values]);
   const [row, setRow] = useState(0);
   return (
     <Experiment title="Normalisation" text="Each norm moves the same numbers to mean 0 and spread 1, along another direction: of an example or of a unit." page="docs/tour/08-inside.md" error={error}>
@@ -184,9 +185,9 @@ function Norms() {
         />
       </div>
       <div class="norms">
-        {(answer?.rows ?? []).map((r) => (
+        {[{ name: 'as it is', after: values.flat() as Num[] }, ...(answer?.rows ?? [])].map((r) => (
           <div key={r.name} class="stack">
-            <span class="small">{r.name.replace(/_/g, ' ')}</span>
+            <span class="small">{r.name}</span>
             <HeatMap
               name={r.name}
               values={Float64Array.from(r.after, toNumber)}
@@ -235,9 +236,9 @@ function Dropout() {
 }
 
 function Optimisers() {
-  const [surface, setSurface] = useState('ravine');
-  const [rate, setRate] = useState(0.05);
-  const [steps, setSteps] = useState(60);
+  const [surface, setSurface] = useState('valley');
+  const [rate, setRate] = useState(0.01);
+  const [steps, setSteps] = useState(150);
   const { answer, error } = useAsk((abort) => ask('lab/optimizers', { surface, rate, steps }, abort), [surface, rate, steps]);
   const shade = theme.value;
   const draw = (node: HTMLCanvasElement | null): void => {
@@ -270,9 +271,8 @@ function Optimisers() {
           label="Surface"
           value={surface}
           options={[
-            ['ravine', 'ravine'],
+            ['valley', 'valley'],
             ['bowl', 'bowl'],
-            ['rosenbrock', 'Rosenbrock'],
             ['saddle', 'saddle'],
           ]}
           onChange={setSurface}
@@ -364,7 +364,7 @@ function Collapse() {
 }
 
 function Perceptron() {
-  const [target, setTarget] = useState('xor');
+  const [target, setTarget] = useState('XOR');
   const { answer, error } = useAsk((abort) => ask('lab/perceptron', { target, epochs: 30 }, abort), [target]);
   const series = useMemo<Series[]>(
     () => (answer ? [{ name: 'mistakes', x: answer.epochs.map((_, i) => i + 1), y: answer.epochs.map((e) => e.mistakes), colour: colours()[0]!, dots: true }] : []),
@@ -376,12 +376,7 @@ function Perceptron() {
         label="Truth table"
         value={target}
         onChange={setTarget}
-        options={[
-          ['and', 'AND'],
-          ['or', 'OR'],
-          ['nand', 'NAND'],
-          ['xor', 'XOR'],
-        ]}
+        options={['AND', 'OR', 'NAND', 'NOR', 'XOR'].map((n) => [n, n] as const)}
       />
       {answer && (
         <>

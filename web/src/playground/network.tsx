@@ -16,7 +16,9 @@ function Unit({ values, grid, label }: { values: Float32Array; grid: number; lab
     if (!context) return;
     const image = context.createImageData(grid, grid);
     const rows = new Uint32Array(grid * grid);
-    paint(values, magnitude(values), shade, rows);
+    // Of one feature: the same in every row.
+    const plane = values.length === grid ? Float32Array.from(rows, (_, i) => values[i % grid]!) : values;
+    paint(plane, magnitude(values), shade, rows);
     const pixels = new Uint32Array(image.data.buffer);
     for (let y = 0; y < grid; ++y) pixels.set(rows.subarray((grid - 1 - y) * grid, (grid - y) * grid), y * grid);
     context.putImageData(image, 0, 0);
@@ -40,6 +42,7 @@ export function Network(props: { answer: PlayAnswer; features: readonly string[]
   const weights = answer.params.filter((p) => p.shape.length === 2);
   const grid = answer.surface?.grid ?? 1;
   const layers = useMemo(() => answer.units.slice().sort((a, b) => a.layer - b.layer).map((u) => decodeF32(u.base64)), [answer.units]);
+  const points = props.features.length === 1 ? grid : grid * grid;
   const sizes = [props.features.length, ...weights.map((w) => w.shape[0]!)];
   const most = Math.max(...sizes.map((n) => Math.min(n, 8)));
   const shownOf = (n: number): number => Math.min(n, 8);
@@ -93,11 +96,11 @@ export function Network(props: { answer: PlayAnswer; features: readonly string[]
             Array.from({ length: shownOf(n) }, (_, unit) => {
               const [x, y] = at(layer, unit);
               const isOutput = layer === sizes.length - 1;
-              const plane = layer === 0 ? inputs[unit] : layers[layer - 1]?.subarray(unit * grid * grid, (unit + 1) * grid * grid);
+              const plane = layer === 0 ? inputs[unit] : layers[layer - 1]?.subarray(unit * points, (unit + 1) * points);
               const label = layer === 0 ? (props.features[unit] ?? `input ${unit}`) : isOutput ? `output ${unit}` : `layer ${layer}, unit ${unit}`;
               return (
                 <div key={`${layer} ${unit}`} class="unit-at" style={{ left: `${x}px`, top: `${y}px` }}>
-                  {plane && plane.length === grid * grid ? <Unit values={plane} grid={grid} label={label} /> : <span class="unit blank">{isOutput ? unit : ''}</span>}
+                  {plane && (plane.length === points || layer === 0) ? <Unit values={plane} grid={grid} label={label} /> : <span class="unit blank">{isOutput ? unit : ''}</span>}
                 </div>
               );
             }),
@@ -111,7 +114,7 @@ export function Network(props: { answer: PlayAnswer; features: readonly string[]
             <span class="mono">
               {chosen.at}[{chosen.index.join(', ')}]
             </span>
-            <output class="mono">{exact(value)}</output>
+            <b class="value mono">{exact(value)}</b>
           </span>
           <input
             type="range"

@@ -12,16 +12,20 @@ import { Network } from './network';
 import { Surface, type Plane, type Point } from './surface';
 import './playground.css';
 
-const dataNames = ['xor', 'moons', 'circles', 'spiral', 'blobs', 'sine', 'csv'] as const;
-const dataTitles: Record<(typeof dataNames)[number], string> = {
+const dataNames = ['moons', 'circles', 'spiral', 'xor', 'sine', 'abs', 'csv'] as const;
+type DataName = (typeof dataNames)[number];
+const dataTitles: Record<DataName, string> = {
   xor: 'XOR',
   moons: 'Moons',
   circles: 'Circles',
   spiral: 'Spiral',
-  blobs: 'Blobs',
   sine: 'Sine',
+  abs: 'abs(x)',
   csv: 'My CSV',
 };
+/** Data whose noise can be chosen, and how much of it there is at first; XOR is its four rows, a table what it is. */
+const noises: Partial<Record<DataName, number>> = { moons: 0.15, circles: 0.08, spiral: 0.03, sine: 0.05, abs: 0.02 };
+const ROWS = 200;
 const GRID = 64;
 const MOST_HISTORY = 1500;
 type History = { step: number[]; loss: number[]; test: number[] };
@@ -29,8 +33,18 @@ type History = { step: number[]; loss: number[]; test: number[] };
 /** A CSV is too long for an address: it is kept while the page is open. */
 let csvKept: { text: string; name: string } | undefined;
 
+/** The names in a table's first line. */
+const columnsOf = (csv: string): string[] =>
+  (csv.split(/\r?\n/, 1)[0] ?? '').split(/[,;\t]/).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+
+/** The column to learn: the chosen one where the table has it, else the last. */
+function targetOf(csv: string, chosen: string | undefined): string {
+  const columns = columnsOf(csv);
+  return chosen !== undefined && columns.includes(chosen) ? chosen : columns[columns.length - 1]!;
+}
+
 function configOf(p: Readonly<Record<string, string>>, csv: string | undefined): PlayConfig {
-  const name = dataNames.find((n) => n === p['data'] && (n !== 'csv' || csv !== undefined)) ?? 'moons';
+  const name: DataName = dataNames.find((n) => n === p['data'] && (n !== 'csv' || csv !== undefined)) ?? 'moons';
   const numbers = (text: string): number[] =>
     text
       .split(',')
@@ -40,8 +54,8 @@ function configOf(p: Readonly<Record<string, string>>, csv: string | undefined):
   return {
     data: {
       name,
-      ...(name === 'csv' ? { csv: csv!, ...(p['target'] ? { target: p['target'] } : {}) } : {}),
-      noise: Number(p['noise'] ?? 0.1),
+      ...(name === 'csv' ? { csv: csv!, target: targetOf(csv!, p['target']) } : {}),
+      ...(noises[name] === undefined ? {} : { noise: Number(p['noise'] ?? noises[name]), count: ROWS }),
       seed: Number(p['dseed'] ?? 0),
     },
     hidden: p['hidden'] === undefined ? [6, 4] : numbers(p['hidden']),
@@ -141,13 +155,17 @@ export function PlaygroundView() {
   const [error, setError] = useState<string | undefined>(undefined);
   const [running, setRunning] = useState(false);
   const [speed, setSpeed] = useState(2);
-  const [edited, setEdited] = useState(false);
+  // Why no command trains to this network.
+  const [edited, setEdited] = useState<string | undefined>(undefined);
   const history = useRef<History>({ step: [], loss: [], test: [] });
   const [shown, setShown] = useState<History>(history.current);
 
   // One request at a time; what is wanted meanwhile is kept.
   const loop = useRef({ busy: false, running: false, speed: 2, steps: 0, fresh: true, alive: true, weights: [] as { at: string; index: number[]; set: number }[], version: 0 });
   const now = useRef({ config, state: undefined as string | undefined });
+
+  const settings = JSON.stringify([config.rate, config.l2]);
+  const begunWith = useRef(settings);
 
   const record = (a: PlayAnswer, fresh: boolean): void => {
     const h = fresh ? { step: [], loss: [], test: [] } : history.current;
@@ -201,12 +219,15 @@ export function PlaygroundView() {
     loop.current.fresh = true;
     loop.current.version++;
     now.current.state = undefined;
-    setEdited(false);
+    begunWith.current = JSON.stringify([now.current.config.rate, now.current.config.l2]);
+    setEdited(undefined);
     void turn();
   };
   const structure = JSON.stringify([config.data, config.hidden, config.seed, config.activation, config.dropout, config.optimizer, config.loss, config.batch]);
   useEffect(() => {
     now.current.config = config;
+    if (loop.current.fresh || now.current.state === undefined || answer === undefined || answer.step === 0) begunWith.current = settings;
+    else if (begunWith.current !== settings) setEdited('The rate or the regularisation changed on the way');
   }, [config]);
   useEffect(() => {
     let alive = true;
@@ -327,7 +348,7 @@ export function PlaygroundView() {
               <button
                 key={n}
                 aria-pressed={config.data.name === n}
-                onClick={() => (n === 'csv' && !csv ? document.getElementById('csv')?.click() : set({ data: n }))}
+                onClick={() => (n === 'csv' && !csv ? document.getElementById('csv')?.click() : setParams({ data: n, noise: undefined }))}
               >
                 {dataTitles[n]}
               </button>
@@ -347,18 +368,20 @@ export function PlaygroundView() {
           {config.data.name === 'csv' ? (
             <>
               <p class="small quiet">
-                {csv?.name}: two numeric columns and a target, the last column unless named.{' '}
+                {csv?.name}: two numeric columns and a target.{' '}
                 <button class="link" onClick={() => document.getElementById('csv')?.click()}>
                   Another file
                 </button>
               </p>
-              <label class="field">
-                <span>Target column</span>
-                <input type="text" value={params['target'] ?? ''} placeholder="the last" onChange={(e) => set({ target: e.currentTarget.value })} />
-              </label>
+              <Select
+                label="Target column"
+                value={config.data.target ?? ''}
+                options={columnsOf(config.data.csv ?? '').map((c) => [c, c] as const)}
+                onChange={(v) => set({ target: v })}
+              />
             </>
           ) : (
-            <Slider label="Noise" value={config.data.noise ?? 0} min={0} max={0.5} step={0.01} onInput={(v) => set({ noise: String(v) })} />
+            noises[config.data.name as DataName] !== undefined && <Slider label="Noise" value={config.data.noise ?? 0} min={0} max={0.5} step={0.01} onInput={(v) => set({ noise: String(v) })} />
           )}
           <h2>Network</h2>
           <Hidden sizes={config.hidden} onChange={(sizes) => set({ hidden: sizes.join(',') || '0' })} />
@@ -401,7 +424,7 @@ export function PlaygroundView() {
                 answer={answer}
                 features={data.features}
                 onWeight={(w) => {
-                  setEdited(true);
+                  setEdited('A weight was set by hand');
                   loop.current.weights = [...loop.current.weights.filter((o) => o.at !== w.at || o.index.join() !== w.index.join()), w];
                   void turn();
                 }}
@@ -420,8 +443,8 @@ export function PlaygroundView() {
             ))}
             <p class="small quiet">Filled: training. Hollow: test.</p>
           </div>
-          {answer && answer.step > 0 && !edited && <Export config={config} steps={answer.step} />}
-          {edited && <p class="note">A weight was set by hand: no command trains to this network. Reset to export one.</p>}
+          {answer && answer.step > 0 && edited === undefined && <Export config={config} steps={answer.step} />}
+          {edited !== undefined && <p class="note">{edited}: no command trains to this network. Reset to export one.</p>}
         </div>
       </div>
     </>

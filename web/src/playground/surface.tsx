@@ -1,5 +1,5 @@
 // What a network answers at every point of the plane, as colours, with the examples on it.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { brief } from '../engine/numbers';
 import { theme } from '../state/theme';
@@ -51,7 +51,7 @@ export function drawPlane(canvas: HTMLCanvasElement, plane: Plane, classes: numb
       most = 1e-6;
       for (const v of values) most = Math.max(most, Math.abs(v));
     }
-    paint(values, most * 1.25, shade, rows);
+    paint(values, most * 1.7, shade, rows);
   } else {
     const colours = classColours[shade].map(hex);
     const ground = shade === 'dark' ? 28 : 250;
@@ -84,7 +84,22 @@ export function Surface(props: { name: string; plane: Plane; classes: number; po
   const px = (x: number): number => (100 * (x - x0)) / (x1 - x0);
   const py = (y: number): number => 100 - (100 * (y - y0)) / (y1 - y0);
   const dot = (target: number): string =>
-    classes < 2 ? colour(target, props.range * 1.25, shade) : classes === 2 ? (target > 0 ? 'var(--positive)' : 'var(--negative)') : classColours[shade][target % 10]!;
+    classes < 2 ? colour(target, props.range * 1.1, shade) : classes === 2 ? (target > 0 ? 'var(--positive)' : 'var(--negative)') : classColours[shade][target % 10]!;
+  // Made anew when the points move, not with each surface.
+  const dots = useMemo(
+    () =>
+      points.map((p, i) => (
+        <circle
+          key={i}
+          cx={px(p.x)}
+          cy={py(p.y)}
+          r={points.length < 20 ? 2.4 : p.test ? 0.75 : 0.95}
+          class={p.test ? 'test' : ''}
+          style={{ fill: p.test ? 'var(--sheet)' : dot(p.target), stroke: p.test ? dot(p.target) : 'var(--sheet)' }}
+        />
+      )),
+    [points, plane.box.join(), shade, classes, props.range],
+  );
   const say = ({ c, r }: { c: number; r: number }): string => {
     const at = (r * plane.grid + c) * plane.outputs;
     const values = Array.from(plane.values.slice(at, at + plane.outputs), (v) => brief(v));
@@ -125,9 +140,7 @@ export function Surface(props: { name: string; plane: Plane; classes: number; po
       >
         <canvas ref={canvas} aria-hidden="true" />
         <svg viewBox="0 0 100 100" aria-hidden="true">
-          {points.map((p, i) => (
-            <circle key={i} cx={px(p.x)} cy={py(p.y)} r={p.test ? 0.75 : 0.95} class={p.test ? 'test' : ''} style={{ fill: p.test ? 'var(--sheet)' : dot(p.target), stroke: p.test ? dot(p.target) : 'var(--sheet)' }} />
-          ))}
+          {dots}
           {mark && (
             <path
               class="cross"

@@ -8,7 +8,7 @@ import { RowsTable } from '../ui/value-table';
 
 export const tokenText = (t: Token): string => t.text.replace(/ /g, '\u2423').replace(/\n/g, '\u21b5').replace(/\t/g, '\u21e5') || '\u2205';
 
-const STEP = 20; // pixels between tokens, where there is room
+const STEP = 26; // pixels between tokens, where there is room
 
 /** `weights`: queries x keys. `query` undefined: all of them, faintly. */
 export function Arcs(props: {
@@ -25,7 +25,7 @@ export function Arcs(props: {
   const n = tokens.length;
   const step = Math.max(Math.min(STEP, 16_000 / n), 2);
   const height = Math.max(n * step, 40);
-  const width = 190;
+  const width = 260;
   useLayoutEffect(() => {
     const node = canvas.current;
     const context = node?.getContext('2d');

@@ -31,14 +31,14 @@ function Next({ answer }: { answer: LanguageAnswer }) {
         onInput={(v) => setParams({ top_k: v ? String(v) : undefined })}
       />
       <Slider label="Top-p" value={Number(top_p)} min={0.05} max={1} step={0.01} onInput={(v) => setParams({ top_p: v === 1 ? undefined : String(v) })} />
-      <ol class="bars" aria-label="Probabilities of the next token">
+      <ol class="bars next-tokens" aria-label="Probabilities of the next token">
         {answer.next.slice(0, 16).map((t, i) => (
           <li key={t.id} class={`${i === 0 ? 'first' : ''} ${t.kept ? '' : 'cut'}`}>
             <span class="bar-name mono">{tokenText(t)}</span>
             <span class="bar-track">
               <i style={{ width: `${(100 * toNumber(t.probability)) / most}%` }} />
             </span>
-            <span class="bar-value" title={`${exact(t.probability)}; logit ${exact(t.logit.value)}`} data-probability={exact(t.probability)}>
+            <span class="bar-value" title={`${exact(t.probability)}; logit ${exact(t.logit.value)}`} data-probability={exact(t.probability)} data-logit={exact(t.logit.value)}>
               {percent(t.probability)}
             </span>
           </li>
@@ -97,9 +97,9 @@ function Generation({ answer, text }: { answer: LanguageAnswer; text: string }) 
       <div class="field">
         <span>
           Cache of keys and values
-          <output>
+          <b class="value">
             {count(shown.length)} of {count(shown.capacity)} tokens, {bytes(shown.bytes)}
-          </output>
+          </b>
         </span>
         <span class="bar-track">
           <i style={{ width: `${100 * share}%` }} />
@@ -155,7 +155,7 @@ function Attention({ answer, input }: { answer: LanguageAnswer; input: InputSpec
         </span>
       </div>
       <div class="attention">
-        <div class="stack">
+        <div class="stack attention-heads">
           <span class="small quiet">Entropy of every head: blue looks at all tokens alike, pale at one</span>
           <HeatMap
             name="entropy of heads"
@@ -310,7 +310,7 @@ export function TransformersView() {
             <label class="field">
               <span>
                 Text
-                {answer && <output>{count(answer.tokens.length)} tokens</output>}
+                {answer && <b class="value">{count(answer.tokens.length)} tokens</b>}
               </span>
               <textarea
                 rows={3}

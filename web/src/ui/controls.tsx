@@ -14,7 +14,7 @@ export function Slider(props: {
     <label class="field">
       <span>
         {props.label}
-        <output>{props.shown ?? props.value}</output>
+        <b class="value">{props.shown ?? props.value}</b>
       </span>
       <input
         type="range"

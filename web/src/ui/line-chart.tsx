@@ -30,6 +30,19 @@ const clean = (y: ArrayLike<number>): (number | null)[] => Array.from(y, (v) => 
 /** A mark of an axis, without zeros at its end. */
 const axisText = (t: number): string => (Math.abs(t) >= 1e-4 && Math.abs(t) < 1e6 ? String(Number(t.toPrecision(6))).replace('-', '\u2212') : brief(t, 2));
 
+/** Powers of ten, at most eight of them; within one of them 1, 2 and 5 times it. */
+function decades(low: number, high: number): number[] {
+  const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const step = Math.ceil((to - from) / 8);
+  const marks: number[] = [];
+  for (let e = from; e <= to; e += Math.max(step, 1))
+    for (const m of to - from <= 2 ? [1, 2, 5] : [1]) {
+      const v = m * 10 ** e;
+      if (v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9)) marks.push(v);
+    }
+  return marks;
+}
+
 export function LineChart(props: {
   name: string;
   xName: string;
@@ -60,7 +73,7 @@ export function LineChart(props: {
       {
         width: Math.max(node.clientWidth, 120),
         height,
-        padding: [8, 8, 0, 0],
+        padding: [8, 22, 0, 0],
         legend: { show: false },
         cursor: {
           ...(props.sync ? { sync: { key: props.sync } } : {}),
@@ -83,6 +96,7 @@ export function LineChart(props: {
             ticks: { show: false },
             size: 58,
             gap: 6,
+            ...(log ? { splits: (_u: uPlot, _axis: number, low: number, high: number) => decades(low, high) } : {}),
             values: (_, ticks) => ticks.map((t) => (t === null ? '' : axisText(t))),
           },
         ],

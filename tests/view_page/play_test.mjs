@@ -1,0 +1,114 @@
+// The playground, the lab and a language model on the page. What is taken along must be what the tool makes of it, to the hash.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { accessible, begin, fits, limpid, limpidJson, pageOf, paths, tool, until, view, work } from './browser.mjs';
+
+const browser = await begin();
+writeFileSync(join(work, 'text.txt'), 'the cat sat on the mat, the dog sat on the log, the rat sat on the hat. '.repeat(60));
+limpid('train', '--data', 'text:text.txt', '--model', 'gpt', '--layers', '2', '--width', '32', '--heads', '4', '--context', '32', '--steps', '60', '--out', 'gpt');
+const server = await view('gpt');
+const page = await pageOf(browser, server.address);
+const PROMPT = 'the cat sat on';
+
+/** Exports what is on the page, runs its command, and compares. */
+async function exportAndRepeat() {
+  await page.getByRole('button', { name: /^Export/ }).click();
+  const shown = await page.locator('[data-number=export-hash]').textContent();
+  const command = (await page.locator('section', { hasText: 'Take it along' }).locator('pre').textContent()).trim().split(/\s+/);
+  assert.equal(command[0], 'limpid');
+  execFileSync(tool, command.slice(1), { cwd: work, stdio: 'ignore' });
+  const [data, out] = ['--data', '--out'].map((name) => command[command.indexOf(name) + 1]);
+  assert.equal(shown, limpid('hash', out, '--data', data).match(/model\s+(\S+)/)[1]);
+}
+const steps = async () => Number((await page.locator('[data-number=step]').textContent()).replaceAll(',', ''));
+
+const failed = await paths({
+  'playground: train, pause, and the command gives the same hash': async () => {
+    await page.to('playground?data=moons&hidden=4,3');
+    await page.locator('.unit canvas').first().waitFor();
+    await page.getByRole('button', { name: 'Train' }).click();
+    await until(async () => assert.ok((await steps()) >= 20));
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await until(async () => {
+      const before = await steps();
+      await page.waitForTimeout(300);
+      assert.equal(await steps(), before, 'it rests');
+    });
+    await exportAndRepeat();
+  },
+  'playground: a weight set by hand, and reset': async () => {
+    await page.to('playground?data=xor&hidden=3');
+    await page.getByText('Weights as a table').click();
+    await page.getByRole('button', { name: /^layers\.0\.weight 1, 0/ }).click();
+    const slider = page.locator('.weight-slider input');
+    await slider.fill('2');
+    await until(async () => assert.equal(await page.locator('.weight-slider .value').textContent(), '2'));
+    await page.getByText(/no command trains/).waitFor();
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await until(async () => assert.notEqual(await page.locator('.weight-slider .value').textContent(), '2'));
+  },
+  'playground: a table of one’s own': async () => {
+    await page.to('playground?data=moons&hidden=4');
+    const rows = Array.from({ length: 60 }, (_, i) => `${Math.sin(i)},${Math.cos(i * 1.7)},${Math.sin(i) > 0.2 ? 'up' : 'down'}`);
+    const csv = `a,b,kind\n${rows.join('\n')}\n`;
+    writeFileSync(join(work, 'data.csv'), csv);
+    await page.locator('#csv').setInputFiles({ name: 'data.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await until(async () => assert.match(await page.locator('.axis-names').textContent(), /^a .* b |^a .*b /));
+    await page.getByRole('button', { name: 'One step' }).click();
+    await until(async () => assert.equal(await steps(), 1));
+  },
+  'lab: softmax, and a perceptron that fails at XOR': async () => {
+    await page.to('lab?of=softmax');
+    const p = () => page.locator('.experiment [data-probability]').evaluateAll((all) => all.map((e) => Number(e.dataset.probability)));
+    const logits = [2, 1, 0.1, -1].map(Math.exp);
+    const sum = logits.reduce((a, b) => a + b);
+    await until(async () => (await p()).forEach((v, i) => assert.ok(Math.abs(v - logits[i] / sum) < 1e-6)));
+    assert.equal((await p()).length, 4);
+    await page.to('lab?of=perceptron');
+    await page.getByText('Not learnt.').waitFor();
+    await page.getByRole('button', { name: 'AND', exact: true }).click();
+    await page.getByText('Learnt.', { exact: true }).waitFor();
+  },
+  'lab: every experiment answers': async () => {
+    const names = await page.locator('.lab nav a').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+    assert.equal(names.length, 10);
+    for (const href of names) {
+      await page.to(href.slice(2));
+      await page.locator('.experiment canvas, .experiment td.number, .experiment [data-probability]').first().waitFor();
+      assert.equal(await page.locator('.experiment .note.bad').count(), 0, href);
+    }
+  },
+  'transformers: the next token, attention, and generation as the tool does it': async () => {
+    await page.to(`transformers?model=m0&text=${encodeURIComponent(PROMPT)}`);
+    const expected = limpidJson('run', 'gpt', '--prompt', PROMPT).next;
+    const shown = (what) => page.locator(`.next-tokens [data-${what}]`).evaluateAll((all, key) => all.map((e) => Number(e.dataset[key])), what);
+    await until(async () => assert.deepEqual((await shown('logit')).slice(0, expected.length), expected.slice(0, 16).map((t) => t.logit)));
+    (await shown('probability')).slice(0, expected.length).forEach((p, i) => assert.ok(Math.abs(p - expected[i].probability) < 1e-7));
+    await page.locator('.arcs canvas').waitFor();
+    await page.locator('.arcs').focus();
+    await page.keyboard.press('ArrowUp');
+    await until(async () => assert.match(await page.locator('.arcs').getAttribute('aria-label'), /looks most at/));
+    await page.getByRole('button', { name: 'matrix' }).click();
+    await page.locator('.attention-main .heat').waitFor();
+    await accessible(page, 'transformers');
+    await page.getByRole('button', { name: '16 tokens' }).click();
+    const text = limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '0');
+    const generated = page.getByRole('textbox', { name: /^Text/ });
+    await until(async () => {
+      const value = await generated.inputValue();
+      assert.equal(value.length, PROMPT.length + 16);
+      assert.ok(text.includes(value), `the tool writes ${JSON.stringify(text)}, the page ${JSON.stringify(value)}`);
+    });
+    for (const width of [820, 400]) {
+      await page.setViewportSize({ width, height: 900 });
+      await fits(page, `transformers at ${width}`);
+    }
+  },
+  'nothing went wrong on the page': () => assert.deepEqual(page.problems, []),
+});
+await browser.close();
+await server.stop();
+process.exit(failed ? 1 : 0);
