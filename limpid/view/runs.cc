@@ -76,6 +76,17 @@ std::optional<std::string> reason_of_end(const fs::path& log) {
   return reason && reason->is_string() ? reason->as_string() : "";
 }
 
+// The task that the first event of a log says; empty where there is none.
+std::string task_of(const fs::path& log) {
+  constexpr std::int64_t kHead = std::int64_t{1} << 20;
+  const auto now = file_now(log);
+  if (!now) return "";
+  const std::string text = part_of_file(log, 0, std::min(kHead, now->second));
+  const std::optional<Json> first = Json::try_parse(text.substr(0, text.find('\n')));
+  const Json* const task = first ? first->find("task") : nullptr;
+  return task && task->is_string() ? task->as_string() : "";
+}
+
 // The steps done, as far as the end of a log says.
 std::int64_t last_step(const fs::path& log) {
   constexpr std::int64_t kTail = std::int64_t{1} << 18;
@@ -320,6 +331,7 @@ Json Runs::info(std::string_view id) const {
           {"step", last_step(e.folder.log())},
           {"steps", e.steps < 0 ? Json() : Json(e.steps.load())},
           {"data", e.data},
+          {"task", task_of(e.folder.log())},
           {"error", error.empty() ? Json() : Json(error)}};
 }
 

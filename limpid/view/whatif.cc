@@ -37,7 +37,8 @@ std::string example_options(const Subject& subject, const OpenModel& open) {
   if (!subject.input) return "";
   if (const auto* example = std::get_if<InputSpec::Example>(&subject.input->spec))
     return fmt::format(" --data {} --index {}",
-                       for_shell(example->data.empty() ? open.data : example->data), example->index);
+                       for_shell(example->data.empty() ? open.data : example->data),
+                       example->index);
   if (const auto* text = std::get_if<InputSpec::Text>(&subject.input->spec))
     return fmt::format(" --prompt {}", for_shell(text->text));
   if (const auto* numbers = std::get_if<InputSpec::Numbers>(&subject.input->spec)) {
@@ -98,8 +99,8 @@ EditText edit_text(Session& session, const Subject& subject) {
   }
   text.cpp += "});\n";
   if (!patched)
-    text.command =
-        fmt::format("limpid trace {}{}{}", for_shell(path), example_options(subject, *open), options);
+    text.command = fmt::format("limpid trace {}{}{}", for_shell(path),
+                               example_options(subject, *open), options);
   constexpr std::int64_t kShownElements = 16;
   text.function = limpid::to_text(edited.function, {.max_elements = kShownElements});
   return text;

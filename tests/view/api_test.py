@@ -213,7 +213,9 @@ class View(tool.ToolTest):
             for body in (b"", b"PK\x05\x06" + b"\0" * 18, b"\x08\x00\x00\x00\x00\x00\x00\x00{}", b"\xff" * 1000):
                 self.page.ask(f"open?name={name}", body=body)
         # Nothing of that was lost on the way.
-        self.assertEqual(self.answered("session")["models"][0]["id"], "r0")
+        session = self.answered("session")
+        self.assertEqual(session["models"][0]["id"], "r0")
+        self.assertEqual([(r["id"], r["state"], r["task"]) for r in session["runs"]], [("r0", "finished", "classification")])
 
     def test_every_documented_request_is_there(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs/view-api.md").read_text()
