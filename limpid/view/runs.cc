@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -105,8 +106,31 @@ std::int64_t last_step(const fs::path& log) {
   return 0;
 }
 
+// A step as to_json_line() writes it, without a detour through JSON: a log may have very many.
+// Nothing for any other line, which is then read as JSON.
+std::optional<train::StepEvent> plain_step(std::string_view line) {
+  const auto read = [&](std::string_view before, auto& number) {
+    if (!line.starts_with(before)) return false;
+    line.remove_prefix(before.size());
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    if (error != std::errc{}) return false;
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    return true;
+  };
+  train::StepEvent step;
+  const bool whole = read(R"({"event":"step","step":)", step.step) &&
+                     read(R"(,"epoch":)", step.epoch) && read(R"(,"loss":)", step.loss) &&
+                     read(R"(,"learning_rate":)", step.learning_rate) &&
+                     read(R"(,"gradient_norm":)", step.gradient_norm) && line == "}";
+  return whole ? std::optional(step) : std::nullopt;
+}
+
 // Adds one line of a log.
 void add_line(std::string_view text, LogDelta& delta) {
+  if (const std::optional<train::StepEvent> step = plain_step(text)) {
+    delta.steps.push_back(*step);
+    return;
+  }
   std::optional<Json> line = Json::try_parse(text);
   if (!line) return;  // one that was cut when a process ended
   const std::string event = event_name(*line);

@@ -40,6 +40,25 @@ TEST_F(ViewRuns, TheLogComesOnceAndThenWhatIsNew) {
   EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = one.cursor}).empty());
 }
 
+TEST_F(ViewRuns, StepsOfAnyKindAreRead) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const LogDelta all = session_->runs().log({.run = "r0"});
+  std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
+  file << train::to_json_line(train::StepEvent{29, 5, 1e-300, 0.1, 3})
+       << train::to_json_line(train::StepEvent{30, 5, kNan, 0.1, -0.0})
+       << "{\"event\": \"step\", \"step\": 31, \"epoch\": 5, \"loss\": 2, \"learning_rate\": 1, "
+          "\"gradient_norm\": 4}\n"
+       << "{\"event\":\"step\",\"step\":32,\"epoch\":5}\n{\"event\":\"step\"\n\n";
+  file.close();
+  const LogDelta more = session_->runs().log({.run = "r0", .cursor = all.cursor});
+  ASSERT_EQ(more.steps.size(), 3u);
+  EXPECT_EQ(more.steps[0].loss, 1e-300);
+  EXPECT_EQ(more.steps[0].gradient_norm, 3);
+  EXPECT_TRUE(std::isnan(more.steps[1].loss));
+  EXPECT_EQ(more.steps[2].step, 31);
+  EXPECT_EQ(more.steps[2].gradient_norm, 4);
+}
+
 TEST_F(ViewRuns, ALogThatBeganAnewIsSentAnew) {
   const LogDelta all = session_->runs().log({.run = "r0"});
   train::TrainConfig config = moons_config();
