@@ -6,11 +6,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "limpid/core/error.h"
+#include "limpid/core/number_text.h"
 #include "limpid/inspect/table.h"
 
 namespace limpid::tool {
@@ -61,10 +61,9 @@ std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// The shortest digits of an f32, read as f64, print as these digits again.
 Json json_of(float number) {
   if (!std::isfinite(number)) return nullptr;
-  return std::strtod(fmt::format("{}", number).c_str(), nullptr);
+  return as_printed(number);
 }
 
 Json json_of(double number) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 
 namespace limpid {
@@ -21,6 +22,13 @@ std::string exact_number(double number, Dtype dtype) {
   if (std::isnan(number)) return "nan";
   return dtype == Dtype::kF32 ? fmt::format("{}", static_cast<float>(number))
                               : fmt::format("{}", number);
+}
+
+double as_printed(float number) {
+  const std::string digits = fmt::format("{}", number);
+  double result = number;
+  std::from_chars(digits.data(), digits.data() + digits.size(), result);
+  return result;
 }
 
 }  // namespace limpid

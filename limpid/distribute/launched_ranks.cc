@@ -144,8 +144,7 @@ void LaunchedRanks::beat() {
   if (!heart.heard_goodbye && now - heart.heard > heart.patience) {
     std::fprintf(stderr, "limpid: %s has given no sign of life for %lld s; the job ends\n",
                  name(before).c_str(), static_cast<long long>(heart.patience.count()));
-    std::fflush(stderr);
-    module_.abort(1);
+    abort(1);
   }
 }
 
@@ -216,6 +215,8 @@ void LaunchedRanks::end() {
 void LaunchedRanks::abort(int code) {
   std::fflush(stdout);
   std::fflush(stderr);
+  // A launcher that ends a job at once may not have read what was said (MPICH's).
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   module_.abort(code);
   std::_Exit(code);
 }

@@ -155,6 +155,12 @@ class Lowering {
     return to;
   }
 
+  // A copy as a value in memory: the step that copies makes it, and none before can read it.
+  Held copied(const Held& from, const Type& type) {
+    const BufferId to = copy(from, type, Place::kWorkspace);
+    return in_memory(to, whole(type.shape), last_step());
+  }
+
   void add_copy(const Held& from, const Load& to) {
     if (Shape(to.view.dims).elements() == 0) return;
     program_.steps.push_back(Loop{to.view.dims, {from_load(from)}, {{0, to.buffer, to.view}}});
@@ -231,10 +237,12 @@ class Lowering {
     result = held(node.inputs[0]);
     if (result.buffer < 0) return;  // a local has no shape
     const Shape& to = call.outputs[0].shape;
-    if (const std::optional<View> view = reshape(result.view, to.dims()))
-      result.view = *view;
-    else
-      result = in_memory(copy(result, call.inputs[0], Place::kWorkspace), whole(to), last_step());
+    std::optional<View> view = reshape(result.view, to.dims());
+    if (!view) {
+      result = copied(result, call.inputs[0]);
+      view = whole(to);
+    }
+    result.view = std::move(*view);
   }
 
   // ---- loops
@@ -323,7 +331,7 @@ class Lowering {
   View matrices(ValueId id, Held& h, std::int64_t batch) {
     if (const std::optional<View> view = as_matrices(h.view, batch)) return *view;
     const Type& type = f_.type(id);
-    h = in_memory(copy(h, type, Place::kWorkspace), whole(type.shape), last_step());
+    h = copied(h, type);
     return *as_matrices(h.view, batch);
   }
 
@@ -364,7 +372,7 @@ class Lowering {
     const Type type{dtype, Shape(w.dims)};
     if (buffer(b.buffer).place != Place::kConstant) {
       b.view = w;
-      b = in_memory(copy(b, type, Place::kWorkspace), whole(type.shape), last_step());
+      b = copied(b, type);
     } else {
       const auto [found, fresh] = packed_.try_emplace({b.buffer, w.offset, w.dims, w.strides}, -1);
       if (fresh) found->second = packed_constant(type, b.buffer, w);

@@ -178,7 +178,7 @@ std::string to_text(const Neuron& neuron) {
 Json to_json(const Neuron& neuron) {
   const auto number = [&](double x) -> Json {
     if (neuron.dtype != Dtype::kF32 || !std::isfinite(x)) return x;
-    return std::strtod(fmt::format("{}", static_cast<float>(x)).c_str(), nullptr);
+    return as_printed(static_cast<float>(x));
   };
   Json terms = Json::array();
   for (const Neuron::Term& t : neuron.terms)

@@ -152,6 +152,7 @@ Results of_leading_dimensions(const ExampleCall& c) {
 }  // namespace
 
 std::optional<ExampleAxis> example_axis(const Shape& shape, std::int64_t inner, std::int64_t size) {
+  if (inner == 0) return {};  // of what had no elements, whose places cannot be told
   std::int64_t tail = 1;
   for (std::size_t axis = shape.rank(); axis-- > 0;) {
     const std::int64_t dim = shape[axis];

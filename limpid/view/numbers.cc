@@ -12,6 +12,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 
 namespace limpid::view {
 namespace {
@@ -107,9 +108,7 @@ Json number_json(double number, Dtype dtype) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
   if (dtype == Dtype::kF64 || dtype == Dtype::kF32) {
-    if (dtype == Dtype::kF64) return number;
-    // The shortest digits of an f32, read as f64, print as these digits again.
-    return std::strtod(fmt::format("{}", static_cast<float>(number)).c_str(), nullptr);
+    return dtype == Dtype::kF64 ? number : as_printed(static_cast<float>(number));
   }
   return number;
 }

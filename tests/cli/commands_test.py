@@ -123,7 +123,7 @@ class Help(tool.ToolTest):
 class Schema(tool.ToolTest):
     def test_every_json_document_is_described(self):
         page = (pathlib.Path(__file__).parents[2] / "docs/json.md").read_text()
-        sections = dict(re.findall(r"^## `limpid ([a-z]+)`\n(.*?)(?=^## |\Z)", page, re.M | re.S))
+        sections = dict(re.findall(r"^## `limpid ([a-z-]+)`\n(.*?)(?=^## |\Z)", page, re.M | re.S))
         listed = re.findall(r"^  ([a-z-]+)  ", self.output("--help"), re.M)
         self.assertEqual(sorted(sections), sorted(c for c in listed if "\n  --json" in self.output(c, "--help")))
         run = self.folder / "run"

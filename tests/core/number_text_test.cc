@@ -29,5 +29,13 @@ TEST(Numbers, ShortAndExact) {
   EXPECT_EQ(exact_number(static_cast<double>(0.1f), Dtype::kF64), "0.10000000149011612");
 }
 
+TEST(Numbers, AnF32IsPrintedInItsOwnDigits) {
+  for (const float number : {0.1f, -1.61f, 3.4028235e38f, 1e-45f, 16777216.0f, 0.0f}) {
+    EXPECT_EQ(static_cast<float>(as_printed(number)), number);
+    EXPECT_EQ(exact_number(as_printed(number), Dtype::kF64),
+              exact_number(static_cast<double>(number), Dtype::kF32));
+  }
+}
+
 }  // namespace
 }  // namespace limpid

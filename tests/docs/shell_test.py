@@ -79,10 +79,10 @@ class Shell(unittest.TestCase):
         self.assertEqual(run.returncode, 0, f"{line}\n{run.stdout}")
 
     def serve(self, line):
-        """A server is asked to end as soon as it listens."""
+        """A server is asked to end as soon as it says its address."""
         server = subprocess.Popen(["bash", "-c", f"exec {line}"], cwd=self.work, env=self.environment,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.assertIn("listening on", server.stdout.readline(), line)
+        self.assertIn("http://127.0.0.1:", server.stdout.readline(), line)
         server.terminate()
         rest = server.communicate(timeout=60)[0]
         self.assertEqual(server.returncode, 0, f"{line}\n{rest}")
@@ -104,6 +104,8 @@ class Shell(unittest.TestCase):
                 with self.subTest(f"line {block.line + number}"):
                     if line.startswith("limpid serve"):
                         self.serve(line.replace("8000", "0"))
+                    elif line.startswith("limpid view"):
+                        self.serve(line.replace("limpid view", "limpid view --no-open --port 0"))
                     else:
                         # A language model's own number of steps takes minutes.
                         self.run_line(line.replace("train --data text:", "train --steps 2 --data text:"))

@@ -93,6 +93,15 @@ Case mlp_case(std::string name, const nn::Mlp& net) {
   return model_case(std::move(name), net.function(), with_noise(params));
 }
 
+// Elements that a reshape has to copy, and that the loop behind the copy reads.
+Case copied_case() {
+  const Function f = trace("copied", {{"v", {Dtype::kF32, {4}}}}, [](std::span<const Value> in) {
+    const Value rows = reshape(broadcast(in[0], {2, 3, 4}), {2, 12});
+    return std::vector<Value>{sum(rows * rows, -1), rows + 1.0};
+  });
+  return model_case("copied", f, {});
+}
+
 // One network for each activation, side by side.
 Case activations_case() {
   const nn::Mlp shape = nn::mlp({20, 33, 17, 5}, relu);
@@ -185,6 +194,7 @@ std::vector<Case> op_cases() {
 std::vector<Case> network_cases() {
   std::vector<Case> cases;
   cases.push_back(mlp_case("digits", nn::mlp({784, 256, 128, 10}, relu)));
+  cases.push_back(copied_case());
   cases.push_back(activations_case());
   for (const std::string& norm : nn::mlp_norm_names())
     cases.push_back(mlp_case("norm_" + norm, nn::Mlp{{5, 8, 6, 2},

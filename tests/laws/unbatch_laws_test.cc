@@ -148,6 +148,16 @@ TEST(Unbatch, OfRandomFunctionsUndoesVmap) {
   EXPECT_GT(proved, 50);
 }
 
+// Where nothing is left of the examples, nobody can tell where they were.
+TEST(Unbatch, OfWhatHasNoElements) {
+  const Function f =
+      trace("nothing", {{"x", {Dtype::kF32, {5, 4, 3}}}}, [](std::span<const Value> in) {
+        const Value none = slice(in[0], {0, 0, 0}, {5, 4, 0}, {1, 1, 1});
+        return std::vector<Value>{sum(none, -1) + 1.0};
+      });
+  EXPECT_FALSE(prove(f, {0}, 5).function);
+}
+
 // Axes of an input that happen to be of a prime size, taken for a batch.
 TEST(Unbatch, OfRandomFunctionsProvesOnlyWhatHolds) {
   int proved = 0;

@@ -155,8 +155,10 @@ const failed = await paths({
     const summary = page.locator('.forward-layers .layer').first().locator('summary');
     await summary.focus();
     await page.keyboard.press('Enter');
-    const gradient = (await page.locator('.forward-layers .layer').first().locator('td').allTextContents()).map(Number);
-    p.forEach((v, k) => assert.ok(Math.abs(gradient[k] - (v - (k === label ? 1 : 0))) < 1e-6, `class ${k}: ${gradient[k]}`));
+    await until(async () => {
+      const gradient = (await page.locator('.forward-layers .layer').first().locator('td').allTextContents()).map(Number);
+      p.forEach((v, k) => assert.ok(Math.abs(gradient[k] - (v - (k === label ? 1 : 0))) < 1e-6, `class ${k}: ${gradient[k]}`));
+    }, 'the gradient');
     await page.getByRole('button', { name: 'Step through' }).click();
     await until(async () => assert.equal(await page.locator('.forward-layers .layer').count(), 1));
   },
