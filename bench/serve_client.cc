@@ -68,8 +68,8 @@ struct Connection {
   std::size_t searched = 0;
 };
 
-// Latencies in seconds, those of refusals from when a request was sent, and what became of the
-// requests that were due in the measured time.
+// What became of the requests that were due in the measured time, and their latencies in seconds.
+// Latencies of refusals count from when the request was sent.
 struct Tally {
   std::vector<double> answered, refused, first_token, per_token;
   std::uint64_t others = 0;

@@ -14,7 +14,7 @@ namespace limpid::tool {
 // control characters: it is shown them as \xNN, but for newlines and tabs. Whatever else reads gets
 // the bytes. Throws kIo where standard output does not take the text, as on a full disk.
 void print(std::string_view text);
-// Prints a control sequence of the tool's own, which print() would escape. Throws as it does.
+// Prints a control sequence for the terminal as it is; print() would escape it. Throws kIo.
 void print_control(std::string_view sequence);
 // Whether standard output is a terminal.
 bool is_terminal();

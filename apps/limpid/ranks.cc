@@ -55,7 +55,7 @@ int share_of_cpus(distribute::LaunchedRanks* ranks) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   const bool known = ::sched_getaffinity(0, sizeof mine, &mine) == 0;
-  // A launcher may have given each rank CPUs of its own already.
+  // Ranks share CPUs only if they may use the same ones: a launcher may have divided them already.
   std::string alike = ranks->name(ranks->rank());
   alike = alike.substr(alike.find(" on "));
   alike.append(reinterpret_cast<const char*>(&mine), sizeof mine);

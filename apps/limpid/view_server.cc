@@ -176,8 +176,8 @@ ViewServer::~ViewServer() {
   teller_.join();
 }
 
-// A page of the open web may lead a name of its own to this machine (DNS rebinding): it is known by
-// the name.
+// Refuses requests whose Host is not this server's address. A hostile page can make its own domain
+// name resolve to this machine (DNS rebinding), but its requests still carry that name.
 void ViewServer::admit(const Request& head) const {
   const std::string* const host = head.header("host");
   bool known = false;

@@ -14,7 +14,7 @@ std::string grouped(std::int64_t number);
 std::string short_number(double number);
 // The fewest digits that read back as the same number of that dtype (f32 or f64).
 std::string exact_number(double number, Dtype dtype);
-// The f64 whose fewest digits are those of a finite f32: what JSON writes of it is short, and reads
+// The f64 that prints with the same digits as a finite f32. Written as JSON it is short, and reads
 // back as the same f32.
 double as_printed(float number);
 

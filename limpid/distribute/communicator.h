@@ -43,8 +43,7 @@ class Communicator {
   void exchange(std::span<const Sent> sent, std::span<const Received> received,
                 const Arrived& arrived = {});
 
-  // Larger messages are cut into pieces of this many bytes: those that speak to a network count
-  // with 32 bits.
+  // Larger messages are cut into pieces of this many bytes, because MPI counts bytes in an int.
   void set_most_bytes(std::size_t bytes) { most_bytes_ = bytes; }
 
  protected:
