@@ -287,8 +287,10 @@ void ViewServer::tell_followers() {
       bool listens = true;
       try {
         const view::LogDelta delta = session_.runs().log({.run = f.run, .cursor = f.cursor});
-        if (delta.cursor != f.cursor || f.silent < 0) {
+        // A run's state may change after the last line of its log.
+        if (delta.cursor != f.cursor || delta.state != f.state) {
           f.cursor = delta.cursor;
+          f.state = delta.state;
           f.silent = 0;
           listens = f.stream->event(view::to_json(delta).dump({.replace_invalid = true}));
         } else if (++f.silent % kBeat == 0) {

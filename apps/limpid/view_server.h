@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "limpid/serve/event_stream.h"
 #include "limpid/serve/http.h"
 #include "limpid/serve/worker.h"
+#include "limpid/view/runs.h"
 #include "limpid/view/session.h"
 
 namespace limpid::tool {
@@ -41,7 +43,8 @@ class ViewServer {
     std::string run = {};
     std::int64_t cursor = 0;
     std::unique_ptr<serve::EventStream> stream = {};
-    int silent = -1;  // rounds; -1: nothing was said yet
+    std::optional<view::RunState> state = {};  // that was said last
+    int silent = 0;                            // rounds
   };
 
   void file(const serve::Request& request, serve::Answer& answer) const;

@@ -520,6 +520,10 @@ std::string Runs::start(const std::string& run_name, const Json& config) {
 void Runs::act(std::string_view id, Action action) {
   Entry& e = entry(id);
   const std::lock_guard lock(e.action_mutex);
+  if (action == Action::kStop && state(id) == RunState::kPaused) {
+    e.paused = false;
+    return;
+  }
   if (action != Action::kResume) {
     if (!e.running)
       throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} does not train here", e.id));

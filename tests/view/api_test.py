@@ -171,6 +171,21 @@ class View(tool.ToolTest):
         self.assertEqual(delta["state"], "finished")
         self.assertEqual(len(delta["epochs"]), 2)
 
+    def test_a_state_that_no_line_of_the_log_tells_is_told(self):
+        config = json.loads((self.run_folder / "config.json").read_text())
+        status, run = self.page.ask("run/start", {"name": "long", "config": {**config, "epochs": 100_000}})
+        self.assertEqual(status, 200, run)
+        run = run["id"]
+        asked = f"{self.page.origin}/api/run/events?run={run}&cursor=0&token={self.page.token}"
+        with urllib.request.urlopen(asked, timeout=60) as stream:
+            for action, state in (("pause", "paused"), ("stop", "stopped")):
+                self.assertEqual(self.answered("run/action", run=run, action=action)["state"], state)
+                for line in stream:
+                    if line.startswith(b"data: ") and json.loads(line[len("data: "):])["state"] == state:
+                        break
+                else:
+                    self.fail(f"the stream ended before the run was {state}")
+
     def test_who_has_no_token_gets_nothing(self):
         for headers in ({"X": "y"}, {"Authorization": "Bearer "}, {"Authorization": "Bearer " + "0" * 32},
                         {"Authorization": self.page.token}):

@@ -126,6 +126,7 @@ TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
   }
   wait_until_it_ends(runs, id);
   EXPECT_EQ(runs.state(id), RunState::kFinished);
+  EXPECT_THROW(runs.act(id, Runs::Action::kStop), Error);
   train::TrainConfig alike = moons_config();
   alike.epochs = 2000;
   train::Run other(alike);
