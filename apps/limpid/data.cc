@@ -13,6 +13,7 @@
 #include "apps/limpid/examples.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/scores.h"
+#include "limpid/core/number_text.h"
 #include "limpid/inspect/table.h"
 #include "limpid/train/data_facts.h"
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "limpid/core/error.h"
+#include "limpid/function/builder.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/summary.h"
 
