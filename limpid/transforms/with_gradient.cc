@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <set>
+#include <string>
+
 #include "limpid/core/error.h"
 #include "limpid/function/call.h"
+#include "limpid/ops/arithmetic.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
@@ -15,21 +20,24 @@ namespace {
 // One batch that a call stands in.
 struct Level {
   std::int64_t size;
-  std::uint64_t batched;
-  bool has(std::size_t input) const { return (batched >> input & 1) != 0; }
+  std::set<std::size_t> batched;
+  bool has(std::size_t value) const { return batched.contains(value); }
 };
 
 std::vector<Level> levels_of(const Attributes& attributes) {
   const auto& all = attributes.get<std::vector<std::int64_t>>("vmaps");
   std::vector<Level> levels;
-  for (std::size_t i = 0; i + 1 < all.size(); i += 2)
-    levels.push_back({all[i], static_cast<std::uint64_t>(all[i + 1])});
+  for (auto at = all.begin(); at != all.end();) {
+    Level& level = levels.emplace_back(Level{*at++, {}});
+    for (std::int64_t left = *at++; left > 0; --left)
+      level.batched.insert(static_cast<std::size_t>(*at++));
+  }
   return levels;
 }
 
-// The code under the vmaps of all levels. Where `sums` are given, results of inputs that a level
+// The code under the vmaps of all levels. With `sum_shared` results of inputs that a level
 // does not batch are summed over it: they are cotangents of what the whole batch shares.
-std::vector<Value> under(std::span<const Level> levels, CodeOnValues code,
+std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code,
                          std::span<const Value> values, bool sum_shared) {
   if (levels.empty()) return code(values);
   const Level& level = levels.front();
@@ -57,44 +65,47 @@ std::vector<Type> composed_types(const Call& call) {
   const Function body = body_of(call);
   std::vector<Type> types;
   for (const Output& o : body.outputs()) types.push_back(body.type(o.value));
-  if (types.size() != 1)
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: the body gives {} Values, 1 is expected", where(call), types.size()));
   return types;
 }
 
-std::vector<Value> composed_body(CodeOnValues body, std::span<const Value> inputs,
+std::vector<Value> composed_body(const CodeOnValues& body, std::span<const Value> inputs,
                                  const Attributes& attributes) {
   return under(levels_of(attributes), body, inputs, false);
 }
 
-std::vector<Value> composed_gradient(CodeOnValues gradient, const GradientCall& call) {
+std::vector<Value> composed_gradient(const CodeOnValues& gradient, const GradientCall& call) {
   std::vector<Value> values(call.inputs.begin(), call.inputs.end());
-  values.push_back(call.outputs[0]);
-  values.push_back(call.cotangents[0]);
+  values.insert(values.end(), call.outputs.begin(), call.outputs.end());
+  for (std::size_t o = 0; o < call.outputs.size(); ++o)
+    values.push_back(call.cotangents[o] ? call.cotangents[o] : number_like(call.outputs[o], 0));
   std::vector<Level> levels = levels_of(call.attributes);
-  for (Level& level : levels) level.batched |= std::uint64_t{3} << call.inputs.size();
+  for (Level& level : levels)
+    for (std::size_t i = call.inputs.size(); i < values.size(); ++i) level.batched.insert(i);
   std::vector<Value> cotangents = under(levels, gradient, values, true);
   if (cotangents.size() != call.inputs.size())
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("with_gradient: the gradient gives {} cotangents, {} are expected",
                             cotangents.size(), call.inputs.size()));
-  for (std::size_t i = 0; i < cotangents.size(); ++i)
+  for (std::size_t i = 0; i < cotangents.size(); ++i) {
     if (!(cotangents[i].type() == call.inputs[i].type()))
       throw Error(ErrorCode::kShape,
                   fmt::format("with_gradient: the cotangent of input {} is {}, {} is expected", i,
                               to_string(cotangents[i].type()), to_string(call.inputs[i].type())));
+    if (!is_computed_with(call.inputs[i].dtype())) cotangents[i] = Value();
+  }
   return cotangents;
 }
 
 std::vector<Value> composed_batching(const Op& op, const BatchingCall& c) {
-  std::uint64_t batched = 0;
-  for (std::size_t i = 0; i < c.batched.size(); ++i) batched |= std::uint64_t{c.batched[i]} << i;
-  std::vector<std::int64_t> levels{c.size, static_cast<std::int64_t>(batched)};
+  std::vector<std::int64_t> levels{c.size, 0};
+  for (std::size_t i = 0; i < c.batched.size(); ++i)
+    if (c.batched[i]) levels.push_back(static_cast<std::int64_t>(i));
+  levels[1] = static_cast<std::int64_t>(levels.size()) - 2;
   const auto& inner = c.attributes.get<std::vector<std::int64_t>>("vmaps");
   levels.insert(levels.end(), inner.begin(), inner.end());
-  return c.builder.call(op, c.inputs, {{"vmaps", std::move(levels)}});
+  Attributes attributes = c.attributes;
+  attributes.set("vmaps", std::move(levels));
+  return c.builder.call(op, c.inputs, std::move(attributes));
 }
 
 std::int64_t composed_flops(const Call& call) { return flops_of_body(call); }

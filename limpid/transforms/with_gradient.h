@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -19,15 +20,16 @@ concept Stateless = std::is_empty_v<T> && std::default_initializable<T>;
 
 namespace detail {
 
-using CodeOnValues = std::vector<Value> (*)(std::span<const Value>);
+using CodeOnValues = std::function<std::vector<Value>(std::span<const Value>)>;
 
 // The record's rules, of any body and gradient. The attribute "vmaps" holds the size of every batch
-// that the call stands in, from the outermost on, each with the inputs that have it, as bits.
+// that the call stands in, from the outermost on, each with the number of inputs that have it and
+// their positions. The gradient takes the inputs, the outputs and the cotangents of all outputs.
 inline constexpr AttributeSpec kVmapsAttribute[] = {{"vmaps", AttributeKind::kIntegers}};
 std::vector<Type> composed_types(const Call& call);
-std::vector<Value> composed_body(CodeOnValues body, std::span<const Value> inputs,
+std::vector<Value> composed_body(const CodeOnValues& body, std::span<const Value> inputs,
                                  const Attributes& attributes);
-std::vector<Value> composed_gradient(CodeOnValues gradient, const GradientCall& call);
+std::vector<Value> composed_gradient(const CodeOnValues& gradient, const GradientCall& call);
 std::vector<Value> composed_batching(const Op& op, const BatchingCall& call);
 std::int64_t composed_flops(const Call& call);
 std::vector<Example> no_examples();
@@ -74,6 +76,8 @@ template <class Body, class Gradient>
 struct WithGradient {
   template <std::convertible_to<Value>... Inputs>
   requires(sizeof...(Inputs) > 0) Value operator()(const Inputs&... inputs) const {
+    static_assert(std::convertible_to<decltype(Body{}(Value(inputs)...)), Value>,
+                  "the body gives one Value");
     constexpr const Op& op = Composed<Body, Gradient, sizeof...(Inputs)>::op;
     static_assert(is_complete(op));
     return call1(op, {inputs...}, {{"vmaps", std::vector<std::int64_t>{}}});

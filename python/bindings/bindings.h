@@ -20,6 +20,7 @@ void add_trees(py::module_& module);
 void add_values(py::module_& module);
 void add_ops(py::module_& module);
 void add_functions(py::module_& module);
+void add_composed(py::module_& module);
 void add_calls(py::module_& module);
 void add_layers(py::module_& module);
 void add_optimizers(py::module_& module);

@@ -104,6 +104,7 @@ PYBIND11_MODULE(_core, m) {
   add_values(m);
   add_ops(m);
   add_functions(m);
+  add_composed(m);
   add_calls(m);
   add_layers(m);
   add_optimizers(m);

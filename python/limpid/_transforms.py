@@ -25,6 +25,7 @@ __all__ = [
     "call",
     "collapse",
     "compile",
+    "custom_vjp",
     "dot",
     "expand",
     "grad",
@@ -40,6 +41,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "with_gradient",
 ]
 
 Wrt = Union[None, int, str, Sequence[int], Sequence[str]]
@@ -339,6 +341,148 @@ def vmap(f: Any, in_axes: Union[None, int, Sequence[Optional[int]]] = 0, size: O
     if size is not None:
         raise TypeError("vmap: a size belongs to a Function; code has that of its arguments")
     return _Vmap(f, in_axes)
+
+
+def _cotangent(argument: Any, given: Any) -> Any:
+    """A cotangent for every leaf of an argument; None stands for zeros."""
+    if isinstance(argument, Mapping):
+        parts = {} if given is None else given
+        if not isinstance(parts, Mapping):
+            raise TypeError("with_gradient: the cotangent of a mapping is a mapping")
+        for name in parts:
+            if name not in argument:
+                raise NotFoundError(f"there is no '{name}' among {', '.join(map(str, list(argument)[:8]))}")
+        return {name: _cotangent(part, parts.get(name)) for name, part in argument.items()}
+    if isinstance(argument, (list, tuple)):
+        if given is not None and (not isinstance(given, (list, tuple)) or len(given) != len(argument)):
+            raise ValueError("with_gradient: the cotangents must have the form of the arguments")
+        return [_cotangent(part, None if given is None else given[i]) for i, part in enumerate(argument)]
+    if argument is not None and given is None:
+        return _core.zeros(argument.shape, argument.type.split("[")[0])
+    return given
+
+
+def _gradient_of_arguments(gradient: Callable[..., Any], count: int, *given: Any) -> Any:
+    """The code of with_gradient's gradient with a cotangent for each leaf of the arguments, in their order."""
+    cotangents = gradient(*given)
+    return _cotangent(given[:count], (cotangents,) if count == 1 else cotangents)
+
+
+class _WithGradient(_Code):
+    # So many Functions are kept: more than the shapes of any program that calls it again and again.
+    _MOST = 64
+
+    def __init__(self, code: Callable[..., Any], gradient: Callable[..., Any]) -> None:
+        super().__init__(code)
+        if not callable(gradient):
+            raise TypeError(f"with_gradient: expected code of a gradient, not {type(gradient).__name__}")
+        self._gradient = gradient
+        self._known: List[Tuple[Any, _core.Composed]] = []
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise TypeError(f"{self.__name__}: code with a gradient of its own takes arguments by position")
+        leaves, tree = _core.flatten(args)
+        values = _core.as_values(leaves, self.__name__)
+        f, result = _core.trace(self._code, tree.build(values), self.__name__.strip("<>"), [], [])
+        return result.build(self._composed(f, tree, result)(values))
+
+    def _composed(self, f: Function, tree: Any, result: Any) -> "_core.Composed":
+        """The same one where the same Function comes again, so that plans with it are found again."""
+        given = (*tree.build(range(len(tree))), *(result.build(range(len(result))) for _ in range(2)))
+        form = _core.flatten(given)[1]
+        for known, composed in self._known:
+            if known == form and composed.body == f:
+                return composed
+        count = len(given) - 2
+        made = _core.Composed(f, functools.partial(_gradient_of_arguments, self._gradient, count), form)
+        self._known = [(form, made), *self._known[: self._MOST - 1]]
+        return made
+
+
+def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callable[..., Any]:
+    """Code with a gradient of its own; grad, vmap and compile know it.
+
+    Parameters
+    ----------
+    f : callable
+        What it gives, which defines the bits. It takes arrays and trees of them, by position.
+    gradient : callable
+        ``gradient(*arguments, result, cotangent)`` gives the cotangent of the argument, a tuple where there are
+        several. None, for an argument or a part of one, stands for zeros; of integers it is ignored.
+
+    Returns
+    -------
+    callable
+        Called like `f`. A Function that holds such a call has no text that `parse` reads, and is not saved;
+        `expand` leaves what `f` does.
+
+    Notes
+    -----
+    Both are Python code that is traced whenever there is a call, or a gradient of one. They use none of the
+    Values of code around them: what they need is an argument.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> straight_through = lp.with_gradient(lp.round, lambda x, y, cotangent: cotangent)
+    >>> lp.value_and_grad(lambda x: (straight_through(x) * 3.0).sum())(lp.asarray([0.4, 1.7]))
+    (limpid.Array(f32[] (6.0)), limpid.Array(f32[2] (3.0, 3.0)))
+    """
+    return _WithGradient(f, gradient)
+
+
+class custom_vjp(_Code):
+    """`with_gradient` in the form of ``jax.custom_vjp``, a decorator.
+
+    Parameters
+    ----------
+    f : callable
+        What it gives, also where it is differentiated: of `fwd` only the second result is used.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> @lp.custom_vjp
+    ... def log1pexp(x):
+    ...     return lp.log(1.0 + lp.exp(x))
+    >>> log1pexp.defvjp(lambda x: (log1pexp(x), x), lambda x, cotangent: (cotangent * lp.sigmoid(x),))
+    >>> lp.grad(log1pexp)(100.0)
+    limpid.Array(f32[] (1.0))
+    """
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        super().__init__(f)
+        self._composed: Optional[_WithGradient] = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Sets the gradient.
+
+        Parameters
+        ----------
+        fwd : callable
+            Called like `f`; gives a pair of what `f` gives, and a tree of what `bwd` needs.
+        bwd : callable
+            ``bwd(needed, cotangent)`` gives a tuple with the cotangent of every argument.
+        """
+        if not callable(fwd) or not callable(bwd):
+            raise TypeError("custom_vjp: fwd and bwd are code")
+
+        def gradient(*given: Any) -> Any:
+            made = fwd(*given[:-2])
+            if not isinstance(made, tuple) or len(made) != 2:
+                raise TypeError("custom_vjp: fwd gives a pair of the result and what bwd needs")
+            cotangents = bwd(made[1], given[-1])
+            if not isinstance(cotangents, (tuple, list)) or len(cotangents) != len(given) - 2:
+                raise TypeError(f"custom_vjp: bwd gives a tuple of {len(given) - 2}, a cotangent for every argument")
+            return cotangents[0] if len(given) == 3 else cotangents
+
+        self._composed = _WithGradient(self._code, gradient)
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        if self._composed is None:
+            raise ValueError(f"custom_vjp: {self.__name__} has no gradient yet; call its defvjp(fwd, bwd)")
+        return self._composed._inside(*args, **kwargs)
 
 
 def compile(f: Any, *, threads: int = 1) -> Compiled:

@@ -86,7 +86,7 @@ class Transformations(unittest.TestCase):
         f = lambda a, b: (a * b).sum()
         a, b = floats(3, 5), floats(5, 3)
         got = lp.vmap(f, (0, 1))(a, b)
-        want = [f(a[i], b[:, i]) for i in range(3)]
+        want = [f(lp.asarray(a[i]), lp.asarray(b[:, i])) for i in range(3)]  # not NumPy's sum
         self.assertTrue(all(got[i].same_bits(want[i]) for i in range(3)))
         self.assertEqual(lp.vmap(f, (0, None))(a, floats(5)).shape, (3,))
         with self.assertRaisesRegex(ValueError, "axes for"):
@@ -122,6 +122,131 @@ class Transformations(unittest.TestCase):
         self.assertEqual(f(np.float32([1, 2]), scale=4.0).tolist(), [4, 8])
         self.assertEqual(f.plans, 1)  # a number is an argument and no constant
         self.assertEqual(lp.compile(lambda n: n + 1)(3).type, "i32[]")
+
+
+class GradientsOfOnesOwn(unittest.TestCase):
+    def test_trees(self):
+        def body(p, parts, count, nothing):
+            return {"y": p["w"] * parts[0] + parts[1].sum(), "n": count + 1}, [lp.tanh(p["b"])]
+
+        def gradient(p, parts, count, nothing, result, cotangent):
+            self.assertEqual(list(result[0]), ["y", "n"])
+            self.assertEqual(cotangent[0]["n"].type, "i32[]")
+            return {"w": 3.0 * cotangent[0]["y"]}, (None, 5.0 * cotangent[1][0]), None, None
+
+        f = lp.with_gradient(body, gradient)
+        p, parts = {"w": floats(4), "b": floats(4)}, (floats(4), floats(4))
+        got, want = f(p, parts, 7, None), body({k: lp.asarray(v) for k, v in p.items()}, [lp.asarray(x) for x in parts], lp.asarray(7), None)
+        self.assertEqual(got[0]["n"].item(), 8)
+        self.assertTrue(got[0]["y"].same_bits(want[0]["y"]) and got[1][0].same_bits(want[1][0]))
+
+        def loss(p, parts):
+            first, second = f(p, parts, 7, None)
+            return (first["y"] * 2.0).sum() + (second[0] * parts[0]).sum()
+
+        of_p, of_parts = lp.grad(loss, (0, 1))(p, parts)
+        self.assertEqual(of_p["w"].tolist(), [6.0] * 4)
+        self.assertEqual(of_p["b"].tolist(), [0.0] * 4)
+        np.testing.assert_array_equal(np.asarray(of_parts[1]), 5 * parts[0])
+        np.testing.assert_array_equal(np.asarray(of_parts[0]), np.tanh(np.float64(p["b"])).astype(np.float32))
+        only_y = lp.grad(lambda p: f(p, parts, 7, None)[0]["y"].sum())(p)  # no cotangent of the others
+        self.assertEqual(only_y["w"].tolist(), [3.0] * 4)
+        _, moved = lp.jvp(lambda w: f({"w": w, "b": p["b"]}, parts, 7, None)[0]["y"], (p["w"],), (np.ones(4, np.float32),))
+        self.assertEqual(moved.tolist(), [3.0] * 4)
+
+    def test_many_inputs_in_batches_of_batches(self):
+        f = lp.with_gradient(lambda *x: sum(x[1:], x[0]), lambda *x: tuple(float(i) * x[-1] for i in range(len(x) - 2)))
+        x = [floats(2, 3) for _ in range(70)]
+        shared = {3, 66}
+        g = lambda *v: lp.vmap(lp.vmap(f, [None if i in shared else 0 for i in range(70)]), [None if i in shared else 0 for i in range(70)])(*v).sum()
+        args = [x[i][0, 0] if i in shared else x[i] for i in range(70)]
+        for i, gradient in enumerate(lp.grad(g, range(70))(*args)):
+            self.assertEqual(gradient.tolist(), 6.0 * i if i in shared else [[float(i)] * 3] * 2, i)
+
+    def test_gradients_that_call_each_other(self):
+        sine = lp.with_gradient(lp.sin, lambda x, y, c: c * cosine(x))
+        cosine = lp.with_gradient(lp.cos, lambda x, y, c: -c * sine(x))
+        third = lp.grad(lp.grad(lp.grad(sine)))
+        self.assertTrue(third(0.5).same_bits(-lp.cos(0.5)))
+
+    def test_as_jax_has_it(self):
+        @lp.custom_vjp
+        def clipped(x, limit):
+            """x, with a gradient that is clipped."""
+            return x * 1.0
+
+        with self.assertRaisesRegex(ValueError, "defvjp"):
+            clipped(1.0, 2.0)
+        clipped.defvjp(lambda x, limit: (clipped(x, limit), (limit,)), lambda kept, c: (lp.minimum(c, kept[0]), None))
+        self.assertEqual(clipped.__name__, "clipped")
+        x = floats(5)
+        np.testing.assert_array_equal(np.asarray(lp.grad(lambda v: (clipped(v, 0.25) * 3.0).sum())(x)), np.full(5, 0.25, np.float32))
+        self.assertTrue(lp.compile(clipped)(x, 2.0).same_bits(x))
+        bad = lp.custom_vjp(lambda x: x)
+        bad.defvjp(lambda x: x, lambda kept, c: (c,))
+        with self.assertRaisesRegex(TypeError, "pair"):
+            lp.grad(bad)(1.0)
+        bad.defvjp(lambda x: (x, None), lambda kept, c: c)
+        with self.assertRaisesRegex(TypeError, "tuple of 1"):
+            lp.grad(bad)(1.0)
+
+    def test_what_is_traced_anew_and_what_is_kept(self):
+        scale = [2.0]
+        f = lp.with_gradient(lambda x: x * scale[0], lambda x, y, c: c * scale[0] * 10.0)
+        self.assertEqual((f(3.0).item(), lp.grad(f)(3.0).item()), (6.0, 20.0))
+        scale[0] = 4.0
+        self.assertEqual((f(3.0).item(), lp.grad(f)(3.0).item()), (12.0, 40.0))
+        one, other = (lp.trace(f, "f32[]") for _ in range(2))
+        self.assertEqual(one, other)
+        again = lp.with_gradient(lambda x: x * scale[0], lambda x, y, c: c)
+        self.assertNotEqual(lp.trace(again, "f32[]", name="f"), lp.trace(f, "f32[]", name="f"))
+        kept = lp.grad(lp.trace(lp.with_gradient(lambda x: x * x, lambda x, y, c: c), "f32[]"))
+        self.assertEqual(kept(3.0).item(), 1.0)
+
+    def test_errors(self):
+        x = floats(3)
+        f = lambda gradient, body=lambda x: x * 2.0: lp.grad(lambda v: lp.with_gradient(body, gradient)(v).sum())(x)
+
+        def fails(*given):
+            raise ZeroDivisionError("here")
+
+        for gradient, error, text in (
+            (fails, ZeroDivisionError, "here"),
+            (lambda x, y, c: (c, c), ValueError, "form of the arguments|cotangents"),
+            (lambda x, y, c: c.sum(), ValueError, r"cotangent of input 0 is f32\[\], f32\[3\] is expected"),
+            (lambda x, y: x, TypeError, "positional"),
+            (lambda x, y, c: "text", TypeError, "gives Values"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                f(gradient)
+        with self.assertRaisesRegex(TypeError, "by position"):
+            lp.with_gradient(lambda x: x, lambda x, y, c: c)(x=1.0)
+        with self.assertRaisesRegex(TypeError, "expected code of a gradient"):
+            lp.with_gradient(lambda x: x, 3)
+        with self.assertRaisesRegex(ValueError, "at least one array"):
+            lp.with_gradient(lambda: 1.0, lambda y, c: ())()
+        with self.assertRaisesRegex(ValueError, "make it an"):
+            lp.compile(lambda a: lp.with_gradient(lambda x: x * a, lambda x, y, c: c)(2.0))(1.0)
+        with self.assertRaisesRegex(KeyError, "no 'v'"):
+            lp.grad(lambda p: lp.with_gradient(lambda q: q["w"] * 1.0, lambda q, y, c: {"v": c})(p))({"w": 1.0})
+        with self.assertRaisesRegex(ValueError, "no op 'with_gradient'"):
+            lp.parse(lp.trace(lp.with_gradient(lambda x: x, lambda x, y, c: c), "f32[2]").text())
+
+    def test_from_threads(self):
+        failed = []
+
+        def work(n):
+            for i in range(20):
+                f = lp.with_gradient(lambda x: x * float(n), lambda x, y, c: c * float(i))
+                if lp.grad(f)(1.0).item() != i:
+                    failed.append(n)
+
+        workers = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(failed, [])
 
 
 class Functions(unittest.TestCase):

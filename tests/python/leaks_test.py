@@ -68,6 +68,10 @@ class Leaks(unittest.TestCase):
         x = np.ones(4, np.float32)
         self.flat("trace", lambda: lp.trace(lambda v: lp.tanh(v) * 2.0, x), 3000)
         self.flat("transformations", lambda: lp.vmap(lp.grad(lambda v: lp.sin(v) * v))(x), 1000)
+        kept = lp.with_gradient(lp.round, lambda v, y, c: c)
+        self.flat("with_gradient", lambda: lp.grad(lambda v: kept(v).sum())(x), 1000)
+        made = lambda: lp.with_gradient(lambda v: v * 2.0, lambda v, y, c: c)
+        self.flat("a new with_gradient", lambda: lp.trace(lp.grad(lambda v: made()(v).sum()), x), 1000)
         self.flat("compile", lambda: lp.compile(lambda v: v + 1.0)(x), 2000)
         self.flat("scopes", lambda: lp.trace(lambda v: lp.nn.named("a", lp.relu)({}, v), x), 2000)
 

@@ -1,5 +1,6 @@
-// What C++ makes of every op, layer, loss and optimiser: a table of Function texts and hashes of
-// results that parity_test.py compares with what Python makes. Leans on inspect/op_example.h.
+// What C++ makes of every op, layer, loss and optimiser, and of with_gradient: a table of Function
+// texts and hashes of results that parity_test.py compares with what Python makes. Leans on
+// inspect/op_example.h.
 //
 // parity FOLDER: writes FOLDER/table.json and FOLDER/inputs.safetensors
 #include <cstdio>
@@ -165,6 +166,45 @@ void add_optimizers(Table& table) {
   add("adam_amsgrad", optim::Adam{.weight_decay = 0.1, .amsgrad = true, .decay_vectors = false});
 }
 
+// Code with a gradient of its own: differentiated, of a batch, of a batch of batches, and twice.
+void add_with_gradient(Table& table) {
+  const auto add = [&](const std::string& name, const Type& a, const Code& code) {
+    const std::vector<Type> types{a, f32({6})};
+    const Function f = trace(name, {{"a", types[0]}, {"b", types[1]}},
+                             [&](std::span<const Value> in) { return std::vector{code(in)}; });
+    table.add("gradient " + name, simplify(expand(f)),
+              {random_tensor(types[0], Key(8)), random_tensor(types[1], Key(9))});
+  };
+  using In = std::span<const Value>;
+  const auto doubled = with_gradient([](Value x, Value w) { return sum(x * w); },
+                                     [](Value x, Value w, Value y, Value cotangent) {
+                                       const Value of_x = 2.0 * cotangent * w,
+                                                   of_w = 2.0 * cotangent * x;
+                                       return std::tuple{of_x, of_w + 0.5 * y};
+                                     });
+  const auto rounded = with_gradient([](Value x) { return round(x); },
+                                     [](Value, Value, Value cotangent) { return cotangent; });
+  add("straight_through", f32({6}), [&](In v) {
+    return grad([&](Value x) { return sum(rounded(x * v[1])); })(v[0]) + rounded(v[0]);
+  });
+  add("batch", f32({4, 6}), [&](In v) {
+    return grad([&](Value w) { return sum(vmap([&](Value x) { return doubled(x, w); })(v[0])); })(
+        v[1]);
+  });
+  add("batches", f32({2, 4, 6}), [&](In v) {
+    return grad([&](Value w) {
+      return sum(vmap(
+          [&](Value rows) { return vmap([&](Value x) { return doubled(x, w); })(rows); })(v[0]));
+    })(v[1]);
+  });
+  add("twice", f32({4, 6}), [&](In v) {
+    return vmap([&](Value x) {
+      return grad(
+          [&](Value w) { return sum(x * grad([&](Value u) { return doubled(u, w); })(x)); })(v[1]);
+    })(v[0]);
+  });
+}
+
 }  // namespace
 }  // namespace limpid
 
@@ -175,6 +215,7 @@ int main(int argc, char** argv) {
   limpid::add_layers(table);
   limpid::add_losses(table);
   limpid::add_optimizers(table);
+  limpid::add_with_gradient(table);
   const std::filesystem::path folder = argv[1];
   std::ofstream(folder / "table.json") << limpid::Json(table.rows).dump();
   limpid::save_safetensors(folder / "inputs.safetensors", {table.inputs, {}});

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every op, layer, loss and optimiser: Python writes the Function that C++ writes, and gives its bits.
+"""Every op, layer, loss and optimiser, and with_gradient: Python writes the Function that C++ writes, and gives its bits.
 
 The table is that of parity.cc: what is there and not here, or here and not there, fails.
 """
@@ -90,6 +90,15 @@ OPTIMIZERS = {
     "adam_amsgrad": lp.optim.Adam(weight_decay=0.1, amsgrad=True, decay_vectors=False),
 }
 
+doubled = lp.with_gradient(lambda x, w: (x * w).sum(), lambda x, w, y, c: (2.0 * c * w, 2.0 * c * x + 0.5 * y))
+rounded = lp.with_gradient(lp.round, lambda x, y, c: c)
+GRADIENTS = {
+    "straight_through": lambda a, b: lp.grad(lambda x: rounded(x * b).sum())(a) + rounded(a),
+    "batch": lambda a, b: lp.grad(lambda w: lp.vmap(lambda x: doubled(x, w))(a).sum())(b),
+    "batches": lambda a, b: lp.grad(lambda w: lp.vmap(lp.vmap(lambda x: doubled(x, w)))(a).sum())(b),
+    "twice": lambda a, b: lp.vmap(lambda x: lp.grad(lambda w: (x * lp.grad(lambda u: doubled(u, w))(x)).sum())(b))(a),
+}
+
 
 def hash_of(results):
     return lp._core.hash_of([lp.asarray(r) for r in (results if isinstance(results, tuple) else (results,))])
@@ -106,7 +115,7 @@ class Parity(unittest.TestCase):
             for key, value in lp.load(folder / "inputs.safetensors").items():
                 what, _, number = key.rpartition("/")
                 cls.inputs.setdefault(what, {})[int(number)] = value
-        cls.rows = {kind: {} for kind in ("op", "layer", "loss", "optimizer")}
+        cls.rows = {kind: {} for kind in ("op", "layer", "loss", "optimizer", "gradient")}
         for row in rows:
             kind, _, name = row["name"].partition(" ")
             given = cls.inputs.get(row["name"], {})
@@ -151,6 +160,14 @@ class Parity(unittest.TestCase):
         for name, (text, hash_there, inputs) in self.rows["loss"].items():
             self.assertEqual(lp.trace(LOSSES[name], *inputs, name=name).text(), text, name)
             self.assertEqual(hash_of(LOSSES[name](*inputs)), hash_there, name)
+
+    def test_with_gradient(self):
+        self.assertEqual(set(self.rows["gradient"]), set(GRADIENTS))
+        for name, (text, hash_there, inputs) in self.rows["gradient"].items():
+            written = lp.trace(GRADIENTS[name], *inputs, name=name)
+            self.assertEqual(lp.simplify(lp.expand(written)).text(), text, name)
+            for f in (GRADIENTS[name], written, written.interpret, lp.compile(GRADIENTS[name])):
+                self.assertEqual(hash_of(f(*inputs)), hash_there, name)
 
     def test_optimizers(self):
         self.assertEqual(set(self.rows["optimizer"]), set(OPTIMIZERS))
