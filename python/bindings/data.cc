@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "limpid/data/arrays.h"
 #include "limpid/data/batch_range.h"
@@ -287,8 +288,24 @@ void add_language(py::module_& m) {
       .def("rest", &CharacterStream::rest);
   py::class_<Written>(m, "Written", py::is_final(), "A text that a language model goes on with.")
       .def("draw", [](Written& w) { return w.draw(); });
+  py::class_<Joined>(m, "Joined", py::is_final(),
+                     "A sequence of a language model, which it leaves when nobody holds it.")
+      .def_property_readonly("tokens", &Joined::tokens,
+                             "All tokens so far, those that no step has read yet included: a list.")
+      .def_property_readonly("ready", &Joined::ready,
+                             "Whether there are tokens, and steps have read them all.")
+      .def_property_readonly(
+          "logits", [](const Joined& j) { return to_python(j.logits()); },
+          "Of what follows the last token, f32 [vocabulary]; where it is ready.")
+      .def(
+          "append", [](Joined& j, std::int32_t token) { j.append({token}); }, py::arg("token"),
+          "The next step reads it.")
+      .def("append", &Joined::append, py::arg("tokens"))
+      .def("truncate", &Joined::truncate, py::arg("length"), "Keeps the first `length` tokens.");
   py::class_<Writer>(m, "Writer", py::is_final(), "A language model with its sequences.")
       .def("prepare", [](Writer& w) { w.prepare(); })
+      .def("step", &Writer::step)
+      .def("join", &Writer::join)
       .def_property_readonly("vocabulary", [](const Writer& w) { return w.model().vocabulary(); })
       .def_property_readonly("capacity", [](const Writer& w) { return w.model().capacity(); })
       .def_property_readonly("places", [](const Writer& w) { return w.model().places(); })
@@ -342,13 +359,52 @@ std::unique_ptr<Written> Writer::begin(const std::vector<std::int32_t>& prompt, 
 std::int32_t Written::draw() {
   const Writer::Use use(*state_);
   const py::gil_scoped_release release;
-  while (!generation_.ready()) state_->model.step();
-  return generation_.draw();
+  while (!sequence_->ready()) state_->model.step();
+  return sequence_->draw();
 }
 
-Writer::Use::Use(State& state) : state_(state) {
-  if (state_.used.exchange(true))
-    throw py::value_error("a language model is used by one thread at a time; another one is at it");
+void Writer::step() {
+  const Use use(*state_);
+  const py::gil_scoped_release release;
+  state_->model.step();
+}
+
+std::unique_ptr<Joined> Writer::join(const std::vector<std::int32_t>& tokens) {
+  const Use use(*state_);
+  return std::make_unique<Joined>(state_, state_->model.join(tokens));
+}
+
+std::vector<std::int32_t> Joined::tokens() const {
+  const Writer::Use use(*state_);
+  const std::span<const std::int32_t> all = sequence_->tokens();
+  return {all.begin(), all.end()};
+}
+bool Joined::ready() const {
+  const Writer::Use use(*state_);
+  return sequence_->ready();
+}
+void Joined::append(const std::vector<std::int32_t>& tokens) {
+  const Writer::Use use(*state_);
+  sequence_->append(tokens);
+}
+void Joined::truncate(std::int64_t length) {
+  const Writer::Use use(*state_);
+  sequence_->truncate(length);
+}
+Tensor Joined::logits() const {
+  const Writer::Use use(*state_);
+  const std::span<const float> all = sequence_->logits();
+  return Tensor::from({static_cast<std::int64_t>(all.size())}, all);
+}
+
+Writer::Use::Use(State& state, Busy busy) : state_(state) {
+  while (state_.used.exchange(true)) {
+    if (busy == Busy::kThrow)
+      throw py::value_error(
+          "a language model is used by one thread at a time; another one is at it");
+    const py::gil_scoped_release release;
+    std::this_thread::yield();
+  }
 }
 Writer::Use::~Use() { state_.used = false; }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ModelObject {
 };
 
 class Written;
+class Joined;
 
 // A LanguageModel, which one thread uses at a time: another one gets a ValueError.
 class Writer {
@@ -34,10 +36,11 @@ class Writer {
     nn::LanguageModel model;
     std::atomic<bool> used{false};
   };
-  // Throws ValueError where another thread is at work.
+  // Throws ValueError where another thread is at work, or waits for it.
+  enum class Busy : std::uint8_t { kThrow, kWait };
   class Use {
    public:
-    explicit Use(State& state);
+    explicit Use(State& state, Busy busy = Busy::kThrow);
     ~Use();
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
@@ -48,6 +51,8 @@ class Writer {
 
   const nn::LanguageModel& model() const { return state_->model; }
   void prepare();
+  void step();
+  std::unique_ptr<Joined> join(const std::vector<std::int32_t>& tokens);
   std::unique_ptr<Written> begin(const std::vector<std::int32_t>& prompt, double temperature,
                                  std::int64_t top_k, double top_p, const Key& key,
                                  std::int64_t vocabulary);
@@ -56,17 +61,41 @@ class Writer {
   std::shared_ptr<State> state_;
 };
 
-// A text that grows.
-class Written {
+// What is a sequence of a model, and leaves it when it ends, whichever thread ends it.
+template <class Sequence>
+class OfModel {
  public:
-  Written(std::shared_ptr<Writer::State> state, nn::Generation generation)
-      : state_(std::move(state)), generation_(std::move(generation)) {}
+  OfModel(std::shared_ptr<Writer::State> state, Sequence sequence)
+      : state_(std::move(state)), sequence_(std::move(sequence)) {}
+  ~OfModel() {
+    const Writer::Use use(*state_, Writer::Busy::kWait);
+    sequence_.reset();
+  }
+  OfModel(const OfModel&) = delete;
+  OfModel& operator=(const OfModel&) = delete;
+
+ protected:
+  std::shared_ptr<Writer::State> state_;
+  std::optional<Sequence> sequence_;
+};
+
+// A text that grows.
+class Written : public OfModel<nn::Generation> {
+ public:
+  using OfModel::OfModel;
   // The next token.
   std::int32_t draw();
+};
 
- private:
-  std::shared_ptr<Writer::State> state_;
-  nn::Generation generation_;
+// A sequence that its user continues.
+class Joined : public OfModel<nn::LanguageModel::Sequence> {
+ public:
+  using OfModel::OfModel;
+  std::vector<std::int32_t> tokens() const;
+  bool ready() const;
+  void append(const std::vector<std::int32_t>& tokens);
+  void truncate(std::int64_t length);
+  Tensor logits() const;
 };
 
 }  // namespace limpid::python

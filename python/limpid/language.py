@@ -68,6 +68,26 @@ class LanguageModel:
         """Compiles every pass that a step may need, before the first one does."""
         self._writer.prepare()
 
+    def join(self, tokens: Sequence[int] = ()) -> _core.Joined:
+        """A sequence that its user continues, beside others: it takes a place until nobody holds it.
+
+        Examples
+        --------
+        >>> import limpid as lp
+        >>> net = lp.nn.Gpt(50, context=16, layers=1, width=8, heads=2)
+        >>> lm = lp.LanguageModel(net, net.init(seed=0), sequences=2)
+        >>> first, second = lm.join([1, 2, 3]), lm.join([4])
+        >>> lm.step()
+        >>> second.append(int(second.logits.argmax()))
+        >>> first.ready, second.ready, len(second.tokens)
+        (True, False, 2)
+        """
+        return self._writer.join([int(t) for t in tokens])
+
+    def step(self) -> None:
+        """Reads tokens of every sequence that has some to read; of many, the next chunk of them."""
+        self._writer.step()
+
     def generate(
         self,
         prompt: Sequence[int],

@@ -221,6 +221,53 @@ class Language(Temporary):
         with self.assertRaises(ValueError):
             lm.generate([])
 
+    def test_sequences_of_ones_own(self):
+        net = lp.nn.llama_shaped(41, context=24, layers=2, width=16, heads=2)
+        params = net.init(seed=1)
+        lm = lp.LanguageModel(net, params, sequences=2)
+        first, second = lm.join([1, 2, 3]), lm.join()
+        self.assertEqual((lm.places, first.ready, second.tokens), (0, False, []))
+        with self.assertRaisesRegex(ValueError, "a free place"):
+            lm.join([1])
+        with self.assertRaises(ValueError):
+            first.logits
+        second.append([7, 8])
+        for _ in range(5):
+            lm.step()
+            for sequence in (first, second):
+                alone = net(params, np.int32(sequence.tokens))[-1]
+                self.assertTrue(sequence.logits.same_bits(alone))
+                sequence.append(int(sequence.logits.argmax()))
+        self.assertEqual(first.tokens[3:], list(lp.LanguageModel(net, params).generate([1, 2, 3], 5, temperature=0.0)))
+        first.truncate(2)
+        self.assertEqual(first.tokens, [1, 2])
+        for bad, error in ((41, ValueError), (-1, ValueError), ([1] * 23, ValueError), ("a", TypeError), (1 << 40, TypeError)):
+            with self.assertRaises(error):
+                first.append(bad)
+        with self.assertRaises(ValueError):
+            first.truncate(3)
+        del second, sequence
+        self.assertEqual(lm.places, 1)
+
+    def test_sequences_end_in_any_thread(self):
+        net = lp.nn.Gpt(41, context=24, layers=1, width=16, heads=2)
+        params = net.init(seed=1)
+        lm = lp.LanguageModel(net, params, sequences=8)
+        want = list(lp.LanguageModel(net, params).generate([3], 60))
+        kept = [lm.join([1, 2]) for _ in range(7)]
+
+        def end():
+            while kept:
+                kept.pop()
+
+        worker = threading.Thread(target=end)
+        drawn = lm.generate([3], 60)
+        got = [next(drawn)]
+        worker.start()
+        got += list(drawn)
+        worker.join()
+        self.assertEqual((got, lm.places), (want, 8))
+
     def test_the_text_of_the_tool(self):
         text = self.folder / "t.txt"
         text.write_text("to be or not to be, that is the question.\n" * 60)
