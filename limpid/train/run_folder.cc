@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <fstream>
 #include <span>
 #include <system_error>
+#include <utility>
+#include <variant>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/train/checkpoint.h"
-#include "limpid/train/run_log.h"
+#include "limpid/train/detail/event_json.h"
 
 namespace limpid::train {
 namespace {
@@ -50,8 +53,12 @@ std::optional<RunFolder::HeldRun> RunFolder::held_run() const {
 
 std::vector<std::string> RunFolder::first_command() const {
   std::error_code ignored;
+  std::ifstream file(log(), std::ios::binary);
   try {
-    if (fs::exists(log(), ignored)) return parse_run_log(log()).run.command;
+    // The first line alone: a log may have a million.
+    if (std::string line; std::getline(file, line))
+      if (auto event = detail::parse_event(line))
+        if (auto* const run = std::get_if<RunEvent>(&*event)) return std::move(run->command);
   } catch (const Error&) {  // it was cut when the process ended
   }
   if (!fs::exists(config(), ignored)) return {};

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -54,6 +55,36 @@ std::vector<std::string_view> lines_of(std::string_view text, std::size_t& bytes
   for (std::size_t end; (end = text.find('\n', bytes)) != std::string_view::npos; bytes = end + 1)
     lines.push_back(text.substr(bytes, end - bytes));
   return lines;
+}
+
+// Gives each whole line in bytes [from, to) of a file, and returns how many bytes they are. In
+// pieces, so that a long log is never in memory as a whole.
+template <class Each>
+std::int64_t each_line(const fs::path& path, std::int64_t from, std::int64_t to, const Each& each) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(from);
+  std::string buffer;  // begins with the part of a line that the last piece ended with
+  std::int64_t whole = 0;
+  while (from < to) {
+    const std::size_t rest = buffer.size();
+    buffer.resize(rest + static_cast<std::size_t>(std::min(kPiece, to - from)));
+    file.read(buffer.data() + rest, static_cast<std::streamsize>(buffer.size() - rest));
+    const std::streamsize got = file.gcount();
+    if (got <= 0) break;  // the file has become shorter
+    buffer.resize(rest + static_cast<std::size_t>(got));
+    from += got;
+    const std::string_view text = buffer;
+    std::size_t begin = 0;
+    for (std::size_t end = text.find('\n', rest); end != std::string_view::npos;
+         end = text.find('\n', begin)) {
+      each(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    whole += static_cast<std::int64_t>(begin);
+    buffer.erase(0, begin);
+  }
+  return whole;
 }
 
 std::string event_name(const Json& line) {
@@ -125,10 +156,39 @@ std::optional<train::StepEvent> plain_step(std::string_view line) {
   return whole ? std::optional(step) : std::nullopt;
 }
 
+// What was read of a log. Epochs, probes and samples stay text until it is known how many there
+// are: of a long log most are not shown, and reading them as JSON would take most of the time.
+struct Gathered {
+  LogDelta& delta;
+  std::vector<std::string> epochs = {}, probes = {}, samples = {};
+
+  // Where the lines of an event are kept as text; null for another event.
+  std::vector<std::string>* texts_of(std::string_view event) {
+    if (event == "epoch") return &epochs;
+    if (event == "probe") return &probes;
+    if (event == "sample") return &samples;
+    return nullptr;
+  }
+};
+
+// The event of a line as to_json_line() begins it; empty for any other line.
+std::string_view plain_event(std::string_view line) {
+  constexpr std::string_view kBefore = R"({"event":")";
+  if (!line.starts_with(kBefore)) return {};
+  line.remove_prefix(kBefore.size());
+  const std::size_t end = line.find('"');
+  return end == std::string_view::npos ? std::string_view() : line.substr(0, end);
+}
+
 // Adds one line of a log.
-void add_line(std::string_view text, LogDelta& delta) {
+void add_line(std::string_view text, Gathered& gathered) {
+  LogDelta& delta = gathered.delta;
   if (const std::optional<train::StepEvent> step = plain_step(text)) {
     delta.steps.push_back(*step);
+    return;
+  }
+  if (auto* const texts = gathered.texts_of(plain_event(text))) {
+    texts->emplace_back(text);
     return;
   }
   std::optional<Json> line = Json::try_parse(text);
@@ -143,13 +203,22 @@ void add_line(std::string_view text, LogDelta& delta) {
     }
     return;
   }
+  if (auto* const texts = gathered.texts_of(event)) texts->emplace_back(text);
   if (event == "run") delta.begun = std::move(*line);
-  if (event == "epoch") delta.epochs.push_back(std::move(*line));
-  if (event == "probe") delta.probes.push_back(std::move(*line));
-  if (event == "sample") delta.samples.push_back(std::move(*line));
   if (event == "finding") delta.findings.push_back(std::move(*line));
   if (event == "end") delta.end = std::move(*line);
   if (event == "resume") delta.end.reset();
+}
+
+// At most `most` of the lines, evenly, with the first and the last; without those that were cut.
+std::vector<Json> some_of(const std::vector<std::string>& lines, std::size_t most) {
+  const std::size_t count = std::min(lines.size(), most);
+  std::vector<Json> kept;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = count > 1 ? i * (lines.size() - 1) / (count - 1) : 0;
+    if (std::optional<Json> line = Json::try_parse(lines[at])) kept.push_back(std::move(*line));
+  }
+  return kept;
 }
 
 // ---- configurations
@@ -400,12 +469,23 @@ LogDelta Runs::log(const LogRequest& request) {
     delta.reset = request.cursor != 0;
     offset = 0;
   }
-  const std::string text = part_of_file(e.folder.log(), offset, now->second);
-  std::size_t bytes = 0;
-  for (const std::string_view line : lines_of(text, bytes)) add_line(line, delta);
-  delta.cursor = generation * kOffsets + offset + static_cast<std::int64_t>(bytes);
+  constexpr std::int64_t kStepBytes = 100;  // about; plain lines are somewhat longer
+  delta.steps.reserve(static_cast<std::size_t>((now->second - offset) / kStepBytes));
+  Gathered gathered{delta};
+  const std::int64_t bytes = each_line(e.folder.log(), offset, now->second,
+                                       [&](std::string_view line) { add_line(line, gathered); });
+  delta.cursor = generation * kOffsets + offset + bytes;
   delta.total_steps = static_cast<std::int64_t>(delta.steps.size());
-  if (offset == 0) delta.steps = thinned(delta.steps, std::max<std::int64_t>(4, request.most));
+  std::size_t epochs = std::numeric_limits<std::size_t>::max(), others = epochs;
+  if (offset == 0) {
+    const std::int64_t most = std::max<std::int64_t>(4, request.most);
+    delta.steps = thinned(delta.steps, most);
+    epochs = static_cast<std::size_t>(most);
+    others = std::max<std::size_t>(2, epochs / 8);  // a probe has the numbers of every layer
+  }
+  delta.epochs = some_of(gathered.epochs, epochs);
+  delta.probes = some_of(gathered.probes, others);
+  delta.samples = some_of(gathered.samples, others);
   delta.thinned = static_cast<std::int64_t>(delta.steps.size()) < delta.total_steps;
   return delta;
 }

@@ -28,8 +28,9 @@ std::string_view name(RunState state);  // "running", ...
 // What a page asks of a run's log.
 struct LogRequest {
   std::string run = {};
-  std::int64_t cursor = 0;   // of the last answer; 0: from the beginning
-  std::int64_t most = 2000;  // steps at the beginning, about
+  std::int64_t cursor = 0;  // of the last answer; 0: from the beginning
+  std::int64_t most =
+      2000;  // steps at the beginning, about; epochs; 8 times the probes and samples
 };
 
 // What is new in a log.

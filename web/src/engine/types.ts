@@ -206,7 +206,8 @@ export interface DataAnswer {
 // ---- runs
 
 /** The log from `cursor` on (0: its beginning). Steps are thinned to `most`: for each bucket its first,
- *  least, greatest and last loss. After that only what is new comes, unthinned. */
+ *  least, greatest and last loss; of more epochs than `most` some come, evenly, of probes and samples an eighth of that. After that
+ *  only what is new comes, unthinned. */
 export interface RunLogRequest { run: string; cursor?: number; most?: number }
 export interface RunLog {
   run: string; cursor: number; state: RunInfo['state'];
