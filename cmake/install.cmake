@@ -1,6 +1,6 @@
 # What `cmake --install` leaves for other projects, in three components: `library` is what a program that links the
 # shared library needs to run, `headers` what it takes to build one (the static library among it), `tool` the command.
-# cmake/packages.cmake makes a Debian package of each.
+# cmake/packages.cmake makes a Debian package of each, and of the Python package, whose folder says how it is installed.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/limpid)
 

@@ -1,5 +1,5 @@
-# `cpack` in a build of the preset `package` makes three Debian packages: the shared library, what it takes to build with
-# it, and the tool.
+# `cpack` in a build of the preset `package` makes four Debian packages: the shared library, what it takes to build with
+# it, the tool, and the Python package where that is built.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME limpid)
 set(CPACK_PACKAGE_CONTACT "The authors of Limpid")
@@ -32,4 +32,21 @@ set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_TOOL_DESCRIPTION "neural networks as pure functions: command line tool
  Trains, runs, explains, converts and serves neural networks. The service limpid, which answers
  over HTTP with the models in /var/lib/limpid, is not started unless it is enabled.")
+
+if(TARGET limpid_python_info)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  set(CPACK_COMPONENT_PYTHON_DEPENDS library)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-limpid)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  # The module is for this version of Python; of NumPy any version will do.
+  execute_process(COMMAND ${LIMPID_PYTHON_PROGRAM} -c
+    "import sys; a, b = sys.version_info[:2]; print(f'python3 (>= {a}.{b}), python3 (<< {a}.{b + 1})', end='')"
+    OUTPUT_VARIABLE python_versions)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${python_versions}, python3-numpy (>= 1:1.22)")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
+      ${PROJECT_SOURCE_DIR}/cmake/python3/postinst ${PROJECT_SOURCE_DIR}/cmake/python3/prerm)
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "neural networks as pure functions: Python 3 package
+ NumPy in, arrays out: the functions, files and bits of liblimpid in Python.")
+endif()
 include(CPack)

@@ -1,7 +1,7 @@
 """How pip builds the package from a checkout (PEP 517): CMake builds it, and a wheel is a ZIP archive of it.
 
 LIMPID_BUILD_FOLDER names a CMake build that is there already; otherwise build/wheel is made. The library is a part
-of the module, so that a wheel needs NumPy, libfmt and zlib alone.
+of the module, so that a wheel needs NumPy, libfmt and zlib alone. Run as a program, it writes the metadata into a folder.
 """
 
 import base64
@@ -65,7 +65,7 @@ def get_requires_for_build_wheel(config_settings=None):
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     folder = pathlib.Path(metadata_directory) / f"limpid-{_version()}.dist-info"
-    folder.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "METADATA").write_text(_metadata())
     return folder.name
 
@@ -92,3 +92,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
             record.append(f"{path},sha256={digest},{len(content)}\n")
         wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD"), "".join(record) + f"{info}/RECORD,,\n")
     return name
+
+
+if __name__ == "__main__":
+    prepare_metadata_for_build_wheel(sys.argv[1])

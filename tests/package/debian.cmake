@@ -4,7 +4,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 # As the preset `package`.
 configure(${LIMPID_SOURCE} ${BUILD} -D CMAKE_INSTALL_PREFIX=/usr -D BUILD_SHARED_LIBS=ON
-          -D LIMPID_BUILD_TESTS=OFF)
+          -D LIMPID_BUILD_TESTS=OFF -D LIMPID_BUILD_PYTHON=${PYTHON})
 run(${CMAKE_COMMAND} --build ${BUILD} --parallel 2)
 file(REMOVE_RECURSE ${WORK}/packages ${WORK}/root)
 run(${CPACK} --config ${BUILD}/CPackConfig.cmake -B ${WORK}/packages)
@@ -28,6 +28,10 @@ endfunction()
 package(liblimpid0.1 "^libc6 .*, libfmt[0-9]+ .*, libstdc\\+\\+6 .*, zlib1g ")
 package(liblimpid-dev "^liblimpid0.1 \\(= [0-9.]+\\)")
 package(limpid "^liblimpid0.1 \\(= [0-9.]+\\), libc6 ")
+if(PYTHON)
+  package(python3-limpid
+    "^liblimpid0.1 \\(= [0-9.]+\\), python3 \\(>= 3\\.[0-9]+\\), python3 \\(<< 3\\.[0-9]+\\), python3-numpy .*, libc6 ")
+endif()
 file(GLOB all ${WORK}/packages/*.deb)
 list(LENGTH all length)
 if(NOT length EQUAL count)
