@@ -299,7 +299,7 @@ Leaf leaf_of(py::handle object, const char* where) {
     leaf.type = array.tensor.type();
     leaf.data = array.tensor.bytes().data();
     leaf.owner = py::reinterpret_borrow<py::object>(object);
-    leaf.tensor = array.tensor;
+    leaf.tensor = &array.tensor;
     leaf.borrowed = array.borrowed;
     return leaf;
   }

@@ -36,9 +36,9 @@ struct Leaf {
   Type type;
   const void* data = nullptr;
   py::object owner;
-  std::optional<Tensor> tensor;  // where there is one already
-  std::uint64_t number = 0;      // the memory of a scalar; data is nullptr then
-  bool borrowed = false;         // as in Array
+  const Tensor* tensor = nullptr;  // where the owner is an Array
+  std::uint64_t number = 0;        // the memory of a scalar; data is nullptr then
+  bool borrowed = false;           // as in Array
 
   const void* bytes() const { return data ? data : &number; }
 };

@@ -97,6 +97,7 @@ class Compiled {
     // constants, which are packed once.
     std::vector<Buffer> seen;
     std::shared_ptr<Plan> bound;
+    std::vector<Tensor> constants;  // in the places of the leaves: what is bound stays alive
     std::int64_t same = 0, calls_until_bound = 1;
   };
 
@@ -138,7 +139,9 @@ class Compiled {
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (!e.in_mapping[i]) continue;
       any = true;
-      if (e.seen[i].is(leaves[i])) continue;
+      if (e.bound ? !leaves[i].borrowed && leaves[i].data == e.constants[i].bytes().data()
+                  : e.seen[i].is(leaves[i]))
+        continue;
       same = false;
       if (leaves[i].tensor && !leaves[i].borrowed)
         e.seen[i] = {leaves[i].data, leaves[i].tensor->owner()};
@@ -148,13 +151,21 @@ class Compiled {
     if (!any || !same) {
       if (e.bound) e.calls_until_bound *= 2;
       e.bound.reset();
+      e.constants.clear();
       e.same = 0;
     } else if (!e.bound && ++e.same >= e.calls_until_bound) {
       Params values;
+      std::vector<Tensor> constants(leaves.size());
       const std::vector<Input>& inputs = e.plan->function().inputs();
-      for (std::size_t i = 0; i < leaves.size(); ++i)
-        if (e.in_mapping[i]) values.set(inputs[i].name, *leaves[i].tensor);
-      e.bound = std::make_shared<Plan>(bind(e.plan->function(), values), threads_, packings_);
+      for (std::size_t i = 0; i < leaves.size(); ++i) {
+        if (!e.in_mapping[i]) continue;
+        constants[i] = *leaves[i].tensor;
+        values.set(inputs[i].name, constants[i]);
+      }
+      // Other threads may come by while this one compiles.
+      auto bound = std::make_shared<Plan>(bind(e.plan->function(), values), threads_, packings_);
+      e.constants = std::move(constants);
+      e.bound = std::move(bound);
     }
     // Held: another thread may drop it while this one runs.
     const std::shared_ptr<Plan> plan = e.bound ? e.bound : e.plan;

@@ -128,17 +128,12 @@ Leaf received(PyObject* capsule, const char* name, const char* used, bool read_o
   std::int64_t step = 1;
   for (std::size_t d = leaf.type.shape.rank(); d-- > 0; step *= leaf.type.shape[d])
     row_major = row_major && (!t.strides || leaf.type.shape[d] == 1 || t.strides[d] == step);
-  if (leaf.type.shape.elements() == 0) {
-    leaf.tensor = Tensor::zeros(leaf.type);
-    leaf.data = leaf.tensor->bytes().data();
-    leaf.borrowed = false;
-    return leaf;
-  }
+  if (leaf.type.shape.elements() == 0) return leaf_of(to_python(Tensor::zeros(leaf.type)), where);
   if (row_major && reinterpret_cast<std::uintptr_t>(leaf.data) % size == 0) return leaf;
   say_copy(where, row_major ? "it is not aligned" : "it is not row-major");
   const Shape shape = leaf.type.shape;
   const auto* const base = static_cast<const std::byte*>(leaf.data);
-  leaf.tensor = Tensor::generate_bytes(leaf.type, [&](std::span<std::byte> out) {
+  Tensor straight = Tensor::generate_bytes(leaf.type, [&](std::span<std::byte> out) {
     std::array<std::int64_t, Shape::kMaxRank> index{};
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
       std::int64_t offset = 0, row_step = 1;
@@ -152,10 +147,7 @@ Leaf received(PyObject* capsule, const char* name, const char* used, bool read_o
       }
     }
   });
-  leaf.data = leaf.tensor->bytes().data();
-  leaf.owner = py::object();
-  leaf.borrowed = false;
-  return leaf;
+  return leaf_of(to_python(std::move(straight)), where);
 }
 
 }  // namespace

@@ -111,18 +111,22 @@ py::object call_function(FunctionObject& self, const py::args& args, const py::k
       results.push_back(to_python(v));
     return one_or_all(results);
   }
-  std::vector<Leaf> leaves;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const std::string where = i < self.function.inputs().size()
-                                  ? "function '" + self.function.name() + "': input '" +
-                                        self.function.inputs()[i].name + "'"
-                                  : "function '" + self.function.name() + "'";
-    leaves.push_back(leaf_of(given[i], where.c_str()));
-  }
   if (!self.plan) {
+    const std::string name = "function '" + self.function.name() + "'";
+    std::vector<std::string> places;
+    for (const Input& i : self.function.inputs())
+      places.push_back(name + ": input '" + i.name + "'");
+    places.push_back(name);
     auto plan = std::make_shared<Plan>(self.function, 1);
-    if (!self.plan) self.plan = std::move(plan);
+    if (!self.plan) {
+      self.places = std::move(places);
+      self.plan = std::move(plan);
+    }
   }
+  std::vector<Leaf> leaves;
+  leaves.reserve(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i)
+    leaves.push_back(leaf_of(given[i], self.places[std::min(i, self.places.size() - 1)].c_str()));
   const std::shared_ptr<Plan> plan = self.plan;
   for (Tensor& t : (*plan)(leaves)) results.push_back(to_python(std::move(t)));
   return one_or_all(results);
@@ -186,7 +190,8 @@ std::string hex(std::uint64_t hash) {
 }
 
 py::object to_python(Function function) {
-  return py::cast(std::make_unique<FunctionObject>(FunctionObject{std::move(function), nullptr}));
+  return py::cast(
+      std::make_unique<FunctionObject>(FunctionObject{std::move(function), nullptr, {}}));
 }
 bool is_function(py::handle object) { return Py_TYPE(object.ptr()) == function_type; }
 const Function& function_of(py::handle object, const char* what) {

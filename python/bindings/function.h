@@ -14,6 +14,7 @@ namespace limpid::python {
 struct FunctionObject {
   Function function;
   std::shared_ptr<Plan> plan;
+  std::vector<std::string> places;  // "function 'f': input 'x'", for messages; made with the plan
 };
 
 py::object to_python(Function function);

@@ -63,6 +63,9 @@ py::object make_params(py::object entries) {
 
 Tree Tree::flatten(py::handle object, std::vector<py::object>& leaves) {
   Tree tree;
+  // Of most calls.
+  tree.nodes_.reserve(16);
+  leaves.reserve(8);
   tree.add(object, leaves, 0);
   return tree;
 }
