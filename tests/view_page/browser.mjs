@@ -131,10 +131,12 @@ export async function accessible(page, what, rules) {
   assert.deepEqual(violations, [], `axe on ${what}`);
 }
 
-/** Nothing is wider than the window. */
+/** Nothing is wider than the window, as soon as drawings have followed its size. */
 export async function fits(page, what) {
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(wide <= 0, `${what} is ${wide} pixels wider than the window`);
+  await until(async () => {
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `${wide} pixels wider than the window`);
+  }, what);
 }
 
 /** Waits until `check` passes; its last failure is the test's. */
@@ -149,6 +151,9 @@ export async function until(check, what = '', limit = 20_000) {
     }
   }
 }
+
+/** The words of a command as a shell reads them, the first one left out. */
+export const wordsOf = (command) => [...command.trim().matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", '')).slice(1);
 
 /** Tries paths one after the other; the process fails if one does. */
 export async function paths(list) {

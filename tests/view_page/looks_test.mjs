@@ -54,6 +54,7 @@ checks['every view by its number, every drawing by Tab'] = async () => {
   for (const fragment of ['forward?model=r0&index=3', 'training?runs=r0']) {
     await page.to(fragment);
     await page.locator('[role=application]').first().waitFor();
+    await page.locator('canvas').first().waitFor();
     const drawings = await page.locator('canvas').evaluateAll((all) =>
       all.map((c) => {
         const root = c.closest('[role=application], [role=img]');
@@ -72,7 +73,7 @@ checks['a link reopens the view'] = async () => {
   const page = await pageOf(browser, server.address);
   await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
   await until(async () => assert.equal(await page.getByRole('spinbutton').first().inputValue(), '0.25'));
-  assert.equal(await page.getByRole('spinbutton').nth(1).inputValue(), '-1.5');
+  await until(async () => assert.equal(await page.getByRole('spinbutton').nth(1).inputValue(), '-1.5'));
 };
 const failed = await paths(checks);
 await browser.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { begin, limpid, limpidJson, pageOf, paths, until, view, work, writeDigits } from './browser.mjs';
+import { begin, limpid, limpidJson, pageOf, paths, until, view, wordsOf, work, writeDigits } from './browser.mjs';
 
 const browser = await begin();
 writeDigits(join(work, 'signs'));
@@ -24,6 +24,18 @@ const DATA = ['--data', 'idx:signs', '--index', '3'];
 /** What a heat map or bar says in full. */
 const probabilities = () => page.locator('.answer [data-probability]').evaluateAll((all) => all.map((e) => Number(e.dataset.probability)));
 const answerIs = (expected) => until(async () => assert.deepEqual(await probabilities(), expected), 'the probabilities');
+
+/** Chooses an element of a value that is shown. */
+async function pick(value, element) {
+  await page.locator(`[data-value="${value}"] .heat-root`).focus();
+  for (let i = 0; i <= element; ++i) await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Edit', exact: true }).waitFor();
+}
+/** [value, mean, std] of each value that is shown, and of the tool's ops. */
+const statistics = () =>
+  page.locator('.layer').evaluateAll((all) => all.map((e) => [e.dataset.value, ...e.querySelector('.layer-stats').title.match(/mean (.*), std (.*)/).slice(1).map(Number)]));
+const statisticsOf = (ops) => ops.filter((op) => op.op !== 'input').map((op) => [op.value, op.mean, op.std]);
 
 const failed = await paths({
   'graph: fold, unfold, find, a parameter': async () => {
@@ -50,12 +62,7 @@ const failed = await paths({
     const [answer] = limpidJson('run', 'digits', ...DATA).answers;
     await answerIs(answer.probabilities);
     assert.equal(await page.locator('[data-number=class]').textContent(), String(answer.prediction));
-    const ops = limpidJson('trace', 'digits', ...DATA).ops.filter((op) => op.op !== 'input');
-    const shown = await page.locator('.layer').evaluateAll((all) => all.map((e) => [e.dataset.value, e.querySelector('.layer-stats').title]));
-    assert.deepEqual(
-      shown.map(([value, title]) => [value, ...title.match(/mean (.*), std (.*)/).slice(1).map(Number)]),
-      ops.map((op) => [op.value, op.mean, op.std]),
-    );
+    assert.deepEqual(await statistics(), statisticsOf(limpidJson('trace', 'digits', ...DATA).ops));
   },
   'forward: the arithmetic of a neuron, and one layer back': async () => {
     await page.to('forward?model=m0&index=3');
@@ -115,17 +122,14 @@ const failed = await paths({
     await page.reload();
     await until(async () => assert.deepEqual(await logits(), expected), 'the logits of the drawing, from its address');
   },
-  'what if: a unit set to zero, undone, kept': async () => {
+  'what if: a unit set to zero, undone': async () => {
     const before = limpidJson('run', 'digits', ...DATA).answers[0].probabilities;
     await page.to('whatif?model=m0&index=3');
     await answerIs(before);
     // The strongest unit of the last hidden layer.
     const values = limpidJson('trace', 'digits', ...DATA, '--neuron', 'layers.2:0').neuron.terms.map((t) => t.input);
     const unit = values.indexOf(Math.max(...values));
-    const cells = page.locator('[data-value="%3"] .heat-root');
-    await cells.focus();
-    for (let i = 0; i <= unit; ++i) await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('Enter');
+    await pick('%3', unit);
     await page.getByRole('button', { name: 'Zero' }).click();
     await until(async () => assert.equal(await page.locator('.edits li').count(), 1));
     // By hand: what the tool's weights give without that unit, to the rounding of f32.
@@ -142,6 +146,48 @@ const failed = await paths({
     await page.locator('section[aria-label="The edits as code"] pre').first().waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await answerIs(before);
+  },
+  'what if: noise, as the command that the page gives, kept under a name': async () => {
+    await page.to('whatif?model=m0&index=3&all=1');
+    await answerIs(limpidJson('run', 'digits', ...DATA).answers[0].probabilities);
+    await pick('%1', 4);
+    await page.getByRole('slider', { name: 'Standard deviation' }).fill('0.5');
+    await page.getByRole('button', { name: 'Noise', exact: true }).click();
+    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^1 \[4\]: noise of 0\.5\d*, seed \d+/), 'the edit');
+    await page.getByRole('button', { name: 'As code' }).click();
+    const command = page.locator('section[aria-label="The edits as code"] pre').nth(1);
+    const ops = limpidJson(...wordsOf(await command.textContent())).ops;
+    const plain = limpidJson('trace', 'digits', ...DATA).ops;
+    assert.notEqual(ops.at(-1).mean, plain.at(-1).mean);
+    await until(async () => assert.deepEqual(await statistics(), statisticsOf(ops)), 'every value');
+    const edited = await probabilities();
+    // The variant has the edit inside, and the model that it came from is as it was.
+    await page.getByRole('textbox', { name: 'Name of the variant' }).fill('noisy unit');
+    await page.getByRole('button', { name: 'Keep as a model' }).click();
+    await until(async () => assert.equal(await page.locator('header select').first().locator('option:checked').textContent(), 'noisy unit'), 'the variant');
+    assert.equal(await page.locator('.edits li').count(), 0);
+    await page.getByRole('link', { name: 'Forward' }).click();
+    await page.locator('main h1', { hasText: 'Forward' }).waitFor();
+    const variant = new URLSearchParams(page.url().split('?').at(-1)).get('model');
+    await page.to(`forward?model=${variant}&index=3`);
+    await answerIs(edited);
+    await until(async () => assert.deepEqual((await statistics()).at(-1).slice(1), statisticsOf(ops).at(-1).slice(1)), 'the last value');
+    await page.to('forward?model=m0&index=3');
+    await answerIs(limpidJson('run', 'digits', ...DATA).answers[0].probabilities);
+  },
+  'what if: activations of another example': async () => {
+    const answerTo = (index) => limpidJson('run', 'digits', '--data', 'idx:signs', '--index', String(index)).answers[0].probabilities;
+    await page.to('whatif?model=m0&index=3');
+    await answerIs(answerTo(3));
+    await pick('%3', 0);
+    await page.getByRole('button', { name: 'the whole tensor' }).click();
+    await page.getByRole('spinbutton', { name: /test example/ }).fill('5');
+    await page.getByRole('button', { name: 'Patch in' }).click();
+    // All that comes after the layer is of the other example, to the bit.
+    await answerIs(answerTo(5));
+    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^3: as it is for example 5/));
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await answerIs(answerTo(3));
   },
   'backward: the loss, by everything before it': async () => {
     await page.to('backward?model=m0&index=3&of=loss');
@@ -178,9 +224,7 @@ const failed = await paths({
     await answerIs(before);
     const file = page.locator('header input[type=file]');
     await file.setInputFiles({ name: 'broken.onnx', mimeType: '', buffer: Buffer.from('not a model') });
-    const toast = page.locator('.toast');
-    await toast.waitFor();
-    assert.match(await toast.textContent(), /^broken\.onnx: \S.*/);
+    await until(async () => assert.match(await page.locator('.toast').textContent({ timeout: 1000 }), /^broken\.onnx: \S.*/), 'what is wrong');
     assert.deepEqual(await probabilities(), before);
     await file.setInputFiles({ name: 'again.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });
     await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), /again/));

@@ -1,7 +1,7 @@
 // Training on the page: a finished run's numbers, runs started, paused and resumed there, a killed one, and any step again.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { begin, limpid, pageOf, paths, tool, until, view, work } from './browser.mjs';
@@ -24,10 +24,35 @@ killed.kill('SIGKILL');
 await new Promise((resolve) => killed.on('exit', resolve));
 const unfinished = !eventsOf('killed').some((e) => e.event === 'end');
 
-const server = await view('a', 'b', 'killed', '--runs', 'started');
+// The first run with one bit of one logged loss changed.
+const PLANTED = { step: 9, bit: 3 };
+const f64 = (x) => Buffer.from(new Float64Array([x]).buffer).readBigUInt64LE();
+cpSync(join(work, 'a'), join(work, 'planted'), { recursive: true });
+writeFileSync(
+  join(work, 'planted/log.jsonl'),
+  eventsOf('a')
+    .map((e) => {
+      const loss = e.event === 'step' && e.step === PLANTED.step ? Number(new Float64Array(new BigUint64Array([f64(e.loss) ^ (1n << BigInt(PLANTED.bit))]).buffer)[0]) : e.loss;
+      return `${JSON.stringify(e.loss === undefined ? e : { ...e, loss })}\n`;
+    })
+    .join(''),
+);
+
+const server = await view('a', 'b', 'killed', 'planted', '--runs', 'started');
 const page = await pageOf(browser, server.address);
 const row = (name) => page.locator('table.runs tbody tr', { has: page.locator('th', { hasText: new RegExp(`^${name}$`) }) });
-const stateIs = (name, state, limit) => until(async () => assert.equal(await row(name).locator('td').nth(1).textContent(), state), `${name} is ${state}`, limit);
+/** Resumes a run once, where it is not at its end: a run that is quick may be there before it could be paused. */
+async function resumeToTheEnd(name) {
+  let resumed = false;
+  await until(async () => {
+    const resume = row(name).getByRole('button', { name: 'Resume' });
+    if (!resumed && (await resume.count())) {
+      await resume.click({ timeout: 1000 });
+      resumed = true;
+    }
+    assert.equal(await row(name).locator('td').nth(1).textContent(), 'finished');
+  }, `${name} is finished`, 60_000);
+}
 const plain = (text) => text.replaceAll(',', '').replaceAll('\u2212', '-');
 
 const failed = await paths({
@@ -37,13 +62,13 @@ const failed = await paths({
     for (const name of ['a', 'b']) {
       const steps = eventsOf(name).filter((e) => e.event === 'step');
       await until(async () => assert.equal(Number(await row(name).locator('td[title]').getAttribute('title')), steps.at(-1).loss), 'the last loss');
-      assert.equal(plain(await row(name).locator('td').nth(2).textContent()).split(' ')[0], String(steps.at(-1).step));
+      await until(async () => assert.equal(plain(await row(name).locator('td').nth(2).textContent()).split(' ')[0], String(steps.at(-1).step)), 'the last step');
     }
     const diff = page.locator('section', { hasText: 'How their configurations differ' }).locator('tbody tr');
     await until(async () => assert.deepEqual(await diff.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent))), [['optimizer.lr', '0.005', '0.02']]));
     const confusion = eventsOf('a').find((e) => e.event === 'end').test.confusion;
-    const shown = await page.locator('table.confusion tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(1).map((c) => Number(c.textContent) || 0)));
-    assert.deepEqual(shown, confusion);
+    const shown = () => page.locator('table.confusion tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(1).map((c) => Number(c.textContent) || 0)));
+    await until(async () => assert.deepEqual(await shown(), confusion), 'the confusion matrix');
   },
   'the loss as a chart, a cursor and a table': async () => {
     await page.to('training?runs=r0&smooth=0');
@@ -61,6 +86,29 @@ const failed = await paths({
       const losses = new Map(rows.filter(([, loss]) => loss !== '').map(([step, loss]) => [Number(step), Number(loss)]));
       for (const e of steps) assert.equal(losses.get(e.step), e.loss, `step ${e.step}`);
     }, 'the table');
+  },
+  'compare: two runs, and a planted bit': async () => {
+    const lossOf = (name, step) => eventsOf(name).find((e) => e.event === 'step' && e.step === step).loss;
+    const numbers = () => page.locator('.first-table tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(1, 3).map((c) => c.textContent)));
+    const verdict = (text) => until(async () => assert.equal(await page.locator('.verdict').textContent(), text), 'the verdict');
+    await page.to('compare?what=runs&ra=r0&rb=r3');
+    await verdict(`They first differ at step ${PLANTED.step}: loss.`);
+    const [a, b] = await numbers();
+    assert.deepEqual([a, b].map(([decimal]) => Number(decimal)), ['a', 'planted'].map((name) => lossOf(name, PLANTED.step)));
+    assert.deepEqual([a, b].map(([, hex]) => BigInt(`0x${hex.replace('0x', '')}`)), ['a', 'planted'].map((name) => f64(lossOf(name, PLANTED.step))));
+    assert.equal(f64(Number(a[0])) ^ f64(Number(b[0])), 1n << BigInt(PLANTED.bit));
+    // Trained again, the two are the same: what differs is the log.
+    await page.getByRole('checkbox', { name: /^compute that step again/ }).check();
+    await until(async () => assert.equal(await page.getByText('Comparing').count(), 0));
+    await verdict(`They first differ at step ${PLANTED.step}: loss.`);
+    assert.equal(await page.getByRole('heading', { name: 'The first difference' }).count(), 0);
+    // Another learning rate: the first update that differs, and the numbers of the logs behind it.
+    await page.to('compare?what=runs&ra=r0&rb=r1');
+    const first = eventsOf('a').find((e) => e.event === 'step' && e.loss !== lossOf('b', e.step));
+    await verdict(`They first differ at step ${first.step}: loss, config: optimizer.lr.`);
+    assert.deepEqual((await numbers()).map(([decimal]) => Number(decimal)), [first.loss, lossOf('b', first.step)]);
+    await page.getByRole('checkbox', { name: /^compute that step again/ }).check();
+    await until(async () => assert.match(await page.locator('.verdict').first().textContent(), /^They first differ at step 1: layers\.0\..*, config: optimizer\.lr\.$/), 'the first update');
   },
   'time machine: the bits of any step': async () => {
     await page.to('training?runs=r0');
@@ -95,18 +143,13 @@ const failed = await paths({
       if (await pause.count()) await pause.click({ timeout: 1000 });
       assert.match(await row('here').locator('td').nth(1).textContent(), /paused|finished/);
     }, 'paused');
-    const resume = row('here').getByRole('button', { name: 'Resume' });
-    if (await resume.count()) await resume.click();
-    await stateIs('here', 'finished', 60_000);
+    await resumeToTheEnd('here');
     limpid('train', '--config', 'started/here/config.json', '--out', 'again');
     assert.deepEqual(readFileSync(join(work, 'started/here/model.safetensors')), readFileSync(join(work, 'again/model.safetensors')));
   },
   'a killed run resumed here ends as if nothing had been': async () => {
     await page.to('training?runs=r2');
-    if (unfinished) {
-      await row('killed').getByRole('button', { name: 'Resume' }).click();
-      await stateIs('killed', 'finished', 60_000);
-    }
+    if (unfinished) await resumeToTheEnd('killed');
     assert.ok(existsSync(join(work, 'killed/model.safetensors')));
     assert.equal(modelHash('killed'), modelHash('whole'));
   },

@@ -150,6 +150,13 @@ export function runData(id: string): Signal<RunData> {
   return made;
 }
 
+/** What the engine says after an action: its log tells the same somewhat later. */
+export function told(info: RunInfo): void {
+  addRun(info);
+  const store = runData(info.id);
+  if (store.peek().loaded) store.value = { ...store.peek(), state: info.state };
+}
+
 /** Reads a run's log and follows it. Returns what ends that. */
 export function watch(id: string): () => void {
   const store = runData(id);

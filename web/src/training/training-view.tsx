@@ -5,14 +5,14 @@ import { ask, sentence } from '../engine/client';
 import { brief, count, exact, percent, toNumber } from '../engine/numbers';
 import type { Finding, RunInfo } from '../engine/types';
 import { route, setParams } from '../state/route';
-import { addRun, runs, session, tell } from '../state/session';
+import { runs, session, tell } from '../state/session';
 import { theme } from '../state/theme';
 import { Check, Choice, CopyText, Heading, Problem, Slider } from '../ui/controls';
 import { LineChart, type Series } from '../ui/line-chart';
 import { classColours } from '../ui/palette';
 import { useAsk } from '../ui/use-ask';
 import { StartForm } from './start';
-import { runData, watch, type RunData } from './store';
+import { runData, told, watch, type RunData } from './store';
 import { TimeMachine } from './time-machine';
 import './training.css';
 
@@ -38,7 +38,7 @@ export function smoothed(y: readonly number[], by: number): number[] {
 
 function Actions({ run }: { run: RunInfo }) {
   const act = (action: 'pause' | 'resume' | 'stop') => () =>
-    void ask('run/action', { run: run.id, action }).then(addRun, (e: unknown) => tell(sentence(e)));
+    void ask('run/action', { run: run.id, action }).then(told, (e: unknown) => tell(sentence(e)));
   return (
     <span class="row run-actions">
       {run.state === 'running' && <button onClick={act('pause')}>Pause</button>}
@@ -354,6 +354,7 @@ export function TrainingView() {
                 <tbody>
                   {all.map((r) => {
                     const d = chosen.includes(r.id) ? runData(r.id).value : undefined;
+                    const state = d?.loaded ? d.state : r.state;
                     const lastLoss = d?.steps.loss[d.steps.loss.length - 1];
                     const validation = d?.epochs[d.epochs.length - 1]?.validation ?? {};
                     const best = validation['accuracy'];
@@ -367,7 +368,7 @@ export function TrainingView() {
                           </label>
                         </th>
                         <td class="quiet">{r.data}</td>
-                        <td>{stateWords[d?.state ?? r.state]}</td>
+                        <td>{stateWords[state]}</td>
                         <td class="number">
                           {count(d?.total ?? r.step)}
                           {r.steps !== null && <span class="quiet"> / {count(r.steps)}</span>}
@@ -377,7 +378,7 @@ export function TrainingView() {
                         </td>
                         <td class="number">{best !== undefined ? percent(best, 2) : validation['loss'] !== undefined ? brief(validation['loss']) : ''}</td>
                         <td>
-                          <Actions run={{ ...r, state: d?.state ?? r.state }} />
+                          <Actions run={{ ...r, state }} />
                         </td>
                       </tr>
                     );

@@ -165,6 +165,7 @@ export function WhatIfView() {
   const [error, setError] = useState<string | undefined>(undefined);
   const [chosen, setChosen] = useState<Place | undefined>(undefined);
   const [texts, setTexts] = useState<EditText | undefined>(undefined);
+  const [name, setName] = useState('');
   const stream = useStream(
     async (q: InputSpec) => {
       const plain = ask('forward', { model: info.id, input: q, values: 4096 });
@@ -192,6 +193,18 @@ export function WhatIfView() {
     return { ...r, values: { ...r.values, values: Array.from(x, (v, i) => v - (y[i] ?? 0)) } };
   });
   const add = (e: Edit): void => setEdits([...list, e]);
+  const keep = async (): Promise<void> => {
+    try {
+      const kept = await ask('keep', { model: info.id, edits: list, input, name: name.trim() || `${info.name} edited` });
+      addModel(kept);
+      tell(`Kept as ${kept.name}.`);
+      setEdits([]);
+      setName('');
+      chooseModel(kept.id);
+    } catch (e) {
+      tell(sentence(e));
+    }
+  };
   const pick = (r: TraceRow) => (element: number) => {
     const source = after?.rows.find((o) => o.value === r.value)?.values;
     const now = source ? elements(source)[element] : undefined;
@@ -245,27 +258,32 @@ export function WhatIfView() {
               </button>
               <button
                 disabled={!list.length}
-                onClick={() =>
-                  void ask('keep', { model: info.id, edits: list, input, name: `${info.name} edited` }).then(
-                    (m) => {
-                      addModel(m);
-                      tell(`Kept as ${m.name}.`);
-                      setEdits([]);
-                      chooseModel(m.id);
-                    },
-                    (e: unknown) => tell(sentence(e)),
-                  )
-                }
-              >
-                Keep as a model
-              </button>
-              <button
-                disabled={!list.length}
                 onClick={() => void ask('edit', { model: info.id, input, edits: list }).then(setTexts, (e: unknown) => tell(sentence(e)))}
               >
                 As code
               </button>
             </div>
+            <form
+              class="row"
+              aria-label="Keep the edited model"
+              onSubmit={(e) => {
+                e.preventDefault();
+                void keep();
+              }}
+            >
+              <input
+                type="text"
+                class="grow"
+                aria-label="Name of the variant"
+                placeholder={`${info.name} edited`}
+                value={name}
+                disabled={!list.length}
+                onInput={(e) => setName(e.currentTarget.value)}
+              />
+              <button type="submit" disabled={!list.length}>
+                Keep as a model
+              </button>
+            </form>
             <WeightPicker onPick={setChosen} />
           </div>
           {after && (
