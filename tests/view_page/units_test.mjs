@@ -24,6 +24,7 @@ async function module(path) {
 const numbers = await module('engine/numbers');
 const { digitOf } = await module('forward/centre');
 const folds = await module('graph/folds');
+const { chain } = await module('graph/chain');
 
 // What a module of the page expects of a browser as soon as it is read.
 Object.assign(globalThis, { location: { hash: '', search: '' }, addEventListener: () => {} });
@@ -122,6 +123,44 @@ const failed = await paths({
     assert.ok(open.boxes.some((b) => b.id === 'n99' && b.parent === 'g0'));
     assert.deepEqual(folds.around(tree, 9_999), [99]);
     assert.equal(folds.find(tree, '%9998')[0].id, 'n9998');
+  },
+  'a chain is laid out as dagre does it, and nothing else is taken for one': async () => {
+    const { Graph, layout } = await import(pathToFileURL(join(web, 'node_modules/@dagrejs/dagre/dist/dagre.esm.js')));
+    const boxes = [30, 50, 34, 50].map((height, i) => ({ id: `b${i}`, width: 100 + 20 * (i % 3), height }));
+    const edges = [
+      [2, 0],
+      [1, 2],
+      [0, 3],
+    ].map(([from, to]) => ({ from: `b${from}`, to: `b${to}`, width: 40 }));
+    const g = new Graph({ multigraph: true });
+    g.setGraph({ rankdir: 'TB', nodesep: 28, ranksep: 46, edgesep: 14, marginx: 16, marginy: 16 });
+    for (const { id, ...size } of boxes) g.setNode(id, { ...size });
+    edges.forEach((e, i) => g.setEdge(e.from, e.to, { width: e.width, height: 16, labelpos: 'c' }, String(i)));
+    layout(g);
+    const made = chain({ boxes, edges });
+    assert.deepEqual(
+      made.boxes,
+      boxes.map(({ id, width, height }) => ({ id, x: g.node(id).x - width / 2, y: g.node(id).y - height / 2, width, height })),
+    );
+    assert.deepEqual(made.edges.map(({ x, y }) => [x, y]), edges.map((e, i) => [g.edge(e.from, e.to, String(i)).x, g.edge(e.from, e.to, String(i)).y]));
+    assert.deepEqual([made.width, made.height], [g.graph().width, g.graph().height]);
+    const others = [
+      [[0, 1], [0, 2], [2, 3]], // two leave a box
+      [[0, 1], [2, 1], [1, 3]], // two enter one
+      [[0, 1], [1, 0], [2, 3]], // a ring beside a chain
+      [[0, 1], [1, 2]], // two parts
+    ];
+    for (const other of others) assert.equal(chain({ boxes, edges: other.map(([from, to]) => ({ from: `b${from}`, to: `b${to}`, width: 40 })) }), undefined);
+    // An open box with one inside it, of the chain 2, 0, 1, 3.
+    const parents = (...of) => [{ id: 'outer', width: 10, height: 10 }, { id: 'inner', width: 10, height: 10, parent: 'outer' }, ...boxes.map((b, i) => (of[i] ? { ...b, parent: of[i] } : b))];
+    const line = [[2, 0], [0, 1], [1, 3]].map(([from, to]) => ({ from: `b${from}`, to: `b${to}`, width: 40 }));
+    const nested = chain({ boxes: parents('outer', 'inner', undefined, 'inner'), edges: line });
+    const place = Object.fromEntries(nested.boxes.map((b) => [b.id, b]));
+    const within = (a, b) => assert.ok(place[a].x > place[b].x && place[a].y > place[b].y && place[a].x + place[a].width < place[b].x + place[b].width && place[a].y + place[a].height < place[b].y + place[b].height, `${a} in ${b}`);
+    for (const [a, b] of [['b0', 'outer'], ['inner', 'outer'], ['b1', 'inner'], ['b3', 'inner']]) within(a, b);
+    assert.ok(place.b2.y + place.b2.height < place.outer.y && place.b0.y + place.b0.height < place.inner.y);
+    assert.equal(nested.height, place.outer.y + place.outer.height + 16);
+    assert.equal(chain({ boxes: parents('outer', undefined, 'inner', 'inner'), edges: line }), undefined, 'an open box that is left and entered again');
   },
 });
 process.exit(failed ? 1 : 0);

@@ -115,10 +115,9 @@ export function shown(tree: Tree, open: ReadonlySet<string>): Shown {
   add(tree.top, undefined);
 
   /** The box that stands for an op: the outermost closed group around it, or itself. */
-  const standing = graph.nodes.op.map((_, op) => {
-    for (const g of around(tree, op)) if (!open.has(tree.groups[g]!.key)) return `g${g}`;
-    return `n${op}`;
-  });
+  const closed: number[] = []; // the outermost closed group of each group; those around it come before it
+  tree.groups.forEach((g, i) => closed.push(g.parent >= 0 && closed[g.parent]! >= 0 ? closed[g.parent]! : open.has(g.key) ? -1 : i));
+  const standing = tree.of.map((g, op) => (g >= 0 && closed[g]! >= 0 ? `g${closed[g]}` : `n${op}`));
 
   graph.values.kind.forEach((kind, v) => {
     if (kind !== 'input') return;

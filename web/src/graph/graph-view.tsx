@@ -1,5 +1,5 @@
 // Graph: what a model is made of, folded as far as one likes.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 
 import { ask, sentence } from '../engine/client';
 import { bytes, count, shapeText } from '../engine/numbers';
@@ -42,7 +42,8 @@ function Drawing({ graph, name }: { graph: Graph; name: string }) {
   const [text, setText] = useState('');
   const found = useMemo(() => find(tree, text), [tree, text]);
 
-  useEffect(() => {
+  // Not useEffect, which would wait for the frame without a drawing.
+  useLayoutEffect(() => {
     let alive = true;
     layOut({
       boxes: parts.boxes.map((b) => ({

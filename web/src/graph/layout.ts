@@ -1,4 +1,6 @@
 // The page's side of the layout worker.
+import { chain } from './chain';
+
 export interface LayoutRequest {
   id: number;
   boxes: { id: string; width: number; height: number; parent?: string }[];
@@ -17,8 +19,10 @@ let last = 0;
 
 /** Lays out; a request that is overtaken by a newer one never answers. */
 export function layOut(request: Omit<LayoutRequest, 'id'>): Promise<LayoutAnswer> {
-  worker ??= new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module', name: 'layout' });
   const id = ++last;
+  const straight = chain(request);
+  if (straight) return Promise.resolve({ id, ...straight });
+  worker ??= new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module', name: 'layout' });
   const own = worker;
   return new Promise((resolve, reject) => {
     own.onerror = (e) => reject(new Error(`The layout failed: ${e.message}`));

@@ -1,16 +1,17 @@
 // Lays out a graph off the page's thread, so that typing and scrolling go on.
 import { Graph, layout } from '@dagrejs/dagre';
 
+import { LABEL_HEIGHT, MARGIN, RANK_SEPARATION } from './chain';
 import type { LayoutAnswer, LayoutRequest } from './layout';
 
 self.onmessage = (event: MessageEvent<LayoutRequest>) => {
   const { id, boxes, edges } = event.data;
   const g = new Graph({ compound: true, multigraph: true });
-  g.setGraph({ rankdir: 'TB', nodesep: 28, ranksep: 46, edgesep: 14, marginx: 16, marginy: 16 });
+  g.setGraph({ rankdir: 'TB', nodesep: 28, ranksep: RANK_SEPARATION, edgesep: 14, marginx: MARGIN, marginy: MARGIN });
   for (const box of boxes) g.setNode(box.id, { width: box.width, height: box.height });
   for (const box of boxes) if (box.parent !== undefined) g.setParent(box.id, box.parent);
   edges.forEach((edge, i) => {
-    g.setEdge(edge.from, edge.to, { width: edge.width, height: 16, labelpos: 'c' }, String(i));
+    g.setEdge(edge.from, edge.to, { width: edge.width, height: LABEL_HEIGHT, labelpos: 'c' }, String(i));
   });
   layout(g);
   const placed = boxes.map((box) => {

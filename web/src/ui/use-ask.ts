@@ -1,5 +1,5 @@
 // Asking the engine from a component: the newest request wins, the last answer stays until the next.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { sentence } from '../engine/client';
 
@@ -15,7 +15,8 @@ export interface Asked<T> {
  */
 export function useAsk<T>(work: ((abort: AbortSignal) => Promise<T>) | undefined, keys: readonly unknown[]): Asked<T> {
   const [state, setState] = useState<Asked<T>>({ answer: undefined, error: undefined, busy: work !== undefined });
-  useEffect(() => {
+  // Before the next frame: the engine computes while it is drawn.
+  useLayoutEffect(() => {
     if (!work) {
       setState({ answer: undefined, error: undefined, busy: false });
       return;
