@@ -140,61 +140,6 @@ void add_inits(py::module_& m) {
   m.def("init_names", &nn::init_names);
 }
 
-nn::Gpt gpt_from(const py::dict& d) {
-  nn::Gpt g;
-  for (const auto& [key, value] : d) {
-    const std::string name = py::cast<std::string>(key);
-    const auto integer = [&](std::int64_t& to) { to = py::cast<std::int64_t>(value); };
-    if (name == "vocabulary")
-      integer(g.vocabulary);
-    else if (name == "context")
-      integer(g.context);
-    else if (name == "layers")
-      integer(g.layers);
-    else if (name == "width")
-      integer(g.width);
-    else if (name == "heads")
-      integer(g.heads);
-    else if (name == "kv_heads")
-      integer(g.kv_heads);
-    else if (name == "hidden")
-      integer(g.hidden);
-    else if (name == "norm")
-      g.norm = nn::gpt_norm_from_name(py::cast<std::string>(value));
-    else if (name == "norm_eps")
-      g.norm_eps = py::cast<double>(value);
-    else if (name == "feed_forward")
-      g.feed_forward = nn::gpt_feed_forward_from_name(py::cast<std::string>(value));
-    else if (name == "positions")
-      g.positions = nn::gpt_positions_from_name(py::cast<std::string>(value));
-    else if (name == "rotary_base")
-      g.rotary_base = py::cast<double>(value);
-    else if (name == "bias")
-      g.bias = py::cast<bool>(value);
-    else if (name == "tied")
-      g.tied = py::cast<bool>(value);
-    else if (name == "dropout")
-      g.dropout = py::cast<double>(value);
-    else
-      throw_type("Gpt: there is no hyper-parameter '" + name + "'");
-  }
-  g.check();
-  return g;
-}
-
-nn::Mlp mlp_from(const std::vector<std::int64_t>& sizes, const std::string& activation,
-                 double dropout, const std::string& norm, const std::string& init) {
-  nn::Mlp net;
-  net.sizes = sizes;
-  net.activation = nn::activation_from_name(activation);
-  net.dropout = dropout;
-  net.norm = nn::mlp_norm_from_name(norm);
-  net.init_name = init;
-  // Both say what is wrong before anything is drawn.
-  static_cast<void>(nn::init_from_name(init, 1));
-  return net;
-}
-
 }  // namespace
 
 void add_layers(py::module_& m) {
@@ -290,25 +235,13 @@ void add_layers(py::module_& m) {
                                        const std::string& gate, bool bias, const nn::Init& init) {
     return plain(nn::GatedFeedForward{features, hidden, gate_from(gate), bias, init});
   });
-  m.def("mlp_layer", [](const std::vector<std::int64_t>& sizes, const std::string& activation,
-                        double dropout, const std::string& norm, const std::string& init) {
-    return mlp_layer(mlp_from(sizes, activation, dropout, norm, init));
-  });
-  m.def("mlp_from_config",
-        [](const std::string& json) { return mlp_layer(nn::Mlp::from_config(json)); });
-  m.def("char_lm_layer", [](std::int64_t vocabulary, std::int64_t context, std::int64_t embedding,
-                            const std::vector<std::int64_t>& sizes, const std::string& activation,
-                            double dropout, const std::string& norm, const std::string& init) {
-    return model(nn::CharLm{vocabulary, context, embedding,
-                            mlp_from(sizes, activation, dropout, norm, init)});
-  });
-  m.def("char_lm_from_config",
-        [](const std::string& json) { return model(nn::CharLm::from_config(json)); });
-  m.def("gpt_layer", [](const py::dict& numbers) { return model(gpt_from(numbers)); });
-  m.def("gpt_from_config",
-        [](const std::string& json) { return model(nn::Gpt::from_config(json)); });
-  m.def("gpt_function", [](const py::dict& numbers, std::int64_t length) {
-    return to_python(gpt_from(numbers).function(length));
+  m.def("mlp_layer",
+        [](const std::string& config) { return mlp_layer(nn::Mlp::from_config(config)); });
+  m.def("char_lm_layer",
+        [](const std::string& config) { return model(nn::CharLm::from_config(config)); });
+  m.def("gpt_layer", [](const std::string& config) { return model(nn::Gpt::from_config(config)); });
+  m.def("gpt_function", [](const std::string& config, std::int64_t length) {
+    return to_python(nn::Gpt::from_config(config).function(length));
   });
   m.def("gpt_usual", [](const std::string& like) {
     const nn::Gpt g = like == "gpt2"    ? nn::gpt2_shaped()

@@ -5,43 +5,14 @@
 #include <utility>
 
 namespace limpid::python {
-namespace {
-
-// limpid.errors has a class for each code.
-const char* class_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-      return "InvalidArgumentError";
-    case ErrorCode::kShape:
-      return "ShapeError";
-    case ErrorCode::kDtype:
-      return "DtypeError";
-    case ErrorCode::kParse:
-      return "ParseError";
-    case ErrorCode::kFormat:
-      return "FormatError";
-    case ErrorCode::kIo:
-      return "FileError";
-    case ErrorCode::kNotFound:
-      return "NotFoundError";
-    case ErrorCode::kUnsupported:
-      return "UnsupportedError";
-    case ErrorCode::kNoGradient:
-      return "NoGradientError";
-    case ErrorCode::kInternal:
-      return "InternalError";
-  }
-  return "InternalError";
-}
-
-}  // namespace
 
 void set_error(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const Error& e) {
     try {
-      const py::object type = py::module_::import("limpid.errors").attr(class_of(e.code()));
+      const py::object classes = py::module_::import("limpid.errors").attr("_by_code");
+      const py::object type = classes[py::str(std::string(name(e.code())))];
       const py::str message(e.what());
       PyErr_SetObject(type.ptr(), message.ptr());
     } catch (py::error_already_set& other) {

@@ -50,16 +50,16 @@ class RunObject {
 
   void on_event(const py::function& listener) {
     const Use use(*this);
-    run_->on_event([this, listener](const Event& event) {
+    run_->on_event([listener](const Event& event) {
       const py::gil_scoped_acquire lock;
-      call(listener, from_json(train::to_json_line(event)));
+      listener(from_json(train::to_json_line(event)));
     });
   }
   void on_step(const py::function& listener) {
     const Use use(*this);
-    run_->on_step([this, listener](const train::StepEvent& event) {
+    run_->on_step([listener](const train::StepEvent& event) {
       const py::gil_scoped_acquire lock;
-      call(listener, from_json(train::to_json_line(event)));
+      listener(from_json(train::to_json_line(event)));
     });
   }
 
@@ -104,6 +104,18 @@ class RunObject {
     const py::gil_scoped_release release;
     return f(*run_);
   }
+  // A method of the run, and one that ends it and says how.
+  template <auto method>
+  void call() {
+    use([](train::Run& run) {
+      (run.*method)();
+      return 0;
+    });
+  }
+  template <auto method>
+  py::object ended() {
+    return from_json(use([](train::Run& run) { return train::to_json_line((run.*method)()); }));
+  }
   const train::Run& run() const { return *run_; }
   void check_free() { const Use use(*this); }
 
@@ -123,7 +135,6 @@ class RunObject {
    private:
     RunObject& run_;
   };
-  static void call(const py::function& listener, const py::object& event) { listener(event); }
 
   std::unique_ptr<train::Run> run_;
   std::atomic<bool> used_{false};
@@ -143,37 +154,11 @@ void add_training(py::module_& m) {
       .def("on_event", &RunObject::on_event)
       .def("on_step", &RunObject::on_step)
       .def("train", &RunObject::train)
-      .def("start",
-           [](RunObject& r) {
-             r.use([](train::Run& run) {
-               run.start();
-               return 0;
-             });
-           })
-      .def("resume",
-           [](RunObject& r) {
-             r.use([](train::Run& run) {
-               run.resume();
-               return 0;
-             });
-           })
-      .def("step",
-           [](RunObject& r) {
-             r.use([](train::Run& run) {
-               run.step();
-               return 0;
-             });
-           })
-      .def("finish",
-           [](RunObject& r) {
-             return from_json(
-                 r.use([](train::Run& run) { return train::to_json_line(run.finish()); }));
-           })
-      .def("interrupt",
-           [](RunObject& r) {
-             return from_json(
-                 r.use([](train::Run& run) { return train::to_json_line(run.interrupt()); }));
-           })
+      .def("start", &RunObject::call<&train::Run::start>)
+      .def("resume", &RunObject::call<&train::Run::resume>)
+      .def("step", &RunObject::call<&train::Run::step>)
+      .def("finish", &RunObject::ended<&train::Run::finish>)
+      .def("interrupt", &RunObject::ended<&train::Run::interrupt>)
       .def("done", [](RunObject& r) { return r.use([](train::Run& run) { return run.done(); }); })
       .def("config", [](RunObject& r) { return from_json(train::to_text(r.run().config())); })
       .def("data",

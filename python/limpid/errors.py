@@ -29,7 +29,7 @@ class Error(Exception):
 class InvalidArgumentError(Error, ValueError):
     """A value outside what a function accepts."""
 
-    code = "invalid_argument"
+    code = "invalid argument"
 
 
 class ShapeError(Error, ValueError):
@@ -65,7 +65,7 @@ class FileError(Error, OSError):
 class NotFoundError(Error, KeyError):
     """A name that does not exist."""
 
-    code = "not_found"
+    code = "not found"
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
@@ -80,7 +80,7 @@ class UnsupportedError(Error, NotImplementedError):
 class NoGradientError(Error, ValueError):
     """A derivative was asked of an op that has none."""
 
-    code = "no_gradient"
+    code = "no gradient"
 
 
 class InternalError(Error, RuntimeError):
@@ -91,3 +91,7 @@ class InternalError(Error, RuntimeError):
 
 class CopyWarning(UserWarning):
     """An array was copied on its way in: ``lp.no_copy(warn=True)`` asks for it."""
+
+
+# For the bindings: the class of each code.
+_by_code = {kind.code: kind for kind in Error.__subclasses__()}

@@ -12,6 +12,7 @@ A layer is anything with these two: a class of one's own, or a function of array
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import dataclass, field, fields
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -354,8 +355,35 @@ class GatedFeedForward(_Layer):
         )
 
 
+class _Network(_Layer):
+    """What whole models share: their hyper-parameters are a configuration, which is written as JSON."""
+
+    takes_key = True
+
+    def _numbers(self) -> Dict[str, Any]:
+        raise NotImplementedError
+
+    def _text(self) -> str:
+        return json.dumps(self._numbers(), default=_plain)
+
+    def function(self) -> Function:
+        """The model of one example: the parameters, running statistics if any, then "x" or "tokens", to "logits"."""
+        return self._layer.function()
+
+    def config(self) -> str:
+        """The hyper-parameters as JSON."""
+        return self._layer.config()
+
+
+def _plain(number: Any) -> Any:
+    """A number of NumPy's as one of Python's."""
+    if not hasattr(number, "item"):
+        raise TypeError(f"a hyper-parameter is a number or a name, not {type(number).__name__}")
+    return number.item()
+
+
 @dataclass(frozen=True)
-class Mlp(_Layer):
+class Mlp(_Network):
     """Linear layers; between them a norm, an activation and dropout; the last gives logits.
 
     Parameters
@@ -383,12 +411,13 @@ class Mlp(_Layer):
     dropout: float = 0.0
     norm: str = "none"
     init_name: str = "he"
-    takes_key = True
 
     def _make(self) -> _core.Layer:
-        return _core.mlp_layer(
-            list(self.sizes), _function_name(self.activation), self.dropout, self.norm, self.init_name
-        )
+        return _core.mlp_layer(self._text())
+
+    def _numbers(self) -> Dict[str, Any]:
+        names = {"activation": self.activation, "init": self.init_name, "norm": self.norm}
+        return {"model": "mlp", "sizes": list(self.sizes), "dropout": self.dropout, **names}
 
     def init_state(self) -> Params:
         """The running statistics of batch norm; nothing for the other norms."""
@@ -401,14 +430,6 @@ class Mlp(_Layer):
         y, next_state = _run(self._layer.training, params, state, x, key)
         return y, next_state
 
-    def function(self) -> Function:
-        """The model of one example: the parameters, the running statistics, then "x", to "logits"."""
-        return self._layer.function()
-
-    def config(self) -> str:
-        """The hyper-parameters as JSON."""
-        return self._layer.config()
-
 
 def mlp(sizes: Sequence[int], activation: Activation = "relu", dropout: float = 0.0) -> Mlp:
     """An `Mlp` of these sizes."""
@@ -416,7 +437,7 @@ def mlp(sizes: Sequence[int], activation: Activation = "relu", dropout: float = 
 
 
 @dataclass(frozen=True)
-class CharLm(_Layer):
+class CharLm(_Network):
     """The next token from those before it, by an embedding and an Mlp (Bengio et al. 2003).
 
     Parameters
@@ -435,32 +456,19 @@ class CharLm(_Layer):
     dropout: float = 0.0
     norm: str = "none"
     init_name: str = "he"
-    takes_key = True
 
     def _make(self) -> _core.Layer:
+        return _core.char_lm_layer(self._text())
+
+    def _numbers(self) -> Dict[str, Any]:
         sizes = [self.context * self.embedding, *self.hidden, self.vocabulary]
-        return _core.char_lm_layer(
-            self.vocabulary,
-            self.context,
-            self.embedding,
-            sizes,
-            _function_name(self.activation),
-            self.dropout,
-            self.norm,
-            self.init_name,
-        )
-
-    def function(self) -> Function:
-        """The model of one example: the parameters, then "tokens" i32[context], to "logits"."""
-        return self._layer.function()
-
-    def config(self) -> str:
-        """The hyper-parameters as JSON."""
-        return self._layer.config()
+        net = Mlp(sizes, self.activation, self.dropout, self.norm, self.init_name)
+        own = {name: getattr(self, name) for name in ("vocabulary", "context", "embedding")}
+        return {"model": "charlm", **own, "mlp": net._numbers()}
 
 
 @dataclass(frozen=True)
-class Gpt(_Layer):
+class Gpt(_Network):
     """A transformer that goes on with tokens; docs/language.md has its choices.
 
     ids i32 or i64 (..., length), length <= context, to logits (..., length, vocabulary).
@@ -481,21 +489,16 @@ class Gpt(_Layer):
     bias: bool = False
     tied: bool = True
     dropout: float = 0.0
-    takes_key = True
 
     def _make(self) -> _core.Layer:
-        return _core.gpt_layer(self._numbers())
+        return _core.gpt_layer(self._text())
 
     def _numbers(self) -> Dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"model": "gpt", **{f.name: getattr(self, f.name) for f in fields(self)}}
 
     def function(self, length: int = 0) -> Function:
         """The model of one example: the parameters, then "tokens" i32[length] (0: the context), to "logits"."""
-        return _core.gpt_function(self._numbers(), length)
-
-    def config(self) -> str:
-        """The hyper-parameters as JSON."""
-        return self._layer.config()
+        return _core.gpt_function(self._text(), length)
 
 
 def gpt2_shaped(vocabulary: int, **choices: Any) -> Gpt:
