@@ -442,10 +442,10 @@ void add_arrays(py::module_& m) {
                       "Parameters\n----------\nbits : int\n    Its 64 bits: equal bits, equal "
                       "numbers on every machine.\n");
   key.def(py::init<std::uint64_t>(), py::arg("bits") = 0)
-      .def("fold_in", &Key::fold_in, py::arg("data"),
+      .def("fold_in", method(&Key::fold_in), py::arg("data"),
            "A key for a purpose numbered by `data`, unrelated to this key's words and to its other "
            "children.")
-      .def_property_readonly("bits", &Key::bits, "The 64 bits.")
+      .def_property_readonly("bits", method(&Key::bits), "The 64 bits.")
       .def("__eq__", [](const Key& a, const py::object& b) { return is_key(b) && a == key_of(b); })
       .def("__hash__", [](const Key& k) { return std::hash<std::uint64_t>()(k.bits()); })
       .def("__reduce__",

@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "limpid/core/error.h"
 
@@ -28,6 +29,19 @@ void add_data(py::module_& module);
 void add_formats(py::module_& module);
 void add_training(py::module_& module);
 void add_inspection(py::module_& module);
+
+// A method for pybind11 to call on a reference: of a pointer to one it makes a function that takes
+// None for the object.
+template <class R, class C, class... Given>
+auto method(R (C::*of)(Given...)) {
+  return [of](C& self, Given... given) -> R { return (self.*of)(std::forward<Given>(given)...); };
+}
+template <class R, class C, class... Given>
+auto method(R (C::*of)(Given...) const) {
+  return [of](const C& self, Given... given) -> R {
+    return (self.*of)(std::forward<Given>(given)...);
+  };
+}
 
 // "ndarray", "limpid.Array", ...: for messages.
 std::string type_name(py::handle object);

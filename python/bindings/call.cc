@@ -190,7 +190,7 @@ void add_calls(py::module_& m) {
                        "Code on arrays, traced and compiled when it first meets arguments of new "
                        "types.\n\n``lp.compile`` makes it. Many threads may call it at once.\n")
       .def(py::init<py::object, int>(), py::arg("code"), py::arg("threads") = 1)
-      .def("__call__", &Compiled::operator())
+      .def("__call__", method(&Compiled::operator()))
       .def(
           "function",
           [](Compiled& c, const py::args& args, const py::kwargs& kwargs) {
@@ -198,8 +198,9 @@ void add_calls(py::module_& m) {
           },
           "The Function that the code becomes for arguments like these.")
       .def_property_readonly("__wrapped__", [](const Compiled& c) { return c.code(); })
-      .def_property_readonly("threads", &Compiled::threads, "The number of threads of a run.")
-      .def_property_readonly("plans", &Compiled::plans,
+      .def_property_readonly("threads", method(&Compiled::threads),
+                             "The number of threads of a run.")
+      .def_property_readonly("plans", method(&Compiled::plans),
                              "How many combinations of types were compiled so far.");
 
   // Code that is traced and run once. Plans are kept by what they compute.
@@ -256,7 +257,7 @@ void add_calls(py::module_& m) {
             predict.prepare(rows);
           },
           py::arg("rows"), "Compiles plans of exactly so many rows each.")
-      .def_property_readonly("bytes", &Predictor::bytes,
+      .def_property_readonly("bytes", method(&Predictor::bytes),
                              "Bytes of packed weights and of all plans' workspaces.");
 }
 

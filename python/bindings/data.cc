@@ -280,19 +280,19 @@ void add_language(py::module_& m) {
              return text.is_none() ? start_tokens(t)
                                    : prompt_tokens(t, py::cast<std::string>(text));
            })
-      .def("__len__", &Tokenizer::size);
+      .def("__len__", method(&Tokenizer::size));
   py::class_<CharacterStream>(m, "CharacterStream", py::is_final())
       .def(py::init<>())
       .def("take",
            [](CharacterStream& s, const py::bytes& bytes) { return s.take(std::string(bytes)); })
-      .def("rest", &CharacterStream::rest);
+      .def("rest", method(&CharacterStream::rest));
   py::class_<Written>(m, "Written", py::is_final(), "A text that a language model goes on with.")
       .def("draw", [](Written& w) { return w.draw(); });
   py::class_<Joined>(m, "Joined", py::is_final(),
                      "A sequence of a language model, which it leaves when nobody holds it.")
-      .def_property_readonly("tokens", &Joined::tokens,
+      .def_property_readonly("tokens", method(&Joined::tokens),
                              "All tokens so far, those that no step has read yet included: a list.")
-      .def_property_readonly("ready", &Joined::ready,
+      .def_property_readonly("ready", method(&Joined::ready),
                              "Whether there are tokens, and steps have read them all.")
       .def_property_readonly(
           "logits", [](const Joined& j) { return to_python(j.logits()); },
@@ -300,16 +300,17 @@ void add_language(py::module_& m) {
       .def(
           "append", [](Joined& j, std::int32_t token) { j.append({token}); }, py::arg("token"),
           "The next step reads it.")
-      .def("append", &Joined::append, py::arg("tokens"))
-      .def("truncate", &Joined::truncate, py::arg("length"), "Keeps the first `length` tokens.");
+      .def("append", method(&Joined::append), py::arg("tokens"))
+      .def("truncate", method(&Joined::truncate), py::arg("length"),
+           "Keeps the first `length` tokens.");
   py::class_<Writer>(m, "Writer", py::is_final(), "A language model with its sequences.")
       .def("prepare", [](Writer& w) { w.prepare(); })
-      .def("step", &Writer::step)
-      .def("join", &Writer::join)
+      .def("step", method(&Writer::step))
+      .def("join", method(&Writer::join))
       .def_property_readonly("vocabulary", [](const Writer& w) { return w.model().vocabulary(); })
       .def_property_readonly("capacity", [](const Writer& w) { return w.model().capacity(); })
       .def_property_readonly("places", [](const Writer& w) { return w.model().places(); })
-      .def("begin", &Writer::begin);
+      .def("begin", method(&Writer::begin));
   const auto sizes = [](std::int64_t sequences, std::int64_t capacity) {
     return nn::LanguageModel::Options{.sequences = sequences, .capacity = capacity};
   };
@@ -429,7 +430,7 @@ void add_data(py::module_& m) {
             return d.rows(first, count);
           },
           py::arg("first"), py::arg("count"), "These examples, and everything else of the data.")
-      .def("__len__", &Dataset::size)
+      .def("__len__", method(&Dataset::size))
       .def("_batch_rows",
            [](const Dataset& d, std::int64_t size, bool shuffle, bool keep_partial, const Key& key,
               std::int64_t epoch) {
@@ -446,7 +447,7 @@ void add_data(py::module_& m) {
         return py::make_tuple(to_python(std::move(batch.first)),
                               to_python(std::move(batch.second)));
       });
-  py::class_<Batches>(m, "Batches", py::is_final()).def("__len__", &Batches::size);
+  py::class_<Batches>(m, "Batches", py::is_final()).def("__len__", method(&Batches::size));
   m.def("load_data", [](const std::string& spec) {
     return parts_of(unlocked([&] { return load_data(spec); }));
   });

@@ -261,7 +261,7 @@ void add_trees(py::module_& m) {
              return all;
            })
       .def("__eq__", [](const Tree& a, const Tree& b) { return a == b; })
-      .def("__len__", &Tree::leaves);
+      .def("__len__", method(&Tree::leaves));
   m.def("flatten", [](const py::object& object) {
     std::vector<py::object> leaves;
     Tree tree = Tree::flatten(object, leaves);

@@ -9,10 +9,9 @@ import random
 import resource
 import subprocess
 import sys
-import types
 import unittest
 
-ROUNDS, CALLS = 4, 1500
+ROUNDS, ARGUMENTS = 4, 2
 
 
 def values(np, lp):
@@ -56,19 +55,28 @@ def values(np, lp):
     ]  # fmt: skip
 
 
+# They replace what the whole process has, wait, or write.
+LEFT_OUT = {"set_params_type", "set_on_copy", "save", "_save", "save_npy", "save_npz", "save_safetensors", "train_perceptron", "train"}
+
+
 def callables(lp):
-    """What can be called: functions, classes and methods of the package and of its module in C++, with what they need before the rest."""
-    # It replaces the class of Params for the whole process, and these wait or write.
-    left_out = {"set_params_type", "save", "save_npy", "save_npz", "save_safetensors", "train_perceptron", "breakpoint"}
-    found = []
-    for module in (lp, lp._core, lp.nn, lp.optim, lp.data, lp.inspect, lp.train):
+    """What can be called: functions, classes and methods of the package and of its module in C++, each with its class, if any."""
+    import limpid.sklearn
+    import limpid.torch
+
+    found = {}
+    modules = [m for name, m in sys.modules.items() if name.startswith("limpid")]
+    for module in modules:
         for name, member in vars(module).items():
-            if name in left_out or name.startswith("__") or isinstance(member, types.ModuleType) or not callable(member):
+            of_limpid = (getattr(member, "__module__", None) or module.__name__).startswith("limpid")
+            if name in LEFT_OUT or name.startswith("__") or not of_limpid or not callable(member):
                 continue
-            found.append(member)
+            found[id(member)] = (member, None)
             if inspect.isclass(member):
-                found += [m for n, m in vars(member).items() if callable(m) and n not in ("__class__", "save", "_save", "train")]
-    return found
+                for n, m in vars(member).items():
+                    if n not in LEFT_OUT and n != "__class__" and (callable(m) or isinstance(m, property)):
+                        found[id(m)] = (m.fget if isinstance(m, property) else m, member)
+    return list(found.values()), modules
 
 
 def fuzz(seed):
@@ -78,12 +86,15 @@ def fuzz(seed):
     import limpid as lp
 
     dice = random.Random(seed)
-    things, targets = values(np, lp), callables(lp)
+    things, (targets, _) = values(np, lp), callables(lp)
     names = ["axis", "shape", "dtype", "x", "key", "reduction", "threads", "size", "in_axes", "wrt", "nothing"]
     fine = 0
-    for _ in range(CALLS):
-        target = dice.choice(targets)
+    for target, kind in dice.sample(targets, len(targets)) * ARGUMENTS:
         args = [dice.choice(things) for _ in range(dice.randrange(5))]
+        # A method mostly gets an object that has it.
+        owners = [t for t in things if kind and isinstance(t, kind)]
+        if owners and dice.random() < 0.8:
+            args.insert(0, dice.choice(owners))
         kwargs = {dice.choice(names): dice.choice(things) for _ in range(dice.choice((0, 0, 0, 1, 2)))}
         try:
             result = target(*args, **kwargs)
@@ -93,7 +104,7 @@ def fuzz(seed):
                 things.append(result)
         except Exception:  # noqa: S110  any of Python's is fine
             pass
-    print(fine)
+    print(fine, len(targets))
 
 
 class Fuzz(unittest.TestCase):
@@ -102,7 +113,20 @@ class Fuzz(unittest.TestCase):
             # The operating system's noise is no part of a seed.
             done = subprocess.run([sys.executable, "-B", "-X", "faulthandler", __file__, str(seed)], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, f"fuzz_test.py {seed}: {done.stderr[-3000:]}")
-            self.assertGreater(int(done.stdout), CALLS // 100, f"fuzz_test.py {seed}: hardly any call was fine")
+            fine, targets = map(int, done.stdout.split())
+            self.assertGreater(fine, targets // 50, f"fuzz_test.py {seed}: hardly any call was fine")
+
+    def test_everything_public_is_called(self):
+        import limpid
+
+        targets, modules = callables(limpid)
+        called = {id(target) for target, _ in targets}
+        self.assertGreater(len(called), 900)
+        self.assertLessEqual({f"limpid.{name}" for name in ("nn", "optim", "train", "torch", "sklearn", "_core")}, {m.__name__ for m in modules})
+        for module in modules:
+            for name in getattr(module, "__all__", ()):
+                member = getattr(module, name)
+                self.assertTrue(id(member) in called or name in LEFT_OUT or not callable(member), f"{module.__name__}.{name}")
 
 
 if __name__ == "__main__":
