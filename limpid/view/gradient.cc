@@ -39,16 +39,20 @@ std::vector<bool> reaching(const Function& f, ValueId output) {
   return reached;
 }
 
-// The scalar that is differentiated, of the values of the Function.
-using Scalar = std::function<Value(std::span<const Value> values)>;
+// The scalar that is differentiated, of the values of the Function, and of the target if it has
+// one.
+using Scalar = std::function<Value(std::span<const Value> values, const Value& target)>;
 
 struct Probed {
-  Function function;            // with a probe for each of these values, of which -0 changes no bit
+  // With a probe for each of these values, of which -0 changes no bit; and the target after them.
+  // It is an input, so that one plan serves all examples.
+  Function function;
   std::vector<ValueId> values;  // in the order of the probes, by the numbers of the Function
 };
 
 // x + -0 is x, bit for bit, and the gradient by the second operand is that by x.
-Probed with_probes(const Function& f, const std::vector<bool>& reached, const Scalar& scalar) {
+Probed with_probes(const Function& f, const std::vector<bool>& reached, const Scalar& scalar,
+                   const std::optional<Tensor>& target) {
   Probed probed;
   std::vector<std::string> names;
   for (std::size_t id = 0; id < reached.size(); ++id)
@@ -56,14 +60,16 @@ Probed with_probes(const Function& f, const std::vector<bool>& reached, const Sc
       probed.values.push_back(static_cast<ValueId>(id));
       names.push_back(value_name(f, static_cast<ValueId>(id)));
     }
+  if (target) names.push_back("target");
   names = further_names(f, "probe", std::move(names));
   Builder builder(f.name());
   std::vector<Value> values;
   for (const Input& i : f.inputs()) values.push_back(builder.input(i.name, i.type));
   std::vector<Value> probes(f.types().size());
-  for (std::size_t i = 0; i < names.size(); ++i)
+  for (std::size_t i = 0; i < probed.values.size(); ++i)
     probes[static_cast<std::size_t>(probed.values[i])] =
         builder.input(names[i], f.type(probed.values[i]));
+  const Value goal = target ? builder.input(names.back(), target->type()) : Value();
   const auto probe = [&](std::size_t id, const Value& value) {
     return probes[id] ? value + probes[id] : value;
   };
@@ -75,7 +81,7 @@ Probed with_probes(const Function& f, const std::vector<bool>& reached, const Sc
                     results[r] = probe(static_cast<std::size_t>(node.first_output) + r, results[r]);
                   return results;
                 });
-  const Value result = scalar(values);
+  const Value result = scalar(values, goal);
   probed.function = builder.finish({&result, 1}, {"value"});
   return probed;
 }
@@ -132,23 +138,22 @@ Scalar element_of_output(ValueId id, const Type& type, std::int64_t element) {
   if (element < 0 || element >= type.shape.elements())
     refuse_gradient(
         fmt::format("the output is {}, it has no element {}", to_string(type), element));
-  return [=](std::span<const Value> values) {
+  return [=](std::span<const Value> values, const Value&) {
     const Value flat = reshape(values[static_cast<std::size_t>(id)], Shape{type.shape.elements()});
     return reshape(slice(flat, 0, element, element + 1), Shape{});
   };
 }
 
 // As in training: those of a regression count in the scales that the model carries.
-Scalar loss_of_output(const Function& f, ValueId id, const train::Loss& loss,
-                      const Tensor& target) {
+Scalar loss_of_output(const Function& f, ValueId id, const train::Loss& loss) {
   std::vector<std::pair<std::string, std::size_t>> scales;
   for (std::size_t i = 0; i < f.inputs().size(); ++i)
     if (is_standardization(f.inputs()[i].name)) scales.emplace_back(f.inputs()[i].name, i);
-  return [=](std::span<const Value> values) {
+  return [=](std::span<const Value> values, const Value& target) {
     const Value output = values[static_cast<std::size_t>(id)];
     Args carried;
     for (const auto& [name, at] : scales) carried.set(name, values[at]);
-    return mean(train::losses_in_scale(loss)(carried, output, constant(output.builder(), target)));
+    return mean(train::losses_in_scale(loss)(carried, output, target));
   };
 }
 
@@ -180,37 +185,39 @@ std::string rule_of(const Node& node) {
 }  // namespace
 
 Gradients gradient(Session& session, const GradientRequest& request) {
-  const Computed computed = compute(session, request.subject);
-  const Function& f = computed.edited.function;
+  const Prepared prepared = prepare(session, request.subject);
+  const Function& f = prepared.edited.function;
   const Output& output = output_of(f, request.name);
   const Type& type = f.type(output.value);
   if (!has_derivative(type.dtype))
     throw Error(ErrorCode::kDtype,
                 fmt::format("gradient: the output is {}, f32 or f64 is expected", to_string(type)));
-  const OpenModel& open = *computed.ready.open;
+  const OpenModel& open = *prepared.ready.open;
   Scalar scalar;
+  std::optional<Tensor> target;
   if (request.output) {
     scalar = element_of_output(output.value, type, *request.output);
   } else {
     const Task task = open.config ? open.config->task : Task::kClassification;
     if (type.shape.rank() == 0) refuse_gradient("the output has no classes");
     const train::Loss loss = train::loss_config_of(open.model).value_or(train::usual_loss(task));
-    scalar = loss_of_output(f, output.value, loss,
-                            target_tensor(computed.ready, request.target, task, type));
+    scalar = loss_of_output(f, output.value, loss);
+    target = target_tensor(prepared.ready, request.target, task, type);
   }
-  const Probed probed = with_probes(f, reaching(f, output.value), scalar);
+  const Probed probed = with_probes(f, reaching(f, output.value), scalar, target);
   std::vector<std::size_t> wrt;
-  std::vector<Tensor> inputs = computed.ready.inputs;
+  std::vector<Tensor> inputs = prepared.ready.inputs;
   for (const ValueId id : probed.values) {
     wrt.push_back(inputs.size());
     inputs.push_back(negative_zeros(f.type(id)));
   }
+  if (target) inputs.push_back(*target);
   const Function with_gradients = value_and_grad(probed.function, Wrt(wrt));
-  const std::vector<Tensor> results = compile(with_gradients)(inputs, &session.pool());
+  const std::vector<Tensor> results = session.compiled(with_gradients)(inputs, &session.pool());
 
   // Under the names of the model's own Function, from the last value to the first.
   Gradients all{.value = exact_at(results[0], 0)};
-  const Function& original = computed.run.function;
+  const Function& original = prepared.ready.model.function;
   const std::int64_t most = std::min(request.values, session.limits().values);
   const Places places(original);
   std::vector<std::size_t> result_of(f.types().size(), 0);  // 0: none
@@ -218,7 +225,7 @@ Gradients gradient(Session& session, const GradientRequest& request) {
     result_of[static_cast<std::size_t>(probed.values[i])] = 1 + i;
   for (std::size_t i = original.types().size(); i-- > 0;) {
     const auto id = static_cast<ValueId>(i);
-    const std::size_t result = result_of[static_cast<std::size_t>(computed.edited.values[i])];
+    const std::size_t result = result_of[static_cast<std::size_t>(prepared.edited.values[i])];
     if (result == 0) continue;
     const Tensor& tensor = results[result];
     GradientRow row{.value = value_name(original, id), .op = "input", .type = tensor.type()};

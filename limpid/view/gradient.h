@@ -43,7 +43,7 @@ struct Gradients {
 
 // By parameters the gradients have the bits that value_and_grad() gives. Throws kInvalidArgument
 // for an output or a target that there is not, kDtype where it is no floating number, and what
-// compute() and value_and_grad() throw.
+// prepare() and value_and_grad() throw.
 Gradients gradient(Session& session, const GradientRequest& request);
 Json to_json(const Gradients& gradients);
 

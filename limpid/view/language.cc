@@ -40,7 +40,7 @@ Json tokens_json(const std::vector<ShownToken>& tokens) {
 // ---- attention
 
 // What an attention of a run takes of each key: f32 [heads, queries, keys].
-Tensor weights_of(const Observation& run, const Node& node) {
+Tensor weights_of(Session& session, const Observation& run, const Node& node) {
   std::vector<Input> inputs;
   std::vector<Tensor> tensors;
   for (const ValueId id : node.inputs) {
@@ -50,7 +50,7 @@ Tensor weights_of(const Observation& run, const Node& node) {
   const Function f = trace("weights", inputs, [&](std::span<const Value> in) {
     return std::vector<Value>{attention_weights(in, node.attributes)};
   });
-  const Tensor weights = compile(f)(tensors).front();
+  const Tensor weights = session.compiled(f)(tensors).front();
   const Shape& s = weights.shape();
   const std::int64_t queries = s[s.rank() - 2], keys = s.back();
   return weights.reshape({weights.elements() / (queries * keys), queries, keys});
@@ -159,12 +159,11 @@ std::vector<ShownBlock::Guess> guesses_of(const Tokenizer& tokenizer,
 // The lens on the last rows: the model for so few tokens has the same ops.
 class Lens {
  public:
-  Lens(const Ready& ready, std::int64_t rows)
+  Lens(Session& session, const Ready& ready, std::int64_t rows)
       : rows_(rows), short_(at_length(ready.open->model, rows)) {
     const std::vector<Stream> streams = streams_of(short_.function);
     stream_ = streams.back().value;
-    function_ = after(short_.function, stream_);
-    executable_ = std::make_unique<Executable>(compile(function_));
+    executable_ = std::make_unique<Executable>(session.compiled(after(short_.function, stream_)));
     for (const Input& input : short_.function.inputs()) {
       const Tensor* const parameter = short_.params.find(input.name);
       inputs_.push_back(parameter ? *parameter : Tensor::zeros(input.type));
@@ -181,7 +180,6 @@ class Lens {
   std::int64_t rows_;
   Model short_;
   ValueId stream_ = 0;
-  Function function_;
   std::unique_ptr<Executable> executable_;
   std::vector<Tensor> inputs_;
 };
@@ -193,7 +191,7 @@ void add_blocks(Session& session, const Computed& computed, const Tokenizer& tok
   const auto length = static_cast<std::int64_t>(computed.ready.tokens.size());
   const std::int64_t rows = std::min(lens, length);
   std::optional<Lens> look;
-  if (rows > 0) look.emplace(computed.ready, rows);
+  if (rows > 0) look.emplace(session, computed.ready, rows);
   for (const Stream& stream : streams) {
     ShownBlock block{.name = stream.name};
     const Tensor& value = computed.run[stream.value];
@@ -263,7 +261,7 @@ Language language(Session& session, const LanguageRequest& request) {
 
   add_blocks(session, computed, tokenizer, request.lens, result);
   for (const Node* node : attentions_of(computed.run.function)) {
-    const Tensor weights = weights_of(computed.run, *node);
+    const Tensor weights = weights_of(session, computed.run, *node);
     ShownAttention shown{.name = node->scope, .heads = weights.shape()[0]};
     const auto keys = static_cast<std::size_t>(weights.shape()[2]);
     const auto queries = static_cast<std::size_t>(weights.shape()[1]);
@@ -323,11 +321,35 @@ Tensor attention_of(Session& session, const Subject& subject, std::int64_t layer
   if (layer < 0 || layer >= static_cast<std::int64_t>(all.size()))
     throw Error(ErrorCode::kNotFound,
                 fmt::format("there is no attention {}: the model has {}", layer, all.size()));
-  const Tensor weights = weights_of(computed.run, *all[static_cast<std::size_t>(layer)]);
+  const Tensor weights = weights_of(session, computed.run, *all[static_cast<std::size_t>(layer)]);
   if (head < 0 || head >= weights.shape()[0])
     throw Error(ErrorCode::kNotFound,
                 fmt::format("there is no head {}: the attention has {}", head, weights.shape()[0]));
   return weights.rows(head, 1).reshape({weights.shape()[1], weights.shape()[2]});
+}
+
+std::span<const float> Speaker::logits(const std::shared_ptr<const OpenModel>& open,
+                                       std::span<const std::int32_t> tokens, ThreadPool& pool) {
+  if (tokens.empty()) throw Error(ErrorCode::kInvalidArgument, "a text without tokens");
+  if (open_.lock() != open) {
+    open_.reset();
+    sequence_.reset();
+    model_.reset();  // never two in memory
+    model_.emplace(language_model_of(open->model, {.pool = &pool}));
+    sequence_.emplace(model_->join({}));
+    open_ = open;
+  }
+  const std::span<const std::int32_t> known = sequence_->tokens();
+  std::size_t common = 0;
+  while (common < std::min(known.size(), tokens.size()) && known[common] == tokens[common])
+    ++common;
+  if (common < known.size()) {
+    common = std::min(common, tokens.size() - 1);  // the logits of what is cut are gone
+    sequence_->truncate(static_cast<std::int64_t>(common));
+  }
+  sequence_->append(tokens.subspan(common));
+  while (!sequence_->ready()) model_->step();
+  return sequence_->logits();
 }
 
 Generated generate(Session& session, const GenerateRequest& request, std::int64_t drawn) {
@@ -344,19 +366,17 @@ Generated generate(Session& session, const GenerateRequest& request, std::int64_
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("the context of {} tokens is full", capacity));
   const std::int64_t vocabulary = tokenizer.size();
-  nn::LanguageModel model = language_model_of(open->model, {.pool = &session.pool()});
-  nn::LanguageModel::Sequence sequence = model.join(tokens);
+  Speaker& speaker = session.speaker();
+  const std::lock_guard lock(speaker.mutex);
   Generated result;
   for (std::int64_t i = 0; i < request.count; ++i) {
-    while (!sequence.ready()) model.step();
-    const auto logits = sequence.logits();
+    const auto logits = speaker.logits(open, tokens, session.pool());
     const auto possible =
         logits.first(std::min(logits.size(), static_cast<std::size_t>(vocabulary)));
     const Key key = Key(request.seed).fold_in(static_cast<std::uint64_t>(drawn + i));
     const std::int32_t token = nn::sample(possible, request.sampling, key);
     tokens.push_back(token);
     ++result.added;
-    if (i + 1 < request.count) sequence.append(token);
   }
   result.tokens = shown_tokens(tokenizer, tokens);
   result.cache = cache_of(open->model, static_cast<std::int64_t>(tokens.size()));

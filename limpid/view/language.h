@@ -4,10 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "limpid/compile/thread_pool.h"
+#include "limpid/nn/language_model.h"
 #include "limpid/nn/sampling.h"
 #include "limpid/view/numbers.h"
 #include "limpid/view/subject.h"
@@ -79,6 +83,23 @@ Json to_json(const Language& language);
 // attention or a head that there is not.
 Tensor attention_of(Session& session, const Subject& subject, std::int64_t layer,
                     std::int64_t head);
+
+// The language model that generated last, with what it has read: the next token of a text costs one
+// pass then. Used by one thread at a time.
+class Speaker {
+ public:
+  // What follows these tokens, f32 [vocabulary]; the span holds until the next call. Throws
+  // kInvalidArgument for no tokens, and what language_model_of() and append() throw.
+  std::span<const float> logits(const std::shared_ptr<const OpenModel>& open,
+                                std::span<const std::int32_t> tokens, ThreadPool& pool);
+  // Held while it is used.
+  std::mutex mutex = {};
+
+ private:
+  std::weak_ptr<const OpenModel> open_ = {};
+  std::optional<nn::LanguageModel> model_ = {};
+  std::optional<nn::LanguageModel::Sequence> sequence_ = {};
+};
 
 struct GenerateRequest {
   std::string model = {};

@@ -21,6 +21,7 @@
 #include "limpid/inspect/promise.h"
 #include "limpid/train/config.h"
 #include "limpid/train/run_setup.h"
+#include "limpid/view/language.h"
 #include "limpid/view/numbers.h"
 #include "limpid/view/playground.h"
 #include "limpid/view/runs.h"
@@ -91,6 +92,7 @@ Session::Session(Options options)
     : options_(std::move(options)), pool_({.threads = options_.threads}) {
   runs_ = std::make_unique<Runs>(*this);
   playground_ = std::make_unique<Playground>();
+  speaker_ = std::make_unique<Speaker>();
   for (const std::string& path : options_.paths) {
     if (is_run(path)) {
       runs_->add(path);
@@ -269,15 +271,15 @@ std::shared_ptr<const Dataset> Session::examples(const OpenModel& model, const s
 
 // ---- values
 
-Executable Session::plan_of(const Function& function) {
+Executable Session::compiled(const Function& function) {
   const std::lock_guard lock(planning_);
-  constexpr std::size_t kMostPlans = 8;
+  constexpr std::size_t kMostPlans = 16;
   for (auto plan = plans_.begin(); plan != plans_.end(); ++plan)
     if (plan->function == function) {
       plans_.splice(plans_.begin(), plans_, plan);
       return plan->executable;
     }
-  plans_.push_front({function, compile(with_all_values(function))});
+  plans_.push_front({function, compile(function)});
   if (plans_.size() > kMostPlans) plans_.pop_back();
   return plans_.front().executable;
 }
@@ -290,7 +292,7 @@ std::vector<Tensor> Session::values(const Function& function, std::vector<Tensor
               [&](const Node&, std::size_t, const Tensor& value) { all.push_back(value); });
     return all;
   }
-  for (Tensor& value : plan_of(function)(inputs)) all.push_back(std::move(value));
+  for (Tensor& value : compiled(with_all_values(function))(inputs)) all.push_back(std::move(value));
   return all;
 }
 

@@ -25,6 +25,7 @@ namespace limpid::view {
 
 class Playground;
 class Runs;
+class Speaker;
 
 // What a session takes on; beyond it a request is refused.
 struct Limits {
@@ -78,6 +79,7 @@ class Session {
   const Limits& limits() const { return options_.limits; }
   Runs& runs() { return *runs_; }
   Playground& playground() { return *playground_; }
+  Speaker& speaker() { return *speaker_; }
   ThreadPool& pool() { return pool_; }
 
   std::vector<std::shared_ptr<const OpenModel>> models() const;
@@ -101,6 +103,9 @@ class Session {
   // parse_data_spec throws.
   void check_data(const std::string& spec) const;
 
+  // The Function compiled; of those that were asked for last it is kept. What is kept is found by
+  // the Function itself, so that an edit or a model that was written anew finds nothing old.
+  Executable compiled(const Function& function);
   // Every value of a run of the Function, by number; compiled where that is worth it, with the
   // interpreter's bits.
   std::vector<Tensor> values(const Function& function, std::vector<Tensor> inputs);
@@ -112,7 +117,6 @@ class Session {
   };
 
   std::shared_ptr<const OpenModel> put(std::shared_ptr<OpenModel> open);
-  Executable plan_of(const Function& function);
 
   Options options_;
   ThreadPool pool_;
@@ -124,6 +128,7 @@ class Session {
   std::list<Plan> plans_;  // the last ones, newest first
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<Playground> playground_;
+  std::unique_ptr<Speaker> speaker_;
 };
 
 // What the config, the tokenizer and the hash of a model say. `open` has the model.

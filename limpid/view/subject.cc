@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
@@ -222,18 +223,23 @@ std::vector<Edit> edits_of(Session& session, const Ready& to, const std::vector<
   return edits;
 }
 
-Computed compute(Session& session, const Subject& subject) {
-  Computed computed{.ready = ready(session, subject)};
-  const Function& f = computed.ready.model.function;
-  computed.run.function = f;
-  if (subject.changes.empty()) {
-    computed.edited.function = f;
-    for (std::size_t i = 0; i < f.types().size(); ++i)
-      computed.edited.values.push_back(static_cast<ValueId>(i));
-    computed.run.values = session.values(f, computed.ready.inputs);
-    return computed;
+Prepared prepare(Session& session, const Subject& subject) {
+  Prepared prepared{.ready = ready(session, subject)};
+  const Function& f = prepared.ready.model.function;
+  if (!subject.changes.empty()) {
+    prepared.edited = edit(f, edits_of(session, prepared.ready, subject.changes));
+    return prepared;
   }
-  computed.edited = edit(f, edits_of(session, computed.ready, subject.changes));
+  prepared.edited.function = f;
+  for (std::size_t i = 0; i < f.types().size(); ++i)
+    prepared.edited.values.push_back(static_cast<ValueId>(i));
+  return prepared;
+}
+
+Computed compute(Session& session, const Subject& subject) {
+  Prepared prepared = prepare(session, subject);
+  Computed computed{.ready = std::move(prepared.ready), .edited = std::move(prepared.edited)};
+  computed.run.function = computed.ready.model.function;
   const std::vector<Tensor> all = session.values(computed.edited.function, computed.ready.inputs);
   for (const ValueId id : computed.edited.values)
     computed.run.values.push_back(all[static_cast<std::size_t>(id)]);

@@ -78,6 +78,13 @@ Ready ready(Session& session, const Subject& subject);
 std::vector<Edit> edits_of(Session& session, const Ready& ready,
                            const std::vector<Change>& changes);
 
+// A model made ready, with edits. Throws what ready() and edit() throw.
+struct Prepared {
+  Ready ready = {};
+  Edited edited = {};
+};
+Prepared prepare(Session& session, const Subject& subject);
+
 // A run with edits.
 struct Computed {
   Ready ready = {};

@@ -158,6 +158,26 @@ TEST_F(ViewForward, GradientOfAnOutputByThatOutputIsOne) {
   EXPECT_THROW(gradient(*session_, {.subject = example(4), .target = {{5}}}), Error);
 }
 
+TEST_F(ViewForward, GradientsAreThoseOfASessionThatKeepsNothing) {
+  Subject edited = example(4);
+  edited.changes = {{parse_edit("%1[3] = 2")}};
+  Subject otherwise = example(4);
+  otherwise.changes = {{parse_edit("%1[3] = 3")}};
+  const GradientRequest requests[] = {{.subject = example(4)},
+                                      {.subject = example(5)},
+                                      {.subject = example(4), .target = {{0}}},
+                                      {.subject = example(4), .target = {{1}}},
+                                      {.subject = edited},
+                                      {.subject = otherwise},
+                                      {.subject = edited, .output = 1},
+                                      {.subject = example(4), .output = 0}};
+  for (const GradientRequest& request : requests) {
+    Session other({.paths = {(folder_ / "moons").string()}});
+    EXPECT_EQ(to_json(gradient(*session_, request)).dump(),
+              to_json(gradient(other, request)).dump());
+  }
+}
+
 TEST_F(ViewForward, GraphHasEveryOpAndItsLayers) {
   const auto open = session_->model("r0");
   const Graph g = graph_of(open->model.function, open->model.params, 100);

@@ -109,6 +109,29 @@ TEST_F(ViewLanguage, OneTokenAtATimeIsTheTextOfGenerate) {
   EXPECT_THROW(generate(*session_, request, 6), Error);  // 11 + 6 > 16
 }
 
+TEST_F(ViewLanguage, WhatIsKeptBetweenTextsChangesNone) {
+  const auto expect_text = [&](const std::string& prompt) {
+    std::string expected, came;
+    limpid::generate(session_->model("r1")->model, {.prompt = prompt, .tokens = 4, .seed = 2},
+                     [&](std::size_t, std::string_view characters) { expected += characters; });
+    const Generated all =
+        generate(*session_, {.model = "r1", .text = prompt, .seed = 2, .count = 4}, 0);
+    for (std::size_t i = all.tokens.size() - 4; i < all.tokens.size(); ++i)
+      came += all.tokens[i].text;
+    EXPECT_EQ(came, expected) << prompt;
+  };
+  // Longer, the same again, shorter, with another end, and all other.
+  for (const char* const prompt : {"to", "to be or", "to be or", "to be", "to bt", "question"})
+    expect_text(prompt);
+  EXPECT_THROW(generate(*session_, {.model = "r1", .tokens = {1, 99}}, 0), Error);
+  expect_text("to be");
+  // The run has another model now.
+  train::TrainConfig config = train::RunFolder(folder_ / "gpt").read_config();
+  config.seed = 7;
+  train::Run(config, {.folder = folder_ / "gpt", .overwrite = true}).train();
+  expect_text("to be");
+}
+
 TEST_F(ViewLanguage, RefusesWhatIsNoText) {
   EXPECT_THROW(tokens_of(*session_, "r0", "a"), Error);
   EXPECT_THROW(tokens_of(*session_, "r1", "\xff"), Error);
