@@ -117,6 +117,8 @@ std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
 // A 64-bit FNV-1a hash of type and elements: equal tensors hash alike on every machine of the same
 // byte order.
 std::uint64_t hash(const Tensor& tensor);
+// hash() of each, in less time.
+std::vector<std::uint64_t> hashes(std::span<const Tensor> tensors);
 std::uint64_t hash(std::span<const std::byte> bytes, std::uint64_t seed = 0xcbf29ce484222325ull);
 
 }  // namespace limpid

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "limpid/core/error.h"
 #include "limpid/data/digits.h"
@@ -40,6 +41,23 @@ std::uint64_t hash_all(std::span<const Tensor> tensors) {
 bool in_f64(const Function& f) {
   return std::any_of(f.types().begin(), f.types().end(),
                      [](const Type& t) { return t.dtype == Dtype::kF64; });
+}
+
+// The tensor itself unless it has a NaN.
+Tensor with_one_nan(const Tensor& tensor) {
+  const auto canonical = [&]<class T>(T) {
+    const std::span<const T> values = tensor.values<T>();
+    bool any = false;
+    for (const T x : values) any |= x != x;
+    if (!any) return tensor;
+    return Tensor::generate<T>(tensor.shape(), [&](std::span<T> out) {
+      std::transform(values.begin(), values.end(), out.begin(),
+                     [](T x) { return std::isnan(x) ? std::numeric_limits<T>::quiet_NaN() : x; });
+    });
+  };
+  if (tensor.dtype() == Dtype::kF32) return canonical(float{});
+  if (tensor.dtype() == Dtype::kF64) return canonical(double{});
+  return tensor;
 }
 
 // ---- functions: 65,537 floats apart, so that every exponent comes with many mantissas
@@ -210,22 +228,25 @@ std::uint64_t hash_of_sharded_training(kernels::Isa isa, ThreadPool& pool) {
 
 }  // namespace
 
-std::uint64_t hash_of_numbers(const Tensor& tensor) {
-  const auto canonical = [&]<class T>(T) {
-    return hash(Tensor::generate<T>(tensor.shape(), [&](std::span<T> out) {
-      std::transform(tensor.values<T>().begin(), tensor.values<T>().end(), out.begin(),
-                     [](T x) { return std::isnan(x) ? std::numeric_limits<T>::quiet_NaN() : x; });
-    }));
-  };
-  if (tensor.dtype() == Dtype::kF32) return canonical(float{});
-  if (tensor.dtype() == Dtype::kF64) return canonical(double{});
-  return hash(tensor);
-}
+std::uint64_t hash_of_numbers(const Tensor& tensor) { return hash(with_one_nan(tensor)); }
 
 std::uint64_t hash_of_numbers(std::span<const Tensor> tensors) {
-  std::vector<std::uint64_t> each;
-  for (const Tensor& tensor : tensors) each.push_back(hash_of_numbers(tensor));
-  return each.size() == 1 ? each.front() : hash(std::as_bytes(std::span(each)));
+  return hashes_of_numbers(std::span(&tensors, 1)).front();
+}
+
+std::vector<std::uint64_t> hashes_of_numbers(std::span<const std::span<const Tensor>> groups) {
+  std::vector<Tensor> tensors;
+  for (const std::span<const Tensor> group : groups)
+    for (const Tensor& tensor : group) tensors.push_back(with_one_nan(tensor));
+  const std::vector<std::uint64_t> each = hashes(tensors);
+  std::vector<std::uint64_t> all;
+  std::span<const std::uint64_t> rest = each;
+  for (const std::span<const Tensor> group : groups) {
+    const auto own = rest.first(group.size());
+    rest = rest.subspan(group.size());
+    all.push_back(own.size() == 1 ? own.front() : hash(std::as_bytes(own)));
+  }
+  return all;
 }
 
 std::uint64_t hash_of_model(const Model& model) {

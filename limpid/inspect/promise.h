@@ -26,6 +26,8 @@ struct HashLine {
 std::uint64_t hash_of_numbers(const Tensor& tensor);
 // Of one tensor its hash; of several that of their hashes.
 std::uint64_t hash_of_numbers(std::span<const Tensor> tensors);
+// That of each group, in less time than one after the other.
+std::vector<std::uint64_t> hashes_of_numbers(std::span<const std::span<const Tensor>> groups);
 // Of the function's text and the parameters, one after the other.
 std::uint64_t hash_of_model(const Model& model);
 

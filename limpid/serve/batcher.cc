@@ -20,6 +20,7 @@ struct Batcher::Job {
   Done done;
   Clock::time_point asked{}, begun{};
   std::int64_t taken = 0;  // rows
+  std::uint64_t input_hash = 0;
   // Of a job in pieces; guarded by the mutex.
   std::vector<std::shared_ptr<std::byte>> outputs = {};
   std::int64_t kept = 0;  // rows
@@ -68,8 +69,20 @@ bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inpu
     lane->jobs.push_back(std::move(job));
     lane->rows += rows;
   }
-  changed_.notify_one();
   return true;
+}
+
+void Batcher::wake() {
+  bool any = false, several = false;
+  {
+    const std::lock_guard lock(mutex_);
+    any = !waiting_.empty();
+    several = waiting_.size() > 1;
+  }
+  if (several)
+    changed_.notify_all();
+  else if (any)
+    changed_.notify_one();
 }
 
 std::size_t Batcher::waiting() const {
@@ -176,6 +189,7 @@ void Batcher::run(const Lane& lane, std::span<const Piece> pieces) {
       }
       outputs = lane.runner.run(inputs);
     }
+    hash(lane, pieces);
     lane.runner.on_batch(rows);
   } catch (...) {
     if (pieces.size() == 1) return fail(pieces.front(), std::current_exception());
@@ -188,6 +202,18 @@ void Batcher::run(const Lane& lane, std::span<const Piece> pieces) {
     keep(lane, piece, outputs, at);
     at += piece.count;
   }
+}
+
+// Of a job in pieces, with its first.
+void Batcher::hash(const Lane& lane, std::span<const Piece> pieces) {
+  std::vector<std::span<const Tensor>> inputs;
+  for (const Piece& piece : pieces)
+    if (piece.first == 0) inputs.emplace_back(piece.job->inputs);
+  if (inputs.empty()) return;
+  const std::vector<std::uint64_t> hashes = lane.runner.hash(inputs);
+  auto next = hashes.begin();
+  for (const Piece& piece : pieces)
+    if (piece.first == 0) piece.job->input_hash = *next++;
 }
 
 // Rows [at, at + piece.count) of the outputs are those of the piece.
@@ -233,6 +259,7 @@ void Batcher::fail(const Piece& piece, const std::exception_ptr& error) {
 }
 
 void Batcher::finish(Job& job, Result result) {
+  result.input_hash = job.input_hash;
   result.queue_seconds = seconds(job.begun - job.asked);
   result.compute_seconds = seconds(Clock::now() - job.begun);
   job.done(std::move(result));

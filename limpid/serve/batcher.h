@@ -36,6 +36,7 @@ class Batcher {
   // What became of a job.
   struct Result {
     std::vector<Tensor> outputs = {};  // [rows, ...]
+    std::uint64_t input_hash = 0;      // what Runner::hash said
     std::exception_ptr error = {};     // what the model threw; then there are no outputs
     double queue_seconds = 0;
     double compute_seconds = 0;
@@ -48,6 +49,11 @@ class Batcher {
     std::function<std::vector<Tensor>(std::span<const Tensor> inputs)> run;
     std::vector<Type> outputs;  // of one row
     std::function<void(std::int64_t rows)> on_batch = [](std::int64_t) {};
+    // A hash of each job's inputs: of those that are computed together at a time.
+    std::function<std::vector<std::uint64_t>(std::span<const std::span<const Tensor>> inputs)>
+        hash = [](std::span<const std::span<const Tensor>> inputs) {
+          return std::vector<std::uint64_t>(inputs.size());
+        };
   };
   class Lane;
 
@@ -61,9 +67,13 @@ class Batcher {
   std::shared_ptr<Lane> lane(Runner runner);
 
   // A job of the rows [rows, ...] of the model's inputs. One whose ticket is given up before its
-  // turn is dropped, and `done` never called. False where the queue is full.
+  // turn is dropped, and `done` never called. False where the queue is full. Who has several jobs
+  // at hand submits them all, and then calls wake(): the first worker takes them together.
   bool submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inputs, std::int64_t rows,
               std::shared_ptr<const Ticket> ticket, Done done);
+
+  // Workers learn of what was submitted.
+  void wake();
 
   // Jobs that wait.
   std::size_t waiting() const;
@@ -84,6 +94,7 @@ class Batcher {
   void keep(const Lane& lane, const Piece& piece, std::span<const Tensor> outputs, std::int64_t at);
   void fail(const Piece& piece, const std::exception_ptr& error);
   void finish(Job& job, Result result);
+  void hash(const Lane& lane, std::span<const Piece> pieces);
 
   const Options options_;
   mutable std::mutex mutex_;

@@ -11,6 +11,8 @@
 #include <boost/asio/write.hpp>
 #include <charconv>
 #include <ctime>
+#include <initializer_list>
+#include <utility>
 
 namespace limpid::serve {
 namespace {
@@ -138,7 +140,7 @@ Connection::Connection(asio::ip::tcp::socket socket, Shared& shared)
     : socket_(std::move(socket)),
       shared_(shared),
       timer_(*shared.context),
-      reader_(shared.options.limits) {
+      reader_(shared.options.limits, &shared.spare) {
   error_code error;
   const auto peer = socket_.remote_endpoint(error);
   if (!error) client_ = peer.address().to_string();
@@ -222,7 +224,15 @@ void Connection::on_end() {
     close();
 }
 
+// What is answered at once is over only after this, so that requests that came together do not
+// nest.
 void Connection::read() {
+  reading_ = true;
+  read_requests();
+  reading_ = false;
+}
+
+void Connection::read_requests() {
   using State = RequestReader::State;
   const Limits& limits = shared_.options.limits;
   try {
@@ -297,16 +307,17 @@ void Connection::handle() {
     if (is_preflight(request)) {
       answer->send({.status = 204});
     } else if (request.body.size() < kLargeBody) {
+      shared_.tell_of_round();
       shared_.options.handle(std::move(request), answer);
     } else {
-      asio::post(shared_.readers, [&handle = shared_.options.handle, &say = shared_.options.say,
-                                   target = entry_.target, answer,
+      asio::post(shared_.readers, [&options = shared_.options, target = entry_.target, answer,
                                    r = std::make_shared<Request>(std::move(request))] {
         try {
-          handle(std::move(*r), answer);
+          options.handle(std::move(*r), answer);
         } catch (...) {
-          answer->send(say(to_http_error(std::current_exception()), target));
+          answer->send(options.say(to_http_error(std::current_exception()), target));
         }
+        options.on_round();
       });
     }
   } catch (...) {
@@ -377,20 +388,33 @@ const std::string& Shared::date() {
   return date_text;
 }
 
-std::string Connection::head_of(const Response& response, bool in_parts) const {
-  std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: limpid\r\nDate: {}\r\n",
-                                 response.status, reason(response.status), shared_.date());
+void Connection::add_head(std::string& to, const Response& response, bool in_parts) const {
+  const auto add = [&](std::initializer_list<std::string_view> texts) {
+    for (const std::string_view text : texts) to += text;
+  };
+  const fmt::format_int status(response.status), size(response.body.size());
+  add({"HTTP/1.1 ", status.c_str(), " ", reason(response.status),
+       "\r\nServer: limpid\r\nDate: ", shared_.date(), "\r\n"});
   if (response.status != 204) {
-    head += fmt::format("Content-Type: {}\r\n", response.content_type);
+    add({"Content-Type: ", response.content_type, "\r\n"});
     if (!in_parts)
-      head += fmt::format("Content-Length: {}\r\n", response.body.size());
+      add({"Content-Length: ", size.c_str(), "\r\n"});
     else if (chunks_)
-      head += "Transfer-Encoding: chunked\r\n";
+      add({"Transfer-Encoding: chunked\r\n"});
   }
-  head += close_after_ ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
+  add({close_after_ ? "Connection: close\r\n" : "Connection: keep-alive\r\n"});
   for (const auto* const headers : {&response.headers, &cors_})
-    for (const Header& h : *headers) head += fmt::format("{}: {}\r\n", h.name, h.value);
-  return head + "\r\n";
+    for (const Header& h : *headers) add({h.name, ": ", h.value, "\r\n"});
+  add({"\r\n"});
+}
+
+// Once for all requests whose bytes came together.
+void Shared::tell_of_round() {
+  if (std::exchange(round_told, true)) return;
+  asio::post(*context, [this] {
+    round_told = false;
+    options.on_round();
+  });
 }
 
 void Connection::answer(std::uint64_t exchange, Response response) {
@@ -401,14 +425,22 @@ void Connection::answer(std::uint64_t exchange, Response response) {
 void Connection::write(Response response) {
   phase_ = Phase::kWriting;
   ticket_.reset();
-  head_ = head_of(response, false);
+  head_.clear();
+  add_head(head_, response, false);
   body_ = head_only_ ? std::string() : std::move(response.body);
   entry_.status = response.status;
   entry_.facts = std::move(response.facts);
   entry_.answer_bytes = body_.size();
-  arm_for(body_.size());
+  // Most answers are taken at once.
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_), asio::buffer(body_)};
-  asio::async_write(socket_, buffers,
+  error_code ignored;
+  const std::size_t taken = socket_.write_some(buffers, ignored);
+  if (taken == head_.size() + body_.size() && !reading_) return written();
+  arm_for(body_.size());
+  const std::size_t of_head = std::min(taken, head_.size());
+  const std::array<asio::const_buffer, 2> rest{asio::buffer(head_) + of_head,
+                                               asio::buffer(body_) + (taken - of_head)};
+  asio::async_write(socket_, rest,
                     [self = shared_from_this()](const error_code& error, std::size_t) {
                       if (self->phase_ == Phase::kClosed) return;
                       if (error) return self->close();
@@ -442,7 +474,8 @@ void Connection::begin(std::uint64_t exchange, Response response,
   endless_ = response.endless;
   entry_.status = response.status;
   entry_.facts = std::move(response.facts);
-  parts_ = head_of(response, true);
+  parts_.clear();
+  add_head(parts_, response, true);
   add_part(response.body);
   if (head_only_ || (endless_ && shared_.draining.load())) end_parts();
   write_parts();

@@ -132,7 +132,8 @@ std::string without_percents(std::string_view text) {
 
 struct RequestReader::Parser : http::request_parser<GrowingBody> {};
 
-RequestReader::RequestReader(const Limits& limits) : limits_(limits) {}
+RequestReader::RequestReader(const Limits& limits, std::string* spare)
+    : limits_(limits), spare_(spare) {}
 RequestReader::~RequestReader() = default;
 
 RequestReader::State RequestReader::advance() {
@@ -223,9 +224,16 @@ Request RequestReader::take() {
   request_.body = std::move(parser_->get().body());
   parser_.reset();
   state_ = State::kIdle;
-  // Idle connections are many.
-  if (buffer_.empty() && buffer_.capacity() > 4096) std::string().swap(buffer_);
+  if (buffer_.empty()) give_back_memory();
   return std::move(request_);
+}
+
+// Idle connections are many.
+void RequestReader::give_back_memory() {
+  constexpr std::size_t kMostSpare = std::size_t{1} << 18;
+  if (spare_ && buffer_.capacity() <= kMostSpare && buffer_.capacity() > spare_->capacity())
+    buffer_.swap(*spare_);
+  std::string().swap(buffer_);
 }
 
 std::vector<std::string> path_segments(std::string_view target) {

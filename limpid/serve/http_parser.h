@@ -23,11 +23,16 @@ class RequestReader {
     kDone,    // all of it
   };
 
-  explicit RequestReader(const Limits& limits);
+  // Readers of one thread may share a string: the memory that one needs no longer is the next
+  // one's.
+  explicit RequestReader(const Limits& limits, std::string* spare = nullptr);
   ~RequestReader();
 
   // More bytes of the connection. They are kept; advance() reads them.
-  void feed(std::string_view bytes) { buffer_.append(bytes); }
+  void feed(std::string_view bytes) {
+    if (buffer_.empty() && spare_) buffer_.swap(*spare_);
+    buffer_.append(bytes);
+  }
   // Reads up to the end of the header, or from there to the end of the request. Throws HttpError
   // for what is no request, or is beyond the limits.
   State advance();
@@ -50,10 +55,12 @@ class RequestReader {
   bool read_header();
   void read_body();
   void check_chunk_header() const;
+  void give_back_memory();
 
   const Limits& limits_;
   State state_ = State::kIdle;
   std::string buffer_;
+  std::string* const spare_;
   std::size_t searched_ = 0;  // of the buffer, for the end of the header
   std::size_t raw_body_ = 0;  // bytes, the marks of chunks included
   std::unique_ptr<Parser> parser_;

@@ -7,7 +7,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
@@ -19,6 +21,34 @@ namespace limpid::serve {
 namespace {
 
 namespace dom = simdjson::dom;
+
+// The place of something in a body, as text only where there is an error to tell: "inputs[0].data".
+struct Where {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  std::string_view name;
+  std::size_t index = kNone;
+  std::string_view member = {};  // with its dot
+
+  Where at(std::string_view its_member) const { return {name, index, its_member}; }
+};
+constexpr Where kBody{"the body"};
+
+}  // namespace
+}  // namespace limpid::serve
+
+template <>
+struct fmt::formatter<limpid::serve::Where> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(const limpid::serve::Where& where, Context& context) const {
+    if (where.index == limpid::serve::Where::kNone)
+      return fmt::format_to(context.out(), "{}{}", where.name, where.member);
+    return fmt::format_to(context.out(), "{}[{}]{}", where.name, where.index, where.member);
+  }
+};
+
+namespace limpid::serve {
+namespace {
 
 template <class... Parts>
 [[noreturn]] void refuse(fmt::format_string<Parts...> message, Parts&&... parts) {
@@ -37,20 +67,20 @@ constexpr DtypeName kNames[] = {
 
 // ---- the members of objects
 
-dom::object object_of(const dom::element& element, const std::string& what) {
+dom::object object_of(const dom::element& element, const Where& what) {
   dom::object object;
   if (element.get(object)) refuse("{}: expected an object", what);
   return object;
 }
 
-std::string string_of(const dom::element& element, const std::string& what) {
+std::string_view string_of(const dom::element& element, const Where& what) {
   std::string_view text;
   if (element.get(text)) refuse("{}: expected a string", what);
-  return std::string(text);
+  return text;
 }
 
 std::optional<dom::element> find(const dom::object& object, std::string_view key,
-                                 const std::string& where) {
+                                 const Where& where) {
   std::optional<dom::element> found;
   for (const dom::key_value_pair member : object) {
     if (member.key != key) continue;
@@ -60,13 +90,13 @@ std::optional<dom::element> find(const dom::object& object, std::string_view key
   return found;
 }
 
-dom::element at(const dom::object& object, std::string_view key, const std::string& where) {
+dom::element at(const dom::object& object, std::string_view key, const Where& where) {
   const std::optional<dom::element> found = find(object, key, where);
   if (!found) refuse("{}: expected {}", where, key);
   return *found;
 }
 
-dom::array array_at(const dom::object& object, std::string_view key, const std::string& where) {
+dom::array array_at(const dom::object& object, std::string_view key, const Where& where) {
   dom::array array;
   if (at(object, key, where).get(array)) refuse("{}: {}: expected an array", where, key);
   return array;
@@ -74,29 +104,28 @@ dom::array array_at(const dom::object& object, std::string_view key, const std::
 
 // One of the parameters of an object; nothing where it has none of that name.
 template <class T>
-std::optional<T> parameter(const dom::object& object, std::string_view key,
-                           const std::string& where, std::string_view expected) {
+std::optional<T> parameter(const dom::object& object, std::string_view key, const Where& where,
+                           std::string_view expected) {
   const std::optional<dom::element> parameters = find(object, "parameters", where);
   if (!parameters) return std::nullopt;
-  const std::string inner = where + ".parameters";
+  const Where inner = where.at(".parameters");
   const std::optional<dom::element> found = find(object_of(*parameters, inner), key, inner);
   if (!found) return std::nullopt;
   T value{};
   if (found->get(value)) refuse("{}.{}: expected {}", inner, key, expected);
   return value;
 }
-std::optional<bool> flag(const dom::object& object, std::string_view key,
-                         const std::string& where) {
+std::optional<bool> flag(const dom::object& object, std::string_view key, const Where& where) {
   return parameter<bool>(object, key, where, "true or false");
 }
 std::optional<std::uint64_t> size_parameter(const dom::object& object, std::string_view key,
-                                            const std::string& where) {
+                                            const Where& where) {
   return parameter<std::uint64_t>(object, key, where, "a number of bytes");
 }
 
 // ---- elements out of JSON
 
-double number_of(const dom::element& element, const std::string& where) {
+double number_of(const dom::element& element, const Where& where) {
   double value = 0;
   if (!element.get(value)) return value;
   std::string_view text;
@@ -109,36 +138,36 @@ double number_of(const dom::element& element, const std::string& where) {
 }
 
 // A number of JSON is finite; so is what it becomes.
-void check_range(bool fits, std::string_view dtype, const std::string& where) {
+void check_range(bool fits, std::string_view dtype, const Where& where) {
   if (!fits) refuse("{}: a number is beyond {}", where, dtype);
 }
 
-void read_element(const dom::element& element, const std::string& where, double& to) {
+void read_element(const dom::element& element, const Where& where, double& to) {
   to = number_of(element, where);
 }
-void read_element(const dom::element& element, const std::string& where, float& to) {
+void read_element(const dom::element& element, const Where& where, float& to) {
   const double value = number_of(element, where);
   to = static_cast<float>(value);
   check_range(std::isfinite(to) || !std::isfinite(value), "FP32", where);
 }
-void read_element(const dom::element& element, const std::string& where, Bf16& to) {
+void read_element(const dom::element& element, const Where& where, Bf16& to) {
   const double value = number_of(element, where);
   to = to_bf16(value);
   check_range(std::isfinite(to_f32(to)) || !std::isfinite(value), "BF16", where);
 }
-void read_element(const dom::element& element, const std::string& where, F16& to) {
+void read_element(const dom::element& element, const Where& where, F16& to) {
   const double value = number_of(element, where);
   to = to_f16(value);
   check_range(std::isfinite(to_f32(to)) || !std::isfinite(value), "FP16", where);
 }
 template <std::integral T>
-void read_element(const dom::element& element, const std::string& where, T& to) {
+void read_element(const dom::element& element, const Where& where, T& to) {
   std::int64_t value = 0;
   if (element.get(value)) refuse("{}: expected an integer", where);
   check_range(std::in_range<T>(value), v2_name(dtype_of<T>), where);
   to = static_cast<T>(value);
 }
-void read_element(const dom::element& element, const std::string& where, bool& to) {
+void read_element(const dom::element& element, const Where& where, bool& to) {
   if (element.get(to)) refuse("{}: expected true or false", where);
 }
 
@@ -146,7 +175,7 @@ void read_element(const dom::element& element, const std::string& where, bool& t
 template <class T>
 class Filler {
  public:
-  Filler(const Shape& shape, std::span<T> to, const std::string& where)
+  Filler(const Shape& shape, std::span<T> to, const Where& where)
       : shape_(shape), to_(to), where_(where) {}
 
   void fill(const dom::array& data) {
@@ -187,17 +216,17 @@ class Filler {
 
   const Shape& shape_;
   std::span<T> to_;
-  const std::string& where_;
+  const Where& where_;
   std::size_t filled_ = 0;
 };
 
 template <class T>
-Tensor tensor_of_json(const Shape& shape, const dom::array& data, const std::string& where) {
+Tensor tensor_of_json(const Shape& shape, const dom::array& data, const Where& where) {
   return Tensor::generate<T>(shape,
                              [&](std::span<T> to) { Filler<T>(shape, to, where).fill(data); });
 }
 
-Tensor tensor_of_json(const Type& type, const dom::array& data, const std::string& where) {
+Tensor tensor_of_json(const Type& type, const dom::array& data, const Where& where) {
   switch (type.dtype) {
     case Dtype::kF32:
       return tensor_of_json<float>(type.shape, data, where);
@@ -221,7 +250,7 @@ Tensor tensor_of_json(const Type& type, const dom::array& data, const std::strin
   refuse("{}: an unknown datatype", where);
 }
 
-Tensor tensor_of_bytes(const Type& type, std::string_view bytes, const std::string& where) {
+Tensor tensor_of_bytes(const Type& type, std::string_view bytes, const Where& where) {
   if (type.dtype == Dtype::kBool &&
       std::any_of(bytes.begin(), bytes.end(), [](char c) { return c != 0 && c != 1; }))
     refuse("{}: expected bytes of 0 and 1", where);
@@ -239,11 +268,12 @@ class Reader {
       : model_(model), limits_(limits), json_bytes_(json.size()), binary_(binary) {}
 
   InferRequest read(const dom::element& document) {
-    const dom::object root = object_of(document, "the body");
-    if (const auto id = find(root, "id", "the body")) request_.id = string_of(*id, "id");
-    if (const auto parameters = find(root, "parameters", "the body"))
-      if (const auto neuron = find(object_of(*parameters, "parameters"), "neuron", "parameters"))
-        request_.neuron = string_of(*neuron, "parameters.neuron");
+    const dom::object root = object_of(document, kBody);
+    if (const auto id = find(root, "id", kBody)) request_.id = string_of(*id, {"id"});
+    if (const auto parameters = find(root, "parameters", kBody))
+      if (const auto neuron =
+              find(object_of(*parameters, {"parameters"}), "neuron", {"parameters"}))
+        request_.neuron = string_of(*neuron, {"parameters.neuron"});
     read_inputs(root);
     read_outputs(root);
     return std::move(request_);
@@ -254,10 +284,10 @@ class Reader {
                                                   const std::vector<Input>& expected) {
     std::vector<std::optional<Tensor>> tensors(expected.size());
     std::size_t number = 0;
-    for (const dom::element element : array_at(root, key, "the body")) {
-      const std::string where = fmt::format("{}[{}]", key, number);
+    for (const dom::element element : array_at(root, key, kBody)) {
+      const Where where{key, number};
       const dom::object object = object_of(element, where);
-      const std::string name = string_of(at(object, "name", where), where + ".name");
+      const std::string_view name = string_of(at(object, "name", where), where.at(".name"));
       const std::size_t i = place_of(expected, name, where);
       if (tensors[i]) refuse("{}: {} comes twice", where, in_quotes(name));
       const Type type = type_of(object, expected[i].type, where);
@@ -280,16 +310,16 @@ class Reader {
     }
   }
 
-  static std::size_t place_of(const std::vector<Input>& all, const std::string& name,
-                              const std::string& where) {
+  static std::size_t place_of(const std::vector<Input>& all, std::string_view name,
+                              const Where& where) {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].name == name) return i;
     refuse("{}: the model has no {}", where, in_quotes(name));
   }
 
   // The shape that the request gives, with rows in front of those of one example.
-  Type type_of(const dom::object& object, const Type& one, const std::string& where) const {
-    const std::string dtype = string_of(at(object, "datatype", where), where + ".datatype");
+  Type type_of(const dom::object& object, const Type& one, const Where& where) const {
+    const std::string_view dtype = string_of(at(object, "datatype", where), where.at(".datatype"));
     if (dtype != v2_name(one.dtype))
       refuse("{}.datatype: expected {}, got {}", where, v2_name(one.dtype), in_quotes(dtype));
     std::vector<std::int64_t> dims;
@@ -311,7 +341,7 @@ class Reader {
     return {one.dtype, one.shape.insert(0, dims[0])};
   }
 
-  Tensor data_of(const dom::object& object, const Type& type, const std::string& where) {
+  Tensor data_of(const dom::object& object, const Type& type, const Where& where) {
     const std::optional<std::uint64_t> size = size_parameter(object, "binary_data_size", where);
     const std::optional<dom::element> data = find(object, "data", where);
     if (size) {
@@ -331,20 +361,20 @@ class Reader {
     // Each element takes a digit and a comma: nothing is allocated on a shape's word alone.
     if (static_cast<std::uint64_t>(type.shape.elements()) > json_bytes_)
       refuse("{}.data: expected {} numbers for the shape", where, type.shape.elements());
-    return tensor_of_json(type, array, where + ".data");
+    return tensor_of_json(type, array, where.at(".data"));
   }
 
   void read_outputs(const dom::object& root) {
-    const bool binary = flag(root, "binary_data_output", "the body").value_or(false);
-    const std::optional<dom::element> outputs = find(root, "outputs", "the body");
+    const bool binary = flag(root, "binary_data_output", kBody).value_or(false);
+    const std::optional<dom::element> outputs = find(root, "outputs", kBody);
     if (outputs) {
       dom::array array;
       if (outputs->get(array)) refuse("outputs: expected an array");
       std::size_t number = 0;
       for (const dom::element element : array) {
-        const std::string where = fmt::format("outputs[{}]", number++);
+        const Where where{"outputs", number++};
         const dom::object object = object_of(element, where);
-        const std::string name = string_of(at(object, "name", where), where + ".name");
+        const std::string_view name = string_of(at(object, "name", where), where.at(".name"));
         const std::size_t i = place_of(model_.outputs, name, where);
         for (const InferRequest::Wanted& other : request_.outputs)
           if (other.output == i) refuse("{}: the output {} comes twice", where, in_quotes(name));
@@ -472,7 +502,15 @@ void write_data(std::string& json, const Tensor& tensor) {
   }
 }
 
-std::string quoted(const std::string& text) { return Json(text).dump({.replace_invalid = true}); }
+void write_quoted(std::string& json, const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+  });
+  if (plain)
+    json.append(1, '"').append(text).append(1, '"');
+  else
+    json += Json(text).dump({.replace_invalid = true});
+}
 
 Json shape_json(const Shape& shape) {
   Json dims = Json::array({-1});
@@ -533,26 +571,37 @@ std::vector<std::optional<Tensor>> parse_outputs(const Signature& model, std::st
   const Limits limits{.rows = std::numeric_limits<std::int64_t>::max()};
   ThreadParser parser;
   return Reader(model, limits, json, binary)
-      .read_tensors(object_of(parser.parse(json), "the answer"), "outputs", model.outputs);
+      .read_tensors(object_of(parser.parse(json), {"the answer"}), "outputs", model.outputs);
 }
 
 Response infer_response(const Signature& model, const InferRequest& request,
-                        std::span<const Tensor> outputs) {
-  std::string json =
-      fmt::format(R"({{"model_name":{},"model_version":"{}",)", quoted(model.name), model.version);
-  if (!request.id.empty()) json += fmt::format(R"("id":{},)", quoted(request.id));
+                        std::span<const Tensor> outputs, std::uint64_t input_hash) {
+  std::string json;
+  json.reserve(256);
+  const auto add = [&]<class... Parts>(fmt::format_string<Parts...> format, Parts&&... parts) {
+    fmt::format_to(std::back_inserter(json), format, std::forward<Parts>(parts)...);
+  };
+  json += R"({"model_name":)";
+  write_quoted(json, model.name);
+  add(R"(,"model_version":"{}",)", model.version);
+  if (!request.id.empty()) {
+    json += R"("id":)";
+    write_quoted(json, request.id);
+    json += ',';
+  }
   json += R"("outputs":[)";
   bool first = true, binary = false;
   for (const InferRequest::Wanted& wanted : request.outputs) {
     const Tensor& tensor = outputs[wanted.output];
     if (!first) json += ',';
     first = false;
-    json += fmt::format(R"({{"name":{},"datatype":"{}","shape":[{}],)",
-                        quoted(model.outputs[wanted.output].name), v2_name(tensor.dtype()),
-                        fmt::join(tensor.shape().dims(), ","));
+    json += R"({"name":)";
+    write_quoted(json, model.outputs[wanted.output].name);
+    add(R"(,"datatype":"{}","shape":[{}],)", v2_name(tensor.dtype()),
+        fmt::join(tensor.shape().dims(), ","));
     if (wanted.binary) {
       binary = true;
-      json += fmt::format(R"("parameters":{{"binary_data_size":{}}}}})", tensor.bytes().size());
+      add(R"("parameters":{{"binary_data_size":{}}}}})", tensor.bytes().size());
     } else {
       json += R"("data":[)";
       write_data(json, tensor);
@@ -570,9 +619,8 @@ Response infer_response(const Signature& model, const InferRequest& request,
     }
   }
   response.body = std::move(json);
-  const Receipt receipt{.model = model.hash,
-                        .input = hash_of_numbers(request.inputs),
-                        .output = hash_of_numbers(outputs)};
+  const Receipt receipt{
+      .model = model.hash, .input = input_hash, .output = hash_of_numbers(outputs)};
   response.headers.push_back({"Limpid-Receipt", to_text(receipt)});
   return response;
 }

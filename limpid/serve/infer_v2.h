@@ -42,9 +42,9 @@ InferRequest parse_infer(const Signature& model, std::string_view body,
 // The bytes of JSON that a request says it begins with. Throws HttpError for what is no number.
 std::optional<std::size_t> json_bytes_of(const Request& request);
 
-// The answer, all outputs of the model being given.
+// The answer, all outputs of the model and the hash of the inputs being given.
 Response infer_response(const Signature& model, const InferRequest& request,
-                        std::span<const Tensor> outputs);
+                        std::span<const Tensor> outputs, std::uint64_t input_hash);
 
 // Of an answer's body, taken apart as a request's: the outputs that it has. Throws HttpError for
 // what is no such answer.

@@ -198,7 +198,8 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   Batcher::Runner runner{
       .run = [predictor](std::span<const Tensor> inputs) { return predictor->get()(inputs); },
       .outputs = {},
-      .on_batch = [&metrics = metrics_, name](std::int64_t rows) { metrics.batch(name, rows); }};
+      .on_batch = [&metrics = metrics_, name](std::int64_t rows) { metrics.batch(name, rows); },
+      .hash = hashes_of_numbers};
   for (const Input& output : served->signature.outputs) runner.outputs.push_back(output.type);
   served->lane = batcher_.lane(std::move(runner));
   return served;

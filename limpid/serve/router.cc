@@ -192,7 +192,8 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
       [asked, model, answer, rows](Batcher::Result result) {
         try {
           if (result.error) std::rethrow_exception(result.error);
-          Response response = infer_response(model->signature, *asked, result.outputs);
+          Response response =
+              infer_response(model->signature, *asked, result.outputs, result.input_hash);
           response.facts = {.model = model->signature.name,
                             .queue_seconds = result.queue_seconds,
                             .compute_seconds = result.compute_seconds,

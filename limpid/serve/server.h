@@ -32,6 +32,8 @@ class Server {
     // Answers a request, at once or later, from any thread. What it throws is the answer. Requests
     // with small bodies come on the thread of all connections: no waiting there.
     std::function<void(Request request, std::shared_ptr<Answer> answer)> handle = {};
+    // After handle() of all requests that came together; from any thread.
+    std::function<void()> on_round = [] {};
   };
 
   // Listens from now on. Throws kInvalidArgument for what is no address or no origin, kIo where the

@@ -54,7 +54,7 @@ void answer(const serve::Request& request) {
     require(input.shape()[0] == infer.rows, "every input has all rows");
   }
   const std::vector<Tensor> outputs{infer.inputs[0], infer.inputs[2]};
-  const serve::Response response = serve::infer_response(model(), infer, outputs);
+  const serve::Response response = serve::infer_response(model(), infer, outputs, 0);
   std::optional<std::size_t> json;
   for (const serve::Header& h : response.headers)
     if (h.name == "Inference-Header-Content-Length") json = std::stoul(h.value);

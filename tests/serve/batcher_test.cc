@@ -7,6 +7,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "limpid/inspect/promise.h"
+
 namespace limpid::serve {
 namespace {
 
@@ -34,7 +36,8 @@ struct Echo {
                   batches.push_back(inputs[0].shape()[0]);
                   return std::vector<Tensor>{inputs[0]};
                 },
-            .outputs = {Type{Dtype::kI32, {2}}}};
+            .outputs = {Type{Dtype::kI32, {2}}},
+            .hash = hashes_of_numbers};
   }
 };
 
@@ -67,6 +70,7 @@ std::future<Result> submit(Batcher& batcher, const std::shared_ptr<Batcher::Lane
   std::future<Result> future = promise->get_future();
   EXPECT_TRUE(batcher.submit(lane, {rows_from(first, rows)}, rows, std::move(ticket),
                              [promise](Result result) { promise->set_value(std::move(result)); }));
+  batcher.wake();
   return future;
 }
 
@@ -180,8 +184,12 @@ TEST(Batcher, ManyJobsOfManyModelsOnManyWorkersGetTheirOwnRows) {
     const std::int64_t rows = static_cast<std::int64_t>(draw() % 12);
     asked.push_back({100 * i, rows, submit(batcher, lanes[draw() % 2], 100 * i, rows)});
   }
-  for (Asked& one : asked)
-    EXPECT_TRUE(one.result.get().outputs[0].same_bits(rows_from(one.first, one.rows)));
+  for (Asked& one : asked) {
+    const Result result = one.result.get();
+    const Tensor rows = rows_from(one.first, one.rows);
+    EXPECT_TRUE(result.outputs[0].same_bits(rows));
+    EXPECT_EQ(result.input_hash, hash_of_numbers(rows));
+  }
 }
 
 TEST(Batcher, EndsWithJobsThatWait) {

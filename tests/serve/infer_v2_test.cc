@@ -24,7 +24,7 @@ InferRequest all_wanted() {
 // The answer's body is read back as an answer.
 Tensor through_json(const Tensor& tensor) {
   const Signature model = echo_of(tensor.dtype());
-  const Response response = infer_response(model, all_wanted(), std::vector<Tensor>{tensor});
+  const Response response = infer_response(model, all_wanted(), std::vector<Tensor>{tensor}, 0);
   return parse_outputs(model, response.body, std::nullopt).at(0).value();
 }
 
@@ -73,7 +73,7 @@ TEST(InferV2, EveryNumberOf16BitsReadsBack) {
 TEST(InferV2, NumbersAreTheShortest) {
   const Tensor x = Tensor::from<float>({5}, {0.1f, 1.0f, 16777216.0f, -1e-7f, -0.0f});
   const Response response =
-      infer_response(echo_of(Dtype::kF32), all_wanted(), std::vector<Tensor>{x});
+      infer_response(echo_of(Dtype::kF32), all_wanted(), std::vector<Tensor>{x}, 0);
   EXPECT_NE(response.body.find("[0.1,1,16777216,-1e-07,-0.0]"), std::string::npos) << response.body;
 }
 

@@ -273,6 +273,8 @@ class Ending(served.ServeTest):
             while True:
                 try:
                     server.connect().close()
+                except ConnectionResetError:  # it was in the queue of those that are let in
+                    continue
                 except ConnectionRefusedError:
                     break
             server.process.send_signal(signal.SIGTERM)

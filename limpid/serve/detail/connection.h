@@ -42,10 +42,13 @@ struct Shared {
   boost::asio::thread_pool readers{1};  // of large bodies
   std::set<std::shared_ptr<Connection>> connections;
   std::string scratch;        // what a read fills
+  std::string spare;          // memory for the bytes of a request
   const std::string& date();  // for the header
   std::time_t date_time = 0;
   std::string date_text;
   std::function<void()> on_close;
+  void tell_of_round();
+  bool round_told = false;
   std::atomic<bool> draining{false};
   std::atomic<std::size_t> count{0};       // of connections
   std::atomic<std::size_t> body_bytes{0};  // of requests under way
@@ -76,6 +79,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_readable();
   void on_end();
   void read();
+  void read_requests();
   void on_head();
   void account_body();
   void handle();
@@ -91,7 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void arm(Clock::time_point deadline);
   void set_timer();
   void on_deadline();
-  std::string head_of(const Response& response, bool in_parts) const;
+  void add_head(std::string& to, const Response& response, bool in_parts) const;
 
   boost::asio::ip::tcp::socket socket_;
   Shared& shared_;
@@ -104,6 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool half_closed_ = false;  // the client sends no more
   bool close_after_ = false;  // the answer is the last one
   bool in_header_ = false, in_body_ = false;
+  bool reading_ = false;  // read() is under way
   std::string client_;
 
   // Of the request under way.
