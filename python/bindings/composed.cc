@@ -47,6 +47,13 @@ class Composed {
     return trace_code(code_->gradient, code_->arguments, types_, "gradient", {}, false).function;
   }
 
+  // For the collector of cycles: the gradient may hold what holds this.
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(code_->gradient.ptr());
+    return 0;
+  }
+  void clear() { code_->gradient = py::none(); }
+
   static Tensor code(const std::shared_ptr<Composed>& self) {
     return Tensor::borrow({Dtype::kI64, {}}, std::as_bytes(std::span(&self->number_, 1)), self);
   }
@@ -106,11 +113,35 @@ std::vector<Value> batching(const BatchingCall& c) {
   return detail::composed_batching(kComposed, c);
 }
 
+// What an instance of Python's type holds, where nobody else does: no Function keeps it alive.
+Composed* held_alone(PyObject* self) {
+  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
+  if (!instance->simple_holder_constructed) return nullptr;
+  const auto& held =
+      *reinterpret_cast<const std::shared_ptr<Composed>*>(&instance->simple_value_holder[1]);
+  return held.use_count() == 1 ? held.get() : nullptr;
+}
+
+void take_part_in_collection(PyHeapTypeObject* heap_type) {
+  PyTypeObject& type = heap_type->ht_type;
+  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
+    // From version 3.9 on an instance holds its type.
+    Py_VISIT(Py_TYPE(self));
+    const Composed* const composed = held_alone(self);
+    return composed ? composed->traverse(visit, arg) : 0;
+  };
+  type.tp_clear = [](PyObject* self) -> int {
+    if (Composed* const composed = held_alone(self)) composed->clear();
+    return 0;
+  };
+}
+
 }  // namespace
 
 void add_composed(py::module_& m) {
   py::class_<Composed, std::shared_ptr<Composed>>(
-      m, "Composed", py::is_final(),
+      m, "Composed", py::is_final(), py::custom_type_setup(&take_part_in_collection),
       "A Function with a gradient of its own; ``lp.with_gradient`` makes it.")
       .def(py::init([](const py::object& body, py::object gradient, const Tree& arguments) {
         if (!PyCallable_Check(gradient.ptr()))

@@ -72,6 +72,12 @@ class Leaks(unittest.TestCase):
         self.flat("with_gradient", lambda: lp.grad(lambda v: kept(v).sum())(x), 1000)
         made = lambda: lp.with_gradient(lambda v: v * 2.0, lambda v, y, c: c)
         self.flat("a new with_gradient", lambda: lp.trace(lp.grad(lambda v: made()(v).sum()), x), 1000)
+
+        def of_itself():
+            f = lp.with_gradient(lp.exp, lambda v, y, c: c * f(v))
+            lp.trace(lp.grad(lambda v: f(v).sum()), x)
+
+        self.flat("a with_gradient whose gradient calls it", of_itself, 1000)
         self.flat("compile", lambda: lp.compile(lambda v: v + 1.0)(x), 2000)
         self.flat("scopes", lambda: lp.trace(lambda v: lp.nn.named("a", lp.relu)({}, v), x), 2000)
 
