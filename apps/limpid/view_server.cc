@@ -8,10 +8,12 @@
 #include <charconv>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "apps/limpid/page_files.h"
@@ -19,6 +21,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/serve/http_error.h"
+#include "limpid/train/run_folder.h"
 #include "limpid/view/api.h"
 #include "limpid/view/runs.h"
 
@@ -34,17 +37,21 @@ constexpr std::string_view kNoPage =
     "This tool was built without its page: that needs npm (Node 20.19 or later). docs/view.md says "
     "how.\n";
 
-// Nothing but what the tool itself serves; no page may show this one inside of itself.
+// No page may show one of these inside of itself.
+std::vector<serve::Header> headers_with(const std::string& policy) {
+  return {{"Content-Security-Policy",
+           policy + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Opener-Policy", "same-origin"},
+          {"Cross-Origin-Resource-Policy", "same-origin"}};
+}
+
+// Nothing but what the tool itself serves.
 const std::vector<serve::Header>& safe_headers() {
-  static const std::vector<serve::Header> headers{
-      {"Content-Security-Policy",
-       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-       "connect-src 'self'; worker-src 'self'; font-src 'self'; manifest-src 'self'; "
-       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-      {"X-Content-Type-Options", "nosniff"},
-      {"Referrer-Policy", "no-referrer"},
-      {"Cross-Origin-Opener-Policy", "same-origin"},
-      {"Cross-Origin-Resource-Policy", "same-origin"}};
+  static const std::vector<serve::Header> headers = headers_with(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+      "connect-src 'self'; worker-src 'self'; font-src 'self'; manifest-src 'self'");
   return headers;
 }
 
@@ -135,16 +142,33 @@ Response json(std::string body) {
   return response;
 }
 
+Response as_response(std::string body) { return json(std::move(body)); }
+Response as_response(Response response) { return response; }
+
 // A task whose failure is its answer.
 template <class Make>
 auto answering(const std::shared_ptr<Answer>& answer, Make make) {
   return [answer, make = std::move(make)] {
     try {
-      answer->send(json(make()));
+      answer->send(as_response(make()));
     } catch (...) {
       answer->send(failure_of(std::current_exception()));
     }
   };
+}
+
+// A report is a document of its own, with its style and pictures inside. Whoever wrote the folder,
+// it runs no script, and is to a browser no part of this server.
+Response report_of(view::Session& session, const std::string& run) {
+  const auto path = train::RunFolder(session.runs().folder(run)).report();
+  if (std::error_code ignored; !std::filesystem::exists(path, ignored))
+    throw Error(ErrorCode::kNotFound, "the run has no report yet: `limpid report` writes it");
+  Response response{.body = train::read_text(path),
+                    .content_type = "text/html; charset=utf-8",
+                    .headers = headers_with(
+                        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox")};
+  response.headers.push_back({"Cache-Control", "no-store"});
+  return response;
 }
 
 void post(serve::Worker& worker, const std::shared_ptr<Answer>& answer,
@@ -201,6 +225,11 @@ void ViewServer::answer(Request request, std::shared_ptr<Answer> answer) {
   for (std::size_t i = 1; i < request.segments.size(); ++i)
     name += (i > 1 ? "/" : "") + request.segments[i];
   if (name == "run/events" && request.method == "GET") return follow(request, std::move(answer));
+  if (name == "run/report" && request.method == "GET")
+    return post(quick_, answer,
+                answering(answer, [this, run = query_value(request, "run").value_or("")] {
+                  return report_of(session_, run);
+                }));
   if (request.method != "POST")
     return answer->send(failure(405, "http", "expected the method POST"));
   if (name == "open") return open(request, answer);

@@ -366,7 +366,9 @@ std::string repeat_html(const RunLog& log) {
     if (!r.command.empty()) commands += "\n" + shell_line(r.command);
   const auto& e = log.run.environment;
   return fmt::format(
-      "<pre>{}</pre>\n<p class=\"soft\">limpid {}; {}, {} {}; {}; {}; {}</p>\n<pre>{}</pre>\n",
+      "<pre>{}</pre>\n<p class=\"soft\">limpid {}; {}, {} {}; {}; {}; {}</p>\n<pre>{}</pre>\n"
+      "<p class=\"soft\">To look into its weights, its answers and any of its steps in a browser: "
+      "<code>limpid view RUN</code>, where RUN is the folder of this file.</p>\n",
       escaped(commands), escaped(log.run.version), escaped(e.isa), e.threads,
       e.threads == 1 ? "thread" : "threads", escaped(e.cpu), escaped(e.system), escaped(e.compiler),
       escaped(log.run.config.dump({.replace_invalid = true})));

@@ -421,6 +421,7 @@ Json Runs::info(std::string_view id) const {
           {"path", e.folder.path().string()},
           {"state", name(now)},
           {"model", fs::exists(e.folder.model(), ignored) ? Json(e.id) : Json()},
+          {"report", fs::exists(e.folder.report(), ignored)},
           {"step", last_step(e.folder.log())},
           {"steps", e.steps < 0 ? Json() : Json(e.steps.load())},
           {"data", e.data},

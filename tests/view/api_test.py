@@ -186,6 +186,24 @@ class View(tool.ToolTest):
                 else:
                     self.fail(f"the stream ended before the run was {state}")
 
+    def test_the_report_of_a_run_is_its_file(self):
+        address = f"{self.page.origin}/api/run/report?run=r0&token="
+        with urllib.request.urlopen(address + self.page.token, timeout=60) as answer:
+            body = answer.read()
+            policy = answer.headers["Content-Security-Policy"]
+            self.assertEqual(answer.headers["Content-Type"], "text/html; charset=utf-8")
+        self.assertEqual(body, (self.run_folder / "report.html").read_bytes())
+        self.assertIn(b"<code>limpid view RUN</code>", body)
+        self.assertIn("default-src 'none'", policy)
+        self.assertIn("; sandbox;", policy)
+        self.assertNotIn("script-src", policy)
+        self.assertTrue(self.answered("session")["runs"][0]["report"])
+        for status, wrong in ((403, address), (404, f"{address}{self.page.token}".replace("r0", "r99"))):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(wrong, timeout=60)
+            self.assertEqual(refused.exception.code, status)
+            refused.exception.close()
+
     def test_who_has_no_token_gets_nothing(self):
         for headers in ({"X": "y"}, {"Authorization": "Bearer "}, {"Authorization": "Bearer " + "0" * 32},
                         {"Authorization": self.page.token}):

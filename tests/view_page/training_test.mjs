@@ -110,6 +110,15 @@ const failed = await paths({
     await page.getByRole('checkbox', { name: /^compute that step again/ }).check();
     await until(async () => assert.match(await page.locator('.verdict').first().textContent(), /^They first differ at step 1: layers\.0\..*, config: optimizer\.lr\.$/), 'the first update');
   },
+  'the report of a run': async () => {
+    await page.to('training?runs=r0');
+    const [report] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'The report of a' }).click()]);
+    await report.locator('h1').waitFor();
+    assert.equal(await report.title(), 'moons: a run of limpid');
+    await report.getByText('limpid view RUN').waitFor();
+    assert.notEqual(await report.locator('body').evaluate((body) => getComputedStyle(body).maxWidth), 'none', 'its style');
+    await report.close();
+  },
   'time machine: the bits of any step': async () => {
     await page.to('training?runs=r0');
     const last = eventsOf('a').filter((e) => e.event === 'step').at(-1).step;

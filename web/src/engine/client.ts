@@ -111,6 +111,9 @@ export function follow(run: string, cursor: number, each: (log: t.RunLog) => voi
   return () => events.close();
 }
 
+/** Where a run's report is. */
+export const reportAddress = (run: string): string => `/api/run/report?${new URLSearchParams({ run, token })}`;
+
 /** What to show of something caught; nothing where a request was only overtaken by a newer one. */
 export function sentence(e: unknown): string | undefined {
   if (e instanceof DOMException && e.name === 'AbortError') return undefined;

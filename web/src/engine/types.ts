@@ -69,6 +69,7 @@ export interface RunInfo {
   id: string; name: string; path: string;
   state: 'running' | 'paused' | 'finished' | 'stopped' | 'elsewhere';  // elsewhere: a log without an end that this process does not write
   model: string | null;           // ModelInfo.id, once there is one
+  report: boolean;                // whether its folder has a report.html
   step: number; steps: number | null; data: string; task: string;
 }
 
@@ -225,6 +226,7 @@ export interface Finding {
   remedies: { words: string; settings: { key: string; value: any }[] }[];
 }
 // GET /api/run/events?run=r0&cursor=N&token=T: server-sent events, each `data:` a RunLog.
+// GET /api/run/report?run=r0&token=T: the report.html of the run's folder.
 
 export interface RunConfigRequest { run: string }
 export interface RunConfig { config: any; command: string[] }

@@ -1,7 +1,7 @@
 // Training: runs as they go on, one over the other, with what the doctor found.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 
-import { ask, sentence } from '../engine/client';
+import { ask, reportAddress, sentence } from '../engine/client';
 import { brief, count, exact, percent, toNumber } from '../engine/numbers';
 import type { Finding, RunInfo } from '../engine/types';
 import { route, setParams } from '../state/route';
@@ -230,6 +230,14 @@ function Command({ run }: { run: RunInfo }) {
     <section class="sheet stack">
       <h2>The command that repeats it</h2>
       <CopyText text={text} label="the command" />
+      {run.report && (
+        <p class="small">
+          <a href={reportAddress(run.id)} target="_blank" rel="noreferrer">
+            The report of {run.name}
+          </a>{' '}
+          <span class="quiet">one page to keep or to print: {run.path}/report.html</span>
+        </p>
+      )}
     </section>
   );
 }
