@@ -44,13 +44,13 @@ Value product(Value a, Value b, bool transpose_a, bool transpose_b) {
   const bool vector_a = a.rank() == 1, vector_b = b.rank() == 1;
   if (vector_a) a = reshape(a, {1, a.shape()[0]});
   if (vector_b) b = reshape(b, {b.shape()[0], 1});
-  if (a.rank() != b.rank() ||
-      !std::equal(a.shape().begin(), a.shape().end() - 2, b.shape().begin(), b.shape().end() - 2)) {
-    if (a.rank() >= 2 && b.rank() >= 2) {
-      const auto lead = [](const Value& x) {
-        return Shape(std::span<const std::int64_t>(x.shape().begin(), x.rank() - 2));
-      };
-      const Shape common = common_shape(lead(a), lead(b), "matmul");
+  if (a.rank() >= 2 && b.rank() >= 2) {
+    const auto lead = [](const Shape& shape) {
+      return Shape(std::span<const std::int64_t>(shape.begin(), shape.rank() - 2));
+    };
+    const Shape lead_a = lead(a.shape()), lead_b = lead(b.shape());
+    if (lead_a != lead_b) {
+      const Shape common = common_shape(lead_a, lead_b, "matmul");
       const auto stretched = [&](const Value& x) {
         Shape to = common;
         to = to.insert(to.rank(), x.shape()[x.rank() - 2]);
