@@ -4,15 +4,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
 #include "limpid/core/error.h"
+#include "limpid/core/json.h"
 #include "limpid/formats/file.h"
 #include "limpid/serve/check_answer.h"
 #include "limpid/serve/receipt.h"
+#include "limpid/serve/write_again.h"
 
 namespace limpid::tool {
 namespace {
@@ -31,18 +34,25 @@ std::string contents(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+// A request for a text, or nothing: tensors in JSON may be more than Json takes.
+std::optional<Json> text_request(const std::string& body) {
+  try {
+    std::optional<Json> json = Json::try_parse(body);
+    if (json && serve::asks_for_text(*json)) return json;
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
 std::optional<std::size_t> size_of(const std::optional<std::int64_t>& bytes) {
   if (!bytes) return std::nullopt;
   return static_cast<std::size_t>(*bytes);
 }
 
-void check(const ReceiptArguments& options) {
-  if (options.receipt.empty() && options.answer.empty())
-    throw UsageError("one of --receipt and --answer is required");
-  const Model model = open_model(options.model);
-  ThreadPool pool({.threads = options.threads});
-  const serve::Recomputed again =
-      serve::recompute(model, contents(options.request), size_of(options.request_json), &pool);
+// Compares the receipt that was given, and what of the answer check_body() looks at.
+template <class CheckBody>
+void compare_with(const serve::Receipt& again, const ReceiptArguments& options,
+                  const CheckBody& check_body) {
   if (!options.receipt.empty()) {
     const serve::Receipt given = serve::parse_receipt(options.receipt);
     const auto compare = [](const char* what, std::uint64_t expected, std::uint64_t got) {
@@ -51,16 +61,45 @@ void check(const ReceiptArguments& options) {
                     fmt::format("no: the receipt's {} has the hash {:016x}, this {} has {:016x}",
                                 what, expected, what, got));
     };
-    compare("model", given.model, again.receipt.model);
-    compare("input", given.input, again.receipt.input);
-    if (options.answer.empty()) compare("output", given.output, again.receipt.output);
+    compare("model", given.model, again.model);
+    compare("input", given.input, again.input);
+    if (options.answer.empty()) compare("output", given.output, again.output);
   }
-  if (!options.answer.empty())
-    serve::check_answer(again, contents(options.answer), size_of(options.answer_json));
-  if (!options.receipt.empty() && serve::parse_receipt(options.receipt) != again.receipt)
+  if (!options.answer.empty()) check_body(contents(options.answer));
+  if (!options.receipt.empty() && serve::parse_receipt(options.receipt) != again)
     throw Error(ErrorCode::kInvalidArgument,
                 "no: the answer has the bits computed here, the receipt has others");
-  print(fmt::format("yes: {}\n", serve::to_text(again.receipt)));
+  print(fmt::format("yes: {}\n", serve::to_text(again)));
+}
+
+// A text is drawn again from its seed, which the answer tells where the request does not.
+void check_completion(const ReceiptArguments& options, const Model& model, Json request,
+                      ThreadPool& pool) {
+  const Json* const seed = request.find("seed");
+  if (!seed || seed->is_null()) {
+    if (options.answer.empty())
+      throw UsageError("the request names no seed: --answer is required, which tells it");
+    request["seed"] = Json::parse(contents(options.answer)).at("seed");
+  }
+  const serve::Rewritten again = serve::write_again(model, std::move(request), &pool);
+  compare_with(again.receipt, options,
+               [&](const std::string& answer) { serve::check_text(again, Json::parse(answer)); });
+}
+
+void check(const ReceiptArguments& options) {
+  if (options.receipt.empty() && options.answer.empty())
+    throw UsageError("one of --receipt and --answer is required");
+  const Model model = open_model(options.model);
+  ThreadPool pool({.threads = options.threads});
+  const std::string request = contents(options.request);
+  if (!options.request_json)
+    if (std::optional<Json> json = text_request(request))
+      return check_completion(options, model, std::move(*json), pool);
+  const serve::Recomputed again =
+      serve::recompute(model, request, size_of(options.request_json), &pool);
+  compare_with(again.receipt, options, [&](const std::string& answer) {
+    serve::check_answer(again, answer, size_of(options.answer_json));
+  });
 }
 
 }  // namespace
@@ -70,7 +109,9 @@ void add_receipt(Command& app) {
   Command command =
       app.command("receipt", "Compute a server's answer again: whether it has the same bits here");
   add_model_option(command, options->model);
-  command.option("--request", options->request, "Body of the request that was sent to .../infer")
+  command
+      .option("--request", options->request,
+              "Body of the request that was sent to .../infer or /v1/...completions")
       .required()
       .type("FILE");
   command.option("--receipt", options->receipt, "The answer's header Limpid-Receipt").type("TEXT");

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/data/chat.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/tokenizer_files.h"
 #include "limpid/formats/huggingface.h"
@@ -35,6 +38,7 @@ Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) 
   DataConfig data{.task = Task::kNextToken};
   data.tokenizer = tokenizer;
   config["data"] = to_json(data);
+  if (Json chat = load_chat_config(folder); !chat.is_null()) config["chat"] = std::move(chat);
   model.config = config.dump();
   return model;
 }

@@ -11,9 +11,9 @@
 namespace limpid {
 
 // The model of load_huggingface, whose config has the folder's tokenizer under "data", where there
-// is one; one of a kind that is not supported is left out, and missing_tokenizer() says why. Throws
-// what load_huggingface throws, load_tokenizer's other errors, and kFormat where there are more
-// tokens than logits.
+// is one, and its chat template under "chat"; one of a kind that is not supported is left out, and
+// missing_tokenizer() says why. Throws what load_huggingface throws, load_tokenizer's other errors,
+// and kFormat where there are more tokens than logits.
 Model load_pretrained(const std::filesystem::path& folder, std::int64_t length = 0);
 
 // Why a model has no tokenizer, in words.

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <numeric>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "limpid/core/arithmetic.h"
@@ -65,19 +66,36 @@ double number_in(const Json& body, std::string_view key, double otherwise) {
 }
 
 // What OpenAI has and Limpid has not may be there as if it were not.
-void check_members(const Json& body) {
-  static constexpr std::string_view kKnown[] = {
-      "model", "prompt", "max_tokens", "temperature", "top_p",  "top_k",          "seed",
-      "stop",  "n",      "echo",       "logprobs",    "stream", "stream_options", "user"};
-  static constexpr std::string_view kNeutral[] = {"best_of", "suffix", "presence_penalty",
-                                                  "frequency_penalty", "logit_bias"};
+struct Parameters {
+  std::span<const std::string_view> known, neutral;
+};
+constexpr std::string_view kKnownOfTexts[] = {
+    "model", "prompt", "max_tokens", "temperature", "top_p",  "top_k",          "seed",
+    "stop",  "n",      "echo",       "logprobs",    "stream", "stream_options", "user"};
+constexpr std::string_view kNeutralOfTexts[] = {"best_of", "suffix", "presence_penalty",
+                                                "frequency_penalty", "logit_bias"};
+constexpr Parameters kOfTexts{kKnownOfTexts, kNeutralOfTexts};
+constexpr std::string_view kKnownOfChats[] = {
+    "model",       "messages", "max_tokens", "max_completion_tokens",
+    "temperature", "top_p",    "top_k",      "seed",
+    "stop",        "n",        "stream",     "stream_options",
+    "user"};
+constexpr std::string_view kNeutralOfChats[] = {
+    "logprobs", "presence_penalty", "frequency_penalty", "logit_bias", "tools", "top_logprobs"};
+constexpr Parameters kOfChats{kKnownOfChats, kNeutralOfChats};
+
+void check_members(const Json& body, const Parameters& parameters) {
+  const auto is_among = [](std::span<const std::string_view> all, const std::string& key) {
+    return std::find(all.begin(), all.end(), key) != all.end();
+  };
   for (const Json::Member& member : body.members()) {
-    if (std::find(std::begin(kKnown), std::end(kKnown), member.key) != std::end(kKnown)) continue;
+    if (is_among(parameters.known, member.key)) continue;
     const Json& value = member.value;
     const bool neutral = value.is_null() || value == 0 || value == 0.0 || value == "" ||
-                         (value.is_object() && value.size() == 0) ||
+                         value == false ||
+                         ((value.is_object() || value.is_array()) && value.size() == 0) ||
                          (member.key == "best_of" && value == 1);
-    if (std::find(std::begin(kNeutral), std::end(kNeutral), member.key) == std::end(kNeutral))
+    if (!is_among(parameters.neutral, member.key))
       refuse_completion("there is no parameter {}", in_quotes(member.key));
     if (!neutral) refuse_completion("{}: this server has no such parameter", member.key);
   }
@@ -237,7 +255,8 @@ class Choice {
       return true;
     }
     tokens_.push_back(token.token);
-    if (token.token == tokenizer_.marks().end) {
+    if (token.token == tokenizer_.marks().end ||
+        std::find(request_.ends.begin(), request_.ends.end(), token.token) != request_.ends.end()) {
       reason_ = "stop";
       return false;
     }
@@ -267,6 +286,15 @@ class Choice {
   bool has_news() const { return !ready_.empty(); }
   // What came since the last call, as an element of "choices".
   Json news(std::size_t index) {
+    if (request_.chat) {
+      Json message = Json::object();
+      if (!std::exchange(begun_, true)) message["role"] = "assistant";
+      message["content"] = std::exchange(ready_, {});
+      return {{"index", index},
+              {request_.stream ? "delta" : "message", std::move(message)},
+              {"logprobs", Json()},
+              {"finish_reason", reason_ ? Json(*reason_) : Json()}};
+    }
     Json logprobs;
     if (request_.logprobs) logprobs = to_json(std::exchange(facts_, {}));
     return {{"text", std::exchange(ready_, {})},
@@ -329,6 +357,7 @@ class Choice {
   std::vector<TokenFacts> facts_;
   std::optional<std::string> reason_;
   bool stopped_ = false;
+  bool begun_ = false;  // of a chat: the message's role was told
 };
 
 // ---- an answer
@@ -350,7 +379,7 @@ class Completion {
         answer_(std::move(answer)),
         metrics_(metrics),
         asked_(Clock::now()),
-        id_(fmt::format("cmpl-{:016x}", random_bits())),
+        id_(fmt::format("{}-{:016x}", request_.chat ? "chatcmpl" : "cmpl", random_bits())),
         created_(static_cast<std::int64_t>(std::time(nullptr))) {
     for (const CompletionRequest::Prompt& prompt : request_.prompts)
       for (std::int64_t i = 0; i < request_.n; ++i)
@@ -436,7 +465,9 @@ class Completion {
 
   Json head() const {
     return {{"id", id_},
-            {"object", "text_completion"},
+            {"object", !request_.chat    ? "text_completion"
+                       : request_.stream ? "chat.completion.chunk"
+                                         : "chat.completion"},
             {"created", created_},
             {"model", model_->signature.name},
             {"system_fingerprint", fmt::format("{:016x}", model_->signature.hash)},
@@ -515,11 +546,11 @@ std::string model_of_completion(const Json& body) {
   return model->as_string();
 }
 
-CompletionRequest parse_completion(const Json& body, const LanguageService& model,
-                                   const Limits& limits) {
-  check_members(body);
+namespace {
+
+// What texts and chats have both.
+CompletionRequest common_of(const Json& body, const Limits& limits) {
   CompletionRequest request;
-  request.echo = flag_of(body, "echo");
   request.stream = flag_of(body, "stream");
   if (const std::optional<JsonView> options = given(body, "stream_options"))
     if (const std::optional<JsonView> usage = options->find("include_usage"))
@@ -532,26 +563,78 @@ CompletionRequest parse_completion(const Json& body, const LanguageService& mode
     refuse_completion("temperature: expected 0 or more");
   if (!(request.sampling.top_p > 0 && request.sampling.top_p <= 1))
     refuse_completion("top_p: expected above 0 to 1");
-  if (given(body, "logprobs")) request.logprobs = integer_of(body, "logprobs", 0, 0, kMostLogprobs);
   request.seed = seed_of(body);
   request.stop = stops_of(body);
-  request.prompts = prompts_of(body, model.tokenizer);
-  const auto prompts = static_cast<std::int64_t>(request.prompts.size());
-  if (prompts > limits.texts / request.n)
-    throw HttpError(413, fmt::format("{} prompts of {} texts each: expected at most {} texts",
-                                     prompts, request.n, limits.texts));
+  return request;
+}
+
+// Tokens of each text: as asked for, by default `otherwise`, or what there is room for.
+void set_tokens(CompletionRequest& request, const Json& body, std::string_view key,
+                std::int64_t otherwise, const LanguageService& model, const Limits& limits) {
   std::int64_t longest = 0;
   for (const CompletionRequest::Prompt& prompt : request.prompts)
     longest = std::max(longest, static_cast<std::int64_t>(prompt.tokens.size()));
   const std::int64_t room = model.context > 0 ? model.context - longest : limits.tokens;
   if (room < 0)
     refuse_completion("prompt: {} tokens, where the model takes {}", longest, model.context);
-  request.tokens = integer_of(body, "max_tokens", std::min({std::int64_t{16}, room, limits.tokens}),
-                              0, limits.tokens);
+  request.tokens =
+      integer_of(body, key, std::min({otherwise, room, limits.tokens}), 0, limits.tokens);
   if (request.tokens > room)
-    refuse_completion(
-        "max_tokens: {} behind a prompt of {} tokens, where the model takes {} together",
-        request.tokens, longest, model.context);
+    refuse_completion("{}: {} behind a prompt of {} tokens, where the model takes {} together", key,
+                      request.tokens, longest, model.context);
+}
+
+void check_messages(const JsonView& messages) {
+  for (const JsonView& message : messages.elements()) {
+    message.at("role").as_string();
+    message.at("content").as_string();
+    for (const Json::Member& member : message.value().members())
+      if (member.key != "role" && member.key != "content" && member.key != "name")
+        refuse_completion("{}: expected role, content and name, got {}", message.path(),
+                          in_quotes(member.key));
+  }
+}
+
+}  // namespace
+
+CompletionRequest parse_completion(const Json& body, const LanguageService& model,
+                                   const Limits& limits) {
+  check_members(body, kOfTexts);
+  CompletionRequest request = common_of(body, limits);
+  request.echo = flag_of(body, "echo");
+  if (given(body, "logprobs")) request.logprobs = integer_of(body, "logprobs", 0, 0, kMostLogprobs);
+  request.prompts = prompts_of(body, model.tokenizer);
+  const auto prompts = static_cast<std::int64_t>(request.prompts.size());
+  if (prompts > limits.texts / request.n)
+    throw HttpError(413, fmt::format("{} prompts of {} texts each: expected at most {} texts",
+                                     prompts, request.n, limits.texts));
+  set_tokens(request, body, "max_tokens", 16, model, limits);
+  return request;
+}
+
+CompletionRequest parse_chat(const Json& body, const LanguageService& model, const Limits& limits) {
+  if (!model.chat)
+    throw HttpError(501, fmt::format("{}: write the messages out as the model was trained with "
+                                     "them, and send that as the prompt of /v1/completions",
+                                     model.no_chat));
+  check_members(body, kOfChats);
+  CompletionRequest request = common_of(body, limits);
+  request.chat = true;
+  request.ends = model.chat->ends();
+  const std::optional<JsonView> messages = given(body, "messages");
+  if (!messages) refuse_completion("messages: expected a list of messages");
+  check_messages(*messages);
+  CompletionRequest::Prompt prompt;
+  try {
+    prompt.tokens = model.chat->prompt(model.tokenizer, messages->value());
+  } catch (const Error& error) {
+    throw HttpError(error.code() == ErrorCode::kUnsupported ? 501 : 400, error.what());
+  }
+  if (prompt.tokens.empty()) refuse_completion("messages: they make an empty prompt");
+  request.prompts.push_back(std::move(prompt));
+  const bool renamed = given(body, "max_completion_tokens").has_value();
+  set_tokens(request, body, renamed ? "max_completion_tokens" : "max_tokens", limits.tokens, model,
+             limits);
   return request;
 }
 

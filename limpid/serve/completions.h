@@ -32,7 +32,9 @@ struct CompletionRequest {
   bool echo = false;
   std::optional<std::int64_t> logprobs = {};  // how many tokens beside the one that was drawn
   bool stream = false;
-  bool usage = false;  // at the end of a stream
+  bool usage = false;                   // at the end of a stream
+  bool chat = false;                    // answered as a message
+  std::vector<std::int32_t> ends = {};  // tokens that end a text, beside the tokenizer's own
 };
 
 // The name of the model that a body asks for. Throws HttpError for what is no such request.
@@ -41,6 +43,9 @@ std::string model_of_completion(const Json& body);
 // for what it does not know, what does not fit the model, and what is beyond the limits.
 CompletionRequest parse_completion(const Json& body, const LanguageService& model,
                                    const Limits& limits);
+// The same of a chat's messages. Throws HttpError 501 where the model has no template that can be
+// rendered.
+CompletionRequest parse_chat(const Json& body, const LanguageService& model, const Limits& limits);
 
 // Has a completion written and answered. Throws HttpError 503 where the queue is full.
 void complete(CompletionRequest request, std::shared_ptr<const ServedModel> model,

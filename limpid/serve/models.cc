@@ -229,6 +229,12 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
                       .lane = nullptr,
                       .places = static_cast<std::size_t>(sizes.sequences),
                       .bytes = language->bytes()});
+  try {
+    service->chat = Chat::of(model);
+    if (!service->chat) service->no_chat = "the model has no chat template";
+  } catch (const Error& error) {
+    service->no_chat = error.what();
+  }
   service->lane = completer_.lane(std::move(*language), kChunk);
   return service;
 }

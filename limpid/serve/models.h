@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/data/chat.h"
 #include "limpid/data/tokenizer.h"
 #include "limpid/formats/model.h"
 #include "limpid/serve/batcher.h"
@@ -38,6 +39,8 @@ struct LanguageService {
   std::shared_ptr<Completer::Lane> lane;
   std::size_t places = 0;  // texts at a time
   nn::LanguageModel::Bytes bytes = {};
+  std::optional<Chat> chat = {};
+  std::string no_chat = {};  // why there is none
 };
 
 struct ServedModel {

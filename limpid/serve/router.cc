@@ -102,18 +102,13 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
     expect_method(request, "GET");
     return answer->send(json_response(described(language_model(path[1])->signature.name)));
   }
-  if (is(path, {"chat", "completions"})) {
-    expect_method(request, "POST");
-    throw HttpError(
-        501,
-        "this server renders no chat templates: write the messages out as the model was "
-        "trained with them, and send that as the prompt of /v1/completions");
-  }
-  if (!is(path, {"completions"})) not_found();
+  const bool chat = is(path, {"chat", "completions"});
+  if (!chat && !is(path, {"completions"})) not_found();
   expect_method(request, "POST");
   const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
   std::shared_ptr<const ServedModel> model = language_model(model_of_completion(body));
-  CompletionRequest asked = parse_completion(body, *model->language, parts_.limits);
+  CompletionRequest asked = chat ? parse_chat(body, *model->language, parts_.limits)
+                                 : parse_completion(body, *model->language, parts_.limits);
   complete(std::move(asked), std::move(model), request.ticket, answer, parts_.completer,
            parts_.metrics);
 }

@@ -112,10 +112,10 @@ TEST_P(Mutation, IsReadOrRefused) {
   EXPECT_LT(answers["read"], static_cast<int>(kRounds));
 }
 
-const Target* const kTargets[] = {&safetensors(), &model(),        &npy(),         &npz(),
-                                  &idx(),         &gzip(),         &csv(),         &table(),
-                                  &function(),    &train_config(), &data_config(), &tokenizer(),
-                                  &huggingface(),
+const Target* const kTargets[] = {&safetensors(),   &model(),        &npy(),         &npz(),
+                                  &idx(),           &gzip(),         &csv(),         &table(),
+                                  &function(),      &train_config(), &data_config(), &tokenizer(),
+                                  &chat_template(), &huggingface(),
 #ifdef LIMPID_FUZZ_ONNX
                                   &onnx_model(),
 #endif

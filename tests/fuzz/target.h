@@ -43,6 +43,7 @@ const Target& train_config();
 const Target& data_config();
 const Target& run_log();
 const Target& tokenizer();
+const Target& chat_template();
 const Target& huggingface();
 const Target& onnx_model();  // where limpid_onnx is built
 const Target& http();        // where limpid_serve is built

@@ -18,14 +18,15 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 TEXT = "the cat sat on the mat.\nthe dog sat on the log.\n" * 60
 CLIENTS, SECONDS = 40, 8
 PATH = "/v1/completions"
+CHAT = "/v1/chat/completions"
 
 
-def llama_folder(folder, context=48):
+def llama_folder(folder, context=48, vocabulary=508):
     """A Llama of one block of numbers at random, as Hugging Face's folders have it, with a tokenizer."""
     folder.mkdir()
     for name in ("vocab.json", "merges.txt"):
         shutil.copy(TESTS / "data/byte_pair" / name, folder)
-    vocabulary, width, inner = 508, 8, 16
+    width, inner = 8, 16
     config = {"model_type": "llama", "vocab_size": vocabulary, "max_position_embeddings": context, "hidden_size": width,
               "intermediate_size": inner, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1,
               "hidden_act": "silu", "rms_norm_eps": 1e-05, "rope_theta": 500.0, "tie_word_embeddings": False,
@@ -40,6 +41,28 @@ def llama_folder(folder, context=48):
     tensors = {f"{name}.weight": (shape, [draw.gauss(0, 0.5) for _ in range(math.prod(shape))])
                for name, shape in shapes.items()}
     (folder / "model.safetensors").write_bytes(tool.file_of(tool.header_of(tensors), tool.data_of(tensors)))
+    return folder
+
+
+CHAT_TEMPLATE = ("{% for message in messages %}{% if message.role not in ['system', 'user', 'assistant'] %}"
+                 "{{ raise_exception('no role ' + message.role) }}{% endif %}"
+                 "{{ '<|im_start|>' + message.role + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}"
+                 "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
+MESSAGES = [{"role": "system", "content": "the log"}, {"role": "user", "content": "the cat"}]
+
+
+def chat_folder(folder, template=CHAT_TEMPLATE, **flags):
+    """The Llama with tokens for a chat's messages, and a template."""
+    llama_folder(folder, context=128, vocabulary=510)
+    vocabulary = json.loads((folder / "vocab.json").read_text())
+    merges = (folder / "merges.txt").read_text().splitlines()[1:]
+    added = [{"id": 507, "content": "<|endoftext|>"}, {"id": 508, "content": "<|im_start|>"},
+             {"id": 509, "content": "<|im_end|>", **flags}]
+    (folder / "tokenizer.json").write_text(json.dumps(
+        {"added_tokens": added, "normalizer": None, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+         "post_processor": None, "model": {"type": "BPE", "vocab": vocabulary, "merges": merges}}))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": template, "eos_token": "<|endoftext|>"}))
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [507, 509]}))
     return folder
 
 
@@ -221,7 +244,7 @@ class Answers(CompletionsTest):
             self.refused(self.server.post(PATH, body), 400)
         self.refused(self.server.get(PATH), 405)
         self.refused(self.server.get("/v1/nothing"), 404)
-        self.refused(self.server.post("/v1/chat/completions", {"model": "gpt", "messages": []}), 501, "chat templates")
+        self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 501, "no chat template")
         self.assertEqual(self.server.post(PATH, {"model": "gpt", "user": "u", "presence_penalty": 0, "logit_bias": {},
                                                  "best_of": 1, "suffix": None, "max_tokens": 1}).status, 200)
 
@@ -352,6 +375,132 @@ class Law(CompletionsTest):
         self.assertEqual(wrong[:3], [])
         self.assertTrue(all(counts), "a client was never answered")
         self.assertEqual(server.stop(), 0)
+
+
+class Chats(CompletionsTest):
+    def setUp(self):
+        super().setUp()
+        self.model = chat_folder(self.folder / "chat")
+        self.server = self.serve(self.model)
+
+    def tokens_of(self, text):
+        """Those of the vocabulary, of a text without marks."""
+        answer = self.server.post(PATH, {"model": "chat", "prompt": text, "max_tokens": 0, "echo": True, "logprobs": 0}).json()
+        vocabulary = json.loads((self.model / "vocab.json").read_text())
+        return [vocabulary[token.replace(" ", "\u0120").replace("\n", "\u010a")]
+                for token in answer["choices"][0]["logprobs"]["tokens"]]
+
+    def prompt(self, messages=MESSAGES):
+        line = self.tokens_of("\n")
+        tokens = []
+        for message in messages:
+            tokens += [508, *self.tokens_of(f"{message['role']}\n{message['content']}"), 509, *line]
+        return [*tokens, 508, *self.tokens_of("assistant\n")]
+
+    def ask(self, **asked):
+        return self.server.post(CHAT, {"model": "chat", "messages": MESSAGES, "seed": 3, **asked})
+
+    def test_are_completions_of_the_rendered_tokens(self):
+        answer = self.ask(max_tokens=12, temperature=0)
+        self.assertEqual(answer.status, 200, answer)
+        body = answer.json()
+        text = self.server.post(PATH, {"model": "chat", "prompt": self.prompt(), "seed": 3, "max_tokens": 12, "temperature": 0})
+        self.assertEqual(body["choices"], [{"index": 0, "message": {"role": "assistant", "content": text.json()["choices"][0]["text"]},
+                                            "logprobs": None, "finish_reason": "length"}])
+        self.assertEqual((body["object"], body["usage"]), ("chat.completion", text.json()["usage"]))
+        self.assertRegex(body["id"], r"^chatcmpl-\w+$")
+        self.assertEqual(answer.headers["limpid-receipt"], text.headers["limpid-receipt"])
+
+    def test_end_where_the_folder_says(self):
+        asked = {"seed": 1, "n": 32, "max_tokens": 64}
+        choices = self.ask(**asked).json()["choices"]
+        texts = self.server.post(PATH, {"model": "chat", "prompt": self.prompt(), **asked}).json()["choices"]
+        self.assertTrue(any("<|im_end|>" in one["text"] for one in texts))
+        for choice, one in zip(choices, texts, strict=True):
+            # Bytes that make no whole character before an end are left out.
+            self.assertEqual(choice["message"]["content"].rstrip("\ufffd"), one["text"].split("<|im_end|>")[0].rstrip("\ufffd"))
+            self.assertEqual(choice["finish_reason"], "stop" if "<|im_end|>" in one["text"] else one["finish_reason"])
+
+    def test_take_what_room_there_is(self):
+        body = self.ask(seed=5).json()
+        tokens = body["usage"]["prompt_tokens"] + body["usage"]["completion_tokens"]
+        self.assertEqual(tokens == 128, body["choices"][0]["finish_reason"] == "length")
+        self.assertEqual(self.ask(max_completion_tokens=3).json()["usage"]["completion_tokens"], 3)
+
+    def test_stream(self):
+        whole = self.ask(max_tokens=20).json()["choices"][0]
+        chunks = chunks_of(self.ask(max_tokens=20, stream=True, stream_options={"include_usage": True}))
+        self.assertEqual({chunk["object"] for chunk in chunks}, {"chat.completion.chunk"})
+        self.assertEqual(chunks[-1]["choices"], [])
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks[:-1]]
+        self.assertEqual([delta.get("role") for delta in deltas], ["assistant"] + [None] * (len(deltas) - 1))
+        self.assertEqual("".join(delta["content"] for delta in deltas), whole["message"]["content"])
+        self.assertEqual(chunks[-2]["choices"][0]["finish_reason"], whole["finish_reason"])
+
+    def test_refuse_what_they_cannot_do(self):
+        for status, part, asked in (
+                (400, "messages", {"messages": None}), (400, "role", {"messages": [{"content": "a"}]}),
+                (400, "content", {"messages": [{"role": "user", "content": ["a"]}]}),
+                (400, "tool_calls", {"messages": [{"role": "user", "content": "", "tool_calls": []}]}),
+                (400, "chat template: no role king", {"messages": [{"role": "king", "content": "a"}]}),
+                (400, "prompt", {"prompt": "a"}), (400, "logprobs", {"logprobs": True}), (400, "tools", {"tools": [{}]}),
+                (400, "max_tokens", {"max_tokens": 128}), (400, "echo", {"echo": True})):
+            with self.subTest(asked=asked):
+                self.refused(self.ask(**asked), status, part)
+        self.assertEqual(self.ask(tools=[], logprobs=False, max_tokens=1).status, 200)
+
+    def test_say_which_templates_they_do_not_know(self):
+        other = chat_folder(self.folder / "other", "{% macro f() %}{% endmacro %}")
+        flagged = chat_folder(self.folder / "flagged", lstrip=True)
+        server = self.serve(other, flagged)
+        for name, part in (("other", "line 1, column 4: the statement 'macro' is not supported"), ("flagged", "lstrip")):
+            self.refused(server.post(CHAT, {"model": name, "messages": MESSAGES}), 501, part)
+            self.assertEqual(server.post(PATH, {"model": name, "max_tokens": 1}).status, 200)
+
+
+class Receipts(CompletionsTest):
+    """What `limpid receipt` says of texts: it writes them again."""
+
+    def setUp(self):
+        super().setUp()
+        self.model = chat_folder(self.folder / "chat")
+        self.server = self.serve(self.models["gpt"], self.model)
+        self.request, self.answer = self.folder / "request", self.folder / "answer"
+
+    def ask(self, path, **asked):
+        answer = self.server.post(path, asked)
+        self.assertEqual(answer.status, 200, answer)
+        self.request.write_text(json.dumps(asked))
+        self.answer.write_bytes(answer.body)
+        return answer.headers["limpid-receipt"]
+
+    def test_yes(self):
+        for model, path, asked in ((self.models["gpt"], PATH, {"model": "gpt", "prompt": ["the cat", "a"], "n": 2, "seed": 4}),
+                                   (self.model, CHAT, {"model": "chat", "messages": MESSAGES, "seed": 4, "n": 2})):
+            with self.subTest(path=path):
+                receipt = self.ask(path, **asked)
+                self.assertEqual(self.output("receipt", model, "--request", self.request, "--receipt", receipt), f"yes: {receipt}\n")
+                self.output("receipt", model, "--request", self.request, "--answer", self.answer)
+
+    def test_the_seed_may_be_the_answers(self):
+        receipt = self.ask(PATH, model="gpt", prompt="the cat", logprobs=2)
+        options = ("receipt", self.models["gpt"], "--request", self.request)
+        self.output(*options, "--answer", self.answer, "--receipt", receipt)
+        self.assertIn("names no seed", self.error(2, *options, "--receipt", receipt))
+
+    def test_the_first_difference(self):
+        receipt = self.ask(PATH, model="gpt", prompt="the cat", seed=4, max_tokens=8)
+        options = ("receipt", self.models["gpt"], "--request", self.request)
+        body = json.loads(self.answer.read_text())
+        text, body["choices"][0]["text"] = body["choices"][0]["text"], "other"
+        self.answer.write_text(json.dumps(body))
+        self.assertIn('the answer has "other"', self.error(1, *options, "--answer", self.answer))
+        self.assertNotEqual(text, "other")
+        self.request.write_text(json.dumps({"model": "gpt", "prompt": "the cat", "seed": 5, "max_tokens": 8}))
+        self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", receipt))
+        self.request.write_text(json.dumps({"model": "gpt", "prompt": "the dog", "seed": 4, "max_tokens": 8}))
+        self.assertIn("no: the receipt's input", self.error(1, *options, "--receipt", receipt))
+        self.error(1, "receipt", self.model, "--request", self.request, "--receipt", receipt)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ class Client(completions_test.CompletionsTest):
     def test_reads_what_the_server_says(self):
         token = self.folder / "token"
         token.write_text("correct-horse\n")
-        server = self.serve(self.models["gpt"], self.models["charlm"], "--token-file", token)
+        chat = completions_test.chat_folder(self.folder / "chat")
+        server = self.serve(self.models["gpt"], self.models["charlm"], chat, "--token-file", token)
         client = BUILD / "openai/client.mjs"
         shutil.copy(HERE / "openai/client.mjs", client)
         run = subprocess.run(["node", client, f"http://127.0.0.1:{server.port}", "gpt", "the cat", "24", "9"],
@@ -31,7 +32,7 @@ class Client(completions_test.CompletionsTest):
         self.assertEqual(run.returncode, 0, run.stderr.decode())
         found = json.loads(run.stdout)
         expected = self.generated("gpt", "the cat", 24, 9)
-        self.assertEqual((found["models"], found["model"]), (["charlm", "gpt"], "gpt"))
+        self.assertEqual((found["models"], found["model"]), (["charlm", "chat", "gpt"], "gpt"))
         self.assertEqual(found["whole"]["choices"][0]["text"], expected)
         self.assertEqual(len(found["whole"]["choices"][0]["logprobs"]["token_logprobs"]), 24)
         self.assertEqual((found["streamed"], found["reasons"]), (expected, ["length"]))
@@ -40,7 +41,10 @@ class Client(completions_test.CompletionsTest):
         self.assertEqual(found["unknown"], ["NotFoundError", 404, "404 there is no model 'none'"])
         self.assertEqual(found["wrong"][:2], ["BadRequestError", 400])
         self.assertEqual(found["chat"][:2], ["InternalServerError", 501])
-        self.assertIn("chat templates", found["chat"][2])
+        self.assertIn("no chat template", found["chat"][2])
+        self.assertEqual(found["chatWhole"]["choices"][0]["message"]["role"], "assistant")
+        self.assertEqual(found["chatStreamed"], found["chatWhole"]["choices"][0]["message"]["content"])
+        self.assertEqual(found["chatReasons"], [found["chatWhole"]["choices"][0]["finish_reason"]])
         self.assertEqual(found["stranger"][:2], ["AuthenticationError", 401])
 
 

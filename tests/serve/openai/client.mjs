@@ -40,6 +40,17 @@ async function refused(request) {
 found.unknown = await refused(client.completions.create({...asked, model: "none"}));
 found.wrong = await refused(client.completions.create({...asked, temperature: -1}));
 found.chat = await refused(client.chat.completions.create({model, messages: [{role: "user", content: "hello"}]}));
+
+const chat = {model: "chat", messages: [{role: "user", content: "the cat"}], max_tokens: 12, seed: Number(seed)};
+found.chatWhole = await client.chat.completions.create(chat);
+found.chatStreamed = "";
+found.chatReasons = [];
+for await (const chunk of await client.chat.completions.create({...chat, stream: true})) {
+  for (const choice of chunk.choices) {
+    found.chatStreamed += choice.delta.content ?? "";
+    if (choice.finish_reason) found.chatReasons.push(choice.finish_reason);
+  }
+}
 const stranger = new OpenAI({baseURL: `${url}/v1`, apiKey: "another-horse", maxRetries: 0});
 found.stranger = await refused(stranger.models.list());
 console.log(JSON.stringify(found));

@@ -1,0 +1,194 @@
+// Chat templates: those of well-known models, and what is refused. The expected texts are Jinja's
+// (3.1.6, trim_blocks and lstrip_blocks set).
+#include "limpid/data/chat_template.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/formats/helpers.h"
+
+namespace limpid {
+namespace {
+
+using testing::expect_error;
+
+Json message(const char* role, const char* content) {
+  return {{"role", role}, {"content", content}};
+}
+
+Json variables(Json messages) {
+  return {{"messages", std::move(messages)},
+          {"add_generation_prompt", true},
+          {"bos_token", "<s>"},
+          {"eos_token", "</s>"}};
+}
+
+// With a system message, or without.
+std::string rendered(std::string_view source, bool system = true) {
+  Json messages = Json::array();
+  if (system) messages.push_back(message("system", "Be brief."));
+  messages.push_back(message("user", " Hi \n"));
+  messages.push_back(message("assistant", "Yes."));
+  messages.push_back(message("user", "Why?"));
+  return ChatTemplate(source).render(variables(std::move(messages)));
+}
+
+TEST(ChatTemplate, ChatMl) {
+  EXPECT_EQ(
+      rendered("{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' "
+               "%}{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{% endif "
+               "%}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + "
+               "'\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% "
+               "endif %}",
+               false),
+      "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n Hi "
+      "\n<|im_end|>\n<|im_start|>assistant\nYes.<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_"
+      "start|>assistant\n");
+}
+
+constexpr std::string_view kLlama2 =
+    "{% if messages[0]['role'] == 'system' %}{% set loop_messages = messages[1:] %}{% set "
+    "system_message = messages[0]['content'] %}{% else %}{% set loop_messages = messages %}{% set "
+    "system_message = false %}{% endif %}{% for message in loop_messages %}{% if (message['role'] "
+    "== 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Conversation roles must alternate "
+    "user/assistant/user/assistant/...') }}{% endif %}{% if loop.index0 == 0 and system_message != "
+    "false %}{% set content = '<<SYS>>\\n' + system_message + '\\n<</SYS>>\\n\\n' + "
+    "message['content'] %}{% else %}{% set content = message['content'] %}{% endif %}{% if "
+    "message['role'] == 'user' %}{{ bos_token + '[INST] ' + content.strip() + ' [/INST]' }}{% elif "
+    "message['role'] == 'assistant' %}{{ ' '  + content.strip() + ' ' + eos_token }}{% endif %}{% "
+    "endfor %}";
+
+TEST(ChatTemplate, Llama2) {
+  EXPECT_EQ(rendered(kLlama2),
+            "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n Hi [/INST] Yes. </s><s>[INST] Why? "
+            "[/INST]");
+  EXPECT_EQ(rendered(kLlama2, false), "<s>[INST] Hi [/INST] Yes. </s><s>[INST] Why? [/INST]");
+  const Json twice = Json::array({message("user", "a"), message("user", "b")});
+  expect_error(ErrorCode::kInvalidArgument, "roles must alternate",
+               [&] { ChatTemplate(kLlama2).render(variables(twice)); });
+}
+
+TEST(ChatTemplate, Llama3) {
+  EXPECT_EQ(
+      rendered("{% set loop_messages = messages %}{% for message in loop_messages %}{% set content "
+               "= '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ "
+               "message['content'] | trim + '<|eot_id|>' %}{% if loop.index0 == 0 %}{% set content "
+               "= bos_token + content %}{% endif %}{{ content }}{% endfor %}{% if "
+               "add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' "
+               "}}{% endif %}"),
+      "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user"
+      "<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nYes."
+      "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nWhy?<|eot_id|><|start_header_id|>"
+      "assistant<|end_header_id|>\n\n");
+}
+
+TEST(ChatTemplate, Zephyr) {
+  EXPECT_EQ(rendered("{% for message in messages %}\n{% if message['role'] == 'user' %}\n{{ "
+                     "'<|user|>\n' + message['content'] + eos_token }}\n{% elif message['role'] == "
+                     "'system' %}\n{{ '<|system|>\n' + message['content'] + eos_token }}\n{% elif "
+                     "message['role'] == 'assistant' %}\n{{ '<|assistant|>\n'  + "
+                     "message['content'] + eos_token }}\n{% endif %}\n{% if loop.last and "
+                     "add_generation_prompt %}\n{{ '<|assistant|>' }}\n{% endif %}\n{% endfor %}"),
+            "<|system|>\nBe brief.</s>\n<|user|>\n Hi "
+            "\n</s>\n<|assistant|>\nYes.</s>\n<|user|>\nWhy?</s>\n<|assistant|>\n");
+}
+
+TEST(ChatTemplate, Gemma) {
+  EXPECT_EQ(
+      rendered("{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System "
+               "role not supported') }}{% endif %}{% for message in messages %}{% if "
+               "(message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('no') "
+               "}}{% endif %}{% if (message['role'] == 'assistant') %}{% set role = 'model' %}{% "
+               "else %}{% set role = message['role'] %}{% endif %}{{ '<start_of_turn>' + role + "
+               "'\n' + message['content'] | trim + '<end_of_turn>\n' }}{% endfor %}{% if "
+               "add_generation_prompt %}{{'<start_of_turn>model\n'}}{% endif %}",
+               false),
+      "<s><start_of_turn>user\nHi<end_of_turn>\n<start_of_turn>model\nYes.<end_of_turn>\n<start_of_"
+      "turn>user\nWhy?<end_of_turn>\n<start_of_turn>model\n");
+}
+
+TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
+  EXPECT_EQ(rendered("{#- a comment -#}\n{%- for m in messages %}\n    {%- if m.role in ['user', "
+                     "\"assistant\"] and m.content is not none -%}\n  [{{ m.role }}] {{ m.content "
+                     "| tojson }} {{ loop.index }}/{{ loop.length }}\n    {%- elif not m.content "
+                     "%}\n  empty\n    {%- else %}\n  {{- m.content | length ~ ':' ~ (m.content if "
+                     "m.content is string else 'x') }}\n    {% endif %}\n{% endfor %}\n{{ "
+                     "bos_token if bos_token is defined else 'none' }}{{ missing }}{{ 7 // 2 }} {{ "
+                     "-7 % 3 }} {{ 2 + 3 * 4 - 1 }}{{ 'a' if false }}\n\n"),
+            "9:Be brief.\n[user] \" Hi \\n\" 2/4[assistant] \"Yes.\" 3/4[user] \"Why?\" "
+            "4/4<s>3 2 13\n");
+  EXPECT_EQ(rendered("a\r\n  {% if true +%}\r\n  b\n  {%+ endif %}\t{#- c #}\n  {{ 1 }}\n"),
+            "a\n\n  b\n    1");
+  EXPECT_EQ(rendered("  {% if true %}\n  {% if true %}\n  x\n  {% endif %}\n{% endif %}"), "  x\n");
+  // What a turn sets is gone in the next.
+  EXPECT_EQ(rendered("{% set x = 0 %}{% for m in messages %}{{ x }}{% set x = loop.index %}{{ x }}"
+                     "{% endfor %}{{ x }}"),
+            "010203040");
+  EXPECT_EQ(
+      rendered("{{ messages[-1].content }}{{ messages[9] }}{{ messages[1:2][0].role }}"
+               "{{ true }}{{ none }}{{ not 1 == 2 }}{{ 'i' in 'Hi' }}{{ 2 not in [1, '2'] }}"),
+      "Why?userTrueNoneTrueTrueTrue");
+  EXPECT_EQ(rendered("[{{ '\u3000 \u00a0x\u2003\t' | trim }}]"), "[x]");
+}
+
+void unsupported(std::string_view source, std::string_view part) {
+  SCOPED_TRACE(source);
+  expect_error(ErrorCode::kUnsupported, std::string(part), [&] { rendered(source); });
+}
+
+TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
+  unsupported("a\n {% macro f() %}{% endmacro %}",
+              "chat template, line 2, column 5: the statement 'macro' is not supported");
+  unsupported("{{ x | upper }}", "line 1, column 8: the filter 'upper' is not supported");
+  unsupported("{{ x is mapping }}", "the test 'mapping'");
+  unsupported("{{ strftime_now('%d') }}", "the function 'strftime_now'");
+  unsupported("{% set ns.x = 1 %}", "set with '.'");
+  unsupported("{% for k, v in x %}{% endfor %}", "for with ','");
+  unsupported("{% for m in messages if m %}{% endfor %}", "for with 'if'");
+  unsupported("{% for m in messages %}{% else %}{% endfor %}", "else of a for");
+  unsupported("{% for m in messages %}{{ loop.previtem }}{% endfor %}", "the attribute 'previtem'");
+  unsupported("{{ messages[0].items }}", "the attribute 'items'");
+  unsupported("{{ 'a'.lower() }}", "the method 'lower'");
+  unsupported("{{ messages[::2] }}", "a slice with a step");
+  unsupported("{{ {} }}", "a dictionary");
+  unsupported("{{ 1 < 2 < 3 }}", "a comparison of comparisons");
+  unsupported("{{ 1.5 }}", "a number that is no integer");
+  unsupported("{{ '\\x41' }}", "the escape \\x");
+  unsupported("{{ x is defined if y }}", "'if' behind a test");
+  unsupported("{{ messages }}", "a list, an object or a fraction as text");
+  unsupported("{{ messages[0] == messages[1] }}", "a comparison of lists");
+  unsupported(std::string(100'000, 'a'), "expected at most 65536 bytes");
+}
+
+TEST(ChatTemplate, WhatIsNoTemplateIsRefused) {
+  for (const char* source :
+       {"{% if x %}", "{{ x", "{# x", "{{ 'x }}", "{{ }}", "{{ x[] }}", "{{ and }}"})
+    expect_error(ErrorCode::kFormat, "chat template, line 1", [&] { rendered(source); });
+  for (const char* source : {"{{ 'a' + 1 }}", "{{ missing.x }}", "{{ 1 // 0 }}", "{{ 1 | trim }}",
+                             "{{ 9223372036854775807 + 1 }}"})
+    expect_error(ErrorCode::kInvalidArgument, "chat template, line 1", [&] { rendered(source); });
+}
+
+TEST(ChatTemplate, WorkAndTextAreBounded) {
+  std::string nested, doubled = "{% set x = 'aaaaaaaa' %}", deep = "{{ ";
+  for (int i = 0; i < 12; ++i) nested += fmt::format("{{% for a{} in messages %}}", i);
+  nested += "x";
+  for (int i = 0; i < 12; ++i) nested += "{% endfor %}";
+  unsupported(nested, "it takes too long");
+  for (int i = 0; i < 40; ++i) doubled += "{% set x = x + x %}";
+  unsupported(doubled, "it makes too much text");
+  unsupported(deep + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}",
+              "so deep a nesting");
+  unsupported(
+      "{{ 1" +
+          [] {
+            std::string all;
+            for (int i = 0; i < 1000; ++i) all += " | trim";
+            return all;
+          }() +
+          " }}",
+      "so deep a nesting");
+}
+
+}  // namespace
+}  // namespace limpid
