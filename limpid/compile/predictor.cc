@@ -20,18 +20,18 @@
 namespace limpid {
 namespace {
 
-using Rows = std::int64_t;
+using RowCount = std::int64_t;
 using Axes = std::vector<std::optional<std::int64_t>>;
 
 // The largest power of two below `rows`, which is above 1.
-Rows power_below(Rows rows) {
-  return static_cast<Rows>(std::bit_floor(static_cast<std::uint64_t>(rows - 1)));
+RowCount power_below(RowCount rows) {
+  return static_cast<RowCount>(std::bit_floor(static_cast<std::uint64_t>(rows - 1)));
 }
 
 // The memory of one run of a plan at a time.
 class PlanRun {
  public:
-  PlanRun(const Executable& plan, const Axes& axes, Rows rows, ThreadPool* pool)
+  PlanRun(const Executable& plan, const Axes& axes, RowCount rows, ThreadPool* pool)
       : workspace_(plan, pool), axes_(axes), rows_(rows), bytes_(workspace_.bytes()) {
     for (const Input& input : plan.inputs()) in_.push_back({input.type.bytes(), {}});
     for (const Type& type : plan.output_types()) out_.push_back({type.bytes(), {}});
@@ -39,8 +39,9 @@ class PlanRun {
     to_.resize(out_.size());
   }
 
-  // Rows [first, first + count) of `inputs` give those of `results`.
-  void run(std::span<const Tensor> inputs, std::span<void* const> results, Rows first, Rows count) {
+  // RowCount [first, first + count) of `inputs` give those of `results`.
+  void run(std::span<const Tensor> inputs, std::span<void* const> results, RowCount first,
+           RowCount count) {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       const std::byte* const all = inputs[i].bytes().data();
       from_[i] = axes_[i] ? read(in_[i], all + bytes_of(in_[i], first), count) : all;
@@ -63,10 +64,10 @@ class PlanRun {
     std::shared_ptr<std::byte> padded;
   };
 
-  std::size_t bytes_of(const Operand& operand, Rows rows) const {
+  std::size_t bytes_of(const Operand& operand, RowCount rows) const {
     return operand.bytes / static_cast<std::size_t>(rows_) * static_cast<std::size_t>(rows);
   }
-  std::byte* at(void* results, const Operand& operand, Rows row) const {
+  std::byte* at(void* results, const Operand& operand, RowCount row) const {
     return static_cast<std::byte*>(results) + bytes_of(operand, row);
   }
   static void copy(const std::byte* from, std::size_t bytes, std::byte* to) {
@@ -80,8 +81,8 @@ class PlanRun {
     }
     return operand.padded.get();
   }
-  // Rows beyond `count` are zeros: numbers of an earlier call might take longer, as NaN does.
-  const std::byte* read(Operand& operand, const std::byte* rows, Rows count) {
+  // RowCount beyond `count` are zeros: numbers of an earlier call might take longer, as NaN does.
+  const std::byte* read(Operand& operand, const std::byte* rows, RowCount count) {
     if (count == rows_) return rows;
     std::byte* const memory = padded(operand);
     const std::size_t bytes = bytes_of(operand, count);
@@ -92,7 +93,7 @@ class PlanRun {
 
   Workspace workspace_;
   const Axes& axes_;
-  Rows rows_;
+  RowCount rows_;
   std::vector<Operand> in_, out_;
   std::vector<const void*> from_;
   std::vector<void*> to_;
@@ -115,13 +116,13 @@ class Predictor::Plans {
       refuse("no input has rows");
     if (!options_.compile.packings) options_.compile.packings = std::make_shared<Packings>();
     sizes_.insert(options_.most_rows);
-    for (Rows rows = options_.most_rows; rows > 1;) sizes_.insert(rows = power_below(rows));
+    for (RowCount rows = options_.most_rows; rows > 1;) sizes_.insert(rows = power_below(rows));
   }
 
   const std::vector<Input>& inputs() const { return function_.inputs(); }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
-    const Rows rows = rows_of(inputs);
+    const RowCount rows = rows_of(inputs);
     std::vector<Type> types;
     for (const Output& o : function_.outputs()) {
       const Type& one = function_.type(o.value);
@@ -129,9 +130,9 @@ class Predictor::Plans {
     }
     const Turn turn(*this);
     return generate_together(types, [&](std::span<void* const> results) {
-      for (Rows first = 0; first < rows;) {
-        const Rows plan = plan_for(rows - first);
-        const Rows count = std::min(plan, rows - first);
+      for (RowCount first = 0; first < rows;) {
+        const RowCount plan = plan_for(rows - first);
+        const RowCount count = std::min(plan, rows - first);
         Lease(*this, plan)->run(inputs, results, first, count);
         first += count;
       }
@@ -139,7 +140,7 @@ class Predictor::Plans {
   }
 
   void prepare(std::span<const std::int64_t> all) {
-    for (const Rows rows : all) {
+    for (const RowCount rows : all) {
       if (rows < 1 || rows > options_.most_rows)
         refuse(fmt::format("a plan of {} rows, 1 to {} are expected", rows, options_.most_rows));
       {
@@ -198,7 +199,7 @@ class Predictor::Plans {
   // A workspace of the plan of so many rows, out of the free ones or new.
   class Lease {
    public:
-    Lease(Plans& plans, Rows rows) : plans_(plans), kept_(plans.compiled(rows)) {
+    Lease(Plans& plans, RowCount rows) : plans_(plans), kept_(plans.compiled(rows)) {
       {
         const std::lock_guard lock(plans_.mutex_);
         if (!kept_.free.empty()) {
@@ -227,7 +228,7 @@ class Predictor::Plans {
     std::size_t bytes_ = 0;  // that are counted already
   };
 
-  Kept& compiled(Rows rows) {
+  Kept& compiled(RowCount rows) {
     Kept* kept = nullptr;
     {
       const std::lock_guard lock(mutex_);
@@ -239,7 +240,7 @@ class Predictor::Plans {
   }
 
   // The rows of the plan that takes the next of so many.
-  Rows plan_for(Rows left) const {
+  RowCount plan_for(RowCount left) const {
     const std::lock_guard lock(mutex_);
     const auto enough = sizes_.lower_bound(left);
     if (enough == sizes_.end()) return options_.most_rows;
@@ -247,10 +248,10 @@ class Predictor::Plans {
     return mostly_full ? *enough : *std::prev(enough);
   }
 
-  Rows rows_of(std::span<const Tensor> inputs) const {
+  RowCount rows_of(std::span<const Tensor> inputs) const {
     if (inputs.size() != axes_.size())
       refuse(fmt::format("{} inputs are expected, {} came", axes_.size(), inputs.size()));
-    std::optional<Rows> rows;
+    std::optional<RowCount> rows;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       const Input& one = function_.inputs()[i];
       const Shape& shape = inputs[i].shape();
@@ -277,8 +278,8 @@ class Predictor::Plans {
   mutable std::mutex mutex_;  // of all below, but for what Kept::compiling guards
   std::condition_variable ended_;
   int runs_ = 0;
-  std::set<Rows> sizes_;  // that there may be plans of
-  std::map<Rows, Kept> kept_;
+  std::set<RowCount> sizes_;  // that there may be plans of
+  std::map<RowCount, Kept> kept_;
 };
 
 Predictor::Predictor(const Function& of_one, const Params& params, const Options& options)

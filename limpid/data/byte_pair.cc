@@ -14,11 +14,13 @@
 namespace limpid {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void bad_byte_pairs(const std::string& what) {
   throw Error(ErrorCode::kFormat, "byte pairs: " + what);
 }
 
-std::string quoted(std::string_view bytes) { return in_quotes(detail::to_byte_alphabet(bytes)); }
+std::string in_byte_quotes(std::string_view bytes) {
+  return in_quotes(detail::to_byte_alphabet(bytes));
+}
 
 void check_count(std::size_t count, std::size_t most, const char* what) {
   if (count > most)
@@ -43,18 +45,18 @@ void BytePair::index_tokens() {
   const std::set<std::int32_t> special(rules_.special.begin(), rules_.special.end());
   const auto count = static_cast<std::int32_t>(rules_.tokens.size());
   if (!special.empty() && (*special.begin() < 0 || *special.rbegin() >= count))
-    refuse(fmt::format("a special token {} of {} tokens",
-                       *special.begin() < 0 ? *special.begin() : *special.rbegin(), count));
+    bad_byte_pairs(fmt::format("a special token {} of {} tokens",
+                               *special.begin() < 0 ? *special.begin() : *special.rbegin(), count));
   for (std::int32_t i = 0; i < count; ++i) {
     const std::string& token = rules_.tokens[static_cast<std::size_t>(i)];
-    if (token.empty()) refuse(fmt::format("token {} is empty", i));
+    if (token.empty()) bad_byte_pairs(fmt::format("token {} is empty", i));
     if (!special.contains(i) && !numbers_.emplace(token, i).second)
-      refuse(fmt::format("the token {} comes twice", quoted(token)));
+      bad_byte_pairs(fmt::format("the token {} comes twice", in_byte_quotes(token)));
   }
   for (std::size_t byte = 0; byte < std::size(byte_tokens_); ++byte) {
     const char value = static_cast<char>(byte);
     const auto found = numbers_.find({&value, 1});
-    if (found == numbers_.end()) refuse(fmt::format("the byte {:#04x} has no token", byte));
+    if (found == numbers_.end()) bad_byte_pairs(fmt::format("the byte {:#04x} has no token", byte));
     byte_tokens_[byte] = found->second;
   }
 }
@@ -65,17 +67,19 @@ void BytePair::index_merges() {
   std::string joined;
   for (const auto& [left, right] : rules_.merges) {
     if (left < 0 || right < 0 || left >= count || right >= count)
-      refuse(fmt::format("a merge of tokens {} and {} of {}", left, right, count));
+      bad_byte_pairs(fmt::format("a merge of tokens {} and {} of {}", left, right, count));
     const std::string& first = rules_.tokens[static_cast<std::size_t>(left)];
     const std::string& second = rules_.tokens[static_cast<std::size_t>(right)];
     joined = first + second;
     const auto found = numbers_.find(joined);
     if (found == numbers_.end())
-      refuse(fmt::format("{} and {} are merged, but there is no token {}", quoted(first),
-                         quoted(second), quoted(joined)));
+      bad_byte_pairs(fmt::format("{} and {} are merged, but there is no token {}",
+                                 in_byte_quotes(first), in_byte_quotes(second),
+                                 in_byte_quotes(joined)));
     const auto rank = static_cast<std::int32_t>(merges_.size());
     if (!merges_.emplace(key_of(left, right), Merge{rank, found->second}).second)
-      refuse(fmt::format("the merge of {} and {} comes twice", quoted(first), quoted(second)));
+      bad_byte_pairs(fmt::format("the merge of {} and {} comes twice", in_byte_quotes(first),
+                                 in_byte_quotes(second)));
   }
 }
 

@@ -14,14 +14,15 @@
 namespace limpid::detail {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void bad_bytes(const std::string& what) {
   throw Error(ErrorCode::kFormat, "byte pairs: " + what);
 }
 
 std::string bytes_of_token(const std::string& token) {
   const std::optional<std::string> bytes = from_byte_alphabet(token);
   if (!bytes)
-    refuse(fmt::format("the token {} has a character that stands for no byte", in_quotes(token)));
+    bad_bytes(
+        fmt::format("the token {} has a character that stands for no byte", in_quotes(token)));
   return *bytes;
 }
 
@@ -54,14 +55,16 @@ BytePairRules rules_of(const BytePairText& text) {
   const auto number = [&](std::string_view token, const std::string& merge) {
     const auto found = numbers.find(token);
     if (found == numbers.end())
-      refuse(fmt::format("the merge {}: there is no token {}", in_quotes(merge), in_quotes(token)));
+      bad_bytes(
+          fmt::format("the merge {}: there is no token {}", in_quotes(merge), in_quotes(token)));
     return found->second;
   };
   for (const std::string& merge : text.merges) {
     const std::string_view both = merge;
     const std::size_t space = both.find(' ');
     if (space == std::string_view::npos)
-      refuse(fmt::format("the merge {} is not two tokens with a space between", in_quotes(merge)));
+      bad_bytes(
+          fmt::format("the merge {} is not two tokens with a space between", in_quotes(merge)));
     rules.merges.emplace_back(number(both.substr(0, space), merge),
                               number(both.substr(space + 1), merge));
   }

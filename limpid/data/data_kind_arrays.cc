@@ -7,29 +7,33 @@
 namespace limpid::detail {
 namespace {
 
-struct Settings : CommonSettings {
+struct ArraysSettings : CommonSettings {
   std::optional<Task> task = {};
   std::optional<std::string> targets_file = {};  // of npy
 };
 
-DataOption<Settings> task_option() {
-  return {"task", [](Settings& s, std::string_view value) { s.task = task_from_text(value); }};
+DataOption<ArraysSettings> task_option() {
+  return {"task",
+          [](ArraysSettings& s, std::string_view value) { s.task = task_from_text(value); }};
 }
 
-Settings settings(const DataSpec& spec) {
+ArraysSettings arrays_settings(const DataSpec& spec) {
   if (spec.kind == "npz")
-    return settings_of<Settings>(spec, {split_option<Settings>(), seed_option<Settings>(),
-                                        standardize_option<Settings>(), task_option()});
-  return settings_of<Settings>(
-      spec, {split_option<Settings>(),
-             seed_option<Settings>(),
-             standardize_option<Settings>(),
-             task_option(),
-             {"targets", [](Settings& s, std::string_view value) { s.targets_file = value; }}});
+    return settings_of<ArraysSettings>(
+        spec, {split_option<ArraysSettings>(), seed_option<ArraysSettings>(),
+               standardize_option<ArraysSettings>(), task_option()});
+  return settings_of<ArraysSettings>(
+      spec,
+      {split_option<ArraysSettings>(),
+       seed_option<ArraysSettings>(),
+       standardize_option<ArraysSettings>(),
+       task_option(),
+       {"targets", [](ArraysSettings& s, std::string_view value) { s.targets_file = value; }}});
 }
 
 // All rows as the training part, or the two parts that the arrays are.
-Split read(const DataSpec& spec, const Settings& s, std::optional<Task> task, Targets targets) {
+Split read_arrays(const DataSpec& spec, const ArraysSettings& s, std::optional<Task> task,
+                  Targets targets) {
   if (spec.kind == "npz") return arrays_split(load_npz(spec.value), spec.value, task, targets);
   if (!s.targets_file && targets == Targets::kRequired)
     refuse(spec, "the file of the targets is missing: ,targets=FILE");
@@ -38,21 +42,21 @@ Split read(const DataSpec& spec, const Settings& s, std::optional<Task> task, Ta
   return arrays_split(arrays, spec.value, task, targets);
 }
 
-Split load(const DataSpec& spec, const LoadOptions& options) {
-  const Settings s = settings(spec);
-  Split arrays = read(spec, s, s.task ? s.task : options.task, Targets::kRequired);
+Split load_arrays(const DataSpec& spec, const LoadOptions& options) {
+  const ArraysSettings s = arrays_settings(spec);
+  Split arrays = read_arrays(spec, s, s.task ? s.task : options.task, Targets::kRequired);
   if (arrays.test.size() == 0)
     return split_rows(arrays.train, s.split.value_or(kOneTable), split_key(s));
   return with_validation(std::move(arrays), s);
 }
 
 // The test part that the arrays bring or the spec splits off, else all rows.
-Dataset load_rows(const DataSpec& spec, const Model& model, Targets targets, std::int64_t) {
-  const Settings s = settings(spec);
+Dataset load_arrays_rows(const DataSpec& spec, const Model& model, Targets targets, std::int64_t) {
+  const ArraysSettings s = arrays_settings(spec);
   const std::optional<DataConfig> config = data_config_of(model);
   std::optional<Task> task = s.task;
   if (!task && config) task = config->task;
-  const Split split = read(spec, s, task, targets);
+  const Split split = read_arrays(spec, s, task, targets);
   if (split.test.size() > 0) return split.test;
   return s.split ? split_rows(split.train, *s.split, split_key(s)).test : split.train;
 }
@@ -63,9 +67,9 @@ DataKind npz_kind() {
   return {.name = "npz",
           .help = "npz:FILE",
           .scaling = Scaling::kZScore,
-          .check = [](const DataSpec& spec) { settings(spec); },
-          .load = load,
-          .load_examples = load_rows};
+          .check = [](const DataSpec& spec) { arrays_settings(spec); },
+          .load = load_arrays,
+          .load_examples = load_arrays_rows};
 }
 
 DataKind npy_kind() {

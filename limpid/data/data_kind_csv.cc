@@ -5,13 +5,13 @@
 namespace limpid::detail {
 namespace {
 
-struct Settings : CommonSettings {
+struct CsvSettings : CommonSettings {
   TableOptions table = {};
   std::optional<std::string> test_file = {};
 };
 
-Settings settings(const DataSpec& spec) {
-  using S = Settings;
+CsvSettings csv_settings(const DataSpec& spec) {
+  using S = CsvSettings;
   using Text = std::string_view;
   return settings_of<S>(
       spec, {split_option<S>(),
@@ -41,16 +41,16 @@ Settings settings(const DataSpec& spec) {
              {"test", [](S& s, Text value) { s.test_file = value; }}});
 }
 
-Split load(const DataSpec& spec, const LoadOptions& options) {
-  Settings s = settings(spec);
+Split load_csv_split(const DataSpec& spec, const LoadOptions& options) {
+  CsvSettings s = csv_settings(spec);
   if (!s.table.task) s.table.task = options.task;
   return load_table(spec.value, s.table, s.split.value_or(s.test_file ? kTestIsGiven : kOneTable),
                     split_key(s), s.test_file);
 }
 
 // All rows, or the test part where the spec has one.
-Dataset load_rows(const DataSpec& spec, const Model& model, Targets targets, std::int64_t) {
-  const Settings s = settings(spec);
+Dataset load_csv_rows(const DataSpec& spec, const Model& model, Targets targets, std::int64_t) {
+  const CsvSettings s = csv_settings(spec);
   const std::optional<DataConfig> config = data_config_of(model);
   if (!config || !config->table) {
     const Split split =
@@ -68,9 +68,9 @@ DataKind csv_kind() {
   return {.name = "csv",
           .help = "csv:FILE,target=COLUMN",
           .scaling = Scaling::kZScore,
-          .check = [](const DataSpec& spec) { settings(spec); },
-          .load = load,
-          .load_examples = load_rows};
+          .check = [](const DataSpec& spec) { csv_settings(spec); },
+          .load = load_csv_split,
+          .load_examples = load_csv_rows};
 }
 
 }  // namespace limpid::detail

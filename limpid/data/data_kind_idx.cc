@@ -4,17 +4,17 @@
 namespace limpid::detail {
 namespace {
 
-CommonSettings settings(const DataSpec& spec) {
+CommonSettings idx_settings(const DataSpec& spec) {
   return settings_of<CommonSettings>(spec,
                                      {split_option<CommonSettings>(), seed_option<CommonSettings>(),
                                       standardize_option<CommonSettings>()});
 }
 
-Split load(const DataSpec& spec, const LoadOptions&) {
-  return with_validation(load_idx_folder(spec.value), settings(spec));
+Split load_idx(const DataSpec& spec, const LoadOptions&) {
+  return with_validation(load_idx_folder(spec.value), idx_settings(spec));
 }
 
-Dataset load_test(const DataSpec& spec, const Model&, Targets, std::int64_t) {
+Dataset load_idx_test(const DataSpec& spec, const Model&, Targets, std::int64_t) {
   return load_idx_folder(spec.value).test;
 }
 
@@ -24,9 +24,9 @@ DataKind idx_kind() {
   return {.name = "idx",
           .value = DataKind::Value::kFolder,
           .help = "idx:DIR (a folder of MNIST's four files)",
-          .check = [](const DataSpec& spec) { settings(spec); },
-          .load = load,
-          .load_examples = load_test};
+          .check = [](const DataSpec& spec) { idx_settings(spec); },
+          .load = load_idx,
+          .load_examples = load_idx_test};
 }
 
 }  // namespace limpid::detail

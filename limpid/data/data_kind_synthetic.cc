@@ -6,35 +6,35 @@
 namespace limpid::detail {
 namespace {
 
-struct Settings : CommonSettings {
+struct SyntheticSettings : CommonSettings {
   SyntheticOptions generated = {};
 };
 
-void set_noise(Settings& settings, std::string_view text) {
+void set_noise(SyntheticSettings& settings, std::string_view text) {
   const auto noise = number_from_text<double>(text, "a number");
   if (!(noise >= 0 && noise <= 1e6))
     throw Error(ErrorCode::kParse, "a noise from 0 to 1e6 is expected");
   settings.generated.noise = noise;
 }
 
-Settings settings(const DataSpec& spec) {
-  Settings result = settings_of<Settings>(
-      spec, {split_option<Settings>(),
-             standardize_option<Settings>(),
-             {"count", [](Settings& s,
+SyntheticSettings synthetic_settings(const DataSpec& spec) {
+  SyntheticSettings result = settings_of<SyntheticSettings>(
+      spec, {split_option<SyntheticSettings>(),
+             standardize_option<SyntheticSettings>(),
+             {"count", [](SyntheticSettings& s,
                           std::string_view value) { s.generated.count = count_from_text(value); }},
              {"noise", set_noise}});
   result.seed = seed_of(spec);
   return result;
 }
 
-Split load(const DataSpec& spec, const LoadOptions&) {
-  const Settings s = settings(spec);
+Split load_synthetic(const DataSpec& spec, const LoadOptions&) {
+  const SyntheticSettings s = synthetic_settings(spec);
   return with_validation(synthetic_split(spec.kind, s.seed, s.generated), s);
 }
 
-Dataset load_test(const DataSpec& spec, const Model&, Targets, std::int64_t) {
-  const Settings s = settings(spec);
+Dataset load_synthetic_test(const DataSpec& spec, const Model&, Targets, std::int64_t) {
+  const SyntheticSettings s = synthetic_settings(spec);
   return synthetic_split(spec.kind, s.seed, s.generated).test;
 }
 
@@ -44,9 +44,9 @@ DataKind synthetic_kind(std::string_view name) {
   return {.name = name,
           .value = DataKind::Value::kSeed,
           .help = name,
-          .check = [](const DataSpec& spec) { settings(spec); },
-          .load = load,
-          .load_examples = load_test};
+          .check = [](const DataSpec& spec) { synthetic_settings(spec); },
+          .load = load_synthetic,
+          .load_examples = load_synthetic_test};
 }
 
 }  // namespace limpid::detail

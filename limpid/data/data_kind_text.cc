@@ -7,13 +7,13 @@
 namespace limpid::detail {
 namespace {
 
-Split load(const DataSpec& spec, const LoadOptions& options) {
+Split load_text(const DataSpec& spec, const LoadOptions& options) {
   return load_text_windows(spec.value, options.text);
 }
 
 // Windows of the last tenth, in the tokens that the model was trained on: as many of them as it
 // takes, with as many targets as it has logits for.
-Dataset load_test(const DataSpec& spec, const Model& model, Targets, std::int64_t) {
+Dataset load_text_test(const DataSpec& spec, const Model& model, Targets, std::int64_t) {
   const std::optional<DataConfig> config = data_config_of(model);
   const std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt;
   if (!tokenizer)
@@ -34,8 +34,8 @@ DataKind text_kind() {
   return {.name = "text",
           .help = "text:FILE",
           .check = [](const DataSpec& spec) { settings_of<None>(spec, {}); },
-          .load = load,
-          .load_examples = load_test};
+          .load = load_text,
+          .load_examples = load_text_test};
 }
 
 }  // namespace limpid::detail

@@ -18,20 +18,20 @@ namespace {
 
 using digit_skeletons::Joint;
 using digit_skeletons::kSkeletons;
-using digit_skeletons::Node;
+using SkeletonNode = digit_skeletons::Node;
 using digit_skeletons::Skeleton;
 
 constexpr std::size_t kSide = static_cast<std::size_t>(kDigitSide);
 constexpr std::size_t kPixels = kSide * kSide;
 
-struct Point {
+struct PenPoint {
   float x;
   float y;
 };
 
-Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
-Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
-Point operator*(float s, Point a) { return {s * a.x, s * a.y}; }
+PenPoint operator+(PenPoint a, PenPoint b) { return {a.x + b.x, a.y + b.y}; }
+PenPoint operator-(PenPoint a, PenPoint b) { return {a.x - b.x, a.y - b.y}; }
+PenPoint operator*(float s, PenPoint a) { return {s * a.x, s * a.y}; }
 
 // The random numbers of one image, one after another.
 class Draws {
@@ -72,7 +72,7 @@ class Hand {
   }
 
   // A point of the unit square on paper; the middle of the square is the origin.
-  Point operator()(Point p) const {
+  PenPoint operator()(PenPoint p) const {
     const float u = p.x - 0.5f;
     const float v = p.y - 0.5f;
     const float x = u + bend_x_[0] * u * u + bend_x_[1] * u * v + bend_x_[2] * v * v;
@@ -88,13 +88,13 @@ class Hand {
 
 // A straight piece of the pen's way and the pressure on it, 1 on average.
 struct Segment {
-  Point from;
-  Point to;
+  PenPoint from;
+  PenPoint to;
   float pressure;
 };
 
 // Cubic Hermite interpolation: from a to b, with these derivatives at its ends.
-Point on_curve(Point a, Point b, Point leaving, Point arriving, float t) {
+PenPoint on_curve(PenPoint a, PenPoint b, PenPoint leaving, PenPoint arriving, float t) {
   const float s = 1.0f - t;
   return (s * s * (1.0f + 2.0f * t)) * a + (t * t * (3.0f - 2.0f * t)) * b + (s * s * t) * leaving -
          (s * t * t) * arriving;
@@ -102,7 +102,7 @@ Point on_curve(Point a, Point b, Point leaving, Point arriving, float t) {
 
 // Where this hand puts the nodes of a skeleton, and how hard it presses there.
 struct Station {
-  Point place;
+  PenPoint place;
   float pressure;
 };
 
@@ -110,8 +110,8 @@ std::vector<Station> place(Skeleton nodes, const Hand& hand, Draws& draws) {
   constexpr float kJitter = 0.038f;
   constexpr float kPressure = 0.12f;
   std::vector<Station> stations;
-  for (const Node& node : nodes) {
-    const Point p = hand({node.x + draws.spread(kJitter), node.y + draws.spread(kJitter)});
+  for (const SkeletonNode& node : nodes) {
+    const PenPoint p = hand({node.x + draws.spread(kJitter), node.y + draws.spread(kJitter)});
     stations.push_back({p, 1.0f + draws.spread(kPressure)});
   }
   return stations;
@@ -122,7 +122,7 @@ std::vector<Segment> trace(Skeleton nodes, const std::vector<Station>& stations)
   constexpr int kPieces = 6;
   // The derivative of the curve at node i, on its piece along `chord`: Catmull and Rom's where the
   // pen passes, the chord itself where it begins, turns or ends.
-  const auto derivative = [&](std::size_t i, Point chord) {
+  const auto derivative = [&](std::size_t i, PenPoint chord) {
     const bool passes = nodes[i].joint == Joint::kPass && i + 1 < nodes.size() &&
                         nodes[i + 1].joint != Joint::kStart;
     return passes ? 0.5f * (stations[i + 1].place - stations[i - 1].place) : chord;
@@ -132,12 +132,12 @@ std::vector<Segment> trace(Skeleton nodes, const std::vector<Station>& stations)
     if (nodes[i + 1].joint == Joint::kStart) continue;
     const auto& [a, press_a] = stations[i];
     const auto& [b, press_b] = stations[i + 1];
-    const Point leaving = derivative(i, b - a);
-    const Point arriving = derivative(i + 1, b - a);
-    Point from = a;
+    const PenPoint leaving = derivative(i, b - a);
+    const PenPoint arriving = derivative(i + 1, b - a);
+    PenPoint from = a;
     for (int piece = 1; piece <= kPieces; ++piece) {
       const float t = static_cast<float>(piece) / kPieces;
-      const Point to = on_curve(a, b, leaving, arriving, t);
+      const PenPoint to = on_curve(a, b, leaving, arriving, t);
       way.push_back({from, to, press_a + (press_b - press_a) * t});
       from = to;
     }
@@ -145,17 +145,17 @@ std::vector<Segment> trace(Skeleton nodes, const std::vector<Station>& stations)
   return way;
 }
 
-float length(Point p) { return std::sqrt(p.x * p.x + p.y * p.y); }
+float length(PenPoint p) { return std::sqrt(p.x * p.x + p.y * p.y); }
 
 // Scales the way to a box of `box` pixels (no skeleton shrinks to a point: the bends are too weak
 // for that) and puts its centre of mass at `centre`.
-void fit(std::vector<Segment>& way, float box, Point centre) {
-  Point low = way[0].from;
-  Point high = low;
-  Point moment{0, 0};
+void fit(std::vector<Segment>& way, float box, PenPoint centre) {
+  PenPoint low = way[0].from;
+  PenPoint high = low;
+  PenPoint moment{0, 0};
   float total = 0;
   for (const Segment& s : way) {
-    for (const Point p : {s.from, s.to}) {
+    for (const PenPoint p : {s.from, s.to}) {
       low = {std::min(low.x, p.x), std::min(low.y, p.y)};
       high = {std::max(high.x, p.x), std::max(high.y, p.y)};
     }
@@ -164,7 +164,7 @@ void fit(std::vector<Segment>& way, float box, Point centre) {
     total += weight;
   }
   const float scale = box / std::max(high.x - low.x, high.y - low.y);
-  const Point middle = (1.0f / total) * moment;
+  const PenPoint middle = (1.0f / total) * moment;
   for (Segment& s : way) {
     s.from = scale * (s.from - middle) + centre;
     s.to = scale * (s.to - middle) + centre;
@@ -188,7 +188,7 @@ void draw(Field& field, const Segment& s, float reach) {
       pixels_between(std::min(s.from.x, s.to.x) - reach, std::max(s.from.x, s.to.x) + reach);
   const auto [y0, y1] =
       pixels_between(std::min(s.from.y, s.to.y) - reach, std::max(s.from.y, s.to.y) + reach);
-  const Point way = s.to - s.from;
+  const PenPoint way = s.to - s.from;
   const float squared = way.x * way.x + way.y * way.y;
   const float inverse = squared > 0.0f ? 1.0f / squared : 0.0f;
   const float lightness = 1.0f / (s.pressure * s.pressure);

@@ -19,7 +19,7 @@ namespace {
 // Far below where the product with a number of rows would overflow.
 constexpr std::int64_t kMostShare = 1'000'000;
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void bad_split(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, "split: " + what);
 }
 
@@ -78,7 +78,7 @@ Split split_rows(const Dataset& all, const Shares& shares, Key key) {
   const std::size_t test = part_size(all.size(), shares.test, sum);
   const std::vector<std::int32_t> rows = permutation(key, all.size());
   if (rows.size() <= validation + test)
-    refuse(fmt::format("{} rows are too few for {}", rows.size(), to_text(shares)));
+    bad_split(fmt::format("{} rows are too few for {}", rows.size(), to_text(shares)));
   const std::size_t train = rows.size() - validation - test;
   const std::span<const std::int32_t> order(rows);
   return {.train = part_of(all, order.first(train)),
@@ -89,9 +89,9 @@ Split split_rows(const Dataset& all, const Shares& shares, Key key) {
 Split with_validation(Split data, const Shares& shares, Key key) {
   check_shares(shares);
   if (shares.test != 0)
-    refuse(fmt::format("the data has its own test part: a test share of 0 is expected, came {}",
-                       to_text(shares)));
-  if (data.validation.size() != 0) refuse("the data has a validation part already");
+    bad_split(fmt::format("the data has its own test part: a test share of 0 is expected, came {}",
+                          to_text(shares)));
+  if (data.validation.size() != 0) bad_split("the data has a validation part already");
   if (shares.validation == 0) return data;
   Split parts = split_rows(data.train, shares, key);
   parts.test = std::move(data.test);

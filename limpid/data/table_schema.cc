@@ -34,7 +34,7 @@ std::optional<T> value_in(const std::pair<T, std::string_view> (&table)[N], std:
   return {};
 }
 
-[[noreturn]] void refuse(std::string_view what) {
+[[noreturn]] void bad_schema(std::string_view what) {
   throw Error(ErrorCode::kFormat, fmt::format("table schema: {}", what));
 }
 
@@ -51,7 +51,7 @@ TableColumn column_of(const JsonView& json) {
   if (const auto found = json.find("fill")) {
     const double fill = found->as_number();
     if (!(std::abs(fill) <= std::numeric_limits<float>::max()))
-      refuse(fmt::format("column {} is filled with {}", in_quotes(column.name), fill));
+      bad_schema(fmt::format("column {} is filled with {}", in_quotes(column.name), fill));
     column.fill = static_cast<float>(fill);
   }
   return column;
@@ -60,24 +60,24 @@ TableColumn column_of(const JsonView& json) {
 void verify_categories(const TableColumn& column) {
   const std::set<std::string_view> distinct(column.categories.begin(), column.categories.end());
   if (distinct.size() < column.categories.size())
-    refuse(fmt::format("column {} has a category twice", in_quotes(column.name)));
+    bad_schema(fmt::format("column {} has a category twice", in_quotes(column.name)));
 }
 
 void verify_feature(const TableColumn& column, Missing missing) {
   if (column.categorical && column.categories.empty())
-    refuse(fmt::format("column {} has no categories", in_quotes(column.name)));
+    bad_schema(fmt::format("column {} has no categories", in_quotes(column.name)));
   if (missing == Missing::kImpute && !column.fill)
-    refuse(fmt::format("column {} has no fill", in_quotes(column.name)));
+    bad_schema(fmt::format("column {} has no fill", in_quotes(column.name)));
   if (column.categorical && column.fill &&
       !(*column.fill >= 0 && *column.fill < static_cast<float>(column.categories.size())))
-    refuse(fmt::format("column {} is filled with category {} of {}", in_quotes(column.name),
-                       *column.fill, column.categories.size()));
+    bad_schema(fmt::format("column {} is filled with category {} of {}", in_quotes(column.name),
+                           *column.fill, column.categories.size()));
 }
 
 template <class T>
 T known(std::optional<T> (*from_name)(std::string_view), const JsonView& name) {
   const std::optional<T> value = from_name(name.as_string());
-  if (!value) refuse(fmt::format("{} is not known", in_quotes(name.as_string())));
+  if (!value) bad_schema(fmt::format("{} is not known", in_quotes(name.as_string())));
   return *value;
 }
 
@@ -103,15 +103,16 @@ void verify(const TableSchema& schema) {
   for (const TableColumn& column : schema.features) verify_feature(column, schema.missing);
   const bool classes = schema.task == Task::kClassification;
   if (schema.targets.empty() || (classes && schema.targets.size() != 1))
-    refuse(fmt::format("{} targets for a {}", schema.targets.size(), name(schema.task)));
+    bad_schema(fmt::format("{} targets for a {}", schema.targets.size(), name(schema.task)));
   for (const TableColumn& column : schema.targets)
     if (classes ? column.categories.size() < 2 : column.categorical)
-      refuse(fmt::format("target {} is none of a {}", in_quotes(column.name), name(schema.task)));
+      bad_schema(
+          fmt::format("target {} is none of a {}", in_quotes(column.name), name(schema.task)));
   std::set<std::string_view> names;
   for (const auto* columns : {&schema.features, &schema.targets})
     for (const TableColumn& column : *columns) {
       if (!names.insert(column.name).second)
-        refuse(fmt::format("column {} comes twice", in_quotes(column.name)));
+        bad_schema(fmt::format("column {} comes twice", in_quotes(column.name)));
       verify_categories(column);
     }
 }

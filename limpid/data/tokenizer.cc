@@ -12,8 +12,8 @@
 namespace limpid {
 namespace {
 
-constexpr std::string_view kCharacters = "characters";
-constexpr std::string_view kBytes = "bytes";
+constexpr std::string_view kCharacterKind = "characters";
+constexpr std::string_view kByteKind = "bytes";
 constexpr std::string_view kBytePair = "byte_pair";
 constexpr std::string_view kWordPatterns[] = {"gpt2", "llama3"};
 constexpr std::int32_t kByteValues = 256;
@@ -23,7 +23,7 @@ std::int32_t number_of(const JsonView& json) {
   return static_cast<std::int32_t>(json.as_integer(0, kMaxTokens - 1));
 }
 
-[[noreturn]] void refuse(std::string_view what) {
+[[noreturn]] void bad_tokenizer(std::string_view what) {
   throw Error(ErrorCode::kFormat, fmt::format("tokenizer: {}", what));
 }
 
@@ -60,7 +60,7 @@ Json json_of(const BytePairRules& rules) {
 WordPattern word_pattern_of(const std::string& name) {
   for (std::size_t i = 0; i < std::size(kWordPatterns); ++i)
     if (kWordPatterns[i] == name) return static_cast<WordPattern>(i);
-  refuse(fmt::format("no way to cut words is called {}", in_quotes(name)));
+  bad_tokenizer(fmt::format("no way to cut words is called {}", in_quotes(name)));
 }
 
 BytePairRules rules_of(const JsonView& json) {
@@ -89,12 +89,12 @@ Tokenizer Tokenizer::byte_pair(BytePairRules rules, Marks marks) {
   const auto count = static_cast<std::int32_t>(scheme->rules().tokens.size());
   for (const std::optional<std::int32_t> mark : {marks.begin, marks.end})
     if (mark && (*mark < 0 || *mark >= count))
-      refuse(fmt::format("a mark is token {} of {}", *mark, count));
+      bad_tokenizer(fmt::format("a mark is token {} of {}", *mark, count));
   return Tokenizer(Scheme(std::move(scheme)), marks);
 }
 
 std::string_view Tokenizer::kind() const {
-  constexpr std::string_view kKinds[] = {kCharacters, kBytes, kBytePair};
+  constexpr std::string_view kKinds[] = {kCharacterKind, kByteKind, kBytePair};
   return kKinds[scheme_.index()];
 }
 
@@ -145,10 +145,10 @@ Json Tokenizer::config() const {
   Json json = std::visit(
       Overloaded{
           [](const Vocabulary& vocabulary) {
-            return Json{{"kind", kCharacters}, {"characters", vocabulary.characters()}};
+            return Json{{"kind", kCharacterKind}, {"characters", vocabulary.characters()}};
           },
           [](const Bytes&) {
-            return Json{{"kind", kBytes}};
+            return Json{{"kind", kByteKind}};
           },
           [](const std::shared_ptr<const BytePair>& pairs) { return json_of(pairs->rules()); }},
       scheme_);
@@ -159,10 +159,10 @@ Json Tokenizer::config() const {
 
 Tokenizer Tokenizer::from_config(const JsonView& json) {
   const std::string& kind = json.at("kind").as_string();
-  if (kind == kBytes) return bytes();
-  if (kind == kCharacters) return Tokenizer(Vocabulary(json.at("characters").as_strings()));
+  if (kind == kByteKind) return bytes();
+  if (kind == kCharacterKind) return Tokenizer(Vocabulary(json.at("characters").as_strings()));
   if (kind == kBytePair) return byte_pair(rules_of(json), marks_of(json));
-  refuse(fmt::format("no kind is called {}", in_quotes(kind)));
+  bad_tokenizer(fmt::format("no kind is called {}", in_quotes(kind)));
 }
 
 bool Tokenizer::operator==(const Tokenizer& other) const {

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMaxFile = std::uint64_t{32} << 20;
 constexpr JsonLimits kLimits{.bytes = kMaxFile, .members = kMaxTokens, .values = 2'500'000};
 
-[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
-[[noreturn]] void refuse_kind(const std::string& what) {
+[[noreturn]] void bad_file(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
+[[noreturn]] void unsupported_file(const std::string& what) {
   throw Error(ErrorCode::kUnsupported, what);
 }
 
@@ -64,7 +64,7 @@ Json json_of_file(const fs::path& path) {
 // {"token": number, ...} as the tokens in the order of their numbers, which are 0, 1, ...
 std::vector<std::string> tokens_of(const Json& vocabulary,
                                    const std::map<std::int32_t, std::string>& added = {}) {
-  if (!vocabulary.is_object()) refuse("an object of tokens and their numbers is expected");
+  if (!vocabulary.is_object()) bad_file("an object of tokens and their numbers is expected");
   std::set<std::int32_t> there;
   for (const auto& [number, token] : added) there.insert(number);
   std::size_t count = added.size();
@@ -75,9 +75,9 @@ std::vector<std::string> tokens_of(const Json& vocabulary,
   const auto put = [&](std::int32_t number, const std::string& token) {
     const auto place = static_cast<std::size_t>(number);
     if (place >= count)
-      refuse(
+      bad_file(
           fmt::format("the token {} has number {}, of {} tokens", in_quotes(token), number, count));
-    if (taken[place]) refuse(fmt::format("number {} comes twice", number));
+    if (taken[place]) bad_file(fmt::format("number {} comes twice", number));
     taken[place] = true;
     tokens[place] = token;
   };
@@ -88,8 +88,8 @@ std::vector<std::string> tokens_of(const Json& vocabulary,
     if (found == added.end())
       put(number, token);
     else if (found->second != token)
-      refuse(fmt::format("number {} is {} and {}", number, in_quotes(token),
-                         in_quotes(found->second)));
+      bad_file(fmt::format("number {} is {} and {}", number, in_quotes(token),
+                           in_quotes(found->second)));
   }
   return tokens;
 }
@@ -157,7 +157,7 @@ WordPattern words_of(const Json& json) {
       !flag(parts.at(0), "invert", false) && is_byte_level(parts.at(1), false) &&
       part(part(parts.at(0), "pattern"), "Regex") == kLlama3Words)
     return WordPattern::kLlama3;
-  refuse_kind(
+  unsupported_file(
       "pre_tokenizer: that of GPT-2 (ByteLevel, without add_prefix_space) or that of Llama 3 is "
       "expected");
 }
@@ -166,15 +166,17 @@ WordPattern words_of(const Json& json) {
 void check_model_of(const Json& json) {
   const Json& model = part(json, "model");
   if (type_of(model) != "BPE")
-    refuse_kind(fmt::format("model.type: 'BPE' is expected, came {}", in_quotes(type_of(model))));
+    unsupported_file(
+        fmt::format("model.type: 'BPE' is expected, came {}", in_quotes(type_of(model))));
   if (flag(model, "byte_fallback", false))
-    refuse_kind("model.byte_fallback: true, as SentencePiece's models have it, is not supported");
+    unsupported_file(
+        "model.byte_fallback: true, as SentencePiece's models have it, is not supported");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const Json& value = part(model, key); !value.is_null() && value != "")
-      refuse_kind(fmt::format("model.{}: none is expected", key));
+      unsupported_file(fmt::format("model.{}: none is expected", key));
   if (!part(json, "normalizer").is_null())
-    refuse_kind(fmt::format("normalizer: none is expected, came {}",
-                            in_quotes(type_of(part(json, "normalizer")))));
+    unsupported_file(fmt::format("normalizer: none is expected, came {}",
+                                 in_quotes(type_of(part(json, "normalizer")))));
 }
 
 std::vector<std::string> merges_of(const Json& list) {
@@ -211,7 +213,7 @@ Contents contents_of_tokenizer_json(const Json& json) {
   std::map<std::int32_t, std::string> added;
   for (const Json& token : elements_of(part(json, "added_tokens")))
     if (!added.emplace(number_of(token.at("id")), token.at("content").as_string()).second)
-      refuse("added_tokens: a number comes twice");
+      bad_file("added_tokens: a number comes twice");
   const Json& model = json.at("model");
   detail::BytePairText text{.tokens = tokens_of(model.at("vocab"), added),
                             .merges = merges_of(model.at("merges"))};

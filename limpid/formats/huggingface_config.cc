@@ -8,8 +8,6 @@
 namespace limpid::detail {
 namespace {
 
-using Type = HuggingFaceType;
-
 // The values of an object under their keys; one that is not there, or null, is the default.
 class Keys {
  public:
@@ -212,8 +210,9 @@ HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& repo
   const std::string type = keys.text("model_type", "");
   if (type != "gpt2" && type != "llama")
     report.unsupported("model_type is {}, 'gpt2' or 'llama' is expected", in_quotes(type));
-  const HuggingFaceConfig config = type == "gpt2" ? HuggingFaceConfig{Type::kGpt2, gpt2_of(keys)}
-                                                  : HuggingFaceConfig{Type::kLlama, llama_of(keys)};
+  const HuggingFaceConfig config = type == "gpt2"
+                                       ? HuggingFaceConfig{HuggingFaceType::kGpt2, gpt2_of(keys)}
+                                       : HuggingFaceConfig{HuggingFaceType::kLlama, llama_of(keys)};
   try {
     config.net.check();
   } catch (const Error& e) {
@@ -223,7 +222,8 @@ HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& repo
 }
 
 Json huggingface_json(const HuggingFaceConfig& config) {
-  Json json = config.type == Type::kGpt2 ? gpt2_json(config.net) : llama_json(config.net);
+  Json json =
+      config.type == HuggingFaceType::kGpt2 ? gpt2_json(config.net) : llama_json(config.net);
   json["torch_dtype"] = "float32";
   return json;
 }
@@ -240,7 +240,7 @@ HuggingFaceType huggingface_type(const nn::Gpt& net) {
   if (rotary == gpt2) refuse(fmt::format("{} positions", name(net.positions)));
   if (gpt2 && net.key_heads() != net.heads)
     refuse(fmt::format("{} heads of keys for {} of queries", net.key_heads(), net.heads));
-  return gpt2 ? Type::kGpt2 : Type::kLlama;
+  return gpt2 ? HuggingFaceType::kGpt2 : HuggingFaceType::kLlama;
 }
 
 }  // namespace limpid::detail

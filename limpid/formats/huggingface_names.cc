@@ -8,8 +8,6 @@
 namespace limpid::detail {
 namespace {
 
-using Type = HuggingFaceType;
-
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
@@ -51,7 +49,7 @@ HuggingFaceTensor of_block(std::string_view parameter) {
 
 HuggingFaceTensor huggingface_tensor(HuggingFaceType type, std::string_view parameter) {
   if (parameter == "lm_head.weight") return {.name = "lm_head.weight", .prefixed = false};
-  if (type == Type::kLlama) return {.name = std::string(parameter)};
+  if (type == HuggingFaceType::kLlama) return {.name = std::string(parameter)};
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"embed_tokens.weight", "wte.weight"},
       {"embed_positions.weight", "wpe.weight"},
@@ -63,11 +61,11 @@ HuggingFaceTensor huggingface_tensor(HuggingFaceType type, std::string_view para
 }
 
 std::string_view huggingface_prefix(HuggingFaceType type) {
-  return type == Type::kGpt2 ? "transformer." : "model.";
+  return type == HuggingFaceType::kGpt2 ? "transformer." : "model.";
 }
 
 bool is_huggingface_buffer(HuggingFaceType type, std::string_view name) {
-  if (type == Type::kLlama) return ends_with(name, "rotary_emb.inv_freq");
+  if (type == HuggingFaceType::kLlama) return ends_with(name, "rotary_emb.inv_freq");
   return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias");
 }
 

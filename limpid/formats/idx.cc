@@ -116,9 +116,9 @@ void GzipSource::check(std::uint64_t count) const {
 
 // One call of zlib, whose counters hold 32 bits.
 std::size_t GzipSource::step(std::span<std::byte> out) {
-  constexpr std::size_t kChunk = std::size_t{1} << 30;
-  const auto given = static_cast<uInt>(std::min(rest_.size(), kChunk));
-  const auto wanted = static_cast<uInt>(std::min(out.size(), kChunk));
+  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
+  const auto given = static_cast<uInt>(std::min(rest_.size(), kMostAtOnce));
+  const auto wanted = static_cast<uInt>(std::min(out.size(), kMostAtOnce));
   // zlib never writes through next_in; its type is older than const.
   stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(rest_.data()));
   stream_.avail_in = given;

@@ -26,14 +26,14 @@ constexpr std::string_view kMagic = "\x93NUMPY"sv;
 // NumPy's own limit: longer headers are of records.
 constexpr std::size_t kMaxHeader = 10'000;
 
-struct FormatDtype {
+struct NpyDtype {
   std::string_view name;  // without the sign of the byte order
   Dtype dtype;
 };
-constexpr std::array kDtypes = {FormatDtype{"f4", Dtype::kF32}, FormatDtype{"f8", Dtype::kF64},
-                                FormatDtype{"f2", Dtype::kF16}, FormatDtype{"i4", Dtype::kI32},
-                                FormatDtype{"i8", Dtype::kI64}, FormatDtype{"i1", Dtype::kI8},
-                                FormatDtype{"u1", Dtype::kU8},  FormatDtype{"b1", Dtype::kBool}};
+constexpr std::array kNpyDtypes = {NpyDtype{"f4", Dtype::kF32}, NpyDtype{"f8", Dtype::kF64},
+                                   NpyDtype{"f2", Dtype::kF16}, NpyDtype{"i4", Dtype::kI32},
+                                   NpyDtype{"i8", Dtype::kI64}, NpyDtype{"i1", Dtype::kI8},
+                                   NpyDtype{"u1", Dtype::kU8},  NpyDtype{"b1", Dtype::kBool}};
 
 struct Header {
   Type type;
@@ -147,10 +147,10 @@ class HeaderText {
                 const std::vector<std::int64_t>& dims) const {
     const bool has_order = !descr.empty() && (descr[0] == '<' || descr[0] == '>' ||
                                               descr[0] == '|' || descr[0] == '=');
-    const auto known = std::find_if(kDtypes.begin(), kDtypes.end(), [&](const FormatDtype& d) {
+    const auto known = std::find_if(kNpyDtypes.begin(), kNpyDtypes.end(), [&](const NpyDtype& d) {
       return has_order && d.name == descr.substr(1);
     });
-    if (known == kDtypes.end())
+    if (known == kNpyDtypes.end())
       report_.unsupported(
           "elements of type {} are not supported; f2, f4, f8, i4, i8, u1 and b1 are",
           in_quotes(descr));
@@ -245,9 +245,9 @@ Tensor detail::parse_npy(std::span<const std::byte> bytes, std::string_view wher
 }
 
 std::vector<std::byte> serialize_npy(const Tensor& tensor) {
-  const auto known = std::find_if(kDtypes.begin(), kDtypes.end(),
-                                  [&](const FormatDtype& d) { return d.dtype == tensor.dtype(); });
-  if (known == kDtypes.end())
+  const auto known = std::find_if(kNpyDtypes.begin(), kNpyDtypes.end(),
+                                  [&](const NpyDtype& d) { return d.dtype == tensor.dtype(); });
+  if (known == kNpyDtypes.end())
     throw Error(ErrorCode::kUnsupported, fmt::format("npy: NumPy has no {}", name(tensor.dtype())));
   const Shape& shape = tensor.shape();
   std::string header =

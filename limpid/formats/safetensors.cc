@@ -28,16 +28,16 @@ constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kHeaderAlignment = 8;
 
-struct FormatDtype {
+struct SafetensorsDtype {
   std::string_view name;
   Dtype dtype;
 };
-constexpr std::array kDtypes = {
-    FormatDtype{"F32", Dtype::kF32},   FormatDtype{"F64", Dtype::kF64},
-    FormatDtype{"BF16", Dtype::kBf16}, FormatDtype{"F16", Dtype::kF16},
-    FormatDtype{"I32", Dtype::kI32},   FormatDtype{"I64", Dtype::kI64},
-    FormatDtype{"I8", Dtype::kI8},     FormatDtype{"U8", Dtype::kU8},
-    FormatDtype{"BOOL", Dtype::kBool},
+constexpr std::array kSafetensorsDtypes = {
+    SafetensorsDtype{"F32", Dtype::kF32},   SafetensorsDtype{"F64", Dtype::kF64},
+    SafetensorsDtype{"BF16", Dtype::kBf16}, SafetensorsDtype{"F16", Dtype::kF16},
+    SafetensorsDtype{"I32", Dtype::kI32},   SafetensorsDtype{"I64", Dtype::kI64},
+    SafetensorsDtype{"I8", Dtype::kI8},     SafetensorsDtype{"U8", Dtype::kU8},
+    SafetensorsDtype{"BOOL", Dtype::kBool},
 };
 // Element types of the format that no tensor of ours has.
 constexpr std::array<std::string_view, 13> kForeignDtypes = {
@@ -45,8 +45,8 @@ constexpr std::array<std::string_view, 13> kForeignDtypes = {
     "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4",      "C64"};
 
 std::string_view format_name(Dtype dtype) {
-  return std::find_if(kDtypes.begin(), kDtypes.end(),
-                      [&](const FormatDtype& d) { return d.dtype == dtype; })
+  return std::find_if(kSafetensorsDtypes.begin(), kSafetensorsDtypes.end(),
+                      [&](const SafetensorsDtype& d) { return d.dtype == dtype; })
       ->name;
 }
 
@@ -153,9 +153,9 @@ void HeaderReader::string(std::string& value) {
 }
 
 void HeaderReader::set_dtype(const std::string& name) {
-  const auto known = std::find_if(kDtypes.begin(), kDtypes.end(),
-                                  [&](const FormatDtype& d) { return d.name == name; });
-  if (known != kDtypes.end()) {
+  const auto known = std::find_if(kSafetensorsDtypes.begin(), kSafetensorsDtypes.end(),
+                                  [&](const SafetensorsDtype& d) { return d.name == name; });
+  if (known != kSafetensorsDtypes.end()) {
     entry().dtype = known->dtype;
     return;
   }
@@ -330,7 +330,7 @@ Safetensors parse(std::span<const std::byte> file, std::string_view where,
 // Writing
 // ---------------------------------------------------------------------------------------------
 
-[[noreturn]] void refuse(std::string_view what) {
+[[noreturn]] void refuse_to_save(std::string_view what) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("save safetensors: {}", what));
 }
 
@@ -338,25 +338,26 @@ std::string json_string(std::string_view what, const std::string& text) {
   try {
     return Json(text).dump();
   } catch (const Error&) {
-    refuse(fmt::format("{} {} is not UTF-8", what, in_quotes(text)));
+    refuse_to_save(fmt::format("{} {} is not UTF-8", what, in_quotes(text)));
   }
 }
 
 void check_names(const Safetensors& content) {
   const auto check_count = [](std::size_t count, std::string_view what) {
     if (count > kMaxSafetensorsCount)
-      refuse(fmt::format("{} {}, at most {} are supported", count, what, kMaxSafetensorsCount));
+      refuse_to_save(
+          fmt::format("{} {}, at most {} are supported", count, what, kMaxSafetensorsCount));
   };
   check_count(content.tensors.size(), "tensors");
   check_count(content.metadata.size(), "keys of metadata");
   for (const auto& [name, tensor] : content.tensors) {
-    if (name.empty()) refuse("a tensor's name is empty");
-    if (name == kMetadataKey) refuse("'__metadata__' cannot be a tensor's name");
+    if (name.empty()) refuse_to_save("a tensor's name is empty");
+    if (name == kMetadataKey) refuse_to_save("'__metadata__' cannot be a tensor's name");
   }
   std::set<std::string_view> keys;
   for (const auto& [key, value] : content.metadata)
     if (!keys.insert(key).second)
-      refuse(fmt::format("the metadata's key {} comes twice", in_quotes(key)));
+      refuse_to_save(fmt::format("the metadata's key {} comes twice", in_quotes(key)));
 }
 
 // Indices of the tensors in the order of their data.
@@ -391,7 +392,7 @@ std::string header_json(const Safetensors& content, const std::vector<std::size_
   std::string json = fmt::format("{{{}}}", fmt::join(fields, ","));
   json.append((kHeaderAlignment - json.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
   if (json.size() > kMaxSafetensorsHeader)
-    refuse(
+    refuse_to_save(
         fmt::format("a header of {} bytes, the limit is {}", json.size(), kMaxSafetensorsHeader));
   return json;
 }

@@ -149,7 +149,7 @@ struct Attention {
   }
 };
 
-struct FeedForward {
+struct GptMlp {
   const Gpt& net;
 
   bool gated() const { return net.feed_forward == GptFeedForward::kSwiglu; }
@@ -187,7 +187,7 @@ struct Block {
     params.merge("input_layernorm", Norm{net}.init(key));
     params.merge("self_attn", Attention{net}.init(key.fold_in(0)));
     params.merge("post_attention_layernorm", Norm{net}.init(key));
-    params.merge("mlp", FeedForward{net}.init(key.fold_in(1)));
+    params.merge("mlp", GptMlp{net}.init(key.fold_in(1)));
     return params;
   }
 
@@ -197,7 +197,7 @@ struct Block {
     const Value mixed = apply_part(Attention{net, setting, index}, "self_attn", params, seen);
     x = x + dropout({}, mixed, part_key(key, 0));
     const Value normed = apply_part(Norm{net}, "post_attention_layernorm", params, x);
-    const Value fed = apply_part(FeedForward{net}, "mlp", params, normed);
+    const Value fed = apply_part(GptMlp{net}, "mlp", params, normed);
     return x + dropout({}, fed, part_key(key, 1));
   }
 };
@@ -398,7 +398,7 @@ std::vector<Input> Gpt::parameters() const {
   for (std::int64_t i = 0; i < layers; ++i) {
     const std::string block = block_name(i);
     const Attention attention{*this};
-    const FeedForward mlp{*this};
+    const GptMlp mlp{*this};
     add_norm(block + ".input_layernorm");
     add_linear(block + ".self_attn.q_proj", attention.query());
     add_linear(block + ".self_attn.k_proj", attention.key_or_value());

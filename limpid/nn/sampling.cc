@@ -14,24 +14,24 @@
 namespace limpid::nn {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_sampling(const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, "sample: " + why);
 }
 
 void check(std::span<const float> logits, const Sampling& s) {
   if (!(s.temperature >= 0 && std::isfinite(s.temperature)))
-    refuse(fmt::format("a temperature of {}, 0 or more is expected", s.temperature));
-  if (s.top_k < 0) refuse(fmt::format("a top_k of {}, 0 or more is expected", s.top_k));
+    refuse_sampling(fmt::format("a temperature of {}, 0 or more is expected", s.temperature));
+  if (s.top_k < 0) refuse_sampling(fmt::format("a top_k of {}, 0 or more is expected", s.top_k));
   if (!(s.top_p > 0 && s.top_p <= 1))
-    refuse(fmt::format("a top_p of {}, above 0 to 1 is expected", s.top_p));
+    refuse_sampling(fmt::format("a top_p of {}, above 0 to 1 is expected", s.top_p));
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   bool possible = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (std::isnan(logits[i]) || logits[i] == kInfinity)
-      refuse(fmt::format("logit {} is {}", i, logits[i]));
+      refuse_sampling(fmt::format("logit {} is {}", i, logits[i]));
     possible = possible || logits[i] > -kInfinity;
   }
-  if (!possible) refuse(fmt::format("none of the {} tokens is possible", logits.size()));
+  if (!possible) refuse_sampling(fmt::format("none of the {} tokens is possible", logits.size()));
 }
 
 }  // namespace

@@ -175,11 +175,6 @@ struct LessEqual {
   }
 };
 
-// Shorter names for what a gradient rule reads.
-Value g(const GradientCall& c) { return c.cotangents[0]; }
-Value in(const GradientCall& c, std::size_t i) { return c.inputs[i]; }
-Value out(const GradientCall& c) { return c.outputs[0]; }
-
 using Values = std::vector<Value>;
 
 Values add_gradient(const GradientCall& c) { return {g(c), g(c)}; }
@@ -500,7 +495,7 @@ consteval Op logical(std::string_view name, std::string_view formula, Cpp cpp, O
                    .examples = inputs == 1 ? not_examples : logical_examples});
 }
 
-constexpr GradientRule step() { return no_gradient(kStep); }
+constexpr GradientRule step_rule() { return no_gradient(kStep); }
 constexpr Kernel element(Element e, Element of_i32 = kNoElement) {
   return {KernelKind::kElement, e, of_i32};
 }
@@ -584,17 +579,17 @@ constexpr Op sqrt =
     unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, gradient(sqrt_gradient), Element::kSqrt,
                       {"std::sqrt({0})"}, onnx_node("Sqrt", 13, 1), positive_examples);
 
-constexpr Op equal = binary<equal, Equal>("equal", "a = b", kExact, numeric_comparison, step(),
+constexpr Op equal = binary<equal, Equal>("equal", "a = b", kExact, numeric_comparison, step_rule(),
                                           element(Element::kEqual, Element::kEqualI32),
                                           {"{0} == {1}"}, onnx_node("Equal", 19, 7));
 constexpr Op not_equal = binary<not_equal, NotEqual>(
-    "not_equal", "a differs from b", kExact, numeric_comparison, step(),
+    "not_equal", "a differs from b", kExact, numeric_comparison, step_rule(),
     element(Element::kNotEqual, Element::kNotEqualI32), {"{0} != {1}"}, {});
-constexpr Op less = binary<less, Less>("less", "a < b", kExact, numeric_comparison, step(),
+constexpr Op less = binary<less, Less>("less", "a < b", kExact, numeric_comparison, step_rule(),
                                        element(Element::kLess, Element::kLessI32), {"{0} < {1}"},
                                        onnx_node("Less", 13, 7));
 constexpr Op less_equal =
-    binary<less_equal, LessEqual>("less_equal", "a <= b", kExact, numeric_comparison, step(),
+    binary<less_equal, LessEqual>("less_equal", "a <= b", kExact, numeric_comparison, step_rule(),
                                   element(Element::kLessEqual, Element::kLessEqualI32),
                                   {"{0} <= {1}"}, onnx_node("LessOrEqual", 16, 12));
 

@@ -81,10 +81,6 @@ struct Sign {
   }
 };
 
-Value g(const GradientCall& c) { return c.cotangents[0]; }
-Value x(const GradientCall& c) { return c.inputs[0]; }
-Value out(const GradientCall& c) { return c.outputs[0]; }
-
 Values log1p_gradient(const GradientCall& c) { return {g(c) / (1.0 + x(c))}; }
 Values expm1_gradient(const GradientCall& c) { return {g(c) * (out(c) + 1.0)}; }
 Values sin_gradient(const GradientCall& c) { return {g(c) * cos(x(c))}; }

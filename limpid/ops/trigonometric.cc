@@ -65,10 +65,6 @@ struct Atanh {
   }
 };
 
-Value g(const GradientCall& c) { return c.cotangents[0]; }
-Value x(const GradientCall& c) { return c.inputs[0]; }
-Value out(const GradientCall& c) { return c.outputs[0]; }
-
 // 1 - x^2 without the digits that x^2 would lose near 1.
 Value one_minus_square(Value x) { return (1.0 - x) * (1.0 + x); }
 

@@ -5,7 +5,7 @@
 namespace limpid::optim {
 namespace {
 
-std::string state_name(const std::string& parameter) { return "sum." + parameter; }
+std::string sum_name(const std::string& parameter) { return "sum." + parameter; }
 
 template <class T>
 Tensor filled(const Shape& shape, double value) {
@@ -14,7 +14,7 @@ Tensor filled(const Shape& shape, double value) {
   });
 }
 
-constexpr HyperParameter<Adagrad> kNumbers[] = {
+constexpr HyperParameter<Adagrad> kAdagradNumbers[] = {
     eps_number<Adagrad>(),
     {"initial_sum", "Initial value of the accumulated squared gradients", Range::kNotNegative,
      &Adagrad::initial_sum},
@@ -23,13 +23,13 @@ constexpr HyperParameter<Adagrad> kNumbers[] = {
 
 }  // namespace
 
-constinit const OptimizerRecord<Adagrad> Adagrad::record{"adagrad", 0.01, kNumbers};
+constinit const OptimizerRecord<Adagrad> Adagrad::record{"adagrad", 0.01, kAdagradNumbers};
 
 Params Adagrad::init(const Params& params) const {
   Params state;
   for (const auto& [name, p] : params)
-    state.set(state_name(name), p.dtype() == Dtype::kF64 ? filled<double>(p.shape(), initial_sum)
-                                                         : filled<float>(p.shape(), initial_sum));
+    state.set(sum_name(name), p.dtype() == Dtype::kF64 ? filled<double>(p.shape(), initial_sum)
+                                                       : filled<float>(p.shape(), initial_sum));
   return state;
 }
 
@@ -39,8 +39,8 @@ Update Adagrad::operator()(const Args& params, const Args& gradients, const Args
   for (const auto& [name, p] : params) {
     Value g = gradients.at(name);
     if (decays(weight_decay, decay_vectors, p)) g = g + p * weight_decay;
-    const Value sum = state.at(state_name(name)) + g * g;
-    next.state.set(state_name(name), sum);
+    const Value sum = state.at(sum_name(name)) + g * g;
+    next.state.set(sum_name(name), sum);
     next.params.set(name, p - rate * (g / (sqrt(sum) + eps)));
   }
   return next;

@@ -6,8 +6,8 @@
 namespace limpid::optim {
 namespace {
 
-constexpr std::string_view kMean = "exp_avg";
-constexpr std::string_view kSquare = "exp_avg_sq";
+constexpr std::string_view kAdamMean = "exp_avg";
+constexpr std::string_view kAdamSquare = "exp_avg_sq";
 constexpr std::string_view kLargest = "max_exp_avg_sq";
 constexpr const char* kPower1 = "beta1_power";
 constexpr const char* kPower2 = "beta2_power";
@@ -24,8 +24,8 @@ Params init_of(const Settings& s, const Params& params) {
     for (const auto& [name, p] : params)
       state.set(Params::join(kind, name), Tensor::zeros(p.type()));
   };
-  zeros(kMean);
-  zeros(kSquare);
+  zeros(kAdamMean);
+  zeros(kAdamSquare);
   if (s.amsgrad) zeros(kLargest);
   state.set(kPower1, Tensor::scalar(1.0));
   state.set(kPower2, Tensor::scalar(1.0));
@@ -42,8 +42,8 @@ Value one_like(const Value& scalar) { return number_like(scalar, 1); }
 // The variant with the largest square so far (Reddi, Kale, Kumar 2018), which has no op of its own.
 Value amsgrad_update(const Settings& s, const Value& start, const Value& g, const Common& c,
                      const std::string& name, Args& state) {
-  const std::string mean_name = Args::join(kMean, name);
-  const std::string square_name = Args::join(kSquare, name);
+  const std::string mean_name = Args::join(kAdamMean, name);
+  const std::string square_name = Args::join(kAdamSquare, name);
   const std::string largest_name = Args::join(kLargest, name);
   const Value mean = state.at(mean_name) * s.beta1 + g * (1 - s.beta1);
   const Value square = state.at(square_name) * s.beta2 + g * g * (1 - s.beta2);
@@ -78,8 +78,8 @@ Update update_of(const Settings& s, const Args& params, const Args& gradients, c
       next.params.set(name, amsgrad_update(s, p * kept, g, common, name, next.state));
       continue;
     }
-    const std::string mean_name = Args::join(kMean, name);
-    const std::string square_name = Args::join(kSquare, name);
+    const std::string mean_name = Args::join(kAdamMean, name);
+    const std::string square_name = Args::join(kAdamSquare, name);
     const AdamUpdated updated =
         adam_update(p, g, state.at(mean_name), state.at(square_name),
                     {scale, kept, common.step_size, common.root}, {s.beta1, s.beta2, s.eps});
@@ -98,7 +98,7 @@ Settings settings(const AdamW& a) {
 }
 
 template <class A>
-constexpr HyperParameter<A> kNumbers[] = {
+constexpr HyperParameter<A> kAdamNumbers[] = {
     {"beta1", "Decay rate of the first moment, the running mean of gradients", Range::kBelowOne,
      &A::beta1},
     {"beta2", "Decay rate of the second moment, the running mean of squared gradients",
@@ -111,8 +111,8 @@ constexpr HyperParameter<A> kNumbers[] = {
 
 }  // namespace
 
-constinit const OptimizerRecord<Adam> Adam::record{"adam", 0.001, kNumbers<Adam>};
-constinit const OptimizerRecord<AdamW> AdamW::record{"adamw", 0.001, kNumbers<AdamW>};
+constinit const OptimizerRecord<Adam> Adam::record{"adam", 0.001, kAdamNumbers<Adam>};
+constinit const OptimizerRecord<AdamW> AdamW::record{"adamw", 0.001, kAdamNumbers<AdamW>};
 
 Params Adam::init(const Params& params) const { return init_of(settings(*this), params); }
 Update Adam::operator()(const Args& params, const Args& gradients, const Args& state, Value rate,

@@ -5,11 +5,11 @@
 namespace limpid::optim {
 namespace {
 
-constexpr std::string_view kSquare = "square_avg";
-constexpr std::string_view kMean = "grad_avg";
+constexpr std::string_view kRmsPropSquare = "square_avg";
+constexpr std::string_view kRmsPropMean = "grad_avg";
 constexpr std::string_view kMomentum = "momentum";
 
-constexpr HyperParameter<RmsProp> kNumbers[] = {
+constexpr HyperParameter<RmsProp> kRmsPropNumbers[] = {
     {"alpha", "Decay rate of the running mean of squared gradients", Range::kShare,
      &RmsProp::alpha},
     eps_number<RmsProp>(),
@@ -21,7 +21,7 @@ constexpr HyperParameter<RmsProp> kNumbers[] = {
 
 }  // namespace
 
-constinit const OptimizerRecord<RmsProp> RmsProp::record{"rmsprop", 0.01, kNumbers};
+constinit const OptimizerRecord<RmsProp> RmsProp::record{"rmsprop", 0.01, kRmsPropNumbers};
 
 Params RmsProp::init(const Params& params) const {
   Params state;
@@ -29,8 +29,8 @@ Params RmsProp::init(const Params& params) const {
     for (const auto& [name, p] : params)
       state.set(Params::join(kind, name), Tensor::zeros(p.type()));
   };
-  zeros(kSquare);
-  if (centered) zeros(kMean);
+  zeros(kRmsPropSquare);
+  if (centered) zeros(kRmsPropMean);
   if (momentum != 0) zeros(kMomentum);
   return state;
 }
@@ -39,14 +39,14 @@ Update RmsProp::operator()(const Args& params, const Args& gradients, const Args
                            Value rate) const {
   Update next{{}, state};  // for the order of its names
   for (const auto& [name, p] : params) {
-    const std::string square_name = Args::join(kSquare, name);
+    const std::string square_name = Args::join(kRmsPropSquare, name);
     Value g = gradients.at(name);
     if (decays(weight_decay, decay_vectors, p)) g = g + p * weight_decay;
     const Value square = state.at(square_name) * alpha + g * g * (1 - alpha);
     next.state.set(square_name, square);
     Value variance = square;
     if (centered) {
-      const std::string mean_name = Args::join(kMean, name);
+      const std::string mean_name = Args::join(kRmsPropMean, name);
       const Value average = state.at(mean_name) * alpha + g * (1 - alpha);
       next.state.set(mean_name, average);
       variance = maximum(square - average * average, number_like(square, 0));

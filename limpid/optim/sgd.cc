@@ -5,9 +5,9 @@
 namespace limpid::optim {
 namespace {
 
-std::string state_name(const std::string& parameter) { return "momentum." + parameter; }
+std::string momentum_name(const std::string& parameter) { return "momentum." + parameter; }
 
-constexpr HyperParameter<Sgd> kNumbers[] = {
+constexpr HyperParameter<Sgd> kSgdNumbers[] = {
     momentum_number<Sgd>(0.9),
     {"nesterov", "Use Nesterov momentum", Range::kSwitch, &Sgd::nesterov},
     weight_decay_number<Sgd>(),
@@ -15,12 +15,12 @@ constexpr HyperParameter<Sgd> kNumbers[] = {
 
 }  // namespace
 
-constinit const OptimizerRecord<Sgd> Sgd::record{"sgd", 0.05, kNumbers};
+constinit const OptimizerRecord<Sgd> Sgd::record{"sgd", 0.05, kSgdNumbers};
 
 Params Sgd::init(const Params& params) const {
   Params state;
   if (momentum != 0)
-    for (const auto& [name, p] : params) state.set(state_name(name), Tensor::zeros(p.type()));
+    for (const auto& [name, p] : params) state.set(momentum_name(name), Tensor::zeros(p.type()));
   return state;
 }
 
@@ -31,8 +31,8 @@ Update Sgd::operator()(const Args& params, const Args& gradients, const Args& st
     Value step = gradients.at(name);
     if (decays(weight_decay, decay_vectors, p)) step = step + p * weight_decay;
     if (momentum != 0) {
-      const Value v = state.at(state_name(name)) * momentum + step;
-      next.state.set(state_name(name), v);
+      const Value v = state.at(momentum_name(name)) * momentum + step;
+      next.state.set(momentum_name(name), v);
       step = nesterov ? step + v * momentum : v;
     }
     next.params.set(name, p - rate * step);

@@ -13,7 +13,7 @@ void fill_char_lm(TrainConfig& c, const Split& data, const Recipe& recipe) {
   fill_layers(c, data, recipe, *c.context * *c.embedding);
 }
 
-FamilyModel make(const TrainConfig& c, const Split&) {
+FamilyModel make_char_lm(const TrainConfig& c, const Split&) {
   const nn::CharLm net = char_lm_of(c);
   return {net.config(), char_lm_problem(net, loss_of(c))};
 }
@@ -36,7 +36,7 @@ const ModelFamily& char_lm_family() {
                                   .reads_text = true,
                                   .context = nn::CharLm{}.context,
                                   .fill = fill_char_lm,
-                                  .make = make};
+                                  .make = make_char_lm};
   return family;
 }
 

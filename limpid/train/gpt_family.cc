@@ -57,7 +57,7 @@ void fill_gpt(TrainConfig& c, const Split& data, const Recipe&) {
   }
 }
 
-FamilyModel make(const TrainConfig& c, const Split& data) {
+FamilyModel make_gpt(const TrainConfig& c, const Split& data) {
   const nn::Gpt net = gpt_of(c, data.train.classes);
   return {net.config(), gpt_problem(net, loss_of(c))};
 }
@@ -84,7 +84,7 @@ const ModelFamily& gpt_family() {
       .context = nn::Gpt{}.context,
       .every_token = true,
       .fill = fill_gpt,
-      .make = make};
+      .make = make_gpt};
   return family;
 }
 

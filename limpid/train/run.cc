@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_run(const std::string& message) {
   throw Error(ErrorCode::kInvalidArgument, message);
 }
 
@@ -208,7 +208,7 @@ void Run::Impl::expect(Stage stage, std::string_view call) const {
   constexpr std::string_view kStages[] = {"has not started", "is under way", "was interrupted",
                                           "has ended"};
   if (stage_ != stage)
-    refuse(
+    refuse_run(
         fmt::format("train: {} of a run that {}", call, kStages[static_cast<std::size_t>(stage_)]));
 }
 
@@ -241,9 +241,9 @@ void Run::Impl::begin() {
   if (folder_) {
     const auto held = options_.overwrite ? std::nullopt : folder_->held_run();
     if (held)
-      refuse(fmt::format("train: the folder {} holds a run that is {} (step {})",
-                         in_quotes(folder_->path().string()),
-                         held->finished ? "finished" : "not finished", held->step));
+      refuse_run(fmt::format("train: the folder {} holds a run that is {} (step {})",
+                             in_quotes(folder_->path().string()),
+                             held->finished ? "finished" : "not finished", held->step));
     folder_->begin(setup_.config);
     file_.emplace(folder_->log(), "");
   }
@@ -270,7 +270,7 @@ void Run::Impl::go_on() {
     checkpoint = load_checkpoint(folder_->checkpoint());
     check_run(*checkpoint);
   } else if (leads() && !starts && stage_ != Stage::kPaused) {
-    refuse("train: resume() of a run that has no folder");
+    refuse_run("train: resume() of a run that has no folder");
   }
   if (options_.ranks && !options_.folder.empty()) {
     const std::vector<std::byte> found = distribute::from_first(
@@ -318,7 +318,7 @@ void Run::Impl::check_run(const Checkpoint& checkpoint) {
   const bool same_run = to_text(longer) == to_text(setup_.config) &&
                         checkpoint.run == identity_of(before, data_hash_);
   if (!same_run)
-    refuse(
+    refuse_run(
         fmt::format("{}: the checkpoint is of another configuration or of other data than the "
                     "run's now",
                     in_quotes(folder_->checkpoint().string())));
@@ -510,7 +510,7 @@ void Run::Impl::fail(const StepEvent& step) {
   if (folder_)
     message +=
         fmt::format("; the state before it is in {}", in_quotes(folder_->checkpoint().string()));
-  refuse(message);
+  refuse_run(message);
 }
 
 // ---- the interface

@@ -33,9 +33,9 @@ Inputs batch_inputs(const Problem& problem, std::int64_t rows) {
 }
 
 // The values of a Function's inputs by name, as they are read one after the other.
-class Reader {
+class InputReader {
  public:
-  explicit Reader(std::span<const Value> values) : values_(values) {}
+  explicit InputReader(std::span<const Value> values) : values_(values) {}
   Args next(const Inputs& inputs) {
     Args args;
     for (const Input& i : inputs) args.set(i.name, values_[at_++]);
@@ -70,7 +70,7 @@ class BatchGradient {
     for (const auto& [name, value] : carried) arguments.push_back(value);
     arguments.insert(arguments.end(), batch.begin(), batch.end());
     const std::vector<Value> results = batch[0].builder().inline_function(function_, arguments);
-    Reader read(results);
+    InputReader read(results);
     Gradients all;
     all.loss = read.next();
     all.carried = read.next(carried_);
@@ -114,7 +114,7 @@ Function step_of(const Problem& problem, const UpdateRule& rule, std::int64_t ro
   return trace(
       "train_step", inputs,
       [&](std::span<const Value> in) {
-        Reader read(in);
+        InputReader read(in);
         const Args values = read.next(params);
         const Args carried = read.next(gradient_of.carried());
         const Args moments = read.next(state);
@@ -148,7 +148,7 @@ Function loss_function(const Problem& problem, std::int64_t rows) {
   return trace(
       kLoss, inputs,
       [&](std::span<const Value> in) {
-        Reader read(in);
+        InputReader read(in);
         const Args values = read.next(params);
         const Args state = read.next(carried);
         const Value x = read.next();
@@ -183,7 +183,7 @@ Function accumulate_function(const Problem& problem, std::int64_t rows) {
   return trace(
       "accumulate", inputs,
       [&](std::span<const Value> in) {
-        Reader read(in);
+        InputReader read(in);
         const Args values = read.next(gradient_of.params());
         const Args carried = read.next(gradient_of.carried());
         const Args so_far = read.next(sums);

@@ -15,7 +15,8 @@ namespace {
 // Purposes of the keys that a run's seed gives.
 enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey };
 
-[[noreturn]] void refuse(const std::string& message, ErrorCode code = ErrorCode::kInvalidArgument) {
+[[noreturn]] void refuse_training(const std::string& message,
+                                  ErrorCode code = ErrorCode::kInvalidArgument) {
   throw Error(code, "train: " + message);
 }
 
@@ -39,16 +40,16 @@ Params in_order_of(const std::vector<Input>& inputs, const Params& values) {
 // Throws kFormat where these are not values of the same names and types.
 void check_values(const std::vector<Input>& expected, const Params& values, std::string_view what) {
   if (values.size() != expected.size())
-    refuse(fmt::format("the state has {} tensors of the {}, {} are expected", values.size(), what,
-                       expected.size()),
-           ErrorCode::kFormat);
+    refuse_training(fmt::format("the state has {} tensors of the {}, {} are expected",
+                                values.size(), what, expected.size()),
+                    ErrorCode::kFormat);
   for (const Input& e : expected) {
     const Tensor* value = values.find(e.name);
     if (!value || !(value->type() == e.type))
-      refuse(fmt::format("the state has {} for '{}' of the {}, {} is expected",
-                         value ? to_string(value->type()) : "nothing", e.name, what,
-                         to_string(e.type)),
-             ErrorCode::kFormat);
+      refuse_training(fmt::format("the state has {} for '{}' of the {}, {} is expected",
+                                  value ? to_string(value->type()) : "nothing", e.name, what,
+                                  to_string(e.type)),
+                      ErrorCode::kFormat);
   }
 }
 
@@ -67,7 +68,7 @@ std::vector<bool> changed_values(const Problem& problem, std::int64_t rows) {
     changes.push_back(loss.outputs()[1 + changes.size()].value !=
                       static_cast<ValueId>(loss.input_index(name)));
     if (changes.back() && value.dtype() != Dtype::kF32)
-      refuse(
+      refuse_training(
           fmt::format("{} changes with every step and is not f32; shards cannot add it up", name),
           ErrorCode::kUnsupported);
   }
@@ -85,17 +86,17 @@ std::size_t tail_of(const Params& carried, const std::vector<bool>& changes) {
 void check_part(const Problem& problem, const Dataset& part) {
   const Type& x = problem.example().type;
   if (!(part.input_type() == x))
-    refuse(fmt::format("{}: an example is {}, the model takes {}", part.name,
-                       to_string(part.input_type()), to_string(x)),
-           ErrorCode::kShape);
+    refuse_training(fmt::format("{}: an example is {}, the model takes {}", part.name,
+                                to_string(part.input_type()), to_string(x)),
+                    ErrorCode::kShape);
   if (!(part.target_type() == problem.target))
-    refuse(fmt::format("{}: the target of an example is {}, {} is expected", part.name,
-                       to_string(part.target_type()), to_string(problem.target)),
-           ErrorCode::kShape);
+    refuse_training(fmt::format("{}: the target of an example is {}, {} is expected", part.name,
+                                to_string(part.target_type()), to_string(problem.target)),
+                    ErrorCode::kShape);
   const Type& output = problem.inference.type(problem.inference.outputs().front().value);
   if (part.has_classes() && part.classes > output.shape.back())
-    refuse(fmt::format("{}: has {} classes, the model gives {} logits", part.name, part.classes,
-                       output.shape.back()));
+    refuse_training(fmt::format("{}: has {} classes, the model gives {} logits", part.name,
+                                part.classes, output.shape.back()));
 }
 
 }  // namespace
@@ -124,8 +125,8 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
                                                           : Params{}) {
   check();
   if (ranks && ranks->size() > options.shards)
-    refuse(fmt::format("{} ranks, but {} shards: at most one rank a shard is expected",
-                       ranks->size(), options.shards));
+    refuse_training(fmt::format("{} ranks, but {} shards: at most one rank a shard is expected",
+                                ranks->size(), options.shards));
   if (options.shards > 1) {
     changes_ = changed_values(problem_, cut_.most_rows());
     sharded_ = std::make_unique<ShardedUpdate>(problem_, options.rule, params_, options.shards,
@@ -143,23 +144,25 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
 
 void Trainer::check() const {
   if (options_.epochs < 0)
-    refuse(fmt::format("{} epochs, 0 or more are expected", options_.epochs));
+    refuse_training(fmt::format("{} epochs, 0 or more are expected", options_.epochs));
   if (options_.steps && *options_.steps < 0)
-    refuse(fmt::format("{} steps, 0 or more are expected", *options_.steps));
+    refuse_training(fmt::format("{} steps, 0 or more are expected", *options_.steps));
   if (options_.batch < 1)
-    refuse(fmt::format("a batch of {}, 1 or more is expected", options_.batch));
+    refuse_training(fmt::format("a batch of {}, 1 or more is expected", options_.batch));
   if (options_.accumulate < 1)
-    refuse(fmt::format("{} micro batches an update, 1 or more are expected", options_.accumulate));
+    refuse_training(
+        fmt::format("{} micro batches an update, 1 or more are expected", options_.accumulate));
   if (options_.shards < 1 || options_.shards > kMostShards)
-    refuse(fmt::format("{} shards, 1 to {} are expected", options_.shards, kMostShards));
-  if (data_.train.size() == 0) refuse(fmt::format("{}: there are no examples", data_.train.name));
+    refuse_training(fmt::format("{} shards, 1 to {} are expected", options_.shards, kMostShards));
+  if (data_.train.size() == 0)
+    refuse_training(fmt::format("{}: there are no examples", data_.train.name));
   for (const Dataset* part : {&data_.train, &data_.validation, &data_.test})
     if (part->size() > 0) check_part(problem_, *part);
   const std::vector<std::string> metrics = metric_names(problem_.task, data_.train.outputs());
   if (std::find(metrics.begin(), metrics.end(), options_.metric) == metrics.end())
     throw_missing(options_.metric, metrics);
   if (options_.early_stopping && data_.validation.size() == 0)
-    refuse("early stopping needs a validation part, the data has none");
+    refuse_training("early stopping needs a validation part, the data has none");
 }
 
 // Behind that many steps; one that the end cuts short counts.
@@ -172,7 +175,8 @@ std::int64_t Trainer::examples_of_update() const {
 }
 
 StepResult Trainer::step(std::uint32_t wishes) {
-  if (ending_ != Ending::kNone) refuse(fmt::format("the training has ended: {}", name(ending_)));
+  if (ending_ != Ending::kNone)
+    refuse_training(fmt::format("the training has ended: {}", name(ending_)));
   if (!feeder_) start_feeder();
   const auto start = std::chrono::steady_clock::now();
   const double rate = learning_rate();
@@ -332,9 +336,10 @@ std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool 
 
 std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
   if (!sharded_ || shard < sharded_->sum().shards().begin || shard >= sharded_->sum().shards().end)
-    refuse(fmt::format("shard {}: {}", shard,
-                       sharded_ ? fmt::format("shards 0 to {} are expected", options_.shards - 1)
-                                : "the run is not trained in shards"));
+    refuse_training(
+        fmt::format("shard {}: {}", shard,
+                    sharded_ ? fmt::format("shards 0 to {} are expected", options_.shards - 1)
+                             : "the run is not trained in shards"));
   const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
   std::int64_t m = 0;
   feed([&]() -> std::optional<Feeder::Piece> {
@@ -504,15 +509,17 @@ TrainState Trainer::state() const {
 
 void Trainer::restore(const TrainState& state) {
   if (state.seed != options_.seed)
-    refuse(fmt::format("the state is of seed {}, the run of {}", state.seed, options_.seed),
-           ErrorCode::kFormat);
+    refuse_training(
+        fmt::format("the state is of seed {}, the run of {}", state.seed, options_.seed),
+        ErrorCode::kFormat);
   if (state.step < 0 || state.step > steps_)
-    refuse(fmt::format("the state is behind step {}, the run has {}", state.step, steps_),
-           ErrorCode::kFormat);
+    refuse_training(fmt::format("the state is behind step {}, the run has {}", state.step, steps_),
+                    ErrorCode::kFormat);
   const std::int64_t epochs = epochs_done(state.step);
   if (state.best_epoch < 0 || state.best_epoch > epochs)
-    refuse(fmt::format("the state's best epoch is {}, but {} are done", state.best_epoch, epochs),
-           ErrorCode::kFormat);
+    refuse_training(
+        fmt::format("the state's best epoch is {}, but {} are done", state.best_epoch, epochs),
+        ErrorCode::kFormat);
   check_values(inputs_of(params_), state.params, "parameters");
   check_values(inputs_of(carried_), state.carried, "carried values");
   check_values(sharded_ ? sharded_->state_inputs() : inputs_of(optimizer_), state.optimizer,
@@ -559,7 +566,7 @@ std::vector<const void*> Trainer::observed() const {
 }
 
 Trainer::Replay Trainer::replay() const {
-  if (!last_.plan) refuse("no step was made that could be repeated");
+  if (!last_.plan) refuse_training("no step was made that could be repeated");
   Replay replay{last_.plan->function, {}};
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     replay.inputs.push_back(Tensor::generate_bytes(

@@ -33,7 +33,7 @@ std::vector<std::int32_t> rows_of(const Dataset& part) {
   return {values.begin(), values.end()};
 }
 
-std::vector<std::int32_t> sorted(std::vector<std::int32_t> rows) {
+std::vector<std::int32_t> in_order(std::vector<std::int32_t> rows) {
   std::sort(rows.begin(), rows.end());
   return rows;
 }
@@ -53,9 +53,9 @@ TEST(Dataset, SaysHowManyOutputsANetworkNeeds) {
 TEST(SplitRows, FollowsTheStatedRule) {
   const Split split = split_rows(numbered(10), {60, 20, 20}, Key(4));
   const std::vector<std::int32_t> order = permutation(Key(4), 10);
-  EXPECT_EQ(rows_of(split.train), sorted({order.begin(), order.begin() + 6}));
-  EXPECT_EQ(rows_of(split.validation), sorted({order.begin() + 6, order.begin() + 8}));
-  EXPECT_EQ(rows_of(split.test), sorted({order.begin() + 8, order.end()}));
+  EXPECT_EQ(rows_of(split.train), in_order({order.begin(), order.begin() + 6}));
+  EXPECT_EQ(rows_of(split.validation), in_order({order.begin() + 6, order.begin() + 8}));
+  EXPECT_EQ(rows_of(split.test), in_order({order.begin() + 8, order.end()}));
   EXPECT_NE(rows_of(split_rows(numbered(10), {60, 20, 20}, Key(5)).train), rows_of(split.train));
 }
 
@@ -100,7 +100,7 @@ TEST(SplitRows, CountsAreExact) {
     std::vector<std::int32_t> all = rows_of(split.train);
     for (const Dataset* part : {&split.validation, &split.test})
       for (const std::int32_t row : rows_of(*part)) all.push_back(row);
-    EXPECT_EQ(sorted(all), rows_of(numbered(c.rows)));
+    EXPECT_EQ(in_order(all), rows_of(numbered(c.rows)));
   }
 }
 

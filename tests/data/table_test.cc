@@ -37,7 +37,7 @@ class Table : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-Tensor floats(const Shape& shape, std::initializer_list<float> values) {
+Tensor float_tensor(const Shape& shape, std::initializer_list<float> values) {
   return Tensor::from<float>(shape, values);
 }
 Tensor classes(std::initializer_list<std::int32_t> values) {
@@ -53,7 +53,7 @@ TEST_F(Table, BecomesFeaturesAndClasses) {
   EXPECT_EQ(data.task, Task::kClassification);
   EXPECT_EQ(data.feature_names, (Names{"weight", "colour=blue", "colour=green", "colour=red"}));
   EXPECT_TRUE(data.inputs.same_bits(
-      floats(Shape{4, 4}, {9.5f, 0, 0, 1, 4, 1, 0, 0, 3.5f, 0, 1, 0, 7, 0, 0, 1})));
+      float_tensor(Shape{4, 4}, {9.5f, 0, 0, 1, 4, 1, 0, 0, 3.5f, 0, 1, 0, 7, 0, 0, 1})));
   EXPECT_EQ(data.class_names, (Names{"cat", "dog"}));
   EXPECT_EQ(data.classes, 2);
   EXPECT_EQ(data.target_names, (Names{"kind"}));
@@ -70,7 +70,7 @@ TEST_F(Table, TakesNumbersForCategoriesWhereItIsTold) {
   const Dataset data =
       read("zip,y\n08,1.5\n8,2.5\n08,1.5\n", {.targets = {"y"}, .categorical = {"zip"}});
   EXPECT_EQ(data.feature_names, (Names{"zip=08", "zip=8"}));
-  EXPECT_TRUE(data.inputs.same_bits(floats(Shape{3, 2}, {1, 0, 0, 1, 1, 0})));
+  EXPECT_TRUE(data.inputs.same_bits(float_tensor(Shape{3, 2}, {1, 0, 0, 1, 1, 0})));
 }
 
 TEST_F(Table, TheTaskFollowsFromTheTargets) {
@@ -104,7 +104,7 @@ TEST_F(Table, SeveralTargetsAreColumnsInTheOrderNamed) {
   EXPECT_EQ(data.classes, 0);
   EXPECT_EQ(data.outputs(), 2);
   EXPECT_EQ(data.target_names, (Names{"b", "a"}));
-  EXPECT_TRUE(data.targets.same_bits(floats(Shape{2, 2}, {3, 1, 6, 4})));
+  EXPECT_TRUE(data.targets.same_bits(float_tensor(Shape{2, 2}, {3, 1, 6, 4})));
 }
 
 constexpr std::string_view kHoles = "n,c,y\n1,a,0.5\n,b,1.5\n3,?,2.5\n5,b,3.5\n";
@@ -124,8 +124,8 @@ TEST_F(Table, AMissingValueIsAnErrorUnlessAsked) {
 
 TEST_F(Table, RowsWithMissingValuesCanBeDropped) {
   const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kDrop});
-  EXPECT_TRUE(data.inputs.same_bits(floats(Shape{2, 3}, {1, 1, 0, 5, 0, 1})));
-  EXPECT_TRUE(data.targets.same_bits(floats(Shape{2, 1}, {0.5f, 3.5f})));
+  EXPECT_TRUE(data.inputs.same_bits(float_tensor(Shape{2, 3}, {1, 1, 0, 5, 0, 1})));
+  EXPECT_TRUE(data.targets.same_bits(float_tensor(Shape{2, 1}, {0.5f, 3.5f})));
   const Dataset labelled =
       read("x,y\n1,b\n2,\n3,a\n", {.targets = {"y"}, .missing = Missing::kDrop});
   EXPECT_TRUE(labelled.targets.same_bits(classes({1, 0})));
@@ -135,7 +135,8 @@ TEST_F(Table, RowsWithMissingValuesCanBeDropped) {
 
 TEST_F(Table, MissingValuesCanBecomeMeanAndMode) {
   const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
-  EXPECT_TRUE(data.inputs.same_bits(floats(Shape{4, 3}, {1, 1, 0, 3, 0, 1, 3, 0, 1, 5, 0, 1})));
+  EXPECT_TRUE(
+      data.inputs.same_bits(float_tensor(Shape{4, 3}, {1, 1, 0, 3, 0, 1, 3, 0, 1, 5, 0, 1})));
 }
 
 TEST_F(Table, MeanAndModeAreOfTheTrainingPart) {
@@ -178,7 +179,7 @@ TEST_F(Table, MayHaveAFileForTheTest) {
   const Split split = load_table(train, {.targets = {"y"}}, {75, 25, 0}, Key(0), test);
   EXPECT_EQ(split.train.size(), 3);
   EXPECT_EQ(split.validation.size(), 1);
-  EXPECT_TRUE(split.test.inputs.same_bits(floats(Shape{1, 3}, {7, 1, 0})));
+  EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{1, 3}, {7, 1, 0})));
   EXPECT_TRUE(split.test.targets.same_bits(classes({1})));
   expect_error(ErrorCode::kInvalidArgument, "a test share of 0 is expected", [&] {
     load_table(train, {.targets = {"y"}}, {80, 10, 10}, Key(0), test);
@@ -193,7 +194,7 @@ TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   });
   const Split split =
       load_table(train, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), test);
-  EXPECT_TRUE(split.test.inputs.same_bits(floats(Shape{2, 2}, {0, 1, 0, 0})));
+  EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{2, 2}, {0, 1, 0, 0})));
   // A class is no feature: there is no number for one that training did not have.
   const auto labelled = put("x,y\n1,0\n2,1\n");
   const auto other = put("x,y\n1,0\n2,7\n", "other.csv");
@@ -260,7 +261,7 @@ TEST_F(Table, IsReadAgainAsItWasRead) {
   const TableSchema schema = data.table.value();
   const auto file = put("colour,weight\nred,1\nblue,2\n", "new.csv");
   const Dataset rows = load_table_rows(file, schema, Targets::kIfPresent);
-  EXPECT_TRUE(rows.inputs.same_bits(floats(Shape{2, 4}, {1, 0, 0, 1, 2, 1, 0, 0})));
+  EXPECT_TRUE(rows.inputs.same_bits(float_tensor(Shape{2, 4}, {1, 0, 0, 1, 2, 1, 0, 0})));
   EXPECT_EQ(rows.targets.shape(), (Shape{2, 0}));
   EXPECT_EQ(rows.class_names, (Names{"cat", "dog"}));
   expect_error(ErrorCode::kFormat, "has no column 'kind'; it has: 'colour', 'weight'",
@@ -279,7 +280,7 @@ TEST_F(Table, FillsWhatIsMissingInOneRow) {
   const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
   const TableSchema schema = data.table.value();
   const Dataset row = load_table_rows(put("n,c\n,?\n", "new.csv"), schema, Targets::kIfPresent);
-  EXPECT_TRUE(row.inputs.same_bits(floats(Shape{1, 3}, {3, 0, 1})));
+  EXPECT_TRUE(row.inputs.same_bits(float_tensor(Shape{1, 3}, {3, 0, 1})));
 }
 
 TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {

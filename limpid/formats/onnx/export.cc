@@ -46,7 +46,7 @@ bool is_written_by_body(const Call& call) {
 // All calls that are not written, with their reasons.
 void refuse_what_has_no_counterpart(const Function& f) {
   std::vector<std::string> refused;
-  for (const Node& node : f.nodes()) {
+  for (const limpid::Node& node : f.nodes()) {
     if (find_export_op(*node.op)) continue;
     const Function::CallTypes types = f.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
@@ -61,11 +61,12 @@ void refuse_what_has_no_counterpart(const Function& f) {
 
 // The operator of attention is of a later version than what is written.
 Function with_attention_by_parts(const Function& function) {
-  return rewrite(function, [](Builder& builder, const Node& node, std::span<const Value> in) {
-    if (node.op != &op::scaled_dot_product_attention)
-      return builder.call(*node.op, in, node.attributes);
-    return std::vector<Value>{attention_by_parts(in, node.attributes)};
-  });
+  return rewrite(function,
+                 [](Builder& builder, const limpid::Node& node, std::span<const Value> in) {
+                   if (node.op != &op::scaled_dot_product_attention)
+                     return builder.call(*node.op, in, node.attributes);
+                   return std::vector<Value>{attention_by_parts(in, node.attributes)};
+                 });
 }
 
 AnyBatch in_operators(const Function& original, const Params& params,
@@ -86,9 +87,9 @@ AnyBatch in_operators(const Function& original, const Params& params,
   return f;
 }
 
-class Model {
+class ModelWriter {
  public:
-  Model(const AnyBatch& function, const Params& params, const ExportOptions& options)
+  ModelWriter(const AnyBatch& function, const Params& params, const ExportOptions& options)
       : function_(function), params_(params), options_(options), calls_(names(), function) {
     calls_.write();
     outputs();
@@ -162,7 +163,7 @@ class Model {
 
 Message message_of(const Function& function, const Params& params, const ExportOptions& options) {
   check_params(function, params);
-  Message message = Model(in_operators(function, params, options), params, options).message();
+  Message message = ModelWriter(in_operators(function, params, options), params, options).message();
   if (message.size() > kMostBytes)
     throw Error(ErrorCode::kUnsupported, fmt::format("onnx: a model of {} bytes, the format has {}",
                                                      message.size(), kMostBytes));

@@ -9,7 +9,7 @@
 namespace limpid::onnx {
 namespace {
 
-void save(const std::filesystem::path& path, const Model& model,
+void save(const std::filesystem::path& path, const limpid::Model& model,
           std::optional<std::int64_t> batch) {
   ExportOptions options;
   if (!model.config.empty()) options.metadata.emplace_back(kConfigKey, model.config);

@@ -9,10 +9,10 @@
 namespace limpid::onnx::detail {
 namespace {
 
-using Message = std::span<const std::byte>;
+using MessageBytes = std::span<const std::byte>;
 
 // Graphs in attributes of nodes of graphs ...
-constexpr int kMaxDepth = 16;
+constexpr int kMaxGraphDepth = 16;
 
 std::string domain_of(std::string_view text) {
   return text == "ai.onnx" ? std::string() : std::string(text);
@@ -22,7 +22,7 @@ class Reader {
  public:
   Reader(Budget& budget, Externals& externals) : budget_(budget), externals_(externals) {}
 
-  ModelContents model(Message message) {
+  ModelContents model(MessageBytes message) {
     ModelContents model;
     bool has_graph = false;
     for (Wire wire(message); wire.next();) switch (wire.field()) {
@@ -54,7 +54,7 @@ class Reader {
     return std::string(text);
   }
 
-  std::pair<std::string, std::string> entry(Message message) {
+  std::pair<std::string, std::string> entry(MessageBytes message) {
     std::pair<std::string, std::string> entry;
     budget_.charge(2 * sizeof entry);
     for (Wire wire(message); wire.next();) {
@@ -64,7 +64,7 @@ class Reader {
     return entry;
   }
 
-  void opset(Message message, Opsets& opsets) {
+  void opset(MessageBytes message, Opsets& opsets) {
     budget_.charge(sizeof(Opsets::value_type));
     std::string_view domain;
     std::int64_t version = 0;
@@ -75,10 +75,10 @@ class Reader {
     opsets[domain_of(domain)] = version;
   }
 
-  GraphContents graph(Message message) {
-    if (++depth_ > kMaxDepth)
+  GraphContents graph(MessageBytes message) {
+    if (++depth_ > kMaxGraphDepth)
       throw Error(ErrorCode::kUnsupported,
-                  fmt::format("graphs lie in graphs more than {} deep", kMaxDepth));
+                  fmt::format("graphs lie in graphs more than {} deep", kMaxGraphDepth));
     GraphContents graph;
     budget_.charge(sizeof graph);
     for (Wire wire(message); wire.next();) switch (wire.field()) {
@@ -107,7 +107,7 @@ class Reader {
     return graph;
   }
 
-  NodeContents node(Message message) {
+  NodeContents node(MessageBytes message) {
     NodeContents node;
     budget_.charge(2 * sizeof node);
     for (Wire wire(message); wire.next();) switch (wire.field()) {
@@ -139,7 +139,7 @@ class Reader {
   }
 
   // Its fields come in any order, its kind among them.
-  AttributeContents attribute(Message message) {
+  AttributeContents attribute(MessageBytes message) {
     constexpr std::int64_t kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6,
                            kInts = 7, kStrings = 8;
     AttributeContents a;
@@ -209,7 +209,7 @@ class Reader {
     std::get<std::vector<T>>(a.value).push_back(static_cast<T>(value));
   }
 
-  ValueContents value(Message message) {
+  ValueContents value(MessageBytes message) {
     ValueContents value;
     budget_.charge(2 * sizeof value);
     for (Wire wire(message); wire.next();) {
@@ -224,7 +224,7 @@ class Reader {
     return value;
   }
 
-  void tensor_type(Message message, ValueContents& value) {
+  void tensor_type(MessageBytes message, ValueContents& value) {
     value.is_tensor = true;
     for (Wire wire(message); wire.next();) {
       if (wire.field() == 1) value.element_type = wire.integer();
@@ -232,7 +232,7 @@ class Reader {
     }
   }
 
-  std::vector<Dimension> shape(Message message) {
+  std::vector<Dimension> shape(MessageBytes message) {
     std::vector<Dimension> dims;
     for (Wire wire(message); wire.next();) {
       if (wire.field() != 1) continue;
@@ -246,7 +246,7 @@ class Reader {
     return dims;
   }
 
-  FunctionContents function(Message message) {
+  FunctionContents function(MessageBytes message) {
     FunctionContents f;
     budget_.charge(2 * sizeof f);
     for (Wire wire(message); wire.next();) switch (wire.field()) {
@@ -290,7 +290,7 @@ class Reader {
 
 }  // namespace
 
-ModelContents read_model(Message message, Budget& budget, Externals& externals) {
+ModelContents read_model(MessageBytes message, Budget& budget, Externals& externals) {
   return Reader(budget, externals).model(message);
 }
 

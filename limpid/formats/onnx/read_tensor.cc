@@ -23,7 +23,7 @@ constexpr std::string_view kElementTypes[] = {
     "int32",     "int64",   "string",    "bool",       "float16", "float64",
     "uint32",    "uint64",  "complex64", "complex128", "bfloat16"};
 
-[[noreturn]] void broken(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
+[[noreturn]] void broken_tensor(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
 
 struct Fields {
   std::string name;
@@ -40,7 +40,8 @@ std::uint64_t parse_count(std::string_view key, std::string_view text) {
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size())
-    broken(fmt::format("the {} {} of external data is no count of bytes", key, in_quotes(text)));
+    broken_tensor(
+        fmt::format("the {} {} of external data is no count of bytes", key, in_quotes(text)));
   return count;
 }
 
@@ -91,12 +92,13 @@ void read_fields(std::span<const std::byte> message, Fields& fields) {
 template <class T>
 T element_of(std::int64_t value) {
   if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, Bf16>) {
-    if (value < 0 || value > 0xffff) broken(fmt::format("{} does not stand for 16 bits", value));
+    if (value < 0 || value > 0xffff)
+      broken_tensor(fmt::format("{} does not stand for 16 bits", value));
     return {static_cast<std::uint16_t>(value)};
   } else {
     if (value < std::int64_t{std::numeric_limits<T>::min()} ||
         value > std::int64_t{std::numeric_limits<T>::max()})
-      broken(fmt::format("the element {} is no {}", value, name(dtype_of<T>)));
+      broken_tensor(fmt::format("the element {} is no {}", value, name(dtype_of<T>)));
     return static_cast<T>(value);
   }
 }
@@ -119,7 +121,8 @@ Tensor read_typed(std::span<const std::byte> message, const Shape& shape) {
   std::int64_t count = 0;
   each_element<T>(message, [&](T) { ++count; });
   if (count != shape.elements())
-    broken(fmt::format("{} elements came for {}", count, to_string(Type{dtype_of<T>, shape})));
+    broken_tensor(
+        fmt::format("{} elements came for {}", count, to_string(Type{dtype_of<T>, shape})));
   return Tensor::generate<T>(shape, [&](std::span<T> out) {
     std::size_t i = 0;
     each_element<T>(message, [&](T value) { out[i++] = value; });
@@ -152,8 +155,8 @@ Tensor read_typed(std::span<const std::byte> message, const Type& type) {
 
 Tensor read_raw(std::span<const std::byte> raw, const Type& type) {
   if (raw.size() != type.bytes())
-    broken(fmt::format("{} bytes came for {}, {} are expected", raw.size(), to_string(type),
-                       type.bytes()));
+    broken_tensor(fmt::format("{} bytes came for {}, {} are expected", raw.size(), to_string(type),
+                              type.bytes()));
   return Tensor::generate_bytes(type, [&](std::span<std::byte> out) {
     if (!raw.empty()) std::memcpy(out.data(), raw.data(), raw.size());
   });
@@ -163,7 +166,7 @@ Tensor read_raw(std::span<const std::byte> raw, const Type& type) {
 void check_bools(const Tensor& tensor) {
   for (const std::byte b : tensor.bytes())
     if (std::to_integer<int>(b) > 1)
-      broken(fmt::format("the element {} is no bool", std::to_integer<int>(b)));
+      broken_tensor(fmt::format("the element {} is no bool", std::to_integer<int>(b)));
 }
 
 Tensor elements_of(std::span<const std::byte> message, const Fields& fields, Budget& budget,
@@ -172,7 +175,7 @@ Tensor elements_of(std::span<const std::byte> message, const Fields& fields, Bud
   if (fields.external) return externals.read(type, fields.location, fields.offset, fields.length);
   // Before memory is asked for: an element takes a byte of the file at least.
   if (type.shape.elements() > static_cast<std::int64_t>(message.size()))
-    broken(fmt::format("{} in {} bytes", to_string(type), message.size()));
+    broken_tensor(fmt::format("{} in {} bytes", to_string(type), message.size()));
   budget.charge(type.bytes());
   return fields.raw ? read_raw(*fields.raw, type) : read_typed(message, type);
 }

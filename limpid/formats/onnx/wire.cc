@@ -8,7 +8,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-[[noreturn]] void broken(std::string_view what) {
+[[noreturn]] void broken_message(std::string_view what) {
   throw Error(ErrorCode::kFormat, fmt::format("no message of Protocol Buffers: {}", what));
 }
 
@@ -17,17 +17,17 @@ namespace {
 std::uint64_t Wire::take_varint(std::span<const std::byte>& left) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
-    if (left.empty()) broken("it ends within a number");
+    if (left.empty()) broken_message("it ends within a number");
     const auto byte = std::to_integer<std::uint64_t>(left.front());
     left = left.subspan(1);
     if (shift < 64) value |= (byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
-  broken("a number has more than 10 bytes");
+  broken_message("a number has more than 10 bytes");
 }
 
 std::uint64_t Wire::take_fixed(std::span<const std::byte>& left, std::size_t size) {
-  if (left.size() < size) broken("it ends within a number");
+  if (left.size() < size) broken_message("it ends within a number");
   std::uint64_t value = 0;
   std::memcpy(&value, left.data(), size);
   left = left.subspan(size);
@@ -35,14 +35,15 @@ std::uint64_t Wire::take_fixed(std::span<const std::byte>& left, std::size_t siz
 }
 
 void Wire::check_whole(std::size_t bytes, std::size_t size) {
-  if (bytes % size != 0) broken(fmt::format("{} bytes hold no whole numbers of {}", bytes, size));
+  if (bytes % size != 0)
+    broken_message(fmt::format("{} bytes hold no whole numbers of {}", bytes, size));
 }
 
 bool Wire::next() {
   if (left_.empty()) return false;
   const std::uint64_t tag = take_varint(left_);
   const std::uint64_t kind = tag & 7;
-  if (tag >> 32 != 0 || tag >> 3 == 0) broken(fmt::format("field {}", tag >> 3));
+  if (tag >> 32 != 0 || tag >> 3 == 0) broken_message(fmt::format("field {}", tag >> 3));
   field_ = static_cast<std::uint32_t>(tag >> 3);
   kind_ = static_cast<Kind>(kind);
   switch (kind_) {
@@ -58,19 +59,20 @@ bool Wire::next() {
     case Kind::kBytes: {
       const std::uint64_t size = take_varint(left_);
       if (size > left_.size())
-        broken(fmt::format("field {} has {} bytes, {} are left", field_, size, left_.size()));
+        broken_message(
+            fmt::format("field {} has {} bytes, {} are left", field_, size, left_.size()));
       bytes_ = left_.first(static_cast<std::size_t>(size));
       left_ = left_.subspan(static_cast<std::size_t>(size));
       return true;
     }
   }
-  broken(fmt::format("field {} is of the kind {}", field_, kind));
+  broken_message(fmt::format("field {} is of the kind {}", field_, kind));
 }
 
 void Wire::require(Kind kind) const {
   if (kind_ != kind)
-    broken(fmt::format("field {} is of the kind {}, {} is expected", field_,
-                       static_cast<int>(kind_), static_cast<int>(kind)));
+    broken_message(fmt::format("field {} is of the kind {}, {} is expected", field_,
+                               static_cast<int>(kind_), static_cast<int>(kind)));
 }
 
 std::int64_t Wire::integer() const {

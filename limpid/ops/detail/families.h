@@ -12,6 +12,12 @@
 
 namespace limpid {
 
+// Shorter names for what a gradient rule reads.
+inline Value g(const GradientCall& c) { return c.cotangents[0]; }
+inline Value x(const GradientCall& c) { return c.inputs[0]; }
+inline Value in(const GradientCall& c, std::size_t i) { return c.inputs[i]; }
+inline Value out(const GradientCall& c) { return c.outputs[0]; }
+
 // A record that leaves something out does not compile.
 consteval Op complete(Op op) {
   if (!is_complete(op)) throw "an op record is incomplete";
