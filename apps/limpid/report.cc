@@ -44,8 +44,9 @@ std::vector<ModelAnswer> wrong_answers(const Tensor& logits, const Tensor& label
     for (float z : row) sum += std::exp(static_cast<double>(z - *largest));
     wrong.push_back({r, label, largest - row.begin(), 1 / sum});
   }
-  std::stable_sort(wrong.begin(), wrong.end(),
-                   [](const ModelAnswer& a, const ModelAnswer& b) { return a.probability > b.probability; });
+  std::stable_sort(wrong.begin(), wrong.end(), [](const ModelAnswer& a, const ModelAnswer& b) {
+    return a.probability > b.probability;
+  });
   return wrong;
 }
 
@@ -67,7 +68,8 @@ std::vector<report::Mistake> mistakes_of(const Model& model, const Dataset& data
   if (side == 0) return {};
   check_outputs(data, model);
   std::vector<report::Mistake> mistakes;
-  for (const ModelAnswer& a : wrong_answers(predict(model, fit_inputs(data, model)), data.targets)) {
+  for (const ModelAnswer& a :
+       wrong_answers(predict(model, fit_inputs(data, model)), data.targets)) {
     if (mistakes.size() == kMistakes) break;
     const auto pixels = data.inputs.rows(a.row, 1).reshape({side * side});
     std::vector<std::uint8_t> grey;

@@ -13,13 +13,13 @@
 namespace limpid {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_batches(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
 std::vector<std::int32_t> in_order(std::int64_t n) {
   if (n < 0 || n > std::numeric_limits<std::int32_t>::max())
-    refuse(fmt::format("permutation: {} rows, expected 0 to 2^31 - 1", n));
+    refuse_batches(fmt::format("permutation: {} rows, expected 0 to 2^31 - 1", n));
   std::vector<std::int32_t> rows(static_cast<std::size_t>(n));
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
@@ -52,14 +52,15 @@ void gather_rows(const Tensor& source, std::span<const std::int32_t> rows,
                  std::span<std::byte> out) {
   const std::size_t wanted = Type{source.dtype(), rows_shape(source, rows.size())}.bytes();
   if (out.size() != wanted)
-    refuse(fmt::format("gather_rows: {} rows of {} need {} bytes, the memory has {}", rows.size(),
-                       to_string(source.type()), wanted, out.size()));
+    refuse_batches(fmt::format("gather_rows: {} rows of {} need {} bytes, the memory has {}",
+                               rows.size(), to_string(source.type()), wanted, out.size()));
   const std::int64_t limit = source.shape()[0];
   const std::size_t stride = rows.empty() ? 0 : wanted / rows.size();
   std::byte* place = out.data();
   for (const std::int32_t row : rows) {
     if (row < 0 || row >= limit)
-      refuse(fmt::format("gather_rows: row {} is outside of {}", row, to_string(source.type())));
+      refuse_batches(
+          fmt::format("gather_rows: row {} is outside of {}", row, to_string(source.type())));
     if (stride != 0)
       std::memcpy(place, source.bytes().data() + static_cast<std::size_t>(row) * stride, stride);
     place += stride;
@@ -68,15 +69,16 @@ void gather_rows(const Tensor& source, std::span<const std::int32_t> rows,
 
 Batches::Batches(std::int64_t examples, const BatchOptions& options, Key key, std::int64_t epoch)
     : rows_(options.size) {
-  if (options.size <= 0) refuse(fmt::format("batches: size {}, expected at least 1", options.size));
-  if (epoch < 0) refuse(fmt::format("batches: epoch {} is negative", epoch));
+  if (options.size <= 0)
+    refuse_batches(fmt::format("batches: size {}, expected at least 1", options.size));
+  if (epoch < 0) refuse_batches(fmt::format("batches: epoch {} is negative", epoch));
   order_ = options.shuffle ? permutation(key.fold_in(static_cast<std::uint64_t>(epoch)), examples)
                            : in_order(examples);
   count_ = examples / rows_ + (options.keep_partial && examples % rows_ != 0 ? 1 : 0);
 }
 
 std::span<const std::int32_t> Batches::operator[](std::int64_t i) const {
-  if (i < 0 || i >= count_) refuse(fmt::format("batches: batch {} of {}", i, count_));
+  if (i < 0 || i >= count_) refuse_batches(fmt::format("batches: batch {} of {}", i, count_));
   const auto all = static_cast<std::int64_t>(order_.size());
   const std::int64_t first = i * rows_;
   return std::span(order_).subspan(static_cast<std::size_t>(first),

@@ -10,7 +10,7 @@
 namespace limpid {
 namespace {
 
-[[noreturn]] void refuse(std::string_view what) {
+[[noreturn]] void bad_data_config(std::string_view what) {
   throw Error(ErrorCode::kFormat, fmt::format("data configuration: {}", what));
 }
 
@@ -37,7 +37,7 @@ Json to_json(const DataConfig& config) {
 
 DataConfig data_config_from_json(const JsonView& json) {
   const std::string& task = json.at("task").as_string();
-  if (!task_from_name(task)) refuse(fmt::format("no task is called {}", in_quotes(task)));
+  if (!task_from_name(task)) bad_data_config(fmt::format("no task is called {}", in_quotes(task)));
   DataConfig config;
   config.task = *task_from_name(task);
   const auto read = [&](const char* key, std::vector<std::string>& names) {

@@ -13,14 +13,16 @@
 namespace limpid {
 namespace {
 
-[[noreturn]] void refuse(ErrorCode code, const std::filesystem::path& path, std::string_view why) {
+[[noreturn]] void refuse_model(ErrorCode code, const std::filesystem::path& path,
+                               std::string_view why) {
   throw Error(code, fmt::format("model {}: {}", in_quotes(path.string()), why));
 }
 
 const ModelFormat& onnx_of(const ModelFormat* onnx, const std::filesystem::path& path) {
   if (onnx == nullptr)
-    refuse(ErrorCode::kUnsupported, path,
-           "ONNX needs the component limpid::onnx, whose onnx::model_format() is not given here");
+    refuse_model(
+        ErrorCode::kUnsupported, path,
+        "ONNX needs the component limpid::onnx, whose onnx::model_format() is not given here");
   return *onnx;
 }
 
@@ -36,7 +38,8 @@ bool is_folder_path(const std::filesystem::path& path) {
 Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
   if (is_onnx_path(path)) return onnx_of(options.onnx, path).load(path, options.dimensions);
   if (!options.dimensions.empty())
-    refuse(ErrorCode::kInvalidArgument, path, "sizes of dimensions are for ONNX models alone");
+    refuse_model(ErrorCode::kInvalidArgument, path,
+                 "sizes of dimensions are for ONNX models alone");
   if (!is_folder_path(path)) return load_model(path);
   return is_huggingface(path) ? load_pretrained(path) : load_model(path / kRunModelFile);
 }
@@ -44,7 +47,8 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
 void write_model(const std::filesystem::path& path, const Model& model,
                  const WriteOptions& options) {
   if (is_onnx_path(path)) return onnx_of(options.onnx, path).save(path, model, options.batch);
-  if (options.batch) refuse(ErrorCode::kInvalidArgument, path, "a batch is for ONNX models alone");
+  if (options.batch)
+    refuse_model(ErrorCode::kInvalidArgument, path, "a batch is for ONNX models alone");
   if (is_folder_path(path))
     save_pretrained(path, model);
   else
