@@ -33,6 +33,13 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(60)
 
+    def cpu_microseconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+    def requests(self):
+        return count_of(self, "limpid_requests_total{")
+
     def resident_mib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
@@ -78,9 +85,11 @@ class Bench:
         with self.serve(self.net) as server:
             for name, body, headers in (("binary", self.binary_body, self.binary), ("JSON", self.json_body, [])):
                 for connections in (1, 8, 64):
+                    asked, spent = server.requests(), server.cpu_microseconds()
                     found = self.ask(server, body, "--connections", connections, headers=headers)
-                    rows.append((name, connections, found["per_second"], *times(found["answered"])))
-        table(["body", "connections", "requests/s", "median", "p99"], rows)
+                    spent, asked = server.cpu_microseconds() - spent, server.requests() - asked
+                    rows.append((name, connections, found["per_second"], *times(found["answered"]), f"{spent / asked:.1f} us"))
+        table(["body", "connections", "requests/s", "median", "p99", "the server's CPU for a request"], rows)
 
     def node(self):
         modules = self.options.node_modules
@@ -175,9 +184,13 @@ class Bench:
         table(["streams", "tokens/s", "first token: mean, ms", "median", "p99", "a token: mean, ms", "median", "p99"], rows)
 
 
-def tokens_of(server):
+def count_of(server, name):
     text = urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics").read().decode()
-    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("limpid_tokens_total{"))
+    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name))
+
+
+def tokens_of(server):
+    return count_of(server, "limpid_tokens_total{")
 
 
 def times(found):

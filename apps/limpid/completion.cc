@@ -47,7 +47,7 @@ std::string escaped(std::string_view text, std::string_view special) {
 }
 
 // A word of a shell, in single quotes.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
   return result + "'";
@@ -116,7 +116,7 @@ std::string zsh_function(const CommandFacts& command, const std::string& path) {
   for (char& c : name)
     if (c == '/') c = '_';
   std::string specs;
-  const auto add = [&](const std::string& spec) { specs += " \\\n    " + quoted(spec); };
+  const auto add = [&](const std::string& spec) { specs += " \\\n    " + shell_quoted(spec); };
   for (const OptionFacts& option : command.options)
     for (const std::string& o : option.names)
       if (!option.is_argument()) add("*" + zsh_option(option, o));
@@ -128,7 +128,7 @@ std::string zsh_function(const CommandFacts& command, const std::string& path) {
   add("*::argument:->rest");
   std::string list, calls;
   for (const CommandFacts& c : command.commands) {
-    list += "\n        " + quoted(c.name + ":" + escaped(c.help, ":\\"));
+    list += "\n        " + shell_quoted(c.name + ":" + escaped(c.help, ":\\"));
     calls += fmt::format("        {}) {}_{} ;;\n", c.name, name, c.name);
   }
   return fmt::format(R"({}() {{
@@ -178,9 +178,9 @@ std::string fish_script(const CommandFacts& line) {
       "# fish completion of limpid, written by `limpid completion fish`\ncomplete -c limpid -f\n";
   each_command(line, "", [&](const CommandFacts& command, const std::string& path) {
     const std::string begin =
-        fmt::format("complete -c limpid -n {}", quoted(fish_condition(command, path)));
+        fmt::format("complete -c limpid -n {}", shell_quoted(fish_condition(command, path)));
     for (const CommandFacts& c : command.commands)
-      text += fmt::format("{} -a {} -d {}\n", begin, c.name, quoted(escaped(c.help, "\\")));
+      text += fmt::format("{} -a {} -d {}\n", begin, c.name, shell_quoted(escaped(c.help, "\\")));
     for (const OptionFacts& option : command.options) {
       if (option.is_argument()) continue;
       std::string names, value;
@@ -189,11 +189,11 @@ std::string fish_script(const CommandFacts& line) {
       if (option.is_path())
         value = " -r -F";
       else if (const auto choices = option.choices(); !choices.empty())
-        value = fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(choices, " "))));
+        value = fmt::format(" -x -a {}", shell_quoted(fmt::format("{}", fmt::join(choices, " "))));
       else if (!option.value.empty())
         value = " -x";
-      text +=
-          fmt::format("{}{}{} -d {}\n", begin, names, value, quoted(escaped(option.help, "\\")));
+      text += fmt::format("{}{}{} -d {}\n", begin, names, value,
+                          shell_quoted(escaped(option.help, "\\")));
     }
     if (command.commands.empty()) text += begin + " -F\n";
   });

@@ -111,20 +111,19 @@ void print_facts(const Split& split, const train::DataFacts& facts) {
 
 // ---- JSON
 
-Json json_of(const Split& split, const train::DataFacts& facts) {
+Json split_json(const Split& split, const train::DataFacts& facts) {
   const Dataset& train = split.train;
   Json sizes = Json::object();
   for (const auto& [part, data] : parts_of(split)) sizes[part] = data->size();
-  Json json{{"data", train.name},
-            {"task", name(train.task)},
-            {"examples", sizes},
-            {"input",
-             {{"dtype", name(train.input_type().dtype)},
-              {"shape", tool::json_of(train.input_type().shape)}}},
-            {"target",
-             {{"dtype", name(train.target_type().dtype)},
-              {"shape", tool::json_of(train.target_type().shape)}}},
-            {"non_finite", facts.non_finite}};
+  Json json{
+      {"data", train.name},
+      {"task", name(train.task)},
+      {"examples", sizes},
+      {"input",
+       {{"dtype", name(train.input_type().dtype)}, {"shape", json_of(train.input_type().shape)}}},
+      {"target",
+       {{"dtype", name(train.target_type().dtype)}, {"shape", json_of(train.target_type().shape)}}},
+      {"non_finite", facts.non_finite}};
   if (train.task == Task::kClassification) {
     Json classes = Json::array();
     for (std::size_t c = 0; c < facts.class_counts.size(); ++c)
@@ -139,7 +138,7 @@ void data(const DataArguments& options) {
   const DataSpec spec = parse_data_option(options.spec);
   const Split split = with_data_option([&] { return load_data(spec); });
   const train::DataFacts facts = train::data_facts(split);
-  if (options.json) return print_json(json_of(split, facts));
+  if (options.json) return print_json(split_json(split, facts));
   print_facts(split, facts);
   if (!options.show) return;
   for (std::int64_t row = 0; row < std::min(options.count, split.train.size()); ++row)

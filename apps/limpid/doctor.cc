@@ -48,7 +48,7 @@ train::Thresholds parse_thresholds(const std::vector<std::string>& all) {
   return thresholds;
 }
 
-Json json_of(const std::vector<train::Finding>& findings) {
+Json findings_json(const std::vector<train::Finding>& findings) {
   Json list = Json::array();
   for (const train::Finding& f : findings) {
     list.push_back(Json::parse(train::to_json_line(f)));
@@ -69,8 +69,9 @@ void doctor(const DoctorArguments& options) {
                                                   ? train::new_findings(log.findings, found)
                                                   : std::vector<train::Finding>{};
   if (options.json)
-    return print_json(
-        {{"findings", json_of(found)}, {"earlier", json_of(earlier)}, {"notes", log.notes}});
+    return print_json({{"findings", findings_json(found)},
+                       {"earlier", findings_json(earlier)},
+                       {"notes", log.notes}});
   for (const std::string& note : log.notes) print(fmt::format("note: {}\n", printable(note)));
   for (const train::Finding& f : found) print(to_text(f));
   // Without its remedy, which may be the opposite of what helps now.

@@ -22,7 +22,7 @@ struct EvalArguments {
   bool json = false;
 };
 
-Json json_of(const Dataset& test, const train::TestResult& result) {
+Json test_json(const Dataset& test, const train::TestResult& result) {
   Json json{{"data", test.name}, {"examples", test.size()}};
   json.update(scores_json(result));
   return json;
@@ -35,7 +35,7 @@ void eval(const EvalArguments& options) {
   ThreadPool pool({.threads = options.threads});
   const train::TestResult result = scores_of(model, test, pool);
   if (options.json)
-    print_json(json_of(test, result));
+    print_json(test_json(test, result));
   else
     print(fmt::format("examples  {}\n\n{}", test.size(), scores_text(test, result)));
 }

@@ -29,15 +29,15 @@ Tensor drawn_example(const Type& type, Key key) {
   return type.dtype == Dtype::kF32 ? nn::normal(1)(key, type.shape) : Tensor::zeros(type);
 }
 
-Json json_of(const GradcheckRow& r) {
+Json row_json(const GradcheckRow& r) {
   return {{"input", r.name},
-          {"shape", tool::json_of(r.type.shape)},
+          {"shape", json_of(r.type.shape)},
           {"checked", r.checked},
-          {"absolute_error", tool::json_of(r.absolute_error)},
-          {"relative_error", tool::json_of(r.relative_error)},
+          {"absolute_error", json_of(r.absolute_error)},
+          {"relative_error", json_of(r.relative_error)},
           {"index", r.index},
-          {"gradient", tool::json_of(r.gradient)},
-          {"difference", tool::json_of(r.difference)},
+          {"gradient", json_of(r.gradient)},
+          {"difference", json_of(r.difference)},
           {"agrees", r.agrees}};
 }
 
@@ -50,7 +50,7 @@ void gradcheck_model(const GradcheckArguments& options) {
       gradcheck(model.function, inputs, key.fold_in(1), options.check);
   if (options.json) {
     Json list = Json::array();
-    for (const GradcheckRow& row : rows) list.push_back(json_of(row));
+    for (const GradcheckRow& row : rows) list.push_back(row_json(row));
     print_json({{"tolerance", options.check.tolerance}, {"inputs", list}});
   } else {
     print(to_text(rows));

@@ -114,13 +114,13 @@ Figures figures_of(const Model& model, const Dataset* test, ThreadPool& pool) {
   return figures;
 }
 
-Json json_of(const Figures& f) {
+Json figures_json(const Figures& f) {
   Json times = Json::object();
   for (std::size_t i = 0; i < f.microseconds.size(); ++i)
-    times[std::to_string(kBatches[i])] = tool::json_of(f.microseconds[i]);
+    times[std::to_string(kBatches[i])] = json_of(f.microseconds[i]);
   Json json{{"parameter_bytes", f.parameter_bytes}, {"microseconds", times}};
-  if (f.tokens_a_second) json["tokens_a_second"] = tool::json_of(*f.tokens_a_second);
-  for (const auto& [name, value] : f.scores) json[name] = tool::json_of(value);
+  if (f.tokens_a_second) json["tokens_a_second"] = json_of(*f.tokens_a_second);
+  for (const auto& [name, value] : f.scores) json[name] = json_of(value);
   return json;
 }
 
@@ -168,8 +168,8 @@ void quantize_model(const QuantizeArguments& options) {
                     {"out", options.out},
                     {"threads", options.threads},
                     {"done", quantized.done},
-                    {"before", json_of(before)},
-                    {"after", json_of(after)}});
+                    {"before", figures_json(before)},
+                    {"after", figures_json(after)}});
     return;
   }
   for (const std::string& line : quantized.done) print(printable(line) + "\n");

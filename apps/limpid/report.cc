@@ -25,16 +25,16 @@ namespace {
 
 constexpr std::size_t kMistakes = 24;
 
-struct Answer {
+struct ModelAnswer {
   std::int64_t row, label, answer;
   double probability;
 };
 
 // The wrong answers, the surest first.
-std::vector<Answer> wrong_answers(const Tensor& logits, const Tensor& labels) {
+std::vector<ModelAnswer> wrong_answers(const Tensor& logits, const Tensor& labels) {
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);
-  std::vector<Answer> wrong;
+  std::vector<ModelAnswer> wrong;
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto row = logits.values<float>().subspan(static_cast<std::size_t>(r) * classes, classes);
     const auto largest = std::max_element(row.begin(), row.end());
@@ -44,8 +44,9 @@ std::vector<Answer> wrong_answers(const Tensor& logits, const Tensor& labels) {
     for (float z : row) sum += std::exp(static_cast<double>(z - *largest));
     wrong.push_back({r, label, largest - row.begin(), 1 / sum});
   }
-  std::stable_sort(wrong.begin(), wrong.end(),
-                   [](const Answer& a, const Answer& b) { return a.probability > b.probability; });
+  std::stable_sort(wrong.begin(), wrong.end(), [](const ModelAnswer& a, const ModelAnswer& b) {
+    return a.probability > b.probability;
+  });
   return wrong;
 }
 
@@ -67,7 +68,8 @@ std::vector<report::Mistake> mistakes_of(const Model& model, const Dataset& data
   if (side == 0) return {};
   check_outputs(data, model);
   std::vector<report::Mistake> mistakes;
-  for (const Answer& a : wrong_answers(predict(model, fit_inputs(data, model)), data.targets)) {
+  for (const ModelAnswer& a :
+       wrong_answers(predict(model, fit_inputs(data, model)), data.targets)) {
     if (mistakes.size() == kMistakes) break;
     const auto pixels = data.inputs.rows(a.row, 1).reshape({side * side});
     std::vector<std::uint8_t> grey;

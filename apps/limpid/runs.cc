@@ -136,7 +136,7 @@ double sort_key(const RunFacts& run, const std::string& key) {
   return key == "metric" ? kLast : 0;
 }
 
-Json json_of(const RunFacts& run) {
+Json facts_json(const RunFacts& run) {
   Json json{{"run", run.name},
             {"data", run.data},
             {"model", run.model},
@@ -145,8 +145,8 @@ Json json_of(const RunFacts& run) {
             {"findings", run.findings},
             {"written", run.written.time_since_epoch().count()}};
   if (run.epoch) json["epoch"] = *run.epoch;
-  if (run.loss) json["loss"] = tool::json_of(*run.loss);
-  if (!run.metric.empty()) json["metrics"] = Json{{run.metric, tool::json_of(run.score)}};
+  if (run.loss) json["loss"] = json_of(*run.loss);
+  if (!run.metric.empty()) json["metrics"] = Json{{run.metric, json_of(run.score)}};
   return json;
 }
 
@@ -185,7 +185,7 @@ void runs(const RunsArguments& options) {
   });
   if (options.json) {
     Json list = Json::array();
-    for (const RunFacts& run : found) list.push_back(json_of(run));
+    for (const RunFacts& run : found) list.push_back(facts_json(run));
     return print_json(Json{{"runs", list}});
   }
   if (found.empty())

@@ -24,17 +24,17 @@ struct SummaryArguments {
   bool json = false;
 };
 
-Json json_of(const Summary& s) {
+Json summary_json(const Summary& s) {
   Json rows = Json::array();
   for (const SummaryRow& row : s.rows)
     rows.push_back({{"layer", row.layer},
                     {"op", row.op},
-                    {"output", tool::json_of(row.output)},
+                    {"output", json_of(row.output)},
                     {"parameters", row.parameters},
                     {"multiply_adds", row.multiply_adds}});
   Json inputs = Json::array();
   for (const Input& input : s.inputs)
-    inputs.push_back({{"name", input.name}, {"shape", tool::json_of(input.type.shape)}});
+    inputs.push_back({{"name", input.name}, {"shape", json_of(input.type.shape)}});
   Json bytes = Json::object();
   for (const auto& [dtype, count] : s.bytes_by_dtype) bytes[name(dtype)] = count;
   return {{"name", s.name},
@@ -51,14 +51,14 @@ Json json_of(const Summary& s) {
           {"parameter_bytes_by_dtype", bytes}};
 }
 
-Json json_of(const std::vector<ShapeRow>& rows) {
+Json rows_json(const std::vector<ShapeRow>& rows) {
   Json list = Json::array();
   for (const ShapeRow& row : rows)
     list.push_back({{"value", row.value},
                     {"layer", row.layer},
                     {"op", row.op},
                     {"dtype", name(row.output.dtype)},
-                    {"output", tool::json_of(row.output.shape)},
+                    {"output", json_of(row.output.shape)},
                     {"note", row.note},
                     {"parameters", row.parameters},
                     {"flops", row.flops}});
@@ -76,11 +76,11 @@ void summary(const SummaryArguments& options) {
   const Model model = open_model(options.model);
   if (options.ops) {
     const std::vector<ShapeRow> rows = ops_of(model, options.batch);
-    options.json ? print_json(json_of(rows)) : print(to_text(rows));
+    options.json ? print_json(rows_json(rows)) : print(to_text(rows));
     return;
   }
   const Summary result = summarize(model.function, model.params, options.batch);
-  options.json ? print_json(json_of(result)) : print(to_text(result));
+  options.json ? print_json(summary_json(result)) : print(to_text(result));
 }
 
 }  // namespace

@@ -19,24 +19,24 @@ namespace {
 
 constexpr std::int64_t kMostRows = 70;
 
-Tensor numbers(const Shape& shape, Key key) {
+Tensor predictor_numbers(const Shape& shape, Key key) {
   return Tensor::generate<float>(shape, [&](std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = key.uniform(i) - 0.5f;
   });
 }
 
-struct Net {
+struct PredictorNet {
   nn::Mlp mlp = nn::mlp({20, 33, 7}, gelu);
   Params params = mlp.init(Key(0));
   Function function = mlp.function();
-  Tensor x = numbers({kMostRows, 20}, Key(1));
+  Tensor x = predictor_numbers({kMostRows, 20}, Key(1));
   Tensor expected = predict({function, params, ""}, x, nullptr, 1);  // row by row
 };
 
 Tensor first(const Predictor& predict, const Tensor& x) { return predict({x})[0]; }
 
 TEST(Predictor, GivesTheBitsOfEachRowAlone) {
-  const Net net;
+  const PredictorNet net;
   ThreadPool pool({.threads = 3});
   for (ThreadPool* shared : {static_cast<ThreadPool*>(nullptr), &pool})
     for (const std::int64_t most : {1, 8, 50, 256}) {
@@ -56,7 +56,7 @@ std::vector<std::int64_t> rows_of(const std::vector<Predictor::Plan>& plans) {
 }
 
 TEST(Predictor, TakesPlansOfPowersOfTwoAndThosePrepared) {
-  const Net net;
+  const PredictorNet net;
   using Rows = std::vector<std::int64_t>;
   const auto plans_after = [&](const Rows& prepared, std::int64_t n) {
     Predictor predict(net.function, net.params, {.most_rows = 48});
@@ -102,8 +102,8 @@ TEST(Predictor, TakesInputsWithoutRows) {
                              const Value y = tanh(linear(in[0] + in[1], in[3]));
                              return std::vector<Value>{y, gather(in[3], in[2]), mean(y)};
                            });
-  const Tensor x = numbers({11, 4}, Key(1)), shift = numbers({4}, Key(2)),
-               w = numbers({4, 4}, Key(3));
+  const Tensor x = predictor_numbers({11, 4}, Key(1)), shift = predictor_numbers({4}, Key(2)),
+               w = predictor_numbers({4, 4}, Key(3));
   const Tensor i = Tensor::generate<std::int32_t>({11}, [](std::span<std::int32_t> out) {
     for (std::size_t n = 0; n < out.size(); ++n) out[n] = static_cast<std::int32_t>(n % 4);
   });
@@ -120,7 +120,7 @@ TEST(Predictor, TakesInputsWithoutRows) {
 }
 
 TEST(Predictor, RunsFromManyThreadsAtOnce) {
-  const Net net;
+  const PredictorNet net;
   ThreadPool pool({.threads = 2});
   for (ThreadPool* shared : {static_cast<ThreadPool*>(nullptr), &pool}) {
     const Predictor predict(net.function, net.params,
@@ -143,7 +143,7 @@ TEST(Predictor, RunsFromManyThreadsAtOnce) {
 }
 
 TEST(Predictor, SaysWhatDoesNotFit) {
-  const Net net;
+  const PredictorNet net;
   Predictor predict(net.function, net.params, {.most_rows = 8});
   const auto message_of = [](const auto& code) -> std::string {
     try {
@@ -154,7 +154,7 @@ TEST(Predictor, SaysWhatDoesNotFit) {
     return "nothing was thrown";
   };
   EXPECT_EQ(message_of([&] {
-              predict({numbers({3, 21}, Key(0))});
+              predict({predictor_numbers({3, 21}, Key(0))});
             }),
             "predict with 'mlp': input 'x' is f32[3, 20], f32[3, 21] came");
   EXPECT_EQ(message_of([&] { predict(std::vector<Tensor>{}); }),

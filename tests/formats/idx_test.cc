@@ -19,14 +19,14 @@ Tensor parse(std::span<const std::byte> bytes) { return parse_idx(bytes, "a"); }
 Tensor parse(const std::string& text) { return parse(bytes_of(text)); }
 
 // u8 [2, 3] of 0 to 5.
-const std::string kSample = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03\0\1\2\3\4\5"s;
+const std::string kIdxSample = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03\0\1\2\3\4\5"s;
 const Tensor& sample() {
   static const Tensor tensor = Tensor::from<std::uint8_t>(Shape{2, 3}, {0, 1, 2, 3, 4, 5});
   return tensor;
 }
 
 TEST(Idx, ReadsEachElementType) {
-  EXPECT_TRUE(parse(kSample).same_bits(sample()));
+  EXPECT_TRUE(parse(kIdxSample).same_bits(sample()));
   EXPECT_TRUE(parse("\0\0\x09\x01\0\0\0\x02\x02\xff"s)
                   .same_bits(Tensor::from<std::int8_t>(Shape{2}, {2, -1})));
   EXPECT_TRUE(parse("\0\0\x0C\x01\0\0\0\x02\0\0\1\2\xff\xff\xff\xfe"s)
@@ -46,8 +46,8 @@ TEST(Idx, ReadsEmptyArraysAndTheHighestRank) {
 
 TEST(Idx, ReadsGzipWhateverTheFileIsCalled) {
   const testing::TemporaryFolder folder;
-  testing::write(folder / "packed", gzip(bytes_of(kSample)));
-  testing::write(folder / "plain.gz", bytes_of(kSample));
+  testing::write(folder / "packed", gzip(bytes_of(kIdxSample)));
+  testing::write(folder / "plain.gz", bytes_of(kIdxSample));
   EXPECT_TRUE(load_idx(folder / "packed").same_bits(sample()));
   EXPECT_TRUE(load_idx(folder / "plain.gz").same_bits(sample()));
 }
@@ -83,13 +83,13 @@ TEST(IdxFault, InTheHeader) {
 
 TEST(IdxFault, InTheSize) {
   expect_error(ErrorCode::kFormat, "u8[2, 3] needs 6 bytes, at most 5 follow",
-               [] { parse(kSample.substr(0, kSample.size() - 1)); });
+               [] { parse(kIdxSample.substr(0, kIdxSample.size() - 1)); });
   expect_error(ErrorCode::kFormat, "2 bytes too many behind the array",
-               [] { parse(kSample + "xy"); });
+               [] { parse(kIdxSample + "xy"); });
 }
 
 TEST(IdxFault, InTheGzipStream) {
-  const Bytes good = gzip(bytes_of(kSample));
+  const Bytes good = gzip(bytes_of(kIdxSample));
   const auto with = [&](std::size_t from_end, std::byte flip) {
     Bytes bad = good;
     bad[bad.size() - from_end] ^= flip;
@@ -109,14 +109,14 @@ TEST(IdxFault, InTheGzipStream) {
   twice.insert(twice.end(), good.begin(), good.end());
   expect_error(ErrorCode::kFormat, "too many behind the gzip stream", [&] { parse(twice); });
   expect_error(ErrorCode::kFormat, "bytes too many behind the array",
-               [] { parse(gzip(bytes_of(kSample + "x"))); });
+               [] { parse(gzip(bytes_of(kIdxSample + "x"))); });
   expect_error(ErrorCode::kFormat, "ended after 5 of the 6 bytes of u8[2, 3]",
-               [] { parse(gzip(bytes_of(kSample.substr(0, kSample.size() - 1)))); });
+               [] { parse(gzip(bytes_of(kIdxSample.substr(0, kIdxSample.size() - 1)))); });
 }
 
 TEST(IdxFault, ABombIsNeitherUnpackedNorAllocated) {
   // The stream unpacks to 64 MiB, the header in it announces 6 bytes.
-  const Bytes more = gzip(bytes_of(kSample + std::string(64 << 20, '\0')));
+  const Bytes more = gzip(bytes_of(kIdxSample + std::string(64 << 20, '\0')));
   expect_error(ErrorCode::kFormat, "bytes too many behind the array", [&] { parse(more); });
   // The header announces 4 GiB, which a few packed bytes cannot hold.
   const Bytes less = gzip(bytes_of("\0\0\x08\x02\0\1\0\0\0\1\0\0"s));
@@ -142,7 +142,7 @@ TEST(IdxFault, NamesTheFile) {
 }
 
 TEST(IdxFuzz, EveryTruncationIsRefused) {
-  const Bytes plain = bytes_of(kSample);
+  const Bytes plain = bytes_of(kIdxSample);
   for (const Bytes& whole : {plain, gzip(plain)})
     for (std::size_t n = 0; n < whole.size(); ++n)
       EXPECT_THROW(parse(std::span(whole).first(n)), Error) << n << " of " << whole.size();
@@ -151,7 +151,7 @@ TEST(IdxFuzz, EveryTruncationIsRefused) {
 TEST(IdxFuzz, EveryFlippedBitOfGzipIsRefusedOrHarmless) {
   // The checksum covers the array; only fields of the gzip header that say nothing of it may
   // differ.
-  const Bytes whole = gzip(bytes_of(kSample));
+  const Bytes whole = gzip(bytes_of(kIdxSample));
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     Bytes changed = whole;
     changed[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
@@ -163,7 +163,7 @@ TEST(IdxFuzz, EveryFlippedBitOfGzipIsRefusedOrHarmless) {
 }
 
 TEST(IdxFuzz, ChangedBytesLoadOrAreRefused) {
-  const Bytes whole = bytes_of(kSample);
+  const Bytes whole = bytes_of(kIdxSample);
   int loaded = 0;
   for (std::uint64_t round = 0; round < 20'000; ++round) {
     const Key key = Key(8).fold_in(round);

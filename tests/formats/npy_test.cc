@@ -26,7 +26,7 @@ const std::string kFolder = LIMPID_NUMPY_FIXTURES;
 
 Tensor load(const std::string& name) { return load_npy(kFolder + name + ".npy"); }
 Bytes bytes_of_file(const std::string& name) { return bytes_of(testing::read(kFolder + name)); }
-Tensor parse(std::string_view file) { return parse_npy(bytes_of(file), "a.npy"); }
+Tensor parse_text(std::string_view file) { return parse_npy(bytes_of(file), "a.npy"); }
 
 // 3 i - 4, as the fixtures have it.
 template <class T>
@@ -78,11 +78,11 @@ TEST(Npy, ReadsEveryVersionOrderAndByteOrder) {
 TEST(Npy, ReadsHeadersThatAreWrittenOtherwise) {
   for (const char* header : {"{\"shape\":(2,),'fortran_order':False,'descr':'|u1'}",
                              "{'descr': '=u1', 'fortran_order': True, 'shape': (2L,), }  \n"})
-    EXPECT_TRUE(
-        parse(file_of(header, "\1\2")).same_bits(Tensor::from<std::uint8_t>(Shape{2}, {1, 2})));
+    EXPECT_TRUE(parse_text(file_of(header, "\1\2"))
+                    .same_bits(Tensor::from<std::uint8_t>(Shape{2}, {1, 2})));
   const char* const bytes = "{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }";
   EXPECT_TRUE(
-      parse(file_of(bytes, "\1\xff")).same_bits(Tensor::from<std::int8_t>(Shape{2}, {1, -1})));
+      parse_text(file_of(bytes, "\1\xff")).same_bits(Tensor::from<std::int8_t>(Shape{2}, {1, -1})));
 }
 
 TEST(Npy, WritesWhatNumPyWrites) {
@@ -110,7 +110,7 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   const auto expect = [](ErrorCode code, std::string_view part, const std::string& file,
                          int line = __builtin_LINE()) {
     expect_error(
-        code, part, [&] { parse(file); }, line);
+        code, part, [&] { parse_text(file); }, line);
   };
   const auto header = [](std::string_view descr, std::string_view shape) {
     return file_of(
@@ -118,7 +118,7 @@ TEST(NpyFault, RefusesBrokenHeaders) {
         "\1\2");
   };
   const std::string good = header("'|u1'", "(2,)");
-  EXPECT_EQ(parse(good).elements(), 2);
+  EXPECT_EQ(parse_text(good).elements(), 2);
   expect(ErrorCode::kFormat, "does not begin as a .npy file does", "PK\3\4");
   expect(ErrorCode::kUnsupported, "is of version 4.0", "\x93NUMPY\4\0\0\0"s);
   expect(ErrorCode::kUnsupported, "is of version 1.1", "\x93NUMPY\1\1\0\0"s);

@@ -16,17 +16,17 @@ using testing::expect_error;
 using testing::text_of;
 
 // A file with this header, padded by nothing, and this data.
-Bytes file_of(std::string_view header, std::string_view data) {
+Bytes safetensors_file(std::string_view header, std::string_view data) {
   const std::uint64_t length = header.size();
   std::string file(8, '\0');
   std::memcpy(file.data(), &length, 8);
   return bytes_of(file.append(header).append(data));
 }
 
-Safetensors parse(std::span<const std::byte> file) { return parse_safetensors(file, "model"); }
+Safetensors parsed(std::span<const std::byte> file) { return parse_safetensors(file, "model"); }
 
 // A bit of everything: each dtype, a scalar, an empty tensor, names that JSON must escape.
-Safetensors sample() {
+Safetensors sample_safetensors() {
   Safetensors content;
   Params& t = content.tensors;
   t.set("flags", Tensor::from<bool>(Shape{3}, {true, false, true}));
@@ -67,7 +67,7 @@ TEST(Safetensors, WritesTheBytesOfTheReference) {
 
 TEST(Safetensors, ReadsAFileOfTheReference) {
   // The example in the documentation of the reference: its header is not padded.
-  const Safetensors content = parse(bytes_of(
+  const Safetensors content = parsed(bytes_of(
       std::string("<\0\0\0\0\0\0\0", 8) +
       R"({"test":{"dtype":"I32","shape":[2,2],"data_offsets":[0,16]}})" + std::string(16, '\0')));
   EXPECT_EQ(content.tensors.names(), std::vector<std::string>{"test"});
@@ -91,22 +91,23 @@ TEST(Safetensors, WritesMetadataFirstPadsTheHeaderAndAlignsTheData) {
 
 TEST(Safetensors, WritesAFileOfNothing) {
   EXPECT_EQ(text_of(serialize_safetensors({})), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
-  EXPECT_TRUE(parse(serialize_safetensors({})).tensors.empty());
+  EXPECT_TRUE(parsed(serialize_safetensors({})).tensors.empty());
 }
 
 TEST(Safetensors, ComesBackFromMemory) {
-  const Bytes file = serialize_safetensors(sample());
-  expect_same(parse(file), sample());
-  EXPECT_EQ(serialize_safetensors(parse(file)), file);
+  const Bytes file = serialize_safetensors(sample_safetensors());
+  expect_same(parsed(file), sample_safetensors());
+  EXPECT_EQ(serialize_safetensors(parsed(file)), file);
 }
 
 TEST(Safetensors, ComesBackFromAFile) {
   const testing::TemporaryFolder folder;
-  save_safetensors(folder / "m.safetensors", sample());
-  EXPECT_EQ(testing::read(folder / "m.safetensors"), text_of(serialize_safetensors(sample())));
+  save_safetensors(folder / "m.safetensors", sample_safetensors());
+  EXPECT_EQ(testing::read(folder / "m.safetensors"),
+            text_of(serialize_safetensors(sample_safetensors())));
   const Safetensors content = load_safetensors(folder / "m.safetensors");
   std::filesystem::remove(folder / "m.safetensors");
-  expect_same(content, sample());
+  expect_same(content, sample_safetensors());
 }
 
 TEST(Safetensors, BorrowsTheFileInMemoryWhereItIsAligned) {
@@ -119,19 +120,20 @@ TEST(Safetensors, BorrowsTheFileInMemoryWhereItIsAligned) {
   // Both lie in one buffer, end to end.
   EXPECT_EQ(aligned.tensors.at("b").bytes().data() + 16, aligned.tensors.at("c").bytes().data());
 
-  testing::write(folder / "odd",
-                 file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-                         std::string_view("\0\0\x80\x3f", 4)));  // the data begins at byte 62
+  testing::write(
+      folder / "odd",
+      safetensors_file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                       std::string_view("\0\0\x80\x3f", 4)));  // the data begins at byte 62
   const Safetensors odd = load_safetensors(folder / "odd");
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(odd.tensors.at("a").bytes().data()) % 4, 0u);
   EXPECT_EQ(odd.tensors.at("a").item<float>(), 1.0f);
 }
 
 TEST(Safetensors, KeepsTheOrderOfTheHeaderWhateverTheOrderOfTheData) {
-  const Safetensors content = parse(
-      file_of(R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}, "__metadata__":{"x":"y"},)"
-              R"( "a":{"data_offsets":[0,1],"shape":[1],"dtype":"U8"}}  )",
-              "AB"));
+  const Safetensors content = parsed(safetensors_file(
+      R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}, "__metadata__":{"x":"y"},)"
+      R"( "a":{"data_offsets":[0,1],"shape":[1],"dtype":"U8"}}  )",
+      "AB"));
   EXPECT_EQ(content.tensors.names(), (std::vector<std::string>{"b", "a"}));
   EXPECT_EQ(content.tensors.at("a").item<std::uint8_t>(), 'A');
   EXPECT_EQ(content.tensors.at("b").item<std::uint8_t>(), 'B');
@@ -140,11 +142,11 @@ TEST(Safetensors, KeepsTheOrderOfTheHeaderWhateverTheOrderOfTheData) {
 
 TEST(Safetensors, TakesEmptyTensorsBetweenOthers) {
   const Safetensors content =
-      parse(file_of(R"({"c":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
-                    R"("e":{"dtype":"F32","shape":[0],"data_offsets":[1,1]},)"
-                    R"("f":{"dtype":"F64","shape":[9,0],"data_offsets":[2,2]},)"
-                    R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
-                    "AB"));
+      parsed(safetensors_file(R"({"c":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
+                              R"("e":{"dtype":"F32","shape":[0],"data_offsets":[1,1]},)"
+                              R"("f":{"dtype":"F64","shape":[9,0],"data_offsets":[2,2]},)"
+                              R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+                              "AB"));
   EXPECT_EQ(content.tensors.at("f").shape(), (Shape{9, 0}));
   EXPECT_EQ(content.tensors.at("c").item<std::uint8_t>(), 'B');
 }
@@ -155,22 +157,23 @@ TEST(Safetensors, TakesEmptyTensorsBetweenOthers) {
 
 TEST(SafetensorsFault, InTheLength) {
   expect_error(ErrorCode::kFormat, "safetensors 'model': 0 bytes, at least the 8",
-               [] { parse({}); });
-  expect_error(ErrorCode::kFormat, "7 bytes, at least the 8", [] { parse(Bytes(7)); });
+               [] { parsed({}); });
+  expect_error(ErrorCode::kFormat, "7 bytes, at least the 8", [] { parsed(Bytes(7)); });
   const auto with_length = [](std::uint64_t length) {
     Bytes file(16, std::byte{' '});
     std::memcpy(file.data(), &length, 8);
     return file;
   };
   expect_error(ErrorCode::kFormat, "length is 100000001, the limit is 100000000",
-               [&] { parse(with_length(100'000'001)); });
+               [&] { parsed(with_length(100'000'001)); });
   expect_error(ErrorCode::kFormat, "length is 18446744073709551615, the limit is",
-               [&] { parse(with_length(UINT64_MAX)); });
+               [&] { parsed(with_length(UINT64_MAX)); });
   expect_error(ErrorCode::kFormat, "length is 9, but only 8 bytes follow",
-               [&] { parse(with_length(9)); });
-  expect_error(ErrorCode::kFormat, "must begin with '{', came ' '", [&] { parse(with_length(8)); });
+               [&] { parsed(with_length(9)); });
+  expect_error(ErrorCode::kFormat, "must begin with '{', came ' '",
+               [&] { parsed(with_length(8)); });
   expect_error(ErrorCode::kFormat, "must begin with '{', came nothing",
-               [&] { parse(with_length(0)); });
+               [&] { parsed(with_length(0)); });
 }
 
 struct Fault {
@@ -186,8 +189,8 @@ class SafetensorsHeader : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(SafetensorsHeader, IsRefused) {
   const Fault& fault = GetParam();
-  const Bytes file = file_of(fault.header, std::string(fault.data, '\0'));
-  expect_error(fault.code, fault.message, [&] { parse(file); });
+  const Bytes file = safetensors_file(fault.header, std::string(fault.data, '\0'));
+  expect_error(fault.code, fault.message, [&] { parsed(file); });
 }
 
 constexpr ErrorCode kFormat = ErrorCode::kFormat;
@@ -349,18 +352,18 @@ INSTANTIATE_TEST_SUITE_P(
               1, kFormat, "ends at byte 576460752303423487, the file holds 1 bytes"}));
 
 TEST(SafetensorsFault, InABool) {
-  const Bytes file = file_of(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})",
-                             std::string_view("\0\1\2", 3));
+  const Bytes file = safetensors_file(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})",
+                                      std::string_view("\0\1\2", 3));
   expect_error(ErrorCode::kFormat, "tensor 'a': a bool must be 0 or 1, element 2 is 2",
-               [&] { parse(file); });
+               [&] { parsed(file); });
 }
 
 TEST(SafetensorsFault, InDepth) {
   const std::string deep(1'000'000, '[');
   expect_error(ErrorCode::kFormat, "expected an object, came a list",
-               [&] { parse(file_of("{\"a\":" + deep, "")); });
+               [&] { parsed(safetensors_file("{\"a\":" + deep, "")); });
   expect_error(ErrorCode::kFormat, "must hold non-negative integers, came a list",
-               [&] { parse(file_of("{\"a\":{\"shape\":" + deep, "")); });
+               [&] { parsed(safetensors_file("{\"a\":{\"shape\":" + deep, "")); });
 }
 
 TEST(SafetensorsFault, InCount) {
@@ -369,13 +372,13 @@ TEST(SafetensorsFault, InCount) {
     header += (i == 0 ? "\"" : ",\"") + std::to_string(i) +
               R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   expect_error(ErrorCode::kUnsupported, "more than 16384 tensors",
-               [&] { parse(file_of(header + "}", "")); });
+               [&] { parsed(safetensors_file(header + "}", "")); });
 }
 
 TEST(SafetensorsFault, NamesAreShownOnOneLineAndCut) {
   const std::string name(1000, 'n');
-  const std::string message =
-      testing::error_of(ErrorCode::kFormat, [&] { parse(file_of("{\"\\n" + name + "\":1}", "")); });
+  const std::string message = testing::error_of(
+      ErrorCode::kFormat, [&] { parsed(safetensors_file("{\"\\n" + name + "\":1}", "")); });
   EXPECT_NE(message.find("'\\x0ann"), std::string::npos);
   EXPECT_LT(message.size(), 200u);
 }
@@ -410,11 +413,11 @@ TEST(SafetensorsFault, InWhatIsToBeSaved) {
 
 TEST(SafetensorsFault, InWhatIsToBeSavedLeavesTheOldFile) {
   const testing::TemporaryFolder folder;
-  save_safetensors(folder / "m", sample());
-  Safetensors broken = sample();
+  save_safetensors(folder / "m", sample_safetensors());
+  Safetensors broken = sample_safetensors();
   broken.tensors.set("__metadata__", Tensor());
   EXPECT_THROW(save_safetensors(folder / "m", broken), Error);
-  expect_same(load_safetensors(folder / "m"), sample());
+  expect_same(load_safetensors(folder / "m"), sample_safetensors());
   EXPECT_EQ(folder.names(), std::vector<std::string>{"m"});
 }
 
@@ -423,10 +426,10 @@ TEST(SafetensorsFault, InWhatIsToBeSavedLeavesTheOldFile) {
 // ---------------------------------------------------------------------------------------------
 
 TEST(SafetensorsFuzz, EveryTruncationIsRefused) {
-  const Bytes file = serialize_safetensors(sample());
+  const Bytes file = serialize_safetensors(sample_safetensors());
   for (std::size_t n = 0; n < file.size(); ++n) {
     const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(n));
-    EXPECT_THROW(parse(part), Error) << "cut to " << n << " bytes";
+    EXPECT_THROW(parsed(part), Error) << "cut to " << n << " bytes";
   }
 }
 
@@ -434,8 +437,8 @@ TEST(SafetensorsFuzz, EveryTruncationIsRefused) {
 // the same.
 bool loads(const Bytes& file) {
   try {
-    const Safetensors content = parse(file);
-    expect_same(parse(serialize_safetensors(content)), content);
+    const Safetensors content = parsed(file);
+    expect_same(parsed(serialize_safetensors(content)), content);
     return true;
   } catch (const Error& error) {
     EXPECT_EQ(std::string_view(error.what()).substr(0, 20), "safetensors 'model':");
@@ -444,7 +447,7 @@ bool loads(const Bytes& file) {
 }
 
 TEST(SafetensorsFuzz, EveryFlippedBitLoadsOrIsRefused) {
-  const Bytes file = serialize_safetensors(sample());
+  const Bytes file = serialize_safetensors(sample_safetensors());
   std::size_t loaded = 0;
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
     Bytes changed = file;
@@ -458,7 +461,7 @@ TEST(SafetensorsFuzz, EveryFlippedBitLoadsOrIsRefused) {
 
 TEST(SafetensorsFuzz, ChangedBytesLoadOrAreRefused) {
   constexpr std::string_view kLikely = "{}[]\",:\\0123456789-.eu \n\t\0\x7f\xff";
-  const Bytes file = serialize_safetensors(sample());
+  const Bytes file = serialize_safetensors(sample_safetensors());
   std::size_t loaded = 0;
   for (std::uint64_t round = 0; round < 20'000; ++round) {
     const Key key = Key(7).fold_in(round);

@@ -6,14 +6,14 @@
 namespace limpid::golden {
 namespace {
 
-struct Case {
+struct LayerCase {
   std::string name;
   std::string x, up, features;
   bool bias;
   std::function<Value(const Args& params, const Args& state, Value x)> layer;
 };
 
-std::vector<Case> cases() {
+std::vector<LayerCase> layer_cases() {
   const auto stateless = [](const auto& layer) {
     return [=](const Args& params, const Args&, Value x) { return layer(params, x); };
   };
@@ -28,7 +28,7 @@ std::vector<Case> cases() {
 }
 
 // The fixture with the names that a case's gradients have.
-Params renamed(const Params& golden, const Case& c) {
+Params renamed(const Params& golden, const LayerCase& c) {
   Params all = golden;
   all.set("x", golden.at(c.x));
   all.set("weight", golden.at("weight." + c.features));
@@ -37,7 +37,7 @@ Params renamed(const Params& golden, const Case& c) {
 }
 
 TEST(Norms, ValuesAndGradientsAgree) {
-  for (const Case& c : cases()) {
+  for (const LayerCase& c : layer_cases()) {
     const Params golden = renamed(fixture("norms"), c);
     std::vector<std::string> inputs{"x", "weight", "running_mean", "running_var"};
     if (c.bias) inputs.insert(inputs.begin() + 2, "bias");

@@ -7,15 +7,15 @@ namespace {
 
 using Losses = std::function<Value(const Args& in, Reduction reduction)>;
 
-struct Case {
+struct LossCase {
   std::string name;
   std::string up;  // of the unreduced loss
   std::vector<std::string> inputs;
   Losses loss;
 };
 
-Case classes(const std::string& name, const CrossEntropyOptions& options,
-             const std::string& target = "labels", bool weighted = false) {
+LossCase classes(const std::string& name, const CrossEntropyOptions& options,
+                 const std::string& target = "labels", bool weighted = false) {
   return {name, "up.n", {"logits", target, "weights"}, [=](const Args& in, Reduction reduction) {
             CrossEntropyOptions o = options;
             o.reduction = reduction;
@@ -25,13 +25,13 @@ Case classes(const std::string& name, const CrossEntropyOptions& options,
 }
 
 template <class F>
-Case pair(const std::string& name, const std::string& up, const std::string& a,
-          const std::string& b, const F& f) {
+LossCase pair(const std::string& name, const std::string& up, const std::string& a,
+              const std::string& b, const F& f) {
   return {name, up, {a, b}, [=](const Args& in, Reduction r) { return f(in.at(a), in.at(b), r); }};
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all{
+std::vector<LossCase> loss_cases() {
+  std::vector<LossCase> all{
       classes("ce_plain", {}),
       classes("ce_smooth", {.label_smoothing = 0.1}),
       classes("ce_weights", {}, "labels", true),
@@ -86,7 +86,7 @@ TEST(Losses, ValuesAndGradientsAgreeForEveryReduction) {
   const Params golden = fixture("losses");
   const std::pair<std::string, Reduction> reductions[] = {
       {"mean", Reduction::kMean}, {"sum", Reduction::kSum}, {"none", Reduction::kNone}};
-  for (const Case& c : cases())
+  for (const LossCase& c : loss_cases())
     for (const auto& [name, reduction] : reductions) {
       const auto code = [&, r = reduction](const Args& in) { return c.loss(in, r); };
       const std::string up = reduction == Reduction::kNone ? c.up : "";
@@ -99,7 +99,8 @@ TEST(Losses, ValuesAndGradientsAgreeForEveryReduction) {
 // Nothing that the fixture holds is left out.
 TEST(Losses, EveryRecordedCaseIsTried) {
   std::size_t tried = 0;
-  for (const Case& c : cases()) tried += fixture("losses").find(c.name + ".none") != nullptr;
+  for (const LossCase& c : loss_cases())
+    tried += fixture("losses").find(c.name + ".none") != nullptr;
   std::size_t recorded = 0;
   for (const std::string& name : fixture("losses").names())
     recorded += name.size() > 5 && name.rfind(".none") == name.size() - 5;

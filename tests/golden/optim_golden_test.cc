@@ -10,13 +10,13 @@
 namespace limpid::golden {
 namespace {
 
-struct Case {
+struct OptimizerCase {
   std::string name;
   optim::Optimizer optimizer;
   double rate;
 };
 
-std::vector<Case> cases() {
+std::vector<OptimizerCase> optimizer_cases() {
   using namespace optim;
   return {
       {"sgd", Sgd{}, 0.1},
@@ -48,7 +48,7 @@ const std::vector<std::string> kNames{"w", "b"};
 
 // Steps 1, 5 and 20, in f64 (the formula) and f32 (the arithmetic).
 template <class T>
-void expect_twenty_steps(const Case& c, double tolerance) {
+void expect_twenty_steps(const OptimizerCase& c, double tolerance) {
   const Params golden = fixture("optimizers");
   Params start;
   for (const std::string& name : kNames) start.set(name, as<T>(golden.at("start." + name)));
@@ -78,7 +78,7 @@ void expect_twenty_steps(const Case& c, double tolerance) {
 }
 
 TEST(Optimisers, TwentyStepsAgree) {
-  for (const Case& c : cases()) {
+  for (const OptimizerCase& c : optimizer_cases()) {
     expect_twenty_steps<double>(c, 1e-14);
     expect_twenty_steps<float>(c, 2e-6);
   }
@@ -89,7 +89,7 @@ TEST(Optimisers, ClippingAgrees) {
   std::vector<Input> inputs;
   std::vector<Tensor> gradients;
   for (const std::string& name : kNames) {
-    const Shape shape = golden.at("start." + name).shape();
+    const limpid::Shape shape = golden.at("start." + name).shape();
     gradients.push_back(golden.at("gradient." + name).rows(0, 1).reshape(shape));
     inputs.push_back({name, gradients.back().type()});
   }

@@ -9,7 +9,7 @@
 namespace limpid::kernels {
 namespace {
 
-struct Case {
+struct ElementCase {
   Element element;
   const char* name;
   int arity;
@@ -25,10 +25,10 @@ float shifted(float x, float count) {
   return from_bits(n < 0 || n > 31 ? 0u : bits(x) >> n);
 }
 
-const std::vector<Case>& cases() {
+const std::vector<ElementCase>& element_cases() {
   namespace ar = arithmetic;
   namespace co = arithmetic::coefficients;
-  static const std::vector<Case> all = {
+  static const std::vector<ElementCase> all = {
       {Element::kNegate, "negate", 1, [](float a, float, float) { return -a; }},
       {Element::kAbs, "abs", 1, [](float a, float, float) { return std::fabs(a); }},
       {Element::kExp, "exp", 1, [](float a, float, float) { return ar::exp(a); }},
@@ -111,7 +111,7 @@ const std::vector<Case>& cases() {
 }
 
 // Operand `which` of a function in lane i. Masks must be masks, counts mostly small.
-float operand(const Case& c, int which, std::uint64_t i) {
+float operand(const ElementCase& c, int which, std::uint64_t i) {
   const auto& special = special_values();
   const std::uint32_t word = Key(static_cast<std::uint64_t>(which)).word(i);
   if (c.element == Element::kMaskToF32 || (c.element == Element::kSelect && which == 0))
@@ -134,14 +134,14 @@ float operand(const Case& c, int which, std::uint64_t i) {
 class ElementTest : public OnEveryIsa {};
 
 TEST(Element, TheTableOfThisTestIsComplete) {
-  ASSERT_EQ(cases().size(), kElementCount);
+  ASSERT_EQ(element_cases().size(), kElementCount);
   for (std::size_t i = 0; i < kElementCount; ++i)
-    EXPECT_EQ(static_cast<std::size_t>(cases()[i].element), i) << cases()[i].name;
+    EXPECT_EQ(static_cast<std::size_t>(element_cases()[i].element), i) << element_cases()[i].name;
 }
 
 TEST_P(ElementTest, EveryLengthAndMisalignment) {
   std::uint64_t seen = 0;
-  for (const Case& c : cases()) {
+  for (const ElementCase& c : element_cases()) {
     for (std::size_t n = 0; n <= 35; ++n) {
       for (std::size_t offset = 0; offset < 4; ++offset) {
         Guarded in[3] = {{n, offset}, {n, (offset + 1) % 4}, {n, (offset + 2) % 4}};
@@ -162,7 +162,7 @@ TEST_P(ElementTest, EveryLengthAndMisalignment) {
 
 TEST_P(ElementTest, InPlaceOfEachOperand) {
   const std::size_t n = 53;
-  for (const Case& c : cases()) {
+  for (const ElementCase& c : element_cases()) {
     for (int which = 0; which < c.arity; ++which) {
       std::vector<float> in[3] = {std::vector<float>(n), std::vector<float>(n),
                                   std::vector<float>(n)};
@@ -191,7 +191,7 @@ TEST_P(ElementTest, MoreThanTheCachesHold) {
     for (const std::size_t offset : {0, 3}) {
       Guarded out(kLanes, offset);
       f(out.data(), a.data(), b.data(), a.data(), kLanes);
-      const char* const name = cases()[static_cast<std::size_t>(e)].name;
+      const char* const name = element_cases()[static_cast<std::size_t>(e)].name;
       ASSERT_TRUE(same_values(out.data(), want.data(), kLanes)) << name << " offset " << offset;
       ASSERT_TRUE(out.guards_intact()) << name << " offset " << offset;
     }
@@ -203,7 +203,7 @@ TEST_P(ElementTest, UnaryFunctionsOverTheRangeOfFloats) {
   std::vector<float> in(kChunk), got(kChunk), want(kChunk);
   // A prime: every exponent and both signs are met with ever other mantissas.
   constexpr std::uint64_t kStep = 16411;
-  for (const Case& c : cases()) {
+  for (const ElementCase& c : element_cases()) {
     if (c.arity != 1 || c.element == Element::kMaskToF32) continue;
     for (std::uint64_t first = 0; first < (1ull << 32); first += kChunk * kStep) {
       for (std::size_t i = 0; i < kChunk; ++i) {
@@ -226,7 +226,7 @@ TEST_P(ElementTest, EveryPairOfSpecialValues) {
       b.push_back(y);
     }
   std::vector<float> got(a.size()), want(a.size());
-  for (const Case& c : cases()) {
+  for (const ElementCase& c : element_cases()) {
     if (c.arity != 2) continue;
     for (std::size_t i = 0; i < a.size(); ++i) want[i] = c.reference(a[i], b[i], 0.0f);
     k().element[static_cast<std::size_t>(c.element)](got.data(), a.data(), b.data(), nullptr,

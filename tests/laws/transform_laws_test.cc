@@ -118,7 +118,7 @@ TEST(Jvp, RefusesWhatVjpRefuses) {
 
 // ---- simplify
 
-struct Case {
+struct TransformCase {
   std::string name;
   Code code;
   std::size_t nodes;  // that are left
@@ -127,7 +127,7 @@ struct Case {
 TEST(Simplify, FindsWhatIsHadForLess) {
   using Out = std::vector<Value>;
   using In = std::span<const Value>;
-  const std::vector<Case> cases{
+  const std::vector<TransformCase> cases{
       {"x * 1", [](In in) { return Out{in[0] * 1.0}; }, 0},
       {"1 * x", [](In in) { return Out{1.0 * in[0]}; }, 0},
       {"x / 1", [](In in) { return Out{in[0] / 1.0}; }, 0},
@@ -220,7 +220,7 @@ TEST(Simplify, FindsWhatIsHadForLess) {
          return Out{barrier(in[0]), barrier(in[0])};
        },
        2}};
-  for (const Case& c : cases) {
+  for (const TransformCase& c : cases) {
     const Function f =
         trace(c.name, {{"x", {Dtype::kF32, {2, 3}}}, {"y", {Dtype::kF32, {2, 3}}}}, c.code);
     const Function g = simplify(f);

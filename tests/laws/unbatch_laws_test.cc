@@ -181,10 +181,10 @@ TEST(Unbatch, OfRandomFunctionsProvesOnlyWhatHolds) {
 // ---- what networks are made of
 
 constexpr std::int64_t kN = 5;
-using Code = Value (*)(Value x, Value w);
+using UnbatchCode = Value (*)(Value x, Value w);
 
 // Of x f32[5, 4, 6], and w f32[6, 6] that is shared.
-Function batch_of(Code code) {
+Function batch_of(UnbatchCode code) {
   return trace("f", {{"w", {Dtype::kF32, {6, 6}}}, {"x", {Dtype::kF32, {kN, 4, 6}}}},
                [&](std::span<const Value> in) { return std::vector<Value>{code(in[1], in[0])}; },
                {"y"});
@@ -193,7 +193,7 @@ Function batch_of(Code code) {
 Value turned(Value x) { return transpose(x, {1, 0, 2}); }
 
 TEST(Unbatch, ProvesWhatKeepsExamplesApart) {
-  const std::vector<std::pair<std::string, Code>> cases{
+  const std::vector<std::pair<std::string, UnbatchCode>> cases{
       {"linear", [](Value x, Value w) { return linear(x, w); }},
       {"linear of folded rows",
        [](Value x, Value w) {
@@ -253,7 +253,7 @@ TEST(Unbatch, ProvesWhatKeepsExamplesApart) {
 TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
   struct Case {
     std::string refused;
-    Code code;
+    UnbatchCode code;
   };
   const std::vector<Case> cases{
       {"softmax", [](Value x, Value) { return softmax(x, 0); }},

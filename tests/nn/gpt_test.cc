@@ -11,7 +11,7 @@
 namespace limpid::nn {
 namespace {
 
-std::int64_t elements(const Params& params) {
+std::int64_t element_count(const Params& params) {
   std::int64_t sum = 0;
   for (const auto& [name, value] : params) sum += value.elements();
   return sum;
@@ -45,7 +45,7 @@ Tensor logits_of(const Gpt& net, const Params& params, const std::vector<std::in
 TEST(Gpt, HasTheParametersThatOneCounts) {
   // Embeddings (65 + 64) * 128; a block 4 * 128 * 128 + 2 * 128 * 512 and two norms of 256; a norm.
   const Gpt net{.vocabulary = 65};
-  EXPECT_EQ(elements(net.init(Key(0))), 805'248);
+  EXPECT_EQ(element_count(net.init(Key(0))), 805'248);
 }
 
 TEST(Gpt, NamesItsParametersAsItDrawsThem) {

@@ -16,7 +16,7 @@ using Ids = std::vector<std::int32_t>;
 constexpr std::int64_t kVocabulary = 11, kContext = 21;
 
 // Small nets of every choice: the cross product, and with each of these all weights.
-std::vector<Gpt> small_nets() {
+std::vector<Gpt> language_nets() {
   std::vector<Gpt> nets;
   for (const GptNorm norm : {GptNorm::kLayer, GptNorm::kRms})
     for (const GptPositions positions : {GptPositions::kLearned, GptPositions::kRotary})
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryNet, testing::Values(Dtype::kF32, Dtype::kBf1
 TEST_P(EveryNet, GivesASequenceItsOwnLogitsWhoeverElseIsThere) {
   ThreadPool two({.threads = 2});
   std::uint64_t seed = 0;
-  for (const Gpt& gpt : small_nets()) {
+  for (const Gpt& gpt : language_nets()) {
     const Net net(gpt, GetParam());
     Dice dice(++seed);
     const auto sequences = static_cast<std::int64_t>(1 + dice(6));
@@ -146,7 +146,7 @@ TEST_P(EveryNet, GivesASequenceItsOwnLogitsWhoeverElseIsThere) {
 }
 
 TEST(LanguageModel, GivesTheLogitsOfAWholePassOfTheSameLength) {
-  const Net net(small_nets()[3], Dtype::kF32);
+  const Net net(language_nets()[3], Dtype::kF32);
   LanguageModel model(net.gpt(), net.params(), {.chunk = 4});
   const Ids ids = Dice(1).tokens(kContext);
   auto sequence = model.join(std::span(ids).first(6));
@@ -163,7 +163,7 @@ TEST(LanguageModel, GivesTheLogitsOfAWholePassOfTheSameLength) {
 
 // Many sequences, so that gaps are closed and passes are of many sizes.
 TEST(LanguageModel, ClosesTheGapsOfThoseThatLeave) {
-  const Net net(small_nets()[7], Dtype::kF32);
+  const Net net(language_nets()[7], Dtype::kF32);
   LanguageModel model(net.gpt(), net.params(), {.sequences = 9});
   std::vector<std::optional<LanguageModel::Sequence>> sequences;
   Dice dice(2);
@@ -182,7 +182,7 @@ TEST(LanguageModel, ClosesTheGapsOfThoseThatLeave) {
 }
 
 TEST(LanguageModel, ReadsPromptsInChunks) {
-  const Net net(small_nets()[0], Dtype::kF32);
+  const Net net(language_nets()[0], Dtype::kF32);
   LanguageModel model(net.gpt(), net.params(), {.sequences = 2, .chunk = 5});
   Dice dice(3);
   auto running = model.join(dice.tokens(2));
@@ -199,7 +199,7 @@ TEST(LanguageModel, ReadsPromptsInChunks) {
 }
 
 TEST(LanguageModel, HasTheLogitsOfWhatIsLeftAfterTruncate) {
-  const Net net(small_nets()[1], Dtype::kF32);
+  const Net net(language_nets()[1], Dtype::kF32);
   LanguageModel model(net.gpt(), net.params(), {.chunk = 8});
   auto s = model.join(Ids{1, 2, 3, 4, 5, 6});
   model.step();
@@ -224,7 +224,7 @@ TEST(LanguageModel, HasTheLogitsOfWhatIsLeftAfterTruncate) {
 }
 
 TEST(LanguageModel, KeepsAPlaceWhileTheSequenceLives) {
-  const Net net(small_nets()[2], Dtype::kF32);
+  const Net net(language_nets()[2], Dtype::kF32);
   std::optional<LanguageModel> model(std::in_place, net.gpt(), net.params(),
                                      LanguageModel::Options{.sequences = 2});
   EXPECT_EQ(model->places(), 2);
@@ -245,7 +245,7 @@ TEST(LanguageModel, KeepsAPlaceWhileTheSequenceLives) {
 }
 
 TEST(LanguageModel, SaysWhatItHolds) {
-  const Gpt gpt = small_nets()[0];
+  const Gpt gpt = language_nets()[0];
   LanguageModel model(gpt, gpt.init(Key(0)), {.sequences = 3, .capacity = 5});
   EXPECT_EQ(model.vocabulary(), kVocabulary);
   EXPECT_EQ(model.capacity(), 5);
@@ -272,7 +272,7 @@ ErrorCode refusal(const Gpt& net, const Params& params) {
 }
 
 TEST(LanguageModel, RefusesParametersOfAnotherNet) {
-  const Gpt net = small_nets().front();
+  const Gpt net = language_nets().front();
   const Params params = net.init(Key(0));
   Params fewer, other = params, more = params;
   for (const auto& [name, value] : params)
@@ -300,7 +300,7 @@ std::string message_of(const Code& code) {
 }
 
 TEST(LanguageModel, RefusesWhatDoesNotFit) {
-  const Gpt net = small_nets().front();
+  const Gpt net = language_nets().front();
   const Params params = net.init(Key(0));
   EXPECT_THROW(LanguageModel(net, params, {.sequences = 0}), Error);
   EXPECT_THROW(LanguageModel(net, params, {.capacity = -1}), Error);
@@ -376,7 +376,7 @@ TEST(LanguageModel, RefusesAFunctionThatReadsNoWindow) {
   const Mlp other = mlp({4, 3}, relu);
   EXPECT_THROW(LanguageModel(net, {}, {}), Error);
   EXPECT_THROW(LanguageModel(other.function(), other.init(Key(0)), {}), Error);
-  const Gpt gpt = small_nets().front();
+  const Gpt gpt = language_nets().front();
   EXPECT_THROW(LanguageModel(gpt.function(), gpt.init(Key(0)), {}), Error);
   LanguageModel model(net, net.init(Key(0)), {.capacity = 2});
   auto s = model.join(Ids{1, 2});

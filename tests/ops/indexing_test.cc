@@ -16,7 +16,7 @@ namespace limpid {
 namespace {
 
 using Values = std::vector<Value>;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<Tensor> run(const std::vector<Tensor>& in,
                         const std::function<Values(std::span<const Value>)>& code) {
@@ -87,7 +87,7 @@ TEST(Scatter, EqualExtremesShare) {
 }
 
 TEST(Argsort, EqualOnesKeepTheirOrderAndNanIsTheLargest) {
-  const Tensor x = reals({6}, {2, kNan, -0.0, 2, 0.0, -1});
+  const Tensor x = reals({6}, {2, kNotANumber, -0.0, 2, 0.0, -1});
   const auto order = [&](bool descending) {
     return run({x},
                [&](std::span<const Value> in) { return Values{argsort(in[0], 0, descending)}; })[0];

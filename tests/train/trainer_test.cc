@@ -60,24 +60,24 @@ Split split(Task task) {
 
 nn::Mlp network(double dropout = 0.2) { return nn::mlp({kFeatures, 9, 2}, relu, dropout); }
 
-void expect_same(const Params& a, const Params& b) {
+void expect_same_params(const Params& a, const Params& b) {
   ASSERT_EQ(a.names(), b.names());
   for (const auto& [name, value] : a) EXPECT_TRUE(value.same_bits(b.at(name))) << name;
 }
 
-void expect_same(const TrainState& a, const TrainState& b) {
+void expect_same_params(const TrainState& a, const TrainState& b) {
   EXPECT_EQ(a.step, b.step);
-  expect_same(a.params, b.params);
-  expect_same(a.carried, b.carried);
-  expect_same(a.optimizer, b.optimizer);
+  expect_same_params(a.params, b.params);
+  expect_same_params(a.carried, b.carried);
+  expect_same_params(a.optimizer, b.optimizer);
   EXPECT_EQ(a.loss_sum, b.loss_sum);
   EXPECT_EQ(a.gradient_norm_sum, b.gradient_norm_sum);
   EXPECT_EQ(a.best_epoch, b.best_epoch);
   EXPECT_EQ(a.best_score, b.best_score);
-  expect_same(a.best, b.best);
+  expect_same_params(a.best, b.best);
 }
 
-void finish(Trainer& trainer) {
+void finish_training(Trainer& trainer) {
   while (trainer.ending() == Ending::kNone) trainer.step();
 }
 
@@ -120,7 +120,7 @@ TEST(Step, AccumulationIsTheDocumentedSum) {
       std::size_t i = 0;
       const std::vector<Tensor> next = interpret(accumulate_function(problem, kRows[m]), inputs);
       for (const std::string& name : sums.names()) sums.set(name, next[i++]);
-      expect_same(sums, expected);
+      expect_same_params(sums, expected);
     } else {
       inputs.push_back(Tensor::scalar(kRate));
       last = interpret(accumulated_step_function(problem, {optim::Sgd{}}, kRows[m]), inputs);
@@ -196,7 +196,7 @@ TEST(Trainer, BatchNormCarriesItsStatistics) {
   nn::Mlp net = network(0);
   net.norm = nn::MlpNorm::kBatch;
   Trainer trainer(mlp_problem(net), data, {.epochs = 3, .batch = 15});
-  finish(trainer);
+  finish_training(trainer);
   const Params model = trainer.model();
   const auto mean = model.at("norms.0.running_mean").values<float>();
   EXPECT_TRUE(std::any_of(mean.begin(), mean.end(), [](float m) { return m != 0; }));
@@ -290,10 +290,10 @@ TEST(Trainer, GoesOnFromAnyStepAsIfNothingHadBeen) {
   for (const TrainState& state : states) {
     Trainer other(problem, data, everything());
     other.restore(state);
-    finish(other);
+    finish_training(other);
     EXPECT_EQ(other.ending(), whole.ending());
-    expect_same(other.state(), states.back());
-    expect_same(other.model(), whole.model());
+    expect_same_params(other.state(), states.back());
+    expect_same_params(other.model(), whole.model());
   }
 }
 
@@ -301,14 +301,14 @@ TEST(Trainer, NeitherThreadsNorGatheringAheadChangeABit) {
   const Split data = split(Task::kClassification);
   const Problem problem = mlp_problem(normed_network());
   Trainer alone(problem, data, everything());
-  finish(alone);
+  finish_training(alone);
   ThreadPool pool({.threads = 3});
   for (ThreadPool* with : {&pool, static_cast<ThreadPool*>(nullptr)}) {
     TrainOptions options = everything();
     options.gather_ahead = true;
     Trainer other(problem, data, options, with);
-    finish(other);
-    expect_same(other.state(), alone.state());
+    finish_training(other);
+    expect_same_params(other.state(), alone.state());
   }
 }
 
@@ -321,7 +321,7 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
     TrainState state = good;
     change(state);
     EXPECT_THROW(trainer.restore(state), Error);
-    expect_same(trainer.state(), good);
+    expect_same_params(trainer.state(), good);
   };
   expect_refused([](TrainState& s) { s.seed = 1; });
   expect_refused([](TrainState& s) { s.step = 1000; });
@@ -397,7 +397,7 @@ TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
     ASSERT_EQ(trainer.ending(), Ending::kNonFinite);
     EXPECT_FALSE(std::isfinite(result.step.loss) && std::isfinite(result.step.gradient_norm));
     EXPECT_GT(before.step, 0);
-    expect_same(trainer.state(), before);
+    expect_same_params(trainer.state(), before);
     const Trainer::Replay replay = trainer.replay();
     const std::vector<Tensor> again = interpret(replay.function, replay.inputs);
     const double loss =
@@ -420,7 +420,7 @@ TEST(Trainer, ChecksEveryParameterWhereAsked) {
   const TrainState before = careful.state();
   careful.step();
   EXPECT_EQ(careful.ending(), Ending::kNonFinite);
-  expect_same(careful.state(), before);
+  expect_same_params(careful.state(), before);
 }
 
 TEST(Trainer, NoEpochsAreTheFirstModel) {
@@ -428,7 +428,7 @@ TEST(Trainer, NoEpochsAreTheFirstModel) {
   const Problem problem = mlp_problem(network());
   Trainer trainer(problem, data, {.epochs = 0, .seed = 3});
   EXPECT_EQ(trainer.ending(), Ending::kFinished);
-  expect_same(trainer.model(), problem.init(Key(3).fold_in(0)));
+  expect_same_params(trainer.model(), problem.init(Key(3).fold_in(0)));
 }
 
 TEST(Trainer, RefusesWhatDoesNotFit) {
