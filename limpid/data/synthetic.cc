@@ -33,30 +33,38 @@ struct PlaneRule {  // classes of points in the plane
   double noise;
   std::int64_t count;
   Point (*point)(std::size_t i, float t);
-  bool (*label)(std::size_t i);
+  std::int32_t (*label)(std::size_t i);
+  std::int64_t classes = 2;
 };
 
-bool alternate(std::size_t i) { return i % 2 != 0; }
+std::int32_t alternate(std::size_t i) { return static_cast<std::int32_t>(i % 2); }
 Point corner(std::size_t i, float) {
   return {static_cast<float>(i / 2 % 2), static_cast<float>(i % 2)};
 }
 
 constexpr PlaneRule kShapes[] = {
-    {"xor", 0, 4, corner, [](std::size_t i) { return (i / 2 % 2) != (i % 2); }},
-    {"and", 0, 4, corner, [](std::size_t i) { return i % 4 == 3; }},
-    {"or", 0, 4, corner, [](std::size_t i) { return i % 4 != 0; }},
+    {"xor", 0, 4, corner, [](std::size_t i) -> std::int32_t { return (i / 2 % 2) != (i % 2); }},
+    {"and", 0, 4, corner, [](std::size_t i) -> std::int32_t { return i % 4 == 3; }},
+    {"or", 0, 4, corner, [](std::size_t i) -> std::int32_t { return i % 4 != 0; }},
     {"spiral", 0.02, 1000,
-     [](std::size_t i, float t) { return on_circle(t, 3 * kPi * t + (alternate(i) ? kPi : 0.0f)); },
+     [](std::size_t i, float t) {
+       return on_circle(t, 3 * kPi * t + (alternate(i) != 0 ? kPi : 0.0f));
+     },
      alternate},
     {"moons", 0.1, 1000,
      [](std::size_t i, float t) {
        const Point p = on_circle(1, kPi * t);
-       return alternate(i) ? Point{1 - p.x, 0.5f - p.y} : p;
+       return alternate(i) != 0 ? Point{1 - p.x, 0.5f - p.y} : p;
      },
      alternate},
     {"circles", 0.05, 1000,
-     [](std::size_t i, float t) { return on_circle(alternate(i) ? 0.5f : 1.0f, 2 * kPi * t); },
+     [](std::size_t i, float t) { return on_circle(alternate(i) != 0 ? 0.5f : 1.0f, 2 * kPi * t); },
      alternate},
+    {"arms", 0.02, 1000,
+     [](std::size_t i, float t) {
+       return on_circle(t, 2 * kPi * t + 2 * kPi / 3 * static_cast<float>(i % 3));
+     },
+     [](std::size_t i) { return static_cast<std::int32_t>(i % 3); }, 3},
 };
 
 struct CurveRule {  // a function of one number
@@ -114,7 +122,7 @@ Dataset draw(const PlaneRule& rule, Key key, const SyntheticOptions& options) {
   data.targets = Tensor::generate<std::int32_t>(Shape{count}, [&](std::span<std::int32_t> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = rule.label(i);
   });
-  data.classes = 2;
+  data.classes = rule.classes;
   data.name = rule.name;
   data.feature_names = {"x", "y"};
   return data;

@@ -11,7 +11,7 @@
 
 namespace limpid {
 
-// "xor", "and", "or", "spiral", "moons", "circles", "sine", "abs".
+// "xor", "and", "or", "spiral", "moons", "circles", "arms", "sine", "abs".
 std::vector<std::string_view> synthetic_names();
 
 // How many rows, and how much noise.
@@ -29,6 +29,7 @@ struct SyntheticOptions {
 //   moons           c = 0: (cos(pi t), sin(pi t))                     c              0.1
 //                   c = 1: (1 - cos(pi t), 0.5 - sin(pi t))
 //   circles         (1 - c / 2) (cos(2 pi t), sin(2 pi t))            c              0.05
+//   arms            t (cos(2 pi t + 2 pi d / 3), sin(...)), d = i mod 3    d              0.02
 //   sine            2 pi t - pi                                       sin(x)         0
 //   abs             2 t - 1                                           |x|            0
 //

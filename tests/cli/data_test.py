@@ -115,7 +115,7 @@ class Mistakes(Data):
 
     def test_specs_that_mean_nothing(self):
         for part, spec in {
-            "expected digits, xor, and, or, spiral, moons, circles, sine, abs": "mnist",
+            "expected digits, xor, and, or, spiral, moons, circles, arms, sine, abs": "mnist",
             "a file belongs behind csv:": "csv:",
             "a file belongs behind npz:": "npz:,split=80/10/10",
             "'-1' came": "moons:-1",
@@ -176,7 +176,7 @@ class Mistakes(Data):
 
 class Drawn(Data):
     def test_everything_that_is_drawn_can_be_learnt(self):
-        for name in ("xor", "and", "or", "spiral", "moons", "circles", "sine", "abs"):
+        for name in ("xor", "and", "or", "spiral", "moons", "circles", "arms", "sine", "abs"):
             with self.subTest(name):
                 model, data = self.train(f"{name}:3,split=75/25")
                 count = 4 if data["features"] == 2 and name in ("xor", "and", "or") else 1000

@@ -140,7 +140,7 @@ TEST_F(LoadData, ATextComesBackFromItsSpec) {
 TEST_F(LoadData, SpecsThatMeanNothingAreRefusedWithWhatThereIs) {
   const std::pair<std::string_view, std::string_view> wrong[] = {
       {"mnist",
-       "data 'mnist': expected digits, xor, and, or, spiral, moons, circles, sine, abs, with "
+       "data 'mnist': expected digits, xor, and, or, spiral, moons, circles, arms, sine, abs, with "
        "or without :SEED, idx:DIR, csv:FILE, npz:FILE, npy:FILE or text:FILE"},
       {"", "data '': expected digits"},
       {"digits:", "a seed belongs behind the colon"},

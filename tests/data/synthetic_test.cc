@@ -17,7 +17,8 @@ TEST(Synthetic, HaveTheSameBitsOnEveryMachine) {
       {"xor", 0xed8e0419b86705b1u},   {"and", 0x14d671773c51a1e5u},
       {"or", 0xde452386b10940dbu},    {"spiral", 0x3840feae5a3a69feu},
       {"moons", 0x35b476817dc5d363u}, {"circles", 0xcf3695ac339f5b7du},
-      {"sine", 0x51960e8201a5c89au},  {"abs", 0xe9b77bdf307452fcu}};
+      {"arms", 0xb046b1f0ded0a6a4u},  {"sine", 0x51960e8201a5c89au},
+      {"abs", 0xe9b77bdf307452fcu}};
   EXPECT_EQ(synthetic_names().size(), hashes.size());
   for (const std::string_view name : synthetic_names()) {
     const Dataset data = synthetic(name, Key(0), {.count = 50, .noise = 0.25});
@@ -45,23 +46,30 @@ TEST(Synthetic, ShapesAreWhatTheyAreCalled) {
     const auto xy = data.inputs.values<float>();
     for (std::size_t i = 0; i < 500; ++i) {
       const std::int32_t label = data.targets.values<std::int32_t>()[i];
-      ASSERT_EQ(label, static_cast<std::int32_t>(i % 2));
-      check(static_cast<double>(xy[2 * i]), static_cast<double>(xy[2 * i + 1]), label == 1);
+      ASSERT_EQ(label, static_cast<std::int32_t>(i) % static_cast<std::int32_t>(data.classes));
+      check(static_cast<double>(xy[2 * i]), static_cast<double>(xy[2 * i + 1]), label);
     }
   };
-  each("circles", [](double x, double y, bool inner) {
-    EXPECT_NEAR(std::hypot(x, y), inner ? 0.5 : 1, 1e-6);
+  each("circles", [](double x, double y, int inner) {
+    EXPECT_NEAR(std::hypot(x, y), inner == 1 ? 0.5 : 1, 1e-6);
   });
-  each("moons", [](double x, double y, bool lower) {
-    EXPECT_NEAR(lower ? std::hypot(x - 1, y - 0.5) : std::hypot(x, y), 1, 1e-6);
-    EXPECT_TRUE(lower ? y <= 0.5 + 1e-6 : y >= -1e-6);
+  each("moons", [](double x, double y, int lower) {
+    EXPECT_NEAR(lower == 1 ? std::hypot(x - 1, y - 0.5) : std::hypot(x, y), 1, 1e-6);
+    EXPECT_TRUE(lower == 1 ? y <= 0.5 + 1e-6 : y >= -1e-6);
   });
-  each("spiral", [](double x, double y, bool second) {
+  each("spiral", [](double x, double y, int second) {
     const double t = std::hypot(x, y);
-    const double angle = 3 * std::numbers::pi * t + (second ? std::numbers::pi : 0);
+    const double angle = 3 * std::numbers::pi * t + (second == 1 ? std::numbers::pi : 0);
     EXPECT_NEAR(x, t * std::cos(angle), 1e-5);
     EXPECT_NEAR(y, t * std::sin(angle), 1e-5);
   });
+  each("arms", [](double x, double y, int arm) {
+    const double t = std::hypot(x, y);
+    const double angle = 2 * std::numbers::pi * (t + arm / 3.0);
+    EXPECT_NEAR(x, t * std::cos(angle), 1e-5);
+    EXPECT_NEAR(y, t * std::sin(angle), 1e-5);
+  });
+  EXPECT_EQ(synthetic("arms", Key(3)).classes, 3);
 }
 
 TEST(Synthetic, CurvesAreWhatTheyAreCalled) {

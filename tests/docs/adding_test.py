@@ -69,8 +69,10 @@ class Adding(unittest.TestCase):
         return run([self.folder / "program"])
 
     def also(self, patch):
-        """Sources that the patch does not touch, but that a header of it changes."""
-        return ["limpid/optim/optimizer.cc"] if "b/limpid/optim/optimizer.h" in patch else []
+        """Sources that the patch does not touch, but that a header of it changes, or in which the compiler may have unfolded what it
+        changes, since they were compiled with it."""
+        others = {"limpid/optim/optimizer.h": "limpid/optim/optimizer.cc", "limpid/data/data_kind.cc": "limpid/data/load_data.cc"}
+        return [source for touched, source in others.items() if f"+++ b/{touched}" in patch]
 
 
 def add_test(title, count, blocks):

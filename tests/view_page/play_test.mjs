@@ -44,6 +44,17 @@ const failed = await paths({
     });
     await exportAndRepeat('moons');
   },
+  'playground: three classes, and the command gives the same hash': async () => {
+    await page.to('playground?data=moons&hidden=5');
+    await page.getByRole('button', { name: 'Three arms' }).click();
+    await until(() => assert.match(page.url(), /data=arms/));
+    await until(async () => assert.equal(await steps(), 0));
+    await until(async () => {
+      if ((await steps()) < 3) await page.getByRole('button', { name: 'One step' }).click();
+      assert.ok((await steps()) >= 3);
+    }, 'three steps');
+    await exportAndRepeat('arms');
+  },
   'playground: a weight set by hand, and reset': async () => {
     await page.to('playground?data=xor&hidden=3');
     await page.getByText('Weights as a table').click();

@@ -295,7 +295,7 @@ export interface GenerateAnswer { tokens: Token[]; added: Token[]; cache: { leng
 // ---- playground
 
 export interface PlayConfig {
-  data: { name: 'xor' | 'and' | 'or' | 'moons' | 'circles' | 'spiral' | 'sine' | 'abs' | 'csv'; csv?: string; target?: string; seed?: number; count?: number; noise?: number };
+  data: { name: 'xor' | 'and' | 'or' | 'moons' | 'circles' | 'spiral' | 'arms' | 'sine' | 'abs' | 'csv'; csv?: string; target?: string; seed?: number; count?: number; noise?: number };
   hidden: number[]; activation: string; optimizer: string; rate: number; l2?: number; dropout?: number;
   batch?: number; seed?: number; loss?: string;
 }

@@ -12,19 +12,20 @@ import { Network } from './network';
 import { Surface, type Plane, type Point } from './surface';
 import './playground.css';
 
-const dataNames = ['moons', 'circles', 'spiral', 'xor', 'sine', 'abs', 'csv'] as const;
+const dataNames = ['moons', 'circles', 'spiral', 'arms', 'xor', 'sine', 'abs', 'csv'] as const;
 type DataName = (typeof dataNames)[number];
 const dataTitles: Record<DataName, string> = {
   xor: 'XOR',
   moons: 'Moons',
   circles: 'Circles',
   spiral: 'Spiral',
+  arms: 'Three arms',
   sine: 'Sine',
   abs: 'abs(x)',
   csv: 'My CSV',
 };
 /** Data whose noise can be chosen, and how much of it there is at first; XOR is its four rows, a table what it is. */
-const noises: Partial<Record<DataName, number>> = { moons: 0.15, circles: 0.08, spiral: 0.03, sine: 0.05, abs: 0.02 };
+const noises: Partial<Record<DataName, number>> = { moons: 0.15, circles: 0.08, spiral: 0.03, arms: 0.03, sine: 0.05, abs: 0.02 };
 const ROWS = 200;
 const GRID = 64;
 const MOST_HISTORY = 1500;
