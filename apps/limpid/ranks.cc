@@ -21,9 +21,11 @@
 namespace limpid::tool {
 namespace {
 
-// The others wait for the first one, which may be about to say the same.
+// The others wait for the first one, which may be about to say the same, and for the launcher,
+// which then ends them: on a busy machine that takes seconds.
 [[noreturn]] void end_all(distribute::LaunchedRanks& ranks, int code, const std::string& message) {
-  if (ranks.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  constexpr std::chrono::seconds kWait{4};
+  if (ranks.rank() > 0) std::this_thread::sleep_for(kWait);
   print_error(ranks.rank() == 0 ? message
                                 : fmt::format("{}: {}", ranks.name(ranks.rank()), message));
   ranks.abort(code);
