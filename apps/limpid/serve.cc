@@ -75,9 +75,7 @@ void run(const ServeArguments& options) {
   if (!options.token_file.empty()) token = serve::BearerToken::read(options.token_file);
   serve::AccessLog log(options.access_log);
   serve::Metrics metrics;
-  // Between two steps of a plan a thread looks for work; between two batches connections and
-  // clients want its CPU.
-  ThreadPool pool({.threads = options.threads, .spin = std::chrono::microseconds(20)});
+  ThreadPool pool({.threads = options.threads});
   serve::Batcher batcher({.workers = static_cast<int>(options.workers),
                           .max_batch = options.max_batch,
                           .max_delay = std::chrono::microseconds(options.max_delay),
