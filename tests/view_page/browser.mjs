@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-export const [tool, web, work] = process.argv.slice(2);
+export const [tool, web, work] = process.argv.slice(2).map((path) => resolve(path));
 
 export function skip(why) {
   console.log(`skipped: ${why}`);
