@@ -39,7 +39,7 @@ class PlanRun {
     to_.resize(out_.size());
   }
 
-  // RowCount [first, first + count) of `inputs` give those of `results`.
+  // Rows [first, first + count) of `inputs` give those of `results`.
   void run(std::span<const Tensor> inputs, std::span<void* const> results, RowCount first,
            RowCount count) {
     for (std::size_t i = 0; i < in_.size(); ++i) {
@@ -81,7 +81,7 @@ class PlanRun {
     }
     return operand.padded.get();
   }
-  // RowCount beyond `count` are zeros: numbers of an earlier call might take longer, as NaN does.
+  // Rows beyond `count` are zeros: numbers of an earlier call might take longer, as NaN does.
   const std::byte* read(Operand& operand, const std::byte* rows, RowCount count) {
     if (count == rows_) return rows;
     std::byte* const memory = padded(operand);

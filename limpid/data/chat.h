@@ -1,5 +1,5 @@
-// Chat: how a model is spoken to, as the folder of its weights says. Leans on chat_template.h and
-// tokenizer.h.
+// Chat: the tokens of a chat's messages, by the chat template of a model. Leans on chat_template.h
+// and tokenizer.h.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace limpid {
 
-// What a folder says of chats, for the key "chat" of a model's config: the template, from
-// chat_template.jinja or tokenizer_config.json, the texts of the marks that it may name, and the
-// tokens that end an answer. Null where there is no template. Throws kIo, and kFormat for files
-// that are not what they should be.
+// The key "chat" of a model's config, from the files of its folder: the template
+// (chat_template.jinja, else tokenizer_config.json), the special tokens that it may name, and the
+// tokens that end an answer. Null where there is no template. Throws kIo; kFormat for a file that
+// is broken.
 Json load_chat_config(const std::filesystem::path& folder);
 
 class Chat {

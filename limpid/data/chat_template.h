@@ -1,7 +1,7 @@
 // ChatTemplate: the messages of a chat as the text that a model was trained with, by the template
-// that stands beside its weights. A part of Jinja, rendered as Hugging Face's transformers render
-// it (trim_blocks and lstrip_blocks set); whatever else a template asks for is refused, never
-// guessed. Leans on core/json.h.
+// comes with its weights. A part of Jinja, rendered as Hugging Face's transformers render it
+// (trim_blocks and lstrip_blocks set). A template that uses anything else is refused. Leans on
+// core/json.h.
 //
 // Statements: for NAME in, if, elif, else, set NAME =, comments, whitespace control. Expressions:
 // texts, integers, lists, true, false, none; names, .attribute, [index], [from:to]; == != < <= > >=

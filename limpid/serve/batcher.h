@@ -49,7 +49,7 @@ class Batcher {
     std::function<std::vector<Tensor>(std::span<const Tensor> inputs)> run;
     std::vector<Type> outputs;  // of one row
     std::function<void(std::int64_t rows)> on_batch = [](std::int64_t) {};
-    // A hash of each job's inputs: of those that are computed together at a time.
+    // A hash of each job's inputs. Called once for all jobs of a batch.
     std::function<std::vector<std::uint64_t>(std::span<const std::span<const Tensor>> inputs)>
         hash = [](std::span<const std::span<const Tensor>> inputs) {
           return std::vector<std::uint64_t>(inputs.size());

@@ -210,7 +210,8 @@ void add_line(std::string_view text, Gathered& gathered) {
   if (event == "resume") delta.end.reset();
 }
 
-// At most `most` of the lines, evenly, with the first and the last; without those that were cut.
+// At most `most` of the lines, evenly spaced, the first and the last among them, as JSON. A line
+// that was cut when a process ended is left out.
 std::vector<Json> some_of(const std::vector<std::string>& lines, std::size_t most) {
   const std::size_t count = std::min(lines.size(), most);
   std::vector<Json> kept;

@@ -29,8 +29,8 @@ std::string_view name(RunState state);  // "running", ...
 struct LogRequest {
   std::string run = {};
   std::int64_t cursor = 0;  // of the last answer; 0: from the beginning
-  std::int64_t most =
-      2000;  // steps at the beginning, about; epochs; 8 times the probes and samples
+  // Of the first answer: about so many steps and epochs, an eighth as many probes and samples.
+  std::int64_t most = 2000;
 };
 
 // What is new in a log.

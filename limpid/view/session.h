@@ -103,8 +103,8 @@ class Session {
   // parse_data_spec throws.
   void check_data(const std::string& spec) const;
 
-  // The Function compiled; of those that were asked for last it is kept. What is kept is found by
-  // the Function itself, so that an edit or a model that was written anew finds nothing old.
+  // The Function, compiled. The plans used last are kept and compared by the Function itself: an
+  // edited model, or one that was written anew, gets a plan of its own.
   Executable compiled(const Function& function);
   // Every value of a run of the Function, by number; compiled where that is worth it, with the
   // interpreter's bits.
