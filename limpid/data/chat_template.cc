@@ -33,8 +33,8 @@ namespace {
 using detail::Token;
 using detail::TokenKind;
 
-// In this file: texts as Python has them; Lexer, from the source to tokens; Parser, from tokens to a
-// tree of Nodes; Renderer, from the tree and the variables to the text.
+// In this file: texts as Python has them; Lexer, from the source to tokens; Parser, from tokens to
+// a tree of Nodes; Renderer, from the tree and the variables to the text.
 
 // Upper bounds: templates and messages are untrusted input.
 constexpr std::size_t kMostSource = std::size_t{1} << 16;
