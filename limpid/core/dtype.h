@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "limpid/core/refuse_fast_math.h"
+
 namespace limpid {
 
 // The element types of tensors.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "limpid/core/refuse_fast_math.h"
+
 namespace limpid::arithmetic {
 
 // Where the compiler has no instruction for it, not the C library's: musl's fmaf is wrong for some

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "limpid/core/float_mode.h"
+
 namespace limpid {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr Format kBf16{7, -126, 0x7f80};
 constexpr Format kF16{10, -14, 0x7c00};
 
 std::uint16_t rounded(double x, const Format& format) {
+  const DefaultFloatMode mode;
   if (std::isnan(x))
     return static_cast<std::uint16_t>(format.infinity | 1 << (format.fraction - 1));
   const int sign = std::signbit(x) ? 0x8000 : 0;

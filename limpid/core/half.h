@@ -15,10 +15,15 @@ inline float to_f32(Bf16 x) {
 inline float to_f32(F16 x) {
   const std::uint32_t sign = (x.bits & 0x8000u) << 16;
   const std::uint32_t magnitude = x.bits & 0x7fffu;
-  // In its place the exponent is 112 too low, for subnormals too; all ones stay all ones.
-  const float finite = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  const std::uint32_t bits =
-      magnitude < 0x7c00 ? std::bit_cast<std::uint32_t>(finite) : 0x7f800000 | magnitude << 13;
+  // In its place the exponent is 112 too low; all ones stay all ones. Below 2^-14 it counts the
+  // places behind 2^-24: as a sum with 2^-14 and a difference, which are exact whatever the
+  // thread's modes.
+  const std::uint32_t normal = (magnitude << 13) + (112u << 23);
+  const float small = std::bit_cast<float>(normal + (1u << 23)) - 0x1p-14f;
+  const std::uint32_t bits = magnitude >= 0x7c00 ? 0x7f800000 | magnitude << 13
+                             : magnitude >= 0x400
+                                 ? normal
+                                 : std::bit_cast<std::uint32_t>(small) & 0x7fffffff;
   return std::bit_cast<float>(sign | bits);
 }
 
@@ -39,9 +44,13 @@ inline F16 to_f16(float x) {
   const std::uint32_t magnitude = bits & 0x7fffffff;
   // As above, with the exponent brought to its bias of 15.
   std::uint32_t y = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
-  // Below 2^-14: the last place of 1/2 is that of a subnormal.
-  const float sum = std::bit_cast<float>(magnitude) + 0.5f;
-  y = magnitude < 0x38800000 ? std::bit_cast<std::uint32_t>(sum) - 0x3f000000 : y;
+  // Below 2^-14 the last place is 2^-24, so that digits are shifted out; integers, since a sum
+  // would be rounded by the thread's mode. Below 2^-25 all are.
+  const std::uint32_t exponent = magnitude >> 23;
+  const std::uint32_t shift = exponent < 101 ? 25 : exponent < 113 ? 126 - exponent : 13;
+  const std::uint32_t digits = (magnitude & 0x7fffff) | 0x800000;
+  const std::uint32_t small = (digits + (1u << (shift - 1)) - 1 + (digits >> shift & 1)) >> shift;
+  y = magnitude < 0x38800000 ? small : y;
   y = magnitude >= 0x477ff000 ? 0x7c00 : y;  // from 65520 on
   y |= bits >> 16 & 0x8000;
   return {static_cast<std::uint16_t>(magnitude > 0x7f800000 ? 0x7e00 : y)};

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 
 namespace limpid {
@@ -53,6 +55,23 @@ class Adapter {
 
  private:
   JsonEvents& events_;
+};
+
+// Rounds to nearest while it lives, as the C library's strtod sees it, which nlohmann-json calls:
+// on x86 it looks at the other unit, whose mode DefaultFloatMode leaves alone.
+class RoundingOfStrtod {
+ public:
+  RoundingOfStrtod() : before_(std::fegetround()) {
+    if (before_ != FE_TONEAREST) std::fesetround(FE_TONEAREST);
+  }
+  ~RoundingOfStrtod() {
+    if (before_ != FE_TONEAREST) std::fesetround(before_);
+  }
+  RoundingOfStrtod(const RoundingOfStrtod&) = delete;
+  RoundingOfStrtod& operator=(const RoundingOfStrtod&) = delete;
+
+ private:
+  const int before_;
 };
 
 class SyntaxError : public Error {
@@ -223,6 +242,8 @@ constexpr std::string_view kObject = "an object";
 }  // namespace
 
 void read_json(std::string_view text, JsonEvents& events) {
+  const RoundingOfStrtod rounding;
+  const DefaultFloatMode mode;
   // nlohmann-json takes a zero byte for the end of its input.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos)
@@ -248,6 +269,7 @@ std::optional<Json> Json::try_parse(std::string_view text, const JsonLimits& lim
 }
 
 std::string Json::dump(const JsonFormat& format) const {
+  const DefaultFloatMode mode;
   Writer writer(format);
   writer.write(*this, 0);
   return std::move(writer.text);

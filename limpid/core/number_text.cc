@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "limpid/core/float_mode.h"
+
 namespace limpid {
 
 std::string grouped(std::int64_t number) {
@@ -15,16 +17,19 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string short_number(double number) {
+  const DefaultFloatMode mode;
   return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
 }
 
 std::string exact_number(double number, Dtype dtype) {
+  const DefaultFloatMode mode;
   if (std::isnan(number)) return "nan";
   return dtype == Dtype::kF32 ? fmt::format("{}", static_cast<float>(number))
                               : fmt::format("{}", number);
 }
 
 double as_printed(float number) {
+  const DefaultFloatMode mode;
   const std::string digits = fmt::format("{}", number);
   double result = number;
   std::from_chars(digits.data(), digits.data() + digits.size(), result);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
 
 namespace limpid {
@@ -26,6 +27,7 @@ std::vector<double> numbers(const Tensor& tensor) {
 }  // namespace
 
 std::vector<double> to_doubles(const Tensor& tensor) {
+  const DefaultFloatMode mode;
   switch (tensor.dtype()) {
     case Dtype::kF32:
       return numbers<float>(tensor);
@@ -59,6 +61,7 @@ std::vector<std::int64_t> place_of(std::int64_t element, const Shape& shape) {
 }
 
 Statistics statistics(const Tensor& tensor) {
+  const DefaultFloatMode mode;
   const std::vector<double> all = to_doubles(tensor);
   Statistics s;
   s.count = static_cast<std::int64_t>(all.size());

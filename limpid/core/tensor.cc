@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <new>
 
 #ifdef __linux__
@@ -84,6 +85,40 @@ Tensor Tensor::zeros(const Type& type) {
   return generate_bytes(type, [](std::span<std::byte>) {});
 }
 
+// Guarded by the mutex.
+struct Tensor::Deferred {
+  mutable std::mutex mutex;
+  mutable std::function<void(std::span<std::byte>)> fill;
+  mutable std::shared_ptr<const std::byte> elements;  // when they have been read
+};
+
+Tensor Tensor::deferred(const Type& type, std::function<void(std::span<std::byte>)> fill) {
+  if (type.bytes() == 0) return zeros(type);
+  auto deferred = std::make_shared<Deferred>();
+  deferred->fill = std::move(fill);
+  return {type, nullptr, std::move(deferred)};
+}
+
+const std::byte* Tensor::make_deferred() const {
+  const auto& deferred = *static_cast<const Deferred*>(owner_.get());
+  const std::lock_guard lock(deferred.mutex);
+  if (!deferred.elements) {
+    const std::shared_ptr<std::byte> elements = allocate_aligned(type_.bytes());
+    deferred.fill({elements.get(), type_.bytes()});
+    deferred.elements = elements;
+    deferred.fill = nullptr;  // and with it what the elements were made of
+  }
+  return deferred.elements.get();
+}
+
+Tensor Tensor::read_once() const {
+  if (data_) return *this;
+  const auto& deferred = *static_cast<const Deferred*>(owner_.get());
+  const std::lock_guard lock(deferred.mutex);
+  if (!deferred.elements) return generate_bytes(type_, deferred.fill);
+  return {type_, deferred.elements.get(), owner_};
+}
+
 Tensor Tensor::borrow(const Type& type, std::span<const std::byte> bytes,
                       std::shared_ptr<const void> owner) {
   if (bytes.size() != type.bytes())
@@ -111,12 +146,12 @@ Tensor Tensor::rows(std::int64_t first, std::int64_t count) const {
   const Type part{dtype(), shape().replace(0, count)};
   const std::size_t row =
       shape()[0] == 0 ? 0 : type_.bytes() / static_cast<std::size_t>(shape()[0]);
-  return {part, data_ + row * static_cast<std::size_t>(first), owner_};
+  return {part, data() + row * static_cast<std::size_t>(first), owner_};
 }
 
 bool Tensor::same_bits(const Tensor& other) const {
   return type_ == other.type_ &&
-         (data_ == other.data_ || std::memcmp(data_, other.data_, type_.bytes()) == 0);
+         (identity() == other.identity() || std::memcmp(data(), other.data(), type_.bytes()) == 0);
 }
 
 void Tensor::check_count(const Shape& shape, std::size_t count) {

@@ -57,6 +57,10 @@ class Tensor {
   }
   static Tensor zeros(const Type& type);
 
+  // Elements that `fill` makes when they are first read; they stay then. It may be called from any
+  // thread, and more than once: see read_once().
+  static Tensor deferred(const Type& type, std::function<void(std::span<std::byte>)> fill);
+
   // Elements that somebody else owns (a mapped file, say), kept alive by `owner`, never written.
   // Throws kShape unless there are type.bytes() bytes, kInvalidArgument where they do not begin at
   // a multiple of size_of(type.dtype).
@@ -73,7 +77,7 @@ class Tensor {
   template <class T>
   std::span<const T> values() const {
     check_dtype(dtype_of<T>);
-    return {reinterpret_cast<const T*>(data_), static_cast<std::size_t>(elements())};
+    return {reinterpret_cast<const T*>(data()), static_cast<std::size_t>(elements())};
   }
   // The only element. Throws kShape unless there is exactly one.
   template <class T>
@@ -81,10 +85,15 @@ class Tensor {
     check_count(shape(), 1);
     return values<T>()[0];
   }
-  std::span<const std::byte> bytes() const { return {data_, type_.bytes()}; }
-  // What keeps the elements alive: with their address it tells whether two tensors are one object.
-  // Empty where nobody owns them.
+  std::span<const std::byte> bytes() const { return {data(), type_.bytes()}; }
+  // The address of the elements, or of what makes them: with the owner it tells whether two tensors
+  // are one object.
+  const void* identity() const { return data_ ? data_ : owner_.get(); }
+  // What keeps the elements alive. Empty where nobody owns them.
   std::weak_ptr<const void> owner() const { return owner_; }
+  // The same elements, for one reader: those that are deferred and not read yet are made for the
+  // result alone, so that they do not stay.
+  Tensor read_once() const;
 
   // The same elements under another shape, without a copy. Throws kShape where the counts differ.
   Tensor reshape(const Shape& shape) const;
@@ -96,13 +105,17 @@ class Tensor {
   bool same_bits(const Tensor& other) const;
 
  private:
+  struct Deferred;
+
   Tensor(const Type& type, const std::byte* data, std::shared_ptr<const void> owner)
       : type_(type), data_(data), owner_(std::move(owner)) {}
   static void check_count(const Shape& shape, std::size_t count);
   void check_dtype(Dtype wanted) const;
+  const std::byte* data() const { return data_ ? data_ : make_deferred(); }
+  const std::byte* make_deferred() const;
 
   Type type_;
-  const std::byte* data_;
+  const std::byte* data_;  // nullptr: the owner is a Deferred
   std::shared_ptr<const void> owner_;
 };
 

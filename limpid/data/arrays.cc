@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/detail/report.h"
@@ -212,6 +213,7 @@ class Source {
 
 Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task,
                    Targets targets) {
+  const DefaultFloatMode mode;
   const Source source(arrays, where, targets);
   const bool given = source.has("x_train") || source.has("x_test");
   Split split;

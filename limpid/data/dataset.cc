@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/batches.h"
 #include "limpid/formats/idx.h"
@@ -161,6 +162,7 @@ Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
 }
 
 Split load_idx_folder(const fs::path& folder) {
+  const DefaultFloatMode mode;
   // One by one: in a braced list GCC 12 destroys the empty middle part twice when the last throws.
   Split split;
   split.train = load_part(folder, "train");

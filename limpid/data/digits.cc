@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/data/detail/digit_skeletons.h"
 
 // Only + - * /, square roots and comparisons of floats stand below: IEEE 754 fixes the bits of
@@ -259,6 +260,7 @@ void write_digit(std::size_t label, Draws& draws, std::span<float> image) {
 }  // namespace
 
 Dataset digits(Key key, std::int64_t count) {
+  const DefaultFloatMode mode;
   if (count < 0) throw Error(ErrorCode::kInvalidArgument, fmt::format("digits: {} images", count));
   const auto n = static_cast<std::size_t>(count);
   std::vector<std::int32_t> labels(n);

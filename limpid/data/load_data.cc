@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/data_kind.h"
 
@@ -112,6 +113,7 @@ std::string data_spec_help() {
 }
 
 Split load_data(const DataSpec& spec, const LoadOptions& options) {
+  const DefaultFloatMode mode;
   return checked_kind(spec).load(spec, options);
 }
 
@@ -121,6 +123,7 @@ Split load_data(std::string_view spec, const LoadOptions& options) {
 
 Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
                       std::int64_t most) {
+  const DefaultFloatMode mode;
   return checked_kind(spec).load_examples(spec, model, targets, most);
 }
 

@@ -57,4 +57,19 @@ void save_pretrained(const std::filesystem::path& folder, const Model& model) {
     save_tokenizer(folder, *tokenizer);
 }
 
+std::vector<std::string> lost_in_pretrained(const Model& model) {
+  std::vector<std::string> lost;
+  if (const std::optional<DataConfig> data = data_config_of(model)) {
+    const auto tokenizer = tokenizer_of(*data);
+    if (tokenizer && !fits_tokenizer_files(*tokenizer)) lost.emplace_back("the tokenizer");
+    if (!data->feature_names.empty() || !data->target_names.empty() || data->table)
+      lost.emplace_back("the names of the columns");
+    // Those of a language model are its tokens.
+    if (!data->class_names.empty() && !tokenizer) lost.emplace_back("the names of the classes");
+  }
+  const Json config = Json::try_parse(model.config).value_or(Json());
+  if (config.is_object() && config.contains("chat")) lost.emplace_back("the chat template");
+  return lost;
+}
+
 }  // namespace limpid

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "limpid/formats/model.h"
 
@@ -21,5 +22,8 @@ std::string missing_tokenizer(const Model& model);
 
 // Writes what save_huggingface writes, and the model's tokenizer where save_tokenizer can.
 void save_pretrained(const std::filesystem::path& folder, const Model& model);
+// What of the model such a folder has no place for, in words: "the tokenizer", "the names of the
+// columns", "the names of the classes", "the chat template".
+std::vector<std::string> lost_in_pretrained(const Model& model);
 
 }  // namespace limpid

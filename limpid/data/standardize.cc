@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/arithmetic.h"
@@ -126,6 +127,7 @@ std::string_view name(Scaling scaling) {
 }
 
 Standardization fit_standardization(const Dataset& train, Scaling scaling) {
+  const DefaultFloatMode mode;
   if (scaling == Scaling::kNone) return {};
   if (train.size() == 0)
     refuse(ErrorCode::kInvalidArgument,
@@ -137,6 +139,7 @@ Standardization fit_standardization(const Dataset& train, Scaling scaling) {
 }
 
 Split standardize(Split data, const Standardization& standardization) {
+  const DefaultFloatMode mode;
   for (Dataset* part : {&data.train, &data.validation, &data.test}) {
     if (standardization.inputs)
       part->inputs = apply(*standardization.inputs, part->inputs, "inputs");
@@ -147,6 +150,7 @@ Split standardize(Split data, const Standardization& standardization) {
 }
 
 Model with_standardization(const Model& model, const Standardization& standardization) {
+  const DefaultFloatMode mode;
   const std::optional<Affine>& of_inputs = standardization.inputs;
   const std::optional<Affine>& of_targets = standardization.targets;
   if (!of_inputs && !of_targets) return model;

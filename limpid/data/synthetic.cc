@@ -10,6 +10,7 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/nn/init.h"
 
@@ -158,6 +159,7 @@ std::vector<std::string_view> synthetic_names() {
 }
 
 Dataset synthetic(std::string_view name, Key key, const SyntheticOptions& options) {
+  const DefaultFloatMode mode;
   for (const PlaneRule& rule : kShapes)
     if (rule.name == name) return draw(rule, key, options);
   for (const CurveRule& rule : kCurves)

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/table_encode.h"
 #include "limpid/data/detail/table_source.h"
@@ -98,6 +99,7 @@ TableSchema schema_of(const TableSource& source, const TableOptions& options) {
 
 Split load_table(const fs::path& file, const TableOptions& options, const Shares& shares, Key key,
                  const std::optional<fs::path>& test_file) {
+  const DefaultFloatMode mode;
   const TableSource source = detail::read_table(file, options);
   TableSchema schema = schema_of(source, options);
   const Dataset all = detail::encode_table(source, schema);
@@ -115,6 +117,7 @@ Split load_table(const fs::path& file, const TableOptions& options, const Shares
 
 Dataset load_table_rows(const fs::path& file, const TableSchema& schema, Targets targets,
                         const TableText& text) {
+  const DefaultFloatMode mode;
   verify(schema);
   const TableSource source = detail::read_table(file, schema, targets, text);
   Dataset data = detail::encode_table(source, schema);

@@ -256,10 +256,15 @@ std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
   });
 }
 
-void save_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {
+bool fits_tokenizer_files(const Tokenizer& tokenizer) {
   const BytePairRules* const rules = tokenizer.byte_pair_rules();
-  if (!rules || rules->words != WordPattern::kGpt2 || rules->whole_words || !rules->special.empty())
-    return;
+  return rules && rules->words == WordPattern::kGpt2 && !rules->whole_words &&
+         rules->special.empty();
+}
+
+void save_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {
+  if (!fits_tokenizer_files(tokenizer)) return;
+  const BytePairRules* const rules = tokenizer.byte_pair_rules();
   const detail::BytePairText text = detail::to_text(*rules);
   Json::Object vocabulary;  // by the bytes of the tokens, as files of other programs may have it
   for (std::size_t i = 0; i < text.tokens.size(); ++i) vocabulary.push_back({text.tokens[i], i});

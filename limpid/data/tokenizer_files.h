@@ -16,8 +16,9 @@ namespace limpid {
 // tokenizer of another kind, kIo. docs/files.md has the limits.
 std::optional<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
 
-// Writes vocab.json and merges.txt into a folder, of byte pairs as GPT-2's are; of another
-// tokenizer nothing. Throws kIo.
+// Whether vocab.json and merges.txt say all of a tokenizer: byte pairs as GPT-2's are.
+bool fits_tokenizer_files(const Tokenizer& tokenizer);
+// Writes these into a folder; of another tokenizer nothing. Throws kIo.
 void save_tokenizer(const std::filesystem::path& folder, const Tokenizer& tokenizer);
 
 }  // namespace limpid

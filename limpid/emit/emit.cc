@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/emit/detail/forms.h"
 #include "limpid/emit/detail/names.h"
 #include "limpid/emit/detail/parts.h"
@@ -146,8 +147,9 @@ class Writer {
                     options_.namespace_name, emit::comment_text(function_.name()));
     std::string arguments;
     for (const Parameter& p : parameters_) {
-      text +=
-          fmt::format("//   {}  {}  {}\n", p.is_output ? "out" : "in ", to_string(p.type), p.name);
+      const bool is_called_so = p.called.empty() || p.called == p.name;
+      text += fmt::format("//   {}  {}  {}{}\n", p.is_output ? "out" : "in ", to_string(p.type),
+                          p.name, is_called_so ? "" : ", " + emit::comment_text(p.called));
       text += elements_text(p);
       arguments += (arguments.empty() ? "" : ", ") + p.name;
     }
@@ -231,6 +233,7 @@ class Writer {
 }  // namespace
 
 std::string emit_cpp(const Function& function, const Params& params, const EmitOptions& options) {
+  const DefaultFloatMode mode;
   if (!emit::is_identifier(options.namespace_name))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("emit of '{}': '{}' cannot name a namespace in C++", function.name(),

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "limpid/emit/detail/forms.h"
@@ -16,17 +18,25 @@ std::string nan(bool sign, bool quiet, std::uint64_t payload, std::string_view s
                      payload);
 }
 
+// Hexadecimal digits, whatever the locale.
+std::string hexadecimal(double x) {
+  char digits[32];
+  const auto end =
+      std::to_chars(digits, std::end(digits), std::fabs(x), std::chars_format::hex).ptr;
+  return fmt::format("{}0x{}", x < 0 ? "-" : "", std::string_view(digits, end));
+}
+
 std::string real(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (std::isnan(x)) return nan(std::signbit(x), (bits & 0x400000) != 0, bits & 0x3fffff, "f");
   if (std::isinf(x)) return x < 0 ? "-__builtin_inff()" : "__builtin_inff()";
-  return x == 0 ? (std::signbit(x) ? "-0.0f" : "0.0f") : fmt::format("{:a}f", x);
+  return x == 0 ? (std::signbit(x) ? "-0.0f" : "0.0f") : hexadecimal(x) + "f";
 }
 std::string real(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   if (std::isnan(x)) return nan(std::signbit(x), (bits >> 51 & 1) != 0, bits & 0x7ffffffffffff, "");
   if (std::isinf(x)) return x < 0 ? "-__builtin_inf()" : "__builtin_inf()";
-  return x == 0 ? (std::signbit(x) ? "-0.0" : "0.0") : fmt::format("{:a}", x);
+  return x == 0 ? (std::signbit(x) ? "-0.0" : "0.0") : hexadecimal(x);
 }
 
 // C++ has no negative literals: the lowest number would be that of a magnitude too large.

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <optional>
+
+#include "limpid/core/utf8.h"
 
 namespace limpid::emit {
 namespace {
@@ -111,6 +114,16 @@ bool is_letter_or_digit(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// No control character, no end of a line, nothing that compilers take for one or warn of: marks of
+// the direction of writing would show code where there is none.
+bool can_stand_in_a_comment(char32_t c) {
+  if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == '\\') return false;
+  const bool directs = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+                       (c >= 0x2066 && c <= 0x2069);
+  const bool ends_line = c == 0x2028 || c == 0x2029;
+  return !directs && !ends_line;
+}
+
 }  // namespace
 
 bool is_identifier(std::string_view name) {
@@ -138,9 +151,19 @@ std::string Names::unique(std::string_view wish, std::string_view fallback) {
 }
 
 std::string comment_text(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c < ' ' || c > '~' || c == '\\') c = '?';
+  std::string result;
+  while (!text.empty()) {
+    const std::optional<CodePoint> point = first_code_point(text);
+    const std::size_t bytes = point ? point->bytes : 1;
+    if (point && can_stand_in_a_comment(point->value))
+      result += text.substr(0, bytes);
+    else
+      result += '?';
+    text.remove_prefix(bytes);
+  }
+  // A trigraph, which is a backslash.
+  for (std::size_t at = 0; (at = result.find("?\?/", at)) != std::string::npos;)
+    result[at + 2] = '?';
   return result;
 }
 

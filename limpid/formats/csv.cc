@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/core/utf8.h"
 #include "limpid/formats/detail/csv_records.h"
 #include "limpid/formats/detail/report.h"
@@ -255,6 +256,7 @@ CsvTable load_csv(const std::filesystem::path& path, const CsvOptions& options) 
 }
 
 CsvTable parse_csv(std::string_view text, std::string_view where, const CsvOptions& options) {
+  const DefaultFloatMode mode;
   const Reporter report("csv", where);
   text = without_mark(text, report);
   CsvRecords records(text, options.separator.value_or(detect_separator(text)), kMaxCsvColumns,

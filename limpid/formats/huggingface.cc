@@ -9,6 +9,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
 #include "limpid/formats/detail/huggingface.h"
 #include "limpid/formats/file.h"
@@ -104,17 +105,19 @@ Tensors tensors_of(const fs::path& folder) {
 // From their tensors to ours
 // ---------------------------------------------------------------------------------------------
 
-// Part `part` of `parts` of a matrix (in, parts * out), as (out, in); of a vector, as it is.
+// Part `part` of `parts` of a matrix (in, parts * out), as (out, in); of a vector, as it is. Made
+// of the mapped file when it is read, which a plan that packs it does once.
 template <class From, class To>
 Tensor turned(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& shape) {
-  const std::span<const From> values = tensor.values<From>();
-  const auto value = [&](std::size_t i) {
-    if constexpr (std::is_same_v<From, To>)
-      return values[i];
-    else
-      return to_f32(values[i]);
-  };
-  return Tensor::generate<To>(shape, [&](std::span<To> to) {
+  return Tensor::deferred({dtype_of<To>, shape}, [=](std::span<std::byte> bytes) {
+    const std::span<const From> values = tensor.values<From>();
+    const std::span<To> to(reinterpret_cast<To*>(bytes.data()), bytes.size() / sizeof(To));
+    const auto value = [&](std::size_t i) {
+      if constexpr (std::is_same_v<From, To>)
+        return values[i];
+      else
+        return to_f32(values[i]);
+    };
     const auto part = static_cast<std::size_t>(from.part);
     if (!from.transposed) {
       for (std::size_t i = 0; i < to.size(); ++i) to[i] = value(part * to.size() + i);
@@ -306,6 +309,7 @@ bool is_huggingface(const fs::path& folder) {
 }
 
 Model load_huggingface(const fs::path& folder, std::int64_t length) {
+  const DefaultFloatMode mode;
   const fs::path path = folder / detail::kHuggingFaceConfig;
   const Reporter report = reporter_of(path);
   const HuggingFaceConfig config = huggingface_config(text_of(read_json(path)), report);
@@ -323,6 +327,7 @@ Model load_huggingface(const fs::path& folder, std::int64_t length) {
 }
 
 void save_huggingface(const fs::path& folder, const Model& model) {
+  const DefaultFloatMode mode;
   HuggingFaceConfig config{HuggingFaceType::kGpt2, net_of(model)};
   config.type = detail::huggingface_type(config.net);
   if (config.type == HuggingFaceType::kGpt2) config.net.bias = true;

@@ -17,7 +17,8 @@ bool is_huggingface(const std::filesystem::path& folder);
 // Every key of config.json that changes what the model computes is honoured, or else refused by
 // name. The files are mapped (see map_file), and tensors that need no change stay there: those in
 // f32, and matrices of products in bf16, as quantize() makes them. What else is in bf16, or in f16,
-// is widened, and GPT-2's matrices, which it keeps as (in, out), turned.
+// is widened, and GPT-2's matrices, which it keeps as (in, out), turned: when they are read
+// (Tensor::deferred), so that a plan that packs them holds no copy beside its own.
 //
 // The function takes `length` tokens; 0: the context, halved until one example takes no more than
 // kMaxExampleBytes. Throws kIo; kFormat, naming the tensor, where one is missing, not the model's,

@@ -86,6 +86,7 @@ Builder::~Builder() { end(); }
 
 void Builder::end() {
   if (place_) detail::give_place_back(std::exchange(place_, nullptr));
+  mode_.reset();
 }
 
 Value Builder::own(const Value& value) {

@@ -3,16 +3,20 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/function/function.h"
 
 namespace limpid {
 
+// Until the Function is written its thread rounds to nearest and keeps subnormals, so that what the
+// program around has set does not show in the constants of the Function.
 class Builder {
  public:
   // Begins a Function of this name.
@@ -77,6 +81,7 @@ class Builder {
   std::string scope_of_op() const;
   void number_captured_as_inputs(std::vector<ValueId>& outputs);
 
+  std::optional<DefaultFloatMode> mode_{std::in_place};
   Function::Parts parts_;
   std::set<std::string> input_names_;
   std::string scope_;

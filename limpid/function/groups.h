@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/core/key.h"
 #include "limpid/core/params.h"
 #include "limpid/function/value.h"
@@ -63,6 +64,7 @@ concept TensorGroup = detail::kHoldsTensors<T>;
 // The tensor that an argument stands for.
 inline const Tensor& tensor_of(const Tensor& tensor) { return tensor; }
 inline Tensor tensor_of(std::floating_point auto number) {
+  const DefaultFloatMode mode;
   return Tensor::scalar(static_cast<float>(number));
 }
 inline Tensor tensor_of(std::integral auto number) {

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/function/builder.h"
 
 namespace limpid {
@@ -101,11 +102,13 @@ std::string types_text(std::span<const Type> types) {
 }
 
 std::string to_text(const Tensor& tensor, const TextOptions& options) {
+  const DefaultFloatMode mode;
   if (tensor.elements() > options.max_elements) return to_string(tensor.type()) + " ...";
   return fmt::format("{} ({})", to_string(tensor.type()), values_text(tensor));
 }
 
 std::string attribute_text(const Attribute& attribute, const TextOptions& options) {
+  const DefaultFloatMode mode;
   struct Printer {
     const TextOptions& options;
     std::string operator()(bool v) const { return v ? "true" : "false"; }
@@ -136,6 +139,7 @@ std::string node_text(const Function& function, const Node& node, const TextOpti
 }
 
 std::string to_text(const Function& function, const TextOptions& options) {
+  const DefaultFloatMode mode;
   std::vector<std::string> inputs;
   for (const Input& i : function.inputs())
     inputs.push_back(fmt::format("%{}: {}", quoted_name(i.name), to_string(i.type)));
@@ -491,6 +495,9 @@ class Parser {
 
 }  // namespace
 
-Function parse_function(std::string_view text) { return Parser(text).function(); }
+Function parse_function(std::string_view text) {
+  const DefaultFloatMode mode;
+  return Parser(text).function();
+}
 
 }  // namespace limpid

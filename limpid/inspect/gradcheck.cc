@@ -9,6 +9,7 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
 #include "limpid/function/builder.h"
@@ -115,6 +116,7 @@ GradcheckRow check(Moved& loss, std::size_t input, const Tensor& value, const Te
 
 std::vector<GradcheckRow> gradcheck(const Function& f, const Params& inputs, Key key,
                                     const GradcheckOptions& options) {
+  const DefaultFloatMode mode;
   if (f.outputs().empty() || !is_floating(f.type(f.outputs()[0].value).dtype))
     throw Error(ErrorCode::kDtype, "gradcheck: a floating output is expected");
   const Function loss = weighted_sum(widen(f), key);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
@@ -121,6 +122,7 @@ std::string many_lines(const Neuron& neuron) {
 
 Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index,
                       std::int64_t row) {
+  const DefaultFloatMode mode;
   const Function& f = run.function;
   const Node& node = find_layer(f, layer);
   const Tensor& x = run[node.inputs[0]];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/core/params.h"
 
 namespace limpid::optim {
@@ -31,6 +32,7 @@ double power(double x, std::int64_t n) {
 }  // namespace
 
 double Schedule::at(std::int64_t step) const {
+  const DefaultFloatMode mode;
   if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
   const std::int64_t length = steps - warmup;
   const std::int64_t done = step - warmup;

@@ -39,7 +39,7 @@ std::string bucket(const Node& node, std::span<const Value> inputs) {
   for (const auto& [name, value] : node.attributes) {
     key += ";" + name + "=" + attribute_text(value, {.max_elements = 16});
     if (const auto* t = std::get_if<Tensor>(&value); t && t->elements() > 16)
-      key += std::to_string(reinterpret_cast<std::uintptr_t>(t->bytes().data()));
+      key += std::to_string(reinterpret_cast<std::uintptr_t>(t->identity()));
   }
   return key;
 }

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
+#include <vector>
 
 #include "limpid/core/error.h"
 
@@ -57,6 +60,58 @@ TEST(Tensor, RefusesToBorrowBytesThatAreTooFewTooManyOrMisaligned) {
             "tensor: elements of f64 must begin at a multiple of 8 bytes");
   EXPECT_EQ(borrow_error({Dtype::kF16, {2}}, all.subspan(1, 4)),
             "tensor: elements of f16 must begin at a multiple of 2 bytes");
+}
+
+// Elements 0, 1, 2, ..., and how often they were made.
+Tensor deferred_numbers(const Shape& shape, std::atomic<int>& made) {
+  return Tensor::deferred({Dtype::kF32, shape}, [&made](std::span<std::byte> bytes) {
+    ++made;
+    auto* const out = reinterpret_cast<float*>(bytes.data());
+    for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) out[i] = static_cast<float>(i);
+  });
+}
+
+TEST(Tensor, MakesDeferredElementsWhenTheyAreRead) {
+  std::atomic<int> made{0};
+  const Tensor t = deferred_numbers({3, 2}, made);
+  const Tensor copy = t, flat = t.reshape({6});
+  EXPECT_TRUE(copy.same_bits(t));
+  EXPECT_EQ(copy.identity(), t.identity());
+  EXPECT_EQ(made, 0);
+  EXPECT_EQ(t.values<float>()[5], 5);
+  EXPECT_EQ(copy.bytes().data(), t.bytes().data());
+  EXPECT_EQ(flat.bytes().data(), t.bytes().data());
+  EXPECT_TRUE(t.rows(1, 2).same_bits(Tensor::from<float>({2, 2}, {2, 3, 4, 5})));
+  EXPECT_EQ(made, 1);
+  EXPECT_TRUE(deferred_numbers({0}, made).bytes().empty());
+  EXPECT_FALSE(deferred_numbers({6}, made).same_bits(Tensor::zeros({Dtype::kF32, {6}})));
+}
+
+TEST(Tensor, DoesNotKeepDeferredElementsThatAreReadOnce) {
+  std::atomic<int> made{0};
+  const Tensor t = deferred_numbers({4}, made);
+  std::weak_ptr<const void> elements;
+  {
+    const Tensor once = t.read_once();
+    elements = once.owner();
+    EXPECT_TRUE(once.same_bits(Tensor::from<float>({4}, {0, 1, 2, 3})));
+  }
+  EXPECT_TRUE(elements.expired());
+  EXPECT_EQ(made, 1);
+  // Where somebody reads them anyway, there is nothing to make.
+  const auto* const kept = t.bytes().data();
+  EXPECT_EQ(t.read_once().bytes().data(), kept);
+  EXPECT_EQ(made, 2);
+}
+
+TEST(Tensor, MakesDeferredElementsOnceForManyThreads) {
+  std::atomic<int> made{0}, wrong{0};
+  const Tensor t = deferred_numbers({1000}, made);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { wrong += t.values<float>()[999] != 999; });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(made, 1);
 }
 
 // For any size of an object: that of this machine, and of one with addresses of 32 bits.

@@ -171,6 +171,37 @@ Case wide_case() {
   return model_case("wide", f, {{"w", random_tensor({Dtype::kF64, {9, 300}}, Key(8))}});
 }
 
+// Names in other letters, and such as would end a comment or turn the direction of writing. Each
+// input stands for itself: results tell which is which.
+Case names_case() {
+  const Type type{Dtype::kF32, {2}};
+  const std::string names[] = {"größe",
+                               "grüße",
+                               "名前",
+                               "Имя",
+                               "\xff",
+                               "\xe2\x80\xae"
+                               "x",
+                               "a\xe2\x80\xa8#error",
+                               "what?\?/",
+                               "é́"};
+  std::vector<Input> inputs;
+  for (const std::string& name : names) inputs.push_back({name, type});
+  const Function f = trace("größen \xe2\x80\xae", inputs,
+                           [&](std::span<const Value> in) {
+                             Value sum = in[0];
+                             for (std::size_t i = 1; i < in.size(); ++i) sum = sum * 3.0 + in[i];
+                             const Builder::Scope scope(sum.builder(), "Schicht-ü\\");
+                             return std::vector<Value>{exp(sum), in[1]};
+                           },
+                           {"größe", "Ergebnis-ß"});
+  Case c = model_case("names", f, {{"名前", random_tensor(type, Key(9))}});
+  c.element_names = {{"größe", {"Höhe in µm", "?\?/"}},
+                     {"grüße", {"\xe2\x81\xa6links", "\xc3"}},
+                     {"Ergebnis-ß", {"ja 👍", "nein\\"}}};
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> op_cases() {
@@ -207,6 +238,7 @@ std::vector<Case> network_cases() {
   cases.push_back(quantized_case("int8", Dtype::kI8));
   cases.push_back(training_case());
   cases.push_back(wide_case());
+  cases.push_back(names_case());
   for (std::uint64_t i = 0; i < 4; ++i)
     cases.push_back(
         model_case(fmt::format("random{}", i),

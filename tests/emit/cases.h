@@ -1,6 +1,7 @@
 // What is emitted in the tests: every op, and networks of every kind.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct Case {
   Function function;
   Params params;
   std::vector<std::vector<Tensor>> inputs;  // one run each
+  std::map<std::string, std::vector<std::string>> element_names = {};
 };
 
 // The calls of all examples of all ops of all_ops() beside each other, in a few Functions.

@@ -58,6 +58,18 @@ TEST(Emit, NothingOfAFunctionEndsAComment) {
   EXPECT_FALSE(contains(text, "\n#error one"));
 }
 
+TEST(Emit, ShowsNamesInOtherLetters) {
+  const EmitOptions options{.element_names = {{"größe", {"Höhe", "\xff", "\xe2\x80\xaex"}},
+                                              {"y", {"猫", "x?\?/", "a\\"}}}};
+  const std::string text = emit_cpp(doubled("größe", "y"), {}, options);
+  EXPECT_NE(text.find("//   in   f32[3]  gr_e, größe\n//         gr_e[0]  Höhe\n"
+                      "//         gr_e[1]  ?\n//         gr_e[2]  ?x\n"
+                      "//   out  f32[3]  y\n//         y[0]  猫\n"
+                      "//         y[1]  x?\?\?\n//         y[2]  a?\n"),
+            std::string::npos)
+      << text.substr(0, 600);
+}
+
 TEST(Emit, RefusesANamespaceThatIsNone) {
   for (const char* name : {"", "2nd", "a-b", "class", "_x", "a__b", "std", "a::b"}) try {
       emit_cpp(doubled("x", "y"), {}, {.namespace_name = name});

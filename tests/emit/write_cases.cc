@@ -77,7 +77,9 @@ void write_cases(const fs::path& folder, const std::vector<Case>& cases) {
   std::string numbers;
   for (const Case& c : cases) {
     const Function f = bind(c.function, c.params);
-    write(folder / (c.name + ".h"), emit_cpp(c.function, c.params, {.namespace_name = c.name}));
+    write(folder / (c.name + ".h"),
+          emit_cpp(c.function, c.params,
+                   {.namespace_name = c.name, .element_names = c.element_names}));
     write(folder / (c.name + ".cc"), caller_text(c, f));
     declarations += fmt::format("extern const EmittedCase case_{};\n", c.name);
     list += fmt::format("&case_{}, ", c.name);

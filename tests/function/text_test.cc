@@ -54,6 +54,7 @@ TEST(Text, NumbersKeepTheirBits) {
         put(Tensor::from<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::min(), 7})),
         put(Tensor::from<std::uint8_t>({2}, {0, 255})),
         put(Tensor::from<bool>({2}, {true, false})),
+        leaky_relu(in[0], 2),
         dropout(in[0], put(Tensor::scalar<std::int64_t>(1)), 0.1 + 0.2)};
   });
   EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);

@@ -33,6 +33,7 @@ TEST(Statistics, CountNaNsAndInfinitiesApart) {
   EXPECT_EQ(s.min, 0);
   EXPECT_EQ(s.max, 3);
   EXPECT_EQ(s.mean, 4.0 / 3);
+  EXPECT_DOUBLE_EQ(s.std, std::sqrt(42.0 / 27));  // of -0, 1 and 3
   EXPECT_EQ(s.zero_share, 1.0 / 6);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/onnx/detail/calls.h"
@@ -180,6 +181,7 @@ void save_onnx(const std::filesystem::path& path, const Function& function, cons
 
 std::vector<std::byte> serialize_onnx(const Function& function, const Params& params,
                                       const ExportOptions& options) {
+  const DefaultFloatMode mode;
   const Message message = message_of(function, params, options);
   std::vector<std::byte> bytes;
   bytes.reserve(message.size());
