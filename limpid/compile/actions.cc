@@ -16,18 +16,6 @@ const Slot& slot_of(const Plan& plan, SlotId id) {
   return plan.slots[static_cast<std::size_t>(id)];
 }
 
-bool is_packed_row(const MatmulStep& m) {
-  return m.packed && m.weights == MatmulStep::Weights::kF32 && m.batch == 1 && m.m == 1;
-}
-
-RowAction row_action(const Plan& plan, const MatmulStep& m) {
-  return {.row = {m.n, m.k, m.relu, has_room(slot_of(plan, m.c))},
-          .a = m.a,
-          .b = m.b,
-          .c = m.c,
-          .bias = m.bias};
-}
-
 // The elements of a program, up to whole vectors where there is room for them.
 std::size_t whole_vectors(const Plan& plan, const Program& program) {
   const bool room = std::all_of(program.places.begin(), program.places.end(), [&](std::int32_t p) {
@@ -86,12 +74,14 @@ void find_actions(Plan& plan) {
   for (const Band& band : plan.bands)
     if (band.rows > band.block) return;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const auto* m = std::get_if<MatmulStep>(&plan.steps[i].root);
-    if (m != nullptr && is_packed_row(*m)) {
-      plan.actions.push_back(row_action(plan, *m));
-    } else if (!std::holds_alternative<LanesStep>(plan.steps[i].root)) {
-      plan.actions.push_back(StepAction{i});  // with its program
-      continue;
+    if (const auto& root = plan.steps[i].root) {
+      std::optional<RowAction> row = root->row_action();
+      if (!row) {
+        plan.actions.push_back(StepAction{i});  // with its program
+        continue;
+      }
+      row->row.padded = has_room(slot_of(plan, row->c));
+      plan.actions.push_back(*row);
     }
     add_program(plan, i);
   }

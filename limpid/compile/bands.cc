@@ -19,27 +19,13 @@ bool is_by_rows(const LaneInput& input, std::size_t elements, std::size_t rows) 
   return input.inner * input.period == elements && input.period % rows == 0;
 }
 
-// The rows that a step may be cut into, where the products of a batch are each one row; 0 where it
-// cannot be cut, or into as many as are wanted.
-std::size_t rows_of(const Step& step) {
-  if (const auto* m = std::get_if<MatmulStep>(&step.root)) {
-    if (m->batch > 1) return m->batch;
-    return m->packed && !m->transpose_a ? m->m : 0;
-  }
-  if (const auto* r = std::get_if<RowsStep>(&step.root)) return r->reduces_columns() ? 0 : r->rows;
-  return 0;
-}
+std::size_t rows_of(const Step& step) { return step.root ? step.root->row_count() : 0; }
 // Whether it may be cut into so many: several of its own may be one of the band's.
 bool takes_rows(const Step& step, std::size_t rows) {
   if (rows == 0) return false;
-  if (std::holds_alternative<LanesStep>(step.root)) return step.program.elements % rows == 0;
-  if (std::holds_alternative<RowsStep>(step.root))
-    return rows_of(step) > 0 && rows_of(step) % rows == 0;
+  if (!step.root) return step.program.elements % rows == 0;
+  if (step.root->joins_rows()) return rows_of(step) > 0 && rows_of(step) % rows == 0;
   return rows_of(step) == rows;
-}
-bool is_batch(const Step& step) {
-  const auto* m = std::get_if<MatmulStep>(&step.root);
-  return m != nullptr && m->batch > 1;
 }
 
 class Banding {
@@ -76,7 +62,7 @@ class Banding {
 
   // Rows of a band before a batch of products, when several of them belong to each product.
   std::size_t rows_with(const Band& band, const Step& step) const {
-    if (!is_batch(step) || band.rows % rows_of(step) != 0) return band.rows;
+    if (!step.root || !step.root->is_batch() || band.rows % rows_of(step) != 0) return band.rows;
     const auto first = plan_.steps.begin() + static_cast<std::ptrdiff_t>(band.first);
     const bool all = std::all_of(first, first + static_cast<std::ptrdiff_t>(band.count),
                                  [&](const Step& s) { return takes_rows(s, rows_of(step)); });
@@ -94,14 +80,9 @@ class Banding {
 
   bool fits(const Step& step, std::size_t rows) const {
     if (!takes_rows(step, rows)) return false;
-    const auto* m = std::get_if<MatmulStep>(&step.root);
-    if (m && !is_batch(step))
-      if (made_here(m->b) || (m->bias >= 0 && made_here(m->bias)) ||
-          (m->scale >= 0 && made_here(m->scale)))
-        return false;
-    if (const auto* r = std::get_if<RowsStep>(&step.root))
-      if ((r->gamma >= 0 && made_here(r->gamma)) || (r->beta >= 0 && made_here(r->beta)))
-        return false;
+    if (step.root)
+      for (const SlotId s : step.root->whole_slots())
+        if (s >= 0 && made_here(s)) return false;
     for (const Instruction& in : step.program.instructions)
       if (!in.function && made_here(in.key)) return false;
     return std::all_of(
@@ -114,15 +95,14 @@ class Banding {
     if (band.rows == 0) return;
     // Nothing passes from it to another step: a kernel that sees all rows knows how much it writes.
     const Step& first = plan_.steps[band.first];
-    if (band.count == 1 && std::holds_alternative<RowsStep>(first.root) && first.program.empty()) {
+    if (band.count == 1 && first.root && first.root->joins_rows() && first.program.empty()) {
       band.block = band.rows;
       return;
     }
     std::size_t widest = 1;
     for (std::size_t i = band.first; i < band.first + band.count; ++i) {
       const Step& step = plan_.steps[i];
-      if (const auto* m = std::get_if<MatmulStep>(&step.root); m && !is_batch(step))
-        band.weight_bytes += m->n * m->k * bytes_of(m->weights);
+      if (step.root) band.weight_bytes += step.root->weight_bytes();
       for_each_slot(step, [&](SlotId s, bool) {
         if (made_in_[static_cast<std::size_t>(s)] == 0) return;
         widest =

@@ -22,17 +22,17 @@ class Beside {
   }
 
  private:
-  const MatmulStep* packed_product(std::size_t i) const {
-    const auto* m = std::get_if<MatmulStep>(&plan_.steps[i].root);
-    return m && m->packed && m->batch == 1 ? m : nullptr;
+  std::optional<Root::Columns> cut_by_columns(std::size_t i) const {
+    const auto& root = plan_.steps[i].root;
+    return root ? root->cut_by_columns() : std::nullopt;
   }
 
   bool stands_beside(std::size_t first, std::size_t i) const {
-    const MatmulStep* const product = packed_product(i);
+    const auto cut = cut_by_columns(i);
     for (std::size_t other = first; other < i; ++other) {
-      const MatmulStep* const before = packed_product(other);
-      if (!product || !before || product->m != before->m) return false;
-      if (waits_for(i, other, product->n == before->n)) return false;
+      const auto before = cut_by_columns(other);
+      if (!cut || !before || cut->rows != before->rows) return false;
+      if (waits_for(i, other, cut->columns == before->columns)) return false;
     }
     return true;
   }

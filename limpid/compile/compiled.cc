@@ -1,32 +1,67 @@
 #include "limpid/compile/compiled.h"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 
 #include "limpid/compile/packings.h"
+#include "limpid/function/arguments.h"
 #include "limpid/transforms/bind.h"
 
 namespace limpid {
 namespace detail {
+
+namespace {
+
+// An Executable with the memory of a run.
+class Ready {
+ public:
+  explicit Ready(const Executable& executable, ThreadPool* pool = nullptr,
+                 std::vector<std::size_t> inputs = {})
+      : workspace_(executable, pool),
+        types_(executable.output_types()),
+        inputs_(std::move(inputs)) {
+    if (inputs_.empty())
+      for (std::size_t i = 0; i < executable.inputs().size(); ++i) inputs_.push_back(i);
+  }
+  std::vector<Tensor> run(std::span<const Tensor> tensors) {
+    pointers_.clear();
+    for (const std::size_t i : inputs_) pointers_.push_back(tensors[i].bytes().data());
+    return generate_together(types_,
+                             [&](std::span<void* const> out) { workspace_.run(pointers_, out); });
+  }
+
+ private:
+  Workspace workspace_;
+  std::vector<Type> types_;
+  std::vector<std::size_t> inputs_;  // which of the arguments it takes
+  std::vector<const void*> pointers_;
+};
+
+}  // namespace
+
+struct Plans::Signature {
+  explicit Signature(const Arguments& arguments)
+      : names(arguments.names.begin(), arguments.names.end()) {
+    for (const Tensor& t : arguments.tensors) types.push_back(t.type());
+  }
+  bool operator==(const Arguments& arguments) const {
+    return std::equal(names.begin(), names.end(), arguments.names.begin(), arguments.names.end()) &&
+           std::equal(types.begin(), types.end(), arguments.tensors.begin(),
+                      [](const Type& type, const Tensor& t) { return type == t.type(); });
+  }
+
+  std::vector<std::string> names;
+  std::vector<Type> types;
+};
 
 class Plans::Plan {
  public:
   Plan(const Arguments& arguments, Traced traced, const How& how)
       : function_(std::move(traced.function)),
         result_(std::move(traced.result)),
-        all_(function_, how) {
-    for (const std::string_view name : arguments.names) names_.emplace_back(name);
-    seen_.resize(names_.size());
-  }
-
-  bool fits(const Arguments& arguments) const {
-    if (arguments.names.size() != names_.size()) return false;
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      if (!(function_.inputs()[i].type == arguments.tensors[i].type()) ||
-          names_[i] != arguments.names[i])
-        return false;
-    return true;
-  }
+        all_(compile(function_, {.packings = how.packings}), how.pool),
+        seen_(arguments.tensors.size()) {}
 
   std::vector<Tensor> run(const Arguments& arguments, const How& how) {
     if (!same_groups(arguments)) {
@@ -44,51 +79,25 @@ class Plans::Plan {
  private:
   // A buffer, which this does not keep alive.
   struct Buffer {
-    const std::byte* data = nullptr;
+    const void* identity = nullptr;
     std::weak_ptr<const void> owner;
 
     bool is(const Tensor& t) const {
       const auto other = t.owner();
-      return data == t.bytes().data() && !owner.owner_before(other) && !other.owner_before(owner) &&
+      return identity == t.identity() && !owner.owner_before(other) && !other.owner_before(owner) &&
              !owner.expired();
     }
-  };
-
-  // An Executable with the memory for its runs.
-  class Ready {
-   public:
-    Ready(const Function& f, const How& how, std::vector<std::size_t> inputs = {})
-        : executable_(compile(f, {.packings = how.packings})),
-          workspace_(executable_, how.pool),
-          types_(executable_.output_types()),
-          inputs_(std::move(inputs)) {
-      if (inputs_.empty())
-        for (std::size_t i = 0; i < f.inputs().size(); ++i) inputs_.push_back(i);
-    }
-    std::vector<Tensor> run(const std::vector<Tensor>& tensors) {
-      pointers_.clear();
-      for (const std::size_t i : inputs_) pointers_.push_back(tensors[i].bytes().data());
-      return generate_together(types_,
-                               [&](std::span<void* const> out) { workspace_.run(pointers_, out); });
-    }
-
-   private:
-    Executable executable_;
-    Workspace workspace_;
-    std::vector<Type> types_;
-    std::vector<std::size_t> inputs_;  // which of the arguments it takes
-    std::vector<const void*> pointers_;
   };
 
   // Whether the groups hold the same tensors as in the last call. Keeps them for the next call.
   bool same_groups(const Arguments& arguments) {
     bool any = false, same = true;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (names_[i].empty()) continue;
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      if (arguments.names[i].empty()) continue;
       any = true;
       if (seen_[i].is(arguments.tensors[i])) continue;
       same = false;
-      seen_[i] = {arguments.tensors[i].bytes().data(), arguments.tensors[i].owner()};
+      seen_[i] = {arguments.tensors[i].identity(), arguments.tensors[i].owner()};
     }
     return any && same;
   }
@@ -96,17 +105,17 @@ class Plans::Plan {
   void bind_groups(const Arguments& arguments, const How& how) {
     Params values;
     std::vector<std::size_t> free;
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      if (names_[i].empty())
+    for (std::size_t i = 0; i < seen_.size(); ++i)
+      if (arguments.names[i].empty())
         free.push_back(i);
       else
         values.set(function_.inputs()[i].name, arguments.tensors[i]);
-    bound_.emplace(bind(function_, values), how, std::move(free));
+    bound_.emplace(compile(bind(function_, values), {.packings = how.packings}), how.pool,
+                   std::move(free));
   }
 
   Function function_;
   std::any result_;
-  std::vector<std::string> names_;
   Ready all_;
   std::vector<Buffer> seen_;
   std::optional<Ready> bound_;
@@ -114,33 +123,54 @@ class Plans::Plan {
   std::int64_t calls_until_bound_ = 1;
 };
 
-Plans::Plans(ThreadPool* pool) : how_{pool, std::make_shared<Packings>()} {}
+Plans::Plans(ThreadPool* pool)
+    : plans_(std::make_unique<PlanStore<Signature, Plan>>()),
+      how_{pool, std::make_shared<Packings>()} {}
 Plans::Plans(Plans&&) noexcept = default;
 Plans& Plans::operator=(Plans&&) noexcept = default;
 Plans::~Plans() = default;
 
-Plans::Plan& Plans::plan_for(const Arguments& arguments, const std::function<Traced()>& trace) {
-  const auto found = std::find_if(plans_.begin(), plans_.end(),
-                                  [&](const auto& plan) { return plan->fits(arguments); });
-  if (found == plans_.end())
-    plans_.insert(plans_.begin(), std::make_unique<Plan>(arguments, trace(), how_));
-  else
-    std::rotate(plans_.begin(), found, found + 1);
-  return *plans_.front();
-}
-
 std::vector<Tensor> Plans::run(const Arguments& arguments, const std::function<Traced()>& trace,
                                const std::any*& result) {
-  Plan& plan = plan_for(arguments, trace);
+  Plan& plan = plans_->get(arguments, [&] { return Plan(arguments, trace(), how_); });
   result = &plan.result();
   return plan.run(arguments, how_);
 }
 
+namespace {
+
+// What is kept with a Function: its plan, and memory for as many runs as there were at once.
+class KeptPlan {
+ public:
+  explicit KeptPlan(const Function& f) : executable_(compile(f)) {}
+
+  std::vector<Tensor> run(std::span<const Tensor> arguments) const {
+    std::unique_ptr<Ready> ready;
+    if (const std::lock_guard lock(mutex_); !idle_.empty()) {
+      ready = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    if (!ready) ready = std::make_unique<Ready>(executable_);
+    std::vector<Tensor> results = ready->run(arguments);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(ready));
+    return results;
+  }
+
+ private:
+  Executable executable_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Ready>> idle_;
+};
+
+}  // namespace
 }  // namespace detail
 
 std::vector<Tensor> run(const Function& f, std::span<const Tensor> arguments) {
-  const auto executable = f.keep([&] { return std::make_shared<const Executable>(compile(f)); });
-  return (*std::static_pointer_cast<const Executable>(executable))(arguments);
+  const auto plan = std::static_pointer_cast<const detail::KeptPlan>(
+      f.keep([&] { return std::make_shared<const detail::KeptPlan>(f); }));
+  check_arguments(f.name(), f.inputs(), arguments);
+  return plan->run(arguments);
 }
 
 }  // namespace limpid

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "limpid/compile/executable.h"
+#include "limpid/compile/plan_store.h"
 #include "limpid/function/call.h"
 
 namespace limpid {
@@ -54,7 +55,7 @@ struct Traced {
   std::any result;  // what the code returned: the form of its results, and the names in it
 };
 
-// One plan for every combination of names and types.
+// A plan for each combination of names and types, of those used last.
 class Plans {
  public:
   explicit Plans(ThreadPool* pool);
@@ -73,9 +74,9 @@ class Plans {
     ThreadPool* pool;
     std::shared_ptr<Packings> packings;  // of all plans
   };
-  Plan& plan_for(const Arguments& arguments, const std::function<Traced()>& trace);
+  struct Signature;
 
-  std::vector<std::unique_ptr<Plan>> plans_;  // the last one used in front
+  std::unique_ptr<PlanStore<Signature, Plan>> plans_;
   How how_;
 };
 
@@ -83,8 +84,8 @@ class Plans {
 
 // What it costs and keeps. The first call with arguments of new names, types or numbers of them
 // traces and compiles the code, which takes milliseconds. Every later one finds its plan by
-// comparing names and types; no text is built. A plan keeps the memory for its results between the
-// steps (Executable::workspace_bytes).
+// comparing names and types; no text is built. The 64 plans used last are kept, each with the
+// memory for its results between the steps (Executable::workspace_bytes).
 //
 // If all groups of a call are the same objects as in the call before, as those of a trained model
 // are, a second plan is compiled that has them as constants: it packs weights once, and keeps the

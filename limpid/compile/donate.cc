@@ -16,13 +16,6 @@ SlotId slot_of(const Plan& plan, Place place, std::size_t number) {
   return static_cast<SlotId>(found - plan.slots.begin());
 }
 
-// A step that writes an element only where it has read the old one for the last time.
-bool writes_in_place(const Step& step, SlotId from, SlotId to) {
-  if (const auto* u = std::get_if<UpdateRowsStep>(&step.root))
-    return u->cache == from && u->out == to && u->rows != from;
-  return std::holds_alternative<CopyStep>(step.root);
-}
-
 }  // namespace
 
 void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
@@ -50,7 +43,7 @@ void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
         writes = writes || (s == out && writing);
       });
       // The steps of a band take turns.
-      written = written || (writes && !writes_in_place(step, in, out));
+      written = written || (writes && !(step.root && step.root->writes_in_place(in, out)));
       for (std::size_t j = band.first; j < i; ++j)
         for_each_slot(plan.steps[j],
                       [&](SlotId s, bool writing) { written = written || (s == out && writing); });

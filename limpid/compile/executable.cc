@@ -36,6 +36,7 @@ Plan make_plan(const Function& function, const CompileOptions& options) {
 }  // namespace detail
 
 Executable compile(const Function& function, const CompileOptions& options) {
+  const DefaultFloatMode mode;
   return Executable(std::make_shared<const detail::Plan>(detail::make_plan(function, options)));
 }
 

@@ -68,13 +68,10 @@ class Fusion {
   }
 
  private:
-  bool is_lanes(std::size_t i) const {
-    return !gone_[i] && std::holds_alternative<LanesStep>(plan_.steps[i].root);
-  }
+  bool is_lanes(std::size_t i) const { return !gone_[i] && !plan_.steps[i].root; }
   bool takes_program(std::size_t i) const {
     const auto& root = plan_.steps[i].root;
-    return std::holds_alternative<LanesStep>(root) || std::holds_alternative<MatmulStep>(root) ||
-           std::holds_alternative<RowsStep>(root);
+    return !root || root->result();
   }
   bool is_inside(SlotId slot) const {
     return plan_.slots[static_cast<std::size_t>(slot)].place == Place::kWorkspace;
@@ -146,11 +143,9 @@ class Fusion {
 
   void finish(Step& step, std::size_t i) {
     drop_unread_outputs(step.program, i);
-    if (auto* matmul = std::get_if<MatmulStep>(&step.root)) {
-      fold_relu(*matmul, step.program, i);
-      matmul->c = place_root(matmul->c, step.program, i);
-    } else if (auto* rows = std::get_if<RowsStep>(&step.root)) {
-      rows->out = place_root(rows->out, step.program, i);
+    if (SlotId* const result = step.root ? step.root->result() : nullptr) {
+      fold_relu(*step.root, step.program, i);
+      *result = place_root(*result, step.program, i);
     }
     if (step.program.empty()) step.program.inputs.clear();
     number_registers(step.program);
@@ -180,20 +175,21 @@ class Fusion {
     return 0;
   }
 
-  // A ReLU that comes first is done by the product itself, while its result is in registers.
-  void fold_relu(MatmulStep& matmul, Program& program, std::size_t i) {
-    const std::int32_t root = private_root_register(matmul.c, program, i);
+  // A ReLU that comes first is done by a product itself, while its result is in registers.
+  void fold_relu(Root& step, Program& program, std::size_t i) {
+    const std::int32_t root = private_root_register(*step.result(), program, i);
     if (root == 0 || program.instructions.empty()) return;
     const Instruction& first = program.instructions.front();
     const auto relu = plan_.kernels->element[static_cast<std::size_t>(Element::kRelu)];
-    if (first.function != relu || first.operands[0] != root || uses(program, root) != 1) return;
+    if (first.function != relu || first.operands[0] != root || uses(program, root) != 1 ||
+        !step.take_relu())
+      return;
     program.instructions.erase(program.instructions.begin());
     const auto moved = [&](std::int32_t r) { return r < 0 ? r : r == 0 ? root : r - 1; };
     for (Instruction& in : program.instructions)
       for (std::int32_t o = 0; o < in.count; ++o)
         in.operands[static_cast<std::size_t>(o)] = moved(in.operands[static_cast<std::size_t>(o)]);
     for (LaneOutput& o : program.outputs) o.reg = moved(o.reg);
-    matmul.relu = true;
   }
 
   static std::size_t uses(const Program& program, std::int32_t reg) {
@@ -251,56 +247,11 @@ class Fusion {
 }  // namespace
 
 void for_each_slot(const Step& step, const std::function<void(SlotId, bool writes)>& visit) {
-  if (const auto* m = std::get_if<MatmulStep>(&step.root)) {
-    visit(m->a, false);
-    visit(m->b, false);
-    if (m->bias >= 0) visit(m->bias, false);
-    if (m->scale >= 0) visit(m->scale, false);
-    visit(m->c, true);
-  } else if (const auto* p = std::get_if<PackStep>(&step.root)) {
-    visit(p->in, false);
-    visit(p->out, true);
-  } else if (const auto* r = std::get_if<RowsStep>(&step.root)) {
-    visit(r->in, false);
-    if (r->gamma >= 0) visit(r->gamma, false);
-    if (r->beta >= 0) visit(r->beta, false);
-    if (r->cotangent >= 0) visit(r->cotangent, false);
-    visit(r->out, true);
-    if (r->out2 >= 0) visit(r->out2, true);
-  } else if (const auto* t = std::get_if<TransposeStep>(&step.root)) {
-    visit(t->in, false);
-    visit(t->out, true);
-  } else if (const auto* v = std::get_if<MoveStep>(&step.root)) {
-    visit(v->in, false);
-    visit(v->out, true);
-  } else if (const auto* g = std::get_if<GatherStep>(&step.root)) {
-    visit(g->table, false);
-    visit(g->numbers, false);
-    visit(g->out, true);
-  } else if (const auto* a = std::get_if<ScatterAddStep>(&step.root)) {
-    visit(a->numbers, false);
-    visit(a->updates, false);
-    visit(a->out, true);
-  } else if (const auto* u = std::get_if<AdamStep>(&step.root)) {
-    for (SlotId s : {u->parameter, u->gradient, u->mean, u->square, u->gradient_scale, u->decay,
-                     u->step_size, u->root})
-      visit(s, false);
-    for (SlotId s : {u->new_parameter, u->new_mean, u->new_square}) visit(s, true);
-  } else if (const auto* c = std::get_if<CopyStep>(&step.root)) {
-    visit(c->in, false);
-    visit(c->out, true);
-  } else if (const auto* attention = std::get_if<AttentionStep>(&step.root)) {
-    for (SlotId s :
-         {attention->q, attention->k, attention->v, attention->mask, attention->position})
-      if (s >= 0) visit(s, false);
-    visit(attention->out, true);
-  } else if (const auto* update = std::get_if<UpdateRowsStep>(&step.root)) {
-    for (SlotId s : {update->cache, update->rows, update->position}) visit(s, false);
-    visit(update->out, true);
-  } else if (const auto* ref = std::get_if<ReferenceStep>(&step.root)) {
-    for (SlotId s : ref->in) visit(s, false);
-    for (SlotId s : ref->out) visit(s, true);
-  }
+  const Root::Slots slots = step.root ? step.root->slots() : Root::Slots{};
+  for (const SlotId s : slots.read)
+    if (s >= 0) visit(s, false);
+  for (const SlotId s : slots.written)
+    if (s >= 0) visit(s, true);
   for (const LaneInput& i : step.program.inputs) visit(i.slot, false);
   for (const Instruction& i : step.program.instructions)
     if (!i.function) visit(i.key, false);

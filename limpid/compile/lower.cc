@@ -190,7 +190,7 @@ void Lowering::lower(const Node& node) {
     case KernelKind::kSum:
     case KernelKind::kMax:
     case KernelKind::kMin:
-      if (types.inputs[0].dtype == Dtype::kF32) return add_rows(node, along_axis(node, call));
+      if (types.inputs[0].dtype == Dtype::kF32) return add_along_axis(node, call);
       break;
     case KernelKind::kLayerNorm:
     case KernelKind::kRmsNorm:
@@ -353,25 +353,6 @@ void Lowering::add_lanes(const Node& node, const Call& call, Element element) {
   k.instruction = static_cast<std::int32_t>(step.program.instructions.size()) - 1;
 }
 
-void Lowering::add_reference(const Node& node, const Call& call) {
-  if (std::max(call.inputs.size(), call.outputs.size()) > ReferenceStep::kMost)
-    throw Error(ErrorCode::kInternal,
-                fmt::format("{}: {} operands, reference arithmetic in a plan takes {} at most",
-                            where(call), call.inputs.size(), ReferenceStep::kMost));
-  ReferenceStep root{node.op, node.attributes, f_.call_types(node), node.scope, {}, {}};
-  for (ValueId id : node.inputs) root.in.push_back(memory(id));
-  for (std::size_t r = 0; r < call.outputs.size(); ++r)
-    root.out.push_back(new_slot(node.first_output + static_cast<ValueId>(r)));
-  Step step;
-  const std::vector<SlotId> out = root.out;
-  step.nanoseconds =
-      kNanosecondsPerReferenceElement * static_cast<double>(call.outputs[0].shape.elements());
-  step.root = std::move(root);
-  plan_.steps.push_back(std::move(step));
-  for (std::size_t r = 0; r < out.size(); ++r)
-    set_memory(node.first_output + static_cast<ValueId>(r), out[r], last_step());
-}
-
 void Lowering::write_output(std::size_t index) {
   const ValueId v = f_.outputs()[index].value;
   const SlotId slot = memory(v);
@@ -381,9 +362,7 @@ void Lowering::write_output(std::size_t index) {
     s.offset = index;
     return;
   }
-  Step step;
-  step.root = CopyStep{slot, add_slot(f_.type(v), Place::kOutput, index)};
-  plan_.steps.push_back(std::move(step));
+  add_copy(slot, add_slot(f_.type(v), Place::kOutput, index));
 }
 
 Plan lower(const Function& function, kernels::Isa isa) {

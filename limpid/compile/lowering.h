@@ -1,14 +1,14 @@
 // Lowering: from a Function to the steps of a Plan, before they are fused and placed. Values, the
 // order of the nodes and element-wise programs stand in lower.cc, what becomes a step of its own in
-// lower_products.cc, lower_rows.cc and lower_moves.cc. Leans on plan.h.
+// the file of that step. Leans on plan.h.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "limpid/compile/move.h"
 #include "limpid/compile/plan.h"
 #include "limpid/function/op.h"
 
@@ -94,6 +94,24 @@ class Lowering {
   SlotId memory(ValueId v);
   std::int32_t last_step() const { return static_cast<std::int32_t>(plan_.steps.size()) - 1; }
 
+  // Appends a step. `program_elements`: the size of the element-wise program behind it, 0 without.
+  template <class R>
+  void add_step(R root, double nanoseconds, std::size_t program_elements = 0) {
+    Step step;
+    step.root = std::make_unique<R>(std::move(root));
+    step.program.elements = program_elements;
+    step.nanoseconds = nanoseconds;
+    plan_.steps.push_back(std::move(step));
+  }
+  // One that makes the node's only result, in its slot `out`.
+  template <class R>
+  void add_step_of(const Node& node, R root, double nanoseconds, std::size_t program_elements = 0) {
+    root.out = new_slot(node.first_output);
+    const SlotId out = root.out;
+    add_step(std::move(root), nanoseconds, program_elements);
+    set_memory(node.first_output, out, last_step());
+  }
+
   // ---- nodes
 
   // Numbers made of numbers that are given, an optimiser's for one, come first: what needs them can
@@ -122,29 +140,32 @@ class Lowering {
 
   void add_reference(const Node& node, const Call& call);
   void write_output(std::size_t index);
+  void add_copy(SlotId from, SlotId to);
 
   // ---- products and attention
 
   void add_matmul(const Node& node, const Call& call);
-  // Of a packed b.
-  Layout layout_of(const MatmulStep& root) const;
-  // A constant is packed, once and for all.
-  SlotId matrix_operand(ValueId id, MatmulStep& root);
-  SlotId narrow_operand(ValueId id, MatmulStep& root);
+  // The slot of b. A constant is packed once and for all, narrow weights that are none in every
+  // run.
+  SlotId packed_operand(ValueId id, const Layout& layout);
   void add_attention(const Node& node, const Call& call);
-  // A mask that repeats whole rows is read as it is.
-  void set_mask(AttentionStep& root, ValueId mask);
+  // A mask of `rows` of `keys`. One that repeats whole rows is read as it is, and has fewer.
+  SlotId mask_operand(ValueId mask, std::size_t keys, bool may_repeat, std::size_t& rows);
 
   // ---- rows
 
-  static RowsStep::Kind rows_kind(KernelKind kernel, bool last);
-  RowsStep along_axis(const Node& node, const Call& call);
-  // But for its operands behind x.
-  RowsStep norm_of_rows(const Call& call, RowsStep::Kind kind);
+  void add_along_axis(const Node& node, const Call& call);
   void add_norm(const Node& node, const Call& call);
   void add_norm_gradient(const Node& node, const Call& call);
+  // Reads the first input; a program may run behind it.
+  template <class R>
+  void add_rows(const Node& node, R root) {
+    root.in = memory(node.inputs[0]);
+    add_step_of(node, std::move(root),
+                kNanosecondsPerRowElement * static_cast<double>(elements(node.inputs[0])),
+                elements(node.first_output));
+  }
   void add_adam(const Node& node, const Call& call);
-  void add_rows(const Node& node, RowsStep root);
 
   // ---- elements that are moved
 
@@ -152,11 +173,9 @@ class Lowering {
   static bool keeps_order(const Call& call);
   static bool is_matrix_transpose(const Call& call);
   void add_transpose(const Node& node, const Call& call);
-  void add_move(SlotId in, SlotId out, const Walk& walk);
   void add_permutation(const Node& node, const Call& call);
   // A part of one tensor, or several joined.
   void add_moves(const Node& node, const Call& call);
-  static RowNumbers row_numbers(const Type& numbers, const Shape& table, std::size_t batch);
   void add_gather(const Node& node, const Call& call);
   void add_scatter_add(const Node& node, const Call& call);
   void add_update_rows(const Node& node, const Call& call);

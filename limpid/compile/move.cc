@@ -49,7 +49,8 @@ constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 std::size_t row_of(const RowNumbers& n, const void* numbers, std::size_t i) {
   const std::int64_t number = n.wide ? static_cast<const std::int64_t*>(numbers)[i]
                                      : static_cast<const std::int32_t*>(numbers)[i];
-  const bool known = number >= 0 && static_cast<std::uint64_t>(number) < n.rows;
+  // A negative number is a large one, too.
+  const bool known = static_cast<std::uint64_t>(number) < n.rows;
   return known ? i / n.numbers * n.rows + static_cast<std::size_t>(number) : kNoRow;
 }
 

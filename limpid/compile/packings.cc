@@ -15,7 +15,7 @@ namespace limpid {
 namespace detail {
 
 Type packed_type(const Layout& layout) {
-  if (layout.weights == MatmulStep::Weights::kF32) {
+  if (layout.weights == Weights::kF32) {
     const std::size_t floats = layout.kernels->packed_floats(layout.k, layout.n);
     return {Dtype::kF32, {static_cast<std::int64_t>(floats)}};
   }
@@ -28,18 +28,19 @@ namespace {
 void pack(const Constant& constant, std::byte* out) {
   const Layout& l = constant.layout;
   const std::size_t row_stride = l.transposed ? 1 : l.n, column_stride = l.transposed ? l.k : 1;
-  if (l.weights == MatmulStep::Weights::kF32)
-    l.kernels->pack({constant.value.values<float>().data(), row_stride, column_stride}, l.k, l.n,
-                    {0, l.n}, reinterpret_cast<float*>(out));
+  const Tensor value = constant.value.read_once();
+  if (l.weights == Weights::kF32)
+    l.kernels->pack({value.values<float>().data(), row_stride, column_stride}, l.k, l.n, {0, l.n},
+                    reinterpret_cast<float*>(out));
   else
     narrow_kernels(*l.kernels, l.weights)
-        .pack(constant.value.bytes().data(), row_stride, column_stride, l.k, l.n, out);
+        .pack(value.bytes().data(), row_stride, column_stride, l.k, l.n, out);
 }
 
 void write(const Constant& constant, std::byte* out) {
   if (constant.layout.kernels) return pack(constant, out);
-  const auto bytes = constant.value.bytes();
-  std::copy(bytes.begin(), bytes.end(), out);
+  const Tensor value = constant.value.read_once();
+  std::copy(value.bytes().begin(), value.bytes().end(), out);
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ class Packings::Kept {
   // Not enough to find a constant: other elements may be at the address of those that are gone.
   // Entry::source tells them apart.
   struct Key {
-    const std::byte* elements;
+    const void* elements;  // Tensor::identity()
     std::size_t bytes;
     detail::Layout layout;
 
@@ -97,8 +98,7 @@ class Packings::Kept {
   };
 
   static Key key_of(const Constant& constant) {
-    const auto bytes = constant.value.bytes();
-    return {bytes.data(), bytes.size(), constant.layout};
+    return {constant.value.identity(), constant.value.type().bytes(), constant.layout};
   }
 
   std::optional<Tensor> find(const Constant& constant) const {

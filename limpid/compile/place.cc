@@ -187,30 +187,11 @@ void place_registers(Program& program, const std::vector<Slot>& slots) {
   }
 }
 
-namespace {
-
-std::size_t scratch_bytes(const MatmulStep& m, const kernels::Kernels& kernels) {
-  if (m.weights == MatmulStep::Weights::kF32)
-    return sizeof(float) * kernels.matmul_scratch_floats(m.m, m.n, m.k);
-  return narrow_kernels(kernels, m.weights).scratch_bytes(m.m, m.k);
-}
-
-std::size_t scratch_bytes(const AttentionStep& a, const kernels::Kernels& kernels) {
-  if (a.f64) return sizeof(double) * (a.each.size + a.each.keys);
-  return sizeof(float) *
-         kernels.attention_scratch_floats(a.each.keys, a.each.size, a.each.value_size);
-}
-
-}  // namespace
-
 void place_scratch(Plan& plan) {
   std::size_t most = 0;
   for (const Step& step : plan.steps) {
     most = std::max(most, step.program.buffer_count * kChunk * 4);
-    if (const auto* m = std::get_if<MatmulStep>(&step.root))
-      most = std::max(most, scratch_bytes(*m, *plan.kernels));
-    if (const auto* a = std::get_if<AttentionStep>(&step.root))
-      most = std::max(most, scratch_bytes(*a, *plan.kernels));
+    if (step.root) most = std::max(most, step.root->scratch_bytes(*plan.kernels));
   }
   plan.scratch_bytes = plan.band_bytes + round_up(most);
 }

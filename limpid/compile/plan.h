@@ -5,14 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "limpid/compile/move.h"
 #include "limpid/function/function.h"
 #include "limpid/kernels/kernels.h"
-#include "limpid/ops/cache.h"
 
 namespace limpid {
 class ThreadPool;
@@ -85,36 +85,22 @@ struct Program {
   }
 };
 
-// ---- steps
+// ---- weights
 
-// `batch` products of one shape, one after the other in memory.
-struct MatmulStep {
-  enum class Weights : std::uint8_t { kF32, kBf16, kI8 };
+enum class Weights : std::uint8_t { kF32, kBf16, kI8 };
 
-  std::size_t batch, m, n, k;
-  SlotId a, b, c;
-  SlotId bias = -1;
-  SlotId scale = -1;  // of i8
-  bool transpose_a, transpose_b;
-  Weights weights = Weights::kF32;  // of b; narrower ones are always packed
-  bool packed = false;              // b is what pack() wrote: a constant, or by a PackStep
-  bool relu = false;
-};
-
-inline std::size_t bytes_of(MatmulStep::Weights weights) {
-  using Weights = MatmulStep::Weights;
+inline std::size_t bytes_of(Weights weights) {
   return weights == Weights::kF32 ? 4 : weights == Weights::kBf16 ? 2 : 1;
 }
 // The kernels of narrow weights. Requires that they are.
-inline const kernels::NarrowKernels& narrow_kernels(const kernels::Kernels& all,
-                                                    MatmulStep::Weights weights) {
-  return weights == MatmulStep::Weights::kBf16 ? all.bf16 : all.i8;
+inline const kernels::NarrowKernels& narrow_kernels(const kernels::Kernels& all, Weights weights) {
+  return weights == Weights::kBf16 ? all.bf16 : all.i8;
 }
 
 // How a constant lies in memory: as its tensor does, or as a product's kernels read B.
 struct Layout {
   const kernels::Kernels* kernels = nullptr;  // nullptr: as the tensor does
-  MatmulStep::Weights weights = MatmulStep::Weights::kF32;
+  Weights weights = Weights::kF32;
   std::size_t k = 0, n = 0;
   bool transposed = false;  // the tensor is n x k
 
@@ -131,120 +117,80 @@ inline Type placed_type(const Constant& constant) {
   return constant.layout.kernels ? packed_type(constant.layout) : constant.value.type();
 }
 
-// Narrow weights that are no constant, packed anew in every run.
-struct PackStep {
-  MatmulStep::Weights weights;
-  SlotId in, out;
-  std::size_t k, n;
-  bool transposed;  // `in` is n x k
+// ---- steps
+
+struct Piece {
+  std::size_t index, count;
+};
+struct Step;
+struct Worker;
+
+// A row times packed weights, for one thread that runs a plan whole.
+struct RowAction {
+  kernels::MatmulRow row;
+  SlotId a, b, c;
+  SlotId bias;  // or -1
 };
 
-// A kernel on rows x columns matrices. The reductions of columns take `outer` of them and leave
-// outer x columns.
-struct RowsStep {
-  enum class Kind : std::uint8_t {
-    kSoftmax,
-    kLogSoftmax,
-    kLayerNorm,
-    kRmsNorm,
-    kLayerNormGradient,
-    kRmsNormGradient,
-    kSumRows,
-    kMaxRows,
-    kMinRows,
-    kSumColumns,
-    kMaxColumns,
-    kMinColumns
+// What a step does before its program. A kind of step is one of these, in the file that makes it of
+// calls (step_*.cc); what it answers here is all that the compiler knows of it.
+class Root {
+ public:
+  virtual ~Root() = default;
+
+  struct Slots {
+    std::vector<SlotId> read, written;  // those below 0 are none
   };
-  Kind kind;
-  SlotId in, out;
-  std::size_t outer, rows, columns;
-  // Of the norms.
-  SlotId gamma = -1, beta = -1;
-  float eps = 0;
-  // Of their gradients: the cotangent, and the second result.
-  SlotId cotangent = -1, out2 = -1;
+  virtual Slots slots() const = 0;
+  using Names = std::function<std::string(SlotId)>;
+  // As a line of the plan.
+  virtual std::string text(const Names& s) const = 0;
+  // A piece of it, and of its program. Allocates, locks and throws nothing.
+  virtual void run(const Step& step, const Worker& worker, Piece piece) const = 0;
 
-  bool reduces_columns() const { return kind >= Kind::kSumColumns; }
-  bool reduces_rows() const { return kind >= Kind::kSumRows && !reduces_columns(); }
+  // Whether there may be several pieces.
+  virtual bool is_shared() const { return true; }
+  // That each thread needs beside the slots.
+  virtual std::size_t scratch_bytes(const kernels::Kernels&) const { return 0; }
+  // Whether an element of `to` is written only where that of `from` was read for the last time.
+  virtual bool writes_in_place(SlotId /*from*/, SlotId /*to*/) const { return false; }
+
+  // Where its result is, if a program can run behind it on each part that is made; else nullptr.
+  virtual SlotId* result() { return nullptr; }
+  // Whether it takes over a ReLU from its program, which then lacks it.
+  virtual bool take_relu() { return false; }
+
+  // The rows that it may be cut into, of which those of a batch are whole products; 0 where it
+  // cannot be cut, or into as many as are wanted.
+  virtual std::size_t row_count() const { return 0; }
+  virtual bool is_batch() const { return false; }
+  // Whether several of its rows may be one of a band's: rows that a kernel takes one by one.
+  virtual bool joins_rows() const { return false; }
+  // Those that every row reads whole.
+  virtual std::vector<SlotId> whole_slots() const { return {}; }
+  // That every block of rows reads.
+  virtual std::size_t weight_bytes() const { return 0; }
+  // The part of it, and of its program, that belongs to `rows` of the `all_rows` of its band.
+  virtual void run_rows(const Step&, const Worker&, kernels::Range /*rows*/,
+                        std::size_t /*all_rows*/) const {}
+
+  // Rows and columns of the result, where every piece is some of the columns.
+  struct Columns {
+    std::size_t rows, columns;
+  };
+  virtual std::optional<Columns> cut_by_columns() const { return {}; }
+  // The same work for one thread, without its program.
+  virtual std::optional<RowAction> row_action() const { return {}; }
 };
+// One that makes one of one.
+struct UnaryRoot : Root {
+  SlotId in = -1, out = -1;
 
-// `outer` matrices of rows x columns, each transposed.
-struct TransposeStep {
-  SlotId in, out;
-  std::size_t outer, rows, columns;
+  Slots slots() const override { return {{in}, {out}}; }
 };
-
-struct MoveStep {
-  SlotId in, out;
-  Walk walk;
-};
-
-// gather of `table`, rows of `width` bytes.
-struct GatherStep {
-  SlotId table, numbers, out;
-  RowNumbers rows;
-  std::size_t width;
-};
-
-// scatter_add, rows of `width` numbers.
-struct ScatterAddStep {
-  SlotId numbers, updates, out;
-  RowNumbers rows;
-  std::size_t width;
-};
-
-// adam_update. All slots but the scalars have `elements`.
-struct AdamStep {
-  std::size_t elements;
-  SlotId parameter, gradient, mean, square;
-  SlotId gradient_scale, decay, step_size, root;  // scalars
-  SlotId new_parameter, new_mean, new_square;
-  double beta1, beta2, eps;
-};
-
-// Attention of `sequences` of sizes `each`, or to their caches.
-struct AttentionStep {
-  SlotId q, k, v, out;
-  SlotId mask = -1;
-  SlotId position = -1;  // of a cache, one for each sequence: each.ahead
-  std::size_t sequences;
-  arithmetic::AttentionSizes each;
-  std::size_t mask_rows = 0;  // that there are in memory
-  bool f64 = false;           // no kernel: by the specification, a head at a time
-
-  std::size_t heads() const { return sequences * each.heads; }
-  std::size_t rows() const { return each.group * each.queries; }  // of a head of keys
-};
-
-// The cache and rows over it; where both are one memory, the rows alone are written.
-struct UpdateRowsStep {
-  SlotId cache, rows, position, out;
-  UpdateSizes sizes;
-};
-
-// Reference arithmetic of a primitive without a kernel for its types.
-struct ReferenceStep {
-  // Of operands, and of results: a run keeps their addresses on the stack.
-  static constexpr std::size_t kMost = 64;
-  const Op* op;
-  Attributes attributes;
-  Function::CallTypes types;
-  std::string scope;
-  std::vector<SlotId> in, out;
-};
-
-struct CopyStep {
-  SlotId in, out;
-};
-
-// Nothing but its program.
-struct LanesStep {};
 
 struct Step {
-  std::variant<LanesStep, MatmulStep, PackStep, RowsStep, TransposeStep, MoveStep, GatherStep,
-               ScatterAddStep, AdamStep, AttentionStep, UpdateRowsStep, ReferenceStep, CopyStep>
-      root;
+  std::unique_ptr<Root> root;    // nullptr: nothing but the program
   Program program;               // over the elements of the root's result; may be empty
   double nanoseconds = 0;        // estimated, for the decision to share it among threads
   std::int32_t not_before = -1;  // the step that its program stays behind, if only by a barrier
@@ -263,11 +209,6 @@ struct Band {
 
 // What is left to do of a plan that one thread runs whole: small networks take no longer than the
 // choices that are made ahead here.
-struct RowAction {
-  kernels::MatmulRow row;
-  SlotId a, b, c;
-  SlotId bias;  // or -1
-};
 struct LanesAction {  // one instruction of a program
   kernels::ElementFn function;
   std::size_t elements;

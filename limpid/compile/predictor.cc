@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <condition_variable>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "limpid/compile/packings.h"
+#include "limpid/compile/plan_store.h"
 #include "limpid/core/error.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/vmap.h"
@@ -22,11 +21,6 @@ namespace {
 
 using RowCount = std::int64_t;
 using Axes = std::vector<std::optional<std::int64_t>>;
-
-// The largest power of two below `rows`, which is above 1.
-RowCount power_below(RowCount rows) {
-  return static_cast<RowCount>(std::bit_floor(static_cast<std::uint64_t>(rows - 1)));
-}
 
 // The memory of one run of a plan at a time.
 class PlanRun {
@@ -115,8 +109,8 @@ class Predictor::Plans {
     if (std::none_of(axes_.begin(), axes_.end(), [](const auto& axis) { return axis.has_value(); }))
       refuse("no input has rows");
     if (!options_.compile.packings) options_.compile.packings = std::make_shared<Packings>();
-    sizes_.insert(options_.most_rows);
-    for (RowCount rows = options_.most_rows; rows > 1;) sizes_.insert(rows = power_below(rows));
+    for_each_plan_rows(static_cast<std::size_t>(options_.most_rows),
+                       [&](std::size_t rows) { sizes_.insert(static_cast<RowCount>(rows)); });
   }
 
   const std::vector<Input>& inputs() const { return function_.inputs(); }
@@ -155,7 +149,9 @@ class Predictor::Plans {
     const std::lock_guard lock(mutex_);
     std::vector<Plan> plans;
     for (const auto& [rows, kept] : kept_)
-      if (kept.workspaces > 0) plans.push_back({rows, kept.workspaces, kept.bytes});
+      if (kept->workspaces > 0) plans.push_back({rows, kept->workspaces, kept->bytes});
+    std::sort(plans.begin(), plans.end(),
+              [](const Plan& a, const Plan& b) { return a.rows < b.rows; });
     return plans;
   }
 
@@ -202,20 +198,20 @@ class Predictor::Plans {
     Lease(Plans& plans, RowCount rows) : plans_(plans), kept_(plans.compiled(rows)) {
       {
         const std::lock_guard lock(plans_.mutex_);
-        if (!kept_.free.empty()) {
-          run_ = std::move(kept_.free.back());
-          kept_.free.pop_back();
+        if (!kept_->free.empty()) {
+          run_ = std::move(kept_->free.back());
+          kept_->free.pop_back();
           bytes_ = run_->bytes();
           return;
         }
       }
-      run_ = std::make_unique<PlanRun>(*kept_.plan, plans.axes_, rows, plans.options_.pool);
+      run_ = std::make_unique<PlanRun>(*kept_->plan, plans.axes_, rows, plans.options_.pool);
     }
     ~Lease() {
       const std::lock_guard lock(plans_.mutex_);
-      if (bytes_ == 0) ++kept_.workspaces;
-      kept_.bytes += run_->bytes() - bytes_;
-      kept_.free.push_back(std::move(run_));
+      if (bytes_ == 0) ++kept_->workspaces;
+      kept_->bytes += run_->bytes() - bytes_;
+      kept_->free.push_back(std::move(run_));
     }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
@@ -223,20 +219,20 @@ class Predictor::Plans {
 
    private:
     Plans& plans_;
-    Kept& kept_;
+    std::shared_ptr<Kept> kept_;
     std::unique_ptr<PlanRun> run_;
     std::size_t bytes_ = 0;  // that are counted already
   };
 
-  Kept& compiled(RowCount rows) {
-    Kept* kept = nullptr;
+  std::shared_ptr<Kept> compiled(RowCount rows) {
+    std::shared_ptr<Kept> kept;
     {
       const std::lock_guard lock(mutex_);
-      kept = &kept_[rows];
+      kept = kept_.get(rows, [] { return std::make_shared<Kept>(); });
     }
     const std::lock_guard lock(kept->compiling);
     if (!kept->plan) kept->plan = compile(vmap(function_, axes_, rows), options_.compile);
-    return *kept;
+    return kept;
   }
 
   // The rows of the plan that takes the next of so many.
@@ -279,7 +275,7 @@ class Predictor::Plans {
   std::condition_variable ended_;
   int runs_ = 0;
   std::set<RowCount> sizes_;  // that there may be plans of
-  std::map<RowCount, Kept> kept_;
+  PlanStore<RowCount, std::shared_ptr<Kept>> kept_;
 };
 
 Predictor::Predictor(const Function& of_one, const Params& params, const Options& options)

@@ -18,10 +18,10 @@
 namespace limpid {
 
 // Keeps a plan for each of a few numbers of rows: the powers of two up to the most, the most, and
-// those of prepare(). A call takes the plan of its number of rows; else one of up to half as many
-// rows more, with zeros in those; else it is cut into pieces. A row does not depend on the others,
-// so that none of this changes a bit. A plan is compiled when it is first needed, and all plans
-// share the packed weights.
+// those of prepare(); of more than 64, those used last. A call takes the plan of its number of
+// rows; else one of up to half as many rows more, with zeros in those; else it is cut into pieces.
+// A row does not depend on the others, so that none of this changes a bit. A plan is compiled when
+// it is first needed, and all plans share the packed weights.
 class Predictor {
  public:
   struct Options {

@@ -1,6 +1,6 @@
 // Runs a plan: band after band, the rows of each cut into pieces for the threads of the pool, or
-// step after step where there are too few rows for that. Nothing here, nor in run_step.cc and
-// run_program.cc, allocates, locks or throws.
+// step after step where there are too few rows for that. Nothing here, nor in run_program.cc
+// and the steps, allocates, locks or throws.
 #include <algorithm>
 #include <span>
 
@@ -74,13 +74,6 @@ bool shares_rows(const Band& band, std::size_t pieces) {
   return rows >= (band.weight_bytes <= kInOwnCache ? kFewRows : kManyRows);
 }
 
-bool is_shared(const Step& step) {
-  return !std::holds_alternative<PackStep>(step.root) &&
-         !std::holds_alternative<UpdateRowsStep>(step.root) &&
-         !std::holds_alternative<ReferenceStep>(step.root) &&
-         !std::holds_alternative<CopyStep>(step.root);
-}
-
 }  // namespace
 
 bool runs_whole(const Plan& plan, int threads) {
@@ -110,7 +103,8 @@ void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* p
       double nanoseconds = steps[i].nanoseconds;
       for (; end < steps.size() && steps[end].beside; ++end) nanoseconds += steps[end].nanoseconds;
       Shared shared{plan, band, steps.subspan(i, end - i), slots, scratch, 1};
-      if (is_shared(steps[i])) shared.pieces = pieces_of(nanoseconds, plan.worth_sharing, threads);
+      if (!steps[i].root || steps[i].root->is_shared())
+        shared.pieces = pieces_of(nanoseconds, plan.worth_sharing, threads);
       if (shared.pieces == 1)
         for (const Step& step : shared.steps) run_piece(step, alone, {0, 1});
       else

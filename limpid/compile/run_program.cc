@@ -1,4 +1,4 @@
-// Runs element-wise programs, chunk after chunk.
+// Runs steps, and element-wise programs chunk after chunk.
 #include <array>
 #include <cstring>
 
@@ -130,6 +130,31 @@ class ProgramRun {
 
 void run_program(const Program& program, const Worker& worker, std::size_t begin, std::size_t end) {
   ProgramRun(program, worker).run(begin, end);
+}
+
+void run_behind(const Step& step, const Worker& worker, const Area& area, std::size_t rows,
+                std::size_t width) {
+  if (step.program.empty()) return;
+  const std::size_t first = area.item * rows * width;
+  const auto run = [&](std::size_t begin, std::size_t end) {
+    run_program(step.program, worker, first + begin, first + end);
+  };
+  if (area.columns.begin == 0 && area.columns.end == width)
+    return run(area.rows.begin * width, area.rows.end * width);
+  for (std::size_t r = area.rows.begin; r < area.rows.end; ++r)
+    run(r * width + area.columns.begin, r * width + area.columns.end);
+}
+
+void run_piece(const Step& step, const Worker& worker, Piece piece) {
+  if (step.root) return step.root->run(step, worker, piece);
+  const Range lanes = part(step.program.elements, 64, piece.index, piece.count);
+  run_program(step.program, worker, lanes.begin, lanes.end);
+}
+
+void run_rows(const Step& step, const Worker& worker, Range rows, std::size_t all_rows) {
+  if (step.root) return step.root->run_rows(step, worker, rows, all_rows);
+  const std::size_t width = step.program.elements / all_rows;
+  run_program(step.program, worker, rows.begin * width, rows.end * width);
 }
 
 }  // namespace limpid::detail

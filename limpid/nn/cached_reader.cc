@@ -1,10 +1,10 @@
 // Reads the tokens of a transformer by caches of keys and values.
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "limpid/compile/executable.h"
 #include "limpid/compile/packings.h"
+#include "limpid/compile/plan_store.h"
 #include "limpid/nn/detail/token_reader.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/quantize.h"
@@ -108,7 +108,7 @@ class CachedReader final : public TokenReader {
         chunk_(static_cast<std::size_t>(options.chunk)) {
     // First: parameters of another net are refused before its caches, of any size, are allocated.
     (void)function(1, 1);
-    for (const auto& [name, value] : params_) weight_bytes_ += value.bytes().size();
+    for (const auto& [name, value] : params_) weight_bytes_ += value.type().bytes();
     allocate_caches();
     parts_.reserve(places_);
   }
@@ -130,7 +130,7 @@ class CachedReader final : public TokenReader {
   }
 
   void prepare() override {
-    for_each_pass_rows(places_, [&](std::size_t rows) { pass(rows, 1); });
+    for_each_plan_rows(places_, [&](std::size_t rows) { pass(rows, 1); });
     for (std::size_t length = 1; length < chunk_; length = pass_length(length + 1)) pass(1, length);
     pass(1, chunk_);
     params_ = {};  // the passes have what they read of them
@@ -161,7 +161,7 @@ class CachedReader final : public TokenReader {
       last = s->place;
     }
     if (first == places_) return;
-    const std::size_t rows = pass_rows(last + 1 - first, places_);
+    const std::size_t rows = plan_rows(last + 1 - first, places_);
     first = std::min(first, places_ - rows);
     parts_.clear();
     for (TokenSequence* s : sequences.subspan(first, rows))
@@ -183,17 +183,14 @@ class CachedReader final : public TokenReader {
   }
 
   Pass& pass(std::size_t rows, std::size_t length) {
-    const std::pair size{rows, length};
-    if (const auto found = passes_.find(size); found != passes_.end()) return found->second;
-    const Function f = function(rows, length);
-    CompileOptions compile_options{.packings = packings_};
-    for (std::size_t i = 1; i < f.outputs().size(); ++i)
-      compile_options.donations.push_back({2 + i, i});
-    return passes_
-        .emplace(std::piecewise_construct, std::forward_as_tuple(size),
-                 std::forward_as_tuple(compile(f, compile_options), options_.pool, rows, length,
-                                       static_cast<std::size_t>(net_.vocabulary)))
-        .first->second;
+    return passes_.get(std::pair{rows, length}, [&] {
+      const Function f = function(rows, length);
+      CompileOptions compile_options{.packings = packings_};
+      for (std::size_t i = 1; i < f.outputs().size(); ++i)
+        compile_options.donations.push_back({2 + i, i});
+      return Pass(compile(f, compile_options), options_.pool, rows, length,
+                  static_cast<std::size_t>(net_.vocabulary));
+    });
   }
 
   // Adjacent, so that they lie on huge pages: a token reads a little of each from far apart.
@@ -221,8 +218,8 @@ class CachedReader final : public TokenReader {
   std::shared_ptr<Packings> packings_ = std::make_shared<Packings>();  // of all passes
   std::shared_ptr<std::byte> memory_;
   std::vector<Cache> caches_;
-  std::map<std::pair<std::size_t, std::size_t>, Pass> passes_;  // by rows and length
-  std::vector<Part> parts_;                                     // of the pass under way
+  PlanStore<std::pair<std::size_t, std::size_t>, Pass> passes_;  // by rows and length
+  std::vector<Part> parts_;                                      // of the pass under way
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/params.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/ops.h"
@@ -91,6 +92,7 @@ Tensor draw_orthogonal(Key key, const Shape& shape, double gain) {
 }  // namespace
 
 Tensor Init::operator()(Key key, const Shape& shape) const {
+  const DefaultFloatMode mode;
   const auto xavier = [&] {
     const Fans f = fans_of(shape);
     return scale * std::sqrt(2 / (f.in + f.out));

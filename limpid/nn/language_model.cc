@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "limpid/compile/plan_store.h"
 #include "limpid/core/error.h"
 #include "limpid/nn/detail/token_reader.h"
 #include "limpid/transforms/quantize.h"
@@ -80,8 +81,7 @@ void LanguageModel::State::close_gaps() {
   for (;;) {
     const auto last = std::find_if(by_place.rbegin(), by_place.rend(), joined);
     const auto used = static_cast<std::size_t>(by_place.rend() - last);
-    if (detail::pass_rows(used, by_place.size()) == detail::pass_rows(count, by_place.size()))
-      return;
+    if (plan_rows(used, by_place.size()) == plan_rows(count, by_place.size())) return;
     const auto gap = std::find_if_not(by_place.begin(), by_place.end(), joined);
     reader->move((*last)->place, (*gap)->place, (*last)->read);
     std::swap((*last)->place, (*gap)->place);

@@ -1,5 +1,5 @@
 // Drawing a token from logits: temperature, top-k (Fan et al. 2018, section 5.4) and top-p, the
-// nucleus (Holtzman et al. 2020, section 3.1). Leans on core.
+// nucleus (Holtzman et al. 2020, section 3.1). Leans on kernels.
 #pragma once
 
 #include <cstdint>

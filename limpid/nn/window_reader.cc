@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "limpid/compile/plan_store.h"
 #include "limpid/compile/predictor.h"
 #include "limpid/core/error.h"
 #include "limpid/nn/detail/token_reader.h"
@@ -33,7 +34,7 @@ class WindowReader final : public TokenReader {
         most_rows_(std::min<std::int64_t>(options.sequences, kMostRows)),
         predict_(window, params, {.most_rows = most_rows_, .pool = options.pool}) {
     if (predict_.inputs().size() > 1) (void)params.at(predict_.inputs().front().name);  // missing
-    for (const auto& [name, value] : params) weight_bytes_ += value.bytes().size();
+    for (const auto& [name, value] : params) weight_bytes_ += value.type().bytes();
   }
 
   std::int64_t vocabulary() const override { return sizes_.vocabulary; }
@@ -62,7 +63,7 @@ class WindowReader final : public TokenReader {
 
   void prepare() override {
     const auto most = static_cast<std::size_t>(most_rows_);
-    for_each_pass_rows(
+    for_each_plan_rows(
         most, [&](std::size_t rows) { predict_.prepare({static_cast<std::int64_t>(rows)}); });
   }
 

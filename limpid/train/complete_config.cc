@@ -7,6 +7,7 @@
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/optim/optimizer.h"
 #include "limpid/train/config.h"
 #include "limpid/train/detail/complete.h"
@@ -115,6 +116,7 @@ void detail::refuse(std::string_view path, const std::string& why) {
 }
 
 TrainConfig complete(const TrainConfig& config, const Split& data) {
+  const DefaultFloatMode mode;
   TrainConfig c = config;
   const Task task = data.train.task;
   fill<std::string>(c.data, "digits");
@@ -169,6 +171,7 @@ Loss loss_of(const TrainConfig& c) {
 }
 
 TrainOptions options_of(const TrainConfig& c, const Split& data) {
+  const DefaultFloatMode mode;
   TrainOptions options;
   if (c.epochs) options.epochs = *c.epochs;
   options.steps = c.steps;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 
 namespace limpid::train {
@@ -269,6 +270,7 @@ std::string to_text(const TrainConfig& config) {
 }
 
 void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view text) {
+  const DefaultFloatMode mode;
   const auto set = [&](auto& choice) {
     using T = ValueOf<decltype(choice)>;
     const std::optional<T> value = from_text<T>(text);

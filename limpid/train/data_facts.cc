@@ -8,6 +8,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "limpid/core/float_mode.h"
+
 namespace limpid::train {
 namespace {
 
@@ -267,6 +269,7 @@ void count_classes(const Dataset& train, DataFacts& facts) {
 }  // namespace
 
 DataFacts data_facts(const Split& data) {
+  const DefaultFloatMode mode;
   DataFacts facts;
   const std::vector<Part> parts = parts_of(data);
   facts.rows = data.train.size();

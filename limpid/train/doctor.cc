@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/train/config.h"
 #include "limpid/train/detail/rules.h"
@@ -161,6 +162,7 @@ double Thresholds::operator[](std::string_view name) const {
 
 std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds,
                               std::span<const Json> earlier) {
+  const DefaultFloatMode mode;
   std::vector<Found> all;
   for (const Rule& rule : rules()) {
     std::optional<Finding> finding = rule.check(log, thresholds);

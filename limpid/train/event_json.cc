@@ -206,9 +206,9 @@ void fields(V& v, Of<EndEvent> auto& e) {
 }
 
 // "event" in the log, in the order of the variant.
-constexpr std::string_view kNames[] = {"run",    "data",    "step",   "probe", "epoch",
-                                       "sample", "finding", "resume", "end"};
-static_assert(std::size(kNames) == std::variant_size_v<Event>);
+constexpr std::string_view kEventNames[] = {"run",    "data",    "step",   "probe", "epoch",
+                                            "sample", "finding", "resume", "end"};
+static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::string_view kSeverities[] = {"info", "warning", "error"};
 
@@ -375,8 +375,8 @@ template <std::size_t... I>
 std::optional<Event> read_named(std::string_view name, const Json& object,
                                 std::index_sequence<I...>) {
   std::optional<Event> event;
-  ((name == kNames[I] ? void(event = read_event<std::variant_alternative_t<I, Event>>(object))
-                      : void()),
+  ((name == kEventNames[I] ? void(event = read_event<std::variant_alternative_t<I, Event>>(object))
+                           : void()),
    ...);
   return event;
 }
@@ -386,7 +386,7 @@ std::optional<Event> read_named(std::string_view name, const Json& object,
 std::string_view name(Severity severity) { return kSeverities[static_cast<std::size_t>(severity)]; }
 
 std::string to_json_line(const Event& event) {
-  Json object{{"event", kNames[event.index()]}};
+  Json object{{"event", kEventNames[event.index()]}};
   object.update(std::visit([](const auto& e) { return Writer::json(e); }, event));
   return object.dump({.replace_invalid = true}) + "\n";
 }

@@ -8,6 +8,7 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 
 namespace limpid::train {
 namespace {
@@ -126,6 +127,7 @@ double r2_of(const Tensor& predictions, const Tensor& targets, std::size_t outpu
 }  // namespace
 
 TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
+  const DefaultFloatMode mode;
   check_labels("classification", logits, labels);
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);
@@ -152,6 +154,7 @@ TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
 }
 
 TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets) {
+  const DefaultFloatMode mode;
   check_columns("multilabel", logits, targets);
   const std::int64_t rows = logits.shape()[0];
   std::vector<Counts> counts(static_cast<std::size_t>(logits.shape()[1]));
@@ -178,6 +181,7 @@ TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets) {
 }
 
 TestResult regression_metrics(const Tensor& predictions, const Tensor& targets) {
+  const DefaultFloatMode mode;
   check_columns("regression", predictions, targets);
   double squares = 0;
   double absolute = 0;
@@ -201,12 +205,16 @@ TestResult regression_metrics(const Tensor& predictions, const Tensor& targets) 
 
 TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens) {
   check_labels("next_token", logits, tokens);
+  TokenScores scores;
+  append_scores(scores, logits, tokens, logits.shape()[0]);
   NextTokenMetrics metrics;
-  metrics.add(logits, tokens, logits.shape()[0]);
+  metrics.add(scores);
   return metrics.result();
 }
 
-void NextTokenMetrics::add(const Tensor& logits, const Tensor& tokens, std::int64_t count) {
+void append_scores(TokenScores& scores, const Tensor& logits, const Tensor& tokens,
+                   std::int64_t count) {
+  const DefaultFloatMode mode;
   const Shape& shape = logits.shape();
   check(shape.rank() > 0 && tokens.shape() == shape.erase(shape.rank() - 1), "next_token", logits,
         tokens);
@@ -215,13 +223,20 @@ void NextTokenMetrics::add(const Tensor& logits, const Tensor& tokens, std::int6
   for (std::int64_t i = 0; i < count; ++i) {
     const Row row = row_of(rows, i);
     const std::size_t token = label_of("next_token", labels, i, row.size());
-    loss_ += cross_entropy_of(row, token);
-    right_ += argmax_of(row) == token;
+    scores.losses.push_back(cross_entropy_of(row, token));
+    scores.right += argmax_of(row) == token;
   }
-  rows_ += count;
+}
+
+void NextTokenMetrics::add(const TokenScores& scores) {
+  const DefaultFloatMode mode;
+  for (const double loss : scores.losses) loss_ += loss;
+  rows_ += static_cast<std::int64_t>(scores.losses.size());
+  right_ += scores.right;
 }
 
 TestResult NextTokenMetrics::result() const {
+  const DefaultFloatMode mode;
   const double loss = loss_ / static_cast<double>(std::max<std::int64_t>(1, rows_));
   TestResult result;
   result.metrics.set("perplexity", static_cast<double>(arithmetic::exp(static_cast<float>(loss))));

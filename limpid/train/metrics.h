@@ -59,12 +59,20 @@ TestResult regression_metrics(const Tensor& predictions, const Tensor& targets);
 //   accuracy         as of classification
 TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens);
 
-// The same for logits that come part by part: the bits are those of all rows at once.
+// What some rows give.
+struct TokenScores {
+  std::vector<double> losses;  // the cross-entropy of each
+  std::int64_t right = 0;      // how many of them have the right answer
+};
+// Adds those of rows [0, count) of logits f32 [..., tokens] and tokens i32 [...], counted over the
+// leading axes. Throws kShape or kDtype.
+void append_scores(TokenScores& scores, const Tensor& logits, const Tensor& tokens,
+                   std::int64_t count);
+
+// The metrics of rows that come part by part: the bits are those of all rows at once.
 class NextTokenMetrics {
  public:
-  // Rows [0, count) of logits f32 [..., tokens] and tokens i32 [...], counted over the leading
-  // axes. Throws kShape or kDtype.
-  void add(const Tensor& logits, const Tensor& tokens, std::int64_t count);
+  void add(const TokenScores& scores);
   TestResult result() const;
 
  private:

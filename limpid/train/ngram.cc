@@ -7,6 +7,7 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 
 namespace limpid::train {
 namespace {
@@ -61,6 +62,7 @@ std::uint64_t NGram::packed(std::span<const std::int32_t> tokens) const {
 }
 
 double NGram::probability(std::span<const std::int32_t> before, std::int32_t token) const {
+  const DefaultFloatMode mode;
   double p = 1 / static_cast<double>(vocabulary_);
   std::vector<std::int32_t> gram;
   const std::size_t most = std::min(counts_.size() - 1, before.size());
@@ -78,6 +80,7 @@ double NGram::probability(std::span<const std::int32_t> before, std::int32_t tok
 }
 
 double NGram::loss(std::span<const std::int32_t> tokens, std::int64_t skipped) const {
+  const DefaultFloatMode mode;
   const auto size = static_cast<std::int64_t>(tokens.size());
   if (skipped < 0 || skipped >= size)
     throw Error(ErrorCode::kInvalidArgument,
@@ -91,6 +94,7 @@ double NGram::loss(std::span<const std::int32_t> tokens, std::int64_t skipped) c
 }
 
 Numbers ngram_metrics(const Split& text) {
+  const DefaultFloatMode mode;
   const std::int64_t vocabulary = text.train.classes;
   const TokenWindows& train = windows_in(text.train);
   const TokenWindows& test = windows_in(text.test);

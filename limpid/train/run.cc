@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
 #include "limpid/distribute/communicator.h"
@@ -31,6 +32,12 @@ namespace limpid::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+template <class Code>
+auto in_default_mode(const Code& code) {
+  const DefaultFloatMode mode;
+  return code();
+}
 
 [[noreturn]] void refuse_run(const std::string& message) {
   throw Error(ErrorCode::kInvalidArgument, message);
@@ -464,17 +471,19 @@ void Run::Impl::end_with(const EndEvent& end) {
 EndEvent Run::Impl::finish() {
   expect(Stage::kUnderWay, "finish()");
   checkpoint();
-  if (!leads()) {
-    stage_ = Stage::kEnded;
-    return end_event(name(trainer_.ending()));
-  }
   const Params params = trainer_.model();
   const Split& data = setup_.data;
   Numbers validation;
   TestResult test;
-  if (data.validation.size() > 0)
-    validation = Evaluator(setup_.problem, data.validation, options_.pool)(params).metrics;
-  if (data.test.size() > 0) test = Evaluator(setup_.problem, data.test, options_.pool)(params);
+  const auto evaluate = [&](const Dataset& part) {
+    return Evaluator(setup_.problem, part, options_.pool, options_.ranks)(params);
+  };
+  if (data.validation.size() > 0) validation = evaluate(data.validation).metrics;
+  if (data.test.size() > 0) test = evaluate(data.test);
+  if (!leads()) {
+    stage_ = Stage::kEnded;
+    return end_event(name(trainer_.ending()));
+  }
   if (setup_.problem.task == Task::kNextToken) test.metrics.merge("", ngram_metrics(data));
   EndEvent end = end_event(name(trainer_.ending()));
   end.validation = std::move(validation);
@@ -518,7 +527,8 @@ void Run::Impl::fail(const StepEvent& step) {
 Run::Run(const TrainConfig& config, const RunOptions& options)
     : Run(config, load_data(config), options) {}
 Run::Run(const TrainConfig& config, Split data, const RunOptions& options)
-    : impl_(std::make_unique<Impl>(config, std::move(data), options)) {}
+    : impl_(in_default_mode(
+          [&] { return std::make_unique<Impl>(config, std::move(data), options); })) {}
 Run::~Run() = default;
 
 void Run::on_event(std::function<void(const Event&)> listener) {
@@ -531,13 +541,25 @@ void Run::on_checkpoint(std::function<void(std::int64_t)> listener) {
   impl_->on_checkpoint_.push_back(std::move(listener));
 }
 
-void Run::start() { impl_->start(); }
-void Run::resume() { impl_->resume(); }
-EndEvent Run::train(const std::function<bool()>& stop) { return impl_->train(stop); }
-void Run::step() { impl_->step(); }
+void Run::start() {
+  in_default_mode([&] { impl_->start(); });
+}
+void Run::resume() {
+  in_default_mode([&] { impl_->resume(); });
+}
+EndEvent Run::train(const std::function<bool()>& stop) {
+  return in_default_mode([&] { return impl_->train(stop); });
+}
+void Run::step() {
+  in_default_mode([&] { impl_->step(); });
+}
 bool Run::agree_to_stop(bool wish) { return impl_->agree_to_stop(wish); }
-EndEvent Run::finish() { return impl_->finish(); }
-EndEvent Run::interrupt() { return impl_->interrupt(); }
+EndEvent Run::finish() {
+  return in_default_mode([&] { return impl_->finish(); });
+}
+EndEvent Run::interrupt() {
+  return in_default_mode([&] { return impl_->interrupt(); });
+}
 
 const TrainConfig& Run::config() const { return impl_->setup_.config; }
 const Split& Run::data() const { return impl_->setup_.data; }

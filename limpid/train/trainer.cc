@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 
 namespace limpid::train {
 namespace {
@@ -138,7 +139,7 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
   steps_an_epoch_ = cut_.updates_an_epoch();
   steps_ = options.steps.value_or(steps_an_epoch_ * options.epochs);
   schedule_.steps = steps_;
-  if (watched(data).size() > 0) evaluator_.emplace(problem_, watched(data), pool);
+  if (watched(data).size() > 0) evaluator_.emplace(problem_, watched(data), pool, ranks);
   if (steps_ == 0) ending_ = Ending::kFinished;
 }
 
@@ -175,6 +176,7 @@ std::int64_t Trainer::examples_of_update() const {
 }
 
 StepResult Trainer::step(std::uint32_t wishes) {
+  const DefaultFloatMode mode;
   if (ending_ != Ending::kNone)
     refuse_training(fmt::format("the training has ended: {}", name(ending_)));
   if (!feeder_) start_feeder();
@@ -335,6 +337,7 @@ std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool 
 }
 
 std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
+  const DefaultFloatMode mode;
   if (!sharded_ || shard < sharded_->sum().shards().begin || shard >= sharded_->sum().shards().end)
     refuse_training(
         fmt::format("shard {}: {}", shard,
@@ -403,14 +406,13 @@ void Trainer::run(Part part, Update& result) {
 }
 
 Trainer::Plan& Trainer::plan_of(Part part, std::int64_t rows) {
-  const std::pair key{part, rows};
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) return found->second;
-  const Function function = part == Part::kAccumulate ? accumulate_function(problem_, rows)
-                            : part == Part::kLast
-                                ? accumulated_step_function(problem_, options_.rule, rows)
-                                : step_function(problem_, options_.rule, rows);
-  return plans_.emplace(key, Plan{function, Workspace(compile(function), pool_)}).first->second;
+  return plans_.get(std::pair{part, rows}, [&] {
+    const Function function = part == Part::kAccumulate ? accumulate_function(problem_, rows)
+                              : part == Part::kLast
+                                  ? accumulated_step_function(problem_, options_.rule, rows)
+                                  : step_function(problem_, options_.rule, rows);
+    return Plan{function, Workspace(compile(function), pool_)};
+  });
 }
 
 void Trainer::start_feeder() {

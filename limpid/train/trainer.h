@@ -10,13 +10,13 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "limpid/compile/executable.h"
+#include "limpid/compile/plan_store.h"
 #include "limpid/data/dataset.h"
 #include "limpid/distribute/communicator.h"
 #include "limpid/optim/schedule.h"
@@ -206,7 +206,7 @@ class Trainer {
   Params best_;
   Ending ending_ = Ending::kNone;
 
-  std::map<std::pair<Part, std::int64_t>, Plan> plans_;
+  PlanStore<std::pair<Part, std::int64_t>, Plan> plans_;  // by rows
   std::unique_ptr<Feeder> feeder_;
   // What the feeder gathers next.
   struct Fed {

@@ -273,15 +273,7 @@ std::shared_ptr<const Dataset> Session::examples(const OpenModel& model, const s
 
 Executable Session::compiled(const Function& function) {
   const std::lock_guard lock(planning_);
-  constexpr std::size_t kMostPlans = 16;
-  for (auto plan = plans_.begin(); plan != plans_.end(); ++plan)
-    if (plan->function == function) {
-      plans_.splice(plans_.begin(), plans_, plan);
-      return plan->executable;
-    }
-  plans_.push_front({function, compile(function)});
-  if (plans_.size() > kMostPlans) plans_.pop_back();
-  return plans_.front().executable;
+  return plans_.get(function, [&] { return compile(function); });
 }
 
 std::vector<Tensor> Session::values(const Function& function, std::vector<Tensor> inputs) {

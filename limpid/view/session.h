@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "limpid/compile/executable.h"
+#include "limpid/compile/plan_store.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/dataset.h"
 #include "limpid/data/open_model.h"
@@ -111,11 +111,6 @@ class Session {
   std::vector<Tensor> values(const Function& function, std::vector<Tensor> inputs);
 
  private:
-  struct Plan {
-    Function function;
-    Executable executable;
-  };
-
   std::shared_ptr<const OpenModel> put(std::shared_ptr<OpenModel> open);
 
   Options options_;
@@ -125,7 +120,7 @@ class Session {
   std::size_t next_model_ = 0;
   std::map<std::string, std::shared_ptr<const Dataset>> data_;
   std::mutex planning_;
-  std::list<Plan> plans_;  // the last ones, newest first
+  PlanStore<Function, Executable> plans_{16};
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<Playground> playground_;
   std::unique_ptr<Speaker> speaker_;

@@ -3,9 +3,9 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <list>
 #include <map>
 
+#include "limpid/compile/plan_store.h"
 #include "limpid/function/arguments.h"
 #include "limpid/kernels/isa.h"
 
@@ -114,23 +114,11 @@ std::vector<Tensor> Plan::run(std::span<const void* const> inputs) {
 }
 
 std::shared_ptr<Plan> kept_plan(const Function& function) {
-  // Guarded by the interpreter's lock. The last one used stands in front.
-  struct Kept {
-    std::size_t digest;
-    std::shared_ptr<Plan> plan;
-  };
-  static auto* const plans = new std::list<Kept>;
-  constexpr std::size_t kMost = 256;
-  const std::size_t wanted = digest(function);
-  for (auto kept = plans->begin(); kept != plans->end(); ++kept)
-    if (kept->digest == wanted && kept->plan->function() == function) {
-      plans->splice(plans->begin(), *plans, kept);
-      return plans->front().plan;
-    }
-  auto plan = std::make_shared<Plan>(function, 1);
-  plans->push_front({wanted, plan});
-  if (plans->size() > kMost) plans->pop_back();
-  return plan;
+  // Guarded by the interpreter's lock.
+  static auto* const plans =
+      new PlanStore<std::pair<std::size_t, Function>, std::shared_ptr<Plan>>(256);
+  return plans->get(std::pair(digest(function), function),
+                    [&] { return std::make_shared<Plan>(function, 1); });
 }
 
 }  // namespace limpid::python

@@ -136,7 +136,8 @@ TEST(BandsOfRows, EndWhereAStepReadsMoreThanItsRow) {
        }},
   };
   const Tensor x = nn::normal(1.0)(Key(2), {kSide, kSide});
-  for (const auto& [name, read] : readers) {
+  for (const auto& [name, reader] : readers) {
+    const auto& read = reader;  // a lambda captures no structured binding
     const Function f =
         trace("f", {{"x", {Dtype::kF32, {kSide, kSide}}}}, [&](std::span<const Value> in) {
           const Value w = constant(in[0].builder(), nn::normal(1.0)(Key(1), {kSide, kSide}));

@@ -5,3 +5,5 @@
 #include <cstddef>
 
 std::size_t allocations();
+// Those of them that are aligned: the memory of tensors and of workspaces.
+std::size_t aligned_allocations();

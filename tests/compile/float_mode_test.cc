@@ -43,7 +43,7 @@ Function function() {
   const Value product = matmul(x, w);
   const Value other = exp(x) + log1p(abs(w)) / 3.0;
   return builder.finish(std::vector<Value>{tiny, tiny * 1e30, product, other, cast(x, Dtype::kF16),
-                                           floor(sum(x, {0}))});
+                                           floor(sum(x, 0))});
 }
 
 std::vector<Tensor> inputs() {

@@ -97,6 +97,30 @@ TEST(Packings, HoldTheWeightsOfATransformerOnce) {
   }
 }
 
+// A weight that is made when it is read, as those of a Hugging Face folder are, is made for its
+// packing alone, whatever else a compilation does with it.
+TEST(Packings, KeepNothingOfDeferredWeights) {
+  const Net net({300, 700, 10});
+  int made = 0;
+  Params deferred;
+  for (const auto& [name, p] : net.params)
+    deferred.set(name, Tensor::deferred(p.type(), [&made, p = p](std::span<std::byte> out) {
+                   ++made;
+                   std::copy(p.bytes().begin(), p.bytes().end(), out.begin());
+                 }));
+  const CompileOptions options{.packings = std::make_shared<Packings>()};
+  const Tensor x = numbers({2, 300}, Key(1));
+  const Function of_deferred = bind(net.function, deferred);
+  const Executable two = compile(vmap(of_deferred, {0}, 2), options);
+  EXPECT_EQ(made, 4);
+  const Executable one = compile(of_deferred, options);
+  EXPECT_EQ(made, 4) << "found, not packed again";
+  EXPECT_TRUE(two({&x, 1})[0].same_bits(compile(net.of(2))({&x, 1})[0]));
+  EXPECT_EQ(made, 4) << "no step reads the weights themselves";
+  EXPECT_TRUE(deferred.at("layers.0.weight").same_bits(net.params.at("layers.0.weight")));
+  EXPECT_EQ(made, 5) << "nothing was kept";
+}
+
 // Large matrices have memory of their own, and go alone.
 TEST(Packings, KeepNothingThatNoPlanReads) {
   const Net large({2100, 2100, 10});

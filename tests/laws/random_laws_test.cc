@@ -107,7 +107,8 @@ void expect_laws(std::uint64_t seed) {
   // One in four in f64, for the laws that are about real numbers.
   const Function f = random_function(key, nodes, seed % 4 == 3 ? Dtype::kF64 : Dtype::kF32);
   verify(f);
-  for (const auto& [name, law] : laws()) {
+  for (const auto& [name, each] : laws()) {
+    const Law& law = each;  // a lambda captures no structured binding
     const std::string wrong = complaint(law, f, key);
     if (wrong.empty()) continue;
     const Function small =

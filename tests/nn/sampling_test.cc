@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
 
 namespace limpid::nn {
@@ -63,6 +66,38 @@ TEST(Sampling, IsAFunctionOfItsKey) {
   std::vector<std::int32_t> draws;
   for (std::uint64_t i = 0; i < 8; ++i) draws.push_back(sample(kLogits, {}, Key(i)));
   EXPECT_EQ(draws, (std::vector<std::int32_t>{1, 2, 3, 2, 1, 2, 1, 0}));
+}
+
+// The order and the weights as they are defined, one by one.
+TEST(Sampling, OrdersAndWeighsManyTokens) {
+  for (const std::size_t count : {1, 2, 27, 300, 50'257}) {
+    const Key key(count);
+    std::vector<float> logits(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const float x = (key.uniform(i) - 0.5f) * 20;
+      // Equal ones, both zeros, subnormals, and what no draw can give.
+      const float odd[] = {0.0f, -0.0f, std::round(x), 1e-42f * x, -kInfinity, x, x / 100, x};
+      logits[i] = odd[i == 0 ? 5 : key.fold_in(1).below(8, i)];
+    }
+    const float most = *std::max_element(logits.begin(), logits.end());
+    std::vector<std::int32_t> tokens(count);
+    std::iota(tokens.begin(), tokens.end(), 0);
+    const auto logit_of = [&](std::int32_t t) { return logits[static_cast<std::size_t>(t)]; };
+    std::stable_sort(tokens.begin(), tokens.end(),
+                     [&](std::int32_t a, std::int32_t b) { return logit_of(a) > logit_of(b); });
+    const std::vector<Choice> all = choices(logits, {.temperature = 0.7});
+    // The last ones weigh nothing.
+    ASSERT_GE(all.size(), (count + 3) / 4);
+    ASSERT_LE(all.size(), count);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      ASSERT_EQ(all[i].token, tokens[i]) << i << " of " << count;
+      const double scaled =
+          (static_cast<double>(logit_of(tokens[i])) - static_cast<double>(most)) / 0.7;
+      ASSERT_EQ(all[i].weight,
+                static_cast<double>(arithmetic::exp(static_cast<float>(std::max(scaled, -200.0)))))
+          << i << " of " << count;
+    }
+  }
 }
 
 TEST(Sampling, RefusesWhatIsNoChoice) {

@@ -211,6 +211,15 @@ TEST(Illness, VanishingGradient) {
   SmallRun run = usual({784, 32, 32, 32, 32, 32, 32, 32, 32, 10}, 500);
   use(run, "sigmoid", "xavier");
   expect_ill(run, "vanishing_gradient", R"(model.activation="relu" model.init="he")");
+  // The half of a remedy that is in force is not said.
+  RunLog log = run.log();
+  log.run.config["model"]["init"] = "he";
+  std::set<std::string> keys;
+  for (const Finding& finding : diagnose(log))
+    for (const Remedy& remedy : finding.remedies)
+      for (const Setting& setting : remedy.settings) keys.insert(setting.key);
+  EXPECT_EQ(keys.count("model.activation"), 1);
+  EXPECT_EQ(keys.count("model.init"), 0);
   use(run, "relu", "he");
   expect_cured(run, "vanishing_gradient");
 }

@@ -55,9 +55,13 @@ TEST(Metrics, NextToken) {
   EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 2 / 3.);
   EXPECT_TRUE(result.confusion.empty());
   EXPECT_TRUE(result.per_class.empty());
-  NextTokenMetrics parts;  // the last row of the second part does not count
-  parts.add(logits.rows(0, 1).reshape({1, 1, 3}), Tensor::from<std::int32_t>({1, 1}, {1}), 1);
-  parts.add(logits.rows(1, 2), Tensor::from<std::int32_t>({2}, {2, 0}), 1);
+  TokenScores first, second;  // the last row of the second part does not count
+  append_scores(first, logits.rows(0, 1).reshape({1, 1, 3}),
+                Tensor::from<std::int32_t>({1, 1}, {1}), 1);
+  append_scores(second, logits.rows(1, 2), Tensor::from<std::int32_t>({2}, {2, 0}), 1);
+  NextTokenMetrics parts;
+  parts.add(first);
+  parts.add(second);
   const TestResult two =
       next_token_metrics(logits.rows(0, 2), Tensor::from<std::int32_t>({2}, {1, 2}));
   EXPECT_EQ(parts.result().metrics.at("perplexity"), two.metrics.at("perplexity"));

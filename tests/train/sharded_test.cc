@@ -206,6 +206,15 @@ TEST(Shards, AnyNumberOfRanksGivesTheSameBits) {
   }
 }
 
+// State, model and evaluations, by ranks in process; tests/emulated runs it as an AArch64 program.
+TEST(Shards, EveryMachineGivesTheseBits) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 70, 70, 2}, gelu, 0.2));
+  for (const int ranks : {0, 1, 2, 3, 5})
+    EXPECT_EQ(trained_by(problem, data, with_everything(5), ranks).hash, 0x1e1b4f31e790de43U)
+        << ranks << " ranks";
+}
+
 TEST(Shards, ARunGoesOnWithOtherRanks) {
   const Split data = drawn_split(Task::kClassification);
   nn::Mlp net = nn::mlp({kInputs, 70, 2}, relu, 0.2);

@@ -2,8 +2,6 @@
 // or by a window. Leans on language_model.h.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,18 +23,6 @@ struct TokenSequence {
 
   std::size_t unread() const { return tokens.size() - read; }
 };
-
-// The rows of the pass that runs `count` of at most `most` sequences: powers of two, so that there
-// are few passes and less than half of the rows of one are idle.
-inline std::size_t pass_rows(std::size_t count, std::size_t most) {
-  return std::min(std::bit_ceil(count), most);
-}
-// All of them, from the smallest.
-template <class Visit>
-void for_each_pass_rows(std::size_t most, const Visit& visit) {
-  for (std::size_t rows = 1; rows < most; rows = pass_rows(rows + 1, most)) visit(rows);
-  visit(most);
-}
 
 class TokenReader {
  public:

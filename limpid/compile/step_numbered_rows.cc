@@ -1,0 +1,117 @@
+// Rows by number as steps: gather, scatter_add, and the rows of a cache.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "limpid/compile/lowering.h"
+#include "limpid/compile/move.h"
+#include "limpid/compile/worker.h"
+#include "limpid/ops/cache.h"
+#include "limpid/ops/rows.h"
+
+namespace limpid::detail {
+namespace {
+
+RowNumbers row_numbers(const Type& numbers, const Shape& table, std::size_t batch) {
+  const Rows r = rows_of(numbers.shape, table, batch);
+  return {static_cast<std::size_t>(r.batches), static_cast<std::size_t>(r.numbers),
+          static_cast<std::size_t>(r.rows), numbers.dtype == Dtype::kI64};
+}
+
+// gather of `table`, rows of `width` bytes.
+struct GatherStep final : Root {
+  SlotId table = -1, numbers = -1, out = -1;
+  RowNumbers rows{};
+  std::size_t width = 0;
+
+  Slots slots() const override { return {{table, numbers}, {out}}; }
+  std::string text(const Names& s) const override {
+    return fmt::format("{} = gather {}x{} {}[{}]", s(out), rows.batches, rows.numbers, s(table),
+                       s(numbers));
+  }
+  void run(const Step&, const Worker& worker, Piece piece) const override {
+    gather(rows, worker.at<const void>(numbers), width, worker.at<const std::byte>(table),
+           worker.at<std::byte>(out),
+           part(rows.batches * rows.numbers, 1, piece.index, piece.count));
+  }
+};
+
+// scatter_add, rows of `width` numbers.
+struct ScatterAddStep final : Root {
+  SlotId numbers = -1, updates = -1, out = -1;
+  RowNumbers rows{};
+  std::size_t width = 0;
+
+  Slots slots() const override { return {{numbers, updates}, {out}}; }
+  std::string text(const Names& s) const override {
+    return fmt::format("{}[{}] = scatter_add {}x{} {}", s(out), s(numbers), rows.batches,
+                       rows.numbers, s(updates));
+  }
+  void run(const Step&, const Worker& worker, Piece piece) const override {
+    scatter_add(rows, worker.at<const void>(numbers), width, worker.at<const float>(updates),
+                worker.at<float>(out), part(width, 16, piece.index, piece.count));
+  }
+};
+
+// The cache and rows over it; where both are one memory, the rows alone are written.
+struct UpdateRowsStep final : Root {
+  SlotId cache = -1, rows = -1, position = -1, out = -1;
+  UpdateSizes sizes{};
+
+  Slots slots() const override { return {{cache, rows, position}, {out}}; }
+  std::string text(const Names& s) const override {
+    return fmt::format("{} = update {} rows {} at {}", s(out), s(cache), s(rows), s(position));
+  }
+  bool is_shared() const override { return false; }
+  bool writes_in_place(SlotId from, SlotId to) const override {
+    return cache == from && out == to && rows != from;
+  }
+  void run(const Step&, const Worker& worker, Piece) const override {
+    const std::size_t places = sizes.outer * sizes.places * sizes.inner;
+    auto* const to = worker.at<std::uint32_t>(out);
+    const auto* const from = worker.at<const std::uint32_t>(cache);
+    if (to != from) std::memcpy(to, from, sizes.sequences * places * sizeof(*to));
+    for (std::size_t b = 0; b < sizes.sequences; ++b)
+      write_rows(sizes.outer, sizes.rows, sizes.places, sizes.inner,
+                 std::int64_t{worker.at<const std::int32_t>(position)[b]},
+                 worker.at<const std::uint32_t>(rows) + b * sizes.outer * sizes.rows * sizes.inner,
+                 to + b * places);
+  }
+};
+
+}  // namespace
+
+void Lowering::add_gather(const Node& node, const Call& call) {
+  const std::size_t batch = batch_of(call);
+  const Shape& table = call.inputs[0].shape;
+  GatherStep root;
+  root.table = memory(node.inputs[0]);
+  root.numbers = memory(node.inputs[1]);
+  root.rows = row_numbers(call.inputs[1], table, batch);
+  root.width = rows_of(call.inputs[1].shape, table, batch).width * size_of(call.inputs[0].dtype);
+  add_step_of(node, root, kNanosecondsPerMovedByte * static_cast<double>(call.outputs[0].bytes()));
+}
+
+void Lowering::add_scatter_add(const Node& node, const Call& call) {
+  const std::size_t batch = batch_of(call);
+  const Shape& table = call.outputs[0].shape;
+  ScatterAddStep root;
+  root.numbers = memory(node.inputs[0]);
+  root.updates = memory(node.inputs[1]);
+  root.rows = row_numbers(call.inputs[0], table, batch);
+  root.width = rows_of(call.inputs[0].shape, table, batch).width;
+  add_step_of(node, root,
+              kNanosecondsPerMovedByte *
+                  static_cast<double>(call.inputs[1].bytes() + call.outputs[0].bytes()));
+}
+
+void Lowering::add_update_rows(const Node& node, const Call& call) {
+  UpdateRowsStep root;
+  root.cache = memory(node.inputs[0]);
+  root.rows = memory(node.inputs[1]);
+  root.position = memory(node.inputs[2]);
+  root.sizes = update_sizes(call);
+  add_step_of(node, root, 0);
+}
+
+}  // namespace limpid::detail

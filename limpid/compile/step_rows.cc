@@ -1,0 +1,193 @@
+// Reductions of rows and columns, norms and their gradients as steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "limpid/compile/lowering.h"
+#include "limpid/compile/worker.h"
+
+namespace limpid::detail {
+namespace {
+
+using kernels::Kernels;
+using RowKernel = decltype(Kernels::softmax);
+using ColumnKernel = decltype(Kernels::sum_columns);
+
+// A kernel on the rows of a matrix.
+struct RowsStep : UnaryRoot {
+  std::string_view name;
+  std::size_t rows = 0, columns = 0;
+  std::size_t width = 0;  // of a row of the result
+
+  std::string text(const Names& s) const override {
+    return fmt::format("{} = {} 1x{}x{} {}", s(out), name, rows, columns, s(in));
+  }
+  SlotId* result() override { return &out; }
+  std::size_t row_count() const override { return rows; }
+  bool joins_rows() const override { return true; }
+
+  void run(const Step& step, const Worker& worker, Piece piece) const override {
+    run_range(step, worker, part(rows, 1, piece.index, piece.count));
+  }
+  void run_rows(const Step& step, const Worker& worker, Range range,
+                std::size_t all_rows) const override {
+    const std::size_t each = rows / all_rows;
+    run_range(step, worker, {range.begin * each, range.end * each});
+  }
+
+ protected:
+  virtual void work(const Worker& worker, Range range) const = 0;
+  const float* read(const Worker& worker, SlotId slot, Range range) const {
+    return worker.at<const float>(slot) + range.begin * columns;
+  }
+  float* write(const Worker& worker, SlotId slot, Range range) const {
+    return worker.at<float>(slot) + range.begin * width;
+  }
+
+ private:
+  void run_range(const Step& step, const Worker& worker, Range range) const {
+    work(worker, range);
+    run_behind(step, worker, {0, range, {0, width}}, rows, width);
+  }
+};
+
+struct RowKernelStep final : RowsStep {
+  RowKernel kernel = nullptr;
+
+  void work(const Worker& worker, Range range) const override {
+    kernel(read(worker, in, range), range.end - range.begin, columns, write(worker, out, range));
+  }
+};
+
+// A norm, or the gradient of one.
+struct NormStep final : RowsStep {
+  bool layer = false;  // else RMS
+  float eps = 0;
+  SlotId gamma = -1, beta = -1;
+  // Of a gradient: and its second result, where there is a gamma.
+  SlotId cotangent = -1, out2 = -1;
+
+  Slots slots() const override { return {{in, gamma, beta, cotangent}, {out, out2}}; }
+  std::string text(const Names& s) const override {
+    return fmt::format("{}{} = {} 1x{}x{} {}{}{}{}", s(out), out2 >= 0 ? ", " + s(out2) : "", name,
+                       rows, columns, s(in), cotangent >= 0 ? ", " + s(cotangent) : "",
+                       gamma >= 0 ? " * " + s(gamma) : "", beta >= 0 ? " + " + s(beta) : "");
+  }
+  std::vector<SlotId> whole_slots() const override { return {gamma, beta}; }
+  void work(const Worker& worker, Range range) const override {
+    const Kernels& k = *worker.plan.kernels;
+    const std::size_t count = range.end - range.begin;
+    const float* const x = read(worker, in, range);
+    float* const to = write(worker, out, range);
+    const auto parameter = [&](SlotId s) { return s >= 0 ? worker.at<const float>(s) : nullptr; };
+    if (cotangent >= 0)
+      (layer ? k.layer_norm_gradient : k.rms_norm_gradient)(
+          x, read(worker, cotangent, range), count, columns, eps, parameter(gamma), to,
+          out2 >= 0 ? write(worker, out2, range) : nullptr);
+    else if (layer)
+      k.layer_norm(x, count, columns, eps, parameter(gamma), parameter(beta), to);
+    else
+      k.rms_norm(x, count, columns, eps, parameter(gamma), to);
+  }
+};
+
+// Of `outer` matrices of rows x columns the columns are reduced, which leaves outer x columns.
+struct ColumnsStep final : UnaryRoot {
+  std::string_view name;
+  std::size_t outer = 0, rows = 0, columns = 0;
+  ColumnKernel kernel = nullptr;
+
+  std::string text(const Names& s) const override {
+    return fmt::format("{} = {} {}x{}x{} {}", s(out), name, outer, rows, columns, s(in));
+  }
+  SlotId* result() override { return &out; }
+  void run(const Step& step, const Worker& worker, Piece piece) const override {
+    const Range some = part(columns, 16, piece.index, piece.count);
+    const float* from = worker.at<const float>(in);
+    float* to = worker.at<float>(out);
+    for (std::size_t o = 0; o < outer; ++o) {
+      kernel(from + o * rows * columns, rows, columns, some, to + o * columns);
+      run_behind(step, worker, {0, {o, o + 1}, some}, outer, columns);
+    }
+  }
+};
+
+// Kernels along the last axis, and along another one.
+struct AlongAxis {
+  KernelKind kind;
+  std::string_view rows_name;
+  RowKernel Kernels::*rows;
+  std::string_view columns_name = {};
+  ColumnKernel Kernels::*columns = nullptr;
+};
+constexpr AlongAxis kAlongAxis[] = {
+    {KernelKind::kSoftmax, "softmax", &Kernels::softmax},
+    {KernelKind::kLogSoftmax, "log_softmax", &Kernels::log_softmax},
+    {KernelKind::kSum, "sum rows", &Kernels::sum_rows, "sum columns", &Kernels::sum_columns},
+    {KernelKind::kMax, "max rows", &Kernels::max_rows, "max columns", &Kernels::max_columns},
+    {KernelKind::kMin, "min rows", &Kernels::min_rows, "min columns", &Kernels::min_columns}};
+
+// But for its operands beside x.
+NormStep norm_of_rows(const Call& call) {
+  const Shape& shape = call.inputs[0].shape;
+  const auto kept = shape.rank() - static_cast<std::size_t>(call.attributes.integer("dims"));
+  const KernelKind kind = call.op.kernel.kind;
+  NormStep root;
+  root.layer = kind == KernelKind::kLayerNorm || kind == KernelKind::kLayerNormGradient;
+  root.name = call.op.name;
+  root.rows = static_cast<std::size_t>(Shape(shape.dims().first(kept)).elements());
+  root.columns = static_cast<std::size_t>(Shape(shape.dims().subspan(kept)).elements());
+  root.width = root.columns;
+  root.eps = static_cast<float>(call.attributes.get<double>("eps"));
+  return root;
+}
+
+}  // namespace
+
+void Lowering::add_along_axis(const Node& node, const Call& call) {
+  const Shape& shape = call.inputs[0].shape;
+  const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
+  const auto length = static_cast<std::size_t>(shape[axis]);
+  std::size_t outer = 1, inner = 1;
+  for (std::size_t d = 0; d < axis; ++d) outer *= static_cast<std::size_t>(shape[d]);
+  for (std::size_t d = axis + 1; d < shape.rank(); ++d) inner *= static_cast<std::size_t>(shape[d]);
+  const AlongAxis& along =
+      *std::find_if(std::begin(kAlongAxis), std::end(kAlongAxis),
+                    [&](const AlongAxis& a) { return a.kind == call.op.kernel.kind; });
+  if (axis + 1 == shape.rank()) {
+    RowKernelStep root;
+    root.name = along.rows_name;
+    root.kernel = plan_.kernels->*along.rows;
+    root.rows = outer;
+    root.columns = length;
+    root.width = along.columns ? 1 : length;
+    return add_rows(node, root);
+  }
+  ColumnsStep root;
+  root.name = along.columns_name;
+  root.kernel = plan_.kernels->*along.columns;
+  root.outer = outer;
+  root.rows = length;
+  root.columns = inner;
+  add_rows(node, root);
+}
+
+void Lowering::add_norm(const Node& node, const Call& call) {
+  NormStep root = norm_of_rows(call);
+  if (node.inputs.size() > 1) root.gamma = memory(node.inputs[1]);
+  if (node.inputs.size() > 2) root.beta = memory(node.inputs[2]);
+  add_rows(node, root);
+}
+
+void Lowering::add_norm_gradient(const Node& node, const Call& call) {
+  NormStep root = norm_of_rows(call);
+  root.cotangent = memory(node.inputs[1]);
+  if (node.inputs.size() > 2) {
+    root.gamma = memory(node.inputs[2]);
+    root.out2 = new_slot(node.first_output + 1);
+  }
+  add_rows(node, root);
+  if (root.out2 >= 0) set_memory(node.first_output + 1, root.out2, last_step());
+}
+
+}  // namespace limpid::detail

@@ -1,0 +1,69 @@
+// PlanStore: what it keeps, and for how long; and that a compiled function keeps plans by it.
+#include "limpid/compile/plan_store.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "limpid/compile/compiled.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+TEST(PlanStore, KeepsTheLastOnesUsed) {
+  PlanStore<int, std::string> store(3);
+  std::vector<int> made;
+  const auto get = [&](int key) -> std::string& {
+    return store.get(key, [&] {
+      made.push_back(key);
+      return "plan " + std::to_string(key);
+    });
+  };
+  const std::string* const first = &get(1);
+  get(2);
+  get(3);
+  EXPECT_EQ(&get(1), first) << "it stays where it is";
+  get(4);  // 2 was used before all others
+  EXPECT_EQ(&get(1), first);
+  EXPECT_EQ(get(2), "plan 2");
+  EXPECT_EQ(made, std::vector({1, 2, 3, 4, 2}));
+  std::vector<int> keys;
+  for (const auto& [key, plan] : store) keys.push_back(key);
+  EXPECT_EQ(keys, std::vector({2, 1, 4}));
+}
+
+TEST(PlanStore, KeepsNothingOfAPlanThatCannotBeMade) {
+  PlanStore<int, int> store;
+  EXPECT_THROW(store.get(1, []() -> int { throw std::string(); }), std::string);
+  EXPECT_EQ(store.get(1, [] { return 5; }), 5);
+}
+
+TEST(PlanStore, ChoosesFewNumbersOfRows) {
+  std::vector<std::size_t> all;
+  for_each_plan_rows(20, [&](std::size_t rows) { all.push_back(rows); });
+  EXPECT_EQ(all, std::vector<std::size_t>({1, 2, 4, 8, 16, 20}));
+  for (std::size_t count = 1; count <= 20; ++count)
+    EXPECT_EQ(plan_rows(count, 20), *std::lower_bound(all.begin(), all.end(), count));
+}
+
+TEST(PlanStore, BoundsThePlansOfCompiledCode) {
+  int traced = 0;
+  auto f = compile([&](Value x) {
+    ++traced;
+    return x + x;
+  });
+  const auto call = [&](std::int64_t size) { f(Tensor::zeros(f32({size}))); };
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t size = 1; size <= 64; ++size) call(size);
+  EXPECT_EQ(traced, 64);
+  call(65);
+  call(64);
+  EXPECT_EQ(traced, 65);
+  call(1);
+  EXPECT_EQ(traced, 66) << "it went for the 65th";
+}
+
+}  // namespace
+}  // namespace limpid
