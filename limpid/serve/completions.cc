@@ -237,7 +237,7 @@ class Choice {
  public:
   Choice(const CompletionRequest& request, const CompletionRequest::Prompt& prompt,
          const Tokenizer& tokenizer)
-      : request_(request), prompt_(prompt), tokenizer_(tokenizer) {
+      : request_(request), tokenizer_(tokenizer) {
     if (request.echo) tell(prompt.text);
     offset_ = characters_of(ready_);
     if (reads_prompt()) offset_ = 0;
@@ -347,7 +347,6 @@ class Choice {
   }
 
   const CompletionRequest& request_;
-  const CompletionRequest::Prompt& prompt_;
   const Tokenizer& tokenizer_;
   CharacterStream characters_, prompt_characters_;
   std::string held_;                    // may be the beginning of a text of `stop`

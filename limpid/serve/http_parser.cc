@@ -95,8 +95,6 @@ void check_headers(const Request& request) {
     if (h.name == "expect" && lower(h.value) != "100-continue")
       refuse(417, "Expect: expected 100-continue");
   }
-  if (lengths > 0 && codings > 0)
-    refuse(400, "Content-Length and Transfer-Encoding in one request");
   if (codings > 0 && request.minor_version == 0)
     refuse(400, "Transfer-Encoding in a request of HTTP/1.0");
   if (hosts > 1 || (hosts == 0 && request.minor_version > 0))

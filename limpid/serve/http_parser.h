@@ -23,9 +23,10 @@ class RequestReader {
     kDone,    // all of it
   };
 
-  // Readers of one thread may share a string: the memory that one needs no longer is the next
-  // one's.
+  // `limits` must outlive the reader. Readers of one thread may share a string: the memory that one
+  // needs no longer is the next one's.
   explicit RequestReader(const Limits& limits, std::string* spare = nullptr);
+  explicit RequestReader(Limits&&, std::string* = nullptr) = delete;
   ~RequestReader();
 
   // More bytes of the connection. They are kept; advance() reads them.

@@ -103,6 +103,10 @@ class CompletionsTest(served.ServeTest):
         self.assertTrue(text.startswith(prompt) and text.endswith("\n"))
         return text[len(prompt):-1]
 
+    def until(self, server, line):
+        while line + "\n" not in server.get("/metrics").body.decode():
+            time.sleep(0.01)
+
     def refused(self, answer, status, part=""):
         self.assertEqual(answer.status, status, answer)
         error = answer.json()["error"]
@@ -250,10 +254,13 @@ class Answers(CompletionsTest):
 
     def test_are_counted(self):
         self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "n": 2, "seed": 1})
+        # A text and a request are counted when they have ended, which may be after their answer came.
+        self.until(self.server, 'limpid_texts{model="gpt"} 0')
+        self.until(self.server, 'limpid_requests_total{model="gpt",code="200"} 1')
         text = self.server.get("/metrics").body.decode()
         for line in ('limpid_prompt_tokens_total{model="gpt"} 14', 'limpid_tokens_total{model="gpt"} 10',
-                     'limpid_texts{model="gpt"} 0', 'limpid_first_token_seconds_count{model="gpt"} 2',
-                     'limpid_token_seconds_count{model="gpt"} 2', 'limpid_requests_total{model="gpt",code="200"} 1'):
+                     'limpid_first_token_seconds_count{model="gpt"} 2',
+                     'limpid_token_seconds_count{model="gpt"} 2'):
             self.assertIn(line + "\n", text)
         self.assertRegex(text, r'limpid_cache_bytes\{model="gpt"\} [1-9]')
 
@@ -268,10 +275,6 @@ class Limits(CompletionsTest):
 
     def begin(self, server, connection, **more):
         connection.sendall(served.request_bytes("POST", PATH, json.dumps({**self.LONG, **more}).encode()))
-
-    def until(self, server, line):
-        while line + "\n" not in server.get("/metrics").body.decode():
-            time.sleep(0.01)
 
     def long_server(self, *more):
         return self.serve(self.models["charlm"], "--max-tokens", "1000000000", *more)
@@ -345,7 +348,7 @@ class Law(CompletionsTest):
         def client(number):
             mine = random.Random(number)
             try:
-                while time.monotonic() < end:
+                while time.monotonic() < end or counts[number] == 0:
                     with server.connect() as connection:
                         for _ in range(5):
                             model, asked, expected = mine.choice(cases)
@@ -373,7 +376,6 @@ class Law(CompletionsTest):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong[:3], [])
-        self.assertTrue(all(counts), "a client was never answered")
         self.assertEqual(server.stop(), 0)
 
 

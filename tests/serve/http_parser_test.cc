@@ -58,6 +58,18 @@ int status_of(std::string_view bytes, const Limits& limits = {}) {
   return 200;
 }
 
+TEST(RequestReader, ABodyHasOneLength) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: h\r\n",
+                    chunked = "Transfer-Encoding: chunked\r\n", length = "Content-Length: 5\r\n",
+                    body = "\r\n0\r\n\r\n";
+  EXPECT_EQ(status_of(head + chunked + body), 200);
+  EXPECT_EQ(status_of(head + length + body), 200);
+  EXPECT_EQ(status_of(head + chunked + length + body), 400);
+  EXPECT_EQ(status_of(head + length + chunked + body), 400);
+  EXPECT_EQ(status_of(head + length + length + body), 400);
+  EXPECT_EQ(status_of("POST / HTTP/1.0\r\n" + chunked + body), 400);
+}
+
 TEST(RequestReader, ALineWithoutAVersionIsNoRequest) {
   EXPECT_EQ(status_of("POST /v2\r\n\r\n"), 400);
   EXPECT_EQ(status_of("POST /v2\"Content-Length:1\r\n\r\n{"), 400);
@@ -77,7 +89,8 @@ TEST(RequestReader, LimitsHoldToTheByte) {
 }
 
 TEST(RequestReader, ABodyTakesMemoryAsItComes) {
-  RequestReader reader(Limits{.body = std::size_t{1} << 60});
+  const Limits limits{.body = std::size_t{1} << 60};
+  RequestReader reader(limits);
   reader.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000000\r\n\r\nabc");
   EXPECT_EQ(reader.advance(), State::kBody);
   EXPECT_EQ(reader.advance(), State::kBody);
@@ -85,7 +98,8 @@ TEST(RequestReader, ABodyTakesMemoryAsItComes) {
 }
 
 TEST(RequestReader, AClientMayWaitForContinue) {
-  RequestReader reader(Limits{});
+  const Limits limits;
+  RequestReader reader(limits);
   reader.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(reader.advance(), State::kBody);
   EXPECT_TRUE(reader.waits_for_continue());

@@ -33,6 +33,8 @@ class Receipt(served.ServeTest):
         receipt = answer.headers["limpid-receipt"]
         options = ("--request", self.request, "--request-json", headers[0][1])
         self.assertEqual(self.output("receipt", self.model, *options, "--receipt", receipt), f"yes: {receipt}\n")
+        self.assertEqual("model={model}; input={input}; output={output}".format(
+            **self.document("receipt", self.model, *options, "--receipt", receipt)), receipt)
         self.output("receipt", self.model, *options, "--answer", self.answer,
                     "--answer-json", answer.headers["inference-header-content-length"])
 
