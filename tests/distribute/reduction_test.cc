@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <mutex>
 
 #include "limpid/core/key.h"

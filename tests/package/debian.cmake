@@ -28,6 +28,12 @@ endfunction()
 package(liblimpid0.1 "^libc6 .*, libfmt[0-9]+ .*, libstdc\\+\\+6 .*, zlib1g ")
 package(liblimpid-dev "^liblimpid0.1 \\(= [0-9.]+\\)")
 package(limpid "^liblimpid0.1 \\(= [0-9.]+\\), libc6 ")
+separate_arguments(MPIS)
+set(depends_of_openmpi "libopenmpi[0-9]+")
+set(depends_of_mpich "libmpich[0-9]+")
+foreach(kind IN LISTS MPIS)
+  package(limpid-${kind} "^liblimpid0.1 \\(= [0-9.]+\\), .*${depends_of_${kind}} ")
+endforeach()
 if(PYTHON)
   package(python3-limpid
     "^liblimpid0.1 \\(= [0-9.]+\\), python3 \\(>= 3\\.[0-9]+\\), python3 \\(<< 3\\.[0-9]+\\), python3-numpy .*, libc6 ")
@@ -65,6 +71,18 @@ endif()
 
 run(${WORK}/hello/hello)
 expect("${output}")
+
+# Two ranks train together through the module that lies where the package puts it.
+set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
+set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
+set(options_of_openmpi --oversubscribe --bind-to none)
+foreach(kind IN LISTS MPIS)
+  find_program(MPIRUN_${kind} mpirun.${kind} REQUIRED)
+  run(${MPIRUN_${kind}} ${options_of_${kind}} -n 2 ${WORK}/root/usr/bin/limpid train
+      --data moons --shards 2 --epochs 1 --threads 1)
+  set(EXPECTED "on 2 ranks of 1 thread")
+  expect("${output}")
+endforeach()
 
 # An exception of the library is caught in the tool.
 execute_process(COMMAND ${WORK}/root/usr/bin/limpid ops convolve RESULT_VARIABLE status ERROR_VARIABLE output)
