@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/examples.h"
 #include "apps/limpid/model_file.h"
 #include "apps/limpid/output.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/data/pretrained.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/inspect/table.h"
 
@@ -21,6 +23,7 @@ struct ConvertArguments {
   ModelOptions model;
   std::string out;
   std::optional<std::int64_t> batch;
+  bool json = false;
 };
 
 void convert(const ConvertArguments& options) {
@@ -35,6 +38,16 @@ void convert(const ConvertArguments& options) {
     throw UsageError(fmt::format("--batch: {} is no ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);
   write_model(options.out, model, options.batch);
+  const std::vector<std::string> lost =
+      is_folder_path(options.out) ? lost_in_pretrained(model) : std::vector<std::string>();
+  if (options.json)
+    return print_json(Json{{"out", options.out},
+                           {"tensors", model.params.size()},
+                           {"inputs", json_of(data_inputs(model))},
+                           {"lost", lost}});
+  if (!lost.empty())
+    print_note(fmt::format("{}: a Hugging Face folder has no place for {}", in_quotes(options.out),
+                           fmt::join(lost, ", ")));
   std::vector<std::string> inputs;
   for (const Input& input : data_inputs(model)) inputs.push_back(to_string(input.type));
   print(fmt::format("{}: {} tensors, input{} {}\n", printable(options.out), model.params.size(),
@@ -54,6 +67,7 @@ void add_convert(Command& app) {
       .required();
   command.option("--batch", options->batch, "Batch size of an ONNX model; default: any")
       .check(within(1, kMostExamples));
+  command.flag("--json", options->json, "Print JSON");
   command.run([options] { convert(*options); });
 }
 

@@ -23,6 +23,7 @@ struct EmitArguments {
   ModelOptions model;
   std::string cpp;
   std::string namespace_name;
+  bool json = false;
 };
 
 std::string header_of(const Model& model, const std::string& name) {
@@ -40,6 +41,8 @@ std::string header_of(const Model& model, const std::string& name) {
 }
 
 void emit_model(const EmitArguments& options) {
+  if (options.json && is_standard_output(options.cpp))
+    throw UsageError("--json: standard output takes the header");
   const Model model = open_model(options.model);
   const std::string name = options.namespace_name.empty()
                                ? std::filesystem::path(options.cpp).stem().string()
@@ -47,6 +50,8 @@ void emit_model(const EmitArguments& options) {
   const std::string header = header_of(model, name);
   const std::span<const std::byte> part = std::as_bytes(std::span(header));
   write_file_atomically(options.cpp, {&part, 1});
+  if (options.json)
+    return print_json(Json{{"header", options.cpp}, {"namespace", name}, {"bytes", header.size()}});
   if (!is_standard_output(options.cpp))
     print(fmt::format("{}: {}::run(), {} bytes of C++17\n", printable(options.cpp), name,
                       header.size()));
@@ -64,6 +69,7 @@ void add_emit(Command& app) {
       .option("--namespace", options->namespace_name,
               "Namespace of the code; default: the name of the file")
       .type("NAME");
+  command.flag("--json", options->json, "Print JSON");
   command.run([options] { emit_model(*options); });
 }
 

@@ -19,7 +19,18 @@ struct GenerateArguments {
   ModelOptions model;
   GenerateOptions generate;
   int threads = 1;
+  bool json = false;
 };
+
+void print_texts(Model model, const GenerateOptions& options, const std::string& prompt) {
+  std::vector<std::string> texts(static_cast<std::size_t>(options.sequences));
+  generate(std::move(model), options,
+           [&](std::size_t i, std::string_view characters) { texts[i] += characters; });
+  Json list = Json::array();
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    list.push_back({{"seed", options.seed + i}, {"text", texts[i]}});
+  print_json(Json{{"prompt", prompt}, {"texts", list}});
+}
 
 // Prints the first text while it is generated, the others after it.
 void generate_texts(GenerateArguments options) {
@@ -28,6 +39,7 @@ void generate_texts(GenerateArguments options) {
   options.generate.pool = &pool;
   const std::string prompt = options.generate.prompt.value_or("");
   Model model = open_model(options.model);
+  if (options.json) return print_texts(std::move(model), options.generate, prompt);
   std::vector<std::string> later(static_cast<std::size_t>(options.generate.sequences - 1), prompt);
   bool begun = false;
   const auto begin = [&] {
@@ -81,6 +93,7 @@ void add_generate(Command& app) {
       .type("P");
   command.option("--seed", options->generate.seed, "Random seed of the first text").type("S");
   add_threads_option(command, options->threads);
+  command.flag("--json", options->json, "Print JSON, once all texts are there");
   command.run([options] { generate_texts(*options); });
 }
 

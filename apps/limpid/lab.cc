@@ -52,24 +52,52 @@ std::string html_of(const Outcome& outcome) {
   return report::page(outcome.title, body);
 }
 
-void show(const Outcome& outcome, const std::string& html_path) {
+Json json_of_outcome(const Outcome& outcome) {
+  Json charts = Json::array();
+  for (const report::Chart& chart : outcome.charts) {
+    Json series = Json::array();
+    for (const report::Series& s : chart.series) {
+      Json x = Json::array(), y = Json::array();
+      for (const report::Point& point : s.points) {
+        x.push_back(json_of(point.x));
+        y.push_back(json_of(point.y));
+      }
+      series.push_back({{"name", s.name}, {"x", x}, {"y", y}});
+    }
+    charts.push_back({{"title", chart.title},
+                      {"x_label", chart.x_label},
+                      {"y_label", chart.y_label},
+                      {"series", series}});
+  }
+  Json columns = Json::array();
+  for (const Column& column : outcome.table.columns) columns.push_back(column.title);
+  Json rows = Json::array();
+  for (const auto& row : outcome.table.rows) rows.push_back(row);
+  return Json{{"title", outcome.title}, {"about", outcome.about}, {"columns", columns},
+              {"rows", rows},           {"notes", outcome.notes}, {"charts", charts}};
+}
+
+void show(const Outcome& outcome, const std::string& html_path, bool json) {
   if (!html_path.empty()) {
     const std::string html = html_of(outcome);
     const std::span<const std::byte> bytes = std::as_bytes(std::span(html));
     write_file_atomically(html_path, {&bytes, 1});
   }
+  if (json) return print_json(json_of_outcome(outcome));
   print(outcome.about + "\n\n" + to_text(outcome.table));
   for (const std::string& note : outcome.notes) print(note + "\n");
   if (!html_path.empty()) print(fmt::format("saved {}\n", printable(html_path)));
 }
 
-// An experiment as a command with options of its own, and --html.
+// Adds an experiment as a command, with --html and --json. Its own options are the caller's.
 Command add_experiment(Command& lab, const std::string& name, const std::string& help,
                        std::function<Outcome()> run) {
   Command command = lab.command(name, help);
   auto html = std::make_shared<std::string>();
   command.option("--html", *html, "Write an HTML page with charts, too").path("FILE");
-  command.run([html, run = std::move(run)] { show(run(), *html); });
+  auto json = std::make_shared<bool>(false);
+  command.flag("--json", *json, "Print JSON");
+  command.run([html, json, run = std::move(run)] { show(run(), *html, *json); });
   return command;
 }
 

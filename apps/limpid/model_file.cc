@@ -80,4 +80,13 @@ void write_model(const std::string& path, const Model& model, std::optional<std:
   limpid::write_model(path, model, {.onnx = onnx_format(), .batch = batch});
 }
 
+Json json_of(const std::vector<Input>& inputs) {
+  Json list = Json::array();
+  for (const Input& input : inputs)
+    list.push_back({{"name", input.name},
+                    {"dtype", std::string(name(input.type.dtype))},
+                    {"shape", json_of(input.type.shape)}});
+  return list;
+}
+
 }  // namespace limpid::tool

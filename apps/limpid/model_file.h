@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/limpid/cli.h"
+#include "limpid/core/json.h"
 #include "limpid/data/open_model.h"
 
 namespace limpid::tool {
@@ -28,5 +29,8 @@ Model open_model(const ModelOptions& options);
 // The model for these inputs: an ONNX model in their shapes (see onnx::load_onnx_model_for).
 Model open_model_for(const ModelOptions& options, const Params& inputs);
 void write_model(const std::string& path, const Model& model, std::optional<std::int64_t> batch);
+
+// A list: name, dtype, shape.
+Json json_of(const std::vector<Input>& inputs);
 
 }  // namespace limpid::tool

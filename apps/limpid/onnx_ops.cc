@@ -11,10 +11,17 @@ namespace {
 
 struct OnnxOpsArguments {
   bool reference = false;
+  bool json = false;
 };
 
 void onnx_ops(const OnnxOpsArguments& options) {
   if (options.reference) return print(onnx::operators_reference());
+  if (options.json) {
+    Json list = Json::array();
+    for (const onnx::OperatorRow& row : onnx::operators())
+      list.push_back({{"name", row.name}, {"versions", row.versions}, {"meaning", row.meaning}});
+    return print_json(Json{{"operators", list}});
+  }
   Table table{{{"operator"}, {"versions"}, {"what it becomes"}}, {}};
   for (const onnx::OperatorRow& row : onnx::operators())
     table.rows.push_back({row.name, row.versions, row.meaning});
@@ -26,9 +33,11 @@ void onnx_ops(const OnnxOpsArguments& options) {
 void add_onnx_ops(Command& app) {
   auto options = std::make_shared<OnnxOpsArguments>();
   Command command = app.command("onnx-ops", "List the ONNX operators that can be imported");
-  command.flag(
-      "--reference", options->reference,
-      "Print the reference of ONNX support as Markdown (docs/reference/onnx.md), and exit");
+  const Option json = command.flag("--json", options->json, "Print JSON");
+  command
+      .flag("--reference", options->reference,
+            "Print the reference of ONNX support as Markdown (docs/reference/onnx.md), and exit")
+      .excludes(json);
   command.run([options] { onnx_ops(*options); });
 }
 

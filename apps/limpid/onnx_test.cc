@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 struct OnnxTestArguments {
   std::vector<std::string> folders;
+  bool json = false;
 };
 
 // A folder with a model, or all folders in it that have one, sorted by name.
@@ -39,16 +40,26 @@ std::vector<fs::path> tests_of(const fs::path& folder) {
 void onnx_test(const OnnxTestArguments& options) {
   std::size_t passed = 0;
   std::size_t failed = 0;
+  Json tests = Json::array();
   for (const std::string& folder : options.folders)
     for (const fs::path& path : tests_of(folder)) {
       const onnx::NodeTest test = onnx::run_node_test(path);
       const std::string name = path.filename().string();
+      ++(test.passed ? passed : failed);
+      if (options.json) {
+        Json one{{"test", name}, {"passed", test.passed}, {"random", test.random}};
+        if (!test.passed) one["reason"] = test.reason;
+        tests.push_back(std::move(one));
+        continue;
+      }
       if (!test.passed) print(fmt::format("FAILED {}: {}\n", name, test.reason));
       if (test.passed && test.random)
         print(fmt::format("{}: random, only counts, shapes and dtypes are compared\n", name));
-      ++(test.passed ? passed : failed);
     }
-  print(fmt::format("{} passed, {} failed\n", passed, failed));
+  if (options.json)
+    print_json(Json{{"passed", passed}, {"failed", failed}, {"tests", std::move(tests)}});
+  else
+    print(fmt::format("{} passed, {} failed\n", passed, failed));
   if (failed > 0)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{} of {} tests failed", failed, passed + failed));
@@ -63,6 +74,7 @@ void add_onnx_test(Command& app) {
   command.option("DIR", options->folders, "Test folder, or a folder of test folders")
       .path("DIR")
       .required();
+  command.flag("--json", options->json, "Print JSON");
   command.run([options] { onnx_test(*options); });
 }
 

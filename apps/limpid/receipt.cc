@@ -25,6 +25,7 @@ struct ReceiptArguments {
   std::string request, answer, receipt;
   std::optional<std::int64_t> request_json, answer_json;
   int threads = 1;
+  bool json = false;
 };
 
 std::string contents(const std::string& path) {
@@ -69,6 +70,10 @@ void compare_with(const serve::Receipt& again, const ReceiptArguments& options,
   if (!options.receipt.empty() && serve::parse_receipt(options.receipt) != again)
     throw Error(ErrorCode::kInvalidArgument,
                 "no: the answer has the bits computed here, the receipt has others");
+  const auto hex = [](std::uint64_t hash) { return fmt::format("{:016x}", hash); };
+  if (options.json)
+    return print_json(Json{
+        {"model", hex(again.model)}, {"input", hex(again.input)}, {"output", hex(again.output)}});
   print(fmt::format("yes: {}\n", serve::to_text(again)));
 }
 
@@ -126,6 +131,7 @@ void add_receipt(Command& app) {
               "Bytes of JSON that the answer began with, where tensors followed")
       .check(positive(true));
   add_threads_option(command, options->threads);
+  command.flag("--json", options->json, "Print JSON");
   command.run([options] { check(*options); });
 }
 

@@ -121,12 +121,16 @@ void write_report(const std::filesystem::path& folder, const train::RunLog& log,
 
 void add_report(Command& app) {
   auto run = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
   Command command =
       app.command("report", "Write the report of a training run as one HTML page, RUN/report.html");
   command.option("RUN", *run, "Run folder written by train").path("RUN").required();
-  command.run([run] {
+  command.flag("--json", *json, "Print JSON");
+  command.run([run, json] {
     report_again(*run);
-    print(fmt::format("saved {}\n", printable(train::RunFolder(*run).report().string())));
+    const std::string page = train::RunFolder(*run).report().string();
+    if (*json) return print_json(Json{{"report", page}});
+    print(fmt::format("saved {}\n", printable(page)));
   });
 }
 

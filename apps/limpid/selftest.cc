@@ -19,14 +19,16 @@ namespace {
 struct SelftestArguments {
   std::string against;
   bool print = false;
+  bool json = false;
 };
 
 constexpr int kThreads[] = {1, 2, 3, 5};
 
-// Compares lines with those that are published, and counts.
+// Compares hashes with the published ones, and counts. Prints each check as it ends, or all of them
+// as JSON at the end.
 class Comparison {
  public:
-  explicit Comparison(std::string_view table) {
+  Comparison(std::string_view table, bool json) : json_(json) {
     for (HashLine& line : parse_hashes(table)) published_.emplace(std::move(line.name), line.hash);
   }
 
@@ -36,11 +38,32 @@ class Comparison {
       const bool same = found != published_.end() && found->second == line.hash;
       ++compared_;
       differing_ += !same;
-      if (!same)
-        print(fmt::format(
-            "DIFFERS  {:<28} {:016x}, published {}  ({})\n", line.name, line.hash,
-            found == published_.end() ? "nothing" : fmt::format("{:016x}", found->second), how));
+      if (same) continue;
+      const std::string published =
+          found == published_.end() ? "nothing" : fmt::format("{:016x}", found->second);
+      Json difference{
+          {"name", line.name}, {"hash", fmt::format("{:016x}", line.hash)}, {"how", how}};
+      if (found != published_.end()) difference["published"] = published;
+      differences_.push_back(std::move(difference));
+      if (!json_)
+        print(fmt::format("DIFFERS  {:<28} {:016x}, published {}  ({})\n", line.name, line.hash,
+                          published, how));
     }
+  }
+
+  void say(std::string_view isa, std::string_view what, bool well) {
+    checks_.push_back({{"isa", std::string(isa)}, {"what", std::string(what)}, {"ok", well}});
+    if (json_) return;
+    print(fmt::format("{:<7}  {:<66} {}\n", isa, what, well ? "ok" : "FAILED"));
+    flush();
+  }
+
+  Json json() const {
+    return Json{{"compared", compared_},
+                {"differing", differing_},
+                {"published", published_.size()},
+                {"checks", checks_},
+                {"differences", differences_}};
   }
 
   std::size_t published() const { return published_.size(); }
@@ -48,36 +71,33 @@ class Comparison {
   std::int64_t differing() const { return differing_; }
 
  private:
+  bool json_;
+  Json checks_ = Json::array(), differences_ = Json::array();
   std::map<std::string, std::uint64_t> published_;
   std::int64_t compared_ = 0;
   std::int64_t differing_ = 0;
 };
-
-void say(std::string_view isa, std::string_view what, bool well) {
-  print(fmt::format("{:<7}  {:<66} {}\n", isa, what, well ? "ok" : "FAILED"));
-  flush();
-}
 
 // Everything on one instruction set; true where all is well.
 bool test(kernels::Isa isa, Comparison& comparison) {
   const std::int64_t before = comparison.differing();
   comparison.add(op_hashes(isa), std::string(name(isa)));
   const std::int64_t after_ops = comparison.differing();
-  say(name(isa), "every op, its gradient and elementary function", after_ops == before);
+  comparison.say(name(isa), "every op, its gradient and elementary function", after_ops == before);
   for (int threads : kThreads) {
     const std::int64_t start = comparison.differing();
     ThreadPool pool({.threads = threads});
     comparison.add(network_hashes(isa, pool), fmt::format("{}, {} threads", name(isa), threads));
-    say(name(isa),
-        fmt::format("networks forward, gradients, 20 steps of training, {} thread{}", threads,
-                    threads == 1 ? "" : "s"),
-        comparison.differing() == start);
+    comparison.say(name(isa),
+                   fmt::format("networks forward, gradients, 20 steps of training, {} thread{}",
+                               threads, threads == 1 ? "" : "s"),
+                   comparison.differing() == start);
     // One lane at a time: once is enough.
     if (isa == kernels::Isa::kExact) break;
   }
   const std::int64_t rows = isa == kernels::Isa::kExact ? 0 : rows_that_differ_in_batches(isa);
   if (isa != kernels::Isa::kExact)
-    say(name(isa), "each row alone and in batches of 1 to 70", rows == 0);
+    comparison.say(name(isa), "each row alone and in batches of 1 to 70", rows == 0);
   return comparison.differing() == before && rows == 0;
 }
 
@@ -95,16 +115,20 @@ void print_published() {
   print(to_markdown(lines));
 }
 
-void selftest(const std::string& against) {
+void selftest(const SelftestArguments& options) {
   const auto start = std::chrono::steady_clock::now();
-  Comparison comparison(against.empty() ? std::string(kPublishedHashes) : text_of(against));
+  Comparison comparison(
+      options.against.empty() ? std::string(kPublishedHashes) : text_of(options.against),
+      options.json);
   bool well = true;
   for (kernels::Isa isa : kernels::available_isas()) well = test(isa, comparison) && well;
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  if (options.json) print_json(comparison.json());
   if (!well)
     throw Error(ErrorCode::kInternal,
                 fmt::format("selftest: {} of {} results differ from the published ones",
                             comparison.differing(), comparison.compared()));
+  if (options.json) return;
   print(
       fmt::format("\n{} results equal the {} published hashes, in {:.1f} s: this machine computes "
                   "the same bits.\n",
@@ -121,9 +145,12 @@ void add_selftest(Command& app) {
       .option("--against", options->against,
               "Table of hashes to compare with; default: the built-in table")
       .path("FILE");
-  command.flag("--print", options->print,
-               "Print this machine's hashes in the format of docs/hashes.md, and exit");
-  command.run([options] { options->print ? print_published() : selftest(options->against); });
+  const Option json = command.flag("--json", options->json, "Print JSON, once all is compared");
+  command
+      .flag("--print", options->print,
+            "Print this machine's hashes in the format of docs/hashes.md, and exit")
+      .excludes(json);
+  command.run([options] { options->print ? print_published() : selftest(*options); });
 }
 
 }  // namespace limpid::tool

@@ -39,7 +39,8 @@ auto as_usage(const Code& code) {
   }
 }
 
-// What people see of a run: who is trained on what, epochs, findings, scores.
+// Prints a run: who is trained on what, epochs, findings, scores. If the terminal was closed, a
+// write fails; the run then ends as after SIGHUP.
 class Terminal {
  public:
   Terminal(train::Run& run, const RunOptions& options)
@@ -47,11 +48,13 @@ class Terminal {
         options_(options),
         progress_(run.data().train.task, watched(run.data()), run.trainer().steps(),
                   run.trainer().steps_an_epoch(), options.ranks == 1) {
-    run.on_event([this](const train::Event& event) { std::visit(*this, event); });
-    run.on_step([this](const train::StepEvent& step) { progress_.step(step); });
+    run.on_event([this](const train::Event& event) { say([&] { std::visit(*this, event); }); });
+    run.on_step([this](const train::StepEvent& step) { say([&] { progress_.step(step); }); });
   }
 
-  void begin_epochs() { progress_.begin(); }
+  void begin_epochs() {
+    say([&] { progress_.begin(); });
+  }
 
   void operator()(const train::RunEvent&) { introduce(); }
   void operator()(const train::ResumeEvent& event) {
@@ -71,6 +74,16 @@ class Terminal {
   void operator()(const train::SampleEvent&) {}
 
  private:
+  template <class Say>
+  void say(const Say& say) const {
+    try {
+      say();
+    } catch (const Error& e) {
+      if (!on_terminal_ || e.code() != ErrorCode::kIo) throw;
+      StopSignals::hang_up();
+    }
+  }
+
   static std::string watched(const Split& data) {
     if (data.validation.size() > 0) return "validation";
     return data.test.size() > 0 ? "test" : "";
@@ -111,6 +124,7 @@ class Terminal {
 
   train::Run& run_;
   const RunOptions& options_;
+  const bool on_terminal_ = is_terminal();
   Progress progress_;
 };
 

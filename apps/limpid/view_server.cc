@@ -157,8 +157,8 @@ auto answering(const std::shared_ptr<Answer>& answer, Make make) {
   };
 }
 
-// The report.html of a run, which has its style and pictures inside. The folder is not trusted: the
-// sandbox gives the report no scripts and an origin of its own.
+// The report.html of a run, with its style and pictures inside. The folder is not trusted: in the
+// sandbox the report runs no scripts and cannot read the page.
 Response report_of(view::Session& session, const std::string& run) {
   const auto path = train::RunFolder(session.runs().folder(run)).report();
   if (std::error_code ignored; !std::filesystem::exists(path, ignored))

@@ -3,7 +3,9 @@
 import json
 import math
 import pathlib
+import shutil
 import struct
+import subprocess
 import unittest
 import zipfile
 
@@ -68,6 +70,31 @@ class Tables(Data):
         text = header.read_text()
         for place, name in [*((f"x[{i}]", name) for i, name in enumerate(features)), ("logits[0]", "cat"), ("logits[1]", "dog")]:
             self.assertIn(f"//         {place}  {name}\n", text)
+
+    def test_columns_and_classes_in_other_letters(self):
+        pets = self.put("tiere.csv", "größe,farbe,名前\n" + "".join(
+            f"{i % 7},{('grün', 'weiß')[i % 2]},{('猫', 'Hündin')[i % 3 > 0]}\n" for i in range(30)))
+        model, data = self.train(f"csv:{pets},target=名前")
+        self.assertEqual(data["class_names"], ["Hündin", "猫"])
+        numbers = ("--values", "5,1,0")
+        self.assertRegex(self.output("run", model, *numbers), r"\Alogits: Hündin = -?[\d.]+, 猫 = -?[\d.]+\n\Z")
+        header = self.folder / "tiere.h"
+        self.assertEqual(self.document("emit", model, "--cpp", header),
+                         {"header": str(header), "namespace": "tiere", "bytes": header.stat().st_size})
+        self.error(2, "emit", model, "--cpp", "/dev/stdout", "--json")
+        for place, name in (("x[0]", "größe"), ("x[1]", "farbe=grün"), ("x[2]", "farbe=weiß"), ("logits[0]", "Hündin"),
+                            ("logits[1]", "猫")):
+            self.assertIn(f"//         {place}  {name}\n", header.read_text())
+        program = self.folder / "program.cc"
+        program.write_text('#include "tiere.h"\n#include <cstdio>\nint main() {\n  const float x[] = {5, 1, 0};\n'
+                           '  float logits[2];\n  tiere::run(x, logits);\n'
+                           '  std::printf("%.9g %.9g", logits[0], logits[1]);\n}\n')
+        for compiler in filter(shutil.which, ("g++", "clang++")):
+            subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", program, "-o",
+                            self.folder / "program"], check=True)
+            said = subprocess.run([self.folder / "program"], stdout=subprocess.PIPE, check=True, text=True).stdout
+            self.assertEqual([tool.f32(float(x)) for x in said.split()],
+                             [tool.f32(x) for x in self.document("run", model, *numbers)["logits"]])
 
     def test_rows_with_their_label_have_it_shown(self):
         model, _ = self.train(self.spec)

@@ -1,5 +1,6 @@
 """The pages that the tool writes, and the promise that it tests."""
 
+import json
 import pathlib
 import unittest
 
@@ -62,6 +63,13 @@ class Promise(tool.ToolTest):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout.decode(), r"DIFFERS +op relu +[0-9a-f]{16}, published 0123456789abcdef")
         self.assertRegex(run.stderr.decode(), r"^limpid: selftest: \d+ of \d+ results differ")
+        # In the document every difference is named, once for each instruction set.
+        run = self.run_tool("selftest", "--against", wrong, "--json")
+        self.assertEqual(run.returncode, 1)
+        document = json.loads(run.stdout)
+        self.assertEqual({d["name"]: d["published"] for d in document["differences"]}, {"op relu": "0123456789abcdef"})
+        self.assertEqual(document["differing"], len(document["differences"]))
+        self.assertFalse(all(check["ok"] for check in document["checks"]))
 
     def test_a_table_that_is_none(self):
         broken = self.folder / "hashes.md"

@@ -103,6 +103,32 @@ class HuggingFace(tool.ToolTest):
         self.output("convert", model, f"{back}/")
         self.assertEqual(self.document("run", back, *prompt), self.document("run", folder, *prompt))
 
+    def test_what_a_folder_has_no_place_for_is_said(self):
+        model, to = self.folder / "m.safetensors", f"{self.folder}/to/"
+
+        def lost(source, config=None):
+            self.output("convert", source, model)
+            header, data = tool.parts_of(model.read_bytes())
+            before = json.loads(header["__metadata__"]["limpid.config"])
+            header["__metadata__"]["limpid.config"] = json.dumps(before | (config or {}))
+            model.write_bytes(tool.file_of(header, data))
+            run = self.run_tool("convert", model, to)
+            self.assertEqual((run.returncode, len(run.stderr.splitlines())), (0, 1 if config else 0))
+            if config:
+                names = ", ".join(self.document("convert", model, to)["lost"])
+                self.assertEqual(run.stderr.decode(),
+                                 f"limpid: note: '{to}': a Hugging Face folder has no place for {names}\n")
+                return names
+
+        lost(LLAMA)
+        folder = self.gpt2()
+        lost(folder)  # its tokenizer goes with it
+        self.assertEqual(lost(folder, {"chat": {}}), "the chat template")
+        self.assertEqual(lost(folder, {"data": {"task": "classification", "class_names": ["Hund", "猫"]}}),
+                         "the names of the classes")
+        self.assertEqual(lost(folder, {"data": {"task": "regression", "target_names": ["y"]}}), "the names of the columns")
+        self.assertEqual(lost(folder, {"data": {"task": "next_token", "tokenizer": {"kind": "bytes"}}}), "the tokenizer")
+
     def test_a_tokenizer_that_is_not_supported_is_missed_by_prompts_alone(self):
         folder = self.gpt2()
         for name in ("vocab.json", "merges.txt"):

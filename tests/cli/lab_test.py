@@ -31,6 +31,12 @@ class Lab(tool.ToolTest):
         text = self.output("lab", "perceptron")
         self.assertEqual(row(text, "AND"), ["1", "3", "3", "2", "1", "0", "learnt", "in", "6"])
         self.assertIn("not learnt in 100", text)
+        document = self.document("lab", "perceptron")
+        self.assertEqual([cell for cell in document["rows"][0][1:] if cell][:2], ["1", "3"])
+        self.assertEqual(document["charts"][0]["series"][0]["y"][:3], [1, 3, 3])
+        self.assertIn("XOR: Never learnt", " ".join(document["notes"]))
+        epochs = self.document("perceptron", "--target", "AND")["epochs"]
+        self.assertEqual([epoch["mistakes"] for epoch in epochs], [1, 3, 3, 2, 1, 0])
         self.assertIn("XOR: Never learnt", text)
         self.assertIn("OR: Not learnt in 2 epochs", self.output("lab", "perceptron", "--epochs", "2"))
 

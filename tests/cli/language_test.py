@@ -224,6 +224,10 @@ class LanguageTest(tool.ToolTest):
         self.assertNotEqual(generate("--seed", "4"), generate("--seed", "5"))
         self.assertEqual(generate("--seed", "4", "--top-k", "1"), generate("--temperature", "0"))
         self.assertEqual(generate("--seed", "4", "--top-p", "0.000001"), generate("--temperature", "0"))
+        document = self.document("generate", self.model, "--tokens", "60", "--seed", "4", "--prompt", "the", "--sequences", "2")
+        self.assertEqual(document["prompt"], "the")
+        self.assertEqual([("the" + text["text"] + "\n", text["seed"]) for text in document["texts"]],
+                         [(generate("--seed", seed, "--prompt", "the"), seed) for seed in (4, 5)])
         # Of a prompt longer than the context the end counts.
         self.assertEqual(generate("--prompt", "zzz the cat"[4:])[7:], generate("--prompt", "dog the cat")[11:])
 
@@ -238,7 +242,11 @@ class LanguageTest(tool.ToolTest):
 
     def test_a_transformer_becomes_a_hugging_face_folder(self):
         self.train_gpt("--steps", "3", "--sample-every", "0")
-        self.output("convert", self.model, f"{self.folder}/to/")
+        to = f"{self.folder}/to/"
+        run = self.run_tool("convert", self.model, to)
+        self.assertEqual((run.returncode, run.stderr.decode()),
+                         (0, f"limpid: note: '{to}': a Hugging Face folder has no place for the tokenizer\n"))
+        self.assertEqual(self.document("convert", self.model, to)["lost"], ["the tokenizer"])
         self.output("summary", f"{self.folder}/to/")
         self.train("--epochs", "1")
         self.assertIn("expected a transformer (gpt)", self.error(1, "convert", self.model, f"{self.folder}/charlm/"))

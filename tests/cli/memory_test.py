@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import struct
@@ -45,6 +46,7 @@ def write_gpt2(folder, vocabulary, positions, width, layers):
     draw = random.Random(1)
     numbers = array.array("f", [draw.gauss(0, 0.02) for _ in range(1 << 16)]).tobytes()
     text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # the data is aligned, and need not be copied to be used
     with open(folder / "model.safetensors", "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for begin in range(0, at, len(numbers)):
@@ -87,6 +89,19 @@ class Memory(tool.ToolTest):
                 used, weights = self.anonymous_bytes(model), file.stat().st_size
                 self.assertGreater(used, 0.9 * weights)  # it was measured
                 self.assertLess(used, 1.15 * weights + besides)
+
+    def test_a_folder_is_never_there_twice(self):
+        """Its matrices are stored transposed: they are packed one after the other from where the file is mapped."""
+        folder = self.folder / "gpt2"
+        weights = write_gpt2(folder, 16_000, 64, 384, 8)
+        room = int(1.15 * weights) + (16 << 20)  # of address space for anonymous memory
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_DATA, (room, room))
+
+        command = [tool.TOOL, "generate", folder, "--prompt", "the", "--tokens", "4", "--threads", "1"]
+        ended = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
 
 
 if __name__ == "__main__":

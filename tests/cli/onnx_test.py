@@ -1,6 +1,7 @@
 """ONNX models in the commands that read a model."""
 
 import ctypes
+import json
 import os
 import struct
 import unittest
@@ -218,7 +219,12 @@ class Models(tool.ToolTest):
         (data / "input_0.pb").write_bytes(weights("x", [-1, 2]))
         (data / "output_0.pb").write_bytes(weights("y", [0, 2]))
         self.assertEqual(self.output("onnx-test", self.folder / "cases"), "1 passed, 0 failed\n")
+        self.assertEqual(self.document("onnx-test", case),
+                         {"passed": 1, "failed": 0, "tests": [{"test": "test_relu", "passed": True, "random": False}]})
         (data / "output_0.pb").write_bytes(weights("y", [0.5, 2]))
+        run = self.run_tool("onnx-test", case, "--json")
+        self.assertEqual((run.returncode, run.stderr), (1, b"limpid: 1 of 1 tests failed\n"))
+        self.assertIn("most by 0.5", json.loads(run.stdout)["tests"][0]["reason"])
         run = self.run_tool("onnx-test", case)
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"FAILED test_relu: output 0: 1 of 2 numbers differ, most by 0.5: 0 at 0, "

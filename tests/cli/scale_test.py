@@ -166,6 +166,19 @@ class UnderMpi:
             self.assertEqual(said.count("saved "), 1, "the first rank alone prints")
             self.expect_same_run(out, self.whole)
 
+    def test_ranks_evaluate_a_text_as_one_process_does(self):
+        text = self.folder / "text.txt"
+        text.write_text("the quick brown fox jumps over the lazy dog. " * 40)
+        arguments = ["train", "--data", f"text:{text}", "--model", "gpt", "--layers", "1", "--heads", "2", "--width", "8", "--context", "6",
+                     "--batch", "20", "--shards", "3", "--threads", "1", "--epochs", "2", "--out"]
+        whole = self.folder / "whole_text"
+        self.output(*arguments, whole)
+        for ranks in (2, 3):
+            out = self.folder / f"text{ranks}"
+            code, said = self.launched(self.kind, ranks, *arguments, out)
+            self.assertEqual(code, 0, said)
+            self.expect_same_run(out, whole)
+
     def test_a_killed_rank_ends_all_and_the_run_goes_on_with_others(self):
         chance = random.Random(7)
         kills = 0

@@ -1,13 +1,16 @@
 """Training as its users meet it: configurations, checkpoints, signals, full disks, what the log says."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import random
 import re
 import resource
 import signal
 import subprocess
+import termios
 import time
 import unittest
 
@@ -166,6 +169,131 @@ class Stopped(TrainTest):
     def test_a_path_is_not_empty(self):
         for option in ("--out", "--resume", "--config"):
             self.assertEqual(self.error(2, "train", "--data", "moons", option, ""), f"{option}: expected a path, got ''")
+
+
+class Signals(TrainTest):
+    """Whenever a signal comes: one line or none, whole files, and --resume goes on to the same bits."""
+
+    def setUp(self):
+        super().setUp()
+        # Checkpoints that take a moment to write, behind each of the 15 steps.
+        self.big = ("--hidden", "900,900", "--epochs", "3", "--checkpoint-every", "1")
+        self.whole = self.folder / "whole"
+        self.output(*self.arguments(*self.big, out=self.whole))
+
+    def started(self, **options):
+        """A run in a new folder that listens to signals."""
+        self.out = self.folder / f"run{len(list(self.folder.iterdir()))}"
+        process = self.start(*self.arguments(*self.big), **options)
+        self.addCleanup(process.stderr.close)
+        while not self.listens(process, signal.SIGTERM):
+            self.assertIsNone(process.poll())
+            time.sleep(0.001)
+        return process
+
+    @staticmethod
+    def listens(process, which):
+        """Whether the process has a handler for the signal."""
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        return int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> which - 1 & 1 == 1
+
+    @staticmethod
+    def stop(process):
+        process.send_signal(signal.SIGSTOP)
+        while process.poll() is None:
+            if pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T":
+                break
+            time.sleep(0.001)
+
+    def temporary_files(self):
+        return [p.name for p in self.out.iterdir() if p.name.endswith(".tmp")]
+
+    def stop_while_it_writes(self, process):
+        """Stops the process, which holds a checkpoint that is not whole."""
+        while True:
+            self.assertIsNone(process.poll(), "no checkpoint was seen while it was written")
+            if self.temporary_files():
+                self.stop(process)
+                if self.temporary_files():
+                    return
+                process.send_signal(signal.SIGCONT)
+
+    def expect_good_order(self, process, which, message):
+        self.assertEqual(process.returncode, 128 + which, message)
+        self.assertRegex(message, rb"\Alimpid: train: interrupted after step \d+ of 15; [^\n]+\n\Z")
+        self.expect_to_go_on("interrupted")
+
+    def expect_to_go_on(self, reason=None):
+        if reason:
+            self.assertEqual(self.temporary_files(), [])
+            self.assertEqual(self.log()[-1].get("reason"), reason)
+        self.output("train", "--resume", self.out, "--threads", "1")
+        self.assertEqual(self.temporary_files(), [])
+        self.expect_same_run(self.whole)
+
+    def test_sigterm_while_a_checkpoint_is_written(self):
+        for which in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            process = self.started()
+            self.stop_while_it_writes(process)
+            process.send_signal(which)
+            process.send_signal(signal.SIGCONT)
+            _, message = process.communicate(timeout=60)
+            self.expect_good_order(process, which, message)
+
+    def test_the_same_signal_again_ends_it_at_once(self):
+        for which in (signal.SIGINT, signal.SIGTERM):
+            for _ in range(20):  # until the second one comes before the first has ended it
+                process = self.started()
+                self.stop_while_it_writes(process)
+                process.send_signal(which)
+                while process.poll() is None and self.listens(process, which):
+                    process.send_signal(signal.SIGCONT)
+                    self.stop(process)
+                process.send_signal(which)
+                process.send_signal(signal.SIGCONT)
+                _, message = process.communicate(timeout=60)
+                if process.returncode < 0:
+                    break
+                self.expect_good_order(process, which, message)
+            self.assertEqual((process.returncode, message), (-which, b""))
+            self.expect_to_go_on()
+
+    def test_sighup_as_often_as_it_comes(self):
+        process = self.started()
+        for _ in range(3):
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.005)
+        _, message = process.communicate(timeout=60)
+        self.expect_good_order(process, signal.SIGHUP, message)
+
+    def test_sighup_is_ignored_below_nohup(self):
+        process = self.started(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertFalse(self.listens(process, signal.SIGHUP))
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, message = process.communicate(timeout=60)
+        self.expect_good_order(process, signal.SIGTERM, message)
+
+    def test_a_closed_terminal(self):
+        for is_told in (True, False):  # by a SIGHUP, or by what it writes alone
+            ours, its = pty.openpty()
+
+            def take_terminal():
+                os.setsid()
+                if is_told:
+                    fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+
+            self.out = self.folder / f"terminal{is_told}"
+            process = subprocess.Popen([tool.TOOL, *map(str, self.arguments(*self.big))], stdin=its, stdout=its,
+                                       stderr=its, preexec_fn=take_terminal)
+            os.close(its)
+            said = b""
+            while b"epoch" not in said:  # the table's head: it is at the steps
+                said += os.read(ours, 1000)
+            os.close(ours)
+            self.assertEqual(process.wait(timeout=60), 128 + signal.SIGHUP)
+            self.expect_to_go_on("interrupted")
 
 
 class Long(TrainTest):
