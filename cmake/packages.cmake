@@ -1,5 +1,5 @@
-# `cpack` in a build of the preset `package` makes four Debian packages: the shared library, what it takes to build with
-# it, the tool, and the Python package where that is built.
+# `cpack` in a build of the preset `package` makes the Debian packages: the shared library, what it takes to build with it, the
+# tool, and, where they are built, the modules for MPI and the Python package.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME limpid)
 set(CPACK_PACKAGE_CONTACT "The authors of Limpid")
@@ -32,6 +32,26 @@ set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_TOOL_DESCRIPTION "neural networks as pure functions: command line tool
  Trains, runs, explains, converts and serves neural networks. The service limpid, which answers
  over HTTP with the models in /var/lib/limpid, is not started unless it is enabled.")
+
+# A program that is started as one of several loads the module of its launcher's MPI.
+foreach(mpi IN ITEMS "openmpi;Open MPI" "mpich;MPICH")
+  list(GET mpi 0 kind)
+  list(GET mpi 1 title)
+  if(NOT TARGET limpid_mpi_${kind})
+    continue()
+  endif()
+  list(APPEND CPACK_COMPONENTS_ALL ${kind})
+  string(TOUPPER ${kind} component)
+  set(CPACK_COMPONENT_${component}_DEPENDS library)
+  set(CPACK_DEBIAN_${component}_PACKAGE_NAME limpid-${kind})
+  set(CPACK_DEBIAN_${component}_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_COMPONENT_${component}_DESCRIPTION "neural networks as pure functions: training under ${title}
+ Lets the processes that ${title}'s mpirun or srun has started train one network together, with the bits of one process.")
+endforeach()
+set(CPACK_DEBIAN_OPENMPI_PACKAGE_RECOMMENDS "limpid, openmpi-bin")
+set(CPACK_DEBIAN_MPICH_PACKAGE_RECOMMENDS "limpid, mpich")
+set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS "limpid-openmpi | limpid-mpich")
 
 if(TARGET limpid_python_info)
   list(APPEND CPACK_COMPONENTS_ALL python)

@@ -16,9 +16,17 @@ function(limpid_test_group group)
   file(WRITE ${PROJECT_BINARY_DIR}/groups/${group}/CTestTestfile.cmake "${tests}")
 endfunction()
 
-# They read bytes and text that anybody may have written; the fuzzers write them.
-limpid_test_group(hostile formats function fuzz cli)
+# They read bytes and text that anybody may have written; the fuzzers write them. `./dev test` builds and runs these.
+limpid_test_group(readers sanitized fuzz)
+foreach(program IN ITEMS core_test formats_test function_test data_test onnx_test serve_test)
+  if(TARGET ${program})
+    add_dependencies(readers_programs ${program})
+  endif()
+endforeach()
+# The tool, which reads such files too. It is built with the readers: whole folders together, as `./dev demo` has them.
+limpid_test_group(hostile cli)
 if(TARGET limpid_tool)
+  add_dependencies(readers_programs limpid_tool)
   add_dependencies(hostile_programs limpid_tool)
 endif()
 # They run on several threads.
@@ -26,5 +34,5 @@ limpid_test_group(threads compile)
 # The promise of the same bits, where an emulator runs it.
 limpid_test_group(bits emulated)
 if(CMAKE_CROSSCOMPILING)
-  add_dependencies(bits_programs laws_test kernels_test compile_test)
+  add_dependencies(bits_programs laws_test kernels_test compile_test trainer_test)
 endif()

@@ -44,6 +44,7 @@ LIST = Path(__file__).resolve().parent / "mutations.toml"
 WORK = ROOT / "build/mutate"
 COPY = WORK / "limpid"
 BUILD = WORK / "build"
+LOCALES = BUILD / "tests/formats/locales"  # ctest says so too
 LEAST = 100  # mutations in the list
 LONGEST = 900  # seconds that a test may take before it is broken
 # What a mutation may make a program ask for, less than a machine has.
@@ -213,8 +214,9 @@ def run(command: list[str], timeout: float) -> Outcome:
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(dir=WORK) as folder, tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, preexec_fn=limits
-        )
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, preexec_fn=limits,
+            env=os.environ | {"LOCPATH": str(LOCALES)},
+        )  # fmt: skip
         how = ""
         try:
             code = process.wait(timeout)

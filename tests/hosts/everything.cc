@@ -1,0 +1,250 @@
+#include "tests/hosts/everything.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "limpid/core/half.h"
+#include "limpid/core/json.h"
+#include "limpid/core/number_text.h"
+#include "limpid/core/statistics.h"
+#include "limpid/emit/emit.h"
+#include "limpid/inspect/gradcheck.h"
+#include "limpid/limpid.h"
+#include "limpid/train/doctor.h"
+
+namespace limpid::hosts {
+namespace {
+
+std::string bytes_of(const Tensor& t) {
+  return {reinterpret_cast<const char*>(t.bytes().data()), t.bytes().size()};
+}
+
+std::string bytes_of(double number) {
+  std::string bytes(sizeof number, '\0');
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+std::string bytes_of(const Params& params) {
+  std::string all;
+  for (const auto& [name, tensor] : params) all += name + bytes_of(tensor);
+  return all;
+}
+
+std::string bytes_of(const train::Numbers& numbers) {
+  std::string all;
+  for (const auto& [name, number] : numbers) all += name + bytes_of(number);
+  return all;
+}
+
+std::string bytes_of(const Split& split) {
+  std::string all;
+  for (const Dataset* part : {&split.train, &split.validation, &split.test})
+    all += bytes_of(part->inputs) + bytes_of(part->targets);
+  return all;
+}
+
+// Numbers between two of f32, of which every other one is rounded, and very small ones.
+std::vector<double> awkward_numbers() {
+  std::vector<double> all{0.1, 0.3, 1e-20, 1.7, 1e-310, 1e-42, 2e-38, 5e-324, 1e22};
+  for (int i = 0; i < 40; ++i) all.push_back(std::ldexp(1.0 + 0x1p-24 * i + 0x1p-30, -100 + 5 * i));
+  return all;
+}
+
+}  // namespace
+
+Parts data() {
+  Parts parts{{"digits", bytes_of(digits(Key(1), 20).inputs)}};
+  for (const std::string_view name : synthetic_names())
+    parts.emplace_back(name, bytes_of(synthetic_split(name, 3, {.count = 60, .noise = 0.1})));
+  for (const std::string_view spec :
+       {"digits,count=60,standardize=zscore", "moons,count=60,standardize=minmax"}) {
+    const Split split = load_data(spec);
+    const Scaling scaling = scaling_of(parse_data_spec(spec));
+    parts.emplace_back(spec,
+                       bytes_of(standardize(split, fit_standardization(split.train, scaling))));
+  }
+  return parts;
+}
+
+Parts models() {
+  Parts parts;
+  for (const std::string& name : nn::init_names())
+    parts.emplace_back("init " + name,
+                       bytes_of(nn::init_from_name(name, 1.4)(Key(2), Shape{7, 11})));
+  const auto net = nn::mlp({5, 7, 3}, gelu, 0.3);
+  const Params params = net.init(Key(0));
+  parts.emplace_back("mlp", bytes_of(params));
+  auto loss = [&](const Args& p, Value x, Value y, Value key) {
+    return mean(softmax_cross_entropy(net(p, x, key) * 0.1, y)) / 3.0;
+  };
+  std::vector<Input> inputs;
+  for (const auto& [name, p] : params) inputs.push_back({name, p.type()});
+  for (const std::string& name : optim::optimizer_names()) {
+    const Function step = optim::update_function(optim::optimizer_from_name(name), inputs);
+    parts.emplace_back("text of " + name, to_text(step));
+    parts.emplace_back("header of " + name, emit_cpp(step));
+  }
+  const Tensor x = synthetic("moons", Key(3), {.count = 4}).inputs.reshape({8, 1});
+  const Tensor wide = Tensor::generate<float>({4, 5}, [&](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = Key(5).uniform(i);
+  });
+  const Tensor y = Tensor::from<std::int32_t>({4}, {0, 1, 2, 1});
+  auto step = compile(optim::step(loss, optim::AdamW{.weight_decay = 0.013}, {.norm = 0.7}));
+  Params now = params, state = optim::AdamW{}.init(params);
+  Tensor value;
+  for (int i = 0; i < 5; ++i)
+    std::tie(now, state, value) = step(now, state, 0.0123, wide, y, Key(9));
+  parts.emplace_back("steps of AdamW", bytes_of(now) + bytes_of(state) + bytes_of(value));
+  for (const std::string& name : optim::schedule_names()) {
+    const optim::Schedule schedule{optim::schedule_from_name(name), 0.3, 100, 7, 3, 0.7};
+    std::string rates;
+    for (int i = 0; i <= 100; ++i) rates += bytes_of(schedule.at(i));
+    parts.emplace_back("schedule " + name, rates);
+  }
+  const nn::Gpt gpt{.vocabulary = 13,
+                    .context = 8,
+                    .layers = 1,
+                    .width = 16,
+                    .heads = 2,
+                    .positions = nn::GptPositions::kRotary};
+  const Params weights = gpt.init(Key(4));
+  parts.emplace_back("gpt", to_text(gpt.function()) + bytes_of(weights));
+  for (const Dtype to : {Dtype::kI8, Dtype::kBf16}) {
+    const Quantized quantized = quantize(gpt.function(), weights, {.to = to});
+    parts.emplace_back(std::string("quantized to ") + std::string(name(to)),
+                       to_text(quantized.function) + bytes_of(quantized.params));
+  }
+  std::string drawn;
+  for (const double temperature : {0.3, 0.7, 1.1})
+    for (const nn::Choice& choice :
+         nn::choices(wide.values<float>(), {.temperature = temperature, .top_p = 0.77}))
+      drawn += bytes_of(choice.weight) + std::to_string(choice.token);
+  parts.emplace_back("choices", drawn);
+  return parts;
+}
+
+Parts numbers() {
+  Parts parts;
+  std::string text, short_text, exact, halves, csv = "x\n", function = "function f() {\n";
+  Json json = Json::array();
+  std::vector<float> narrow;
+  for (const double number : awkward_numbers()) {
+    const auto f32 = std::bit_cast<float>(
+        static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(number) >> 29));
+    short_text += short_number(number) + " ";
+    exact += exact_number(number, Dtype::kF64) + " " + exact_number(number, Dtype::kF32) + " ";
+    halves += std::to_string(to_bf16(number).bits) + " " + std::to_string(to_f16(number).bits) +
+              " " + std::to_string(to_f16(static_cast<float>(f32)).bits) + " ";
+    json.push_back(number);
+    narrow.push_back(f32);
+  }
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    const F16 half{static_cast<std::uint16_t>(i * 31)};
+    halves += std::to_string(std::bit_cast<std::uint32_t>(to_f32(half))) + " " +
+              std::to_string(to_f16(std::bit_cast<float>(i * 1'000'003u)).bits) + " ";
+  }
+  parts.insert(parts.end(), {{"short numbers", short_text},
+                             {"exact numbers", exact},
+                             {"halves", halves},
+                             {"JSON", json.dump()}});
+  constexpr const char* kTexts[] = {"0.1",     "1.7e-3",     "3.3333333333333333",
+                                    "1e-45",   "16777217.0", "-2e-40",
+                                    "123.456", "8.9e-308",   "1e-320"};
+  std::string list;
+  for (const char* one : kTexts) {
+    csv += std::string(one) + "\n";
+    list += (list.empty() ? "" : ", ") + std::string(one);
+  }
+  std::string read;
+  const CsvTable table = parse_csv(csv, "a text");
+  for (const float number : table.columns.at(0).numbers)
+    read += bytes_of(
+        std::bit_cast<double>(static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(number))));
+  parts.emplace_back("CSV", read);
+  read.clear();
+  const Json parsed = Json::parse("[" + list + "]");
+  for (const Json& number : parsed.elements()) read += bytes_of(number.as_number());
+  parts.emplace_back("JSON read", read);
+  const Tensor t = Tensor::from<float>({static_cast<std::int64_t>(narrow.size())}, narrow);
+  parts.emplace_back("text of a tensor", to_text(t));
+  const Function f = trace("f", {{"x", t.type()}}, [&](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * constant(in[0].builder(), t)};
+  });
+  parts.emplace_back("text of a Function", to_text(f));
+  parts.emplace_back("a Function read", to_text(parse_function(to_text(f))));
+  parts.emplace_back("header", emit_cpp(f));
+  std::string numbers;
+  for (const double number : to_doubles(t)) numbers += bytes_of(number);
+  const Statistics s = statistics(t);
+  for (const double number : {s.min, s.mean, s.std, s.max, s.zero_share})
+    numbers += bytes_of(number);
+  parts.emplace_back("statistics", numbers);
+  train::TrainConfig config;
+  for (const train::ConfigKey& key : train::config_keys())
+    if (key.flag == "--lr") train::set_from_text(config, key, "0.00123");
+  parts.emplace_back("configuration", to_text(train::parse_train_config(to_text(config), "text")));
+  return parts;
+}
+
+Parts training() {
+  Parts parts;
+  for (const std::string_view data : {"moons,count=60,split=3/1", "sine,count=60,split=3/1"}) {
+    train::TrainConfig config;
+    config.data = data;
+    config.hidden = {5};
+    config.epochs = 3;
+    config.batch = 16;
+    config.dropout = 0.1;
+    config.optimizer = "adamw";
+    train::Run run(config);
+    run.train();
+    parts.emplace_back("run on " + std::string(data), bytes_of(run.model().params));
+    std::string log;
+    for (const train::StepEvent& step : run.log().steps)
+      log += bytes_of(step.loss) + bytes_of(step.learning_rate) + bytes_of(step.gradient_norm);
+    for (const train::EpochEvent& epoch : run.log().epochs)
+      log += bytes_of(epoch.train) + bytes_of(epoch.validation);
+    parts.emplace_back("log of " + std::string(data), log);
+    parts.emplace_back("configuration for " + std::string(data), to_text(run.config()));
+    std::string findings;
+    for (const train::Finding& finding : train::diagnose(run.log()))
+      findings += finding.rule + finding.symptom + "\n";
+    parts.emplace_back("findings on " + std::string(data), findings);
+  }
+  const Tensor logits = Tensor::generate<float>({30, 3}, [&](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = 4 * Key(7).uniform(i) - 1;
+  });
+  const Tensor labels = Tensor::generate<std::int32_t>({30}, [&](std::span<std::int32_t> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<std::int32_t>(Key(8).below(3, i));
+  });
+  const Tensor other = Tensor::generate<float>({30, 3}, [&](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = Key(6).uniform(i);
+  });
+  parts.insert(parts.end(),
+               {{"classification", bytes_of(train::classification_metrics(logits, labels).metrics)},
+                {"regression", bytes_of(train::regression_metrics(logits, other).metrics)},
+                {"several labels", bytes_of(train::multilabel_metrics(logits, other).metrics)},
+                {"next token", bytes_of(train::next_token_metrics(logits, labels).metrics)}});
+  const Function f = trace("f", {{"x", {Dtype::kF32, {5}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{mean(exp(in[0]) * in[0])};
+  });
+  Params inputs;
+  inputs.set("x", Tensor::from<float>({5}, {0.1f, 0.2f, 0.3f, -0.4f, 0.7f}));
+  std::string errors;
+  for (const GradcheckRow& row : gradcheck(f, inputs, Key(0)))
+    errors += bytes_of(row.absolute_error) + bytes_of(row.relative_error);
+  parts.emplace_back("gradient check", errors);
+  return parts;
+}
+
+Parts everything() {
+  Parts all;
+  for (const Parts& some : {data(), models(), numbers(), training()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+}  // namespace limpid::hosts

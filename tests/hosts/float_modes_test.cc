@@ -1,0 +1,81 @@
+// A program that rounds upwards, or flushes subnormals, gets the same from the library: data, first
+// weights, Functions, text of numbers, training runs.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+
+#include "limpid/limpid.h"
+#include "tests/hosts/everything.h"
+
+namespace limpid::hosts {
+namespace {
+
+class FloatModes : public testing::Test {
+ protected:
+  void SetUp() override { std::fegetenv(&before_); }
+  void TearDown() override { std::fesetenv(&before_); }
+
+ private:
+  std::fenv_t before_{};
+};
+
+// Whether subnormals are kept, and the direction of rounding, as a sum shows them.
+std::string modes_now() {
+  volatile float tiny = 0x1p-126f, half = 0.5f, one = 1.0f, less = -1.0f, bit = 0x1p-30f;
+  volatile float flushed = tiny * half, above = one + bit, below = less + bit;
+  return std::string(flushed == 0.0f ? "flushes" : "keeps") + (above > 1.0f    ? " up"
+                                                               : below > -1.0f ? " to zero"
+                                                                               : " nearest");
+}
+
+void flush_subnormals() {
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#elif defined(__aarch64__)
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  asm volatile("msr fpcr, %0" ::"r"(fpcr | 0x1000000));
+#endif
+}
+
+void expect_the_same_after(void (*set)(), const std::string& modes) {
+  const Parts expected = everything();
+  set();
+  ASSERT_EQ(modes_now(), modes);
+  const Parts got = everything();
+  const std::string after = modes_now();
+  std::fesetenv(FE_DFL_ENV);
+  EXPECT_EQ(after, modes);
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_TRUE(got[i] == expected[i]) << got[i].first << " differs where the program " << modes;
+}
+
+TEST_F(FloatModes, RoundingUpwardsDoesNotShow) {
+  expect_the_same_after([] { std::fesetround(FE_UPWARD); }, "keeps up");
+}
+
+TEST_F(FloatModes, RoundingToZeroDoesNotShow) {
+  expect_the_same_after([] { std::fesetround(FE_TOWARDZERO); }, "keeps to zero");
+}
+
+TEST_F(FloatModes, FlushingSubnormalsDoesNotShow) {
+  expect_the_same_after(flush_subnormals, "flushes nearest");
+}
+
+TEST_F(FloatModes, AProgramsOwnCodeHasTheDefaultInAFunctionThatItWrites) {
+  flush_subnormals();
+  std::fesetround(FE_UPWARD);
+  std::string inside;
+  trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {
+    inside = modes_now();
+    return std::vector<Value>{in[0]};
+  });
+  const std::string after = modes_now();
+  std::fesetenv(FE_DFL_ENV);
+  EXPECT_EQ(inside, "keeps nearest");
+  EXPECT_EQ(after, "flushes up");
+}
+
+}  // namespace
+}  // namespace limpid::hosts
