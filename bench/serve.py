@@ -53,11 +53,11 @@ class Bench:
     def limpid(self, *arguments):
         subprocess.run([self.options.limpid, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
 
-    def serve(self, *arguments):
-        return Server([self.options.limpid, "serve", *arguments, "--port", 0])
+    def serve(self, *arguments, on=()):
+        return Server([*on, self.options.limpid, "serve", *arguments, "--port", 0])
 
-    def ask(self, server, body, *more, path="/v2/models/net/infer", headers=()):
-        command = [self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", self.seconds, *more]
+    def ask(self, server, body, *more, path="/v2/models/net/infer", headers=(), on=()):
+        command = [*on, self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", self.seconds, *more]
         for header in headers:
             command += ["--header", header]
         return json.loads(subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE).stdout)
@@ -107,16 +107,25 @@ class Bench:
         table(["server", "connections", "requests/s", "median", "p99"], rows)
 
     def open_loop(self):
+        """Server and client on all CPUs; each on one of its own, where the system allows; a network whose time is computing."""
+        large = self.folder / "large"
+        self.limpid("train", "--data", "digits", "--layers", "784,2048,2048,10", "--epochs", "1", "--out", large)
+        alone = ["taskset", "--cpu-list"]
         rows = []
-        with self.serve(self.net, "--max-queue", 64) as server:
-            capacity = self.ask(server, self.binary_body, "--connections", 64, headers=self.binary)["per_second"]
-            for share in (0.3, 0.7, 3):
-                before = server.resident_mib()
-                found = self.ask(server, self.binary_body, "--connections", 512, "--rate", share * capacity, headers=self.binary)
-                rows.append((f"{100 * share:.0f} %", share * capacity, found["per_second"], *times(found["answered"]),
-                             found["refused"]["count"] / self.seconds, found["refused"]["median"] * 1e3,
-                             f"{before:.1f}, {server.resident_mib():.1f}"))
-        table(["of the capacity", "offered/s", "answered/s", "median", "p99", "refused/s", "refusal's median from sending, ms", "memory before, after, MiB"], rows)
+        for name, model, on_server, on_client in (("784-256-128-10", self.net, (), ()),
+                                                  ("the same, a CPU each", self.net, [*alone, "0"], [*alone, "1"]),
+                                                  ("784-2048-2048-10", large, (), ()),
+                                                  ("the same, a CPU each", large, [*alone, "0"], [*alone, "1"])):
+            with self.serve(f"net={model}", "--max-queue", 64, on=on_server) as server:
+                options = {"headers": self.binary, "on": on_client}
+                capacity = self.ask(server, self.binary_body, "--connections", 64, **options)["per_second"]
+                for share in (0.3, 0.7, 3):
+                    before = server.resident_mib()
+                    found = self.ask(server, self.binary_body, "--connections", 512, "--rate", share * capacity, **options)
+                    rows.append((name, f"{100 * share:.0f} %", share * capacity, found["per_second"], *times(found["answered"]),
+                                 found["refused"]["count"] / self.seconds, found["refused"]["median"] * 1e3,
+                                 f"{before:.1f}, {server.resident_mib():.1f}"))
+        table(["network", "of the capacity", "offered/s", "answered/s", "median", "p99", "refused/s", "refusal's median from sending, ms", "memory before, after, MiB"], rows)
 
     def idle(self):
         rows = []
