@@ -36,6 +36,19 @@ std::string options_of(const CommandFacts& command) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+// What the arguments of a command may be where they are no paths: choices, or the names of
+// commands.
+std::vector<std::string> words_of(const CommandFacts& command, const CommandFacts& line) {
+  std::vector<std::string> words;
+  for (const OptionFacts& argument : command.options) {
+    if (!argument.is_argument()) continue;
+    for (const std::string& choice : argument.choices()) words.push_back(choice);
+    if (argument.names.front() != "COMMAND") continue;
+    for (const CommandFacts& c : line.commands) words.push_back(c.name);
+  }
+  return words;
+}
+
 // With a backslash before each of `special`.
 std::string escaped(std::string_view text, std::string_view special) {
   std::string result;
@@ -59,8 +72,11 @@ std::string bash_script(const CommandFacts& line) {
   std::string paths, words, values;
   each_command(line, "", [&](const CommandFacts& command, const std::string& path) {
     if (!path.empty()) paths += (paths.empty() ? "" : " | ") + path;
-    words += fmt::format("    '{}') commands='{}' options='{}' ;;\n", path,
-                         names_of(command.commands), options_of(command));
+    const std::vector<std::string> arguments = words_of(command, line);
+    words += fmt::format("    '{}') words='{}' options='{}' ;;\n", path,
+                         arguments.empty() ? names_of(command.commands)
+                                           : fmt::format("{}", fmt::join(arguments, " ")),
+                         options_of(command));
     for (const OptionFacts& option : command.options) {
       if (option.is_argument() || option.value.empty()) continue;
       const std::string completed =
@@ -75,7 +91,7 @@ std::string bash_script(const CommandFacts& line) {
   return fmt::format(R"(# bash completion of limpid, written by `limpid completion bash`
 _limpid() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}}
-  local path='' commands='' options='' word
+  local path='' words='' options='' word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD - 1}}"; do
     case $path/$word in
       {}) path=$path/$word ;;
@@ -87,8 +103,8 @@ _limpid() {{
 {}  esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
-  elif [[ -n $commands ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
+  elif [[ -n $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi
@@ -111,7 +127,8 @@ std::string zsh_option(const OptionFacts& option, const std::string& name) {
   return spec + " ";
 }
 
-std::string zsh_function(const CommandFacts& command, const std::string& path) {
+std::string zsh_function(const CommandFacts& command, const std::string& path,
+                         const CommandFacts& whole) {
   std::string name = "_limpid" + path;
   for (char& c : name)
     if (c == '/') c = '_';
@@ -121,7 +138,9 @@ std::string zsh_function(const CommandFacts& command, const std::string& path) {
     for (const std::string& o : option.names)
       if (!option.is_argument()) add("*" + zsh_option(option, o));
   if (command.commands.empty()) {
-    add("*:argument:_files");
+    const std::vector<std::string> words = words_of(command, whole);
+    add(words.empty() ? "*:argument:_files"
+                      : fmt::format("*:argument:({})", fmt::join(words, " ")));
     return fmt::format("{}() {{\n  _arguments{}\n}}\n", name, specs);
   }
   add("1:command:->command");
@@ -152,9 +171,15 @@ std::string zsh_function(const CommandFacts& command, const std::string& path) {
 std::string zsh_script(const CommandFacts& line) {
   std::string text = "#compdef limpid\n# zsh completion of limpid, by `limpid completion zsh`\n";
   each_command(line, "", [&](const CommandFacts& command, const std::string& path) {
-    text += zsh_function(command, path);
+    text += zsh_function(command, path, line);
   });
-  return text + "_limpid \"$@\"\n";
+  // From a folder of $fpath it is the body of the function, on its first call; or it is sourced.
+  return text + R"(if [[ $funcstack[1] == _limpid ]]; then
+  _limpid "$@"
+else
+  compdef _limpid limpid
+fi
+)";
 }
 
 // ---- fish
@@ -195,7 +220,12 @@ std::string fish_script(const CommandFacts& line) {
       text += fmt::format("{}{}{} -d {}\n", begin, names, value,
                           shell_quoted(escaped(option.help, "\\")));
     }
-    if (command.commands.empty()) text += begin + " -F\n";
+    if (!command.commands.empty()) return;
+    const std::vector<std::string> words = words_of(command, line);
+    text += begin +
+            (words.empty()
+                 ? " -F\n"
+                 : fmt::format(" -a {}\n", shell_quoted(fmt::format("{}", fmt::join(words, " ")))));
   });
   return text;
 }
@@ -209,7 +239,10 @@ void add_completion(Command& app) {
   command.choice("SHELL", *shell, {"bash", "zsh", "fish"}, "Shell that reads the script")
       .required();
   command.footer(
-      "bash: source <(limpid completion bash), as in ~/.bashrc; packages install all three.");
+      "bash: source <(limpid completion bash) in ~/.bashrc. zsh: source <(limpid completion zsh) "
+      "in "
+      "~/.zshrc, after compinit. fish: limpid completion fish | source in "
+      "~/.config/fish/config.fish. Packages install all three.");
   command.run([app = command, shell] {
     const CommandFacts line = app.line();
     if (*shell == "bash")

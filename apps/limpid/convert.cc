@@ -13,6 +13,7 @@
 #include "apps/limpid/output.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/pretrained.h"
+#include "limpid/formats/file.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/inspect/table.h"
 
@@ -27,6 +28,8 @@ struct ConvertArguments {
 };
 
 void convert(const ConvertArguments& options) {
+  if (options.json && is_standard_output(options.out))
+    throw UsageError("--json: standard output takes the model");
   const std::string& from = options.model.path;
   const bool from_folder = is_folder_path(from) && is_huggingface(from);
   if (is_onnx_path(options.out) == is_onnx_path(from) && is_folder_path(options.out) == from_folder)
@@ -48,6 +51,7 @@ void convert(const ConvertArguments& options) {
   if (!lost.empty())
     print_note(fmt::format("{}: a Hugging Face folder has no place for {}", in_quotes(options.out),
                            fmt::join(lost, ", ")));
+  if (is_standard_output(options.out)) return;
   std::vector<std::string> inputs;
   for (const Input& input : data_inputs(model)) inputs.push_back(to_string(input.type));
   print(fmt::format("{}: {} tensors, input{} {}\n", printable(options.out), model.params.size(),

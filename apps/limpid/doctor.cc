@@ -64,10 +64,7 @@ void doctor(const DoctorArguments& options) {
   const train::RunLog log = train::parse_run_log(train::log_path(options.run));
   const std::vector<train::Finding> found =
       train::diagnose(log, thresholds, train::earlier_runs(options.run));
-  // What training warned of and is over; other thresholds than its own ask anew.
-  const std::vector<train::Finding> earlier = options.thresholds.empty()
-                                                  ? train::new_findings(log.findings, found)
-                                                  : std::vector<train::Finding>{};
+  const std::vector<train::Finding> earlier = train::earlier_findings(log, found, thresholds);
   if (options.json)
     return print_json({{"findings", findings_json(found)},
                        {"earlier", findings_json(earlier)},

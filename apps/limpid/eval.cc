@@ -1,4 +1,4 @@
-// limpid eval: how good a model is on the test part of a data set.
+// limpid eval: how good a model is on examples that it was not trained on.
 #include <fmt/format.h>
 
 #include <memory>
@@ -18,12 +18,14 @@ namespace {
 struct EvalArguments {
   ModelOptions model;
   std::string data;
+  bool all = false;
   int threads = 1;
   bool json = false;
 };
 
-Json test_json(const Dataset& test, const train::TestResult& result) {
-  Json json{{"data", test.name}, {"examples", test.size()}};
+Json test_json(const HeldOut& test, const train::TestResult& result) {
+  Json json{{"data", test.examples.name}};
+  add_examples(json, test);
   json.update(scores_json(result));
   return json;
 }
@@ -31,13 +33,13 @@ Json test_json(const Dataset& test, const train::TestResult& result) {
 void eval(const EvalArguments& options) {
   const DataSpec spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
-  const Dataset test = load_test_part(spec, model);
+  const HeldOut test = load_test_part(spec, model, options.all);
   ThreadPool pool({.threads = options.threads});
-  const train::TestResult result = scores_of(model, test, pool);
+  const train::TestResult result = scores_of(model, test.examples, pool);
   if (options.json)
     print_json(test_json(test, result));
   else
-    print(fmt::format("examples  {}\n\n{}", test.size(), scores_text(test, result)));
+    print(examples_text(test) + "\n" + scores_text(test.examples, result));
 }
 
 }  // namespace
@@ -47,6 +49,10 @@ void add_eval(Command& app) {
   Command command = app.command("eval", "Evaluate a model on a test set: loss and metrics");
   add_model_option(command, options->model);
   command.option("--data", options->data, data_spec_help()).type("SPEC").required();
+  command.flag(
+      "--all", options->all,
+      "Score every row of a table, those that the model was trained on too; default: those "
+      "that its training held out");
   add_threads_option(command, options->threads);
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { eval(*options); });

@@ -126,6 +126,11 @@ void check_inputs(const Dataset& data, const Type& taken) {
                             to_string(taken), in_quotes(data.name), given.shape.elements()));
 }
 
+std::string_view name_of(HeldOut::Part part) {
+  constexpr std::string_view kNames[] = {"", "test", "validation", "training"};
+  return kNames[static_cast<std::size_t>(part)];
+}
+
 }  // namespace
 
 Tensor fit_inputs(const Dataset& data, const Model& model) {
@@ -177,14 +182,43 @@ void check_outputs(const Dataset& data, const Model& model) {
 
 bool has_targets(const Dataset& data) { return data.target_type().shape.elements() > 0; }
 
-Dataset load_test_part(const DataSpec& spec, const Model& model) {
-  Dataset test = load_examples(spec, model);
-  if (test.windows)
-    check_inputs(test, data_input(model).type);
+HeldOut load_test_part(const DataSpec& spec, const Model& model, bool all) {
+  if (all && !names_one_table(spec))
+    throw UsageError(fmt::format("--all: expected a table or arrays without a test set, got {}",
+                                 in_quotes(to_text(spec))));
+  HeldOut test = all ? HeldOut{load_examples(spec, model)} : load_held_out(spec, model);
+  Dataset& examples = test.examples;
+  if (examples.size() == 0)
+    throw UsageError(
+        fmt::format("--data {}: its test set has no examples", in_quotes(to_text(spec))));
+  if (examples.windows)
+    check_inputs(examples, data_input(model).type);
   else
-    test.inputs = fit_inputs(test, model);
-  check_outputs(test, model);
+    examples.inputs = fit_inputs(examples, model);
+  check_outputs(examples, model);
   return test;
+}
+
+std::string examples_text(const HeldOut& test) {
+  const std::string count = std::to_string(test.examples.size());
+  switch (test.part) {
+    case HeldOut::Part::kGiven:
+      return fmt::format("examples  {}\n", count);
+    case HeldOut::Part::kTraining:
+      return fmt::format("examples  {}: training saw all of them\n", count);
+    case HeldOut::Part::kTest:
+    case HeldOut::Part::kValidation:
+      break;
+  }
+  return fmt::format("examples  {} of {}: the {} set, which training did not learn from\n", count,
+                     test.of, name_of(test.part));
+}
+
+void add_examples(Json& json, const HeldOut& test) {
+  json["examples"] = test.examples.size();
+  if (test.part == HeldOut::Part::kGiven) return;
+  json["part"] = name_of(test.part);
+  json["rows"] = test.of;
 }
 
 std::string picture_of(const Dataset& data, std::int64_t row) {

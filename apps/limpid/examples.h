@@ -54,8 +54,14 @@ void check_outputs(const Dataset& data, const Model& model);
 // A table may come without its targets: then they are f32 [N, 0].
 bool has_targets(const Dataset& data);
 
-// The test part of a data set, its inputs as the model takes them. Throws as the two above.
-Dataset load_test_part(const DataSpec& spec, const Model& model);
+// What a model is scored on (see load_held_out), or `all` rows of a table, its inputs as the model
+// takes them. Throws as the two above; UsageError for all rows of what is no such table.
+HeldOut load_test_part(const DataSpec& spec, const Model& model, bool all = false);
+
+// "examples  21: the test set of ...".
+std::string examples_text(const HeldOut& test);
+// The same as members of a JSON document: "examples", "part", "rows".
+void add_examples(Json& json, const HeldOut& test);
 
 // The image in half blocks where an example of a data set is a square one, the characters where it
 // is a piece of a text, else "".

@@ -20,6 +20,7 @@
 #include "apps/limpid/threads.h"
 #include "limpid/compile/executable.h"
 #include "limpid/data/prompt.h"
+#include "limpid/formats/file.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/inspect/summary.h"
 #include "limpid/inspect/table.h"
@@ -148,18 +149,20 @@ void check_names(const QuantizeArguments& options, const Model& model) {
 }
 
 void quantize_model(const QuantizeArguments& options) {
+  const bool to_output = !options.out.empty() && is_standard_output(options.out);
+  if (options.json && to_output) throw UsageError("--json: standard output takes the model");
   std::optional<DataSpec> spec;
   if (!options.data.empty()) spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   check_names(options, model);
-  std::optional<Dataset> test;
+  std::optional<HeldOut> test;
   if (spec) test = load_test_part(*spec, model);
   const Dtype to = options.to == "bf16" ? Dtype::kBf16 : Dtype::kI8;
   Quantized quantized =
       quantize(model.function, model.params, {.to = to, .exclude = options.exclude});
   const Model result{std::move(quantized.function), std::move(quantized.params), model.config};
   ThreadPool pool({.threads = options.threads});
-  const Dataset* const examples = test ? &*test : nullptr;
+  const Dataset* const examples = test ? &test->examples : nullptr;
   const Figures before = figures_of(model, examples, pool);
   const Figures after = figures_of(result, examples, pool);
   if (!options.out.empty()) save_model(options.out, result);
@@ -172,10 +175,11 @@ void quantize_model(const QuantizeArguments& options) {
                     {"after", figures_json(after)}});
     return;
   }
+  if (to_output) return;
   for (const std::string& line : quantized.done) print(printable(line) + "\n");
   if (quantized.done.empty()) print("No parameter is the weight of products alone.\n");
   print(fmt::format("\nthreads   {}\n", options.threads));
-  if (test) print(fmt::format("examples  {}\n", test->size()));
+  if (test) print(examples_text(*test));
   print("\n" + table_of(before, after, options.to));
   if (!options.out.empty()) print(fmt::format("\nsaved {}\n", printable(options.out)));
 }

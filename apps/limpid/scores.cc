@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include "limpid/core/number_text.h"
 #include "limpid/data/standardize.h"
@@ -16,6 +18,8 @@ namespace {
 
 // The largest confusion matrix that is printed.
 constexpr std::size_t kMostClasses = 20;
+// Of more classes those with the lowest F1 are printed.
+constexpr std::size_t kMostRows = 100;
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
@@ -26,6 +30,19 @@ Table metrics_table(const train::TestResult& result) {
   return table;
 }
 
+// In their order.
+std::vector<std::size_t> shown_classes(const train::TestResult& result) {
+  std::vector<std::size_t> classes(result.per_class.size());
+  std::iota(classes.begin(), classes.end(), std::size_t{0});
+  if (classes.size() <= kMostRows) return classes;
+  std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
+    return result.per_class[a].f1 < result.per_class[b].f1;
+  });
+  classes.resize(kMostRows);
+  std::sort(classes.begin(), classes.end());
+  return classes;
+}
+
 Table class_table(const Dataset& data, const train::TestResult& result) {
   Table table{{{data.has_classes() ? "class" : "label", Align::kLeft},
                {"precision", Align::kRight},
@@ -34,7 +51,7 @@ Table class_table(const Dataset& data, const train::TestResult& result) {
               {}};
   const bool counted = !result.confusion.empty();
   if (counted) table.columns.push_back({"examples", Align::kRight});
-  for (std::size_t c = 0; c < result.per_class.size(); ++c) {
+  for (const std::size_t c : shown_classes(result)) {
     const train::ClassScores& s = result.per_class[c];
     table.rows.push_back(
         {class_name(data, c), percent(s.precision), percent(s.recall), percent(s.f1)});
@@ -90,6 +107,9 @@ std::string score_text(const std::string& metric, double value) {
 
 std::string scores_text(const Dataset& data, const train::TestResult& result) {
   std::string text = to_text(metrics_table(result));
+  if (result.per_class.size() > kMostRows)
+    text += fmt::format("\nthe {} of {} with the lowest F1:\n", kMostRows,
+                        grouped(static_cast<std::int64_t>(result.per_class.size())) + " classes");
   if (!result.per_class.empty()) text += "\n" + to_text(class_table(data, result));
   if (!result.confusion.empty() && result.confusion.size() <= kMostClasses)
     text += "\n" + to_text(confusion_table(data, result));

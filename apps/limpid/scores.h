@@ -20,8 +20,8 @@ std::string class_name(const Dataset& data, std::size_t c);
 // A metric as people read it: "97.53 %" of an accuracy, "0.0871" of a loss.
 std::string score_text(const std::string& metric, double value);
 
-// The metrics; scores by class or label; the confusion matrix where it fits a terminal. `data` says
-// what classes are called.
+// The metrics; scores by class or label, of very many the lowest; the confusion matrix where it
+// fits a terminal. `data` says what classes are called.
 std::string scores_text(const Dataset& data, const train::TestResult& result);
 
 // The same as members of an object: the metrics by name, "per_class" and "confusion".

@@ -59,9 +59,7 @@ void train(TrainArguments options) {
 }
 
 void add_key(Command& command, const train::ConfigKey& key, TrainArguments& options) {
-  const std::string choices =
-      key.choices ? fmt::format(": {}", fmt::join(key.choices(), ", ")) : "";
-  const std::string help = fmt::format("{}{}; default: {}", key.help, choices, key.otherwise);
+  const std::string help = fmt::format("{}; default: {}", key.help, key.otherwise);
   const std::string& flag = key.flag;
   if (key.kind() == train::ConfigKey::Kind::kSwitch) {
     command.flag(
@@ -69,10 +67,13 @@ void add_key(Command& command, const train::ConfigKey& key, TrainArguments& opti
     return;
   }
   constexpr const char* kTypes[] = {"TEXT", "N", "X", "", "N,N,..."};
+  const std::string type = key.choices          ? fmt::format("{}", fmt::join(key.choices(), "|"))
+                           : key.path == "data" ? "SPEC"
+                                                : kTypes[static_cast<std::size_t>(key.kind())];
   command
       .option(
           flag, [&options, &key](const std::string& text) { options.flags[&key] = text; }, help)
-      .type(key.path == "data" ? "SPEC" : kTypes[static_cast<std::size_t>(key.kind())]);
+      .type(type);
 }
 
 }  // namespace

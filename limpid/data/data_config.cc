@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/dataset.h"
@@ -12,6 +14,28 @@ namespace {
 
 [[noreturn]] void bad_data_config(std::string_view what) {
   throw Error(ErrorCode::kFormat, fmt::format("data configuration: {}", what));
+}
+
+// A number that f64, which other readers of JSON have, may not hold.
+std::uint64_t number_in(const JsonView& json, int base) {
+  const std::string& text = json.as_string();
+  const char* const end = text.data() + text.size();
+  std::uint64_t number = 0;
+  const auto [behind, error] = std::from_chars(text.data(), end, number, base);
+  if (error != std::errc{} || behind != end)
+    json.refuse(fmt::format("an unsigned number of 64 bits to the base {}", base));
+  return number;
+}
+
+SplitRecord split_from_json(const JsonView& json) {
+  const std::vector<JsonView> shares = json.at("shares").elements();
+  if (shares.size() != 3) json.at("shares").refuse("three shares");
+  return {.shares = {.train = shares[0].as_integer(1, kMostShare),
+                     .validation = shares[1].as_integer(0, kMostShare),
+                     .test = shares[2].as_integer(0, kMostShare)},
+          .seed = number_in(json.at("seed"), 10),
+          .rows = json.at("rows").as_integer(0),
+          .hash = number_in(json.at("hash"), 16)};
 }
 
 }  // namespace
@@ -32,6 +56,13 @@ Json to_json(const DataConfig& config) {
   write("target_names", config.target_names);
   if (config.tokenizer) json["tokenizer"] = config.tokenizer->config();
   if (config.table) json["table"] = to_json(*config.table);
+  if (const auto& split = config.split)
+    json["split"] =
+        Json{{"shares",
+              Json::array({split->shares.train, split->shares.validation, split->shares.test})},
+             {"seed", std::to_string(split->seed)},
+             {"rows", split->rows},
+             {"hash", fmt::format("{:016x}", split->hash)}};
   return json;
 }
 
@@ -48,6 +79,7 @@ DataConfig data_config_from_json(const JsonView& json) {
   read("target_names", config.target_names);
   if (const auto found = json.find("tokenizer")) config.tokenizer = Tokenizer::from_config(*found);
   if (const auto found = json.find("table")) config.table = table_schema_from_json(*found);
+  if (const auto found = json.find("split")) config.split = split_from_json(*found);
   return config;
 }
 

@@ -1,6 +1,6 @@
 // What a model remembers of the data that it was trained on: the task, what features and outputs
 // are called, and how a table's columns became features. JSON under the key "data" of a model's
-// config. Leans on table_schema.h and tokenizer.h.
+// config. Leans on shares.h, table_schema.h and tokenizer.h.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "limpid/core/json.h"
+#include "limpid/data/shares.h"
 #include "limpid/data/table_schema.h"
 #include "limpid/data/task.h"
 #include "limpid/data/tokenizer.h"
@@ -26,6 +27,7 @@ struct DataConfig {
   std::vector<std::string> target_names = {};   // one for each column of targets, or none
   std::optional<TableSchema> table = {};        // by which a table was read
   std::optional<Tokenizer> tokenizer = {};      // of a text: what its tokens say
+  std::optional<SplitRecord> split = {};        // of a model: which rows its training saw
 
   bool operator==(const DataConfig&) const = default;
 };

@@ -90,11 +90,11 @@ void refuse_word(std::string_view text, const std::vector<std::string_view>& wor
 
 // ---- the parts
 
-Key split_key(const CommonSettings& settings) { return Key(settings.seed).fold_in(2); }
+Key split_key(std::uint64_t seed) { return Key(seed).fold_in(2); }
 
 Split with_validation(Split data, const CommonSettings& settings) {
   return limpid::with_validation(std::move(data), settings.split.value_or(kTestIsGiven),
-                                 split_key(settings));
+                                 split_key(settings.seed));
 }
 
 }  // namespace limpid::detail

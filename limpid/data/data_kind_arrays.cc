@@ -46,7 +46,7 @@ Split load_arrays(const DataSpec& spec, const LoadOptions& options) {
   const ArraysSettings s = arrays_settings(spec);
   Split arrays = read_arrays(spec, s, s.task ? s.task : options.task, Targets::kRequired);
   if (arrays.test.size() == 0)
-    return split_rows(arrays.train, s.split.value_or(kOneTable), split_key(s));
+    return split_rows(arrays.train, s.split.value_or(kOneTable), split_key(s.seed));
   return with_validation(std::move(arrays), s);
 }
 
@@ -58,7 +58,7 @@ Dataset load_arrays_rows(const DataSpec& spec, const Model& model, Targets targe
   if (!task && config) task = config->task;
   const Split split = read_arrays(spec, s, task, targets);
   if (split.test.size() > 0) return split.test;
-  return s.split ? split_rows(split.train, *s.split, split_key(s)).test : split.train;
+  return s.split ? split_rows(split.train, *s.split, split_key(s.seed)).test : split.train;
 }
 
 }  // namespace
@@ -67,6 +67,7 @@ DataKind npz_kind() {
   return {.name = "npz",
           .help = "npz:FILE",
           .scaling = Scaling::kZScore,
+          .one_table = true,
           .check = [](const DataSpec& spec) { arrays_settings(spec); },
           .load = load_arrays,
           .load_examples = load_arrays_rows};

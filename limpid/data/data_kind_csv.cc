@@ -45,7 +45,7 @@ Split load_csv_split(const DataSpec& spec, const LoadOptions& options) {
   CsvSettings s = csv_settings(spec);
   if (!s.table.task) s.table.task = options.task;
   return load_table(spec.value, s.table, s.split.value_or(s.test_file ? kTestIsGiven : kOneTable),
-                    split_key(s), s.test_file);
+                    split_key(s.seed), s.test_file);
 }
 
 // All rows, or the test part where the spec has one.
@@ -53,13 +53,13 @@ Dataset load_csv_rows(const DataSpec& spec, const Model& model, Targets targets,
   const CsvSettings s = csv_settings(spec);
   const std::optional<DataConfig> config = data_config_of(model);
   if (!config || !config->table) {
-    const Split split =
-        load_table(spec.value, s.table, s.split.value_or(kTestIsGiven), split_key(s), s.test_file);
+    const Split split = load_table(spec.value, s.table, s.split.value_or(kTestIsGiven),
+                                   split_key(s.seed), s.test_file);
     return s.split || s.test_file ? split.test : split.train;
   }
   if (s.test_file) return load_table_rows(*s.test_file, *config->table, targets, s.table.text);
   const Dataset rows = load_table_rows(spec.value, *config->table, targets, s.table.text);
-  return s.split ? split_rows(rows, *s.split, split_key(s)).test : rows;
+  return s.split ? split_rows(rows, *s.split, split_key(s.seed)).test : rows;
 }
 
 }  // namespace
@@ -68,6 +68,7 @@ DataKind csv_kind() {
   return {.name = "csv",
           .help = "csv:FILE,target=COLUMN",
           .scaling = Scaling::kZScore,
+          .one_table = true,
           .check = [](const DataSpec& spec) { csv_settings(spec); },
           .load = load_csv_split,
           .load_examples = load_csv_rows};

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/data_kind.h"
+#include "limpid/data/split.h"
 
 namespace limpid {
 namespace {
@@ -125,6 +127,46 @@ Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
                       std::int64_t most) {
   const DefaultFloatMode mode;
   return checked_kind(spec).load_examples(spec, model, targets, most);
+}
+
+HeldOut load_held_out(const DataSpec& spec, const Model& model) {
+  HeldOut found{load_examples(spec, model)};
+  if (!names_one_table(spec)) return found;
+  const std::optional<DataConfig> config = data_config_of(model);
+  if (!config || !config->split || config->split->rows != found.examples.size()) return found;
+  const auto& [shares, seed, rows, hash] = *config->split;
+  Split parts = split_rows(found.examples, shares, detail::split_key(seed));
+  if (!(record_of(parts, shares, seed) == *config->split)) return found;
+  found.of = rows;
+  found.part = HeldOut::Part::kTraining;
+  if (parts.test.size() > 0) {
+    found.part = HeldOut::Part::kTest;
+    found.examples = std::move(parts.test);
+  } else if (parts.validation.size() > 0) {
+    found.part = HeldOut::Part::kValidation;
+    found.examples = std::move(parts.validation);
+  }
+  return found;
+}
+
+bool names_one_table(const DataSpec& spec) {
+  return kind_of(spec).one_table &&
+         std::none_of(spec.options.begin(), spec.options.end(), [](const DataSpec::Option& option) {
+           return option.key == "split" || option.key == "test";
+         });
+}
+
+std::optional<SplitRule> split_rule_of(const DataSpec& spec) {
+  if (!checked_kind(spec).one_table) return {};
+  std::optional<Shares> shares;
+  SplitRule rule{.shares = detail::kOneTable};
+  for (const DataSpec::Option& option : spec.options) {
+    if (option.key == "test") rule.shares = detail::kTestIsGiven;
+    if (option.key == "split") shares = parse_shares(option.value);
+    if (option.key == "seed") rule.seed = detail::seed_from_text(option.value);
+  }
+  rule.shares = shares.value_or(rule.shares);
+  return rule;
 }
 
 Scaling scaling_of(const DataSpec& spec) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "limpid/data/dataset.h"
+#include "limpid/data/shares.h"
 #include "limpid/data/standardize.h"
 #include "limpid/data/table.h"
 #include "limpid/data/text_windows.h"
@@ -61,6 +62,31 @@ Split load_data(std::string_view spec, const LoadOptions& options = {});
 Dataset load_examples(const DataSpec& spec, const Model& model,
                       Targets targets = Targets::kRequired,
                       std::int64_t most = std::numeric_limits<std::int32_t>::max());
+
+// The examples that tell how good a model is.
+struct HeldOut {
+  // Which rows they are of the table that the model was trained on; kGiven where it is another one
+  // or the data comes with a test part.
+  enum class Part : std::uint8_t { kGiven, kTest, kValidation, kTraining };
+
+  Dataset examples;
+  Part part = Part::kGiven;
+  std::int64_t of = 0;  // that table's rows; 0 of kGiven
+};
+
+// Those of load_examples; but of the very table that the model was trained on, where the spec does
+// not split it, those that training held out: the test part, or else the validation part; all rows
+// where there was neither. Throws what load_examples throws.
+HeldOut load_held_out(const DataSpec& spec, const Model& model);
+
+// Whether the spec names a table or arrays as a whole, neither split nor with a test part.
+bool names_one_table(const DataSpec& spec);
+// How load_data splits a table or arrays; nothing for other data.
+struct SplitRule {
+  Shares shares;
+  std::uint64_t seed = 0;
+};
+std::optional<SplitRule> split_rule_of(const DataSpec& spec);
 
 // What the spec says under "standardize", or its kind's default: zscore for tables and arrays, none
 // for images and what is generated. Throws kParse as load_data does.

@@ -9,15 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/batches.h"
 
 namespace limpid {
 namespace {
-
-// Far below where the product with a number of rows would overflow.
-constexpr std::int64_t kMostShare = 1'000'000;
 
 [[noreturn]] void bad_split(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, "split: " + what);
@@ -96,6 +94,37 @@ Split with_validation(Split data, const Shares& shares, Key key) {
   Split parts = split_rows(data.train, shares, key);
   parts.test = std::move(data.test);
   return parts;
+}
+
+SplitRecord record_of(Split split, const Shares& shares, std::uint64_t seed) {
+  if (shares.test == 0) split.test = {};
+  std::int64_t rows = split.train.size() + split.validation.size();
+  if (shares.test > 0) rows += split.test.size();
+  return {.shares = shares, .seed = seed, .rows = rows, .hash = hash_of_parts(split)};
+}
+
+std::uint64_t hash_of_parts(const Split& split, ThreadPool* pool) {
+  struct Hashed {
+    const Tensor* tensor;
+    std::uint64_t hash = 0;
+  };
+  std::vector<Hashed> all;
+  for (const Dataset* part : {&split.train, &split.validation, &split.test}) {
+    all.push_back({&part->inputs});
+    all.push_back({&part->targets});
+    if (part->windows) all.push_back({&part->windows->tokens});
+  }
+  const auto hash_one = [](void* context, std::size_t i, int) {
+    Hashed& one = static_cast<Hashed*>(context)[i];
+    one.hash = limpid::hash(*one.tensor);
+  };
+  if (pool)
+    pool->run(all.size(), hash_one, all.data());
+  else
+    for (std::size_t i = 0; i < all.size(); ++i) hash_one(all.data(), i, 0);
+  std::uint64_t h = 0;
+  for (const Hashed& one : all) h = limpid::hash(std::as_bytes(std::span(&one.hash, 1)), h);
+  return h;
 }
 
 }  // namespace limpid

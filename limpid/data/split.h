@@ -1,23 +1,16 @@
-// Cutting one data set into parts for training, validation and test. Leans on dataset.h and on
-// batches.h.
+// Cutting one data set into parts for training, validation and test. Leans on dataset.h, shares.h
+// and batches.h.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
+#include "limpid/compile/thread_pool.h"
 #include "limpid/core/key.h"
 #include "limpid/data/dataset.h"
+#include "limpid/data/shares.h"
 
 namespace limpid {
-
-// How much of the data each part gets, in relation to the sum of the three.
-struct Shares {
-  std::int64_t train = 80;
-  std::int64_t validation = 10;
-  std::int64_t test = 10;
-
-  bool operator==(const Shares&) const = default;
-};
 
 // "80/10/10" (training, validation, test) or "90/10" (no test). Throws kParse for other text,
 // kInvalidArgument for shares that split_rows would refuse.
@@ -34,5 +27,11 @@ Split split_rows(const Dataset& all, const Shares& shares, Key key);
 // is. With a validation share of 0 nothing changes. Throws what split_rows throws, and
 // kInvalidArgument unless the test share is 0 and the data has no validation part yet.
 Split with_validation(Split data, const Shares& shares, Key key);
+
+// Of the parts of a table; a test part that did not come from it, as its share is 0, is left out.
+SplitRecord record_of(Split split, const Shares& shares, std::uint64_t seed);
+
+// Of all examples of all parts; their tensors are shared among the threads of a pool.
+std::uint64_t hash_of_parts(const Split& split, ThreadPool* pool = nullptr);
 
 }  // namespace limpid

@@ -69,7 +69,7 @@ std::string tiles(const RunLog& log) {
     if (log.end && log.end->best_epoch > 0)
       text += tile("best epoch", grouped(log.end->best_epoch));
   }
-  if (!log.steps.empty()) text += tile("steps", grouped(log.steps.back().step));
+  text += tile("steps", grouped(log.steps_done()));
   text += tile("parameters", grouped(log.run.parameters));
   text += tile("ended", log.end ? log.end->reason : "not yet, or was killed");
   if (log.end) text += tile("time", duration(log.end->seconds));
@@ -78,8 +78,9 @@ std::string tiles(const RunLog& log) {
 
 // ---- what the doctor found
 
-std::string findings_html(const std::vector<Finding>& findings) {
-  if (findings.empty())
+std::string findings_html(const std::vector<Finding>& findings,
+                          const std::vector<Finding>& earlier) {
+  if (findings.empty() && earlier.empty())
     return fmt::format("<p>None of the {} rules found anything wrong.</p>\n",
                        train::rules().size());
   std::string text;
@@ -91,6 +92,10 @@ std::string findings_html(const std::vector<Finding>& findings) {
         name(f.severity), escaped(f.rule), f.layer.empty() ? "" : " in " + escaped(f.layer),
         escaped(f.symptom), escaped(f.cause), f.follows_from.empty() ? "try" : "follows from",
         escaped(f.follows_from.empty() ? f.fix : f.follows_from));
+  // Without its remedy, which may be the opposite of what helps now.
+  for (const Finding& f : earlier)
+    text += fmt::format("<p>At step {}, no longer at the end: {}: {}</p>\n", grouped(f.step),
+                        escaped(f.rule), escaped(f.symptom));
   return text;
 }
 
@@ -387,7 +392,8 @@ std::string report_html(const RunLog& log, const std::vector<Finding>& findings,
       fmt::format("<h1>{}</h1>\n<p class=\"soft\">{} with {} parameters</p>\n",
                   escaped(log.run.data.name), escaped(log.run.task), grouped(log.run.parameters));
   text += tiles(log) + notes;
-  text += section("What the doctor found", findings_html(findings));
+  text += section("What the doctor found",
+                  findings_html(findings, train::earlier_findings(log, findings)));
   text += section("Curves", curves(log));
   text += section("Layers", layers_html(log));
   text += section("Texts drawn on the way", samples_html(log));

@@ -160,6 +160,11 @@ double Thresholds::operator[](std::string_view name) const {
   return changed ? *changed : threshold_named(name).value;
 }
 
+bool Thresholds::change(const Rule& rule) const {
+  return std::any_of(rule.thresholds.begin(), rule.thresholds.end(),
+                     [&](const Threshold& t) { return changed_.find(t.name) != nullptr; });
+}
+
 std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds,
                               std::span<const Json> earlier) {
   const DefaultFloatMode mode;
@@ -168,7 +173,7 @@ std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds,
     std::optional<Finding> finding = rule.check(log, thresholds);
     if (!finding) continue;
     finding->rule = rule.name;
-    finding->step = log.steps_done();
+    finding->step = log.last_step();
     all.push_back({&rule, *std::move(finding)});
   }
   find_roots(all);
@@ -203,6 +208,18 @@ std::vector<Finding> new_findings(const std::vector<Finding>& found,
                      [&](const Finding& b) { return b.rule == f.rule; }))
       result.push_back(f);
   return result;
+}
+
+std::vector<Finding> earlier_findings(const RunLog& log, const std::vector<Finding>& found,
+                                      const Thresholds& thresholds) {
+  std::vector<Finding> earlier = new_findings(log.findings, found);
+  std::erase_if(earlier, [&](const Finding& f) {
+    const auto all = rules();
+    const auto rule =
+        std::find_if(all.begin(), all.end(), [&](const Rule& r) { return r.name == f.rule; });
+    return rule != all.end() && thresholds.change(*rule);
+  });
+  return earlier;
 }
 
 std::string doctor_reference() {

@@ -20,11 +20,14 @@ struct Threshold {
 };
 
 // The thresholds of all rules by name.
+struct Rule;
 class Thresholds {
  public:
   // Throws kNotFound, naming those there are; kInvalidArgument for a value that is not finite.
   void set(std::string_view name, double value);
   double operator[](std::string_view name) const;
+  // Whether one of the rule's was set.
+  bool change(const Rule& rule) const;
 
  private:
   Numbers changed_;
@@ -63,6 +66,11 @@ std::span<const Rule> rules();
 // moved. Each rule speaks once, of the layer where it is worst.
 std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds = {},
                               std::span<const Json> earlier = {});
+
+// What the log's training warned of and is over: its findings whose rules are not among those found
+// now. Rules with other thresholds than training's were asked anew.
+std::vector<Finding> earlier_findings(const RunLog& log, const std::vector<Finding>& found,
+                                      const Thresholds& thresholds = {});
 
 // Those of `found` whose rule has not spoken before.
 std::vector<Finding> new_findings(const std::vector<Finding>& found,

@@ -199,6 +199,7 @@ void fields(V& v, Of<TestResult> auto& e) {
 template <class V>
 void fields(V& v, Of<EndEvent> auto& e) {
   v("reason", e.reason);
+  v.if_there("step", e.step);
   v("best_epoch", e.best_epoch);
   v("validation", e.validation);
   v("test", e.test);
@@ -226,6 +227,10 @@ struct Writer {
   template <class T>
   void unless_empty(const char* name, const T& field) {
     if (!field.empty()) (*this)(name, field);
+  }
+  template <class T>
+  void if_there(const char* name, const T& value) {
+    (*this)(name, value);
   }
   void beside(const Numbers& numbers) { object.update(json(numbers)); }
 
@@ -276,6 +281,11 @@ class Reader {
   // Most have none, and logs of older versions do not know of them.
   template <class T>
   void unless_empty(const char* name, T& field) {
+    if (object_.contains(name)) (*this)(name, field);
+  }
+  // Logs of older versions do not know of it.
+  template <class T>
+  void if_there(const char* name, T& field) {
     if (object_.contains(name)) (*this)(name, field);
   }
   // Those members that are numbers; the others are fields with a name.

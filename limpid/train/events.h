@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -209,6 +210,9 @@ struct TestResult {
   std::vector<ClassScores> per_class;                // may be empty
 };
 
+// The reason of the end of a run that may go on.
+inline constexpr std::string_view kInterrupted = "interrupted";
+
 // The last event of a log.
 struct EndEvent {
   std::string reason;  // "finished", "early stopping", "non-finite loss", "interrupted"
@@ -216,6 +220,7 @@ struct EndEvent {
   Numbers validation;
   TestResult test;
   double seconds = 0;
+  std::int64_t step = 0;  // steps done; 0 in logs of versions that did not say it
 };
 
 // Any event.

@@ -176,6 +176,8 @@ double mean(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
+bool ended(const RunLog& log) { return log.end && log.end->reason != kInterrupted; }
+
 double loss_of(const Numbers& numbers) {
   const double* loss = numbers.find("loss");
   return loss ? *loss : std::nan("");

@@ -129,7 +129,7 @@ std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t
   const auto smaller = [&](const ProbeEvent& probe,
                            const LayerStatistics& layer) -> std::optional<double> {
     const Largest& most = largest[static_cast<std::size_t>(&probe - log.probes.data())];
-    if (!(weight_norm(layer) > 0) || !(gradient_norm(layer) > 0) || !std::isfinite(most.gradient) ||
+    if (!(weight_norm(layer) > 0) || !(gradient(layer) > 0) || !std::isfinite(most.gradient) ||
         (most.update > 0 && update(layer) > kStillLearns * most.update))
       return {};
     return most.gradient / gradient(layer);
@@ -334,7 +334,7 @@ constexpr Rule kLayersRules[] = {
      "sigmoid, tanh and their like where their slope is below 1e-3",
      "--init xavier, or a smaller --lr", kSaturated, saturated_units, Cause::kArchitecture},
     {"frozen_weights",
-     Cause::kRate,
+     Cause::kArchitecture,
      "a layer whose weights never change",
      "--init he, or a larger --lr",
      {},

@@ -36,8 +36,6 @@ Levels levels_of(const RunLog& log) {
   return levels;
 }
 
-std::int64_t steps_done(const RunLog& log) { return log.steps.empty() ? 0 : log.steps.back().step; }
-
 // Whether the curve has never fallen by flat_drop, from where it began or from what chance gives:
 // the first weights may be worse than chance, and getting there is no learning.
 bool never_fell(const RunLog& log, double initial, const Levels& levels, const Thresholds& t) {
@@ -130,8 +128,8 @@ std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
     return !std::isfinite(s.loss) || !std::isfinite(s.gradient_norm);
   });
   // --check-finite ends a run whose last step shows nothing of it.
-  const bool ended = log.end && log.end->reason == "non-finite loss" && !log.steps.empty();
-  if (bad == log.steps.end() && ended) bad = log.steps.end() - 1;
+  const bool failed = log.end && log.end->reason == "non-finite loss" && !log.steps.empty();
+  if (bad == log.steps.end() && failed) bad = log.steps.end() - 1;
   if (bad == log.steps.end()) return {};
   std::string symptom =
       !std::isfinite(bad->loss) ? fmt::format("the loss is {} in step {}", bad->loss, bad->step)
@@ -152,19 +150,19 @@ std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
 std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
   const Levels levels = levels_of(log);
   const double initial = initial_loss(log);
-  if (static_cast<double>(steps_done(log)) < t["flat_steps"] || levels.losses.size() < 4 ||
+  if (static_cast<double>(log.last_step()) < t["flat_steps"] || levels.losses.size() < 4 ||
       !all_finite(levels) || !(initial > 0) || initial < 0.5 * loss_of_chance(log))
     return {};
   const double last = levels.losses.back();
   if (!never_fell(log, initial, levels, t) || last > (1 + t["explode_rise"]) * initial) return {};
   std::string symptom = fmt::format("the loss began at {:.4g} and is {:.4g} after {} steps",
-                                    initial, last, steps_done(log));
+                                    initial, last, log.last_step());
   if (last < (1 - t["flat_drop"]) * initial)
     symptom += fmt::format(", no better than the {:.4g} of chance", loss_of_chance(log));
   const double ratio = typical_update_ratio(log);
   // All steps together, if each went the same way, would not take the weights far.
   constexpr double kFar = 0.1;
-  if (ratio * static_cast<double>(steps_done(log)) < kFar)
+  if (ratio * static_cast<double>(log.last_step()) < kFar)
     return finding(Severity::kError, "", symptom,
                    fmt::format("the updates are tiny: {:.1e} of the weights a step", ratio),
                    {higher_rate(log)});
@@ -265,7 +263,8 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
   const Levels levels = levels_of(log);
   const double initial = initial_loss(log);
   const std::size_t n = levels.losses.size();
-  if (!log.end || n < 4 || log.epochs.empty() || !all_finite(levels) || !(initial > 0)) return {};
+  if (!ended(log) || n < 4 || log.epochs.empty() || !all_finite(levels) || !(initial > 0))
+    return {};
   if (log.run.task == "next_token") return below_baseline(log);
   const auto quarter = [&](std::size_t from_the_end) {
     return mean(std::span(levels.losses).subspan(n - (from_the_end + 1) * (n / 4), n / 4));

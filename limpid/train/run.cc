@@ -452,6 +452,7 @@ void Run::Impl::checkpoint() {
 EndEvent Run::Impl::end_event(std::string_view reason) const {
   EndEvent end;
   end.reason = reason;
+  end.step = trainer_.steps_done();
   end.best_epoch = trainer_.best_epoch();
   end.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   return end;

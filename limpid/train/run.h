@@ -32,9 +32,6 @@
 
 namespace limpid::train {
 
-// The reason of an EndEvent that interrupt() gave.
-inline constexpr std::string_view kInterrupted = "interrupted";
-
 // Where a run is kept, and who helps.
 struct RunOptions {
   // The run's folder (see run_folder.h): configuration, log, checkpoint and model. Empty: nothing

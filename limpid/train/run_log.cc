@@ -60,21 +60,17 @@ std::optional<std::string> each_event(std::string_view text, const std::string& 
   return note;
 }
 
-// The steps done when it was written, as far as it tells.
-std::int64_t steps_of(const Event& event) {
-  return std::visit(
-      [](const auto& e) -> std::int64_t {
-        using E = std::decay_t<decltype(e)>;
-        if constexpr (std::is_same_v<E, EndEvent>)
-          return std::numeric_limits<std::int64_t>::max();
-        else if constexpr (std::is_same_v<E, ProbeEvent>)
-          return sum_or_most(e.step, 1);  // it tells of the step that follows
-        else if constexpr (requires { e.step; })
-          return e.step;
-        else
-          return 0;
-      },
-      event);
+// The steps done when it was written, as far as it tells; of an end more than any.
+template <class E>
+std::int64_t steps_of(const E& event) {
+  if constexpr (std::is_same_v<E, EndEvent>)
+    return std::numeric_limits<std::int64_t>::max();
+  else if constexpr (std::is_same_v<E, ProbeEvent>)
+    return sum_or_most(event.step, 1);  // it tells of the step that follows
+  else if constexpr (requires { event.step; })
+    return event.step;
+  else
+    return 0;
 }
 
 std::string_view text_of(const Tensor& bytes) {
@@ -100,11 +96,20 @@ void RunLog::add(const Event& event) {
 }
 
 std::int64_t RunLog::steps_done() const {
-  std::int64_t done = 0;
-  if (!steps.empty()) done = std::max(done, steps.back().step);
-  if (!epochs.empty()) done = std::max(done, epochs.back().step);
-  if (!probes.empty()) done = std::max(done, sum_or_most(probes.back().step, 1));
-  return done;
+  if (end && end->step > 0) return end->step;
+  return std::max(last_step(), resumes.empty() ? 0 : resumes.back().step);
+}
+
+std::int64_t RunLog::last_step() const {
+  std::int64_t last = 0;
+  const auto look = [&](const auto& events) {
+    if (!events.empty()) last = std::max(last, steps_of(events.back()));
+  };
+  look(steps);
+  look(probes);
+  look(epochs);
+  look(samples);
+  return last;
 }
 
 std::string_view RunLog::watched_part() const {
@@ -140,7 +145,9 @@ std::string lines_where(std::string_view text, const std::string& source,
 }
 
 std::string log_until(std::string_view text, std::int64_t step, const std::string& source) {
-  return lines_where(text, source, [&](const Event& event) { return steps_of(event) <= step; });
+  return lines_where(text, source, [&](const Event& event) {
+    return std::visit([](const auto& e) { return steps_of(e); }, event) <= step;
+  });
 }
 
 }  // namespace limpid::train

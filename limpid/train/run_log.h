@@ -31,8 +31,11 @@ struct RunLog {
 
   // Puts an event where its kind is kept.
   void add(const Event& event);
-  // As far as the events tell, whichever of them are logged.
+  // What the end says, or else as far as the events tell.
   std::int64_t steps_done() const;
+  // The last step that an event of training tells of, whichever of them are logged. Where its loss
+  // was not finite it was not done.
+  std::int64_t last_step() const;
   // The part that EpochEvent::validation tells of: "test" where there is no validation part.
   std::string_view watched_part() const;
 };

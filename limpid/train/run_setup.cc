@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "limpid/core/arithmetic.h"
 #include "limpid/data/data_config.h"
+#include "limpid/data/split.h"
 #include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
@@ -27,33 +25,14 @@ RunSetup::RunSetup(const TrainConfig& chosen, Split with)
 std::string RunSetup::model_config() const {
   Json json = Json::parse(network);
   json["loss"] = to_json(loss_of(config));
-  json["data"] = to_json(data_config(data.train));
+  DataConfig trained = data_config(data.train);
+  if (const auto rule = split_rule_of(parse_data_spec(config.data.value_or("digits"))))
+    trained.split = record_of(data, rule->shares, rule->seed);
+  json["data"] = to_json(trained);
   return json.dump({.replace_invalid = true});
 }
 
-std::uint64_t RunSetup::data_hash(ThreadPool* pool) const {
-  struct Hashed {
-    const Tensor* tensor;
-    std::uint64_t hash = 0;
-  };
-  std::vector<Hashed> all;
-  for (const Dataset* part : {&data.train, &data.validation, &data.test}) {
-    all.push_back({&part->inputs});
-    all.push_back({&part->targets});
-    if (part->windows) all.push_back({&part->windows->tokens});
-  }
-  const auto hash_one = [](void* context, std::size_t i, int) {
-    Hashed& one = static_cast<Hashed*>(context)[i];
-    one.hash = limpid::hash(*one.tensor);
-  };
-  if (pool)
-    pool->run(all.size(), hash_one, all.data());
-  else
-    for (std::size_t i = 0; i < all.size(); ++i) hash_one(all.data(), i, 0);
-  std::uint64_t h = 0;
-  for (const Hashed& one : all) h = limpid::hash(std::as_bytes(std::span(&one.hash, 1)), h);
-  return h;
-}
+std::uint64_t RunSetup::data_hash(ThreadPool* pool) const { return hash_of_parts(data, pool); }
 
 std::string identity_of(const TrainConfig& config, std::uint64_t data_hash) {
   return fmt::format("{}\ndata {:016x}\n", to_text(config), data_hash);

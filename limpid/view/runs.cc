@@ -132,7 +132,9 @@ std::int64_t last_step(const fs::path& log) {
     const std::optional<Json> event = Json::try_parse(*line);
     if (!event) continue;
     const Json* const step = event->find("step");
-    if (step && step->is_small_integer()) return step->as_integer();
+    if (!step || !step->is_small_integer()) continue;
+    // A probe tells of the step that follows.
+    return step->as_integer() + (event_name(*event) == "probe" ? 1 : 0);
   }
   return 0;
 }

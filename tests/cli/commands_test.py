@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import shlex
 import subprocess
 import unittest
 
@@ -148,24 +149,68 @@ class Schema(tool.ToolTest):
 
 
 class Completion(tool.ToolTest):
-    def completed(self, *words):
+    def by_bash(self, *words):
         """What bash proposes for the last of the words."""
-        script = self.folder / "completion.bash"
-        script.write_text(self.output("completion", "bash"))
-        line = f'source {script}; COMP_WORDS=({" ".join(repr(w) for w in words)}); COMP_CWORD={len(words) - 1}; ' \
+        line = f'source ./script; COMP_WORDS=({" ".join(repr(w) for w in words)}); COMP_CWORD={len(words) - 1}; ' \
                '_limpid; printf "%s\\n" "${COMPREPLY[@]}"'
-        return subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, check=True, cwd=self.folder,
-                              text=True).stdout.split()
+        return self.shell("bash", "-c", line).split()
+
+    def by_fish(self, *words):
+        line = shlex.quote(" ".join(words))
+        return [proposed.split("\t")[0] for proposed in self.shell("fish", "-c", f"source ./script; complete -C {line}").splitlines()]
+
+    # A line in zsh's editor, a tab, and then the line as it is written into a file. Keys come one after the other.
+    ZSH = """
+      zmodload zsh/zpty
+      zpty line zsh -f -i
+      zpty -w line 'PS1=; fpath=($PWD/site $fpath); autoload -U compinit; compinit -u -D'
+      zpty -w line '[[ -e sourced ]] && source ./script'
+      zpty -w line 'show() { print -r -- "$BUFFER" > shown; exit }; zle -N show; bindkey "^X" show'
+      zpty -w -n line "$1"$'\\t\\x18'
+      while zpty -r line out; do :; done
+      cat shown
+    """
+
+    def by_zsh(self, *words):
+        """What zsh makes of the line."""
+        made = self.shell("zsh", "-f", "-c", self.ZSH, "zsh", " ".join(words))
+        return [made.removeprefix(" ".join(words[:-1])).strip()]
+
+    def shell(self, *command):
+        try:
+            return subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=self.folder, text=True, timeout=100).stdout
+        except FileNotFoundError:
+            self.skipTest(f"skipped: there is no {command[0]}")
+
+    def propose(self, shell, completed):
+        script = self.output("completion", shell)
+        (self.folder / "script").write_text(script)
+        (self.folder / "site").mkdir()
+        (self.folder / "site/_limpid").write_text(script)
+        (self.folder / "model.safetensors").write_text("")
+        for expected, *words in ((["init"], "lab", "ini"), (["--patience"], "train", "--pati"), (["--width"], "lab", "init", "--wid"),
+                                 (["int8"], "quantize", "m", "--to", "i"), (["rmsprop"], "train", "--optimizer", "rms"),
+                                 (["model.safetensors"], "summary", "mod"), (["model.safetensors"], "train", "--config", "mod"),
+                                 (["fish"], "completion", "fi"), (["perceptron"], "help", "perc")):
+            self.assertEqual(completed("limpid", *words), expected, shell)
 
     def test_bash_completes_commands_options_and_values(self):
-        self.assertEqual(self.completed("limpid", "tra"), ["train", "trace"])
-        self.assertEqual(self.completed("limpid", "lab", "ini"), ["init"])
-        self.assertEqual(self.completed("limpid", "train", "--pati"), ["--patience"])
-        self.assertEqual(self.completed("limpid", "lab", "init", "--wid"), ["--width"])
-        self.assertEqual(self.completed("limpid", "quantize", "m", "--to", ""), ["bf16", "int8"])
-        (self.folder / "model.safetensors").write_text("")
-        self.assertEqual(self.completed("limpid", "summary", "mod"), ["model.safetensors"])
-        self.assertEqual(self.completed("limpid", "train", "--config", "mod"), ["model.safetensors"])
+        self.propose("bash", self.by_bash)
+        self.assertEqual(self.by_bash("limpid", "tra"), ["train", "trace"])
+        self.assertEqual(self.by_bash("limpid", "quantize", "m", "--to", ""), ["bf16", "int8"])
+        self.assertEqual(self.by_bash("limpid", "completion", ""), ["bash", "zsh", "fish"])
+
+    def test_fish_completes_them(self):
+        self.propose("fish", self.by_fish)
+        self.assertEqual(sorted(self.by_fish("limpid", "tra")), ["trace", "train"])
+        self.assertEqual(sorted(self.by_fish("limpid", "quantize", "m", "--to", "")), ["bf16", "int8"])
+
+    def test_zsh_completes_them(self):
+        """From a folder of its functions, and where the script is sourced."""
+        self.propose("zsh", self.by_zsh)
+        (self.folder / "site/_limpid").unlink()
+        (self.folder / "sourced").write_text("")
+        self.assertEqual(self.by_zsh("limpid", "train", "--pati"), ["--patience"])
 
     def test_every_shell_knows_every_option(self):
         options = set(re.findall(r"--[a-z][a-z0-9-]*", self.output("train", "--help").split("--data:")[0]))

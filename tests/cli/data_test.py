@@ -108,11 +108,38 @@ class Tables(Data):
         self.assertIn("30 examples", self.error(2, "run", model, "--data", f"csv:{self.pets}",
                                                 "--index", "30"))
 
-    def test_eval_takes_all_rows_or_the_part_that_training_did_not_see(self):
+    def test_eval_takes_the_rows_that_training_held_out(self):
+        for split, part, sizes in (("", "test", (24, 3, 3)), (",split=60/20/20,seed=5", "test", (18, 6, 6)),
+                                   (",split=90/10", "validation", (27, 3, 0)),
+                                   (f",test={self.pets}", "training", (30, 0, 30))):
+            with self.subTest(split):
+                model, data = self.train(self.spec + split)
+                self.assertEqual((data["train"], data["validation"], data["test"]), sizes)
+                tested = self.document("eval", model, "--data", f"csv:{self.pets}")
+                held_out = {"test": sizes[2], "validation": sizes[1], "training": 30}[part]
+                self.assertEqual((tested["examples"], tested["part"], tested["rows"]), (held_out, part, 30))
+                if part == "test":
+                    with open(self.folder / "run/log.jsonl") as log:
+                        end = json.loads(log.readlines()[-1])["test"]
+                    self.assertEqual((tested["loss"], tested["confusion"]), (end["loss"], end["confusion"]))
+                said = "training saw all of them" if part == "training" else f"the {part} set, which training did not learn from"
+                text = self.output("eval", model, "--data", f"csv:{self.pets}")
+                self.assertRegex(text, rf"\Aexamples  {held_out}( of 30)?: {said}\n\n")
+                quantized = self.output("quantize", model, "--to", "bf16", "--data", f"csv:{self.pets}")
+                self.assertRegex(quantized, rf"\nexamples  {held_out}( of 30)?: {said}\n")
+
+    def test_eval_takes_all_rows_where_it_is_asked_to_or_the_table_is_another(self):
         model, _ = self.train(self.spec)
-        self.assertEqual(self.document("eval", model, "--data", f"csv:{self.pets}")["examples"], 30)
-        tested = self.document("eval", model, "--data", f"csv:{self.pets},split=80/10/10")
-        self.assertEqual(tested["examples"], 3)
+        self.assertEqual(self.document("eval", model, "--data", f"csv:{self.pets},split=60/20/20")["examples"], 6)
+        self.assertIn("its test set has no examples",
+                      self.error(2, "eval", model, "--data", f"csv:{self.pets},split=80/20"))
+        other = self.put("other.csv", "kind,weight,colour\ncat,4,red\ndog,21,blue\n")
+        for arguments, rows in (((f"csv:{self.pets}", "--all"), 30), ((f"csv:{other}",), 2), ((f"csv:{other}", "--all"), 2)):
+            tested = self.document("eval", model, "--data", *arguments)
+            self.assertEqual((tested["examples"], "part" in tested), (rows, False))
+            self.assertRegex(self.output("eval", model, "--data", *arguments), rf"\Aexamples  {rows}\n\n")
+        for spec in ("moons", f"csv:{self.pets},split=80/10/10", f"csv:{self.pets},test={other}"):
+            self.assertIn("--all: expected a table or arrays without a test set", self.error(2, "eval", model, "--data", spec, "--all"))
         self.assertIn("has no column 'kind'", self.error(
             1, "eval", model, "--data", f"csv:{self.put('x.csv', 'weight,colour' + chr(10) + '1,red')}"))
 
@@ -245,6 +272,24 @@ class Arrays(Data):
         self.assertEqual(npy.read_bytes()[128:], values[12:])
         self.output("run", model, "--values", "1,2,3", "--out", npy)
         self.assertIn(b"'shape': (1, 3)", npy.read_bytes())
+
+    def test_of_very_many_classes_the_worst_are_printed(self):
+        values = struct.pack("<300f", *(i for i in range(300)))
+        header = "{'descr': '<%s4', 'fortran_order': False, 'shape': (300,%s), }"
+        for name, kind, shape, data in (("x", "f", " 1", values), ("y", "i", "", struct.pack("<300i", *(i % 150 for i in range(300))))):
+            text = header % (kind, shape)
+            text += " " * (-(len(text) + 11) % 64) + "\n"
+            (self.folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", len(text)) + text.encode() + data)
+        data = f"npy:{self.folder}/x.npy,targets={self.folder}/y.npy,split=1/0/1"
+        self.train(data)
+        text = self.output("eval", self.folder / "run", "--data", data)
+        shown = text.split("\nthe 100 of 150 classes with the lowest F1:\n\n")[1].splitlines()
+        self.assertEqual(len(shown), 101)
+        document = self.document("eval", self.folder / "run", "--data", data)
+        scores = [c["f1"] for c in document["per_class"]]
+        classes = [int(line.split()[0]) for line in shown[1:]]
+        self.assertEqual(classes, sorted(classes))
+        self.assertLessEqual(max(scores[c] for c in classes), min(s for c, s in enumerate(scores) if c not in classes))
 
     def test_outputs_to_files_that_are_none(self):
         model, _ = self.train(f"npy:{NUMPY}/f4.npy,targets={NUMPY}/f4.npy,split=1/0")

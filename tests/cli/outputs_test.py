@@ -56,6 +56,17 @@ class Outputs(tool.ToolTest):
         self.output(*self.writers(header)["emit"])
         self.assertEqual(self.output(*self.writers("/dev/stdout")["emit"]), header.read_text())
 
+        # A model, and nothing but it.
+        writers = [("quantize", self.model, "--to", "bf16", "--out")]
+        if "onnx-ops" in self.output("--help"):
+            self.output("convert", self.model, self.folder / "m.onnx")
+            writers.append(("convert", self.folder / "m.onnx"))
+        for writer in writers:
+            direct = self.folder / "direct.safetensors"
+            self.output(*writer, direct)
+            self.assertEqual(self.run_tool(*writer, "/dev/stdout").stdout, direct.read_bytes())
+            self.assertIn("standard output takes the model", self.error(2, *writer, "/dev/stdout", "--json"))
+
         redirected = self.folder / "redirected.h"
         with redirected.open("wb") as file:
             self.run_tool(*self.writers("/dev/stdout")["emit"], stdout=file)
@@ -119,6 +130,10 @@ class Terminal(tool.ToolTest):
             self.assertTrue(bars, columns)
             self.assertLess(max(map(len, bars)), columns)
         self.assertTrue(any(re.search("[━╌]{20}", b) for b in bars))
+
+    def test_there_are_no_colours(self):
+        """Nor anything else that NO_COLOR would forbid."""
+        self.assertNotRegex(self.shown(80, "xterm-256color", *self.TRAIN, "--lr", "30"), r"\x1b\[[\d;]*m")
 
     def test_a_terminal_without_orders_gets_none(self):
         for term in ("dumb", ""):

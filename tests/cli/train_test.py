@@ -36,9 +36,9 @@ class TrainTest(tool.ToolTest):
         return subprocess.Popen([tool.TOOL, *map(str, arguments)], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE, **options)
 
-    def interrupted(self, which=signal.SIGTERM, epochs=4000):
+    def interrupted(self, which=signal.SIGTERM, epochs=4000, *more):
         """A run that a signal ended, with the rest of what it said."""
-        process = self.start(*self.arguments("--epochs", epochs))
+        process = self.start(*self.arguments("--epochs", epochs, *more))
         while not (self.out / "checkpoint.safetensors").exists():
             self.assertIsNone(process.poll())
             time.sleep(0.01)
@@ -102,11 +102,14 @@ class Stopped(TrainTest):
     def test_signals_end_a_run_in_good_order(self):
         for which, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
             self.out = self.folder / which.name
-            returned, message = self.interrupted(which, epochs=1000)
+            returned, message = self.interrupted(which, 1000, "--log-every", 1000)  # epochs are logged, of five steps
             self.assertEqual(returned, code)
             self.assertRegex(message, r"\Alimpid: train: interrupted after step \d+ of 5000; "
                                       rf"`limpid train --resume {self.out}` continues it\n\Z")
             self.assertEqual(self.log()[-1]["reason"], "interrupted")
+            step = int(re.search(r"after step (\d+)", message)[1])
+            run, = self.document("runs", self.out)["runs"]
+            self.assertEqual((run["step"], run["state"]), (step, f"interrupted after step {step}"))
             self.output("train", "--resume", self.out, "--threads", "1")
             self.assertEqual(self.log()[-1]["reason"], "finished")
         self.expect_same_run(self.folder / "SIGTERM")
@@ -445,6 +448,32 @@ class Told(TrainTest):
         self.assertEqual(events[-1]["event"], "end")
         self.assertEqual(events[-1]["reason"], "finished")
         self.assertEqual(sum(map(sum, events[-1]["test"]["confusion"])), 20)
+
+    def test_everything_tells_the_steps_that_were_done(self):
+        """Though the log has one of seven."""
+        self.output("train", "--data", "moons,count=500", "--epochs", "40", "--batch", "50", "--log-every", "7", "--out", self.out,
+                    "--threads", "1")
+        self.assertEqual([e["step"] for e in self.log() if e["event"] == "step"][-1], 399)
+        self.assertEqual(self.log()[-1]["step"], 400)
+        self.assertRegex(self.output("doctor", self.out), r"\A\d+ rules found nothing wrong in 400 steps\.\n\Z")
+        self.assertEqual([run["step"] for run in self.document("runs", self.out)["runs"]], [400])
+        self.assertIn("<dt>steps</dt><dd>400</dd>", (self.out / "report.html").read_text())
+
+    def test_what_training_warned_of_is_told_again(self):
+        """Though the log shows nothing of it at its end, and whatever is asked of another rule."""
+        log = self.out / "log.jsonl"
+        self.output("train", "--data", "moons,count=500", "--epochs", "40", "--batch", "50", "--out", self.out, "--threads", "1")
+        *lines, end = log.read_text().splitlines(keepends=True)
+        finding = {"event": "finding", "rule": "loss_spikes", "severity": "warning", "layer": "", "symptom": "once it leapt",
+                   "cause": "?", "fix": "--clip-norm 1.0", "step": 50}
+        log.write_text("".join([*lines, json.dumps(finding) + "\n", end]))
+        told = "at step 50, no longer at the end: loss_spikes: once it leapt\n"
+        self.assertEqual(self.output("doctor", self.out), told)
+        self.assertEqual(self.output("doctor", self.out, "--threshold", "dead_share=0.9"), told)
+        self.assertEqual([f["rule"] for f in self.document("doctor", self.out)["earlier"]], ["loss_spikes"])
+        self.assertIn("found nothing wrong", self.output("doctor", self.out, "--threshold", "spike_rise=2"))
+        self.output("report", self.out)
+        self.assertIn("At step 50, no longer at the end: loss_spikes: once it leapt", (self.out / "report.html").read_text())
 
     def test_lines_in_a_pipe(self):
         text = self.output(*self.arguments("--epochs", "120"))

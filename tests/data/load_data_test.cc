@@ -3,6 +3,7 @@
 #include "limpid/data/arrays.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/digits.h"
+#include "limpid/data/split.h"
 #include "limpid/data/synthetic.h"
 #include "limpid/formats/npy.h"
 #include "limpid/nn/gpt.h"
@@ -208,6 +209,59 @@ TEST_F(LoadData, ExamplesOfATableWithoutASplitAreItsRowsReadAsTheModelsWere) {
   EXPECT_TRUE(rows.inputs.same_bits(Tensor::from<float>({2, 4}, {20.5f, 1, 0, 0, 3.5f, 0, 0, 1})));
   const DataSpec arrays = parse_data_spec("npz:" + at("both.npz"));
   EXPECT_EQ(load_examples(arrays, model_for(load_data(arrays).train)).size(), 6);
+}
+
+// What is scored of a table is what the training of the model held out.
+TEST_F(LoadData, ExamplesOfTheTableOfTrainingAreThoseItHeldOut) {
+  const auto trained = [&](const std::string& text, bool recorded = true) {
+    const Split split = load_data(text);
+    const std::optional<SplitRule> rule = split_rule_of(parse_data_spec(text));
+    DataConfig config = data_config(split.train);
+    if (recorded) config.split = record_of(split, rule->shares, rule->seed);
+    Model model = model_for(split.train);
+    model.config = R"({"data": )" + to_json(config).dump() + "}";
+    return std::pair(std::move(model), split);
+  };
+  const std::string pets = "csv:" + at("pets.csv") + ",target=kind";
+  const auto expect = [](const HeldOut& found, HeldOut::Part part, const Dataset& rows,
+                         std::int64_t of) {
+    EXPECT_EQ(found.part, part);
+    EXPECT_EQ(found.of, of);
+    expect_same(found.examples, rows);
+  };
+  const DataSpec whole = parse_data_spec("csv:" + at("pets.csv"));
+  for (const std::string& more : {std::string(), ",split=4/2/2,seed=3"s, ",missing=impute"s}) {
+    const auto [model, split] = trained(pets + more);
+    expect(load_held_out(whole, model), HeldOut::Part::kTest, split.test, 9);
+    // As another file, with its columns in another order.
+    put("other.csv",
+        "kind,colour,weight\ncat,grey,4.1\ndog,brown,21.5\ncat,brown,3.6\ndog,grey,18\n"
+        "dog,grey,24.3\ncat,white,4.4\ncat,grey,3.9\ndog,white,19.2\ncat,white,5\n");
+    expect(load_held_out(parse_data_spec("csv:" + at("other.csv")), model), HeldOut::Part::kTest,
+           split.test, 9);
+  }
+  const auto [no_test, parts] = trained(pets + ",split=2/1");
+  expect(load_held_out(whole, no_test), HeldOut::Part::kValidation, parts.validation, 9);
+  const std::string with_test = pets + ",test=" + at("pets.csv");
+  const auto [own_test, given] = trained(with_test + ",split=2/1");
+  expect(load_held_out(whole, own_test), HeldOut::Part::kValidation, given.validation, 9);
+  const auto [all, rows] = trained(with_test);
+  expect(load_held_out(whole, all), HeldOut::Part::kTraining, rows.train, 9);
+  const auto [arrays, cut] = trained("npz:" + at("both.npz"));
+  expect(load_held_out(parse_data_spec("npz:" + at("both.npz")), arrays), HeldOut::Part::kTest,
+         cut.test, 6);
+
+  // Another table, as long; the split that the spec says; a model that does not know.
+  const auto [model, split] = trained(pets);
+  put("another.csv",
+      "weight,colour,kind\n4.1,grey,cat\n21.5,brown,dog\n3.6,brown,cat\n18,grey,dog\n"
+      "24.3,grey,dog\n4.4,white,cat\n3.9,grey,cat\n19.2,white,dog\n5.5,white,cat\n");
+  const DataSpec another = parse_data_spec("csv:" + at("another.csv"));
+  expect(load_held_out(another, model), HeldOut::Part::kGiven, load_examples(another, model), 0);
+  const DataSpec said = parse_data_spec("csv:" + at("pets.csv") + ",split=5/2/2");
+  expect(load_held_out(said, model), HeldOut::Part::kGiven, load_examples(said, model), 0);
+  const Model silent = trained(pets, false).first;
+  expect(load_held_out(whole, silent), HeldOut::Part::kGiven, load_examples(whole, silent), 0);
 }
 
 TEST_F(LoadData, DigitsThatNobodyLooksAtAreNotDrawn) {

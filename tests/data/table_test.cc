@@ -285,8 +285,19 @@ TEST_F(Table, FillsWhatIsMissingInOneRow) {
 
 TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
   const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
-  const DataConfig config = data_config(data);
+  DataConfig config = data_config(data);
   EXPECT_EQ(data_config_from_json(to_json(config)), config);
+  config.split = SplitRecord{{70, 20, 10}, ~std::uint64_t{0}, 12, std::uint64_t{1} << 63};
+  EXPECT_EQ(data_config_from_json(to_json(config)), config);
+  for (const auto& [key, wrong] : {std::pair<const char*, Json>{"shares", Json::array({1, 2})},
+                                   {"shares", Json::array({0, 1, 1})},
+                                   {"seed", "-1"},
+                                   {"hash", "xyz"},
+                                   {"rows", -1}}) {
+    Json json = to_json(config);
+    json["split"][key] = wrong;
+    expect_error(ErrorCode::kFormat, key, [&] { data_config_from_json(json); });
+  }
   EXPECT_EQ(config.table, data.table);
   const nn::Mlp net{{4, 2}};
   const std::string json = R"({"model": "mlp", "data": )" + to_json(config).dump() + "}";

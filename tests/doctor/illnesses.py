@@ -186,9 +186,14 @@ class Run:
         # A loss that is not finite ends a run with 1.
         if done.returncode not in (0, 1) or not (self.path / "log.jsonl").exists():
             raise SystemExit(f"{name}: {done.stderr}")
-        self.end = json.loads((self.path / "log.jsonl").read_text().splitlines()[-1])
+        log = [json.loads(line) for line in (self.path / "log.jsonl").read_text().splitlines()]
+        self.end = log[-1]
         out = subprocess.run([tool, "doctor", self.path, "--json"], cwd=folder, check=True, capture_output=True, text=True)
-        self.findings = json.loads(out.stdout)["findings"]
+        said = json.loads(out.stdout)
+        self.findings = said["findings"]
+        told = {finding["rule"] for finding in said["findings"] + said["earlier"]}
+        # What training printed as it went.
+        self.unsaid = [e["rule"] for e in log if e["event"] == "finding" and e["rule"] not in told]
         self.config = json.loads((self.path / "config.json").read_text())
 
     def score(self, metric):
@@ -242,6 +247,8 @@ def examine(tool, folder, illness):
         return None, [f"found {found}, {illness.rule} is expected first"]
     first = run.findings[0]
     faults = list(faults_of(run.findings, run.config))
+    if run.unsaid:
+        faults.append(f"training warned of {run.unsaid}, and the doctor says nothing of it")
     if "settings" not in first["remedies"][0]:
         if not illness.cure or illness.words not in first["fix"]:
             return None, [f"the remedy is {first['fix']!r}"]
@@ -304,8 +311,12 @@ def main():
             if "idx:" in flags and not mnist:
                 print(f"{flags}: skipped: no data")
                 continue
-            for finding in Run(tool, folder, f"healthy/{number}", flags.split()).findings:
+            run = Run(tool, folder, f"healthy/{number}", flags.split())
+            for finding in run.findings:
                 print(f"{flags}: a healthy run, but the doctor finds {finding['rule']}: {finding['symptom']}")
+                failures += 1
+            if run.unsaid:
+                print(f"{flags}: training warned of {run.unsaid}, and the doctor says nothing of it")
                 failures += 1
     if "--write" in sys.argv:
         before, rest = page.split(BEGIN)

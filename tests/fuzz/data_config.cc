@@ -35,7 +35,7 @@ std::vector<Bytes> seeds() {
   const std::string data =
       R"({"task":"classification","feature_names":["a","b=x"],"class_names":["no","yes"],)"
       R"("target_names":["t"],"table":)" +
-      schema + "}";
+      schema + R"(,"split":{"shares":[80,10,10],"seed":"7","rows":210,"hash":"00ff"}})";
   const std::string model =
       R"({"model":"mlp","sizes":[3,4,2],"activation":"relu","dropout":0.5,"init":"he","norm":"batch",)"
       R"("loss":{"name":"huber","delta":2.0},"data":)" +
@@ -83,7 +83,10 @@ std::vector<std::string> words() {
                            "charlm",      "vocabulary",
                            "gpt",         "layers",
                            "loss",        "label_smoothing",
-                           "delta",       "data"})
+                           "delta",       "data",
+                           "split",       "shares",
+                           "seed",        "rows",
+                           "hash"})
     all.push_back("\"" + std::string(word) + "\"");
   return all;
 }

@@ -100,6 +100,24 @@ TEST(Doctor, ThresholdsDecide) {
   EXPECT_THROW(strict.set("flat_drop", INFINITY), Error);
 }
 
+// What training warned of is not forgotten, but rules with other thresholds are asked anew.
+TEST(Doctor, EarlierFindingsAreThoseThatAreOver) {
+  std::vector<double> falling;
+  for (int i = 0; i < 200; ++i) falling.push_back(1 - 0.0005 * i);
+  RunLog log = with_losses(falling);
+  for (const char* rule : {"loss_spikes", "loss_flat"}) log.findings.emplace_back().rule = rule;
+  const auto earlier = [&](const Thresholds& t) {
+    return names(earlier_findings(log, diagnose(log, t), t));
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(earlier({}), (Names{"loss_flat", "loss_spikes"}));
+  Thresholds other;
+  other.set("spike_rise", 0.6);
+  EXPECT_EQ(earlier(other), Names{"loss_flat"});
+  other.set("flat_drop", 0.2);  // found again
+  EXPECT_EQ(earlier(other), Names{});
+}
+
 TEST(Doctor, LeapsAreSpikesWhereTheyAreRare) {
   std::vector<double> losses;
   for (int i = 0; i < 200; ++i) losses.push_back(3 - 0.01 * i + (i % 2 ? 0.02 : 0));
@@ -117,6 +135,42 @@ TEST(Doctor, LeapsAreSpikesWhereTheyAreRare) {
   // Of every batch in ten it is no exception.
   for (std::size_t i = 0; i < leaps.size(); i += 10) leaps[i] = 4;
   EXPECT_FALSE(names(diagnose(with_losses(leaps))).count("loss_spikes"));
+}
+
+TEST(Doctor, AnInterruptedRunHasNotEndedTooEarly) {
+  std::vector<double> losses;
+  for (int i = 0; i < 200; ++i) losses.push_back(3 - 0.005 * i);
+  RunLog log = with_losses(losses);
+  log.epochs = {{1, 200, 0.1, {{"loss", 2.2}}, {{"loss", 2.1}}, 1, 1, false}};
+  log.end = EndEvent();
+  log.end->reason = kInterrupted;
+  EXPECT_EQ(names(diagnose(log)), std::set<std::string>{});
+  log.end->reason = "finished";
+  EXPECT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
+}
+
+// After a divergence the squares of weights may be more than f64 holds.
+TEST(Doctor, NoGradientIsSmallBesideInfiniteWeights) {
+  RunLog log = with_losses({1, 0.9, 0.8});
+  const auto layer = [](const std::string& name) {
+    return LayerStatistics{name, {{name + ".weight", 0, 1, 1e200, 1, 1}}, {}};
+  };
+  log.probes = {{1, {layer("layers.0"), layer("layers.1")}}};
+  EXPECT_EQ(names(diagnose(log)), std::set<std::string>{});
+}
+
+// No gradient passes dead units: that the layers before them stand still is no other illness.
+TEST(Doctor, WeightsThatDeadUnitsFreezeFollowFromThem) {
+  RunLog log = with_losses({1, 0.9, 0.8});
+  const LayerStatistics first{
+      "layers.0", {{"layers.0.weight", 0, 1, 1, 0, 0}}, {{"relu", 0, 0, 1, 1, 0}}};
+  const LayerStatistics second{"layers.1", {{"layers.1.weight", 0, 1, 1, 1e-3, 1e-3}}, {}};
+  log.probes = {{1, {first, second}}, {2, {first, second}}};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_EQ(names(found),
+            (std::set<std::string>{"dead_units", "frozen_weights", "zero_activations"}));
+  EXPECT_EQ(found[0].rule, "dead_units");
+  for (std::size_t i = 1; i < found.size(); ++i) EXPECT_EQ(found[i].follows_from, "dead_units");
 }
 
 TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {

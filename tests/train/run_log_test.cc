@@ -99,6 +99,43 @@ TEST(RunLog, WhatIsReadWritesTheSameLines) {
   EXPECT_EQ(text_of(read), text_of(events()));
 }
 
+// Of a run of 4690 steps that logs every fourth: whichever events there are.
+TEST(RunLog, KnowsTheStepsDone) {
+  RunLog log;
+  EXPECT_EQ(log.steps_done(), 0);
+  log.add(StepEvent{4688, 10, 0.1, 0, 1});
+  EXPECT_EQ(log.steps_done(), 4688);
+  RunLog epoch = log, probe = log, sample = log, resumed = log;
+  epoch.add(EpochEvent{10, 4690, 0, {}, {}, 1, 1, false});
+  probe.add(probe_event(4689));  // it is of the step that follows
+  sample.add(SampleEvent{4690, "text"});
+  resumed.add(ResumeEvent{4690});
+  for (const RunLog& other : {epoch, probe, sample, resumed}) EXPECT_EQ(other.steps_done(), 4690);
+  // A run that begins again from a checkpoint did no more for it.
+  EXPECT_EQ(resumed.last_step(), 4688);
+  EndEvent end = end_event();
+  log.add(end);
+  EXPECT_EQ(log.steps_done(), 4688) << "an end of older versions says nothing";
+  end.step = 4690;
+  log.add(end);
+  EXPECT_EQ(log.steps_done(), 4690);
+  // A step whose loss is not finite is not done.
+  end.step = 4687;
+  log.add(end);
+  EXPECT_EQ(log.steps_done(), 4687);
+  EXPECT_EQ(log.last_step(), 4688);
+}
+
+TEST(RunLog, AnEndWithoutItsStepIsRead) {
+  std::string line = to_json_line(end_event());
+  const std::string step = "\"step\":0,";
+  ASSERT_NE(line.find(step), std::string::npos);
+  line.erase(line.find(step), step.size());
+  const RunLog log = parse_run_log(to_json_line(run_event()) + line, "log");
+  ASSERT_TRUE(log.end);
+  EXPECT_EQ(log.end->best_epoch, 2);
+}
+
 TEST(RunLog, AnEventIsOneLine) {
   Finding finding;
   finding.symptom = "two\nlines, \xff and \x01";

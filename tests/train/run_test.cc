@@ -185,6 +185,7 @@ TEST_P(Stopped, AnotherRunGoesOnFromTheFolder) {
     train::Run run(small_config(), options);
     EXPECT_EQ(run.train(after(GetParam())).reason, kInterrupted);
     EXPECT_EQ(run.trainer().steps_done(), GetParam());
+    EXPECT_EQ(parse_run_log(log_path(options.folder)).steps_done(), GetParam());
     EXPECT_EQ(RunFolder(options.folder).held_run()->step, GetParam());
     EXPECT_FALSE(RunFolder(options.folder).held_run()->finished);
   }
@@ -195,6 +196,7 @@ TEST_P(Stopped, AnotherRunGoesOnFromTheFolder) {
   expect_same(run.log(), whole.log);
   expect_same(parse_run_log(log_path(options.folder)), whole.log);
   EXPECT_EQ(run.log().resumes.size(), 1u);
+  EXPECT_EQ(run.log().steps_done(), kSteps);
   EXPECT_TRUE(RunFolder(options.folder).held_run()->finished);
 }
 

@@ -86,6 +86,22 @@ TEST_F(ViewRuns, OddLinesAreReadOrPassedOver) {
   EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = more.cursor}).empty());
 }
 
+TEST_F(ViewRuns, KnowsTheStepsDoneWhateverTheLastLineIs) {
+  const auto told = [&] { return session_->runs().info("r0").at("step").as_integer(); };
+  const train::RunLog log = train::parse_run_log(train::log_path(folder_ / "moons"));
+  EXPECT_EQ(told(), log.steps_done());
+  std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
+  file << train::to_json_line(train::ResumeEvent{40}) << std::flush;
+  EXPECT_EQ(told(), 40);
+  // A probe is of the step that follows.
+  file << train::to_json_line(train::ProbeEvent{42, {}}) << std::flush;
+  EXPECT_EQ(told(), 43);
+  train::EndEvent end;
+  end.step = 45;
+  file << train::to_json_line(end) << std::flush;
+  EXPECT_EQ(told(), 45);
+}
+
 TEST_F(ViewRuns, OfALongLogSomeLinesComeAtFirst) {
   const LogDelta all = session_->runs().log({.run = "r0"});
   std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);

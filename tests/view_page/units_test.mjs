@@ -57,6 +57,16 @@ const failed = await paths({
     assert.ok(data.steps.loss.includes(99), 'the one great loss is still there');
     assert.deepEqual(data.steps.step, data.steps.step.slice().sort((a, b) => a - b));
   },
+  'the steps of a run are those done, though the log has some of them': () => {
+    const steps = { step: [1, 4688], epoch: [1, 10], loss: [2, 1], learning_rate: [0.1, 0], gradient_norm: [1, 1] };
+    const log = { run: 'r0', cursor: 1, state: 'running', reset: true, steps, thinned: false, total_steps: 2, epochs: [], probes: [], samples: [], findings: [], end: null };
+    const before = store.merged({ id: 'r0' }, log);
+    assert.equal(before.total, 4688);
+    const epoch = { epoch: 10, step: 4690, train: { loss: 1 }, validation: {} };
+    assert.equal(store.merged(before, { ...log, reset: false, epochs: [epoch] }).total, 4690);
+    const end = { event: 'end', reason: 'interrupted', step: 4689 };
+    assert.equal(store.merged(before, { ...log, state: 'stopped', reset: false, end }).total, 4689);
+  },
   'numbers are shown as the tool shows them': () => {
     const cases = [
       [0.1, '0.1'],

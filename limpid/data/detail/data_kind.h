@@ -27,6 +27,7 @@ struct DataKind {
   Value value = Value::kFile;
   std::string_view help;             // "csv:FILE,target=COLUMN"
   Scaling scaling = Scaling::kNone;  // unless the spec says another one
+  bool one_table = false;            // whose rows are split, unless a test set comes with them
   // Throws kParse for options that the kind does not have, or values that they do not take.
   void (*check)(const DataSpec& spec);
   // As load_data and load_examples; the spec has passed the check.
@@ -156,7 +157,7 @@ inline constexpr Shares kOneTable{80, 10, 10};
 inline constexpr Shares kTestIsGiven{100, 0, 0};
 
 // Of digits and synthetic data, 0 and 1 are the keys of the parts.
-Key split_key(const CommonSettings& settings);
+Key split_key(std::uint64_t seed);
 
 // A data set that has its test part: the validation part that the settings ask for taken out of
 // the training part.

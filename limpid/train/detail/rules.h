@@ -51,6 +51,9 @@ std::vector<Remedy> joined(std::vector<Remedy> first, const std::vector<Remedy>&
 double median(std::vector<double> values);
 double mean(std::span<const double> values);
 
+// Whether training came to its end; an interrupted run may go on.
+bool ended(const RunLog& log);
+
 // NaN where there is none.
 double loss_of(const Numbers& numbers);
 // The mean of the first losses, as long as none has leapt: the first one is from before any update,

@@ -31,6 +31,7 @@ export interface Probe {
 }
 export interface End {
   reason: string;
+  step?: Num; // steps done
   test?: Metrics & { confusion?: number[][]; per_class?: { precision: Num; recall: Num; f1: Num }[] };
   seconds?: number;
 }
@@ -134,7 +135,13 @@ export function merged(old: RunData, log: RunLog): RunData {
     state: log.state,
     begun: (log.begun as Begun | undefined) ?? base.begun,
     steps,
-    total: Math.max(base.total, steps.step[steps.step.length - 1] ?? 0),
+    // The log has one of several steps, and need not have the last.
+    total: Math.max(
+      base.total,
+      steps.step[steps.step.length - 1] ?? 0,
+      newEpochs[newEpochs.length - 1]?.step ?? 0,
+      toNumber((log.end as End | null)?.step ?? 0),
+    ),
     epochs: newEpochs.length ? halved([...base.epochs.filter((e) => e.epoch < firstEpoch), ...newEpochs], MOST_EPOCHS) : base.epochs,
     probes: log.probes.length ? halved([...base.probes, ...(log.probes as Probe[])], MOST_PROBES) : base.probes,
     samples: log.samples.length ? [...base.samples, ...log.samples].slice(-MOST_SAMPLES) : base.samples,
