@@ -137,7 +137,7 @@ void run(int rounds, const std::filesystem::path& out) {
   }
   std::string text = markdown(machine);
   for (const auto& [name, reason] : left_out.members())
-    text += fmt::format("* left out: {}: {}\n", name, reason.get<std::string>());
+    text += fmt::format("* left out: {}: {}\n", name, reason.as_string());
   text += "\n" + table.markdown() + "\n" + measure_compiling(rounds, compiling).markdown() + "\n";
   publish(out, "start", text,
           {{"machine", json(machine)},
