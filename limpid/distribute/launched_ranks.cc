@@ -217,6 +217,11 @@ void LaunchedRanks::abort(int code) {
   std::fflush(stderr);
   // A launcher that ends a job at once may not have read what was said (MPICH's).
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // MPI waits for a launcher that the network has lost.
+  std::thread([code] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::_Exit(code);
+  }).detach();
   module_.abort(code);
   std::_Exit(code);
 }

@@ -15,6 +15,7 @@ import sys
 import time
 import unittest
 
+import hosts
 import tool
 
 BUILD = pathlib.Path(tool.TOOL).resolve().parent
@@ -25,6 +26,15 @@ LAUNCHERS = {
 }
 # Open MPI wants to be asked twice by root.
 ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# How each MPI starts a rank on each of some hosts through a program that stands for ssh, and speaks TCP alone: it would take ranks of
+# one machine to share its memory.
+OVER_A_NETWORK = {
+    "openmpi": lambda shell, addresses: (
+        ["--mca", "plm_rsh_agent", shell, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
+         "10.78.0.0/24", "--mca", "oob_tcp_if_include", "10.78.0.0/24", "--host", ",".join(f"{a}:1" for a in addresses)], {}),
+    "mpich": lambda shell, addresses: (
+        ["-launcher", "rsh", "-launcher-exec", shell, "-hosts", ",".join(addresses)], {"UCX_TLS": "tcp,self"}),
+}  # fmt: skip
 
 
 class Ranks(tool.ToolTest):
@@ -234,6 +244,43 @@ class UnderMpi:
         said, _ = process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)
         self.assertRegex(said.decode(), r"limpid: rank \d on \S+ has given no sign of life for 2 s; the job ends")
+
+    def start_on(self, network, *arguments, **environment):
+        """A rank on each host, the launcher on the first one."""
+        options, settings = OVER_A_NETWORK[self.kind](str(network.remote_shell(self.folder)), network.addresses)
+        command = [*LAUNCHERS[self.kind], *options, "-n", str(len(network.addresses)), tool.TOOL, *map(str, arguments)]
+        return subprocess.Popen(network.command(0, *command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                stdin=subprocess.DEVNULL, env=ENVIRONMENT | settings | environment)
+
+    def test_a_network_that_delays_and_loses_changes_nothing(self):
+        if hosts.missing():
+            self.skipTest(hosts.missing())
+        out = self.folder / "far"
+        with hosts.Hosts(3, delay=0.001, loss=0.01) as network:
+            said, _ = (process := self.start_on(network, *self.arguments(out=out))).communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, said.decode())
+        self.assertIn("on 3 ranks of 1 thread", said.decode())
+        self.assertGreater(network.carried, 1000, "they did not speak over this network")
+        self.assertGreater(network.lost, 0)
+        self.expect_same_run(out, self.whole)
+
+    def test_a_host_that_the_network_loses_ends_the_job_and_is_named(self):
+        if hosts.missing():
+            self.skipTest(hosts.missing())
+        out = self.folder / "cut"
+        with hosts.Hosts(3, delay=0, loss=0) as network:
+            process = self.start_on(network, *self.arguments("--epochs", "100000", out=out), LIMPID_RANK_TIMEOUT="2")
+            self.wait_for(process, out / "checkpoint.safetensors")
+            network.cut_off.add(2)
+            for _ in range(300):
+                if not self.ranks_of(out):
+                    break
+                time.sleep(0.1)
+            self.assertEqual(self.ranks_of(out), [], "ranks go on")
+        # Open MPI's launcher would wait for the host that is gone.
+        process.kill()
+        said, _ = process.communicate(timeout=60)
+        self.assertRegex(said.decode(), r"limpid: rank 2 on host2 has given no sign of life for 2 s; the job ends")
 
     def differing(self, script):
         """What ranks say whose arguments a shell script chooses, rank 0 being $RANK 0."""
