@@ -1,4 +1,5 @@
-// Everything a user of Limpid needs.
+// The public API of Limpid in one header. ONNX (limpid/formats/onnx/onnx.h, export.h) and emission
+// of C++ (limpid/emit/emit.h) have headers of their own.
 #pragma once
 
 #include "limpid/compile/compiled.h"

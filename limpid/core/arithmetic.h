@@ -1,6 +1,6 @@
-// The scalar specification of Limpid's f32 and f64 arithmetic: plain functions whose bits every
-// kernel must give. docs/arithmetic.md says the same in prose; here it is in C++. Nothing in this
-// file is fast.
+// The scalar specification of Limpid's f32 and f64 arithmetic: plain functions that every kernel
+// must reproduce bit for bit. docs/arithmetic.md describes them in prose. They are written for
+// clarity, not for speed.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace limpid::arithmetic {
 
-// Sums over k are cut into blocks of this many terms (docs/arithmetic.md, "Products and sums").
+// Sums over k are split into blocks of this many terms (docs/arithmetic.md, "Products and sums").
 inline constexpr std::size_t kBlock = 256;
-// Terms of a product of i8 whose sum fits in i32 whatever they are: 2^31 / (128 * 128) - 1.
+// The most i8 products whose sum always fits in i32: 2^31 / (128 * 128) - 1.
 inline constexpr std::size_t kMostI8Terms = 131'071;
-// Partial sums of a reduction over the last axis.
+// Number of partial sums in a reduction over the last axis.
 inline constexpr std::size_t kPartials = 16;
 
 // Elementary functions. The f32 forms are the polynomials of docs/arithmetic.md with their stated
-// bounds; the f64 forms, which serve gradient checks, promise less: accuracy of the same kind as
-// libm's, without published bits.
+// bounds; the f64 forms serve gradient checks: they are about as accurate as libm's, without a
+// stated bound.
 float exp(float x);
 float log(float x);
 float tanh(float x);
 float erf(float x);
 float sigmoid(float x);
-float ndtr(float x);   // the standard normal distribution up to x
+float ndtr(float x);   // standard normal CDF
 float log1p(float x);  // log(1 + x)
 float expm1(float x);  // exp(x) - 1
 float sin(float x);
@@ -60,26 +60,26 @@ double acosh(double x);
 double atanh(double x);
 double power(double x, double y);
 
-// IEEE 754-2019 maximum and minimum: a NaN if either is; +0 above -0.
+// IEEE 754-2019 maximum and minimum: NaN if either operand is NaN; +0 is greater than -0.
 float maximum(float a, float b);
 float minimum(float a, float b);
 double maximum(double a, double b);
 double minimum(double a, double b);
 
-// sum over i of x[i * x_stride] * w[i * w_stride]: fused multiply-adds inside a block, blocks added
-// in order.
+// The dot product, sum over i < k of x[i * x_stride] * w[i * w_stride]. Fused multiply-adds within
+// each block of kBlock terms; block totals are added in order.
 float dot(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride,
           std::size_t k);
 double dot(const double* x, std::size_t x_stride, const double* w, std::size_t w_stride,
            std::size_t k);
 
-// The sum of contiguous values: 16 partials, element i into partial i mod 16, then the tree 8, 4,
-// 2, 1.
+// The sum of contiguous values: 16 partial sums (element i is added to partial i mod 16), then a
+// tree over them (8, 4, 2, 1).
 float sum(std::span<const float> x);
 double sum(std::span<const double> x);
 
-// The sum of n values a stride apart (a reduction over an axis that is not the last): blocks of
-// kBlock, each added in order from +0, the block totals added in order.
+// The sum of n values that are `stride` elements apart (a reduction over any axis but the last).
+// Blocks of kBlock values, each summed in order from +0; block totals are added in order.
 float strided_sum(const float* x, std::size_t stride, std::size_t n);
 double strided_sum(const double* x, std::size_t stride, std::size_t n);
 

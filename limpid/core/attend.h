@@ -1,5 +1,5 @@
-// Attention, query by query: the scalar specification of its bits (docs/arithmetic.md). A key that
-// a query does not see takes no part at all, so that it does not matter whether it is there.
+// Attention, query by query: the scalar specification of its bits (docs/arithmetic.md). A masked
+// key is skipped, so the result does not depend on its values or on its presence.
 #pragma once
 
 #include <cmath>
@@ -13,19 +13,20 @@
 
 namespace limpid::arithmetic {
 
-// Row-major q[heads, group, queries, size], v[heads, keys, value_size], y like q but of value_size;
-// element d of key j of head h is k[(h * keys * size) + j * key_step + d * element_step].
+// Row-major q[heads, group, queries, size], v[heads, keys, value_size], y[heads, group, queries,
+// value_size]; element d of key j of head h is k[(h * keys * size) + j * key_step + d *
+// element_step].
 struct AttentionSizes {
-  std::size_t heads;  // of keys and values
-  std::size_t group;  // heads of queries to each
+  std::size_t heads;  // key/value heads
+  std::size_t group;  // query heads per key/value head
   std::size_t queries, keys;
   std::size_t size, value_size;
   std::size_t key_step, element_step;
   double scale;
-  std::int64_t ahead;  // query i sees key j where j <= i + ahead, and the mask lets it
+  std::int64_t ahead;  // query i sees key j if j <= i + ahead and the mask allows it
 };
 
-// Masks: of element `place` of [heads, group, queries, keys].
+// Masks; `place` is the row-major index into [heads, group, queries, keys].
 struct EveryKey {
   bool sees(std::size_t) const { return true; }
   template <class T>
@@ -48,7 +49,7 @@ struct AddedNumbers {
   T score(T score, std::size_t place) const { return score + mask[place]; }
 };
 
-// Softmax of scores[0, keys) over those that are seen, +0 for the others.
+// Softmax of scores[0, keys) over the keys that are seen; +0 for the others.
 template <class T, class Mask>
 void attention_weights(T* scores, std::size_t keys, const Mask& mask, std::size_t place) {
   T highest = -std::numeric_limits<T>::infinity();
@@ -60,7 +61,7 @@ void attention_weights(T* scores, std::size_t keys, const Mask& mask, std::size_
   for (std::size_t j = 0; j < keys; ++j) scores[j] = scores[j] * share;
 }
 
-// The sum of weights[j] * v[j * step] over what is seen, in blocks of kBlock keys.
+// The sum of weights[j] * v[j * step] over the keys that are seen, in blocks of kBlock keys.
 template <class T, class Mask>
 T weighted_sum(const T* weights, std::size_t keys, const Mask& mask, std::size_t place, const T* v,
                std::size_t step) {
@@ -69,14 +70,14 @@ T weighted_sum(const T* weights, std::size_t keys, const Mask& mask, std::size_t
   });
 }
 
-// The keys before the first that query i cannot see.
+// How many of the keys query i may see by `ahead`; the others come after them.
 inline std::size_t keys_in_sight(const AttentionSizes& s, std::size_t i) {
   const std::int64_t last = s.ahead + static_cast<std::int64_t>(i);
   if (last < 0) return 0;
   return static_cast<std::uint64_t>(last) < s.keys ? static_cast<std::size_t>(last) + 1 : s.keys;
 }
 
-// `scratch` holds size + keys numbers.
+// `scratch` holds size + keys elements.
 template <class T, class Mask>
 void attend(const AttentionSizes& s, const T* q, const T* k, const T* v, const Mask& mask,
             T* scratch, T* y) {

@@ -1,6 +1,6 @@
 // The constants of the f32 elementary functions, shared by the scalar specification (arithmetic.cc)
-// and the SIMD kernels. docs/arithmetic.md says where they come from. Polynomials are written from
-// the highest power down, as Horner's rule takes them.
+// and the SIMD kernels. docs/arithmetic.md gives their origin. Polynomials are in descending
+// powers, for Horner's rule.
 #pragma once
 
 #include <cstdint>
@@ -8,36 +8,36 @@
 namespace limpid::arithmetic::coefficients {
 
 inline constexpr float kLog2E = 0x1.715476p+0f;
-// ln 2 as an f32 and the rest of it.
+// ln 2, split into an f32 and the remainder.
 inline constexpr float kLn2High = 0x1.62e43p-1f;
 inline constexpr float kLn2Low = -0x1.05c61p-29f;
 
-// exp: outside of these bounds the result is +inf or +0.
+// exp: beyond these bounds the result is +inf or +0.
 inline constexpr float kExpHighest = 110.0f;
 inline constexpr float kExpLowest = -110.0f;
-// Adding 3 * 2^22 rounds to an integer n and leaves it in the low bits; 254 is twice the bias of an
-// exponent, so that half of those bits is the biased exponent of 2^(n / 2).
+// Adding 3 * 2^22 rounds to an integer n and leaves it in the low bits; 254 is twice the exponent
+// bias, so half of those bits is the biased exponent of 2^(n / 2).
 inline constexpr float kExpRound = 0x1.8p23f + 254.0f;
 // exp(r) = 1 + r (1 + r P(r)) for |r| <= ln(2) / 2.
 inline constexpr float kExp[] = {0x1.6ac74ep-10f, 0x1.123dep-7f, 0x1.555858p-5f, 0x1.55548cp-3f,
                                  0x1.fffffcp-2f};
 
-// sigmoid(x) = s / (s + s exp(-x)): the scale s = 2^-64 leaves room where exp(-x) alone would be
-// infinite, and 1 / (1 + exp(-x)) not yet 0. It comes out of the exponent, n - 64 + 254.
+// sigmoid(x) = s / (s + s exp(-x)): exp(-x) overflows where the result is not yet 0; the scale s =
+// 2^-64 avoids that. The scale enters through the exponent, n - 64 + 254.
 inline constexpr float kSigmoidScale = 0x1p-64f;
 inline constexpr float kSigmoidRound = kExpRound - 64.0f;
 
-// log: the bits of 2/3, where one binade of mantissas begins.
+// log: the bits of 2/3, the start of the mantissa range [2/3, 4/3).
 inline constexpr std::int32_t kLogSplit = 0x3f2aaaab;
 // log(1 + f) = f + f^2 P(f) for 2/3 <= 1 + f < 4/3.
 inline constexpr float kLog[] = {-0x1.fe12dcp-4f, 0x1.203b18p-3f,  -0x1.f6e708p-4f,
                                  0x1.1e78ecp-3f,  -0x1.557d62p-3f, 0x1.99d5e4p-3f,
                                  -0x1.ffff96p-3f, 0x1.5554fap-2f,  -0.5f};
 
-// tanh(a) = value + d P(d), d = a - center, with a center, a value and a P for each half of a
-// binade: that of a's bits >> kTanhShift, whose low four bits are its place in the tables. All
-// below kTanhSplit is one piece, number kTanhFirst, and its value is a itself. 1 from kTanhOne on.
-// A center is a number whose tanh is almost one of f32.
+// tanh(a) = value + d P(d), d = a - center. Each half of a binade has its own center, value and P.
+// The low four bits of a's bits >> kTanhShift are the index into the tables. Below kTanhSplit there
+// is one piece, with index kTanhFirst; its value is a itself. From kTanhOne on the result is 1.
+// Each center is chosen so that its tanh is almost exactly an f32.
 inline constexpr float kTanhSplit = 0.25f;
 inline constexpr float kTanhOne = 10.0f;
 inline constexpr int kTanhShift = 22;
@@ -106,8 +106,8 @@ inline constexpr float kErfTail[] = {-0x1.d471dp-17f, 0x1.6f9b24p-12f, -0x1.ec7e
                                      0x1.896142p-6f,  -0x1.b459acp-4f, -0x1.451abap-1f,
                                      -0x1.0790e6p-3f};
 
-// ndtr(-a) = exp(-a^2 / 2) P(a) / Q(a) for a >= 0, 0 from kNdtrZero on. kExpOfHalf is kExp as
-// powers of 2 r, with the two terms before it.
+// ndtr(-a) = exp(-a^2 / 2) P(a) / Q(a) for a >= 0, 0 from kNdtrZero on. kExpOfHalf is kExp rescaled
+// to powers of 2 r, followed by its two lower-order coefficients.
 inline constexpr float kNdtrZero = 14.3f;
 inline constexpr float kExpOfHalf[] = {kExp[0] / 64, kExp[1] / 32, kExp[2] / 16, kExp[3] / 8,
                                        kExp[4] / 4,  0.5f,         1.0f};

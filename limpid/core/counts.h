@@ -1,5 +1,5 @@
-// Sums and products of counts that a stranger's shapes may drive beyond the range of their type;
-// its largest number then stands for them.
+// Saturating sums and products: counts from untrusted shapes may overflow their type. The result is
+// then the type's largest number.
 #pragma once
 
 #include <concepts>

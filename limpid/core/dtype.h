@@ -1,4 +1,4 @@
-// Element types of tensors. bf16 and f16 are storage: they are converted, never computed with.
+// Element types of tensors. bf16 and f16 are storage formats: convert them to f32 to compute.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ enum class Dtype : std::uint8_t { kF32, kF64, kBf16, kF16, kI32, kI64, kI8, kU8,
 // Bytes of one element.
 std::size_t size_of(Dtype dtype);
 
-// "f32", "f64", "bf16", "f16", "i32", "i64", "i8", "u8", "bool".
+// "f32", "f64", "bf16", "f16", "i32", "i64", "i8", "u8", "bool". dtype_from_name returns nullopt
+// for another name.
 std::string_view name(Dtype dtype);
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
 bool is_floating(Dtype dtype);  // f32, f64, bf16 or f16
 
-// Sixteen bits that a tensor stores; a type of their own, so that they are not mistaken for
-// integers.
+// The 16 bits of an element, in types of their own so that they are not taken for integers.
 struct Bf16 {
   std::uint16_t bits;
 };
@@ -31,7 +31,7 @@ struct F16 {
   std::uint16_t bits;
 };
 
-// The C++ type that stands for a Dtype in memory.
+// Maps the C++ type of an element to its Dtype.
 template <class T>
 struct DtypeOf;
 template <>

@@ -1,4 +1,4 @@
-// The one exception type of the library, and the codes that tell its causes apart.
+// The library's only exception type, and its error codes.
 #pragma once
 
 #include <stdexcept>
@@ -7,24 +7,24 @@
 
 namespace limpid {
 
-// What kind of thing went wrong.
+// The kind of an error.
 enum class ErrorCode {
-  kInvalidArgument,  // a value outside what a function accepts
-  kShape,            // shapes that do not fit together
-  kDtype,            // an element type that an operation does not take
-  kParse,            // text that is not a Function, a number, a configuration
-  kFormat,           // a file whose bytes break its format
-  kIo,               // the operating system refused to read or write
+  kInvalidArgument,  // a value that a function does not accept
+  kShape,            // shapes that do not match, or an axis out of range
+  kDtype,            // an element type that an operation does not support
+  kParse,            // text that is not a valid Function, number or configuration
+  kFormat,           // a file that violates its format
+  kIo,               // the operating system failed to read or write
   kNotFound,         // a name that does not exist
-  kUnsupported,      // well-formed, but beyond what this library does
-  kNoGradient,       // a derivative was asked of an op that has none
-  kInternal,         // a broken promise of our own
+  kUnsupported,      // valid input that this library does not support
+  kNoGradient,       // a derivative of an op that has none
+  kInternal,         // a bug in this library
 };
 
 // "shape", "format", ...: stable names for logs and for tests.
 std::string_view name(ErrorCode code);
 
-// what() is one line: what was expected, what came, and where.
+// what() is one line that names what was expected, what was given, and where.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

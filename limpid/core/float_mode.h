@@ -1,6 +1,6 @@
-// The modes of this thread's floating-point unit that change results: the rounding direction, and
-// whether subnormals are taken for zero. Programs and libraries set them (-ffast-math does, when it
-// links); docs/arithmetic.md knows only the default.
+// The floating-point modes of a thread that change results: the rounding direction, and whether
+// subnormals are flushed to zero. Programs and libraries set them (linking with -ffast-math does,
+// for one); docs/arithmetic.md assumes the default.
 #pragma once
 
 #include <cfenv>
@@ -8,8 +8,9 @@
 
 namespace limpid {
 
-// The default while it lives: round to nearest, keep subnormals; then what was before. Costs
-// some nanoseconds where the default is set already. Traps and sticky flags are left alone.
+// Sets the default mode (round to nearest, keep subnormals) for its lifetime, then restores the
+// previous one. Costs some nanoseconds if the default is already set. Traps and sticky flags are
+// unchanged.
 class DefaultFloatMode {
  public:
 #if defined(__x86_64__)
@@ -40,11 +41,11 @@ class DefaultFloatMode {
 
  private:
 #if defined(__x86_64__)
-  // Of MXCSR: flush to zero, rounding control, denormals are zero.
+  // Bits of MXCSR: flush to zero, rounding control, denormals-are-zero.
   static constexpr std::uint32_t kModes = 0x8000 | 0x6000 | 0x0040;
   std::uint32_t before_;
 #elif defined(__aarch64__)
-  // Of FPCR: alternate handling, flush to zero (three kinds), rounding mode.
+  // Bits of FPCR: alternate handling, flush to zero (three kinds), rounding mode.
   static constexpr std::uint64_t kModes = 0x1 | 0x2 | 0x80000 | 0x1000000 | 0xc00000;
   static void set(std::uint64_t fpcr) { asm volatile("msr fpcr, %0" ::"r"(fpcr)); }
   std::uint64_t before_;

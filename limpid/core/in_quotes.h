@@ -1,4 +1,4 @@
-// How a name that came from outside stands in a message. Leans on utf8.h.
+// Quotes an untrusted name for a message. Depends on utf8.h.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace limpid {
 
-// 'name' in single quotes, fit for a message of one line: the bytes of control characters (C0, DEL,
-// C1), of the quote, of the backslash and of what is not UTF-8 become \xNN. What goes beyond 96
-// bytes is cut, which an ellipsis shows.
+// 'name' in single quotes, safe in a one-line message. Control characters (C0, DEL, C1), quotes,
+// backslashes and bytes that are not UTF-8 become \xNN. After 96 bytes the name is cut and ends in
+// an ellipsis.
 std::string in_quotes(std::string_view name);
 
 }  // namespace limpid

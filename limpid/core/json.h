@@ -15,9 +15,9 @@
 
 namespace limpid {
 
-// What bounds the work and the memory that a text can cause.
+// Limits on the work and memory that an untrusted text can cause.
 struct JsonLimits {
-  // More than any text that the library writes.
+  // Larger than any text that the library writes.
   std::size_t bytes = std::size_t{12} << 20;
   std::size_t depth = 16;
   std::size_t members = 1024;  // of one object
@@ -27,8 +27,8 @@ struct JsonLimits {
 // How a value is written.
 struct JsonFormat {
   int indent = 0;                // spaces per level, each value on its own line; 0: one line
-  bool ascii = false;            // other characters as \uNNNN
-  bool replace_invalid = false;  // what is not UTF-8 becomes U+FFFD instead of an error
+  bool ascii = false;            // write other characters as \uNNNN
+  bool replace_invalid = false;  // invalid UTF-8 becomes U+FFFD instead of an error
 };
 
 // A value: null, true or false, a number, a string, an array or an object.
@@ -38,7 +38,8 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;  // in the order in which members were added
 
-  // Each a value of its kind; null by default. A pointer is no bool.
+  // Each constructor makes a value of the matching kind; the default is null. Pointers do not
+  // convert to bool.
   Json();
   Json(std::nullptr_t);
   template <std::same_as<bool> T>
@@ -60,13 +61,13 @@ class Json {
   static Json object();
 
   // Throws kFormat for text that is not JSON, goes beyond the limits or has a key twice in one
-  // object. The number of a byte in a message counts from 1.
+  // object. Byte positions in messages count from 1.
   static Json parse(std::string_view text, const JsonLimits& limits = {});
-  // Nothing for text that is not JSON; otherwise as parse().
+  // As parse(), but returns nullopt for text that is not JSON.
   static std::optional<Json> try_parse(std::string_view text, const JsonLimits& limits = {});
 
-  // The shortest digits that read back as the same number; null for infinities and NaNs. Throws
-  // kInvalidArgument for text that is not UTF-8, unless the format replaces it.
+  // The shortest digits that read back as the same number; infinities and NaNs are written as null.
+  // Throws kInvalidArgument for text that is not UTF-8, unless the format replaces it.
   std::string dump(const JsonFormat& format = {}) const;
 
   bool is_null() const { return is<std::monostate>(); }
@@ -78,10 +79,11 @@ class Json {
   bool is_array() const { return is<Array>(); }
   bool is_object() const { return is<Object>(); }
 
-  // The value as a type; each throws kFormat if it has another. JsonView's name the path, too.
+  // The value as a type. Each throws kFormat if the value has another type. The errors of JsonView
+  // also name the path.
   bool as_bool() const;
   std::int64_t as_integer() const;    // within the range of the type
-  std::uint64_t as_unsigned() const;  // of 0 or more
+  std::uint64_t as_unsigned() const;  // 0 or more
   double as_number() const;           // integers, too
   const std::string& as_string() const;
   const Array& elements() const;
@@ -89,7 +91,8 @@ class Json {
   Array& elements();
   Object& members();
 
-  // Of an object: nullptr if this is none or has no such member. Takes linear time.
+  // The member of an object; nullptr if there is no such member, or if this is not an object.
+  // Linear time.
   const Json* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   // Throws kFormat if there is no such member or element.
@@ -102,12 +105,12 @@ class Json {
   Json& operator[](std::string_view key);  // adds the member if there is none
   Json& operator[](std::size_t index);     // throws kFormat if there is no such element
   void push_back(Json element);
-  // Sets every member of the other object here.
+  // Sets every member of `object` in this one.
   void update(const Json& object);
   // Removes a member, if there is one.
   void erase(std::string_view key);
 
-  // Members in the same order; 1 and 1.0 differ.
+  // The order of members counts; 1 and 1.0 differ.
   bool operator==(const Json& other) const;
 
  private:
@@ -131,7 +134,7 @@ struct Json::Member {
   bool operator==(const Member&) const = default;
 };
 
-// Here, since clang wants a Member whole where a vector of them is made.
+// Defined here: clang needs the complete type Member to make a vector of it.
 inline Json::Json() = default;
 inline Json::Json(std::nullptr_t) {}
 template <std::same_as<bool> T>
@@ -157,8 +160,8 @@ inline Json Json::object() { return Object(); }
 inline Json::Json(Object members) : value_(std::move(members)) {}
 inline Json::Json(std::initializer_list<Member> members) : value_(Object(members)) {}
 
-// A value of a document, and where in it: the errors name the path, as in
-// "mlp.sizes[2]: expected an integer, got 0.5". Refers to the document, which must outlive it.
+// A value in a document, together with its path. Errors name the path, as in "mlp.sizes[2]:
+// expected an integer, got 0.5". The document must outlive the view.
 class JsonView {
  public:
   JsonView(const Json& value, std::string path = "") : value_(&value), path_(std::move(path)) {}
@@ -166,7 +169,7 @@ class JsonView {
   const Json& value() const { return *value_; }
   const std::string& path() const { return path_; }
 
-  // As of Json; all throw kFormat.
+  // As the methods of Json; all throw kFormat. as_integer also throws outside [low, high].
   bool as_bool() const;
   std::int64_t as_integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
                           std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
@@ -176,11 +179,11 @@ class JsonView {
   std::vector<JsonView> elements() const;
   std::vector<std::pair<std::string, JsonView>> members() const;
 
-  // A member or an element. Both throw kFormat for another value, and where there is none.
+  // A member of an object. Throws kFormat if the value is not an object or has no such member.
   JsonView at(std::string_view key) const;
-  // As above.
+  // An element of an array. Throws kFormat if the value is not an array or has no such element.
   JsonView at(std::size_t index) const;
-  // Nothing if an object has no such member; throws for a value that is no object.
+  // nullopt if the object has no such member. Throws kFormat if the value is not an object.
   std::optional<JsonView> find(std::string_view key) const;
 
   // Throws "path: expected X, got Y".
@@ -196,10 +199,10 @@ class JsonView {
   std::string path_;
 };
 
-// A value as a message shows it: one line of ASCII, cut after 60 bytes.
+// A value for a message: one line of ASCII, cut after 60 bytes.
 std::string brief(const Json& value);
 
-// Receives the values of a text in its order. What a method throws ends the reading.
+// Receives the values of a text in order. An exception from a method stops the reading.
 class JsonEvents {
  public:
   virtual ~JsonEvents() = default;
@@ -214,11 +217,11 @@ class JsonEvents {
   virtual void end_object() = 0;
   virtual void begin_array() = 0;
   virtual void end_array() = 0;
-  // The text is not JSON: position counts bytes from 0. Throws.
+  // Called if the text is not JSON; must throw. `position` counts bytes from 0.
   virtual void fault(std::size_t position, const std::string& why) = 0;
 };
 
-// Reads without limits of its own and without recursion.
+// Reads a text without limits of its own and without recursion.
 void read_json(std::string_view text, JsonEvents& events);
 
 }  // namespace limpid

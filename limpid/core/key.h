@@ -1,6 +1,6 @@
-// Random keys: a value that stands for an endless table of random words, word i of which depends on
-// (key, i) alone. Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1,
-// 2, 3; SC 2011).
+// Random keys. A key stands for an endless table of random 32-bit words; word i depends on (key, i)
+// alone. The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As
+// Easy as 1, 2, 3; SC 2011).
 #pragma once
 
 #include <array>
@@ -12,20 +12,19 @@ namespace limpid {
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                         std::array<std::uint32_t, 2> key);
 
-// A value: drawing from it does not change it.
+// An immutable value: drawing numbers does not change it.
 class Key {
  public:
-  explicit Key(std::uint64_t bits) : bits_(bits) {}  // equal bits, equal words
+  explicit Key(std::uint64_t bits) : bits_(bits) {}  // equal bits give equal words
 
   // Word i of the table: word i mod 4 of philox(counter = i / 4 in its low 64 bits, key = bits()).
   std::uint32_t word(std::uint64_t i) const;
 
-  // A key for a purpose numbered by `data`, unrelated to this key's words and to its other
-  // children: the first two words of philox(counter = (low(data), high(data), 0, 1), key = bits()).
+  // A child key for the purpose `data`, independent of this key's words and of its other children:
+  // the first two words of philox(counter = (low(data), high(data), 0, 1), key = bits()).
   Key fold_in(std::uint64_t data) const;
 
-  // An integer in [0, bound), made of word i: floor(word * bound / 2^32). Requires 0 < bound <=
-  // 2^32.
+  // An integer in [0, bound) from word i: floor(word * bound / 2^32). Requires 0 < bound <= 2^32.
   std::uint32_t below(std::uint64_t bound, std::uint64_t i) const {
     return static_cast<std::uint32_t>((word(i) * bound) >> 32);
   }

@@ -1,5 +1,4 @@
-// Params: tensors under the names that PyTorch's state_dict would give them, in the order in which
-// they were added.
+// Params: tensors by name, in the order of insertion. The names are those of a PyTorch state_dict.
 #pragma once
 
 #include <functional>
@@ -33,12 +32,12 @@ class Named {
   using Entry = std::pair<std::string, T>;
 
   Named() = default;
-  // The entries in this order; of two with one name the later value, at the earlier place.
+  // The entries in this order. If a name is repeated, its last value stands at its first position.
   Named(std::initializer_list<Entry> entries) {
     for (const Entry& e : entries) set(e.first, e.second);
   }
 
-  // Adds an entry, or replaces the value of an existing one in its place.
+  // Adds an entry at the end, or replaces the value of an existing entry in place.
   void set(std::string name, T value) {
     if (T* found = find(name)) {
       *found = std::move(value);
@@ -49,12 +48,12 @@ class Named {
       for (std::size_t i = places_.size(); i < entries_.size(); ++i)
         places_.emplace(entries_[i].first, i);
   }
-  // Adds every entry of `other`, its names behind "prefix." ("" adds no dot).
+  // Adds every entry of `other` with "prefix." before its name ("" adds no dot).
   void merge(std::string_view prefix, const Named& other) {
     for (const Entry& e : other.entries_) set(join(prefix, e.first), e.second);
   }
 
-  // nullptr where there is no such name.
+  // nullptr if there is no such name.
   const T* find(std::string_view name) const {
     if (!places_.empty()) {
       const auto found = places_.find(name);
@@ -65,12 +64,12 @@ class Named {
     return nullptr;
   }
   T* find(std::string_view name) { return const_cast<T*>(std::as_const(*this).find(name)); }
-  // Throws kNotFound, naming what is there.
+  // Throws kNotFound; the message lists the names that exist.
   const T& at(std::string_view name) const {
     if (const T* found = find(name)) return *found;
     throw_missing(name, names());
   }
-  // The entries below "prefix.", without it.
+  // The entries whose names begin with "prefix.", with this prefix removed.
   Named within(std::string_view prefix) const {
     Named part;
     for (const Entry& e : entries_)
@@ -80,8 +79,8 @@ class Named {
     return part;
   }
 
-  // The entries of these names, in their own order. A name stands for all below it too: "layers.2"
-  // for "layers.2.weight". Throws kNotFound for a name of which there is nothing.
+  // The entries with these names, in the order of this group. A name also selects all names below
+  // it: "layers.2" selects "layers.2.weight". Throws kNotFound for a name that selects nothing.
   Named only(const std::vector<std::string>& wanted) const {
     for (const std::string& name : wanted) {
       bool any = false;
@@ -94,13 +93,14 @@ class Named {
         if (is_at_or_below(e.first, name)) part.set(e.first, e.second);
     return part;
   }
-  // A copy with the entries of `changes`, each in the place of an entry of its name, or at the end.
+  // A copy with the entries of `changes`: each replaces the entry with its name, or is added at the
+  // end.
   Named with(const Named& changes) const {
     Named all = *this;
     all.merge("", changes);
     return all;
   }
-  // f of every value, under the same names.
+  // Applies f to every value and keeps the names.
   template <class F>
   auto map(const F& f) const {
     Named<std::decay_t<decltype(f(std::declval<const T&>()))>> result;
@@ -110,7 +110,7 @@ class Named {
     return result;
   }
 
-  // In the order of the entries.
+  // Names and values, in the order of the entries.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const Entry& e : entries_) all.push_back(e.first);
@@ -127,7 +127,7 @@ class Named {
   std::size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
 
-  // "prefix.name", or the name alone where the prefix is empty.
+  // "prefix.name", or the name alone if the prefix is empty.
   static std::string join(std::string_view prefix, std::string_view name) {
     return prefix.empty() ? std::string(name) : std::string(prefix) + "." + std::string(name);
   }
@@ -136,15 +136,15 @@ class Named {
   template <class>
   friend class Named;
 
-  // Up to so many entries are walked, for few networks have more; files may.
+  // Up to this many entries are searched linearly. Few networks have more; files may.
   static constexpr std::size_t kFew = 512;
 
   std::vector<Entry> entries_;
-  // The places of the entries, where these are not few.
+  // The index of each entry, if there are more than kFew.
   std::map<std::string, std::size_t, std::less<>> places_;
 };
 
-// Throws kInvalidArgument where the groups have not the same names, in any order.
+// Throws kInvalidArgument unless both groups have the same names, in any order.
 template <class T, class U>
 void require_same_names(const Named<T>& a, const Named<U>& b) {
   bool same = a.size() == b.size();
@@ -152,8 +152,8 @@ void require_same_names(const Named<T>& a, const Named<U>& b) {
   if (!same) throw_other_names(a.names(), b.names());
 }
 
-// f of the values of one name, for every name of the first group, in its order. Throws
-// kInvalidArgument where another group has other names.
+// Applies f to the values of each name in all groups, in the order of the first group. Throws
+// kInvalidArgument unless all groups have the same names.
 template <class F, class T, class... Others>
 auto map(const F& f, const Named<T>& group, const Named<Others>&... others) {
   (require_same_names(group, others), ...);
@@ -167,8 +167,9 @@ auto map(const F& f, const Named<T>& group, const Named<Others>&... others) {
 // Tensors by name: the parameters of a model, its gradients, an optimiser's state.
 using Params = Named<Tensor>;
 
-// Groups as one: [groups, ...] under every name, in the order of the first group's names. Throws
-// kInvalidArgument where there is no group, or where names differ; kShape where types do.
+// Stacks groups into one: each tensor gets a leading dimension for the group, [groups, ...]. The
+// names are in the order of the first group. Throws kInvalidArgument if there is no group or the
+// names differ, kShape if types differ.
 Params stack(std::span<const Params> groups);
 
 }  // namespace limpid

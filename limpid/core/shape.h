@@ -1,4 +1,4 @@
-// Shape: the dimensions of a row-major array. A small value without allocation.
+// Shape: the dimensions of a row-major array. A small value that allocates nothing.
 #pragma once
 
 #include <array>
@@ -14,21 +14,21 @@
 namespace limpid {
 
 // The largest number of elements of a shape on a machine whose objects have at most `most_bytes`
-// bytes. Elements of 8 bytes then take half of that, so that a size can be rounded up, and two
-// sizes added, without overflow.
+// bytes. With 8-byte elements that is half of `most_bytes`, so that sizes can be rounded up, and
+// two sizes added, without overflow.
 constexpr std::int64_t most_elements(std::int64_t most_bytes) { return most_bytes / 16; }
 
 class Shape {
  public:
   static constexpr std::size_t kMaxRank = 8;
-  // Of any shape on this machine.
+  // The most elements of any shape on this machine.
   static constexpr std::int64_t kMaxElements =
       most_elements(std::numeric_limits<std::ptrdiff_t>::max());
 
   // The shape of a scalar: rank 0, one element.
   Shape() = default;
-  // Throws kShape where there are more than kMaxRank dimensions, one is negative, or the product of
-  // those that are not 0 is more than kMaxElements.
+  // Throws kShape for more than kMaxRank dimensions, for a negative one, and if the product of the
+  // non-zero dimensions is more than kMaxElements.
   Shape(std::initializer_list<std::int64_t> dims)
       : Shape(std::span<const std::int64_t>(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims);
@@ -44,7 +44,8 @@ class Shape {
   // The product of the dimensions; 1 for a scalar. At most kMaxElements.
   std::int64_t elements() const { return elements_; }
 
-  // A copy with one dimension more, less, or other.
+  // A copy with one dimension inserted before `axis`, removed, or replaced. insert throws kShape
+  // beyond kMaxRank dimensions, all throw kShape beyond kMaxElements.
   Shape insert(std::size_t axis, std::int64_t dim) const;
   Shape erase(std::size_t axis) const;
   Shape replace(std::size_t axis, std::int64_t dim) const;
@@ -57,14 +58,15 @@ class Shape {
   std::int64_t elements_ = 1;
 };
 
-// The product of the dimensions; nothing where that of those that are not 0 is more than `most`.
+// The product of the dimensions; nullopt if the product of the non-zero ones is more than `most`.
 // Requires that none is negative.
 std::optional<std::int64_t> elements_of(std::span<const std::int64_t> dims, std::int64_t most);
 
 // "[256, 784]"; "[]" for a scalar.
 std::string to_string(const Shape& shape);
 
-// An axis in [0, rank), where -1 names the last. `what` opens the message of the error (kShape).
+// An axis as an index in [0, rank); a negative axis counts from the end, -1 is the last. Throws
+// kShape, with `what` at the start of the message, if the axis is out of range.
 std::size_t normalize_axis(std::int64_t axis, std::size_t rank, std::string_view what);
 
 }  // namespace limpid

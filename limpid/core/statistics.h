@@ -1,4 +1,4 @@
-// The numbers of a tensor as f64, and what can be said of all of them.
+// The elements of a tensor as f64, and their summary statistics.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,23 @@
 
 namespace limpid {
 
-// Of any dtype; f64 has all values but those of i64 beyond 2^53, which are rounded.
+// Takes any dtype. Exact, except that i64 values beyond 2^53 are rounded.
 std::vector<double> to_doubles(const Tensor& tensor);
 
-// The indices of an element counted row by row, one for each dimension.
+// The multi-index of the element at this row-major position: one index for each dimension.
 std::vector<std::int64_t> place_of(std::int64_t element, const Shape& shape);
 
-// Of the elements of one tensor, in f64 whatever its dtype. min to max are those of the finite
-// elements, NaN where there are none; `std` is the population's (n below the sum).
+// Statistics of the elements of one tensor, computed in f64. min, mean, std and max are over the
+// finite elements; NaN if there are none. `std` is the population standard deviation (divides by
+// n).
 struct Statistics {
   std::int64_t count = 0;
   double min = 0;
   double mean = 0;
   double std = 0;
   double max = 0;
-  double zero_share = 0;  // of all elements, -0 among them; 0 where there are no elements
+  double zero_share =
+      0;  // share of zeros (+0 and -0) among all elements; 0 if there are no elements
   std::int64_t nans = 0;
   std::int64_t infs = 0;
 };

@@ -1,4 +1,4 @@
-// The two orders in which docs/arithmetic.md adds up: partial sums, and blocks.
+// The two summation orders of docs/arithmetic.md: partial sums, and blocks.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace limpid::arithmetic {
 
-// The tree 8, 4, 2, 1.
+// Adds the partial sums as a tree: 8, 4, 2, 1.
 template <class T>
 T fold_partials(std::array<T, kPartials> p) {
   for (std::size_t half = kPartials / 2; half > 0; half /= 2)
@@ -16,7 +16,7 @@ T fold_partials(std::array<T, kPartials> p) {
   return p[0];
 }
 
-// Element i into partial i mod kPartials, then the tree.
+// Adds element i to partial i mod kPartials, then the partials as a tree.
 template <class T>
 T in_partials(const T* x, std::size_t n) {
   std::array<T, kPartials> partials{};
@@ -24,7 +24,7 @@ T in_partials(const T* x, std::size_t n) {
   return fold_partials(partials);
 }
 
-// Blocks of kBlock terms, `step` applied to each from +0; the block totals added in order.
+// Blocks of kBlock terms: `step` adds each term, from +0 on; block totals are added in order.
 template <class T, class Step>
 T in_blocks(std::size_t n, Step step) {
   T total = 0;

@@ -1,4 +1,4 @@
-// Tensor: an immutable n-dimensional array. A value: copies share the buffer.
+// Tensor: an immutable n-dimensional array. Copies share the buffer.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,20 @@
 
 namespace limpid {
 
-// Where a tensor's elements are.
+// The memory that holds a tensor's elements.
 enum class Device : std::uint8_t { kCpu };
 
 class Tensor {
  public:
-  // Every buffer that the library allocates begins at a multiple of this many bytes.
+  // Alignment in bytes of every buffer that the library allocates.
   static constexpr std::size_t kAlignment = 64;
 
-  // f32 of shape [0].
+  // An empty tensor: f32, shape [0].
   Tensor();
 
-  // The one way to make an array: `fill` receives the fresh, zeroed elements, and after it they are
-  // constant. T stands for the dtype (see dtype_of).
+  // Allocates a tensor and lets `fill` write its elements, which are zero before and constant
+  // after. T determines the dtype (see dtype_of). Throws kInvalidArgument if there is not enough
+  // memory.
   template <class T>
   static Tensor generate(const Shape& shape, const std::function<void(std::span<T>)>& fill) {
     return generate_bytes(Type{dtype_of<T>, shape}, [&](std::span<std::byte> bytes) {
@@ -35,7 +36,7 @@ class Tensor {
   static Tensor generate_bytes(const Type& type,
                                const std::function<void(std::span<std::byte>)>& fill);
 
-  // A copy of row-major values. Throws kShape where values.size() is not shape.elements().
+  // A copy of row-major values. Throws kShape if values.size() is not shape.elements().
   template <class T>
   static Tensor from(const Shape& shape, std::span<const T> values) {
     check_count(shape, values.size());
@@ -57,13 +58,13 @@ class Tensor {
   }
   static Tensor zeros(const Type& type);
 
-  // Elements that `fill` makes when they are first read; they stay then. It may be called from any
-  // thread, and more than once: see read_once().
+  // A tensor whose elements are computed by `fill` at the first read and then kept. `fill` may be
+  // called from any thread, and more than once: see read_once().
   static Tensor deferred(const Type& type, std::function<void(std::span<std::byte>)> fill);
 
-  // Elements that somebody else owns (a mapped file, say), kept alive by `owner`, never written.
-  // Throws kShape unless there are type.bytes() bytes, kInvalidArgument where they do not begin at
-  // a multiple of size_of(type.dtype).
+  // A tensor over memory that `owner` keeps alive (a mapped file, say); it is never written. Throws
+  // kShape unless there are type.bytes() bytes, kInvalidArgument unless the address is a multiple
+  // of size_of(type.dtype).
   static Tensor borrow(const Type& type, std::span<const std::byte> bytes,
                        std::shared_ptr<const void> owner);
 
@@ -73,35 +74,37 @@ class Tensor {
   Device device() const { return Device::kCpu; }
   std::int64_t elements() const { return type_.shape.elements(); }
 
-  // The elements, row-major. Throws kDtype where T is not the tensor's dtype.
+  // The elements, row-major. Throws kDtype if T is not the tensor's dtype.
   template <class T>
   std::span<const T> values() const {
     check_dtype(dtype_of<T>);
     return {reinterpret_cast<const T*>(data()), static_cast<std::size_t>(elements())};
   }
-  // The only element. Throws kShape unless there is exactly one.
+  // The only element. Throws kShape unless there is exactly one, kDtype if T is not the tensor's
+  // dtype.
   template <class T>
   T item() const {
     check_count(shape(), 1);
     return values<T>()[0];
   }
   std::span<const std::byte> bytes() const { return {data(), type_.bytes()}; }
-  // The address of the elements, or of what makes them: with the owner it tells whether two tensors
-  // are one object.
+  // The address of the elements, or of their generator if they are deferred. Together with owner()
+  // it tells whether two tensors share one buffer.
   const void* identity() const { return data_ ? data_ : owner_.get(); }
-  // What keeps the elements alive. Empty where nobody owns them.
+  // The object that keeps the elements alive; empty if there is none.
   std::weak_ptr<const void> owner() const { return owner_; }
-  // The same elements, for one reader: those that are deferred and not read yet are made for the
-  // result alone, so that they do not stay.
+  // The same elements for a single reader. Deferred elements that were not read yet are computed
+  // for the result alone and not kept in this tensor.
   Tensor read_once() const;
 
-  // The same elements under another shape, without a copy. Throws kShape where the counts differ.
+  // The same elements with another shape, without a copy. Throws kShape if the element counts
+  // differ.
   Tensor reshape(const Shape& shape) const;
-  // Rows [first, first + count) of the leading dimension, without a copy. Throws kShape outside of
-  // it.
+  // Rows [first, first + count) of the leading dimension, without a copy. Throws kShape if out of
+  // range.
   Tensor rows(std::int64_t first, std::int64_t count) const;
 
-  // Same type and same bytes: -0 and +0 differ, a NaN equals itself.
+  // Whether type and bytes are equal: -0 and +0 differ, a NaN equals a NaN with the same bits.
   bool same_bits(const Tensor& other) const;
 
  private:
@@ -119,18 +122,17 @@ class Tensor {
   std::shared_ptr<const void> owner_;
 };
 
-// Several tensors at once: `fill` receives the fresh, zeroed memory of all of them.
+// Allocates several tensors at once: `fill` receives the zeroed memory of all of them.
 std::vector<Tensor> generate_together(std::span<const Type> types,
                                       const std::function<void(std::span<void* const>)>& fill);
 
-// Zeroed memory at a multiple of Tensor::kAlignment. Throws kInvalidArgument where the system has
-// none left.
+// Zeroed memory, aligned to Tensor::kAlignment. Throws kInvalidArgument if there is not enough
+// memory.
 std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
 
-// A 64-bit FNV-1a hash of type and elements: equal tensors hash alike on every machine of the same
-// byte order.
+// A 64-bit FNV-1a hash of type and elements. It is the same on all machines of one byte order.
 std::uint64_t hash(const Tensor& tensor);
-// hash() of each, in less time.
+// hash() of each tensor, faster than one by one.
 std::vector<std::uint64_t> hashes(std::span<const Tensor> tensors);
 std::uint64_t hash(std::span<const std::byte> bytes, std::uint64_t seed = 0xcbf29ce484222325ull);
 

@@ -1,4 +1,4 @@
-// Type: what is known of a tensor before it exists. Prints as f32[256, 784].
+// Type: the dtype and shape of a tensor, without its elements. Prints as f32[256, 784].
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-// f32({256, 784}).
+// The f32 type of a shape, as in f32({256, 784}).
 inline Type f32(const Shape& shape) { return {Dtype::kF32, shape}; }
 
 // "f32[256, 784]".

@@ -1,5 +1,4 @@
-// UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing above U+10FFFF. Leans on
-// nothing.
+// UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +13,14 @@ struct CodePoint {
   std::size_t bytes;  // 1 to 4
 };
 
-// The first code point of `text`; nothing where the text is empty or does not begin with one.
+// The first code point of `text`; nullopt if the text is empty or does not begin with one.
 std::optional<CodePoint> first_code_point(std::string_view text);
 
 // A code point as UTF-8: 1 to 4 bytes.
 std::string utf8_of(char32_t c);
 
-// Where the first byte stands that is no part of a code point; text.size() where all are.
+// The position of the first byte that is not part of a code point; text.size() if the text is
+// valid.
 std::size_t utf8_fault(std::string_view text);
 
 }  // namespace limpid

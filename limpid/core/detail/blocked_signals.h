@@ -1,12 +1,12 @@
-// No signals for the threads that the library starts: they belong to the program's own.
+// Keeps signals away from the library's threads: signals belong to the program's own threads.
 #pragma once
 
 #include <csignal>
 
 namespace limpid::detail {
 
-// While it lives, this thread takes no signals. A thread inherits the mask of the one that starts
-// it.
+// Blocks all signals in this thread for its lifetime. A thread that is started meanwhile inherits
+// the mask.
 class BlockedSignals {
  public:
   BlockedSignals() {

@@ -1,5 +1,5 @@
-// LIMPID_SANITIZED: 1 where a sanitizer watches memory or threads, else 0. GCC and clang say so in
-// ways of their own.
+// LIMPID_SANITIZED: 1 if the address or thread sanitizer is on, else 0. GCC and clang signal this
+// in different ways.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
