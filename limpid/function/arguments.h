@@ -1,4 +1,5 @@
-// Whether tensors are what a Function takes, for those who know its inputs alone.
+// Checks tensors against the inputs of a Function, for callers that have the inputs but not the
+// Function.
 #pragma once
 
 #include <span>
@@ -8,8 +9,8 @@
 
 namespace limpid {
 
-// Throws kInvalidArgument, kShape or kDtype, naming the function and the input, if the tensors do
-// not fit the inputs.
+// Throws kInvalidArgument (number of tensors), kShape or kDtype if the tensors do not match the
+// inputs. The message names the function and the input.
 void check_arguments(std::string_view function, std::span<const Input> inputs,
                      std::span<const Tensor> tensors);
 

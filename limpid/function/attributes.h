@@ -1,5 +1,5 @@
-// Attributes: the constants of a call (an axis, a shape, a rate), by name. A value; equality is
-// equality of bits.
+// Attributes: the constants of a call (an axis, a shape, a rate), by name. Compares equal if all
+// bits are equal.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace limpid {
 using Attribute =
     std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, Dtype, Tensor>;
 
-// The alternative of Attribute that a name of an op takes, in the variant's order.
+// The type of an attribute, in the order of the variant's alternatives.
 enum class AttributeKind : std::uint8_t { kBool, kInteger, kReal, kIntegers, kDtype, kTensor };
 
-// "bool", "integer", ...: for messages.
+// "bool", "integer", ..., for messages.
 std::string_view name(AttributeKind kind);
 
 class Attributes {
@@ -28,16 +28,17 @@ class Attributes {
   using Entry = std::pair<std::string, Attribute>;
 
   Attributes() = default;
-  // In any order; of two with one name the later.
+  // Entries in any order; if a name is repeated, the last one counts.
   Attributes(std::initializer_list<Entry> entries) {
     for (const Entry& e : entries) set(e.first, e.second);
   }
 
-  // Entries stay sorted by name.
+  // Adds or replaces an entry. Entries stay sorted by name. find() returns nullptr if there is no
+  // such name.
   void set(std::string name, Attribute value);
   const Attribute* find(std::string_view name) const;
 
-  // Throws kInvalidArgument where the attribute is missing or of another kind.
+  // Throws kInvalidArgument if the attribute is missing or of another type.
   template <class T>
   const T& get(std::string_view name) const {
     const Attribute* found = find(name);
@@ -51,7 +52,7 @@ class Attributes {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   std::size_t size() const { return entries_.size(); }
-  bool operator==(const Attributes& other) const;  // the same names and, bit for bit, values
+  bool operator==(const Attributes& other) const;  // the same names, and values equal bit for bit
 
  private:
   [[noreturn]] static void throw_missing(std::string_view name);
@@ -59,7 +60,7 @@ class Attributes {
   std::vector<Entry> entries_;
 };
 
-// The integers of a shape as an attribute.
+// A shape as an attribute: its dimensions as integers.
 inline Attribute shape_attribute(const Shape& shape) {
   return std::vector<std::int64_t>(shape.begin(), shape.end());
 }

@@ -1,5 +1,5 @@
-// Builder: writes a Function down, op by op, checking types as it goes. trace() is the usual way to
-// one.
+// Builder: constructs a Function op by op and checks types on the way. trace() is the usual way to
+// use it.
 #pragma once
 
 #include <functional>
@@ -15,46 +15,48 @@
 
 namespace limpid {
 
-// Until the Function is written its thread rounds to nearest and keeps subnormals, so that what the
-// program around has set does not show in the constants of the Function.
+// While a Builder is active, its thread rounds to nearest and keeps subnormals. So the
+// floating-point mode of the surrounding program does not affect constants of the Function.
 class Builder {
  public:
-  // Begins a Function of this name.
+  // Starts a Function with this name.
   explicit Builder(std::string name);
-  // Begins one inside of the Function that `around` writes. Its ops may use the Values of `around`
-  // and of other Functions under way: each of them is captured and becomes a further input.
+  // Starts a Function inside the one that `around` is building. Its ops may use Values of `around`
+  // and of its outer Builders: each such Value is captured, that is, becomes an additional input.
   Builder(std::string name, Builder& around);
   ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // Throws kInvalidArgument where the name is taken or an op was already written.
+  // Adds an input. Throws kInvalidArgument if the name is taken or an op was already added.
   Value input(std::string name, const Type& type);
 
-  // Writes one op. Throws what its type rule throws; kInvalidArgument for a wrong number of inputs,
-  // wrong attributes, or values of another Builder.
+  // Adds one op and returns its results. Throws what the op's type rule throws, and
+  // kInvalidArgument for a wrong number of inputs, wrong attributes, or Values of another Builder.
   std::vector<Value> call(const Op& op, std::span<const Value> inputs, Attributes attributes = {});
 
-  // Writes every op of `function`, its inputs replaced by `arguments`; returns what its outputs
-  // became.
+  // Adds every op of `function`, applied to `arguments`, and returns the Values of its outputs.
+  // Throws kInvalidArgument for a wrong number of arguments, kShape if a type differs from the
+  // input's.
   std::vector<Value> inline_function(const Function& function, std::span<const Value> arguments);
 
-  // The Function that was written; what was captured are its last inputs. From here on its Values
-  // are of the past. Throws kInvalidArgument for values of another Builder, or where the names, if
-  // there are any, are not as many as the outputs.
+  // Ends the Function and returns it; captured Values are its last inputs. The Values of this
+  // Builder are invalid afterwards. Throws kInvalidArgument for Values of another Builder, and if
+  // output names are given but their number is not that of the outputs.
   Function finish(std::span<const Value> outputs, std::vector<std::string> output_names = {});
 
-  // The Values of other Functions that were captured, in the order of the inputs that they became.
+  // The captured Values of outer Functions, in the order of the inputs that stand for them.
   std::vector<Value> captured() const;
-  // Grows from Builder to Builder: of two under way, the later one stands inside of the other.
+  // Increases from Builder to Builder: of two active ones, the later is nested in the earlier.
   std::uint32_t number() const { return number_; }
 
-  // Of a value; good until the next op is written.
+  // The type of a value. The reference is valid until the next op is added.
   const Type& type(ValueId id) const { return parts_.types[static_cast<std::size_t>(id)]; }
-  // The op that gave a value, nullptr for an input. Good until the next op is written.
+  // The op that computed a value; nullptr for an input. Valid until the next op is added.
   const Node* maker(ValueId id) const;
 
-  // While it lives, ops are written under the scope of the surrounding ones, a dot, and this name.
+  // For its lifetime, appends ".name" to the scope of the ops that are added. Scopes name layers:
+  // "layers.0".
   class Scope {
    public:
     Scope(Builder& builder, std::string_view name);
@@ -86,27 +88,28 @@ class Builder {
   std::set<std::string> input_names_;
   std::string scope_;
   std::uint32_t number_ = 0;
-  detail::TracePlace* place_ = nullptr;  // none when the Function is written
+  detail::TracePlace* place_ = nullptr;  // nullptr once the Function is finished
   Builder* around_ = nullptr;
-  std::string scope_around_;  // that of `around_` in the beginning
+  std::string scope_around_;  // the scope of `around_` at the start
   std::vector<Captured> captured_;
 };
 
-// Of the Functions under way that the values belong to, the innermost. Throws kInvalidArgument
-// where there is none; `what` opens the message.
+// The innermost of the active Builders that the Values belong to. Throws kInvalidArgument, with
+// `what` at the start of the message, if there is none.
 Builder& innermost(std::span<const Value> values, std::string_view what);
 
-// The results of one op, and the result of an op that has one, written where its inputs are:
-// innermost().
+// Adds an op to the innermost() Builder of its inputs and returns its results; call1 returns the
+// only result of an op that has one.
 std::vector<Value> call(const Op& op, std::span<const Value> inputs, Attributes attributes = {});
 Value call1(const Op& op, std::initializer_list<Value> inputs, Attributes attributes = {});
 
-// Runs C++ code once on Values of the given types, and returns the Function that it wrote.
+// Runs C++ code once on Values of the given types, and returns the Function of the ops that it
+// called.
 Function trace(std::string name, std::vector<Input> inputs,
                const std::function<std::vector<Value>(std::span<const Value>)>& code,
                std::vector<std::string> output_names = {});
 
-// The body of a composition's call as a Function of its inputs, named "0", "1", ...
+// The body of a composition's call as a Function. Its inputs are named "0", "1", ...
 Function body_of(const Call& call);
 
 }  // namespace limpid

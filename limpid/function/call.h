@@ -1,5 +1,5 @@
-// Calls: a Function is called like a function of C++, and code is traced as a Function inside of
-// another one, which is what transformations of code stand on.
+// Calls: call a Function like a C++ function, and trace code as a Function inside another one. The
+// transformations of code (limpid/transforms/of_code.h) are built on this.
 #pragma once
 
 #include <array>
@@ -15,15 +15,16 @@
 
 namespace limpid {
 
-// Writes the Function into that of the arguments. Throws what inline_function throws.
+// Inlines f into the Function that the arguments belong to. Throws what inline_function throws.
 std::vector<Value> call(const Function& f, std::span<const Value> arguments);
 
-// Runs the Function, compiled once and kept with it. Defined in limpid/compile/compiled.cc.
+// Runs the Function. The first call compiles it, and the Function keeps the plan. Defined in
+// limpid/compile/compiled.cc.
 std::vector<Tensor> run(const Function& f, std::span<const Tensor> arguments);
 
 namespace detail {
 
-// Arguments in the order of a Function's inputs, as they are given one after the other.
+// Collects arguments in the order of a Function's inputs. A group fills the next inputs by name.
 template <class T>
 class InOrder {
  public:
@@ -47,8 +48,8 @@ class InOrder {
   std::vector<T> all_;
 };
 
-// Names for the inputs of code: a group's own, or behind the position of the argument where an
-// earlier one has the name; of others the position.
+// Names for the inputs of code. A leaf of a group has its name in the group, after the position of
+// the argument if the name is taken. Any other argument is named by its position.
 class InputNames {
  public:
   template <class... Trees>
@@ -78,15 +79,15 @@ class InputNames {
   std::set<std::string> taken_;
 };
 
-// What code becomes.
+// The result of tracing code.
 template <class Result>
 struct TracedCode {
   Function function;            // its inputs: the leaves of the arguments, then `captured`
   std::vector<Value> captured;  // Values of the Functions around
-  Result result;                // for the names in it: its Values are of the past
+  Result result;                // its structure and names; its Values are no longer valid
 };
 
-// The type of the arguments that code sees: a Value in the place of every leaf.
+// The type of an argument while code is traced: a Value in place of every leaf.
 struct ToValue {
   template <class Leaf>
   Value operator()(const Leaf&) const {
@@ -98,14 +99,14 @@ using Inside = decltype(map_leaves(ToValue(), std::declval<const Tree&>()));
 
 }  // namespace detail
 
-// Code that takes arguments of these forms, and gives Values, Args or tuples of them.
+// Code that can be called with such arguments and returns Values, Args or tuples of these.
 template <class Code, class... Arguments>
 concept CodeOn = std::invocable<const Code&, detail::Inside<Arguments>...> &&
     ValueGroup<std::invoke_result_t<const Code&, detail::Inside<Arguments>...>>;
 
 namespace detail {
 
-// Runs the code once on inputs of the given types, as many as the arguments have leaves.
+// Runs the code once on inputs with the given types, one for each leaf of the arguments.
 template <class Code, class... Arguments>
 auto trace_code(Builder& builder, const Code& code, const std::vector<Type>& types,
                 const Arguments&... arguments) {
@@ -121,7 +122,7 @@ auto trace_code(Builder& builder, const Code& code, const std::vector<Type>& typ
   return TracedCode<decltype(result)>{std::move(f), builder.captured(), std::move(result)};
 }
 
-// The same inside of the Function under way, in which the arguments are Values.
+// The same inside the Function that the arguments belong to.
 template <class Code, ValueGroup... Arguments>
 auto trace_inside(const Code& code, const std::vector<Type>& types, const Arguments&... arguments) {
   Builder builder("code", innermost(leaves_of(arguments...), "a call of code"));

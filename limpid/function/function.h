@@ -1,6 +1,6 @@
-// Function: a pure function from tensors to tensors. Typed inputs, ops in SSA form, outputs;
-// immutable, cheap to copy. There is no second graph: everything that can be done is a
-// transformation of this, or a run of it.
+// Function: a pure function from tensors to tensors. It has typed inputs, ops in SSA form, and
+// outputs. It is immutable and cheap to copy. It is the only graph: every other operation
+// transforms a Function or runs one.
 #pragma once
 
 #include <functional>
@@ -14,18 +14,18 @@
 
 namespace limpid {
 
-// One op at work: results are the values first_output, first_output + 1, ...
+// One use of an op. Its results are the values first_output, first_output + 1, ...
 struct Node {
   const Op* op = nullptr;
   std::vector<ValueId> inputs;
   Attributes attributes;
   ValueId first_output = 0;
-  std::string scope;  // the layer it was written in, "layers.0"; for people and messages only
+  std::string scope;  // the layer of the op, "layers.0"; only for display and messages
 
   bool operator==(const Node&) const = default;
 };
 
-// What a Function takes.
+// An input of a Function.
 struct Input {
   std::string name;
   Type type;
@@ -33,7 +33,7 @@ struct Input {
   bool operator==(const Input&) const = default;
 };
 
-// What it gives.
+// An output of a Function.
 struct Output {
   std::string name;  // may be empty
   ValueId value = 0;
@@ -41,12 +41,12 @@ struct Output {
   bool operator==(const Output&) const = default;
 };
 
-// What a Function gives, in the order of its outputs. Of a single output it is that.
+// The results of a Function, in the order of its outputs. A single result converts to T.
 template <class T>
 class Results : public std::vector<T> {
  public:
   explicit Results(std::vector<T> all) : std::vector<T>(std::move(all)) {}
-  // Throws kInvalidArgument unless there is exactly one.
+  // The only result. Throws kInvalidArgument unless there is exactly one.
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator T() const {
     if (this->size() != 1) throw_not_one(this->size());
@@ -63,34 +63,35 @@ struct Kept;
 
 class Function {
  public:
-  // All there is to a Function.
+  // The contents of a Function.
   struct Parts {
     std::string name;
     std::vector<Input> inputs;
     std::vector<Node> nodes;
     std::vector<Output> outputs;
-    std::vector<Type> types;  // of every value
+    std::vector<Type> types;  // of every value, by ValueId
 
     bool operator==(const Parts&) const = default;
   };
 
   // The empty function.
   Function() : Function(Parts{}) {}
-  // Takes what a Builder wrote. Parts of another origin go through verify().
+  // From the parts that a Builder made. For parts from elsewhere, call verify() on the result.
   explicit Function(Parts parts);
 
-  // On Values and Args: written into the Function under way, giving Results<Value>. On tensors,
-  // Params, numbers and Keys: run, giving Results<Tensor>; it is compiled at the first call, and
-  // that is kept as long as a copy of the Function exists. A group fills the next inputs, as many
-  // as it has names, by name. Include limpid/function/call.h. Throws kInvalidArgument for other
-  // numbers of arguments, kNotFound for other names, kShape or kDtype for other types.
+  // Calls the Function; include limpid/function/call.h. On Values and Args it is inlined into their
+  // Function and gives Results<Value>. On tensors, Params, numbers and Keys it runs and gives
+  // Results<Tensor>. The first run compiles it; the plan is kept as long as a copy of the Function
+  // exists. A group of n tensors fills the next n inputs, by name. Throws kInvalidArgument for a
+  // wrong number of arguments, kNotFound for an unknown name, kShape or kDtype for wrong types.
   template <class... Arguments>
   auto operator()(const Arguments&... arguments) const;
-  // What `make` gave at the first call: kept with the Function and its copies.
+  // A cache: calls `make` at the first call, and keeps its result with the Function and its copies.
   std::shared_ptr<const void> keep(const std::function<std::shared_ptr<const void>()>& make) const;
 
   const std::string& name() const { return parts_->name; }
-  // Of a temporary, copies: `for (const Input& i : model.function().inputs())` is safe.
+  // These return copies if the Function is a temporary, so that `for (const Input& i :
+  // model.function().inputs())` is safe.
   const std::vector<Input>& inputs() const& { return parts_->inputs; }
   std::vector<Input> inputs() && { return parts_->inputs; }
   const std::vector<Node>& nodes() const& { return parts_->nodes; }
@@ -101,14 +102,14 @@ class Function {
   const Type& type(ValueId id) const { return parts_->types[static_cast<std::size_t>(id)]; }
   std::size_t output_count(const Node& node) const;
 
-  // Position of the input or output of that name. Throws kNotFound.
+  // The position of the input or output with that name. Throws kNotFound.
   std::size_t input_index(std::string_view name) const;
   std::size_t output_index(std::string_view name) const;
 
-  // The same inputs, ops, attributes (bit for bit), scopes and outputs.
+  // Whether name, inputs, ops, attributes (bit for bit), scopes and outputs are equal.
   bool operator==(const Function& other) const { return *parts_ == *other.parts_; }
 
-  // The call that a node makes, for its op's rules. The spans live as long as `types` below does.
+  // The input and output types of a node, for the rules of its op.
   struct CallTypes {
     std::vector<Type> inputs;
     std::vector<Type> outputs;
@@ -120,9 +121,9 @@ class Function {
   std::shared_ptr<detail::Kept> kept_;
 };
 
-// Throws where a Function is not well formed: a value used before it is made, a type that the op's
-// rule does not give, an attribute too many. The message's first line says what; the lines after it
-// show the ops around the fault.
+// Throws if a Function is not well-formed: if a value is used before it is defined, a type differs
+// from the one its op's rule gives, or an attribute is unknown. The first line of the message
+// states the fault; the next lines show the ops around it.
 void verify(const Function& function);
 
 // "%x" for an input, "%12" for the result numbered 12 after the inputs.

@@ -1,6 +1,6 @@
-// What code on Values takes and gives: Values, Args, and std::tuples of those; and what stands for
-// them where it runs: tensors, numbers, Keys, Params, and std::tuples of those. Both are trees, and
-// a transformation of code works on their leaves.
+// The arguments and results of code. While code is traced they are Values, Args, and std::tuples of
+// these. When it runs they are tensors, numbers, Keys, Params, and std::tuples of these. Both are
+// trees (JAX: pytrees); transformations of code work on the leaves.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@
 
 namespace limpid {
 
-// A result, and how it moves when the arguments of the code do: what jvp gives.
+// The result of jvp: the value of the code, and its tangent (directional derivative).
 template <class Result>
 struct ValueAndTangent {
   Result value;
@@ -53,15 +53,15 @@ inline constexpr bool kHoldsTensors<std::tuple<T...>> = (kHoldsTensors<T> && ...
 
 }  // namespace detail
 
-// What code is called with, and what it returns, while it is traced.
+// An argument or result of code while it is traced.
 template <class T>
 concept ValueGroup = detail::kHoldsValues<T>;
-// What it is called with where it runs. A number is an f32 scalar, an integer an i32 scalar, a Key
-// an i64 scalar.
+// An argument of code when it runs. A floating-point number becomes an f32 scalar, an integer an
+// i32 scalar, a Key an i64 scalar.
 template <class T>
 concept TensorGroup = detail::kHoldsTensors<T>;
 
-// The tensor that an argument stands for.
+// An argument as a tensor.
 inline const Tensor& tensor_of(const Tensor& tensor) { return tensor; }
 inline Tensor tensor_of(std::floating_point auto number) {
   const DefaultFloatMode mode;
@@ -74,7 +74,7 @@ inline Tensor tensor_of(const Key& key) {
   return Tensor::scalar(static_cast<std::int64_t>(key.bits()));
 }
 
-// A tree of the same form, with f of every leaf; leaves are visited from left to right.
+// Applies f to every leaf and keeps the structure of the tree. Visits leaves from left to right.
 template <class F, class Tree>
 auto map_leaves(const F& f, const Tree& tree) {
   if constexpr (detail::kIsNamed<Tree>) {
@@ -82,7 +82,7 @@ auto map_leaves(const F& f, const Tree& tree) {
   } else if constexpr (detail::kIsTuple<Tree>) {
     return std::apply(
         [&](const auto&... parts) {
-          // Braces, since only they fix the order.
+          // Braces fix the order of evaluation; parentheses do not.
           return std::tuple<decltype(map_leaves(f, parts))...>{map_leaves(f, parts)...};
         },
         tree);
@@ -94,7 +94,7 @@ auto map_leaves(const F& f, const Tree& tree) {
   }
 }
 
-// The leaves from left to right.
+// The leaves of the trees, from left to right.
 template <ValueGroup... Trees>
 std::vector<Value> leaves_of(const Trees&... trees) {
   std::vector<Value> leaves;
@@ -106,8 +106,8 @@ std::vector<Value> leaves_of(const Trees&... trees) {
   return leaves;
 }
 
-// The tree whose form is that of `form` and whose leaves are the next ones of `leaves`, from `next`
-// on, which is moved behind them.
+// A tree with the structure of `form`, whose leaves are leaves[next], leaves[next + 1], ...;
+// advances `next` past them.
 template <class Leaf, class Tree>
 auto with_leaves(const Tree& form, const std::vector<Leaf>& leaves, std::size_t& next) {
   return map_leaves([&](const auto&) { return leaves[next++]; }, form);

@@ -1,5 +1,5 @@
-// The interpreter: runs a Function op by op with the reference arithmetic. Slow, obvious, and the
-// oracle: whatever else runs a Function must give its bits.
+// The interpreter: runs a Function op by op with the reference arithmetic. It is slow and simple.
+// Its results are the specification: every other way to run a Function must give the same bits.
 #pragma once
 
 #include <functional>
@@ -10,21 +10,24 @@
 
 namespace limpid {
 
-// Sees every result of every op as it is made: the node, which of its results, and the tensor.
+// Called with each result of each op: the node, the index of the result among the node's results,
+// and the tensor.
 using Observer = std::function<void(const Node& node, std::size_t result, const Tensor& value)>;
 
-// Throws kShape or kDtype where the tensors do not fit the inputs' types.
+// Runs the Function. Throws kInvalidArgument, kShape or kDtype if the tensors do not match the
+// inputs.
 std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> inputs,
                               const Observer& observer = {});
 
-// Whether no result has an element: nothing is to be computed then, however long the other
+// Whether all results are empty. Then there is nothing to compute, however large the other
 // dimensions are.
 bool results_are_empty(const Call& call);
 
-// One call: by reference arithmetic, or by interpreting the body.
+// Runs one call: a primitive by its reference arithmetic, a composition by interpreting its body.
 std::vector<Tensor> interpret_call(const Call& call, std::span<const Tensor> inputs);
 
-// Throws kInvalidArgument, kShape or kDtype, naming the input, where the tensors do not fit.
+// Throws kInvalidArgument (number of tensors), kShape or kDtype if the tensors do not match the
+// inputs. The message names the input.
 void check_arguments(const Function& function, std::span<const Tensor> inputs);
 
 }  // namespace limpid

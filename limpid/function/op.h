@@ -1,6 +1,6 @@
-// Op: one constexpr record that says all about one operation. The records stand in limpid/ops, a
-// family a file, each file with the list of its own; all_ops() joins the lists. Everything that
-// works on Functions walks all_ops() and never names an op.
+// Op: one constexpr record that defines one operation completely. The records are in limpid/ops,
+// one file per family with a list of its ops; all_ops() joins the lists. Code that works on
+// Functions goes through all_ops() and does not name single ops.
 #pragma once
 
 #include <array>
@@ -18,20 +18,21 @@
 namespace limpid {
 
 namespace kernels {
-// limpid/kernels/kernels.h lists them; a new one is no concern of those who only hold a record.
+// Defined in limpid/kernels/kernels.h. Only declared here, so that a new kernel does not recompile
+// every user of a record.
 enum class Element : std::uint8_t;
 }  // namespace kernels
 inline constexpr kernels::Element kNoElement{255};
 
 struct Op;
 
-// A function of a record that knows at compile time whether it was given: under some sanitizers the
-// address of a function does not.
+// A function pointer of a record that knows at compile time whether it was given. (Under some
+// sanitizers the comparison of a function pointer with nullptr is not a constant expression.)
 template <class F>
 class Rule {
  public:
   constexpr Rule() = default;
-  // A record is written, and read, as if its members were plain functions.
+  // Implicit, so that records are written and read as if the members were function pointers.
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Rule(F function) : function_(function), given_(true) {}
   constexpr bool given() const { return given_; }
@@ -43,7 +44,7 @@ class Rule {
   bool given_ = false;
 };
 
-// One use of an op, as its rules see it.
+// One use of an op, as its rules receive it.
 struct Call {
   const Op& op;
   std::span<const Type> inputs;
@@ -52,28 +53,28 @@ struct Call {
   std::string_view scope;  // the layer, for messages: "layers.0", or ""
 };
 
-// "linear 'layers.0'", or "linear" outside of a layer: how every error about a call begins.
+// "linear 'layers.0'", or "linear" outside of a layer: the start of every error message about a
+// call.
 std::string where(const Call& call);
 
-// The types of the results; throws kShape, kDtype or kInvalidArgument with what was expected and
-// what came.
+// Gives the types of the results. Throws kShape, kDtype or kInvalidArgument; the message states
+// what was expected and what was given.
 using TypeRule = std::vector<Type> (*)(const Call& call);
 
-// Reference arithmetic: row-major inputs and outputs, which do not overlap. It is the
-// specification.
+// Reference arithmetic, the specification of an op's bits. Inputs and outputs are row-major and do
+// not overlap.
 using Reference = void (*)(const Call& call, std::span<const void* const> in,
                            std::span<void* const> out);
 
-// A composition's meaning: the same results by other ops.
+// The body of a composition: computes the results by other ops.
 using Body = std::vector<Value> (*)(std::span<const Value> inputs, const Attributes& attributes);
 
-// The one result of a call had for less, bit for bit (NaNs aside): another value, or what one call
-// of simpler things makes; a default Value where there is nothing better. Each use must bring the
-// function nearer to one that no rule changes.
+// A cheaper Value with the same bits as the call's only result (NaNs aside): an existing Value, or
+// one call of simpler ops. A default Value if there is none. Repeated application must terminate.
 using Simplification = Value (*)(std::span<const Value> inputs, const Attributes& attributes);
 
-// Reverse mode: the cotangent of every input, given those of the outputs; a default Value stands
-// for zero, both ways. Written in ops, so that it can be differentiated again.
+// Reverse mode: computes the cotangent of every input from the cotangents of the outputs. A default
+// Value stands for zero in both. The rule is written in ops, so it can be differentiated again.
 struct GradientCall {
   std::span<const Value> inputs;
   std::span<const Value> outputs;
@@ -82,8 +83,8 @@ struct GradientCall {
 };
 using Gradient = std::vector<Value> (*)(const GradientCall& call);
 
-// How the derivative is had: by a rule, through the body of a composition, or not at all, and then
-// why.
+// How to differentiate an op: by a rule, through the body of a composition, or not at all, with the
+// reason.
 struct GradientRule {
   Rule<Gradient> rule = {};
   bool through_body = false;
@@ -93,8 +94,8 @@ constexpr GradientRule gradient(Gradient rule) { return {rule, false, {}}; }
 constexpr GradientRule gradient_through_body() { return {{}, true, {}}; }
 constexpr GradientRule no_gradient(std::string_view because) { return {{}, false, because}; }
 
-// vmap: some inputs carry a batch dimension of `size` in front; all results must. At least one
-// input is batched.
+// vmap: the inputs marked in `batched`, at least one, have a leading batch dimension of `size`. All
+// results must have one.
 struct BatchingCall {
   std::span<const Value> inputs;
   std::span<const bool> batched;
@@ -104,7 +105,7 @@ struct BatchingCall {
 };
 using Batching = std::vector<Value> (*)(const BatchingCall& call);
 
-// How a vmap is had: by a rule, or through the body of a composition.
+// How to batch an op: by a rule, or through the body of a composition.
 struct BatchingRule {
   Rule<Batching> rule = {};
   bool through_body = false;
@@ -112,17 +113,17 @@ struct BatchingRule {
 constexpr BatchingRule batching(Batching rule) { return {rule, false}; }
 constexpr BatchingRule batching_through_body() { return {{}, true}; }
 
-// The kernel that serves an op on f32 (and on the lanes named in kernels::Element). Without one a
-// composition is replaced by its body, and a primitive runs its reference arithmetic.
+// The kernel of an op on f32 (and on the other dtypes named in kernels::Element). Without a kernel
+// a composition is replaced by its body, and a primitive runs its reference arithmetic.
 enum class KernelKind : std::uint8_t {
   kNone,
-  kElement,     // lane by lane: `element`
-  kCast,        // lane by lane, which element depends on the dtypes
-  kConstant,    // lane by lane where it is one value
-  kRandomBits,  // lane by lane, from a scalar key
-  kBroadcast,   // lane by lane reading of a smaller tensor
-  kReshape,     // no work at all
-  kBarrier,     // no work at all, but what follows is not moved before it
+  kElement,     // element-wise: `element`
+  kCast,        // element-wise; the dtypes choose the element
+  kConstant,    // element-wise if all elements are equal
+  kRandomBits,  // element-wise, from a scalar key
+  kBroadcast,   // element-wise reads of a smaller tensor
+  kReshape,     // no work
+  kBarrier,     // no work, but later ops are not moved before it
   kTranspose,   // last two dimensions
   kMatmul,
   kLinear,
@@ -132,11 +133,11 @@ enum class KernelKind : std::uint8_t {
   kSum,
   kMax,
   kMin,
-  kLayerNorm,  // x, gamma and beta where given
-  kRmsNorm,    // x, gamma where given
+  kLayerNorm,  // x, and gamma and beta if given
+  kRmsNorm,    // x, and gamma if given
   kLayerNormGradient,
   kRmsNormGradient,
-  kMove,  // a permutation, a part or a joining: elements are copied and nothing is computed
+  kMove,  // permutation, slice or concatenation: elements are copied, nothing is computed
   kGather,
   kScatterAdd,
   kUpdateRows,
@@ -146,21 +147,21 @@ enum class KernelKind : std::uint8_t {
 };
 struct Kernel {
   KernelKind kind = KernelKind::kNone;
-  kernels::Element element = kNoElement;      // where the first numeric input is f32
-  kernels::Element element_i32 = kNoElement;  // where it is i32
+  kernels::Element element = kNoElement;      // if the first numeric input is f32
+  kernels::Element element_i32 = kNoElement;  // if it is i32
 };
 constexpr Kernel element_kernel(kernels::Element element) {
   return {KernelKind::kElement, element, kNoElement};
 }
 
-// How ONNX has the op: an operator of the default domain. Where `is_node` does not hold, a row in
-// limpid/formats/onnx writes its calls; a composition without a row is written as its body.
+// The corresponding ONNX operator in the default domain. If `is_node` is false, an entry in
+// limpid/formats/onnx writes the calls; a composition without an entry is written as its body.
 struct Onnx {
   std::string_view name = {};
-  int since = 0;         // the version that brought today's meaning
-  bool is_node = false;  // a call is one node of the operator without attributes, and vice versa
-  int first = since;     // the first version of which that holds
-  std::string_view none_because = {};  // why calls cannot be written
+  int since = 0;         // the opset version that introduced the current semantics
+  bool is_node = false;  // each call is one node of the operator without attributes, and vice versa
+  int first = since;     // the first opset version for which `is_node` holds
+  std::string_view none_because = {};  // the reason why calls cannot be exported
 };
 constexpr Onnx onnx_node(std::string_view name, int since, int first) {
   return {name, since, true, first, {}};
@@ -171,35 +172,35 @@ constexpr Onnx no_onnx(std::string_view because, Onnx similar = {}) {
   return similar;
 }
 
-// A call of a function in limpid/emit/parts: the numbers that it takes before the addresses of
-// operands, scratch and results.
+// A call of a function in limpid/emit/parts. `numbers` are its first arguments; the addresses of
+// operands, scratch and results follow.
 struct CppCall {
   std::string function;
   std::vector<std::int64_t> numbers;
-  std::int64_t scratch = 0;  // elements like the first operand's that it works with, if any
+  std::int64_t scratch = 0;  // scratch elements that it needs, of the first operand's dtype
 };
 
-// How limpid/emit writes a primitive in C++: as an expression of its elements {0}, {1} and {2}, a
-// format string of fmt, or as a call. `by_emit`: limpid/emit/lower.cc has a row for the op, which
-// only places elements there.
+// How limpid/emit writes a primitive in C++: as an expression of its elements {0}, {1} and {2} (an
+// fmt format string), or as a call. `by_emit`: the op only moves elements, and limpid/emit/lower.cc
+// has an entry for it.
 struct Cpp {
   std::string_view floating = {};
-  std::string_view other = floating;                        // of integers and booleans
-  Rule<std::string (*)(const Call& call)> expression = {};  // where it depends on the call
+  std::string_view other = floating;                        // for integers and booleans
+  Rule<std::string (*)(const Call& call)> expression = {};  // if it depends on the call
   Rule<CppCall (*)(const Call& call)> call = {};
   bool by_emit = false;
 
-  // Whether exactly one way is named.
+  // Whether exactly one way is given.
   constexpr bool given() const {
     return (!floating.empty() || expression.given()) + call.given() + by_emit == 1;
   }
 };
-// By a call.
+// As a call.
 constexpr Cpp cpp_call(CppCall (*call)(const Call&)) { return {.call = call}; }
-// By the row of limpid/emit/lower.cc.
+// By the entry in limpid/emit/lower.cc.
 constexpr Cpp cpp_by_emit() { return {.by_emit = true}; }
 
-// A use of an op that the laws are tried on. Floating inputs are drawn from [low, high]; integers
+// A use of an op that the law tests run. Floating-point inputs are drawn from [low, high], integers
 // from [0, bound).
 struct Example {
   std::vector<Type> inputs;
@@ -218,32 +219,32 @@ struct AttributeSpec {
 struct Op {
   std::string_view name;
   std::string_view formula;  // one line, for the reference page
-  std::string_view shapes;   // one line: how those of the inputs lead to those of the results
+  std::string_view shapes;   // one line: the shapes of the results from those of the inputs
   int min_inputs;
   int max_inputs;
   std::span<const AttributeSpec> attributes;  // all of them required, sorted by name
   Rule<TypeRule> types;
-  Rule<Reference> reference = {};  // a primitive has this,
-  Rule<Body> body = {};            // a composition that
+  Rule<Reference> reference = {};  // of a primitive
+  Rule<Body> body = {};            // of a composition
   Rule<Simplification> simplification = {};
-  bool opaque = false;  // calls alike are not joined, nor computed ahead
+  bool opaque = false;  // equal calls are not merged, and calls of constants are not folded
   GradientRule gradient;
   bool smooth = true;  // the derivative is continuous on the range of every example
   BatchingRule batching;
   Rule<std::int64_t (*)(const Call& call)> flops;  // a multiply-add counts as two
   Kernel kernel;
-  Cpp cpp = {};  // of a primitive: a composition is emitted as its body
+  Cpp cpp = {};  // of a primitive; a composition is emitted as its body
   Onnx onnx;
-  // How far a primitive in f32 is from the number that its formula names: "exact", "correctly
-  // rounded", or a bound in units in the last place. A composition is its body.
+  // The error of a primitive in f32 against the exact value of its formula: "exact", "correctly
+  // rounded", or a bound in units in the last place (ulp). Empty for a composition.
   std::string_view accuracy = {};
-  std::string_view source = {};  // where the formula comes from: paper and section
+  std::string_view source = {};  // source of the formula: paper and section
   Rule<std::vector<Example> (*)()> examples;
 
   constexpr bool is_primitive() const { return reference.given(); }
 };
 
-// True where nothing is left out: checked at compile time for every record of all_ops().
+// Whether every required member is given. Checked at compile time for every record of all_ops().
 constexpr bool is_complete(const Op& op) {
   const bool one_meaning = op.reference.given() != op.body.given();
   const GradientRule& g = op.gradient;
@@ -259,10 +260,10 @@ constexpr bool is_complete(const Op& op) {
          op.examples.given();
 }
 
-// Every op there is. Defined in limpid/ops/all_ops.cc.
+// All ops. Defined in limpid/ops/all_ops.cc.
 std::span<const Op* const> all_ops();
 
-// nullptr where there is no op of that name.
+// The op with that name, or nullptr.
 const Op* find_op(std::string_view name);
 
 }  // namespace limpid

@@ -1,12 +1,12 @@
-// What every call is checked for before its op's own type rule: the number of inputs and the
-// attributes.
+// The check of every call before its op's type rule: the number of inputs, and the attributes.
 #pragma once
 
 #include "limpid/function/op.h"
 
 namespace limpid {
 
-// Throws kInvalidArgument.
+// Throws kInvalidArgument for a wrong number of inputs, or for missing, unknown or mistyped
+// attributes.
 void check_signature(const Call& call);
 
 }  // namespace limpid

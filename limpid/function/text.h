@@ -1,4 +1,5 @@
-// The text form of a Function: what to_text() prints, parse() reads back as the same Function.
+// The text form of a Function. parse_function() reads the output of to_text() back as the same
+// Function.
 //
 //   function mlp(%x: f32[784], %layers.0.weight: f32[256, 784], %layers.0.bias: f32[256]) {
 //     %0 = linear(%x, %layers.0.weight, %layers.0.bias) : f32[256]  @layers.0
@@ -15,20 +16,20 @@
 
 namespace limpid {
 
-// How much is printed.
+// Options of to_text().
 struct TextOptions {
-  // Tensors of more elements are printed as "f32[256, 784] ..."; such text is for people and does
+  // Larger tensors are abbreviated to "f32[256, 784] ...". Abbreviated text is for display: it does
   // not parse.
   std::int64_t max_elements = std::int64_t{1} << 62;
 };
 
-// Numbers print in their shortest form that reads back as the same bits (a NaN as "nan").
+// Prints each number with the fewest digits that read back as the same bits (a NaN as "nan").
 std::string to_text(const Function& function, const TextOptions& options = {});
 
 // A tensor with its numbers, row-major: "f32[2, 2] (1, 0.5, -3, 0.1)".
 std::string to_text(const Tensor& tensor, const TextOptions& options = {});
 
-// Throws kParse, or what an op's type rule throws, with the line: "line 3: ...".
+// Throws kParse, or what an op's type rule throws. The message begins with the line: "line 3: ...".
 Function parse_function(std::string_view text);
 
 // Parts of the text form, for messages.

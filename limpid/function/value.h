@@ -1,5 +1,6 @@
-// Value: a name for a tensor inside a Function that is being written. Operators and functions of
-// limpid/ops take Values and write the ops down; the tensors come later.
+// Value: a symbolic tensor inside a Function that is being built (JAX: a tracer). Operators and
+// functions of limpid/ops take Values and add ops to the Function. A Value has a type, but no
+// elements.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,22 @@ namespace limpid {
 
 class Builder;
 
-// The number of a value in its Function: the inputs first, then the results of the ops in their
-// order.
+// The index of a value in its Function: inputs first, then the results of the ops, in order.
 using ValueId = std::int32_t;
 
-// Where the Builder of a Value is found while it writes. A Value outlives its Builder, so this
-// does, too: places are used again and never freed.
+// Through this a Value finds its Builder while the Builder is active. Values may outlive their
+// Builder, so these objects are reused but never freed.
 namespace detail {
 struct TracePlace;
 }
 
 class Value {
  public:
-  // No value at all: what a gradient rule returns for a zero.
+  // No value. Gradient rules return it for zero; optional arguments default to it.
   Value() = default;
   Value(Builder* builder, ValueId id);
 
-  // By value: a reference into the Function would not outlive the next op.
+  // Returned by value: a reference into the Function would not survive the next op.
   Type type() const;
   Shape shape() const { return type().shape; }
   Dtype dtype() const { return type().dtype; }
@@ -35,26 +35,26 @@ class Value {
 
   // Whether there is a value.
   explicit operator bool() const { return place_ != nullptr; }
-  // Throws kInvalidArgument where the Function of the value is already written.
+  // The Builder of the value. Throws kInvalidArgument if its Function is already finished.
   Builder& builder() const;
   ValueId id() const { return id_; }
 
  private:
   const detail::TracePlace* place_ = nullptr;
   ValueId id_ = -1;
-  std::uint32_t trace_ = 0;  // the number of the Builder: its place may have another one later
+  std::uint32_t trace_ = 0;  // the number of the Builder, as its place may be reused
 };
 
-// What comparing Values gives: a Value (bool), and no bool of C++.
+// The result of comparing Values: a Value of dtype bool, not a C++ bool.
 class Comparison : public Value {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor)
   Comparison(Value result) : Value(result) {}
-  // Elements are not known while code is traced: write select(a == b, x, y).
+  // Elements are unknown while code is traced. Instead of branching, write select(a == b, x, y).
   explicit operator bool() const = delete;
 };
 
-// Values under names: the parameters of a model while its Function is being written.
+// Values by name: the parameters of a model while its Function is being built.
 using Args = Named<Value>;
 
 }  // namespace limpid

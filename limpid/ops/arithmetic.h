@@ -1,6 +1,6 @@
-// Arithmetic, comparison and elementary functions, element by element. Integers (i32, i64, u8) wrap
-// around. Functions of two values stretch their operands to a common shape first, as NumPy does;
-// the ops themselves take equal shapes only.
+// Element-wise arithmetic, comparison and elementary functions. Integers (i32, i64, i8, u8) wrap
+// around on overflow. Functions of two Values broadcast them as NumPy does; the ops themselves take
+// equal shapes only. All throw kShape if shapes do not broadcast, kDtype for an unsupported dtype.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -16,24 +16,25 @@ extern const Op logical_and, logical_or, logical_not;
 extern const Op select, cast;
 }  // namespace op
 
-// Of integers and floating numbers; the dtypes must be equal.
+// On integers, f32 and f64; both dtypes must be equal.
 Value add(Value a, Value b);
 Value subtract(Value a, Value b);
 Value multiply(Value a, Value b);
-// Integers: toward zero; a by zero is 0, with a remainder of a.
+// Integers round toward zero. Division of integers by zero gives 0, with remainder a.
 Value divide(Value a, Value b);
-// With the sign of a, as C's fmod and %.
+// The result has the sign of a, as C's fmod and %.
 Value remainder(Value a, Value b);
-Value maximum(Value a, Value b);  // NaN where either is; +0 above -0
+Value maximum(Value a, Value b);  // NaN if either is NaN; +0 is greater than -0
 Value minimum(Value a, Value b);
 
-// The same as operators.
+// Operators for the functions above.
 inline Value operator+(Value a, Value b) { return add(a, b); }
 inline Value operator-(Value a, Value b) { return subtract(a, b); }
 inline Value operator*(Value a, Value b) { return multiply(a, b); }
 inline Value operator/(Value a, Value b) { return divide(a, b); }
 
-// A number beside a Value becomes a constant of its dtype and shape.
+// A number as a constant with the dtype and shape of `like`. The operators convert numbers this
+// way.
 Value number_like(Value like, double number);
 inline Value operator+(Value a, double b) { return a + number_like(a, b); }
 inline Value operator-(Value a, double b) { return a - number_like(a, b); }
@@ -44,7 +45,7 @@ inline Value operator-(double a, Value b) { return number_like(b, a) - b; }
 inline Value operator*(double a, Value b) { return number_like(b, a) * b; }
 inline Value operator/(double a, Value b) { return number_like(b, a) / b; }
 
-// Element by element; docs/arithmetic.md bounds the errors of exp and those behind it.
+// Element-wise. docs/arithmetic.md gives error bounds for exp and the functions after it.
 Value negate(Value x);
 inline Value operator-(Value x) { return negate(x); }
 Value abs(Value x);
@@ -53,10 +54,10 @@ Value log(Value x);
 Value tanh(Value x);
 Value erf(Value x);
 Value sigmoid(Value x);  // 1 / (1 + exp(-x))
-Value ndtr(Value x);     // the standard normal distribution up to x, accurate in its tail too
+Value ndtr(Value x);     // standard normal CDF, accurate in the lower tail, too
 Value sqrt(Value x);
 
-// bool results. A NaN is equal to nothing, and neither less nor more than anything.
+// Comparisons; the result is bool. With a NaN, only not_equal is true.
 Value equal(Value a, Value b);
 Value not_equal(Value a, Value b);
 Value less(Value a, Value b);
@@ -67,7 +68,7 @@ inline Comparison operator<(Value a, Value b) { return less(a, b); }
 inline Comparison operator<=(Value a, Value b) { return less_equal(a, b); }
 inline Comparison operator>(Value a, Value b) { return less(b, a); }
 inline Comparison operator>=(Value a, Value b) { return less_equal(b, a); }
-// A number beside a Value becomes a constant here, too.
+// The same functions of a Value and a number.
 inline Value remainder(Value a, double b) { return remainder(a, number_like(a, b)); }
 inline Value maximum(Value a, double b) { return maximum(a, number_like(a, b)); }
 inline Value minimum(Value a, double b) { return minimum(a, number_like(a, b)); }
@@ -79,12 +80,12 @@ Value logical_and(Value a, Value b);
 Value logical_or(Value a, Value b);
 Value logical_not(Value x);
 
-// a where the condition (bool) holds, else b.
+// a where the condition (bool) is true, else b.
 Value select(Value condition, Value a, Value b);
 
-// To another dtype. To a floating one: rounded to nearest once, ties to even; too large is
-// infinite. From a floating one to an integer: toward zero, saturating, NaN to 0. Between integers:
-// the low bits. bool is 0 or 1; to bool: whether it is not 0.
+// Converts to another dtype. To floating point: rounds once, to nearest, ties to even; overflow
+// gives infinity. Floating point to integer: toward zero, saturating, NaN becomes 0. Integer to
+// integer: keeps the low bits. bool becomes 0 or 1; to bool: whether x is not 0.
 Value cast(Value x, Dtype dtype);
 
 }  // namespace limpid

@@ -11,30 +11,31 @@ namespace op {
 extern const Op scaled_dot_product_attention;
 }  // namespace op
 
-// What scaled_dot_product_attention does besides.
+// Options of scaled_dot_product_attention.
 struct AttentionOptions {
-  // Query i sees the keys up to i + (S - L): the last query sees them all, so that a query attends
-  // alike whether it came with those before it or after them, by a cache of keys. (PyTorch's
-  // is_causal aligns at the first key instead, which is the same where L is S.)
+  // Query i sees the keys up to i + (S - L), so the last query sees all keys. With a KV cache a
+  // query thus attends to the same keys as in one pass. (PyTorch's is_causal aligns at the first
+  // key instead, which is the same if L is S.)
   bool causal = false;
-  // Times the products of queries and keys; 0 stands for 1 / sqrt(D).
+  // Factor of the products of queries and keys; 0 means 1 / sqrt(D).
   double scale = 0;
-  // Broadcasts to (..., H, L, S): bool, true where a query sees a key, or floating, added to the
-  // scores. May be missing.
+  // Optional. Must broadcast to (..., H, L, S). bool: true where a query sees a key. Floating
+  // point: added to the scores.
   Value mask = {};
 };
 
-// softmax(q k^T * scale + mask) v, of q (..., H, L, D), k (..., G, S, D) and v (..., G, S, E),
-// where G divides H and query head h belongs to head h / (H / G) of k and v; (..., H, L, E).
-// Without heads: (L, D), (S, D), (S, E). A key that a query does not see takes no part, whatever
-// its numbers; a query that sees none gives zeros. Throws kShape, kDtype.
+// softmax(q k^T * scale + mask) v (Vaswani et al. 2017, section 3.2.1), for q (..., H, L, D), k
+// (..., G, S, D) and v (..., G, S, E): shape (..., H, L, E). G divides H; query head h uses
+// key/value head h / (H / G) (grouped-query attention, Ainslie et al. 2023). Without heads: (L, D),
+// (S, D), (S, E). A masked key has no influence, whatever its elements; a query that sees no key
+// gives zeros. Throws kShape, kDtype.
 Value scaled_dot_product_attention(Value q, Value k, Value v, const AttentionOptions& options = {});
 
-// A call of the op by matmul, select and softmax, with numbers of the same accuracy: for formats
-// that have no attention, and for derivatives.
+// The same attention by matmul, select and softmax, with the same accuracy but other bits. For file
+// formats without attention, and for derivatives.
 Value attention_by_parts(std::span<const Value> inputs, const Attributes& attributes);
 
-// What reference arithmetic and kernels work with.
+// The sizes of a call, for the reference arithmetic and the kernels.
 arithmetic::AttentionSizes attention_sizes(const Call& call);
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// The weights inside of an attention, for those who look at it.
+// The attention weights inside an attention, for inspection.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace limpid {
 
-// Of a call of scaled_dot_product_attention, its inputs and attributes: what each query takes of
-// each key, (..., H, L, S), 0 where it does not see it; the same without heads.
+// The softmax weights of a call of scaled_dot_product_attention, given its inputs and attributes:
+// (..., H, L, S), or (L, S) without heads. 0 for a key that the query does not see.
 Value attention_weights(std::span<const Value> inputs, const Attributes& attributes);
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// barrier: what stands behind it is not joined with what stands before it.
+// barrier: keeps simplify and compile from merging or moving ops across it.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace op {
 extern const Op barrier;
 }  // namespace op
 
-// The values as they are. Calls behind the barrier are not joined with calls alike before it, nor
-// moved before it; derivatives pass as if it were not there. Throws kInvalidArgument for no value.
+// Returns the values unchanged. Ops after the barrier are neither merged with equal ops before it
+// nor moved before it. Derivatives pass through. Throws kInvalidArgument for an empty list.
 std::vector<Value> barrier(std::span<const Value> values);
 Value barrier(Value value);
 

@@ -1,5 +1,5 @@
-// What a decoder with a cache of keys and values is made of: rows written into the cache at a place
-// that is known when the Function runs, and attention to what has been written so far.
+// Ops for decoding with a KV cache: write rows into the cache at a position given at run time, and
+// attend to the rows written so far.
 #pragma once
 
 #include "limpid/core/attend.h"
@@ -12,29 +12,29 @@ namespace op {
 extern const Op update_rows, cached_attention;
 }  // namespace op
 
-// The cache with rows in the places from `position` on along `axis`: cache (B..., X...), rows alike
-// but for their number along the axis, position i32 (B...), one for each cache; the axis is one of
-// X. Rows whose place does not exist are left out. Compiled with a donation of the cache (see
-// CompileOptions) only the rows are written. Throws kShape, kDtype.
+// The cache with `rows` written from `position` on along `axis`. cache is (B..., X...); rows has
+// the same shape except along the axis, which is one of X; position is i32 (B...), one for each
+// cache. Rows outside of the cache are ignored. If the cache is donated (see CompileOptions), a
+// compiled plan writes only the rows. Throws kShape, kDtype.
 Value update_rows(Value cache, Value rows, Value position, std::int64_t axis);
 
-// scaled_dot_product_attention of queries q (B..., H, L, D) to caches of keys (B..., G, D, C) and
-// values (B..., G, C, E), where query i of a sequence sees the keys up to position + i, for
-// position i32 (B...); (B..., H, L, E). Its bits are those of attention to the keys and values that
-// are seen, and what else the caches hold does not matter. Keys stand in columns, so that those of
-// one place after the other are read side by side. scale 0 stands for 1 / sqrt(D). Throws kShape,
-// kDtype.
+// scaled_dot_product_attention of queries q (B..., H, L, D) over caches of keys (B..., G, D, C) and
+// values (B..., G, C, E): shape (B..., H, L, E). Query i of a sequence sees the keys up to position
+// + i; position is i32 (B...). The bits are those of attention to only the keys and values that are
+// seen: the rest of the caches has no influence. Keys are stored as columns, so that consecutive
+// positions are contiguous in memory. scale 0 means 1 / sqrt(D). Throws kShape, kDtype.
 Value cached_attention(Value q, Value keys, Value values, Value position, double scale = 0);
 
-// What reference arithmetic and kernels work with: `heads` are those of one sequence, of
-// `sequences`, and `ahead` is missing.
+// The sizes of a call, for the reference arithmetic and the kernels: `each` describes one of
+// `sequences` sequences. Its `ahead` is not set.
 struct CachedAttentionSizes {
   std::size_t sequences;
   arithmetic::AttentionSizes each;
 };
 CachedAttentionSizes cached_attention_sizes(const Call& call);
 
-// Sizes of a cache and of rows for it: `sequences` of `outer` x rows or places x `inner` elements.
+// Sizes of a cache and of the rows to write. For each sequence, the rows are [outer, rows, inner]
+// and the cache is [outer, places, inner].
 struct UpdateSizes {
   std::size_t sequences, outer, rows, places, inner;
 };

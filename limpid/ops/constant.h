@@ -1,4 +1,4 @@
-// Values that come from nowhere: constants and counting numbers.
+// Ops without inputs: constants and iota.
 #pragma once
 
 #include "limpid/function/builder.h"
@@ -9,11 +9,10 @@ namespace op {
 extern const Op constant, iota;
 }  // namespace op
 
-// A tensor written into the function.
+// A tensor as a constant of the Function.
 Value constant(Builder& builder, Tensor value);
-// A scalar of the given dtype, the number rounded to it where it is floating. Throws
-// kInvalidArgument for a number that an integer dtype does not have, 0.5 among them, and kDtype for
-// the dtypes that are neither.
+// A scalar constant of an integer dtype, f32 or f64 (rounded to f32). Throws kInvalidArgument if an
+// integer dtype cannot represent the number (0.5, say), kDtype for other dtypes.
 Value constant(Builder& builder, double number, Dtype dtype);
 
 // 0, 1, ..., size - 1 as i32[size].

@@ -1,4 +1,4 @@
-// Sums of all elements up to each one along an axis.
+// Cumulative (prefix) sums along an axis.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@ namespace op {
 extern const Op cumulative_sum;
 }  // namespace op
 
-// Which elements a result takes in.
+// Which elements each sum includes.
 struct CumulativeOptions {
-  bool exclusive = false;  // without the element itself
-  bool reverse = false;    // from the element to the end
+  bool exclusive = false;  // exclude the element itself
+  bool reverse = false;    // sum from the element to the end
 };
 
-// Element i is x(0) + ... + x(i) along an axis. Sums of integers wrap around.
+// Element i is x(0) + ... + x(i) along an axis; -1 is the last. Sums of integers wrap around.
+// Throws kShape, kDtype.
 Value cumulative_sum(Value x, std::int64_t axis, const CumulativeOptions& options = {});
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// Parts of tensors: slice and pad, concatenate, and rows chosen by number: gather and its adjoint,
+// Parts of tensors: slice, pad, concatenate, and rows by index: gather and its adjoint,
 // scatter_add.
 #pragma once
 
@@ -14,37 +14,38 @@ namespace op {
 extern const Op slice, pad, concatenate, gather, scatter_add;
 }  // namespace op
 
-// Of every dimension d the elements starts[d], starts[d] + strides[d], ... below limits[d]. Throws
-// kShape where 0 <= start <= limit <= size or stride >= 1 does not hold.
+// In every dimension d, the elements starts[d], starts[d] + strides[d], ... below limits[d]. Throws
+// kShape unless 0 <= start <= limit <= size and stride >= 1.
 Value slice(Value x, std::vector<std::int64_t> starts, std::vector<std::int64_t> limits,
             std::vector<std::int64_t> strides);
-// Elements [start, limit) along one axis; -1 is the last.
+// Elements [start, limit) along one axis; axis -1 is the last.
 Value slice(Value x, std::int64_t axis, std::int64_t start, std::int64_t limit);
-// Equal parts along one axis. Throws kShape where they are not whole.
+// Splits one axis into equal parts. Throws kShape if `parts` does not divide the dimension.
 std::vector<Value> split(Value x, std::int64_t parts, std::int64_t axis);
 
-// The parts of size 1 along one axis, without that axis.
+// The slices of size 1 along one axis, with that axis removed.
 std::vector<Value> unstack(Value x, std::int64_t axis);
 
-// x with `low` elements of `value` before, `high` after and `interior` between its own, by
-// dimension. Throws kShape for a negative one.
+// Pads each dimension d of x with `value`: low[d] elements before, high[d] after, and interior[d]
+// between neighbours. Throws kShape for a negative count.
 Value pad(Value x, std::vector<std::int64_t> low, std::vector<std::int64_t> high,
           std::vector<std::int64_t> interior, double value = 0);
 
-// One after the other along an axis; all other dimensions must agree. Throws kShape.
+// Concatenates along an axis; all other dimensions must be equal. Throws kShape, kDtype, and
+// kInvalidArgument for no parts.
 Value concatenate(const std::vector<Value>& parts, std::int64_t axis);
 
-// Rows of x (N, ...) by number: `indices` [I...] of i32 or i64 gives [I..., ...]. A number outside
-// of [0, N) gives a row of zeros, as if each number were one-hot. With `batch` leading dimensions
-// in common, each of them has rows and numbers of its own.
+// Rows of x (N, ...) by index: `indices` (I...), i32 or i64, gives (I..., ...). An index outside of
+// [0, N) gives a row of zeros, as multiplication by a one-hot matrix would. With `batch` > 0, x and
+// indices share that many leading batch dimensions. Throws kShape, kDtype.
 Value gather(Value x, Value indices, std::int64_t batch = 0);
-// Elements along any axis by number: dimension `axis` of x becomes the dimensions of `indices`.
+// Elements along any axis by index: the dimensions of `indices` replace dimension `axis` of x.
 Value take(Value x, Value indices, std::int64_t axis);
-// Rows of a table (V, d) by their numbers: PyTorch's Embedding.
+// Rows of a table (V, d) for ids (...): (..., d), as PyTorch's Embedding.
 inline Value embedding(Value table, Value ids) { return gather(table, ids); }
 
-// The adjoint of gather: a tensor of `size` rows of zeros, to which row i of `updates` is added at
-// indices[i], in the order of i. Numbers outside of [0, size) are passed over.
+// The adjoint of gather: starts from `size` rows of zeros and adds row i of `updates` to row
+// indices[i], in the order of i. Indices outside of [0, size) are ignored. Throws kShape, kDtype.
 Value scatter_add(Value indices, Value updates, std::int64_t size, std::int64_t batch = 0);
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// Products: matmul, and linear, which is what a layer does with its weight and bias.
+// Matrix products: matmul, and linear (x weight^T + bias).
 #pragma once
 
 #include "limpid/function/op.h"
@@ -10,13 +10,13 @@ namespace op {
 extern const Op matmul, linear;
 }  // namespace op
 
-// (..., m, k) by (..., k, n) gives (..., m, n); the leading dimensions are equal. A transposed
-// operand has its last two dimensions the other way round: (..., k, m), (..., n, k). Both are f32
-// or f64; or f32 and bf16, which is widened; or i8, whose sums of products are i32 and wrap around.
+// (..., m, k) by (..., k, n) gives (..., m, n); leading dimensions must be equal. With transpose_a,
+// a is (..., k, m); with transpose_b, b is (..., n, k). Operands are both f32, both f64, f32 and
+// bf16 (widened to f32), or both i8 (the result is i32 and wraps around). Throws kShape, kDtype.
 Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
 
-// x (..., in), weight (out, in), bias (out) or none: x weight^T + bias, (..., out). The weight of
-// an f32 x may be bf16.
+// x weight^T + bias: x (..., in), weight (out, in), optional bias (out), result (..., out). With
+// f32 x, the weight may be bf16. Throws kShape, kDtype.
 Value linear(Value x, Value weight, Value bias = {});
 
 }  // namespace limpid

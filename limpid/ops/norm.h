@@ -1,5 +1,5 @@
-// Normalisation: layer, RMS, group and batch norm. eps stands inside the root; variances divide by
-// the number of elements.
+// Normalisation: layer, RMS, group and batch norm. eps is added inside the root; variances divide
+// by the number of elements. All throw kShape, kDtype, and kInvalidArgument for a negative eps.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -9,32 +9,34 @@ namespace limpid {
 
 namespace op {
 extern const Op layer_norm, rms_norm, group_norm, batch_norm, batch_norm_inference;
-// What the gradients of the first two are made of.
+// Used by the gradients of layer_norm and rms_norm.
 extern const Op layer_norm_gradient, rms_norm_gradient;
 }  // namespace op
 
-// Over the last dimensions of x, which are those of gamma (and beta), or the last one alone where
-// gamma is no Value: (x - mean) / sqrt(variance + eps) * gamma + beta. beta may be missing. Throws
-// kShape.
+// (x - mean) / sqrt(variance + eps) * gamma + beta (Ba et al. 2016, equation 3), over the last
+// dimensions of x, whose shape is that of gamma and beta; without gamma, over the last dimension.
+// gamma and beta are optional. Throws kInvalidArgument for beta without gamma.
 Value layer_norm(Value x, Value gamma = {}, Value beta = {}, double eps = 1e-5);
 
-// As layer_norm, without taking the mean away: x / sqrt(mean of x^2 + eps) * gamma.
+// As layer_norm, but the mean is not subtracted: x / sqrt(mean of x^2 + eps) * gamma (Zhang and
+// Sennrich 2019, equation 4).
 Value rms_norm(Value x, Value gamma = {}, double eps = 1e-5);
 
-// x (N, C, ...): each of `groups` equal groups of channels of each example on its own, then times
-// gamma (C), plus beta (C). groups = C is instance norm. Throws kShape.
+// x (N, C, ...): normalises each of `groups` equal groups of channels of each example, then
+// multiplies by gamma (C) and adds beta (C) (Wu and He 2018). groups = C is instance norm.
 Value group_norm(Value x, std::int64_t groups, Value gamma, Value beta, double eps = 1e-5);
 
-// x (N, C, ...), in training: each channel by its own mean and variance over all other dimensions.
-// The running statistics go in and come out as values: (1 - momentum) of the old ones and momentum
-// of the batch's, whose variance there divides by one less than its elements. Throws kShape, also
-// where a channel has fewer than two elements.
+// Batch norm in training (Ioffe and Szegedy 2015), x (N, C, ...): normalises each channel by its
+// mean and variance over all other dimensions. The other operands have shape (C). The running
+// statistics are inputs and results: new = (1 - momentum) old + momentum batch. As in PyTorch, the
+// running variance uses the unbiased variance of the batch. Also throws kShape if a channel has
+// fewer than two elements.
 struct BatchNormResult {
   Value y, running_mean, running_var;
 };
 BatchNormResult batch_norm(Value x, Value gamma, Value beta, Value running_mean, Value running_var,
                            double momentum = 0.1, double eps = 1e-5);
-// At inference: by the running statistics.
+// Batch norm at inference: normalises by the running statistics.
 Value batch_norm_inference(Value x, Value gamma, Value beta, Value running_mean, Value running_var,
                            double eps = 1e-5);
 

@@ -1,4 +1,4 @@
-// Every function that can be applied to a Value.
+// All functions on Values.
 #pragma once
 
 #include "limpid/ops/activation.h"

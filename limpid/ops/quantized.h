@@ -1,4 +1,4 @@
-// A linear layer whose weight is 8-bit integers, and whose input becomes such integers row by row.
+// A linear layer with an i8 weight. Its input is quantised to i8 at run time, row by row.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -10,14 +10,16 @@ namespace op {
 extern const Op quantized_linear;
 }  // namespace op
 
-// x (..., in) in f32, weight (out, in) in i8, scale (out) and bias (out) or none in f32:
-// x (scale * weight)^T + bias, (..., out), where each row of x is rounded to multiples of a 127th
-// of its largest magnitude. Weights are symmetric: no zero point. At most 131,071 features.
+// x (scale * weight)^T + bias: x f32 (..., in), weight i8 (out, in), scale f32 (out), optional bias
+// f32 (out), result f32 (..., out). Each row of x is first quantised by quantize_rows().
+// Quantisation is symmetric: there is no zero point (Jacob et al. 2018, section 2.1; per row and
+// per channel as LLM.int8(), Dettmers et al. 2022, section 3.1). `in` is 1 to 131,071. Throws
+// kShape, kDtype.
 Value quantized_linear(Value x, Value weight, Value scale, Value bias = {});
 
-// Each row of x (..., k) in f32, k > 0, as i8 and its scale (..., 1): x is about scale * codes, to
-// half a scale, where the largest magnitude of the row is 0 or 2^-120 and above. A row with a NaN
-// or an infinity has a scale that is one.
+// Quantises each row of f32 x (..., k), k > 0, to codes i8 (..., k) and a scale f32 (..., 1), the
+// row's largest magnitude / 127. |x - scale * codes| <= scale / 2 if the largest magnitude is 0 or
+// at least 2^-120. If a row has a NaN or an infinity, so is its scale.
 struct QuantizedRows {
   Value codes;
   Value scale;

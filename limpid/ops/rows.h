@@ -1,4 +1,4 @@
-// Rows by number: what gather, the scatters and update_rows share.
+// Rows by index: code shared by gather, the scatters and update_rows.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,26 @@ namespace limpid {
 // Throws kDtype unless the input is i32 or i64.
 void require_index(const Call& call, std::size_t input);
 
-// The attribute `batch`: the number of leading dimensions that inputs 0 and 1 have in common.
-// Throws kShape where they do not.
+// The attribute `batch`: the number of leading dimensions that inputs 0 and 1 share. Throws kShape
+// if they differ.
 std::size_t batch_of(const Call& call);
 inline Attributes batch_attribute(std::int64_t batch) { return {{"batch", batch}}; }
 
-// The dimensions of all parts; throws kShape where they are too many.
+// The concatenated dimensions of all parts. Throws kShape if there are too many.
 Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_t>> parts);
 
-// Sizes of a walk over rows by number.
+// Sizes of a loop over rows by index.
 struct Rows {
-  std::int64_t batches, numbers, rows;  // numbers and rows of each batch
-  std::size_t width;                    // elements of a row
+  std::int64_t batches, numbers, rows;  // indices and table rows of each batch
+  std::size_t width;                    // elements per row
 };
 Rows rows_of(const Shape& indices, const Shape& table, std::size_t batch);
 
-// A function of limpid/emit/parts that walks so.
+// The emitted call of a function in limpid/emit/parts that loops over rows by index.
 CppCall rows_cpp(const Call& call, std::string function, const Shape& indices, const Shape& table);
 
-// Calls visit(i, row) for every number: its place, and the row of the table that it means, or -1.
+// Calls visit(i, row) for every index: its position i, and the row of the table, or -1 if out of
+// range.
 template <class Visit>
 void for_each_row(const Type& indices, const void* numbers, const Rows& r, const Visit& visit) {
   for (std::int64_t i = 0; i < r.batches * r.numbers; ++i) {
@@ -41,13 +42,13 @@ void for_each_row(const Type& indices, const void* numbers, const Rows& r, const
   }
 }
 
-// Writes rows[outer, count, inner] over cache[outer, places, inner] from place `position` on; those
-// without a place are left out.
+// Writes rows[outer, count, inner] into cache[outer, places, inner] from `position` on; rows
+// outside of the cache are ignored.
 template <class T>
 void write_rows(std::size_t outer, std::size_t count, std::size_t places, std::size_t inner,
                 std::int64_t position, const T* rows, T* cache) {
-  // Single elements lie far apart, and what a CPU stores it fetches nearly one by one: 14 us for
-  // 768 of them in memory, 4 us where all are asked for before.
+  // Single elements lie far apart, and a CPU fetches the lines for its stores nearly one by one: 14
+  // us for 768 of them from memory, 4 us if all are prefetched.
   if (inner == 1 && position >= 0 && static_cast<std::uint64_t>(position) < places)
     for (std::size_t o = 0; o < outer; ++o) __builtin_prefetch(cache + o * places + position, 0, 2);
   for (std::size_t o = 0; o < outer; ++o, cache += places * inner)

@@ -1,5 +1,5 @@
-// Rows written into a tensor by number: what gather reads. scatter_add, gather's adjoint, stands in
-// indexing.h.
+// Writing rows of a tensor by index, the counterpart of gather. scatter_add, the adjoint of gather,
+// is in indexing.h.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@ namespace op {
 extern const Op scatter, scatter_multiply, scatter_maximum, scatter_minimum;
 }  // namespace op
 
-// What becomes of a row that an update comes to.
+// How an update is combined with its row.
 enum class ScatterMode : std::uint8_t { kReplace, kAdd, kMultiply, kMaximum, kMinimum };
 
-// x (N, ...) with row i of `updates` brought into its row indices[i], for every i of indices
-// [I...], in their order; updates are [I..., ...]. kReplace: the last update of a row stays; the
-// others combine it with each of its updates. Numbers outside of [0, N) are passed over. With
-// `batch` leading dimensions in common, each of them has rows and numbers of its own. kReplace
-// takes any dtype. Throws kShape, kDtype.
+// x (N, ...) with row i of `updates` written into row indices[i], for every i of indices (I...), in
+// order; updates is (I..., ...). kReplace keeps the last update of a row and takes any dtype; the
+// other modes combine the row with each of its updates. Indices outside of [0, N) are ignored. With
+// `batch` > 0, all three share that many leading batch dimensions. Throws kShape, kDtype.
 Value scatter(Value x, Value indices, Value updates, ScatterMode mode = ScatterMode::kReplace,
               std::int64_t batch = 0);
 

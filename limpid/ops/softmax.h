@@ -1,4 +1,5 @@
-// softmax, log_softmax, log_sum_exp, and the cross-entropy that is fused with them.
+// softmax, log_softmax, log_sum_exp, and cross-entropy fused with softmax. All throw kShape,
+// kDtype.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -10,20 +11,22 @@ namespace op {
 extern const Op softmax, log_softmax, log_sum_exp, softmax_cross_entropy;
 }  // namespace op
 
-// e^(x - max) / sum of them, over one axis; -1 is the last. A NaN makes all of its line NaN.
+// e^(x - max) / sum of e^(x - max) over one axis; -1 is the last. A NaN makes its whole slice along
+// the axis NaN.
 Value softmax(Value x, std::int64_t axis = -1);
 // (x - max) - log(sum of e^(x - max)).
 Value log_softmax(Value x, std::int64_t axis = -1);
 
-// max + log(sum of e^(x - max)) over one axis, which disappears; a line of -inf gives -inf.
+// max + log(sum of e^(x - max)) over one axis, which is removed. If all elements are -inf, the
+// result is -inf.
 Value log_sum_exp(Value x, std::int64_t axis = -1);
 
-// The loss of every example: -log_softmax(logits)[label]. logits (..., classes), labels i32 (...);
-// the result has the labels' shape. Its gradient by the logits is softmax(logits) -
-// one_hot(labels). A label outside of [0, classes) matches no class: the loss is 0 there.
+// The loss of every example: -log_softmax(logits)[label], for logits (..., classes) and labels i32
+// (...); shape (...). The gradient with respect to the logits is softmax(logits) - one_hot(labels).
+// A label outside of [0, classes) matches no class: its loss is 0.
 Value softmax_cross_entropy(Value logits, Value labels);
 
-// true at the label's place: i32 (...) to bool (..., classes).
+// One-hot encoding: i32 labels (...) to bool (..., classes), true at the index of the label.
 Value one_hot(Value labels, std::int64_t classes);
 
 }  // namespace limpid

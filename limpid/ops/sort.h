@@ -1,4 +1,4 @@
-// Order along an axis: argsort, and what is made of it.
+// Sorting along an axis: argsort, and top_k.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,16 @@ namespace op {
 extern const Op argsort;
 }  // namespace op
 
-// The places of the elements of each line along an axis, in the order of the elements, as i32. A
-// NaN counts as larger than every number; what is equal, -0 and +0 among it, stays in its order,
-// also where the order is descending. Throws kShape, kDtype.
+// The indices that sort x along an axis, as i32. A NaN is larger than every number. The sort is
+// stable, also if descending; -0 and +0 are equal. Throws kShape, kDtype.
 Value argsort(Value x, std::int64_t axis = -1, bool descending = false);
 
-// What top_k gives, the axis being of size k in both.
+// The results of top_k; the axis has size k in both.
 struct TopK {
   Value values, indices;  // indices i32
 };
-// The k largest (or smallest) elements along an axis, in that order, and their places; of equal
-// ones those that come first. Throws kShape where there are fewer than k.
+// The k largest (or smallest) elements along an axis, the largest (smallest) first, and their
+// indices. Of equal elements the first ones are chosen. Throws kShape if there are fewer than k.
 TopK top_k(Value x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// Walking through memory by strides: what the ops that move elements share.
+// Strided loops, shared by the ops that move elements.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace limpid {
 
-// Of fixed size, since reference arithmetic may serve a compiled plan, which allocates nothing.
+// Of fixed size: a compiled plan may run reference arithmetic, and must not allocate.
 using Strides = std::array<std::int64_t, Shape::kMaxRank>;
 
-// The steps, in elements, along every dimension of a row-major tensor.
+// The strides, in elements, of a row-major tensor.
 inline Strides row_major_strides(const Shape& shape) {
   Strides strides{};
   std::int64_t step = 1;
@@ -20,8 +20,8 @@ inline Strides row_major_strides(const Shape& shape) {
   return strides;
 }
 
-// Calls visit(place, offset) for the first element of every line of the last dimension: `place`
-// counts the elements of `shape` before it, `offset` is where the strides lead.
+// Calls visit(place, offset) for the first element of every line along the last dimension. `place`
+// is its row-major position in `shape`, `offset` its position by the strides.
 template <class Visit>
 void for_each_strided_line(const Shape& shape, const Strides& strides, const Visit& visit) {
   if (shape.elements() == 0) return;
@@ -39,7 +39,7 @@ void for_each_strided_line(const Shape& shape, const Strides& strides, const Vis
   }
 }
 
-// out[i] = in[where the strides lead for the multi-index of i].
+// out[i] = in[offset by the strides of the multi-index of i].
 template <class T>
 void read_strided(const T* in, const Shape& shape, const Strides& strides, T* out) {
   const std::int64_t length = shape.rank() == 0 ? 1 : shape.back();
@@ -52,7 +52,7 @@ void read_strided(const T* in, const Shape& shape, const Strides& strides, T* ou
   });
 }
 
-// out[where the strides lead for the multi-index of i] = in[i].
+// out[offset by the strides of the multi-index of i] = in[i].
 template <class T>
 void write_strided(const T* in, const Shape& shape, const Strides& strides, T* out) {
   const std::int64_t length = shape.rank() == 0 ? 1 : shape.back();

@@ -1,5 +1,5 @@
-// The circular and hyperbolic functions and their inverses, beside sin and cos (elementary.h) and
-// tanh (arithmetic.h). Angles are radians.
+// Trigonometric and hyperbolic functions and their inverses; sin and cos are in elementary.h, tanh
+// in arithmetic.h. Angles are in radians.
 #pragma once
 
 #include "limpid/function/op.h"
@@ -12,7 +12,7 @@ extern const Op tan, asin, acos, atan;
 extern const Op sinh, cosh, asinh, acosh, atanh;
 }  // namespace op
 
-// Element by element; docs/arithmetic.md bounds the errors.
+// Element-wise, f32 and f64. docs/arithmetic.md gives error bounds.
 Value tan(Value x);
 Value asin(Value x);  // in [-pi/2, pi/2]; NaN outside of [-1, 1]
 Value acos(Value x);  // in [0, pi]; NaN outside of [-1, 1]

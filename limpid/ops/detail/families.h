@@ -1,5 +1,5 @@
-// What ops of one family share: type rules, reference loops, batching and examples, so that a
-// record says only what is its own.
+// Shared by the ops of a family: type rules, reference loops, batching and examples. A record then
+// states only what is specific to its op.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace limpid {
 
-// Shorter names for what a gradient rule reads.
+// Short names for the members of GradientCall that gradient rules read.
 inline Value g(const GradientCall& c) { return c.cotangents[0]; }
 inline Value x(const GradientCall& c) { return c.inputs[0]; }
 inline Value in(const GradientCall& c, std::size_t i) { return c.inputs[i]; }
 inline Value out(const GradientCall& c) { return c.outputs[0]; }
 
-// A record that leaves something out does not compile.
+// An incomplete record does not compile.
 consteval Op complete(Op op) {
   if (!is_complete(op)) throw "an op record is incomplete";
   return op;
@@ -31,24 +31,24 @@ extern const OpList constant_ops, arithmetic_ops, elementary_ops, trigonometric_
     matmul_ops, quantized_ops, random_ops, activation_ops, norm_ops, softmax_ops, attention_ops,
     rotary_ops, cache_ops, loss_ops, update_ops;
 
-// Attributes that ops of several files have.
+// Attributes used in several files.
 inline constexpr std::span<const AttributeSpec> kNoAttributes{};
 inline constexpr AttributeSpec kAxisAttribute[] = {{"axis", AttributeKind::kInteger}};
 inline constexpr AttributeSpec kBatchAttribute[] = {{"batch", AttributeKind::kInteger}};
 inline constexpr AttributeSpec kBetaAttribute[] = {{"beta", AttributeKind::kReal}};
 inline constexpr AttributeSpec kShapeAttribute[] = {{"shape", AttributeKind::kIntegers}};
 
-// Whether a function is differentiable everywhere.
+// Op::smooth: whether the derivative is continuous.
 inline constexpr bool kSmooth = true;
 inline constexpr bool kKinked = false;
 
 inline constexpr std::string_view kElementwiseShapes = "[...] each -> [...]";
 inline constexpr std::string_view kExact = "exact";
 inline constexpr std::string_view kRounded = "correctly rounded";
-// The order of summation decides.
+// The error depends on the order of summation.
 inline constexpr std::string_view kSummed = "as summed: docs/arithmetic.md";
 
-// Whether it is f32 or f64: the other floating ones are storage.
+// Whether the dtype is f32 or f64: the 16-bit formats are for storage only.
 bool is_computed_with(Dtype dtype);
 // Calls f with a value of the C++ type of a floating dtype (f32, f64); throws kDtype for others.
 [[noreturn]] void throw_dtype(const Call& call, std::size_t input, std::string_view wanted);
@@ -59,7 +59,7 @@ void dispatch_floating(Dtype dtype, const F& f) {
   else
     f(double{});
 }
-// f32, f64, i32, i64.
+// For f32, f64, i32, i64.
 template <class F>
 void dispatch_numeric(Dtype dtype, const F& f) {
   if (dtype == Dtype::kI32)
@@ -69,7 +69,7 @@ void dispatch_numeric(Dtype dtype, const F& f) {
   else
     dispatch_floating(dtype, f);
 }
-// Those, i8 and u8.
+// For f32, f64, i32, i64, i8 and u8.
 template <class F>
 void dispatch_arithmetic(Dtype dtype, const F& f) {
   if (dtype == Dtype::kI8)
@@ -79,7 +79,7 @@ void dispatch_arithmetic(Dtype dtype, const F& f) {
   else
     dispatch_numeric(dtype, f);
 }
-// Any dtype, as something of its size that can be copied.
+// For any dtype: f takes an unsigned integer of the element's size, for copying.
 template <class F>
 void dispatch_size(Dtype dtype, const F& f) {
   switch (size_of(dtype)) {
@@ -99,15 +99,15 @@ void dispatch_size(Dtype dtype, const F& f) {
 void require_floating(const Call& call, std::size_t input);
 void require_numeric(const Call& call, std::size_t input);
 void require_dtype(const Call& call, std::size_t input, Dtype dtype);
-// All inputs from `first` on have one type.
+// All inputs from `first` on must have the same type.
 void require_same_types(const Call& call, std::size_t first = 0);
 
-std::vector<Type> floating_elementwise(const Call& call);  // f32 or f64, all alike -> the same
+std::vector<Type> floating_elementwise(const Call& call);  // all f32 or all f64 -> the same type
 std::vector<Type> numeric_elementwise(const Call& call);   // i32, i64, i8 and u8 too
 std::vector<Type> floating_comparison(const Call& call);   // f32 or f64 -> bool
 std::vector<Type> numeric_comparison(const Call& call);    // i32, i64, i8 and u8 too
 std::vector<Type> boolean_elementwise(const Call& call);   // bool -> bool
-// Floating (..., classes) and i32 labels (...) -> floating (...).
+// f32 or f64 (..., classes) and i32 labels (...) -> f32 or f64 (...).
 std::vector<Type> labelled_types(const Call& call);
 
 // ---- reference loops: F is a struct with a templated operator() on elements
@@ -130,7 +130,7 @@ void reference_numeric_unary(const Call& call, std::span<const void* const> in,
                       [&](auto zero) { apply_to_all<F, decltype(zero)>(call, in[0], out[0]); });
 }
 
-// F's result is the element (arithmetic) or a bool (comparison).
+// F returns the element type (arithmetic) or bool (comparison).
 template <class F>
 void reference_binary(const Call& call, std::span<const void* const> in,
                       std::span<void* const> out) {
@@ -148,24 +148,24 @@ void reference_binary(const Call& call, std::span<const void* const> in,
 
 // ---- simplification
 
-// A record with a rule more.
+// Adds a simplification rule to a record.
 consteval Op simplified(Op op, Simplification rule) {
   op.simplification = rule;
   return op;
 }
-// The op and inputs that gave the value, if it was a call of `op`; else nullptr.
+// The node that computed the value if it is a call of `op`; else nullptr.
 const Node* made_by(const Value& v, const Op& op);
-// Whether it is known that all elements have the bits of the number in the value's dtype.
+// Whether all elements are known to have the bits of `number` in the value's dtype.
 bool every_element_is(const Value& v, double number);
 bool same_value(const Value& a, const Value& b);
-// f(f(x)): x.
+// Simplifies f(f(x)) to x.
 template <const Op& op>
 Value undo_twice(std::span<const Value> in, const Attributes&) {
   const Node* inner = made_by(in[0], op);
   return inner ? Value(&in[0].builder(), inner->inputs[0]) : Value();
 }
 
-// x, where the call leaves its shape: of an op that can only take away or add.
+// Simplifies a call to x if the shape does not change, for ops that only remove or add elements.
 template <const Op& op>
 Value unless_reshaped(std::span<const Value> in, const Attributes& attributes) {
   const Type type = in[0].type();
@@ -174,19 +174,19 @@ Value unless_reshaped(std::span<const Value> in, const Attributes& attributes) {
 
 // ---- batching, gradients, FLOPs, examples
 
-// Every input gets the batch dimension; the op itself does not notice.
+// Gives every input the batch dimension and calls the same op.
 std::vector<Value> batch_elementwise(const Op& op, const BatchingCall& call);
-// As a rule of one op: the op is a template argument, since rules are captureless.
+// The same as a rule: `op` is a template argument, since rules cannot capture.
 template <const Op& op>
 std::vector<Value> batch_elementwise(const BatchingCall& call) {
   return batch_elementwise(op, call);
 }
-// An input with a batch dimension in front, added where it has none.
+// The input with a leading batch dimension, which is added if missing.
 Value batched_input(const BatchingCall& call, std::size_t input);
 
 std::int64_t flops_one_an_element(const Call& call);
 std::int64_t no_flops(const Call& call);
-// The flops of every op of the body.
+// The sum of the FLOPs of the body's ops.
 std::int64_t flops_of_body(const Call& call);
 
 std::vector<Example> unary_examples();     // [-2, 2]
@@ -199,7 +199,7 @@ std::vector<Example> numeric_divisor_examples();
 
 // ---- records
 
-// A function of one floating element; F is its reference arithmetic, and C++ may call it by name.
+// The record of an element-wise function of one f32 or f64 tensor. F is the reference arithmetic.
 template <const Op& op, class F>
 consteval Op unary(std::string_view name, std::string_view formula, std::string_view accuracy,
                    GradientRule rule, kernels::Element element, Cpp cpp, Onnx onnx,
