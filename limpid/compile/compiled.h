@@ -1,5 +1,6 @@
-// compile(code): C++ code on Values becomes a function on tensors, traced and compiled when it
-// first meets tensors of new types, as jax.jit does. Groups of named tensors go in and come out.
+// compile(code): turns C++ code on Values into a function on tensors, as jax.jit does. It is traced
+// and compiled at the first call with new types. Arguments and results may be groups of named
+// tensors.
 //
 //   auto logits = compile(net)(params, images);
 //   auto step = compile([&](const Args& p, Value x, Value y) {
@@ -27,7 +28,7 @@ namespace limpid {
 
 namespace detail {
 
-// The tensors of a call. Those of a group have names.
+// The tensors of a call. A tensor of a group has a name.
 struct Arguments {
   std::vector<Tensor> tensors;
   std::vector<std::string_view> names;  // "" outside of a group
@@ -49,13 +50,13 @@ struct Arguments {
   }
 };
 
-// Code made ready for arguments of some types.
+// Code traced for arguments of certain types.
 struct Traced {
   Function function;
-  std::any result;  // what the code returned: the form of its results, and the names in it
+  std::any result;  // the return value of the code: the structure and names of its results
 };
 
-// A plan for each combination of names and types, of those used last.
+// The most recently used plans: one for each combination of names and types.
 class Plans {
  public:
   explicit Plans(ThreadPool* pool);
@@ -63,8 +64,8 @@ class Plans {
   Plans& operator=(Plans&&) noexcept;
   ~Plans();
 
-  // Runs the plan for arguments like these; `trace` is called where there is none. `result` is that
-  // of the trace.
+  // Runs the plan for the names and types of these arguments; calls `trace` if there is none. Sets
+  // `result` to Traced::result of that plan.
   std::vector<Tensor> run(const Arguments& arguments, const std::function<Traced()>& trace,
                           const std::any*& result);
 
@@ -72,7 +73,7 @@ class Plans {
   class Plan;
   struct How {
     ThreadPool* pool;
-    std::shared_ptr<Packings> packings;  // of all plans
+    std::shared_ptr<Packings> packings;  // shared by all plans
   };
   struct Signature;
 
@@ -82,25 +83,25 @@ class Plans {
 
 }  // namespace detail
 
-// What it costs and keeps. The first call with arguments of new names, types or numbers of them
-// traces and compiles the code, which takes milliseconds. Every later one finds its plan by
-// comparing names and types; no text is built. The 64 plans used last are kept, each with the
-// memory for its results between the steps (Executable::workspace_bytes).
+// The result of compile(code). The first call with a new combination of arguments (their number,
+// names or types) traces and compiles the code, which takes milliseconds. Later calls find the plan
+// by comparing names and types. The 64 most recently used plans are kept, each with its workspace
+// (Executable::workspace_bytes).
 //
-// If all groups of a call are the same objects as in the call before, as those of a trained model
-// are, a second plan is compiled that has them as constants: it packs weights once, and keeps the
-// parameters alive. It is used while they stay the same objects and dropped when others come; from
-// then on twice as many such calls as before are needed to make it again, so that training, which
-// has new parameters in every step, never pays for it. The bits are the same either way.
+// If all groups of a call are the same objects as in the previous call, as with a trained model, a
+// second plan is compiled with these groups as constants: it packs the weights once, and keeps the
+// parameters alive. It is used as long as the groups stay the same objects, and dropped when they
+// change. Each time it is dropped, the number of such calls before it is compiled again doubles. So
+// training, with new parameters in every step, hardly pays for it. Both plans give the same bits.
 //
-// Used by one thread at a time.
+// Not thread-safe: only one thread at a time may call it.
 template <class C>
 class Compiled {
  public:
   Compiled(C code, ThreadPool* pool) : code_(std::move(code)), plans_(pool) {}
 
-  // Takes a tensor, a number or a Key for each Value of the code, Params for Args, tuples for
-  // tuples; gives a Tensor, Params or a std::tuple of such, as the code does. Throws what tracing,
+  // Takes a Tensor, number or Key where the code takes a Value, Params for Args, and tuples for
+  // tuples. Likewise returns a Tensor, Params or a std::tuple of these. Throws what tracing,
   // compiling and running the code throw.
   template <TensorGroup... Groups>
   requires CodeOn<C, Groups...>
@@ -128,7 +129,8 @@ class Compiled {
   detail::Plans plans_;
 };
 
-// Anything that is called with Values and Args: a layer, a model, a lambda, a gradient of one.
+// Compiles code: anything that can be called with Values and Args, such as a lambda, a layer, a
+// model, or a gradient of one. The pool, if given, must outlive the result.
 template <class C>
 requires(!std::convertible_to<C, Function>) Compiled<C> compile(C code,
                                                                 ThreadPool* pool = nullptr) {

@@ -1,4 +1,4 @@
-// compile: a Function becomes an Executable for this machine, with the same bits as the
+// compile: turns a Function into an Executable for this machine, with the same bits as the
 // interpreter.
 #pragma once
 
@@ -21,38 +21,40 @@ namespace detail {
 struct Plan;
 }
 
-// How a Function is compiled; none of it changes a bit.
+// Options of compile(). None of them changes the bits of the results.
 struct CompileOptions {
-  // The instruction set; kernels::default_isa() where none is given.
+  // The instruction set; default: kernels::default_isa().
   std::optional<kernels::Isa> isa = {};
-  // A step is cut for the threads of a pool where each piece has this much to do; 0 cuts every step
-  // that can be cut.
+  // A step is split among the threads of a pool if each piece takes at least this many nanoseconds
+  // (estimated); 0 splits every step that can be split.
   double nanoseconds_worth_sharing = 3000;
-  // Inputs whose memory the caller gives away for an output of the same type: a Workspace is then
-  // run with one address for both, and what an update leaves as it was is not copied.
+  // Buffer donation: inputs whose memory the caller gives up for an output of the same type. Run
+  // the Workspace with one address for both; parts that an update does not change are then not
+  // copied.
   struct Donation {
     std::size_t input = 0, output = 0;
   };
   std::vector<Donation> donations = {};
-  // Where weights that are packed already are found, and those packed now by the next compile();
-  // nullptr: none are shared.
+  // Shares packed weights among the Executables that are compiled with the same Packings; nullptr:
+  // shares none.
   std::shared_ptr<Packings> packings = nullptr;
 };
 
-// Immutable, cheap to copy, and safe to run from many threads at once, each with a Workspace of its
-// own.
+// A compiled Function. Immutable and cheap to copy. Many threads may run it at once, each with its
+// own Workspace.
 class Executable {
  public:
   const std::vector<Input>& inputs() const;
   std::vector<Type> output_types() const;
 
-  // Runs it on tensors and makes new ones. Throws kInvalidArgument, kShape or kDtype where they do
-  // not fit. The pool, if one is given, shares the work; the bits do not depend on it.
+  // Runs on tensors and returns new ones. The work is split among the threads of the pool, if
+  // given; the bits do not depend on it. Throws kInvalidArgument, kShape or kDtype if the tensors
+  // do not match the inputs.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs, ThreadPool* pool = nullptr) const;
 
-  // The steps, as text; for people, and to compare plans.
+  // The steps of the plan as text, for reading and for comparing plans.
   std::string plan() const;
-  // Bytes of the results between the steps, which a Workspace holds.
+  // Bytes of the intermediate results in a Workspace.
   std::size_t workspace_bytes() const;
 
  private:
@@ -63,23 +65,23 @@ class Executable {
   std::shared_ptr<const detail::Plan> plan_;
 };
 
-// Memory for one run at a time. Everything is allocated here, once.
+// The memory for running an Executable, one run at a time. The constructor makes all allocations.
 class Workspace {
  public:
-  // For runs by the calling thread, or shared with `pool`, which must outlive the Workspace.
+  // Runs use the calling thread, or also the threads of `pool`, which must outlive the Workspace.
   explicit Workspace(const Executable& executable, ThreadPool* pool = nullptr);
-  // A copy would run in the same memory.
+  // Not copyable: a copy would use the same memory.
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
   Workspace(Workspace&&) = default;
   Workspace& operator=(Workspace&&) = default;
 
-  // Reads inputs and writes outputs, row-major, of the Executable's types and in their order;
-  // outputs must not overlap inputs. Allocates nothing, takes no lock, does not throw. Whatever
-  // rounding direction the thread has set, and whether it keeps subnormals, does not show.
+  // Reads inputs and writes outputs, row-major, with the types and in the order of the Executable.
+  // Outputs must not overlap inputs, except donated ones. Real-time safe: allocates nothing, takes
+  // no lock, does not throw. The result does not depend on the thread's floating-point mode.
   void run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept;
 
-  // That were allocated.
+  // Bytes allocated.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -91,10 +93,11 @@ class Workspace {
   std::size_t bytes_;
   std::shared_ptr<std::byte> memory_;
   std::byte* scratch_ = nullptr;
-  bool whole_ = false;  // the calling thread does all of it
+  bool whole_ = false;  // the calling thread runs the whole plan
 };
 
-// Throws kInvalidArgument where the instruction set is not available here.
+// Compiles a Function. Throws kInvalidArgument if the instruction set is not available on this
+// machine, or for a donation that is not possible.
 Executable compile(const Function& function, const CompileOptions& options = {});
 
 }  // namespace limpid

@@ -1,6 +1,6 @@
-// Lowering: from a Function to the steps of a Plan, before they are fused and placed. Values, the
-// order of the nodes and element-wise programs stand in lower.cc, what becomes a step of its own in
-// the file of that step. Leans on plan.h.
+// Lowering: from a Function to the steps of a Plan, before they are fused and placed. lower.cc
+// handles values, the order of nodes and element-wise programs; each step_*.cc handles the calls
+// that become its kind of step. Depends on plan.h.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace limpid::detail {
 
-// Rough costs on one core, to decide whether a step is worth sharing among threads.
+// Rough costs on one core, to decide whether to split a step among threads.
 inline constexpr double kNanosecondsPerFlop = 0.01;
-inline constexpr double kNanosecondsPerWeightByte = 0.01;  // from the third-level cache
+inline constexpr double kNanosecondsPerWeightByte = 0.01;  // from the L3 cache
 inline constexpr double kNanosecondsPerLane = 0.15;
 inline constexpr double kNanosecondsPerRowElement = 0.5;
 inline constexpr double kNanosecondsPerUpdatedElement = 0.6;
@@ -31,13 +31,13 @@ class Lowering {
   Plan run();
 
  private:
-  // How a value can be had.
+  // How a value is represented.
   enum class How : std::uint8_t {
-    kMemory,    // in `slot`, since step `step` (-1: an input)
+    kMemory,    // in `slot`, written by step `step` (-1: an input)
     kConstant,  // `constant`
     kView,      // elements of another value, repeated
     kLane,      // result of instruction `instruction` in the program of step `step`
-    kAlias,     // the elements of another value under another shape
+    kAlias,     // the elements of another value, with another shape
   };
   struct Known {
     How how = How::kMemory;
@@ -45,7 +45,7 @@ class Lowering {
     std::int32_t step = -1;
     std::int32_t instruction = -1;
     ValueId source = -1;           // of an alias or a view
-    std::int32_t not_before = -1;  // the step that an alias stands behind
+    std::int32_t not_before = -1;  // an alias must be read after this step
     std::size_t inner = 1;
     std::size_t period = 1;
     Tensor constant;
@@ -85,16 +85,17 @@ class Lowering {
   }
   void set_alias(ValueId v, ValueId source);
 
-  // The step after which a value may be read.
+  // The step that computes a value.
   std::int32_t made_by(ValueId v) const;
-  // The last barrier between a value and the step that made it.
+  // The last barrier between a value and the step that computes it, as Known::not_before; -1: none.
   std::int32_t behind(ValueId v) const;
 
-  // The slot that holds a value; makes it hold it, where it does not yet.
+  // The slot of a value. Stores the value in a slot if it has none yet.
   SlotId memory(ValueId v);
   std::int32_t last_step() const { return static_cast<std::int32_t>(plan_.steps.size()) - 1; }
 
-  // Appends a step. `program_elements`: the size of the element-wise program behind it, 0 without.
+  // Appends a step. `program_elements` is the number of elements of its element-wise program; 0: no
+  // program.
   template <class R>
   void add_step(R root, double nanoseconds, std::size_t program_elements = 0) {
     Step step;
@@ -103,7 +104,7 @@ class Lowering {
     step.nanoseconds = nanoseconds;
     plan_.steps.push_back(std::move(step));
   }
-  // One that makes the node's only result, in its slot `out`.
+  // Appends a step that computes the node's only result, in the slot root.out.
   template <class R>
   void add_step_of(const Node& node, R root, double nanoseconds, std::size_t program_elements = 0) {
     root.out = new_slot(node.first_output);
@@ -114,27 +115,27 @@ class Lowering {
 
   // ---- nodes
 
-  // Numbers made of numbers that are given, an optimiser's for one, come first: what needs them can
-  // then ride behind a product instead of waiting for them.
+  // Lowers scalars computed from scalar inputs first (those of an optimiser, say), so that ops
+  // using them can be fused with a product.
   void lower_nodes();
   void lower(const Node& node);
 
-  // Values from nowhere are computed now, and there is nothing to those without elements. Calls of
-  // constants are constants already: simplify() has been here.
+  // Computes ops without inputs now; a value without elements needs no computation. Calls of
+  // constants are constants already, by simplify().
   bool make_constant(const Node& node, const Call& call);
   void lower_barrier(const Node& node);
   void lower_broadcast(const Node& node, const Call& call);
 
-  // Whether the dimensions that x keeps stand side by side among those it is repeated over.
+  // Whether the dimensions that a broadcast does not repeat are adjacent.
   static bool repeats_one_block(const Shape& from, const Shape& to, LaneInput& view);
 
   // ---- element-wise programs
 
-  // The program that a call can join: that of the last step it depends on, if their elements are
-  // the same ones.
+  // The step whose program a call can join: the last step that it depends on, if their elements
+  // correspond.
   std::int32_t joinable(const Node& node, std::size_t count) const;
 
-  // Inputs are numbered ~0, ~1, ... until fuse() is through, since more of them may come.
+  // Inputs are numbered ~0, ~1, ... until fuse() is done, since more may be added.
   std::int32_t lane_operand(std::int32_t step, ValueId id);
   void add_lanes(const Node& node, const Call& call, kernels::Element element);
 
@@ -145,11 +146,12 @@ class Lowering {
   // ---- products and attention
 
   void add_matmul(const Node& node, const Call& call);
-  // The slot of b. A constant is packed once and for all, narrow weights that are none in every
-  // run.
+  // The slot of operand b. A constant is packed once; bf16 or i8 weights that are not constant are
+  // packed in every run.
   SlotId packed_operand(ValueId id, const Layout& layout);
   void add_attention(const Node& node, const Call& call);
-  // A mask of `rows` of `keys`. One that repeats whole rows is read as it is, and has fewer.
+  // The slot of a mask with `rows` rows of `keys`. A broadcast that repeats whole rows is read
+  // directly, with fewer rows.
   SlotId mask_operand(ValueId mask, std::size_t keys, bool may_repeat, std::size_t& rows);
 
   // ---- rows
@@ -157,7 +159,7 @@ class Lowering {
   void add_along_axis(const Node& node, const Call& call);
   void add_norm(const Node& node, const Call& call);
   void add_norm_gradient(const Node& node, const Call& call);
-  // Reads the first input; a program may run behind it.
+  // Appends a row-wise step on the first input, with room for a program after it.
   template <class R>
   void add_rows(const Node& node, R root) {
     root.in = memory(node.inputs[0]);
@@ -167,14 +169,14 @@ class Lowering {
   }
   void add_adam(const Node& node, const Call& call);
 
-  // ---- elements that are moved
+  // ---- data movement
 
-  // Whether nothing but dimensions of 1 change their places.
+  // Whether only dimensions of size 1 move.
   static bool keeps_order(const Call& call);
   static bool is_matrix_transpose(const Call& call);
   void add_transpose(const Node& node, const Call& call);
   void add_permutation(const Node& node, const Call& call);
-  // A part of one tensor, or several joined.
+  // A slice, or a concatenation.
   void add_moves(const Node& node, const Call& call);
   void add_gather(const Node& node, const Call& call);
   void add_scatter_add(const Node& node, const Call& call);

@@ -1,4 +1,4 @@
-// Elements that are moved and not computed with: permutations, parts, joinings, rows by number.
+// Data movement without arithmetic: permutations, slices, concatenations, rows by index.
 #pragma once
 
 #include <cstddef>
@@ -10,42 +10,42 @@
 
 namespace limpid::detail {
 
-// A walk through two places in memory at once. Distances are bytes.
+// A strided copy between two memory blocks. All distances are in bytes.
 struct Walk {
   struct Axis {
     std::size_t count;
     std::size_t from_step, to_step;
   };
   std::size_t from_first = 0, to_first = 0;
-  std::size_t run = 0;     // bytes side by side in both
-  std::vector<Axis> axes;  // the outermost first; of no run where there is nothing to move
+  std::size_t run = 0;     // bytes that are contiguous in both
+  std::vector<Axis> axes;  // the outermost first; one with count 0 if there is nothing to move
 
-  // Runs that it takes one by one: threads share those of all axes but the last.
+  // The number of lines, the unit of work for threads: all axes but the last.
   std::size_t lines() const;
   std::size_t bytes() const;
 };
 
-// What a call copies: transpose, slice, and input i of concatenate.
+// The copies of a call: of transpose, of slice, and of input i of concatenate.
 Walk walk_of_permutation(const Call& call);
 Walk walk_of_slice(const Call& call);
 Walk walk_of_part(const Call& call, std::size_t i);
 
-// Copies the lines in the range.
+// Copies these lines.
 void move(const Walk& walk, const std::byte* from, std::byte* to, kernels::Range lines);
 
-// Rows by number, as gather and scatter_add choose them.
+// Sizes of gather and scatter_add.
 struct RowNumbers {
-  std::size_t batches, numbers, rows;  // numbers and rows of each batch
-  bool wide;                           // i64, not i32
+  std::size_t batches, numbers, rows;  // indices and table rows of each batch
+  bool wide;                           // indices are i64; else i32
 };
 
-// out[i] = the row of `row` bytes that number i means, zeros where it means none; for the numbers
-// of all batches that are in the range.
+// out[i] = the row (of `row` bytes) with index numbers[i], or zeros if out of range; for the i in
+// `range`, counted over all batches.
 void gather(const RowNumbers& n, const void* numbers, std::size_t row, const std::byte* table,
             std::byte* out, kernels::Range range);
 
-// Zeros, to which update i is added where number i says, in their order; columns in the range, of
-// `width`.
+// Starts from zeros and adds row i of `updates` to row numbers[i], in the order of i. Rows have
+// `width` columns; works on those in `columns`.
 void scatter_add(const RowNumbers& n, const void* numbers, std::size_t width, const float* updates,
                  float* out, kernels::Range columns);
 

@@ -1,4 +1,4 @@
-// Packings: the weights of plans, packed once for all plans that are compiled with one Packings.
+// Packings: packs weights once for all plans that are compiled with the same Packings.
 //
 //   const CompileOptions options{.packings = std::make_shared<Packings>()};
 //   const Executable one = compile(bind(f, params), options);  // packs the weights
@@ -20,11 +20,10 @@ struct Plan;
 Plan make_plan(const Function& function, const CompileOptions& options);
 }  // namespace detail
 
-// A constant is found by identity: the memory of its tensor's elements, and the layout that the
-// kernels of an instruction set read. Copies of a Tensor share their elements and are found; an
-// equal Tensor made anew is not. The plans keep what they read alive, and it dies with the last of
-// them; neither plans nor a Packings keep the tensors that were packed. Safe to use from many
-// threads at once.
+// Packed weights are found by the address of the tensor's elements and the layout for the
+// instruction set. So copies of a Tensor share packed weights; an equal but separate Tensor does
+// not. Plans own the packed weights, which are freed with the last plan that uses them. Neither
+// plans nor Packings keep the original tensors alive. Thread-safe.
 class Packings {
  public:
   Packings();
@@ -32,15 +31,15 @@ class Packings {
   Packings(const Packings&) = delete;
   Packings& operator=(const Packings&) = delete;
 
-  // Bytes that plans keep alive: packed weights, and copies of small constants beside them.
-  // Constants that are read in the memory of their own tensors are not counted.
+  // Bytes that the plans keep alive: packed weights and copies of small constants. Constants that
+  // plans read in their tensors' own memory are not counted.
   std::size_t bytes() const;
 
  private:
   friend detail::Plan detail::make_plan(const Function& function, const CompileOptions& options);
   class Kept;
 
-  // Puts the constants of a plan where its steps read them.
+  // Places the constants of a plan: packs them, or finds them packed.
   void place(std::span<detail::Constant> constants);
 
   std::unique_ptr<Kept> kept_;

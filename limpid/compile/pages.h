@@ -1,4 +1,4 @@
-// Memory of plans: how it is cut and where it lies. Leans on core.
+// Memory of plans: sizes and alignment. Depends on core.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,10 @@
 
 namespace limpid::detail {
 
-// Memory of this size and more lies on huge pages, if the system has them: allocate_aligned().
+// allocate_aligned() uses huge pages for this size and more, if the system has them.
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// From this size on a plan's memory gets a huge page of its own. A page that is mostly empty still
-// pays where it keeps the weights of a network in the second-level cache from driving each other
-// out.
+// From this size on, a plan's memory gets its own huge page. Even a mostly empty page pays off: on
+// contiguous memory the weights of a network do not evict each other from the L2 cache.
 inline constexpr std::size_t kWorthAHugePage = std::size_t{512} << 10;
 
 inline std::size_t round_up(std::size_t bytes) {

@@ -1,6 +1,6 @@
-// Plan: what a Function becomes for one instruction set. A list of steps over a table of slots
-// (places in memory), with element-wise ops gathered into programs that run behind a step while its
-// result is in the cache.
+// Plan: a Function compiled for one instruction set. It is a list of steps over a table of slots
+// (memory locations). Element-wise ops are fused into programs that run after a step while its
+// result is in the cache (epilogues).
 #pragma once
 
 #include <cstdint>
@@ -28,28 +28,29 @@ enum class Place : std::uint8_t { kInput, kOutput, kConstant, kWorkspace, kBand 
 struct Slot {
   Type type;
   Place place = Place::kWorkspace;
-  // The number of the input, output or constant; bytes into the workspace or a thread's band
-  // memory.
+  // The index of the input, output or constant; or the offset in bytes into the workspace or a
+  // thread's band memory.
   std::size_t offset = 0;
-  std::size_t row_bytes = 0;  // in a band's memory, which holds the rows at work alone
+  std::size_t row_bytes = 0;  // of a slot in band memory, which holds only the current rows
 };
 using SlotId = std::int32_t;
 
 // ---- element-wise programs
 
-// What a program reads for element i of its space: element (i / inner) mod period of the slot.
+// An input of a program: for element i, the program reads element (i / inner) mod period of the
+// slot.
 struct LaneInput {
   SlotId slot;
   std::size_t inner;
   std::size_t period;
 
-  // One after the other, each once.
+  // Whether the elements are read in order, each once.
   bool is_full(std::size_t elements) const { return inner == 1 && period == elements; }
   bool operator==(const LaneInput&) const = default;
 };
 
-// Registers are numbered: the inputs first, then the results of the instructions. While a program
-// may still grow, its inputs are ~0, ~1, ... and the results 0, 1, ...
+// Registers are numbered: first the inputs, then the results of the instructions. Before the
+// program is complete, inputs are ~0, ~1, ... and results 0, 1, ...
 struct Instruction {
   kernels::ElementFn function;  // nullptr: random bits from the key in slot `key`
   SlotId key;
@@ -69,17 +70,16 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<LaneOutput> outputs;
 
-  // Where each register lives while a chunk is worked on: in a slot, or (~b) in buffer b of
-  // scratch.
+  // The location of each register during a chunk: a slot, or (~b) buffer b of the scratch memory.
   std::vector<std::int32_t> places;
   std::size_t buffer_count = 0;
-  // Inputs that do not live in their slots: those that are one number, and those that every chunk
-  // has lanes of its own of.
+  // Inputs that are copied to buffers: scalars (filled once), and inputs that are filled for every
+  // chunk.
   std::vector<std::int32_t> filled_once, filled;
-  std::vector<LaneOutput> stored;  // results that do not live in their slots
+  std::vector<LaneOutput> stored;  // results that are copied from buffers to their slots
 
   bool empty() const { return instructions.empty() && outputs.empty(); }
-  // A single instruction from slots to a slot needs no chunks: nothing passes to another.
+  // A single instruction from slots to a slot needs no chunks: it has no intermediate results.
   bool is_one_call() const {
     return instructions.size() == 1 && buffer_count == 0 && stored.empty();
   }
@@ -92,14 +92,14 @@ enum class Weights : std::uint8_t { kF32, kBf16, kI8 };
 inline std::size_t bytes_of(Weights weights) {
   return weights == Weights::kF32 ? 4 : weights == Weights::kBf16 ? 2 : 1;
 }
-// The kernels of narrow weights. Requires that they are.
+// The kernels for bf16 or i8 weights. Requires that `weights` is one of these.
 inline const kernels::NarrowKernels& narrow_kernels(const kernels::Kernels& all, Weights weights) {
   return weights == Weights::kBf16 ? all.bf16 : all.i8;
 }
 
-// How a constant lies in memory: as its tensor does, or as a product's kernels read B.
+// The memory layout of a constant: that of its tensor, or packed as operand B of a matrix product.
 struct Layout {
-  const kernels::Kernels* kernels = nullptr;  // nullptr: as the tensor does
+  const kernels::Kernels* kernels = nullptr;  // nullptr: the layout of the tensor
   Weights weights = Weights::kF32;
   std::size_t k = 0, n = 0;
   bool transposed = false;  // the tensor is n x k
@@ -107,12 +107,12 @@ struct Layout {
   auto operator<=>(const Layout&) const = default;
 };
 struct Constant {
-  Tensor value;  // of the Function; after Packings::place() in the layout that the steps read
+  Tensor value;  // from the Function; after Packings::place() in the layout that the steps read
   Layout layout;
 };
-// Of what pack() writes. Requires layout.kernels.
+// The type of a packed constant. Requires layout.kernels.
 Type packed_type(const Layout& layout);
-// Of what the steps read.
+// The type of a constant as the steps read it.
 inline Type placed_type(const Constant& constant) {
   return constant.layout.kernels ? packed_type(constant.layout) : constant.value.type();
 }
@@ -125,64 +125,67 @@ struct Piece {
 struct Step;
 struct Worker;
 
-// A row times packed weights, for one thread that runs a plan whole.
+// A row times packed weights, in a plan that one thread runs as a whole.
 struct RowAction {
   kernels::MatmulRow row;
   SlotId a, b, c;
   SlotId bias;  // or -1
 };
 
-// What a step does before its program. A kind of step is one of these, in the file that makes it of
-// calls (step_*.cc); what it answers here is all that the compiler knows of it.
+// The main operation of a step, before its program. Each kind of step derives from Root, in the
+// file that makes it from calls (step_*.cc). The compiler knows a step only through this interface.
 class Root {
  public:
   virtual ~Root() = default;
 
   struct Slots {
-    std::vector<SlotId> read, written;  // those below 0 are none
+    std::vector<SlotId> read, written;  // entries below 0 mean no slot
   };
   virtual Slots slots() const = 0;
   using Names = std::function<std::string(SlotId)>;
-  // As a line of the plan.
+  // The step as a line of the printed plan.
   virtual std::string text(const Names& s) const = 0;
-  // A piece of it, and of its program. Allocates, locks and throws nothing.
+  // Runs a piece of the step, and of its program. Must not allocate, lock or throw.
   virtual void run(const Step& step, const Worker& worker, Piece piece) const = 0;
 
-  // Whether there may be several pieces.
+  // Whether the step can be split into pieces.
   virtual bool is_shared() const { return true; }
-  // That each thread needs beside the slots.
+  // Scratch memory that each thread needs, besides the slots.
   virtual std::size_t scratch_bytes(const kernels::Kernels&) const { return 0; }
-  // Whether an element of `to` is written only where that of `from` was read for the last time.
+  // Whether slots `from` and `to` may share memory: each element of `to` is written only after the
+  // last read of that element of `from`.
   virtual bool writes_in_place(SlotId /*from*/, SlotId /*to*/) const { return false; }
 
-  // Where its result is, if a program can run behind it on each part that is made; else nullptr.
+  // The slot of the result if a program can run on each part of it as soon as it is computed; else
+  // nullptr.
   virtual SlotId* result() { return nullptr; }
-  // Whether it takes over a ReLU from its program, which then lacks it.
+  // Absorbs a ReLU from the program, which then does not include it. Returns whether it did.
   virtual bool take_relu() { return false; }
 
-  // The rows that it may be cut into, of which those of a batch are whole products; 0 where it
-  // cannot be cut, or into as many as are wanted.
+  // The number of rows that the step can be split into; each row of a batch is a whole product. 0
+  // if it cannot be split, or can be split into any number.
   virtual std::size_t row_count() const { return 0; }
   virtual bool is_batch() const { return false; }
-  // Whether several of its rows may be one of a band's: rows that a kernel takes one by one.
+  // Whether several rows of the step may form one row of a band, for kernels that take rows one by
+  // one.
   virtual bool joins_rows() const { return false; }
-  // Those that every row reads whole.
+  // The slots that every row reads as a whole.
   virtual std::vector<SlotId> whole_slots() const { return {}; }
-  // That every block of rows reads.
+  // Bytes of the weights that every block of rows reads.
   virtual std::size_t weight_bytes() const { return 0; }
-  // The part of it, and of its program, that belongs to `rows` of the `all_rows` of its band.
+  // Runs the part of the step, and of its program, for `rows` of the `all_rows` of its band.
   virtual void run_rows(const Step&, const Worker&, kernels::Range /*rows*/,
                         std::size_t /*all_rows*/) const {}
 
-  // Rows and columns of the result, where every piece is some of the columns.
+  // The sizes of the result if each piece of the step is a range of columns.
   struct Columns {
     std::size_t rows, columns;
   };
   virtual std::optional<Columns> cut_by_columns() const { return {}; }
-  // The same work for one thread, without its program.
+  // The step as an action for one thread, without its program.
   virtual std::optional<RowAction> row_action() const { return {}; }
 };
-// One that makes one of one.
+// A Root with one input and one output.
 struct UnaryRoot : Root {
   SlotId in = -1, out = -1;
 
@@ -190,29 +193,30 @@ struct UnaryRoot : Root {
 };
 
 struct Step {
-  std::unique_ptr<Root> root;    // nullptr: nothing but the program
-  Program program;               // over the elements of the root's result; may be empty
-  double nanoseconds = 0;        // estimated, for the decision to share it among threads
-  std::int32_t not_before = -1;  // the step that its program stays behind, if only by a barrier
-  bool beside = false;           // no piece of it waits for another piece of the step before it
+  std::unique_ptr<Root> root;  // nullptr: only the program
+  Program program;             // over the elements of the root's result; may be empty
+  double nanoseconds = 0;      // estimated time, to decide whether to split the step among threads
+  std::int32_t not_before = -1;  // its program must stay after this step (a barrier); -1: none
+  bool beside = false;  // threads need not wait for each other between it and the step before it
 };
 
-// Steps, one after the other, that may all be done for some rows before the next rows: row r of
-// what they make depends on row r of what they are given. docs/decisions/0010-bands-of-rows.md.
+// Consecutive steps that run block by block of rows: all steps for one block, then for the next.
+// Row r of their results depends only on row r of their inputs. See
+// docs/decisions/0010-bands-of-rows.md.
 struct Band {
   std::size_t first = 0, count = 0;
-  std::size_t rows = 0;          // 0: a single step that is not cut by rows
-  std::size_t block = 0;         // rows that go through the steps together, at most
-  std::size_t weight_bytes = 0;  // that every block reads
+  std::size_t rows = 0;          // 0: a single step that is not split by rows
+  std::size_t block = 0;         // the most rows of a block
+  std::size_t weight_bytes = 0;  // bytes of the weights that every block reads
   double nanoseconds = 0;
 };
 
-// What is left to do of a plan that one thread runs whole: small networks take no longer than the
-// choices that are made ahead here.
+// The actions of a plan that one thread runs as a whole. All decisions are made in advance, as
+// small networks take no longer than these decisions.
 struct LanesAction {  // one instruction of a program
   kernels::ElementFn function;
   std::size_t elements;
-  std::array<std::int32_t, 4> places;  // of the result and three operands, as in Program
+  std::array<std::int32_t, 4> places;  // locations of the result and three operands, as in Program
 };
 struct ProgramAction {
   std::size_t step;
@@ -229,62 +233,60 @@ struct Plan {
   const kernels::Kernels* kernels = nullptr;
   std::vector<Slot> slots;
   std::vector<Step> steps;
-  std::vector<Band> bands;      // all steps, in their order
-  std::vector<Action> actions;  // the same for one thread; empty where a band takes several blocks
+  std::vector<Band> bands;      // all steps, in order
+  std::vector<Action> actions;  // the same for one thread; empty if a band has several blocks
   std::vector<Constant> constants;
   std::size_t workspace_bytes = 0;
-  std::size_t band_bytes = 0;     // for each thread, at the beginning of its scratch
+  std::size_t band_bytes = 0;     // band memory of each thread, at the start of its scratch
   std::size_t scratch_bytes = 0;  // for each thread
-  double worth_sharing = 0;       // nanoseconds a piece
+  double worth_sharing = 0;       // least estimated nanoseconds per piece
 };
 
-// Lanes of a program that are worked on at a time: a few buffers of them stay in the L1 cache.
+// Elements per chunk of a program: a few buffers of this size fit in the L1 cache.
 inline constexpr std::size_t kChunk = 1024;
 
-// Every slot that a step reads or writes.
+// Visits every slot that a step reads or writes.
 void for_each_slot(const Step& step, const std::function<void(SlotId, bool writes)>& visit);
 
-// A plan that is ready to run. Throws as compile() does.
+// Makes a plan that is ready to run. Throws what compile() throws.
 Plan make_plan(const Function& function, const CompileOptions& options);
 
-// The same but for its constants, which are not placed yet.
+// Like make_plan(), but constants are not placed yet.
 Plan lower(const Function& function, kernels::Isa isa);
 
-// Joins the programs of steps, so that less is written to memory and read again, and numbers their
-// registers.
+// Fuses the programs of steps, to save memory traffic, and numbers their registers.
 void fuse(Plan& plan);
 
-// Gathers the steps into bands.
+// Groups the steps into bands.
 void find_bands(Plan& plan);
 
-// Gives every workspace slot its offset, and those that no other band sees a place in the band's
-// memory; slots whose lives do not meet share memory.
+// Gives every workspace slot its offset. A slot that is used in one band only gets a place in band
+// memory. Slots with disjoint live ranges share memory.
 void place_slots(Plan& plan);
 
-// What the largest step needs beside the slots, for each thread. A product and the program behind
-// it use it in turn.
+// Computes the scratch memory of each thread: that of the step that needs most. A product and its
+// program use it in turn.
 void place_scratch(Plan& plan);
 
-// Makes the actions, when all slots have their places.
+// Makes the actions. Call it when all slots have their places.
 void find_actions(Plan& plan);
 
-// Finds the steps that stand beside the one before them, when all slots have their places.
+// Sets Step::beside. Call it when all slots have their places.
 void find_beside(Plan& plan);
 
-// Gives the registers of a program their places.
+// Chooses the locations of a program's registers.
 void place_registers(Program& program, const std::vector<Slot>& slots);
 
-// Throws kInvalidArgument where the memory of an input may not be that of an output.
+// Throws kInvalidArgument if the output cannot share the memory of the input.
 void check_donation(const Plan& plan, std::size_t input, std::size_t output);
 
-// Runs a plan. `scratch` holds scratch_bytes for every thread of the pool (nullptr: the calling
-// thread alone), `slots` the address of every slot, where a band's memory is that of the first
-// thread.
+// Runs a plan. `slots` holds the address of every slot; band memory is that of the first thread.
+// `scratch` has scratch_bytes for every thread of the pool (nullptr: only the calling thread).
 void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool) noexcept;
 
-// Whether one of so many threads does all of it, by its actions.
+// Whether, with this number of threads, one thread runs the whole plan by its actions.
 bool runs_whole(const Plan& plan, int threads);
-// The same as run(), on the calling thread. Requires runs_whole().
+// As run(), on the calling thread. Requires runs_whole().
 void run_whole(const Plan& plan, void* const* slots, std::byte* scratch) noexcept;
 
 std::string plan_text(const Plan& plan);

@@ -1,4 +1,4 @@
-// PlanStore: the plans of one piece of code, by rows, types or lengths.
+// PlanStore: the plans of one piece of code by key (batch size, types or length).
 #pragma once
 
 #include <algorithm>
@@ -9,28 +9,28 @@
 
 namespace limpid {
 
-// The rows of the plan that runs `count` of at most `most` rows: powers of two, so that there are
-// few plans and less than half of the rows of one are idle.
+// The batch size of the plan for `count` of at most `most` rows: a power of two or `most`, so that
+// there are few plans and less than half of the rows are padding.
 inline std::size_t plan_rows(std::size_t count, std::size_t most) {
   return std::min(std::bit_ceil(count), most);
 }
-// All of them, from the smallest.
+// Visits all of these batch sizes, from the smallest.
 template <class Visit>
 void for_each_plan_rows(std::size_t most, const Visit& visit) {
   for (std::size_t rows = 1; rows < most; rows = plan_rows(rows + 1, most)) visit(rows);
   visit(most);
 }
 
-// Keeps the plans used last. To find one takes no lock and allocates nothing: where several threads
-// come here, their lock is the owner's.
+// Keeps the most recently used plans. Finding one takes no lock and allocates nothing. Not
+// thread-safe: the owner locks if several threads use it.
 template <class Key, class Plan>
 class PlanStore {
  public:
-  // The limit is for code that every call gives another shape.
+  // `most` limits the memory for code that is called with ever new shapes.
   explicit PlanStore(std::size_t most = 64) : most_(most) {}
 
-  // The plan whose key, made from a `wanted`, equals this one; else that of make(). It stays where
-  // it is until `most` others were used after it.
+  // The plan whose key equals `wanted`; else a new one from make(). The reference is valid until
+  // `most` other plans were used.
   template <class Wanted, class Make>
   Plan& get(const Wanted& wanted, const Make& make) {
     const auto found = std::find_if(plans_.begin(), plans_.end(),
@@ -44,7 +44,7 @@ class PlanStore {
     return plans_.front().second;
   }
 
-  // Keys and plans, the last one used first.
+  // Keys and plans, the most recently used first.
   auto begin() const { return plans_.begin(); }
   auto end() const { return plans_.end(); }
 

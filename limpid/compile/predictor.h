@@ -1,5 +1,5 @@
-// Predictor: a model that is made ready once, and then run on any number of examples, from any
-// number of threads. Leans on executable.h, packings.h and vmap.
+// Predictor: prepares a model once, then runs it on any number of examples, from any number of
+// threads. Depends on executable.h, packings.h and vmap.
 //
 //   const Predictor predict(net.function(), params);
 //   const Tensor logits = predict({images})[0];  // [N, 784] to [N, 10], for every N
@@ -17,56 +17,57 @@
 
 namespace limpid {
 
-// Keeps a plan for each of a few numbers of rows: the powers of two up to the most, the most, and
-// those of prepare(); of more than 64, those used last. A call takes the plan of its number of
-// rows; else one of up to half as many rows more, with zeros in those; else it is cut into pieces.
-// A row does not depend on the others, so that none of this changes a bit. A plan is compiled when
-// it is first needed, and all plans share the packed weights.
+// Keeps plans for a few batch sizes: the powers of two up to most_rows, most_rows itself, and the
+// sizes given to prepare(). If there are more than 64, the least recently used are dropped. A call
+// uses the plan of its batch size, or a plan with up to half as many rows more, padded with zeros;
+// or it is split into several runs. Rows are independent, so this does not change any bits. A plan
+// is compiled when it is first needed. All plans share the packed weights.
 class Predictor {
  public:
   struct Options {
-    std::int64_t most_rows = 256;  // that run at once
-    ThreadPool* pool = nullptr;    // shares the work of a call; must outlive the Predictor
-    int most_runs = 8;             // at the same time, by different threads; others wait
-    // Inputs that come without the batch dimension, the same for all rows.
+    std::int64_t most_rows = 256;  // the most rows of one run
+    ThreadPool* pool = nullptr;    // threads for a call; must outlive the Predictor
+    int most_runs = 8;  // the most runs at the same time, by different threads; further ones wait
+    // Names of the inputs without a batch dimension, which all rows share.
     std::vector<std::string> shared = {};
-    // The instruction set, Packings to share with others. Takes no donations.
+    // Options for compile(). Donations are not allowed.
     CompileOptions compile = {};
   };
 
-  // `of_one` is a Function of one example, `params` are bound to its inputs of their names. Throws
-  // what bind() throws, kNotFound for a shared input that there is not, and kInvalidArgument for
-  // sizes below 1, donations, and where every input is shared.
+  // `of_one` is a Function of one example; `params` are bound to its inputs by name. Throws what
+  // bind() throws; kNotFound for an unknown shared input; kInvalidArgument for sizes below 1, for
+  // donations, and if every input is shared.
   Predictor(const Function& of_one, const Params& params, const Options& options);
   Predictor(const Function& of_one, const Params& params) : Predictor(of_one, params, Options{}) {}
   ~Predictor();
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
 
-  // The inputs of one example that are not bound, in the order in which calls take them.
+  // The inputs of one example that are not bound, in the order of a call's arguments.
   const std::vector<Input>& inputs() const;
 
-  // The outputs [N, ...] for inputs [N, ...] of one N, which may be 0. Throws kInvalidArgument,
-  // kShape or kDtype, naming the input, if they do not fit. Safe to call from many threads at once.
+  // Maps inputs [N, ...] to outputs [N, ...] for any N, including 0. Throws kInvalidArgument,
+  // kShape or kDtype if the tensors do not match the inputs; the message names the input.
+  // Thread-safe.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs) const;
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
     return (*this)(std::span(inputs));
   }
 
-  // Compiles plans of exactly so many rows. Throws kInvalidArgument unless they are from 1 to the
-  // most.
+  // Compiles plans for exactly these batch sizes. Throws kInvalidArgument unless each is from 1 to
+  // most_rows.
   void prepare(std::span<const std::int64_t> rows);
   void prepare(const std::vector<std::int64_t>& rows) { prepare(std::span(rows)); }
 
-  // A plan that was compiled, and what was allocated to run it.
+  // A compiled plan and its memory.
   struct Plan {
     std::int64_t rows = 0;
-    int workspaces = 0;  // the most runs that there were at once
+    int workspaces = 0;  // the most runs so far at the same time
     std::size_t bytes = 0;
   };
-  // By number of rows.
+  // The compiled plans, ordered by batch size.
   std::vector<Plan> plans() const;
-  // Bytes of packed weights and of all plans' workspaces.
+  // Bytes of the packed weights and of all workspaces.
   std::size_t bytes() const;
 
  private:

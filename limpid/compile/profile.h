@@ -1,4 +1,4 @@
-// Where the time of a Function goes: the bands of its plan, timed one by one.
+// Profiling: the time of each band of a Function's plan.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 namespace limpid {
 
 struct BandTime {
-  std::string steps;    // as in Executable::plan()
-  double microseconds;  // the median of the rounds
+  std::string steps;    // as printed by Executable::plan()
+  double microseconds;  // the median over the rounds
 };
 
-// Runs the Function on the inputs, band after band, each timed by itself: what threads wait for
-// each other in between counts, what bands gain from being run without a look at the clock does
-// not. In the order of the plan. Throws what compile and Executable::operator() throw.
+// Runs the Function on the inputs and times each band separately, in the order of the plan. The
+// times include waiting for threads between bands, which an untimed run may avoid. Throws what
+// compile and Executable::operator() throw.
 std::vector<BandTime> profile(const Function& function, std::span<const Tensor> inputs, int rounds,
                               ThreadPool* pool = nullptr, const CompileOptions& options = {});
 

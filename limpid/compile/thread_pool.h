@@ -1,5 +1,5 @@
-// ThreadPool: a few threads that share the tasks of one call. Its owner is the caller; the library
-// makes none of its own. docs/decisions/0001-threads.md says why it is not a library's.
+// ThreadPool: threads that share the tasks of one call. The caller owns it; the library creates
+// none of its own. docs/decisions/0001-threads.md gives the reasons for an own thread pool.
 #pragma once
 
 #include <atomic>
@@ -13,30 +13,29 @@ namespace limpid {
 
 class ThreadPool {
  public:
-  // How many threads, and where they run.
+  // The number of threads, and their CPUs.
   struct Options {
-    // Threads that work at once, the caller of run() among them: threads - 1 are started.
+    // Number of threads, including the caller of run(): threads - 1 are started.
     int threads = 1;
-    // Gives every started thread a CPU of its own among those that the constructing thread may use,
-    // the ones with the fewest threads of other pools, and moves it to the spare one when a caller
-    // is found on its CPU. Without effect where there are fewer CPUs than threads.
+    // Pins each started thread to its own CPU, among the CPUs that the constructing thread may use,
+    // preferring those with the fewest threads of other pools. If a caller is found on the CPU of a
+    // thread, the thread moves to a spare CPU. No effect if there are fewer CPUs than threads.
     bool pin = true;
-    // Keeps the constructing thread on a CPU of its own until the pool is destroyed. It is not
-    // touched otherwise.
+    // Also pins the constructing thread to its own CPU until the pool is destroyed.
     bool pin_caller = false;
-    // How long a thread without work looks for some before it sleeps; sleeping costs the next call
-    // a wake-up of several microseconds. Taken as 0 where there are fewer CPUs than threads.
+    // How long an idle thread spins before it sleeps. Waking it up costs the next call several
+    // microseconds. Taken as 0 if there are fewer CPUs than threads.
     std::chrono::microseconds spin{100};
   };
 
-  // task(context, index, worker): worker is in [0, threads()), and no two tasks of one run() have
-  // the same worker at the same time, so that it may index scratch memory. Must not throw.
+  // task(context, index, worker): worker is in [0, threads()). Tasks of one run() that run at the
+  // same time have different workers, so `worker` can index scratch memory. Must not throw.
   using Task = void (*)(void* context, std::size_t index, int worker);
 
-  // Throws kInvalidArgument unless 1 <= options.threads <= kMaxThreads, kUnsupported where the
-  // system refuses a thread.
+  // Starts the threads. Throws kInvalidArgument unless 1 <= options.threads <= kMaxThreads,
+  // kUnsupported if the system cannot start a thread.
   explicit ThreadPool(const Options& options);
-  // Waits for the threads. No run() may be under way.
+  // Stops and joins the threads. No run() may be active.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -44,10 +43,10 @@ class ThreadPool {
   int threads() const { return threads_; }
 
   // Calls task(context, i, worker) once for every i in [0, tasks), and returns when all are done.
-  // Task i goes to worker i mod threads(), unless another is free before that one gets to it; the
-  // caller is worker 0. A caller that finds the pool in use, by another thread or by the task that
-  // it is part of, runs all of its tasks itself as worker 0. Allocates nothing, takes no lock.
-  // Requires tasks < 2^32.
+  // Task i is assigned to worker i mod threads(), but an idle worker may take it over; the caller
+  // is worker 0. If the pool is already in use, by another thread or by an enclosing task, the
+  // caller runs all tasks itself as worker 0. Allocates nothing, takes no lock. Requires tasks <
+  // 2^32.
   void run(std::size_t tasks, Task task, void* context) noexcept;
 
   static constexpr int kMaxThreads = 1024;
@@ -65,27 +64,27 @@ class ThreadPool {
   void keep_clear_of_caller();
   void stop();
 
-  // Written once.
+  // Set by the constructor.
   int threads_;
   std::chrono::microseconds spin_;
   std::unique_ptr<Lane[]> lanes_;
 
-  // The CPUs that other pools are to keep away from.
+  // The CPUs that other pools should avoid.
   std::vector<int> cpus_;
-  // Where threads are: the lane on each CPU (0: none of ours), and the CPU left for the caller.
-  // Empty unless pinned; used by the constructor and by the caller that holds busy_.
+  // The lane on each CPU (0: none of this pool), and the CPU left for the caller. Empty unless
+  // pinned; used by the constructor and by the caller that holds busy_.
   std::vector<int> lane_on_cpu_;
   int spare_cpu_ = -1;
   class PinnedCaller;
   std::unique_ptr<PinnedCaller> pinned_caller_;
 
-  // The call under way. Written by its caller while every lane is empty.
+  // The current call. Its caller writes this while every lane is empty.
   alignas(64) std::atomic<bool> busy_{false};
   std::atomic<bool> stop_{false};
   std::atomic<Task> task_{nullptr};
   std::atomic<void*> context_{nullptr};
   std::atomic<std::uint32_t> tasks_{0};
-  // Its tasks that are not done.
+  // The tasks of the current call that are not done.
   alignas(64) std::atomic<std::uint32_t> pending_{0};
 };
 

@@ -1,4 +1,4 @@
-// One thread's view of a plan at work. Steps and their programs reach memory through it alone.
+// One thread's view of a running plan. Steps and their programs access memory only through it.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@ using kernels::Range;
 
 struct Worker {
   const Plan& plan;
-  void* const* slots;         // as run() was given them
-  std::byte* scratch;         // of this thread
-  std::ptrdiff_t beyond = 0;  // from the first thread's memory of a band to this thread's
-  std::size_t band_row = 0;   // the first row that the memory of a band holds
+  void* const* slots;  // the addresses that run() received
+  std::byte* scratch;  // of this thread
+  std::ptrdiff_t beyond = 0;  // bytes from the first thread's band memory to this thread's
+  std::size_t band_row = 0;  // the first row in the band memory
 
   template <class T>
   T* at(SlotId id) const {
@@ -28,7 +28,7 @@ struct Worker {
   }
 
  private:
-  // In a band's memory: where row 0 would be, were it there.
+  // For band memory: the address that row 0 would have.
   std::byte* moved(std::byte* address, SlotId id) const {
     const Slot& slot = plan.slots[static_cast<std::size_t>(id)];
     if (slot.place != Place::kBand) return address;
@@ -38,31 +38,31 @@ struct Worker {
   }
 };
 
-// Part `piece` of [0, size), cut at multiples of `unit`.
+// Part `piece` of [0, size), which is split at multiples of `unit`.
 inline Range part(std::size_t size, std::size_t unit, std::size_t piece, std::size_t pieces) {
   const std::size_t units = (size + unit - 1) / unit;
   return {std::min(size, units * piece / pieces * unit),
           std::min(size, units * (piece + 1) / pieces * unit)};
 }
 
-// Elements [begin, end) of a program.
+// Runs a program on the elements [begin, end).
 void run_program(const Program& program, const Worker& worker, std::size_t begin, std::size_t end);
 
-// What is worked on: rows x columns of matrix `item` of a result. Passed by reference, since two
-// ranges on the stack would be written in halves and read whole, which a CPU does not forward: that
-// wait would be a tenth of the time of a small network.
+// The part of a result to compute: rows x columns of matrix `item`. Passed by reference: two ranges
+// on the stack would be written in halves and read whole, so that store forwarding fails, which
+// costs a tenth of the time of a small network.
 struct Area {
   std::size_t item;
   Range rows, columns;
 };
-// The program behind an area of a result of matrices of `rows` x `width`.
+// Runs the program of a step on an area of its result, whose matrices are `rows` x `width`.
 void run_behind(const Step& step, const Worker& worker, const Area& area, std::size_t rows,
                 std::size_t width);
 
-// A piece of a step, and of its program.
+// Runs a piece of a step, and of its program.
 void run_piece(const Step& step, const Worker& worker, Piece piece);
 
-// The part of a step that belongs to `rows` of the `all_rows` of its band.
+// Runs the part of a step for `rows` of the `all_rows` of its band.
 void run_rows(const Step& step, const Worker& worker, Range rows, std::size_t all_rows);
 
 }  // namespace limpid::detail

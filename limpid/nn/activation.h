@@ -1,5 +1,5 @@
-// Activations by name, for configurations, the command line and whoever shows or diagnoses a
-// network. The functions and what is known of them stand in limpid/ops/activation.h.
+// Activation functions by name, for configurations, the command line, displays and diagnostics. The
+// functions and the table of their properties are in limpid/ops/activation.h.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace limpid::nn {
 
 using limpid::Activation, limpid::kFlat;
 
-// Throws kNotFound, naming the activations there are.
+// The activation with this name. Throws kNotFound; the message lists the names that exist.
 const Activation& activation_from_name(std::string_view name);
-// Throws kNotFound where the function is none of them.
+// The table entry of a function. Throws kNotFound if it has none.
 const Activation& activation_of(Value (*apply)(Value));
 std::vector<std::string> activation_names();
 

@@ -1,4 +1,4 @@
-// MultiHeadAttention: attention between heads of one sequence, or from one to another.
+// MultiHeadAttention: self-attention within a sequence, or cross-attention to another one.
 #pragma once
 
 #include "limpid/nn/linear.h"
@@ -6,9 +6,9 @@
 
 namespace limpid::nn {
 
-// Vaswani et al. 2017, section 3.2.2, named as PyTorch's MultiheadAttention. With fewer heads of
-// keys and values than of queries (grouped-query attention, Ainslie et al. 2023) in_proj_weight has
-// the rows of q, of k and of v one after the other, as with equal numbers.
+// Multi-head attention (Vaswani et al. 2017, section 3.2.2), with the parameter names of PyTorch's
+// MultiheadAttention. kv_heads < heads is grouped-query attention (Ainslie et al. 2023). The rows
+// of in_proj_weight are those of q, then k, then v.
 struct MultiHeadAttention {
   std::int64_t features = 0;
   std::int64_t heads = 1;
@@ -19,15 +19,15 @@ struct MultiHeadAttention {
   Init out_init = xavier_uniform();
 
   // "in_proj_weight" ((heads + 2 kv_heads) * features / heads, features), "in_proj_bias",
-  // "out_proj.weight" (features, features), "out_proj.bias"; biases zero. Throws kInvalidArgument
-  // where heads do not divide the features, or kv_heads the heads.
+  // "out_proj.weight" (features, features), "out_proj.bias"; biases are zero. Throws
+  // kInvalidArgument unless heads divides features and kv_heads divides heads.
   Params init(Key key) const;
 
-  // Self-attention: x (..., length, features) to the same.
+  // Self-attention: x (..., length, features) to the same shape. Throws kShape.
   Value operator()(const Args& params, Value x) const;
 
-  // Queries from x, keys and values from memory (..., other length, features), with what the
-  // options mask.
+  // Cross-attention: queries from x (..., length, features), keys and values from memory (...,
+  // memory length, features). The options give mask, causality and scale. Throws kShape.
   Value attend(const Args& params, Value x, Value memory, const AttentionOptions& options) const;
 };
 

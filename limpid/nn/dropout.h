@@ -1,4 +1,4 @@
-// Dropout: inverted, by a key; without a key, at inference, the identity.
+// Inverted dropout (Srivastava et al. 2014). Without a key (at inference) it is the identity.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace limpid::nn {
 struct Dropout {
   double rate = 0.5;
 
-  // x (...) with each element 0 at the given rate, else divided by 1 - rate; x itself without a
-  // key.
+  // x (...) with each element set to 0 with probability `rate`, else divided by 1 - rate. Without a
+  // key, x itself.
   Value operator()(const Args&, Value x, std::optional<Value> key = {}) const {
     return key && rate > 0 ? dropout(x, *key, rate) : x;
   }

@@ -1,4 +1,4 @@
-// Embedding: a row of a table for every id.
+// Embedding: maps every id to a row of a table.
 #pragma once
 
 #include "limpid/core/key.h"
@@ -15,7 +15,7 @@ struct Embedding {
 
   // "weight" (count, features).
   Params init(Key key) const;
-  // ids i32 or i64 (...) to (..., features); an id outside of [0, count) gives zeros.
+  // ids i32 or i64 (...) to (..., features). An id outside of [0, count) gives zeros.
   Value operator()(const Args& params, Value ids) const;
 };
 

@@ -1,4 +1,4 @@
-// The feed-forward parts of a transformer's block: plain and gated.
+// The feed-forward networks of a transformer block: plain and gated.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace limpid::nn {
 
-// linear2(dropout(activation(linear1(x)))), named as in PyTorch's TransformerEncoderLayer.
+// linear2(dropout(activation(linear1(x)))), with the parameter names of PyTorch's
+// TransformerEncoderLayer. x (..., features) to the same shape.
 struct FeedForward {
   std::int64_t features = 0;
-  std::int64_t hidden = 0;  // usually 4 features
+  std::int64_t hidden = 0;  // hidden size, usually 4 * features
   Value (*activation)(Value) = relu;
   double dropout = 0;
   Init weight_init = xavier_uniform();
@@ -21,8 +22,8 @@ struct FeedForward {
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const;
 };
 
-// down_proj(gate(gate_proj(x), up_proj(x))), named as in Llama; 8/3 features of hidden width keep
-// the parameters of a plain one.
+// down_proj(gate(gate_proj(x), up_proj(x))), with the parameter names of Llama (Shazeer 2020). With
+// a hidden size of 8/3 * features it has as many parameters as a FeedForward with 4 * features.
 struct GatedFeedForward {
   std::int64_t features = 0;
   std::int64_t hidden = 0;

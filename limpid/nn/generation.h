@@ -1,5 +1,5 @@
-// Generation: a text that a LanguageModel draws, a token at a time. Leans on language_model.h and
-// sampling.h.
+// Generation: generates a text with a LanguageModel, one token at a time. Depends on
+// language_model.h and sampling.h.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,34 @@
 
 namespace limpid::nn {
 
-// One of the sequences of a model, which other sequences do not change: the prompt, the options and
-// the model's capacity determine every token.
+// One sequence of a model. The prompt, the options and the model's capacity determine every token;
+// other sequences have no influence.
 class Generation {
  public:
   struct Options {
     Sampling sampling = {};
     Key key = Key(0);             // token i is drawn by key.fold_in(i)
-    std::int64_t vocabulary = 0;  // draws one of the first tokens of the model's vocabulary, which
-                                  // may be larger than the tokenizer's; 0: any
+    std::int64_t vocabulary = 0;  // draw only from this many first tokens, as the model's
+                                  // vocabulary may be larger than the tokenizer's; 0: from all
   };
 
-  // Joins the model with the end of the prompt, as much as its capacity allows. Throws what join()
-  // throws, and kInvalidArgument for an empty prompt or a vocabulary that is not within the
+  // Joins the model with the last tokens of the prompt, up to the model's capacity. Throws what
+  // join() throws, and kInvalidArgument for an empty prompt or a vocabulary larger than the
   // model's.
   Generation(LanguageModel& model, std::span<const std::int32_t> prompt, const Options& options);
 
-  // Whether steps of the model have read all tokens.
+  // Whether the model has read all tokens, by LanguageModel::step().
   bool ready() const { return sequence_.ready(); }
 
-  // From which the next token is drawn, f32 [vocabulary]; the span holds until the next step.
-  // Throws kInvalidArgument unless ready().
+  // The logits of the next token, f32 [vocabulary]. The span is valid until the next step. Throws
+  // kInvalidArgument unless ready().
   std::span<const float> logits() const;
 
   // Draws the next token and appends it. A full sequence drops its older half; the rest is read
   // again. Throws what sample() throws, and kInvalidArgument unless ready().
   std::int32_t draw();
-  // Appends a token in place of a draw, which does not count as one. A full sequence as above.
-  // Throws kInvalidArgument for a token that is not of the model's vocabulary.
+  // Appends a given token instead of drawing one; it does not count as a draw. Handles a full
+  // sequence as draw() does. Throws kInvalidArgument for a token outside of the model's vocabulary.
   void append(std::int32_t token);
 
  private:

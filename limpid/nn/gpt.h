@@ -1,6 +1,6 @@
-// Gpt: a transformer that goes on with tokens. Pre-norm blocks, x + attention(norm(x)), then
-// x + feed_forward(norm(x)), with the choices that GPT-2 (Radford et al. 2019) and Llama (Touvron
-// et al. 2023) make differently.
+// Gpt: a decoder-only transformer language model with pre-norm blocks: x + attention(norm(x)), then
+// x + feed_forward(norm(x)). The options cover the choices of GPT-2 (Radford et al. 2019) and Llama
+// (Touvron et al. 2023).
 #pragma once
 
 #include <optional>
@@ -14,104 +14,108 @@
 
 namespace limpid::nn {
 
-// What norms the blocks have: "layer", "rms".
+// Normalisation in the blocks: "layer", "rms".
 enum class GptNorm : std::uint8_t { kLayer, kRms };
-// What their feed-forwards are: "gelu", "gelu_tanh", "swiglu".
+// Feed-forward networks: "gelu", "gelu_tanh", "swiglu".
 enum class GptFeedForward : std::uint8_t { kGelu, kGeluTanh, kSwiglu };
-// How they know of positions: "learned", "rotary".
+// Position encoding: "learned", "rotary".
 enum class GptPositions : std::uint8_t { kLearned, kRotary };
 
 // The hyper-parameters.
 struct Gpt {
-  // More than any net has: a configuration may be anybody's.
+  // Upper bounds: a configuration is untrusted input.
   static constexpr std::int64_t kMaxLayers = 1024;
-  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;  // of everything else
+  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;  // of all other sizes
 
-  std::int64_t vocabulary = 0;  // tokens that there are
-  std::int64_t context = 64;    // tokens that it sees, at most
+  std::int64_t vocabulary = 0;  // number of tokens
+  std::int64_t context = 64;    // context length in tokens
   std::int64_t layers = 4;
-  std::int64_t width = 128;   // numbers for each token between the blocks
-  std::int64_t heads = 4;     // of queries
-  std::int64_t kv_heads = 0;  // of keys and values (grouped-query attention); 0: as many as heads
-  std::int64_t hidden = 0;    // of the feed-forward; 0: 4 width, and with SwiGLU, whose three
-                              // matrices then have the parameters of two, 8/3 width
+  std::int64_t width = 128;   // model dimension: size of a token's vector between blocks
+  std::int64_t heads = 4;     // query heads
+  std::int64_t kv_heads = 0;  // key/value heads (grouped-query attention); 0: as many as heads
+  std::int64_t hidden = 0;    // hidden size of the feed-forward; 0: 4 * width, or with SwiGLU 8/3 *
+                              // width, for equal parameter counts
   GptNorm norm = GptNorm::kLayer;
   double norm_eps = 1e-5;
   GptFeedForward feed_forward = GptFeedForward::kGelu;
   GptPositions positions = GptPositions::kLearned;
   double rotary_base = 10000;
   std::optional<RotaryScaling> rotary_scaling = {};
-  bool bias = false;   // of the projections; a layer norm always has one
-  bool tied = true;    // the logits by the embedding's own table
-  double dropout = 0;  // of the embedding and of what each block adds, in training only
+  bool bias = false;  // biases of the projections; a layer norm always has one
+  bool tied = true;   // tied embeddings: the output projection is the embedding table
+  // Dropout rate, in training only: of the embeddings and of each attention and feed-forward
+  // output.
+  double dropout = 0;
 
-  std::int64_t head() const { return width / heads; }  // numbers of a query
+  std::int64_t head() const { return width / heads; }  // dimension of a head
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
-  std::int64_t hidden_width() const;  // numbers inside of the feed-forward
+  std::int64_t hidden_width() const;  // hidden size of the feed-forward
 
-  // Throws kInvalidArgument where sizes are below 1 or beyond the above, or do not fit each other.
+  // Throws kInvalidArgument for a size below 1 or above its bound, and for sizes that do not match.
   void check() const;
 
   // The parameters, under Llama's names:
-  //   embed_tokens.weight (vocabulary, width), embed_positions.weight (context, width) where they
+  //   embed_tokens.weight (vocabulary, width), embed_positions.weight (context, width) if they
   //   are learned; for block i, under "layers.i.", input_layernorm.weight (and .bias),
   //   self_attn.{q,k,v,o}_proj.weight (and .bias), post_attention_layernorm.weight,
   //   mlp.gate_proj.weight (SwiGLU), mlp.up_proj.weight, mlp.down_proj.weight; norm.weight;
-  //   lm_head.weight (vocabulary, width) where it is not tied.
-  // Weights are normal of std 0.02, those into the residual stream by depth_scaled_normal.
+  //   lm_head.weight (vocabulary, width) if it is not tied.
+  // Weights are initialised by normal(0.02), projections into the residual stream by
+  // depth_scaled_normal(layers).
   Params init(Key key) const;
 
-  // ids i32 or i64 (..., length), length <= context, to logits (..., length, vocabulary); those at
-  // a position depend on the ids up to it. With a key (i64 scalar) dropout is at work. Throws
-  // kShape.
+  // ids i32 or i64 (..., length), length <= context, to logits (..., length, vocabulary). The
+  // logits at a position depend on the ids up to that position. Dropout is active if a key (i64
+  // scalar) is given. Throws kShape.
   Value operator()(const Args& params, Value ids, std::optional<Value> key = {}) const;
 
-  // The model of one example, without dropout: the parameters, then "tokens" i32[length] (0: the
-  // context), to "logits" f32[length, vocabulary].
+  // The model of one example, without dropout. Inputs: the parameters, then "tokens" i32[length]
+  // (length 0 means the context length). Output: "logits" f32[length, vocabulary].
   Function function(std::int64_t length = 0) const;
 
-  // The types of the parameters, without drawing them.
+  // The names and types of the parameters, without initialising them.
   std::vector<Input> parameters() const;
 
-  // ---- with a cache of keys and values; limpid/nn/language_model.h runs it
+  // ---- with a KV cache; limpid/nn/language_model.h runs it
 
-  // How many tokens come at once, and to what.
+  // The sizes of one pass with caches.
   struct Chunk {
     std::int64_t sequences = 1;
-    std::int64_t length = 1;    // tokens of each sequence that come at once
-    std::int64_t capacity = 0;  // tokens that the cache of a sequence holds; 0: the context
-    bool last = false;          // logits of one token of each sequence alone
+    std::int64_t length = 1;    // tokens of each sequence in this pass
+    std::int64_t capacity = 0;  // tokens that each cache can hold; 0: the context length
+    bool last = false;          // only the logits of one token of each sequence
   };
 
-  // The caches: of block i "layers.i.self_attn.keys" (sequences, heads of keys, head, capacity) and
-  // "layers.i.self_attn.values" (sequences, heads of keys, capacity, head).
+  // The caches of block i: "layers.i.self_attn.keys" (sequences, kv_heads, head, capacity) and
+  // "layers.i.self_attn.values" (sequences, kv_heads, capacity, head).
   std::vector<Input> caches(const Chunk& chunk) const;
 
-  // What comes next in each sequence: the parameters; "tokens" i32 [sequences, length];
-  // "positions" i32 [sequences], the tokens that each cache holds already; with `last` "lengths"
-  // i32 [sequences], those of the tokens that count; the caches. To "logits" f32 [sequences,
-  // length, vocabulary], or with `last` [sequences, vocabulary] behind token lengths - 1; and the
-  // caches with the tokens in them. The logits of a token are those of function(), bit for bit,
-  // whatever its neighbours and however it was cut into chunks. Throws kInvalidArgument.
+  // One pass over the next tokens of each sequence. Inputs: the parameters; "tokens" i32
+  // [sequences, length]; "positions" i32 [sequences], the number of tokens already in each cache;
+  // with `last`, "lengths" i32 [sequences], the number of valid tokens in each row; the caches.
+  // Outputs: "logits" f32 [sequences, length, vocabulary], or with `last` f32 [sequences,
+  // vocabulary], those after token lengths - 1; and the updated caches. The logits of a token have
+  // the bits of function(), whatever the other sequences and however the tokens were split into
+  // chunks. Throws kInvalidArgument.
   Function cached_function(const Chunk& chunk) const;
 
-  // The hyper-parameters as JSON, and back. from_config throws kParse or kInvalidArgument.
+  // The hyper-parameters as JSON, and from JSON. from_config throws kParse or kInvalidArgument.
   std::string config() const;
   static Gpt from_config(std::string_view json);
 };
 
-// GPT-2's choices and Llama's, at sizes of the caller's: the rest is as in a default Gpt.
+// The choices of GPT-2 and of Llama. All sizes are those of a default Gpt; set your own.
 Gpt gpt2_shaped();   // layer norm, GELU (tanh), learned positions, biases, tied
 Gpt llama_shaped();  // RMS norm, SwiGLU, rotary positions, no biases, not tied
 
-// The names of all choices, and of one.
+// The names of all choices, and the name of one.
 std::vector<std::string> gpt_norm_names();
 std::vector<std::string> gpt_feed_forward_names();
 std::vector<std::string> gpt_position_names();
 std::string_view name(GptNorm norm);
 std::string_view name(GptFeedForward feed_forward);
 std::string_view name(GptPositions positions);
-// Throw kNotFound, naming those there are.
+// These throw kNotFound; the message lists the names that exist.
 GptNorm gpt_norm_from_name(std::string_view name);
 GptFeedForward gpt_feed_forward_from_name(std::string_view name);
 GptPositions gpt_positions_from_name(std::string_view name);

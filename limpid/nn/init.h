@@ -1,4 +1,4 @@
-// Initialisation schemes: how the first values of a weight are drawn from a key.
+// Initialisation schemes: draw the initial values of a weight from a key.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace limpid::nn {
 
-// A scheme with its numbers; a value. Weights are (out, in, ...): fan_in is the product of all
-// dimensions but the first, fan_out the first times those behind the second.
+// A scheme and its scale. Weights are (out, in, ...): fan_in is the product of all dimensions but
+// the first, fan_out the product of all but the second.
 struct Init {
   enum class Scheme : std::uint8_t {
-    kConstant,         // `scale` everywhere
+    kConstant,         // every element is `scale`
     kNormal,           // normal, std `scale`
-    kTruncatedNormal,  // normal, std `scale`, drawn within two of them
+    kTruncatedNormal,  // normal, std `scale`, truncated at two standard deviations
     kXavierUniform,    // uniform, std scale * sqrt(2 / (fan_in + fan_out)): Glorot and Bengio 2010,
                        // eq. 16
     kXavierNormal,     // normal, the same std
-    kKaimingUniform,   // uniform, std scale / sqrt(fan_in): He et al. 2015, eq. 10, scale being the
+    kKaimingUniform,   // uniform, std scale / sqrt(fan_in): He et al. 2015, eq. 10, with `scale` as
                        // gain
     kKaimingNormal,    // normal, the same std
     kLecunUniform,     // uniform, std scale / sqrt(fan_in): LeCun et al. 1998
@@ -30,13 +30,12 @@ struct Init {
   Scheme scheme = Scheme::kConstant;
   double scale = 0;
 
-  // f32 of the shape, the same for the same key on every machine. Throws kShape where a scheme
-  // needs fans and the rank is below 2.
+  // A weight: f32 of this shape. The same key gives the same bits on every machine. Throws kShape
+  // if the scheme needs fan_in or fan_out and the rank is below 2.
   Tensor operator()(Key key, const Shape& shape) const;
 };
 
-// The schemes above with their numbers. `gain` multiplies the std; an activation's is in
-// activation.h.
+// The schemes above. `gain` multiplies the std; activation.h gives the gain of each activation.
 Init zeros();
 Init constant(double value);
 Init normal(double std);
@@ -48,12 +47,12 @@ Init kaiming_normal(double gain);
 Init lecun_uniform();
 Init lecun_normal();
 Init orthogonal(double gain = 1);
-// GPT-2's for projections into the residual stream: normal of std / sqrt(2 * layers) (Radford et
-// al. 2019, section 2.3).
+// As GPT-2 initialises projections into the residual stream: normal, std / sqrt(2 * layers)
+// (Radford et al. 2019, section 2.3).
 Init depth_scaled_normal(std::int64_t layers, double std = 0.02);
 
-// The scheme of a name as the command line has it ("he", "xavier", "orthogonal", ...), with the
-// gain where it takes one. Throws kNotFound, naming the schemes there are.
+// The scheme with this name of the command line ("he", "xavier", "orthogonal", ...), with `gain` if
+// it takes one. Throws kNotFound; the message lists the names that exist.
 Init init_from_name(std::string_view name, double gain);
 std::vector<std::string> init_names();
 

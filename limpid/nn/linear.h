@@ -14,9 +14,9 @@ struct Linear {
   bool bias = true;
   Init weight_init = kaiming_normal(1.4142135623730951);
 
-  // "weight" (out, in) drawn from the key, "bias" (out) zero.
+  // "weight" (out, in), drawn by weight_init; "bias" (out), zeros.
   Params init(Key key) const;
-  // x (..., in) to (..., out). Throws kShape where they do not fit.
+  // x (..., in) to (..., out). Throws kShape, kDtype.
   Value operator()(const Args& params, Value x) const;
 };
 

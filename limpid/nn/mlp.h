@@ -1,4 +1,5 @@
-// Mlp: linear layers; between them a norm, an activation and dropout; the last gives logits.
+// Mlp: a multilayer perceptron. Each linear layer but the last is followed by norm, activation and
+// dropout; the last gives the logits.
 #pragma once
 
 #include <optional>
@@ -12,59 +13,59 @@
 
 namespace limpid::nn {
 
-// What normalises the values of a hidden layer.
+// Normalisation of a hidden layer.
 enum class MlpNorm : std::uint8_t { kNone, kLayer, kRms, kBatch };
 
 // "none", "layer", "rms", "batch".
 std::vector<std::string> mlp_norm_names();
 std::string_view name(MlpNorm norm);
-// Throws kNotFound, naming those there are.
+// Throws kNotFound; the message lists the names that exist.
 MlpNorm mlp_norm_from_name(std::string_view name);
 
 struct Mlp {
-  std::vector<std::int64_t> sizes;  // features in, hidden widths, features out
+  std::vector<std::int64_t> sizes;  // input features, hidden sizes, output features
   Activation activation = activation_from_name("relu");
-  double dropout = 0;  // behind every hidden activation, in training only
+  double dropout = 0;  // rate after every hidden activation, in training only
   std::string init_name = "he";
-  MlpNorm norm = MlpNorm::kNone;  // behind every linear layer but the last
+  MlpNorm norm = MlpNorm::kNone;  // after every linear layer but the last
 
   // "layers.0.weight", "layers.0.bias", then with a norm "norms.0.weight" and, but for rms,
   // "norms.0.bias"; "layers.1.weight", ... Throws kInvalidArgument for fewer than two sizes or a
   // size below 1.
   Params init(Key key) const;
-  // The running statistics of batch norm, "norms.0.running_mean", "norms.0.running_var", ...;
-  // nothing for the other norms.
+  // The running statistics of batch norm, "norms.0.running_mean", "norms.0.running_var", ...; empty
+  // for the other norms.
   Params init_state() const;
 
-  // x (..., sizes.front()) to logits (..., sizes.back()). With a key (i64 scalar) dropout is at
-  // work. Batch norm goes by the running statistics, which are among the parameters.
+  // x (..., sizes.front()) to logits (..., sizes.back()). Dropout is active if a key (i64 scalar)
+  // is given. Batch norm uses the running statistics, which `params` must include. Throws kShape.
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const;
 
-  // What a step in training gives.
+  // The results of training().
   struct Training {
     Value logits;
-    Args state;  // the next one
+    Args state;  // the new running statistics
   };
-  // In training, x (N, sizes.front()): dropout is at work, and batch norm goes by the statistics of
-  // the batch.
+  // The forward pass in training, for x (N, sizes.front()): dropout is active, and batch norm uses
+  // the statistics of the batch.
   Training training(const Args& params, const Args& state, Value x, Value key) const;
 
-  // The model of one example, without dropout: the parameters, the running statistics, then "x"
-  // f32[sizes.front()], to "logits".
+  // The model of one example, without dropout. Inputs: the parameters, the running statistics, then
+  // "x" f32[sizes.front()]. Output: "logits" f32[sizes.back()].
   Function function() const;
 
-  // The hyper-parameters as JSON, and back. from_config throws kParse or kInvalidArgument.
+  // The hyper-parameters as JSON, and from JSON. from_config throws kParse or kInvalidArgument.
   std::string config() const;
   static Mlp from_config(std::string_view json);
 
   std::vector<Linear> layers() const;  // in their order
 };
 
-// An Mlp of these sizes with its other numbers as they are. Throws kNotFound where the activation
-// is none of activation.h.
+// An Mlp with these sizes; its other hyper-parameters are the defaults. Throws kNotFound if the
+// activation is not in the table of limpid/ops/activation.h.
 Mlp mlp(std::vector<std::int64_t> sizes, Value (*activation)(Value), double dropout = 0);
 
-// Parameters as inputs of a Function, and as its Values by name.
+// Parameters as inputs of a Function, and the Values of these inputs by name.
 std::vector<Input> inputs_of(const Params& params);
 Args args_of(const Params& params, std::span<const Value> values);
 

@@ -1,5 +1,5 @@
-// Layers that normalise, with PyTorch's names and first values: "weight" ones, "bias" zeros. The
-// formulas stand in limpid/ops/norm.h.
+// Normalisation layers, with PyTorch's names and initial values: "weight" is ones, "bias" zeros.
+// limpid/ops/norm.h gives the formulas.
 #pragma once
 
 #include "limpid/core/key.h"
@@ -20,7 +20,7 @@ struct LayerNorm {
   Value operator()(const Args& params, Value x) const;
 };
 
-// Over the last dimension, without taking the mean away (Zhang and Sennrich 2019).
+// Over the last dimension, without subtracting the mean (Zhang and Sennrich 2019).
 struct RmsNorm {
   std::int64_t features = 0;
   double eps = 1e-5;
@@ -43,8 +43,9 @@ struct GroupNorm {
   Value operator()(const Args& params, Value x) const;
 };
 
-// x (N, features, ...), over everything but the features (Ioffe and Szegedy 2015). The running
-// statistics are state, "running_mean" and "running_var", which goes in and comes out.
+// x (N, features, ...), over all dimensions but the features (Ioffe and Szegedy 2015). The running
+// statistics, "running_mean" and "running_var", are explicit state: an input and a result of each
+// call in training.
 struct BatchNorm {
   std::int64_t features = 0;
   double momentum = 0.1;
@@ -52,16 +53,16 @@ struct BatchNorm {
 
   // The parameters of the norm; the key is not used.
   Params init(Key key) const;
-  Params init_state() const;  // means of 0, variances of 1
+  Params init_state() const;  // means 0, variances 1
 
-  // The result, of x's shape, and the next state.
+  // The output, in x's shape, and the new running statistics.
   struct Result {
     Value y;
     Args state;
   };
-  // In training: by the statistics of the batch.
+  // In training: uses the statistics of the batch.
   Result operator()(const Args& params, const Args& state, Value x) const;
-  // At inference: by the running statistics.
+  // At inference: uses the running statistics.
   Value inference(const Args& params, const Args& state, Value x) const;
 };
 

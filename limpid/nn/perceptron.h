@@ -1,5 +1,5 @@
-// Rosenblatt's perceptron: one neuron with a step, and the rule by which it learns. Leans on no
-// gradient; a step has none.
+// Rosenblatt's perceptron: one neuron with a step activation, and its learning rule. The rule needs
+// no gradient: the step function has none.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace limpid::nn {
 
-// One neuron that answers 0 or 1.
+// One neuron whose output is 0 or 1.
 struct Perceptron {
   std::int64_t inputs = 0;
 
@@ -21,25 +21,25 @@ struct Perceptron {
   // step(weight x + bias): x (..., inputs) to (...).
   Value operator()(const Args& params, Value x) const;
 
-  // The parameters after one example (x (inputs), target 0 or 1): weight + rate (target - answer) x
-  // and bias + rate (target - answer) (Rosenblatt 1958).
+  // The parameters after learning one example (x (inputs), target 0 or 1): weight + rate (target -
+  // output) x and bias + rate (target - output) (Rosenblatt 1958).
   Args learn(const Args& params, Value x, Value target, double rate = 1) const;
 };
 
-// How its learning went.
+// The history of train_perceptron().
 struct PerceptronRun {
   std::vector<Params> params;  // after every epoch
   std::vector<std::int64_t>
-      mistakes;  // wrong answers of every epoch, each just before its correction
+      mistakes;  // wrong outputs in each epoch, counted before each correction
 };
 
-// Goes through the examples x (n, inputs), targets (n) of 0 and 1, in order, until an epoch passes
-// without a mistake, but at most `epochs` times.
+// Learns the examples x f32 (n, inputs) with targets f32 (n), 0 or 1, in order, until an epoch has
+// no mistake, for at most `epochs` epochs. Throws kShape.
 PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, const Tensor& targets,
                                std::int64_t epochs, double rate = 1);
 
-// The first epoch with a mistake behind which the parameters are those behind an earlier one,
-// counted from 0: what lies between then goes on for ever.
+// The first epoch (from 0) with mistakes that ends with the same parameters as an earlier epoch:
+// from there on the learning repeats itself for ever.
 struct Return {
   std::size_t epoch, earlier;
 };

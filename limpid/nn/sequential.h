@@ -1,13 +1,13 @@
-// Composition of layers in plain C++: one after the other, around a residual, and as a Function. A
+// Composition of layers in plain C++: in sequence, with residual connections, and as a Function. A
 // layer is a value with
 //
-//   Params init(Key) const                                  its first parameters, and
-//   Value operator()(const Args& params, Value x) const     what it does,
+//   Params init(Key) const the initial parameters, and
+//   Value operator()(const Args& params, Value x) const the forward pass,
 //
-// or with a third argument, std::optional<Value> key, where it draws random numbers in training. A
-// function of a Value alone is a layer without parameters. Nothing is registered and nothing
-// derived from. A layer that has state (BatchNorm) is called by hand, since its new state must come
-// out.
+// or with a third argument, std::optional<Value> key, if it draws random numbers in training. A
+// function of one Value is a layer without parameters. There is no base class and no registration.
+// A layer with state (BatchNorm) is not a layer in this sense: call it directly, as it returns its
+// new state.
 #pragma once
 
 #include <concepts>
@@ -39,7 +39,7 @@ concept FunctionLayer = requires(const L& layer, Value x) {
 template <class L>
 concept Layer = KeyedLayer<L> || PlainLayer<L> || FunctionLayer<L>;
 
-// The parameters of any layer, and its result; a key reaches those that take one.
+// The parameters of any layer, and its output. The key is passed on if the layer takes one.
 template <Layer L>
 Params init_layer(const L& layer, Key key) {
   if constexpr (requires { layer.init(key); })
@@ -57,12 +57,12 @@ Value apply_layer(const L& layer, const Args& params, Value x, std::optional<Val
     return layer(x);
 }
 
-// The key of part i of a layer.
+// The key for part i of a layer.
 inline std::optional<Value> part_key(const std::optional<Value>& key, std::int64_t i) {
   return key ? std::optional(fold_in(*key, i)) : std::nullopt;
 }
 
-// A layer's result in a scope of its name, with the parameters below that name.
+// The output of a layer, with the parameters below `name`, in the scope `name`.
 template <Layer L>
 Value apply_part(const L& layer, const std::string& name, const Args& params, Value x,
                  std::optional<Value> key = {}) {
@@ -70,7 +70,7 @@ Value apply_part(const L& layer, const std::string& name, const Args& params, Va
   return apply_layer(layer, params.within(name), x, key);
 }
 
-// A layer under a name: a part of a struct that is a layer, or of a Sequential.
+// A layer with a name: a part of another layer, or of a Sequential.
 template <Layer L>
 struct NamedLayer {
   std::string name;
@@ -82,7 +82,7 @@ struct NamedLayer {
     params.merge(name, init_layer(layer, key));
     return params;
   }
-  // In a scope of its name, with the parameters below it.
+  // Applies the layer in the scope `name`, with the parameters below `name`.
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     return apply_part(layer, name, params, x, key);
   }
@@ -92,7 +92,7 @@ NamedLayer<L> named(std::string name, L layer) {
   return {std::move(name), std::move(layer)};
 }
 
-// The parameters of all these; those of layer i are drawn from key.fold_in(i).
+// The parameters of all layers; those of layer i are drawn from key.fold_in(i).
 template <class... Layers>
 Params init_all(Key key, const NamedLayer<Layers>&... layers) {
   Params params;
@@ -101,8 +101,8 @@ Params init_all(Key key, const NamedLayer<Layers>&... layers) {
   return params;
 }
 
-// Layers one after the other. Parameters are named as PyTorch's Sequential names them: "0.weight",
-// "2.weight" where layer 1 has none; or by the names given.
+// Layers in sequence. Parameters have the names of PyTorch's Sequential, "0.weight", "2.weight"
+// (here layer 1 has no parameters), or those of the NamedLayers.
 template <class... Layers>
 class Sequential {
  public:
@@ -113,7 +113,7 @@ class Sequential {
     return std::apply([&](const auto&... layers) { return init_all(key, layers...); }, layers_);
   }
 
-  // The result of the last layer; layer i gets part_key(key, i).
+  // The output of the last layer. Layer i gets part_key(key, i).
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     std::int64_t i = 0;
     for_each([&](const auto& l) {
@@ -163,12 +163,12 @@ auto sequential(Layers... layers) {
   return detail::sequential(std::index_sequence_for<Layers...>(), std::move(layers)...);
 }
 
-// x + f(x). Adds nothing to the names.
+// x + f(x). The parameters keep their names.
 template <Layer L>
 struct Residual {
   L layer;
 
-  // The layer's own, and its result with x added: the shapes must be equal.
+  // The layer's parameters, and x plus its output, which must have the shape of x.
   Params init(Key key) const { return init_layer(layer, key); }
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     return x + apply_layer(layer, params, x, key);
@@ -177,7 +177,7 @@ struct Residual {
 template <Layer L>
 Residual(L) -> Residual<L>;
 
-// x + f(norm(x)), the norm's parameters below "norm", those of f below "layer".
+// x + f(norm(x)). Parameters: those of the norm below "norm", those of f below "layer".
 template <Layer Norm, Layer L>
 struct PreNorm {
   Norm norm;
@@ -198,13 +198,13 @@ struct PreNorm {
 template <Layer Norm, Layer L>
 PreNorm(Norm, L) -> PreNorm<Norm, L>;
 
-// norm(x + f(x)), named as PreNorm.
+// norm(x + f(x)), with the parameter names of PreNorm.
 template <Layer Norm, Layer L>
 struct PostNorm {
   Norm norm;
   L layer;
 
-  // As PreNorm has it.
+  // The parameters, as those of PreNorm.
   Params init(Key key) const { return PreNorm<Norm, L>{norm, layer}.init(key); }
   Value operator()(const Args& params, Value x, std::optional<Value> key = {}) const {
     return apply_part(norm, "norm", params, x + apply_part(layer, "layer", params, x, key));
@@ -213,7 +213,8 @@ struct PostNorm {
 template <Layer Norm, Layer L>
 PostNorm(Norm, L) -> PostNorm<Norm, L>;
 
-// The layer at inference as a Function: its parameters, then "x" of the given type, to "y".
+// The layer at inference as a Function. Inputs: its parameters, then "x" of the given type. Output:
+// "y".
 template <Layer L>
 Function function_of(const L& layer, const Type& x, const std::string& name = "model") {
   std::vector<Input> inputs;

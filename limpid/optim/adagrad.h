@@ -1,4 +1,4 @@
-// Adagrad: steps divided by the root of the sum of all squared gradients so far.
+// Adagrad: divides steps by the root of the sum of all squared gradients so far.
 #pragma once
 
 #include "limpid/core/params.h"
@@ -8,16 +8,16 @@
 namespace limpid::optim {
 
 // As PyTorch's Adagrad (Duchi, Hazan, Singer 2011): g = gradient + weight_decay * p; s' = s + g^2;
-// p' = p - rate * g / (sqrt(s') + eps). PyTorch's lr_decay is a schedule's business.
+// p' = p - rate * g / (sqrt(s') + eps). For PyTorch's lr_decay, use a schedule.
 struct Adagrad {
   double eps = 1e-10;
   double initial_sum = 0;
   double weight_decay = 0;
   bool decay_vectors = true;
 
-  // "sum.<name>", initial_sum everywhere, for every parameter.
+  // The initial state: for every parameter "sum.<name>", filled with initial_sum.
   Params init(const Params& params) const;
-  // gradients has the parameters' names; rate is a scalar of their dtype.
+  // One step. `gradients` has the names of the parameters; `rate` is a scalar of their dtype.
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
 
   static const OptimizerRecord<Adagrad> record;

@@ -1,4 +1,4 @@
-// Adam and AdamW: steps from running averages of the gradient and of its square.
+// Adam and AdamW: steps from running means of the gradient and of its square.
 #pragma once
 
 #include "limpid/core/params.h"
@@ -7,17 +7,17 @@
 
 namespace limpid::optim {
 
-// As PyTorch's Adam (Kingma and Ba 2015, algorithm 1), t counting the steps from 1:
+// As PyTorch's Adam (Kingma and Ba 2015, algorithm 1), where t counts the steps from 1:
 //
 //   g  = gradient + weight_decay * p
 //   m' = beta1 * m + (1 - beta1) g,   v' = beta2 * v + (1 - beta2) g^2
 //   p' = p - rate / (1 - beta1^t) * (m' / (sqrt(v') / sqrt(1 - beta2^t) + eps))
 //
-// With amsgrad (Reddi, Kale, Kumar 2018) the root is that of the largest v' so far.
+// With amsgrad (Reddi, Kale, Kumar 2018) the largest v' so far takes the place of v' in the root.
 //
-// The powers of beta are state: f64 scalars, multiplied by beta in every step. IEEE products of f64
-// are the same everywhere, and 1 - beta^t loses no digit that f32 has, which in f32 it would: half
-// of them for beta2 = 0.999 in the first step. The quotients are then rounded to the parameters'
+// The powers of beta are state: f64 scalars that each step multiplies by beta. f64 products are the
+// same on all machines, and 1 - beta^t keeps full f32 precision (in f32 it would lose half of the
+// digits for beta2 = 0.999 in the first step). The quotients are then rounded to the parameters'
 // dtype.
 struct Adam {
   double beta1 = 0.9;
@@ -27,11 +27,11 @@ struct Adam {
   bool amsgrad = false;
   bool decay_vectors = true;
 
-  // For every parameter "exp_avg.<name>", "exp_avg_sq.<name>", and with amsgrad
+  // The initial state: for every parameter "exp_avg.<name>", "exp_avg_sq.<name>", and with amsgrad
   // "max_exp_avg_sq.<name>", zeros; then "beta1_power" and "beta2_power", f64 scalars of 1.
   Params init(const Params& params) const;
-  // gradients has the parameters' names; rate is a scalar of their dtype, and so is what scales the
-  // gradients on their way, where that is given.
+  // One step. `gradients` has the names of the parameters. `rate`, and `gradient_scale` if given,
+  // are scalars of their dtype; the gradients are first multiplied by gradient_scale.
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
                     Value gradient_scale = {}) const;
 
@@ -39,8 +39,8 @@ struct Adam {
 };
 
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2), as PyTorch's AdamW: g
-// is the gradient alone, and p * (1 - rate * weight_decay) takes the place of p. The state is
-// Adam's.
+// is the gradient without the weight decay, and p * (1 - rate * weight_decay) takes the place of p.
+// The state is that of Adam.
 struct AdamW {
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -49,7 +49,7 @@ struct AdamW {
   bool amsgrad = false;
   bool decay_vectors = true;
 
-  // As Adam's.
+  // As in Adam.
   Params init(const Params& params) const;
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
                     Value gradient_scale = {}) const;

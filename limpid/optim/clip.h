@@ -1,4 +1,4 @@
-// Clipping of gradients, as ops between the gradient and the optimiser.
+// Gradient clipping, as ops between the gradient and the optimiser.
 #pragma once
 
 #include <optional>
@@ -7,22 +7,20 @@
 
 namespace limpid::optim {
 
-// The L2 norm of all gradients together, a scalar.
+// The L2 norm of all elements of all gradients, a scalar.
 Value global_norm(const Args& gradients);
 
-// Each element brought into [-limit, limit]; NaN stays NaN. Throws kInvalidArgument unless limit
-// is positive.
+// Clamps each element to [-limit, limit]; NaN stays NaN. Throws kInvalidArgument unless limit > 0.
 Args clip_by_value(const Args& gradients, double limit);
 
-// All gradients times min(1, limit / (norm + 1e-6)), norm being global_norm's, as PyTorch's
-// clip_grad_norm_ (Pascanu, Mikolov, Bengio 2013, algorithm 1). Throws kInvalidArgument unless
-// limit is positive.
+// Multiplies all gradients by min(1, limit / (global_norm + 1e-6)), as PyTorch's clip_grad_norm_
+// (Pascanu, Mikolov, Bengio 2013, algorithm 1). Throws kInvalidArgument unless limit > 0.
 Args clip_by_global_norm(const Args& gradients, double limit);
-// What it multiplies them by, where the norm is at hand.
+// The factor of clip_by_global_norm for a given norm.
 Value global_norm_scale(Value norm, double limit);
 Args scaled(const Args& gradients, Value scale);
 
-// What a training step clips: by value first, then by norm.
+// The clipping of a training step: first by value, then by norm; nullopt: no clipping.
 struct Clip {
   std::optional<double> value = {};
   std::optional<double> norm = {};

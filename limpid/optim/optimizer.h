@@ -1,4 +1,4 @@
-// Optimizer: any of the optimisers, by name; and its step as a Function of its own.
+// Optimizer: any of the optimisers, by name, and its step as a Function.
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@
 
 namespace limpid::optim {
 
-// Any optimiser, with its hyper-parameters. A new one needs its own two files and a place here.
+// An optimiser with its hyper-parameters. To add one, write its two files and list it here.
 using Optimizer = std::variant<Sgd, RmsProp, Adam, AdamW, Adagrad>;
 
-// The first state, and one step: what the optimiser's own init and operator() give. All gradients
-// are multiplied by the scale first, where one is given.
+// The initial state, and one step, by the optimiser's init and operator(). If gradient_scale is
+// given, all gradients are first multiplied by it.
 Params init(const Optimizer& optimizer, const Params& params);
 Update update(const Optimizer& optimizer, const Args& params, const Args& gradients,
               const Args& state, Value rate, Value gradient_scale = {});
 
-// The state of parameters of these types, as inputs of a Function.
+// The optimiser state for these parameters, as inputs of a Function.
 std::vector<Input> state_inputs(const Optimizer& optimizer, const std::vector<Input>& params);
 
-// A step as a Function. Inputs: the parameters, "gradient.<name>" for each, the state, "rate" (a
-// scalar of the first parameter's dtype). Outputs: the new parameters and the new state under their
-// names.
+// One step as a Function. Inputs: the parameters, "gradient.<name>" for each, the state, "rate" (a
+// scalar of the first parameter's dtype). Outputs: the new parameters and the new state, with the
+// same names.
 Function update_function(const Optimizer& optimizer, const std::vector<Input>& params);
 
 // ---- by name
@@ -36,19 +36,20 @@ Function update_function(const Optimizer& optimizer, const std::vector<Input>& p
 // "sgd", "rmsprop", "adam", "adamw", "adagrad".
 std::string_view name(const Optimizer& optimizer);
 std::vector<std::string> optimizer_names();
-// With its usual hyper-parameters. Throws kNotFound, naming the optimisers there are.
+// The optimiser with this name and default hyper-parameters. Throws kNotFound; the message lists
+// the names that exist.
 Optimizer optimizer_from_name(std::string_view name);
-// A learning rate to start from: PyTorch's default, and 0.05 for SGD, which has none.
+// The default learning rate: PyTorch's, or 0.05 for SGD, for which PyTorch has none.
 double usual_rate(const Optimizer& optimizer);
 
-// The hyper-parameters of an optimiser by name: "momentum", "beta1", "weight_decay", ...; a switch
+// The hyper-parameters of an optimiser by name: "momentum", "beta1", "weight_decay", ... A switch
 // is 0 or 1.
 std::vector<std::pair<std::string, double>> numbers(const Optimizer& optimizer);
-// Throws kNotFound where the optimiser has no such number, naming those that it has;
-// kInvalidArgument where the value makes no sense.
+// Sets a hyper-parameter. Throws kNotFound if the optimiser has none of this name (the message
+// lists those it has), kInvalidArgument if the value is out of range.
 void set_number(Optimizer& optimizer, std::string_view number, double value);
 
-// A hyper-parameter as one of the records has it.
+// A hyper-parameter, from an optimiser's record.
 struct Number {
   std::string_view name;
   std::string_view help;

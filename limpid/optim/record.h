@@ -1,5 +1,5 @@
-// OptimizerRecord: what is said of an optimiser by name: its hyper-parameters with their ranges and
-// help, and the learning rate to start from. Each record stands beside its optimiser.
+// OptimizerRecord: describes an optimiser: its name, its hyper-parameters with their ranges and
+// help, and the default learning rate. Each optimiser defines its record.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace limpid::optim {
 
-// The values that a hyper-parameter may have: [0, 1]; [0, 1); 0 or more; 0 or 1.
+// The range of a hyper-parameter: [0, 1]; [0, 1); 0 or more; 0 or 1.
 enum class Range : std::uint8_t { kShare, kBelowOne, kNotNegative, kSwitch };
 
-// A hyper-parameter of the optimiser T.
+// A hyper-parameter of optimiser T.
 template <class T>
 struct HyperParameter {
   std::string_view name;  // the key optimizer.NAME of `limpid train`, and the option --NAME
@@ -24,17 +24,17 @@ struct HyperParameter {
   std::optional<double> in_training = {};
 };
 
-// The optimiser T.
+// The record of optimiser T.
 template <class T>
 struct OptimizerRecord {
   std::string_view name;
-  double rate;  // PyTorch's default, and 0.05 for SGD, which has none
+  double rate;  // default learning rate: PyTorch's, or 0.05 for SGD, for which PyTorch has none
   std::span<const HyperParameter<T>> numbers;
 };
 
-// ---- hyper-parameters that several optimisers have
+// ---- hyper-parameters of several optimisers
 
-// T::momentum; the default of training, if it differs.
+// T::momentum. `in_training` is the default of `limpid train`, if it differs.
 template <class T>
 constexpr HyperParameter<T> momentum_number(std::optional<double> in_training = {}) {
   return {"momentum", "Momentum coefficient", Range::kShare, &T::momentum, in_training};
@@ -51,7 +51,7 @@ constexpr HyperParameter<T> weight_decay_number() {
   return {"weight_decay", "Weight decay: L2 penalty added to the gradient; decoupled in adamw",
           Range::kNotNegative, &T::weight_decay};
 }
-// T::decay_vectors, off in training.
+// T::decay_vectors; off by default in `limpid train`.
 template <class T>
 constexpr HyperParameter<T> decay_vectors_number() {
   return {"decay_vectors", "Apply weight decay to biases and norm weights, too", Range::kSwitch,

@@ -1,4 +1,4 @@
-// RMSProp: steps divided by a running root mean square of the gradient.
+// RMSProp: divides steps by a running root mean square of the gradient.
 #pragma once
 
 #include "limpid/core/params.h"
@@ -9,9 +9,9 @@ namespace limpid::optim {
 
 // As PyTorch's RMSprop (Tieleman and Hinton 2012; centered: Graves 2013, arXiv:1308.0850, section
 // 4.2): g = gradient + weight_decay * p; s' = alpha * s + (1 - alpha) g^2; d = g / (sqrt(s') +
-// eps). Centered, the root is that of s' - a'^2, a' = alpha * a + (1 - alpha) g; where rounding
-// makes that negative it counts as 0 (PyTorch gives NaN). With momentum b' = momentum * b + d steps
-// in place of d. p' = p - rate * d.
+// eps). If centered, s' - a'^2 takes the place of s' in the root, with a' = alpha * a + (1 - alpha)
+// g; if rounding makes it negative, it is taken as 0 (PyTorch gives NaN). With momentum, b' =
+// momentum * b + d takes the place of d. p' = p - rate * d.
 struct RmsProp {
   double alpha = 0.99;
   double eps = 1e-8;
@@ -20,10 +20,10 @@ struct RmsProp {
   bool centered = false;
   bool decay_vectors = true;
 
-  // For every parameter "square_avg.<name>", "grad_avg.<name>" if centered, "momentum.<name>" with
-  // momentum; zeros.
+  // The initial state: for every parameter "square_avg.<name>", "grad_avg.<name>" if centered,
+  // "momentum.<name>" with momentum; all zeros.
   Params init(const Params& params) const;
-  // gradients has the parameters' names; rate is a scalar of their dtype.
+  // One step. `gradients` has the names of the parameters; `rate` is a scalar of their dtype.
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
 
   static const OptimizerRecord<RmsProp> record;

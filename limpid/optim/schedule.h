@@ -1,5 +1,5 @@
-// Learning rates over time. Made of exact arithmetic only (no cosine of a C library), so that a
-// run's rates are the same on every machine.
+// Learning-rate schedules. They use exact arithmetic only (no cosine of the C library), so that the
+// rates are the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 
 namespace limpid::optim {
 
-// A rate for every step of a run; a value.
+// A learning rate for every step of a run.
 struct Schedule {
-  // The course of the rate behind the warm-up.
+  // The schedule after the warm-up.
   enum class Kind : std::uint8_t {
     kConstant,
-    kLinear,  // falls in a line to 0 at `steps`
-    kStep,    // times `factor` behind every `every` steps, as PyTorch's StepLR
-    kCosine,  // falls along half a cosine to 0 at `steps`, as CosineAnnealingLR (Loshchilov and
-              // Hutter 2017)
+    kLinear,  // decays linearly to 0 at `steps`
+    kStep,    // multiplied by `factor` after every `every` steps, as PyTorch's StepLR
+    kCosine,  // decays as half a cosine to 0 at `steps`, as PyTorch's CosineAnnealingLR (Loshchilov
+              // and Hutter 2017)
   };
   Kind kind = Kind::kConstant;
   double rate = 0.1;
   std::int64_t steps = 0;   // of the whole run
-  std::int64_t warmup = 0;  // steps over which the rate rises from rate / warmup
+  std::int64_t warmup = 0;  // steps in which the rate rises linearly from rate / warmup
   std::int64_t every = 1;   // kStep
   double factor = 0.1;      // kStep
 
-  // The rate of step 0, 1, ...: rising in a line while warming up, then as the kind says, counted
-  // from the end of the warm-up.
+  // The learning rate of step 0, 1, ...: linear warm-up, then the schedule, counted from the end of
+  // the warm-up.
   double at(std::int64_t step) const;
 };
 
 // "constant", "linear", "step", "cosine".
 std::string_view name(Schedule::Kind kind);
 std::vector<std::string> schedule_names();
-// Throws kNotFound, naming the schedules there are.
+// Throws kNotFound; the message lists the names that exist.
 Schedule::Kind schedule_from_name(std::string_view name);
 
 }  // namespace limpid::optim

@@ -1,5 +1,5 @@
-// step: a whole step of training, forward, backward and update, as code that compile() makes one
-// plan of.
+// step: a whole training step (forward, backward, update) as code, which compile() turns into one
+// plan.
 #pragma once
 
 #include <tuple>
@@ -11,9 +11,8 @@
 
 namespace limpid::optim {
 
-// One update by gradients that are clipped first, by value and then by norm. The optimizer is one
-// of this folder, an Optimizer, or anything that is called with (params, gradients, state, rate)
-// and gives an Update.
+// One optimiser step with clipped gradients. The optimizer is one of this folder, an Optimizer, or
+// anything that can be called with (params, gradients, state, rate) and returns an Update.
 template <class O>
 Update clipped_update(const O& optimizer, const Clip& clip, const Args& params, Args gradients,
                       const Args& state, Value rate) {
@@ -26,14 +25,14 @@ Update clipped_update(const O& optimizer, const Clip& clip, const Args& params, 
     return optimizer(params, scale ? scaled(gradients, scale) : gradients, state, rate);
 }
 
-// What step() gives.
+// The result of step().
 template <class Loss, class O>
 class Step {
  public:
   Step(Loss loss, O optimizer, const Clip& clip)
       : loss_(std::move(loss)), optimizer_(std::move(optimizer)), clip_(clip) {}
 
-  // The next parameters, the next state, and the loss before the step.
+  // Returns the new parameters, the new state, and the loss before the step.
   template <ValueGroup... Batch>
   auto operator()(const Args& params, const Args& state, Value rate, const Batch&... batch) const {
     const auto differentiated = value_and_grad(loss_)(params, batch...);
@@ -48,8 +47,8 @@ class Step {
   Clip clip_;
 };
 
-// A step by the gradient of loss(params, batch...), a floating scalar: code of (params, state,
-// rate, batch...), the state being what the optimizer's init gave.
+// Code of (params, state, rate, batch...) that makes one training step. loss(params, batch...) is a
+// floating-point scalar; the first state comes from the optimizer's init().
 template <class Loss, class O>
 Step<Loss, O> step(Loss loss, O optimizer, const Clip& clip = {}) {
   return {std::move(loss), std::move(optimizer), clip};

@@ -1,4 +1,4 @@
-// expand: compositions replaced by their bodies.
+// expand: replaces compositions by their bodies.
 #pragma once
 
 #include <functional>
@@ -7,11 +7,11 @@
 
 namespace limpid {
 
-// Every composition for which `wanted` holds becomes the ops of its body, and so on inside of it;
-// primitives stay. Preserves the bits: the body is what a composition means.
+// Replaces every composition for which `wanted` is true by the ops of its body, recursively;
+// primitives stay. Preserves the bits, as the body defines a composition.
 Function expand(const Function& function, const std::function<bool(const Call&)>& wanted);
 
-// All the way down to primitives.
+// Replaces all compositions, down to primitives.
 inline Function expand(const Function& function) {
   return expand(function, [](const Call&) { return true; });
 }

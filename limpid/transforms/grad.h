@@ -1,5 +1,5 @@
-// Reverse mode: gradients as Functions, which can be differentiated again. For code on Values,
-// of_code.h has the same names.
+// Reverse-mode differentiation of Functions. The results are Functions, which can be differentiated
+// again. For code on Values, see the same names in of_code.h.
 #pragma once
 
 #include <functional>
@@ -11,35 +11,36 @@
 
 namespace limpid {
 
-// The name of the segment that the ops of a scope (a layer) belong to, "" for none.
+// Maps the scope (layer) of an op to the name of its segment; "" for none.
 using Segments = std::function<std::string(std::string_view scope)>;
 
-// A segment for each of the scopes: "layers.3" takes what is written in "layers.3" and inside of
-// it.
+// One segment for each of the scopes: "layers.3" contains the ops of "layers.3" and of the scopes
+// below it.
 Segments each_of(std::vector<std::string> scopes);
 
-// What a gradient keeps on the way.
+// Options of vjp(), value_and_grad() and grad().
 struct GradOptions {
-  // Recompute instead of store: the results of a segment's ops are not kept for the sweep back.
-  // They are computed again there, from the values that enter the segment. Bits are kept; a plan
-  // needs less memory and up to one more run of the segments' ops. Segments of about the square
-  // root of the number of layers each save most.
+  // Activation recomputation (gradient checkpointing): the results of a segment's ops are not kept
+  // for the backward pass, but computed again from the inputs of the segment. The bits stay the
+  // same. A plan needs less memory, and runs the segments' ops up to once more. The memory is
+  // smallest with segments of about sqrt(number of layers) layers each (Chen et al. 2016).
   Segments recompute;
 };
 
-// The vector-Jacobian product. Inputs: those of f, then one cotangent for every output, of its
-// type, named "cotangent.0", ... (one "cotangent." more where that is taken). Outputs: those of f,
-// then for every input in `wrt` the cotangent of its type, named "grad.<input>". An
-// input that the outputs do not depend on has a gradient of zeros. Throws kNotFound
-// for a name without an input; kNoGradient, naming op and layer, where they depend on it only
-// through ops without a derivative; kDtype where it or an output is not f32 or f64.
+// The vector-Jacobian product. Inputs: those of f, then a cotangent of each output, with its type,
+// named "cotangent.0", ... ("cotangent." is repeated if the name is taken). Outputs: those of f,
+// then the cotangent of each input in `wrt`, with its type, named "grad.<input>". It is zero if the
+// outputs do not depend on the input. Throws kNotFound for an unknown input; kNoGradient, naming op
+// and layer, if the outputs depend on an input only through ops without a derivative; kDtype if an
+// input in `wrt` or an output is not f32 or f64.
 Function vjp(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
-// f's first output must be a floating scalar, the loss; the others ride along. The inputs of f; f's
-// outputs, then the gradients of the loss. Throws as vjp, and kShape where the loss is no scalar.
+// The value and the gradient of f's first output, the loss, which must be an f32 or f64 scalar.
+// Inputs: those of f. Outputs: those of f, then the gradient of the loss for each input in `wrt`.
+// Throws as vjp, and kShape if the loss is not a scalar.
 Function value_and_grad(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
-// The gradients alone.
+// Only the gradients.
 Function grad(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
 }  // namespace limpid

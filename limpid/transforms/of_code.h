@@ -1,6 +1,6 @@
-// grad, value_and_grad, jvp and vmap of code on Values. Each gives an object that is called like
-// the code, on Values and Args, inside of other code; compile() makes functions on tensors of all
-// of them. Values that the code captures are inputs that nobody has to name, as in JAX.
+// grad, value_and_grad, jvp and vmap of code on Values. Each returns an object that can be called
+// like the code, on Values and Args, inside other code; compile() makes a function on tensors of
+// it. Values that the code captures become inputs implicitly, as in JAX.
 //
 //   auto step = compile([&](const Args& p, Value x, Value y) {
 //     const auto [value, gradients] = value_and_grad(loss)(p, x, y);
@@ -22,16 +22,16 @@
 
 namespace limpid {
 
-// Code on Values, and no Function.
+// Code on Values; not a Function.
 template <class T>
 concept Code = !std::convertible_to<T, Function>;
 
 namespace detail {
 
 [[noreturn]] void throw_names_of_no_group();
-// Throws kDtype where an output is not f32 or f64 and so has no tangent.
+// Throws kDtype if an output is not f32 or f64, so that it has no tangent.
 void check_tangents(const Function& f);
-// The size that all dimensions `axes` of the values have; kShape where they do not, naming two.
+// The common size of the values along `axes`. Throws kShape, naming two values, if sizes differ.
 std::int64_t batch_size(std::span<const Value> values,
                         std::span<const std::optional<std::int64_t>> axes);
 // The types of the values without those dimensions.
@@ -39,7 +39,7 @@ std::vector<Type> types_without(std::span<const Value> values,
                                 std::span<const std::optional<std::int64_t>> axes);
 void check_axes(std::size_t axes, std::size_t arguments);
 
-// Trees of the arguments' forms with the positions of their leaves among all leaves.
+// Trees with the structure of the arguments, whose leaves are positions among all leaves.
 template <class... Arguments>
 auto positions_of(const Arguments&... arguments) {
   std::size_t next = 0;
@@ -58,7 +58,7 @@ std::vector<std::size_t> flat(const Tree& positions) {
   return all;
 }
 
-// The tree, or of a group the part that the names stand for, where there are any.
+// The tree; if there are names, the part of the group that they select.
 template <class Tree>
 Tree part_of(const Tree& tree, const std::vector<std::string>& names) {
   if (names.empty()) return tree;
@@ -68,7 +68,7 @@ Tree part_of(const Tree& tree, const std::vector<std::string>& names) {
     throw_names_of_no_group();
 }
 
-// The positions of what is differentiated by: one argument's, or a tuple of several's.
+// The positions to differentiate with respect to: those of one argument, or a tuple for several.
 template <std::size_t... chosen, class Positions>
 auto choose(const Positions& positions, const std::vector<std::string>& names) {
   if constexpr (sizeof...(chosen) == 1)
@@ -77,14 +77,15 @@ auto choose(const Positions& positions, const std::vector<std::string>& names) {
     return std::tuple{std::get<chosen>(positions)...};
 }
 
-// Code, and by which of its arguments it is differentiated.
+// Code, and the arguments with respect to which it is differentiated.
 template <class Code, std::size_t... chosen>
 class CodeAndGrad {
  public:
   CodeAndGrad(Code code, std::vector<std::string> names)
       : code_(std::move(code)), names_(std::move(names)) {}
 
-  // What the code gives, and the gradient of its first Value, in the form of what it is by.
+  // Returns the results of the code, and the gradient of its first Value, with the structure of the
+  // chosen arguments.
   template <ValueGroup... Arguments>
   requires CodeOn<Code, Arguments...>
   auto operator()(const Arguments&... arguments) const {
@@ -94,7 +95,7 @@ class CodeAndGrad {
     values.insert(values.end(), traced.captured.begin(), traced.captured.end());
     const std::vector<Value> out = call(limpid::value_and_grad(traced.function, flat(by)), values);
     std::size_t next = 0;
-    // One after the other: `next` moves on.
+    // In this order: each call advances `next`.
     auto value = with_leaves(traced.result, out, next);
     auto gradient = with_leaves(by, out, next);
     return std::tuple{std::move(value), std::move(gradient)};
@@ -118,7 +119,7 @@ class CodeGrad {
   CodeAndGrad<Code, chosen...> both_;
 };
 
-// The positions that have tangents, and these, appended. A group of tangents may leave out names.
+// Appends the positions that have tangents, and the tangents. A group of tangents may omit names.
 void add_tangents(std::size_t position, const Value& tangent, std::vector<std::size_t>& by,
                   std::vector<Value>& tangents);
 void add_tangents(const Named<std::size_t>& positions, const Args& tangent,
@@ -206,35 +207,36 @@ class CodeVmap {
 
 }  // namespace detail
 
-// The code's results, the first Value of which is the loss, and the loss's gradient: a std::tuple
-// of both. By the first argument; by others with their positions, value_and_grad<0, 2>(code), which
-// gives a std::tuple of gradients. With names, by a part of the group that this argument is:
-// {"layers.2"} stands for all names below it. Throws as value_and_grad of Functions, kNotFound for
-// a name that the group has not.
+// Code that returns a std::tuple of the results of `code`, whose first Value is the loss, and the
+// gradient of the loss with respect to the first argument. For other arguments give positions:
+// value_and_grad<0, 2>(code) returns a std::tuple of gradients. With names, the gradient is with
+// respect to a part of the argument, which must be a group: {"layers.2"} selects all names below
+// it. Throws as value_and_grad of Functions, and kNotFound for a name that is not in the group.
 template <std::size_t first = 0, std::size_t... others, Code C>
 auto value_and_grad(C code, std::vector<std::string> names = {}) {
   return detail::CodeAndGrad<C, first, others...>(std::move(code), std::move(names));
 }
 
-// The gradient alone.
+// Only the gradient.
 template <std::size_t first = 0, std::size_t... others, Code C>
 auto grad(C code, std::vector<std::string> names = {}) {
   return detail::CodeGrad<C, first, others...>(
       value_and_grad<first, others...>(std::move(code), std::move(names)));
 }
 
-// Called with the arguments of the code and then a tangent for each: the code's results, and how
-// they move, a ValueAndTangent. What a group of tangents does not name does not move; what shall
-// not move at all is captured. Throws as jvp of Functions, kNotFound for another name, kDtype where
-// a result is not f32 or f64.
+// Code to call with the arguments of `code`, then a tangent for each. Returns a ValueAndTangent of
+// the results. A group of tangents may omit names: their tangents are zero. To hold an argument
+// fixed, capture it. Throws as jvp of Functions, kNotFound for an unknown name, kDtype if a result
+// is not f32 or f64.
 template <Code C>
 auto jvp(C code) {
   return detail::CodeJvp<C>(std::move(code));
 }
 
-// For every argument an axis, which its Values have and those of the code have not, or nullopt
-// where the whole batch shares it; without axes it is 0 for all. Captured Values are shared. Every
-// result has the batch in front. Throws as vmap of Functions, kShape where sizes differ.
+// Code that maps `code` over a batch, as jax.vmap. in_axes gives the batch axis of each argument,
+// or nullopt for an argument that the whole batch shares; default: axis 0 for all. Captured Values
+// are shared. Results have a leading batch dimension. Throws as vmap of Functions, and kShape if
+// batch sizes differ.
 template <Code C>
 auto vmap(C code, std::vector<std::optional<std::int64_t>> in_axes = {}) {
   return detail::CodeVmap<C>(std::move(code), std::move(in_axes));

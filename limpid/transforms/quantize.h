@@ -1,4 +1,4 @@
-// quantize: weights in fewer bytes. The bits change; it is asked for by name.
+// quantize: stores weights as bf16 or i8. It changes the bits, so it is never applied implicitly.
 #pragma once
 
 #include <string>
@@ -9,43 +9,42 @@
 
 namespace limpid {
 
-// Which weights change, and to what.
+// Options of quantize().
 struct QuantizeOptions {
   Dtype to = Dtype::kI8;                  // or kBf16
-  std::vector<std::string> exclude = {};  // parameters that stay as they are
+  std::vector<std::string> exclude = {};  // names of the parameters that stay unchanged
 };
 
-// What quantize gives.
+// The result of quantize().
 struct Quantized {
   Function function;
   Params params;
-  std::vector<std::string> done;  // what was done, a line each
+  std::vector<std::string> done;  // what was done, one line each
 };
 
-// For inference. The parameters that change are matrices of f32 that linear reads, as its weight,
-// or matmul of two matrices, as its second operand, and that nothing else reads but gather, as the
-// table whose rows it takes: an embedding that gives the logits too. The others stay.
-// * kBf16: the parameter is rounded to bf16. The result is that of f32 arithmetic with the rounded
-//   weights, bit for bit.
-// * kI8: parameter `w` becomes i8 (out, in), whichever way it was used, and "w_scale" in f32 (out)
-//   is a new input behind it, so that w is about scale * codes, rounded as quantize_rows rounds;
-//   linear and matmul become quantized_linear. Rows that gather takes are scale * codes.
-// With W' the weight that the numbers stand for, |W' - W| <= s / 2 in each row of W with s its
-// scale in i8 (2^-8 |W| in bf16, where nothing is subnormal or too large), and, with t the scale of
-// a row of x, i8 gives W' x' for an x' with |x' - x| <= t / 2. So that what comes out differs from
-// W x by at most
+// For inference. Quantises each f32 matrix that is only used as the weight of linear or the second
+// operand of a matmul of two matrices; a use as the table of gather is allowed, too (tied
+// embeddings). All other parameters stay.
+// * kBf16: the parameter is rounded to bf16. The results have the bits of f32 arithmetic with the
+//   rounded weights.
+// * kI8: parameter `w` becomes i8 codes (out, in), transposed if necessary, and "w_scale", f32
+//   (out), a new input after it: w is about scale * codes, rounded as by quantize_rows(). linear
+//   and matmul become quantized_linear; gather gives scale * codes.
+// Error bound: let W' be the quantised weight. For i8, |W' - W| <= s / 2 in each row with scale s;
+// for bf16, |W' - W| <= 2^-8 |W| unless an element is subnormal or overflows. With i8, x is
+// quantised, too: the result is W' x' with |x' - x| <= t / 2, where t is the scale of the row of x.
+// So it differs from W x by at most
 //   (s |x|_1 + t |W'|_1) / 2
-// in exact arithmetic, where |.|_1 is the sum of magnitudes of a row; roundings of f32 come on top.
+// in exact arithmetic, where |.|_1 is the sum of the magnitudes of a row. f32 rounding errors are
+// added to that.
 //
-// Throws kInvalidArgument for another dtype, for i8 of a row with a NaN or an infinity, and for
-// i8 of `w` where "w_scale" is an input already; kNotFound for an excluded name that is no
-// parameter.
+// Throws kInvalidArgument for another dtype, and with i8 for a row with a NaN or an infinity, or if
+// "w_scale" already is an input; kNotFound for an excluded name that is not a parameter.
 Quantized quantize(const Function& f, const Params& params, const QuantizeOptions& options = {});
 
-// A Function of parameters in f32, for parameters that quantize() has left narrower: another
-// Function of the same model, that of another length for one. Throws kNotFound where an i8 matrix
-// has no scale, kShape where one has another size, kInvalidArgument for a narrow parameter that
-// quantize() would have left alone.
+// Adapts another f32 Function of the same model (of another length, say) to parameters that
+// quantize() returned. Throws kNotFound if an i8 matrix has no scale, kShape if a size differs,
+// kInvalidArgument for a bf16 or i8 parameter that quantize() would not have changed.
 Function with_narrow_params(const Function& f, const Params& params);
 
 }  // namespace limpid

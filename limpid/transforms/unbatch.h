@@ -1,5 +1,5 @@
-// unbatch: the function of one example of which a Function of a batch is the vmap, where its graph
-// proves that there is one. Depends on function and ops.
+// unbatch: the inverse of vmap. Finds the Function of one example for a Function of a batch, if its
+// graph proves that there is one. Depends on function and ops.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace limpid {
 
-// The inverse of vmap. `in_axes` has an axis for each input that carries `size` examples (counted
-// from the end where it is negative), and nothing for an input that they share. That axis is gone
-// from the inputs of the result; the axis of the examples, wherever it is, from its outputs.
+// `in_axes` gives the batch axis, of `size` examples, of each input (negative: from the end), or
+// nullopt for a shared input. The batch axis is removed from the inputs of the result, and from its
+// outputs, wherever it is there.
 //
-// A proof: op by op, the graph shows that example i of each value depends on example i of the
-// inputs alone, and in the same way for each i. Examples may be folded into other dimensions and
-// move between axes. What is not proved is refused, even where it happens to hold.
+// The proof goes op by op: example i of each value depends only on example i of the inputs, and in
+// the same way for every i. Examples may be merged into other dimensions and move between axes. A
+// Function without such a proof is refused, even if it has the property.
 //
 // Throws kUnsupported, naming the first op that may mix examples, or the output without examples;
-// kInvalidArgument where `in_axes` does not fit the inputs, or `size` is no prime: reshapes could
-// hide a part of another size.
+// kInvalidArgument if `in_axes` does not match the inputs, or if `size` is not prime: with another
+// size, a reshape could separate its factors.
 Function unbatch(const Function& batch, const std::vector<std::optional<std::int64_t>>& in_axes,
                  std::int64_t size);
 

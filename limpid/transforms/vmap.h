@@ -1,4 +1,5 @@
-// vmap: a Function of one example becomes a Function of a batch. For code on Values: of_code.h.
+// vmap: turns a Function of one example into a Function of a batch. For code on Values, see
+// of_code.h.
 #pragma once
 
 #include <optional>
@@ -8,10 +9,10 @@
 
 namespace limpid {
 
-// Inputs with an axis in `in_axes` get a dimension of `size` there, -1 meaning last; those without
-// are shared by the whole batch. Every output has the batch dimension in front. Preserves the bits:
-// vmap(f)(X)[i] is f(X[i]). Throws kInvalidArgument where in_axes does not fit f's inputs or holds
-// no axis, kShape for an axis outside.
+// `in_axes` gives the axis at which each input gets a batch dimension of `size` (-1: last), or
+// nullopt for an input that the whole batch shares. Every output has a leading batch dimension.
+// Preserves the bits: vmap(f)(X)[i] is f(X[i]). Throws kInvalidArgument if in_axes does not match
+// f's inputs or has no axis, kShape for an axis out of range.
 Function vmap(const Function& f, const std::vector<std::optional<std::int64_t>>& in_axes,
               std::int64_t size);
 

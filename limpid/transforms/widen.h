@@ -1,4 +1,4 @@
-// widen: the same Function in f64, for those who compare it with something.
+// widen: the same Function in f64, for comparisons at higher precision.
 #pragma once
 
 #include "limpid/core/params.h"
@@ -6,10 +6,10 @@
 
 namespace limpid {
 
-// Every f32 of inputs, constants and results becomes an f64; other dtypes stay. Throws kDtype,
-// naming the op, where one takes no f64.
+// Turns every f32 input, constant and result into f64; other dtypes stay. Throws kDtype, naming the
+// op, if an op does not support f64.
 Function widen(const Function& f);
-// f32 becomes f64, exactly; other tensors stay.
+// Converts f32 to f64, exactly; other tensors stay.
 Tensor widen(const Tensor& tensor);
 
 }  // namespace limpid

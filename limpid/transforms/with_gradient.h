@@ -1,5 +1,5 @@
-// with_gradient: a composition with a gradient of its own, made by a program. Its body defines its
-// bits, as that of any composition, and grad, vmap and compile know it.
+// with_gradient: a user-defined composition with a custom gradient (JAX: custom_vjp). Its body
+// defines its bits, as for any composition; grad, vmap and compile handle it.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ namespace detail {
 
 using CodeOnValues = std::function<std::vector<Value>(std::span<const Value>)>;
 
-// The record's rules, of any body and gradient. The attribute "vmaps" holds the size of every batch
-// that the call stands in, from the outermost on, each with the number of inputs that have it and
-// their positions. The gradient takes the inputs, the outputs and the cotangents of all outputs.
+// The rules of the record, for any body and gradient. The attribute "vmaps" lists the vmaps around
+// the call, from the outermost on: for each its size, the number of batched inputs, and their
+// positions. The gradient takes the inputs, the outputs and the cotangents of all outputs.
 inline constexpr AttributeSpec kVmapsAttribute[] = {{"vmaps", AttributeKind::kIntegers}};
 std::vector<Type> composed_types(const Call& call);
 std::vector<Value> composed_body(const CodeOnValues& body, std::span<const Value> inputs,
@@ -34,7 +34,7 @@ std::vector<Value> composed_batching(const Op& op, const BatchingCall& call);
 std::int64_t composed_flops(const Call& call);
 std::vector<Example> no_examples();
 
-// Calls code of `count` Values.
+// Calls code with `count` Values.
 template <class Code, std::size_t count>
 std::vector<Value> call_on(std::span<const Value> values) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -43,7 +43,7 @@ std::vector<Value> call_on(std::span<const Value> values) {
   (std::make_index_sequence<count>());
 }
 
-// The rules of one body and gradient, and the record that has them.
+// The rules for one body and gradient, and the record with them.
 template <class Body, class Gradient, std::size_t inputs>
 struct Composed {
   static std::vector<Value> body(std::span<const Value> in, const Attributes& attributes) {
@@ -87,9 +87,9 @@ struct WithGradient {
 }  // namespace detail
 
 // body(x...) gives a Value, y; gradient(x..., y, cotangent of y) gives the cotangent of each x, a
-// Value or a std::tuple of such. Both capture nothing, so that a Function with them stands for
-// itself: what they need is an argument. A Function that holds such a call has no text that reads
-// back, and so is neither saved nor exported as a whole; expand() leaves its body.
+// Value or a std::tuple of such. Both must be stateless: pass what they need as arguments. A
+// Function with such a call has no text form that can be read back, so it cannot be saved or
+// exported; expand() replaces the call by its body first.
 template <Stateless Body, Stateless Gradient>
 auto with_gradient(Body, Gradient) {
   return detail::WithGradient<Body, Gradient>();

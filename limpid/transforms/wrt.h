@@ -14,7 +14,7 @@ class Wrt {
  public:
   // The first input.
   Wrt() : positions_{0} {}
-  // Positions: {0, 2}. Names: {"layers.2"}, which stands for all inputs below it, too.
+  // By positions: {0, 2}. By names: {"layers.2"} also selects all inputs below it.
   // NOLINTBEGIN(google-explicit-constructor)
   Wrt(std::initializer_list<std::size_t> positions) : positions_(positions) {}
   Wrt(std::vector<std::size_t> positions) : positions_(std::move(positions)) {}
@@ -22,8 +22,8 @@ class Wrt {
   Wrt(std::vector<std::string> names) : names_(std::move(names)) {}
   // NOLINTEND(google-explicit-constructor)
 
-  // In the order of the positions that were given, or of the inputs that are named. Throws
-  // kNotFound for a name without an input.
+  // The selected positions, in the given order; for names, in the order of the inputs. Throws
+  // kNotFound for an unknown input.
   std::vector<std::size_t> positions_in(const Function& f) const;
 
  private:

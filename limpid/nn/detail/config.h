@@ -1,5 +1,4 @@
-// Reading a model's configuration, which anybody may have written. Depends on core/json.h,
-// mlp.h and fmt.
+// Reads a model's configuration, which is untrusted input. Depends on core/json.h, mlp.h and fmt.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,14 +11,15 @@
 
 namespace limpid::nn::detail {
 
-// Throws kInvalidArgument for the configuration of another kind of model.
+// Throws kInvalidArgument if this is the configuration of another kind of model.
 inline void check_kind(const JsonView& config, std::string_view model) {
   if (config.at("model").value() != Json(model))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: the configuration is of another model", model));
 }
 
-// read(view of the configuration), of this kind of model. Throws kParse for text that is none, too.
+// Parses the configuration of this kind of model and calls read() on it. Throws kParse for
+// malformed text, kInvalidArgument for another kind of model.
 template <class Read>
 auto read_config(std::string_view model, std::string_view text, const Read& read) {
   try {
@@ -33,7 +33,7 @@ auto read_config(std::string_view model, std::string_view text, const Read& read
   }
 }
 
-// The configuration of an Mlp as JSON, and back; a CharLm has one within its own.
+// The configuration of an Mlp as JSON, and from JSON; that of a CharLm contains one.
 Json to_json(const Mlp& net);
 Mlp mlp_of(const JsonView& config);
 

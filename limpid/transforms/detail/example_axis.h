@@ -1,5 +1,5 @@
-// Where the examples of a batch are in a value, and what an op does to that place: the rules of
-// unbatch. Depends on function and ops.
+// The rules of unbatch: where the examples of a batch are in a value, and how each op moves them.
+// Depends on function and ops.
 #pragma once
 
 #include <cstdint>
@@ -11,39 +11,39 @@
 
 namespace limpid::detail {
 
-// Of a value that holds the examples: how many elements follow one another for one example, so that
-// element e belongs to example e / inner % size. A reshape leaves it as it is. Nothing: the value
-// is shared by all examples.
+// The number of consecutive elements of one example in a value: element e belongs to example e /
+// inner % size. A reshape does not change it. nullopt: all examples share the value.
 using Inner = std::optional<std::int64_t>;
 
-// The dimension of a shape that holds the examples: it is before * size * after.
+// The dimension of a shape that holds the examples; its size is before * size * after.
 struct ExampleAxis {
   std::size_t axis;
   std::int64_t before;
   std::int64_t after;
 };
 
-// Nothing where no single dimension holds all examples.
+// nullopt if no single dimension holds all examples.
 std::optional<ExampleAxis> example_axis(const Shape& shape, std::int64_t inner, std::int64_t size);
-// The inverse.
+// The inverse of example_axis().
 std::int64_t inner_of(const Shape& shape, std::size_t axis, std::int64_t after);
-// The shape that is left for one example; its rank is the same.
+// The shape for one example; it has the same rank.
 Shape of_one(const Shape& shape, std::int64_t inner, std::int64_t size);
 
 struct ExampleCall {
   const Call& call;
   std::int64_t size;
-  // Of each operand. A rule sets those of shared operands which it needs for each example.
+  // Of each operand. A rule sets the entry of a shared operand if it needs that operand for each
+  // example.
   std::vector<Inner>& inner;
-  // Whether a shared operand has the same elements for each example at this place.
+  // Whether a shared operand, read with this `inner`, has the same elements for each example.
   std::function<bool(std::size_t operand, std::int64_t inner)> repeats;
 };
 
-// Of each result of a primitive with at least one operand that holds examples. Nothing where
+// `inner` of each result of a primitive with at least one operand that holds examples; nullopt if
 // examples may mix.
 std::optional<std::vector<Inner>> results_of_primitive(const ExampleCall& c);
 
-// Whether each element of the result is made of the elements at its place alone.
+// Whether each element of the result depends only on the operands' elements at the same position.
 bool is_elementwise(const Op& op);
 
 }  // namespace limpid::detail
