@@ -1,4 +1,4 @@
-// Data sets from arrays, as NumPy's files hold them. Leans on table.h and core.
+// Data sets from arrays, as in NumPy files. Depends on table.h and core.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace limpid {
 
-// The most classes that labels may name.
+// The maximum number of classes.
 inline constexpr std::int64_t kMaxArrayClasses = 65'536;
 
-// A data set of the arrays "x" and "y", all of it as the training part, or of "x_train", "y_train",
-// "x_test" and "y_test"; other arrays are passed over. `where` names the source in errors, and its
-// last component the data set.
+// A data set from the arrays "x" and "y" (only a training set), or "x_train", "y_train", "x_test"
+// and "y_test". Other arrays are ignored. `where` names the source in errors; its last path
+// component becomes the name of the data set.
 //
-// x is [N, ...] of any dtype but bf16; a row becomes f32 features in its order, numbers as they
-// are, rounded to f32. y is [N] or [N, outputs]. Unless the task is given, y of integers or bools
-// is a classification where it has one column, labels where it has several, all 0 or 1; any other y
-// is a regression. The number of classes is the largest label of the training part + 1, at least 2;
-// where it is above 1000, at least one class in 16 must occur there.
+// x is [N, ...] of any dtype but bf16; each row is flattened to features and converted to f32. y is
+// [N] or [N, outputs]. Unless the task is given, integer or bool y is a classification if it has
+// one column, and multi-label if it has several columns of 0 and 1; any other y is a regression.
+// The number of classes is the largest training label + 1, at least 2. If it is above 1000, at
+// least one class in 16 must occur in the training set.
 //
-// Throws kNotFound, naming what there is, where arrays are missing (with Targets::kIfPresent those
-// of the targets may be, which are f32 [N, 0] then); kShape where rows do not fit together; kDtype
-// for bf16; kFormat, naming the row, counted from 0, for a label that is none or beyond
-// kMaxArrayClasses or that training does not have, for more classes than that, a target that the
-// task does not take, or a number beyond f32; kFormat where there are no rows.
+// With Targets::kIfPresent, missing targets become f32 [N, 0]. Throws kNotFound, listing the arrays
+// that exist, if an array is missing; kShape if numbers of rows differ; kDtype for bf16; kFormat if
+// there are no rows. Also throws kFormat, naming the row (from 0), for a label that is not a class
+// number, is beyond kMaxArrayClasses or does not occur in training; for too many classes; for a
+// target that the task does not allow; and for a number that overflows f32.
 Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task = {},
                    Targets targets = Targets::kRequired);
 

@@ -10,7 +10,7 @@
 
 namespace limpid {
 
-// Examples and their targets: [size, ...] each.
+// Inputs and targets of a batch, each [size, ...].
 struct Batch {
   Tensor inputs;
   Tensor targets;
@@ -18,12 +18,12 @@ struct Batch {
 
 // for (const auto& [x, y] : batches(data, {.size = 64}, Key{1}, epoch))
 //
-// Each batch is gathered when it is reached; the data must outlive the range.
+// Each batch is gathered when the iterator is dereferenced. The data must outlive the range.
 class BatchRange {
  public:
   BatchRange(const Dataset& data, Batches rows) : data_(data), rows_(std::move(rows)) {}
 
-  // From batch to batch.
+  // Iterates over the batches.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -48,7 +48,7 @@ class BatchRange {
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
 
-  // How many batches there are, and one of them. Throws kInvalidArgument outside of [0, size()).
+  // The number of batches, and batch i. Throws kInvalidArgument outside of [0, size()).
   std::int64_t size() const { return rows_.size(); }
   Batch operator[](std::int64_t i) const;
 
@@ -57,8 +57,8 @@ class BatchRange {
   Batches rows_;
 };
 
-// In an order that depends on the key and the epoch alone: see Batches, and what it throws.
-// kUnsupported for the windows of a text.
+// The batches of an epoch. Their order depends only on the key and the epoch. Throws what Batches
+// throws, and kUnsupported for the windows of a text.
 BatchRange batches(const Dataset& data, const BatchOptions& options, Key key, std::int64_t epoch);
 BatchRange batches(Dataset&& data, const BatchOptions& options, Key key,
                    std::int64_t epoch) = delete;

@@ -1,6 +1,6 @@
-// Byte-pair encoding over bytes (Sennrich et al. 2016; Radford et al. 2019): a text is cut into
-// words, and in each the pairs of tokens that were merged first when the vocabulary was learnt are
-// merged first. Leans on words.h.
+// Byte-pair encoding over bytes (Sennrich et al. 2016; Radford et al. 2019): a text is split into
+// words; in each word, pairs of tokens are merged in the order in which the merges were learnt.
+// Depends on words.h.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,39 @@
 
 namespace limpid {
 
-// What was learnt.
+// The learnt vocabulary and merges.
 struct BytePairRules {
   using Pair = std::pair<std::int32_t, std::int32_t>;
 
-  std::vector<std::string> tokens;         // the bytes that each stands for
-  std::vector<Pair> merges;                // two tokens that become one, the first learnt first
-  std::vector<std::int32_t> special = {};  // tokens that no text becomes: ends of texts, and such
+  std::vector<std::string> tokens;         // the bytes of each token
+  std::vector<Pair> merges;                // pairs of tokens to merge, in the order of learning
+  std::vector<std::int32_t> special = {};  // tokens outside the text, such as BOS and EOS
   WordPattern words = WordPattern::kGpt2;
-  bool whole_words = false;  // a word that is a token is that token, whatever the merges say
+  bool whole_words = false;  // a word that is a token becomes that token, without merges
 
   bool operator==(const BytePairRules&) const = default;
 };
 
-// The most tokens and merges that rules have.
+// The maximum numbers of tokens and merges.
 inline constexpr std::size_t kMaxTokens = std::size_t{1} << 18;
 inline constexpr std::size_t kMaxMerges = std::size_t{1} << 19;
 
-// Rules, indexed: text to tokens, and back.
+// A byte-pair encoder and decoder.
 class BytePair {
  public:
-  // Throws kFormat where a byte has no token, a token is empty or comes twice, or a merge comes
-  // twice or makes no token; kUnsupported beyond the limits above.
+  // Throws kFormat if a byte has no token, a token is empty or repeated, or a merge is repeated or
+  // its result is not a token; kUnsupported beyond the limits above.
   explicit BytePair(BytePairRules rules);
   BytePair(const BytePair&) = delete;
   BytePair& operator=(const BytePair&) = delete;
 
   const BytePairRules& rules() const { return rules_; }
 
-  // The tokens of any bytes: in each word, the pair of the first merge, of several the leftmost, is
-  // merged until none is left. The time grows with n, in a word of n bytes with n log n.
+  // The tokens of any bytes. In each word, the pair whose merge was learnt first is merged (the
+  // leftmost of several), until no pair is left. Takes linear time in the text, n log n in a word
+  // of n bytes.
   std::vector<std::int32_t> encode(std::string_view text) const;
-  // Throws kInvalidArgument for a number that no token has.
+  // The bytes of the tokens. Throws kInvalidArgument for an unknown token id.
   std::string decode(std::span<const std::int32_t> tokens) const;
 
  private:
@@ -62,8 +63,9 @@ class BytePair {
 
   BytePairRules rules_;
   std::int32_t byte_tokens_[256];
-  std::unordered_map<std::string_view, std::int32_t> numbers_;  // of tokens that are not special
-  std::unordered_map<std::uint64_t, Merge> merges_;             // by both tokens
+  std::unordered_map<std::string_view, std::int32_t>
+      numbers_;                                      // ids of the tokens that are not special
+  std::unordered_map<std::uint64_t, Merge> merges_;  // by both tokens
 };
 
 }  // namespace limpid

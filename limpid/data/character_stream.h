@@ -1,4 +1,4 @@
-// Characters out of a stream of bytes: the tokens of a language model may end inside of one.
+// UTF-8 characters from a stream of bytes: a token of a language model may end inside a character.
 #pragma once
 
 #include <string>
@@ -6,13 +6,12 @@
 
 namespace limpid {
 
-// Takes bytes as they come and returns whole characters.
+// Takes bytes piece by piece and returns whole characters.
 class CharacterStream {
  public:
-  // The characters that are complete with these further bytes, as UTF-8; a byte that is no part of
-  // one becomes U+FFFD.
+  // The characters that these bytes complete, as UTF-8. An invalid byte becomes U+FFFD.
   std::string take(std::string_view bytes);
-  // What is left at the end: U+FFFD for every byte of an incomplete character.
+  // The rest at the end of the stream: U+FFFD for every byte of an incomplete character.
   std::string rest();
 
  private:

@@ -1,5 +1,5 @@
-// Chat: the tokens of a chat's messages, by the chat template of a model. Leans on chat_template.h
-// and tokenizer.h.
+// Chat: turns chat messages into tokens, by the chat template of a model. Depends on
+// chat_template.h and tokenizer.h.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace limpid {
 
-// The key "chat" of a model's config, from the files of its folder: the template
-// (chat_template.jinja, else tokenizer_config.json), the special tokens that it may name, and the
-// tokens that end an answer. Null where there is no template. Throws kIo; kFormat for a file that
-// is broken.
+// Reads the chat configuration of a model from its folder, for the key "chat" of the model's
+// config: the template (chat_template.jinja, else tokenizer_config.json), the special tokens that
+// it may use, and the tokens that end an answer. Null if there is no template. Throws kIo, kFormat
+// for a malformed file.
 Json load_chat_config(const std::filesystem::path& folder);
 
 class Chat {
  public:
-  // Nothing for a model without a template. Throws what ChatTemplate throws, and kUnsupported for a
-  // tokenizer whose tokens of such texts are not known here.
+  // nullopt for a model without a template. Throws what ChatTemplate throws, and kUnsupported for a
+  // tokenizer that is not supported for chats.
   static std::optional<Chat> of(const Model& model);
 
-  // The tokens of the messages, each an object of texts, and of the beginning of an answer. As
-  // Hugging Face's tokenizers have it, a special token's text is that token, in a message, too.
-  // Throws what render() throws.
+  // The tokens of the messages, a JSON array of objects of strings, followed by the start of an
+  // answer. As in Hugging Face's tokenizers, the text of a special token becomes that token, even
+  // inside a message. Throws what render() throws.
   std::vector<std::int32_t> prompt(const Tokenizer& tokenizer, const Json& messages) const;
-  // Tokens that end an answer, beside the tokenizer's own.
+  // Tokens that end an answer, in addition to the tokenizer's EOS.
   const std::vector<std::int32_t>& ends() const { return ends_; }
 
  private:

@@ -1,6 +1,6 @@
-// ChatTemplate: the messages of a chat as the text that a model was trained with, by the template
-// comes with its weights. A part of Jinja, rendered as Hugging Face's transformers render it
-// (trim_blocks and lstrip_blocks set). A template that uses anything else is refused. Leans on
+// ChatTemplate: renders chat messages as the text format that a model was trained with, by the
+// template that comes with its weights. Supports a subset of Jinja, rendered as Hugging Face's
+// transformers do (trim_blocks and lstrip_blocks set). Other templates are refused. Depends on
 // core/json.h.
 //
 // Statements: for NAME in, if, elif, else, set NAME =, comments, whitespace control. Expressions:
@@ -20,16 +20,17 @@ namespace limpid {
 
 class ChatTemplate {
  public:
-  // Throws kFormat for what is no template, kUnsupported for a construct that is not among those
-  // above, each with the line and column.
+  // Throws kFormat for a syntax error, kUnsupported for a construct outside the subset above; both
+  // name line and column.
   explicit ChatTemplate(std::string_view source);
   ~ChatTemplate();
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  // The text for the variables, an object: messages, add_generation_prompt, bos_token, eos_token.
-  // Throws kInvalidArgument with the template's own message where it raises one, and for values
-  // that an operation does not take; kUnsupported for a text or work beyond what a prompt needs.
+  // Renders the template. `variables` is an object: messages, add_generation_prompt, bos_token,
+  // eos_token. Throws kInvalidArgument with the template's message if it raises an exception, and
+  // for values that an operation does not take; kUnsupported if the text or the work exceeds a
+  // limit.
   std::string render(const Json& variables) const;
 
  private:

@@ -1,6 +1,6 @@
-// What a model remembers of the data that it was trained on: the task, what features and outputs
-// are called, and how a table's columns became features. JSON under the key "data" of a model's
-// config. Leans on shares.h, table_schema.h and tokenizer.h.
+// What a model stores about its training data: the task, the names of features and outputs, and the
+// schema and split of a table. It is JSON under the key "data" of the model's config. Depends on
+// shares.h, table_schema.h and tokenizer.h.
 #pragma once
 
 #include <optional>
@@ -19,33 +19,33 @@ namespace limpid {
 struct Dataset;
 struct Model;
 
-// The task, and the names and columns behind features and outputs. A Dataset has them, too.
+// The task, and the names and columns of features and outputs. Dataset derives from it.
 struct DataConfig {
   Task task = Task::kClassification;
-  std::vector<std::string> feature_names = {};  // one for each feature, or none
-  std::vector<std::string> class_names = {};    // one for each class, or none
-  std::vector<std::string> target_names = {};   // one for each column of targets, or none
-  std::optional<TableSchema> table = {};        // by which a table was read
-  std::optional<Tokenizer> tokenizer = {};      // of a text: what its tokens say
-  std::optional<SplitRecord> split = {};        // of a model: which rows its training saw
+  std::vector<std::string> feature_names = {};  // one for each feature, or empty
+  std::vector<std::string> class_names = {};    // one for each class, or empty
+  std::vector<std::string> target_names = {};   // one for each target column, or empty
+  std::optional<TableSchema> table = {};        // the schema of a table
+  std::optional<Tokenizer> tokenizer = {};      // the tokenizer of a text
+  std::optional<SplitRecord> split = {};        // of a model: the split of its training data
 
   bool operator==(const DataConfig&) const = default;
 };
 
-// What a model keeps of the data that it was trained on: no tokenizer that the class names say.
+// The part of a data set that a model stores. A tokenizer that follows from the class names is left
+// out.
 DataConfig data_config(const Dataset& data);
 
-// As a JSON object, and back. from_json throws kFormat for JSON that no configuration has.
+// To a JSON object, and from one. data_config_from_json throws kFormat for invalid JSON.
 Json to_json(const DataConfig& config);
 DataConfig data_config_from_json(const JsonView& json);
 
-// What the config of a model says under "data"; nothing where it says nothing. Throws kFormat where
-// that is no DataConfig.
+// The DataConfig of a model, from the key "data" of its config; nullopt if there is none. Throws
+// kFormat if it is invalid.
 std::optional<DataConfig> data_config_of(const Model& model);
 
-// What turns text into the tokens of a model that goes on with it (Task::kNextToken): its
-// tokenizer, or that of the characters which its class names are; nothing for another task. Throws
-// kFormat where class names are no vocabulary.
+// The tokenizer of a language model (Task::kNextToken): the stored one, or that of the characters
+// in class_names; nullopt for another task. Throws kFormat if class_names is not a vocabulary.
 std::optional<Tokenizer> tokenizer_of(const DataConfig& config);
 
 }  // namespace limpid

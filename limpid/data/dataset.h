@@ -1,5 +1,5 @@
-// Examples with their targets in memory, and the folder of IDX files that MNIST and its relatives
-// come in. Leans on data_config.h, token_windows.h and formats.
+// Data sets in memory, and folders of IDX files, the format of MNIST. Depends on data_config.h,
+// token_windows.h and formats.
 #pragma once
 
 #include <cstdint>
@@ -16,42 +16,45 @@
 
 namespace limpid {
 
-// Examples and their targets, row by row: arrays, or the windows of a text.
+// A data set: one row per example, with inputs and targets as arrays, or as windows of a text.
 struct Dataset : DataConfig {
-  Tensor inputs;             // f32 [N, features]; next token: i32 [N, context]
-  Tensor targets;            // classification: i32 [N], each in [0, classes); next token: the same
-                             // or i32 [N, context]; else f32 [N, outputs]
-  std::int64_t classes = 0;  // how many classes or tokens there are; 0 for the other tasks
-  std::string name;          // for people
-  std::optional<TokenWindows> windows = {};  // of a text: stand for inputs and targets
+  Tensor inputs;   // f32 [N, features]; next token: i32 [N, context]
+  Tensor targets;  // classification: i32 [N], in [0, classes); next token: i32 [N] or [N, context];
+                   // else f32 [N, outputs]
+  std::int64_t classes = 0;                  // number of classes or tokens; 0 for the other tasks
+  std::string name;                          // for display
+  std::optional<TokenWindows> windows = {};  // of a text: replace inputs and targets
 
-  // Not to be mistaken for that of the base.
+  // Deleted, as the operator of the base would ignore the examples.
   bool operator==(const Dataset&) const = delete;
 
   // The number of examples, N.
   std::int64_t size() const { return windows ? windows->size() : inputs.shape()[0]; }
-  // Of one example.
+  // The types of one example.
   Type input_type() const;
   Type target_type() const;
-  // Of examples [first, first + count): [count, ...]. Arrays are not copied. Throw kShape outside
-  // of [0, size()).
+  // Examples [first, first + count): [count, ...]. Arrays are not copied. These throw kShape
+  // outside of [0, size()).
   Tensor inputs_of(std::int64_t first, std::int64_t count) const;
   Tensor targets_of(std::int64_t first, std::int64_t count) const;
-  // These examples, and everything else of the data. Throws as they do.
+  // A data set of these examples only; everything else is the same. Throws kShape outside of [0,
+  // size()).
   Dataset rows(std::int64_t first, std::int64_t count) const;
-  // How many of an example's targets count: the first ones of the last window of a text, else all.
+  // The number of targets of an example that count, from the first. It is smaller only for the last
+  // window of a text.
   std::int64_t counted(std::int64_t row) const;
-  // Whether the targets are numbers of classes, tokens among them.
+  // Whether the targets are class indices; tokens are classes, too.
   bool has_classes() const { return task == Task::kClassification || task == Task::kNextToken; }
-  // How many numbers a network gives for one example: the classes, or the columns of targets.
+  // The number of outputs for one example: the number of classes, or of target columns.
   std::int64_t outputs() const;
 };
 
-// Examples `rows` of the data, in this order, and everything else of it. Throws what gather_rows of
-// batches.h throws, kUnsupported for the windows of a text.
+// A data set of the examples `rows`, in this order; everything else is the same. Throws what
+// gather_rows of batches.h throws, and kUnsupported for the windows of a text.
 Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows);
 
-// Parts without a common example. A part that nobody asked for has none at all: size() == 0.
+// Training, validation and test set, without common examples. A set that was not requested is
+// empty: size() == 0.
 struct Split {
   Dataset train = {};
   Dataset validation = {};
@@ -59,13 +62,12 @@ struct Split {
 };
 
 // The four files of MNIST from a folder: `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and
-// the same with `t10k`, each also as `train-images.idx3-ubyte`, each also with `.gz` behind it.
-// Pixels are u8 / 255 as f32, each image one row of height * width. The number of classes is the
-// largest label of the training part + 1, at least 2; the name is the folder's. The validation part
-// is empty.
-// Throws kNotFound where a file is missing, kFormat where the files do not fit together or hold no
-// examples (naming the row of a test label that no training label announced), and what load_idx
-// throws.
+// the same with `t10k`, each also as `train-images.idx3-ubyte`, each also with the suffix `.gz`.
+// Pixels become f32, u8 / 255; each image is one row of height * width. The number of classes is
+// the largest training label + 1, at least 2. The data set has the name of the folder; its
+// validation set is empty. Throws kNotFound if a file is missing; kFormat if the files do not match
+// or have no examples, or if a test label does not occur in training (naming the row); and what
+// load_idx throws.
 Split load_idx_folder(const std::filesystem::path& folder);
 
 }  // namespace limpid

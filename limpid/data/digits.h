@@ -1,5 +1,4 @@
-// Handwritten-looking digits without a file: drawn by a pen whose every movement comes from a key.
-// Leans on dataset.h.
+// Synthetic handwritten digits, drawn by a simulated pen from a key. Depends on dataset.h.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +8,17 @@
 
 namespace limpid {
 
-// Height and width of an image; white ink on black, a digit of about 20 x 20 pixels in its middle,
-// as MNIST's are.
+// Height and width of an image. As in MNIST, a digit is white on black, of about 20 x 20 pixels, in
+// the centre.
 inline constexpr std::int64_t kDigitSide = 28;
 
 // `count` images f32 [count, 784] in [0, 1], each value a multiple of 1/255, and their labels.
-// Image and label i depend on (key, i) alone and have the same bits on every machine. Labels are
-// uniform over ten classes. Throws kInvalidArgument where count is negative.
+// Image and label i depend only on (key, i) and have the same bits on every machine. Labels are
+// uniform over ten classes. Throws kInvalidArgument for a negative count.
 Dataset digits(Key key, std::int64_t count);
 
-// The parts of a data set of this kind: keys Key(seed).fold_in(0) for training, fold_in(1) for the
-// test; the validation part is empty.
+// A training set from Key(seed).fold_in(0) and a test set from Key(seed).fold_in(1); the validation
+// set is empty.
 Split digits_split(std::uint64_t seed, std::int64_t train_count = 60'000,
                    std::int64_t test_count = 10'000);
 

@@ -1,6 +1,6 @@
-// A data set by its name: "digits:7", "csv:pets.csv,target=kind". The same text stands in --data
-// and in configurations; docs/data.md lists the kinds and their options. Leans on split.h,
-// standardize.h, table.h and text_windows.h.
+// Loads a data set by its name: "digits:7", "csv:pets.csv,target=kind". The option --data and
+// configurations use the same text; docs/data.md lists the kinds and their options. Depends on
+// split.h, standardize.h, table.h and text_windows.h.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace limpid {
 
-// What a text names: a kind of data, where it comes from, and options in their order.
+// A parsed name: the kind of data, its source, and options in order.
 struct DataSpec {
   struct Option {
     std::string key, value;
@@ -27,69 +27,68 @@ struct DataSpec {
   };
   std::string kind;                  // "digits", "moons", "csv", ...
   std::string value = {};            // after the colon: a seed, a file or a folder; may be empty
-  std::vector<Option> options = {};  // a key that takes several values comes several times
+  std::vector<Option> options = {};  // a key with several values appears several times
 
   bool operator==(const DataSpec&) const = default;
 };
 
-// KIND, KIND:VALUE, each followed by any number of ,KEY=VALUE. Throws kParse, naming what there is,
-// for a kind, a key or a value that does not exist.
+// Parses KIND or KIND:VALUE, each followed by any number of ,KEY=VALUE. Throws kParse for an
+// unknown kind, key or value; the message lists those that exist.
 DataSpec parse_data_spec(std::string_view text);
 
-// The text that parse_data_spec reads as this.
+// The text that parse_data_spec reads back.
 std::string to_text(const DataSpec& spec);
 
-// All kinds in one line, for the help of an option.
+// All kinds in one line, for the help of --data.
 std::string data_spec_help();
 
-// What a model and its configuration say about the data, beside the spec.
+// What a model and its configuration need, in addition to the spec.
 struct LoadOptions {
-  WindowOptions text = {};        // how a text becomes examples
-  std::optional<Task> task = {};  // of tables and arrays whose spec says none
+  WindowOptions text = {};        // how to split a text into examples
+  std::optional<Task> task = {};  // the task for tables and arrays whose spec has none
 };
 
-// The parts of a data set: to train on, to validate, to test. Unless the spec has "split", a data
-// set with a test part keeps it and has no validation part, another is split 80/10/10. Throws
-// kParse for a spec that parse_data_spec would refuse or that lacks what training needs, and what
-// reading the data throws.
+// The training, validation and test set. Without "split" in the spec, data with its own test set
+// keeps it and has no validation set; other data is split 80/10/10. Throws kParse for an invalid
+// spec and for one without an option that training needs, and what reading the data throws.
 Split load_data(const DataSpec& spec, const LoadOptions& options = {});
 Split load_data(std::string_view spec, const LoadOptions& options = {});
 
-// What a model is run on: the test part; of a table or of arrays that come without one and that the
-// spec does not split, all rows. A table or a text is read as the model's own was. `most` is an
-// upper bound of the rows that the caller looks at: generated data may end after them. Throws what
-// load_data throws, and kInvalidArgument for a text where the model has no tokenizer.
+// The examples to run a model on: the test set, or all rows of a table or arrays that have no test
+// set and no "split" in the spec. A table or text is read with the schema or tokenizer of the
+// model. `most` bounds the rows that the caller uses: generated data may end there. Throws what
+// load_data throws, and kInvalidArgument for a text if the model has no tokenizer.
 Dataset load_examples(const DataSpec& spec, const Model& model,
                       Targets targets = Targets::kRequired,
                       std::int64_t most = std::numeric_limits<std::int32_t>::max());
 
-// The examples that tell how good a model is.
+// The examples to evaluate a model on.
 struct HeldOut {
-  // Which rows they are of the table that the model was trained on; kGiven where it is another one
-  // or the data comes with a test part.
+  // Which rows of the training table they are; kGiven if the table is another one, or the data
+  // comes with its own test set.
   enum class Part : std::uint8_t { kGiven, kTest, kValidation, kTraining };
 
   Dataset examples;
   Part part = Part::kGiven;
-  std::int64_t of = 0;  // that table's rows; 0 of kGiven
+  std::int64_t of = 0;  // rows of that table; 0 for kGiven
 };
 
-// Those of load_examples; but of the very table that the model was trained on, where the spec does
-// not split it, those that training held out: the test part, or else the validation part; all rows
-// where there was neither. Throws what load_examples throws.
+// As load_examples. But if the data is the model's training table and the spec does not split it,
+// only the rows that training held out: the test set, else the validation set, else all rows.
+// Throws what load_examples throws.
 HeldOut load_held_out(const DataSpec& spec, const Model& model);
 
-// Whether the spec names a table or arrays as a whole, neither split nor with a test part.
+// Whether the spec names a whole table or whole arrays, without a split or a test set.
 bool names_one_table(const DataSpec& spec);
-// How load_data splits a table or arrays; nothing for other data.
+// How load_data splits a table or arrays. split_rule_of returns nullopt for other data.
 struct SplitRule {
   Shares shares;
   std::uint64_t seed = 0;
 };
 std::optional<SplitRule> split_rule_of(const DataSpec& spec);
 
-// What the spec says under "standardize", or its kind's default: zscore for tables and arrays, none
-// for images and what is generated. Throws kParse as load_data does.
+// The option "standardize" of the spec, or the default of its kind: zscore for tables and arrays,
+// none for images and generated data. Throws kParse for an invalid value.
 Scaling scaling_of(const DataSpec& spec);
 
 }  // namespace limpid

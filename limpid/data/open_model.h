@@ -1,5 +1,5 @@
-// Models by their path, whatever their format: a safetensors file of save_model, the folder of a
-// training run, a folder of Hugging Face's, an ONNX file. Leans on pretrained.h and
+// Opens a model by its path, whatever its format: a safetensors file of save_model, the folder of a
+// training run, a Hugging Face folder, or an ONNX file. Depends on pretrained.h and
 // formats/model_format.h.
 //
 //   const Model model = open_model("runs/moons");
@@ -14,37 +14,37 @@
 
 namespace limpid {
 
-// The file in a training run's folder that holds its model.
+// The model file in the folder of a training run.
 inline constexpr const char* kRunModelFile = "model.safetensors";
 
-// How open_model() reads.
+// Options of open_model().
 struct OpenOptions {
-  // onnx::model_format() where the program links limpid::onnx; without it NAME.onnx is refused.
+  // onnx::model_format() if the program links limpid::onnx. Without it, NAME.onnx is refused.
   const ModelFormat* onnx = nullptr;
-  Dimensions dimensions = {};  // of an ONNX model's dynamic dimensions, the batch excepted
+  Dimensions dimensions = {};  // values of an ONNX model's dynamic dimensions, except the batch
 };
 
-// NAME.onnx is an ONNX model. A folder with a config.json that says a model_type is a language
-// model of Hugging Face's, with its tokenizer; any other folder is a training run's. Any other file
-// is safetensors. Throws kUnsupported for NAME.onnx without options.onnx, kInvalidArgument for
-// dimensions of another format, and what the format's reader throws: load_model, load_pretrained,
+// NAME.onnx is an ONNX model. A folder whose config.json has a model_type is a Hugging Face
+// language model with its tokenizer; any other folder is a training run. Any other file is
+// safetensors. Throws kUnsupported for NAME.onnx without options.onnx, kInvalidArgument for
+// dimensions with another format, and what the format's reader throws: load_model, load_pretrained,
 // onnx::load_onnx_model.
 Model open_model(const std::filesystem::path& path, const OpenOptions& options = {});
 
-// How write_model() writes.
+// Options of write_model().
 struct WriteOptions {
   const ModelFormat* onnx = nullptr;       // as in OpenOptions
-  std::optional<std::int64_t> batch = {};  // examples of an ONNX model; any number unless given
+  std::optional<std::int64_t> batch = {};  // fixed batch size of an ONNX model; default: dynamic
 };
 
-// Writes NAME.onnx, an ONNX model; NAME/ or a folder that exists, as Hugging Face's transformers
-// read it; or else a safetensors file. Throws kUnsupported for NAME.onnx without options.onnx,
-// kInvalidArgument for a batch of another format, and what the format's writer throws: save_model,
-// save_pretrained, onnx::save_onnx.
+// Writes an ONNX model to NAME.onnx; a Hugging Face folder to NAME/ or an existing folder; else a
+// safetensors file. Throws kUnsupported for NAME.onnx without options.onnx, kInvalidArgument for a
+// batch size with another format, and what the format's writer throws: save_model, save_pretrained,
+// onnx::save_onnx.
 void write_model(const std::filesystem::path& path, const Model& model,
                  const WriteOptions& options = {});
 
-// Whether a path is called NAME.onnx.
+// Whether a path ends in ".onnx".
 bool is_onnx_path(const std::filesystem::path& path);
 
 // Whether a path ends with a slash, or leads to a folder.

@@ -1,4 +1,4 @@
-// Images as text, for terminals. Leans on nothing.
+// Images as text, for terminals.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace limpid {
 
-// Pixels in [0, 1], row-major, as lines of `width` characters, two pixels above one another in
-// each: space, upper half block, lower half block, full block (UTF-8), where a pixel from 0.5 on is
-// ink. An odd last row of pixels stands above nothing. Each line ends in '\n'. A 28 x 28 image
-// becomes 14 lines. Throws kInvalidArgument unless width > 0 divides the number of pixels.
+// Pixels in [0, 1], row-major, as lines of `width` characters. Each character shows two pixels, one
+// above the other: space, upper half block, lower half block or full block (UTF-8). A pixel is set
+// if it is 0.5 or more. Below an odd last row of pixels is blank. Each line ends in '\n'. A 28 x 28
+// image becomes 14 lines. Throws kInvalidArgument unless width > 0 divides the number of pixels.
 std::string half_blocks(std::span<const float> pixels, std::int64_t width);
 
 }  // namespace limpid

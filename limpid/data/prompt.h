@@ -1,4 +1,4 @@
-// A text as what a language model reads: its tokens, and the model for that many tokens. Leans on
+// Prompts: a text as tokens for a language model, and the model at that sequence length. Depends on
 // tokenizer.h, formats/model.h and nn/gpt.h.
 #pragma once
 
@@ -14,11 +14,10 @@
 
 namespace limpid {
 
-// The tokenizer that a model was trained with. Throws kInvalidArgument, with the reason, if there
-// is none.
+// The tokenizer of a model. Throws kInvalidArgument, with the reason, if there is none.
 Tokenizer tokenizer_of(const Model& model);
 
-// The transformer that a model is; nothing for another model.
+// The hyper-parameters of a transformer; nullopt for another model.
 std::optional<nn::Gpt> gpt_of(const Model& model);
 
 // The tokens of a text, after BOS if the model was trained with it. Throws kInvalidArgument for an
@@ -28,13 +27,13 @@ std::vector<std::int32_t> prompt_tokens(const Tokenizer& tokenizer, std::string_
 // What generation starts from without a prompt: BOS, else EOS, else a newline, else token 0.
 std::vector<std::int32_t> start_tokens(const Tokenizer& tokenizer);
 
-// A transformer for sequences of `tokens` tokens; another model as it is. Throws kInvalidArgument
-// above the context length.
+// A transformer for a sequence length of `tokens`; any other model unchanged. Throws
+// kInvalidArgument above the context length.
 Model at_length(Model model, std::int64_t tokens);
 
-// Tokens as the model's data input takes them, [1, ...]: the last ones of more; before fewer the
-// first one, repeated. Throws kDtype for a model that does not take tokens, kInvalidArgument for no
-// tokens.
+// Tokens as the data input of the model, [1, context]. Of too many tokens it takes the last ones;
+// too few are padded in front with the first one. Throws kDtype for a model that does not take
+// tokens, kInvalidArgument for no tokens.
 Tensor prompt_input(const Model& model, std::span<const std::int32_t> tokens);
 
 }  // namespace limpid

@@ -1,5 +1,5 @@
-// Standardisation: features of one size and middle, fitted to the training part, and carried inside
-// of the model, so that whoever runs it gives raw numbers. Leans on dataset.h and on model.h.
+// Standardisation (feature scaling): fitted to the training set and stored inside the model, so
+// that the model takes raw inputs. Depends on dataset.h and formats/model.h.
 #pragma once
 
 #include <optional>
@@ -11,45 +11,45 @@
 
 namespace limpid {
 
-// What standardisation makes of a column.
+// How to scale a column.
 enum class Scaling : std::uint8_t {
   kNone,
-  kZScore,  // the mean becomes 0, the standard deviation (over N, not N - 1) 1
-  kMinMax,  // the least value becomes 0, the largest 1
+  kZScore,  // to mean 0 and population standard deviation 1
+  kMinMax,  // to the range [0, 1]
 };
 
 // "none", "zscore", "minmax".
 std::string_view name(Scaling scaling);
 
-// Column by column: standardised = (raw - center) / scale, raw = standardised * scale + center.
+// For each column: standardised = (raw - center) / scale, raw = standardised * scale + center.
 struct Affine {
   Tensor center;  // f32 [columns]
-  Tensor scale;   // f32 [columns], each a positive number; 1 for a column of one value
+  Tensor scale;   // f32 [columns], positive; 1 for a column with a single value
 };
 
-// What was fitted; nothing where there is nothing to be done.
+// A fitted standardisation; nullopt: not standardised.
 struct Standardization {
-  std::optional<Affine> inputs;   // of the features
-  std::optional<Affine> targets;  // of a regression's targets
+  std::optional<Affine> inputs;   // the features
+  std::optional<Affine> targets;  // the targets of a regression
 };
 
-// Fits to a training part; targets are fitted where the task is regression. Sums are in f64, row
-// after row, so that the bits are the same on every machine. Throws kInvalidArgument where the data
-// has no rows, or a number that is not finite (named by row, counted from 0, and column), or a
-// column whose spread f32 cannot hold.
+// Fits to a training set; targets are fitted, too, if the task is regression. Sums are in f64, in
+// the order of the rows, so that the bits are the same on every machine. Throws kInvalidArgument if
+// the data has no rows, has a number that is not finite (the message names row, from 0, and
+// column), or has a column whose range overflows f32.
 Standardization fit_standardization(const Dataset& train, Scaling scaling);
 
-// The parts in standardised numbers. Throws kShape where the columns are not those of the fit.
+// Standardises the data. Throws kShape if the number of columns is not that of the fit.
 Split standardize(Split data, const Standardization& standardization);
 
-// A model of raw numbers around one of standardised numbers. Its four (or two) new parameters,
-// "standardize.input.center", "standardize.input.scale", "standardize.output.center" and
-// "standardize.output.scale", are no part of what is trained. On raw inputs it computes, bit for
-// bit, what `model` does on standardised ones. Throws kShape where the columns are not those of the
-// model's input and output, kInvalidArgument where the model has such parameters already.
+// Wraps a model of standardised data into one that takes raw inputs and gives raw outputs. Its new
+// parameters, "standardize.input.center", "standardize.input.scale" and for a regression
+// "standardize.output.center" and "standardize.output.scale", are not trained. On raw inputs it
+// computes the same bits as `model` on standardised ones. Throws kShape if the columns are not
+// those of the model's input and output, kInvalidArgument if the model already has such parameters.
 Model with_standardization(const Model& model, const Standardization& standardization);
 
-// Whether a parameter is one of these.
+// Whether this is the name of such a parameter.
 bool is_standardization(std::string_view parameter);
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// Small data sets without a file: truth tables, shapes in the plane, curves. Leans on dataset.h.
+// Small synthetic data sets: truth tables, shapes in the plane, curves. Depends on dataset.h.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace limpid {
 // "xor", "and", "or", "spiral", "moons", "circles", "arms", "sine", "abs".
 std::vector<std::string_view> synthetic_names();
 
-// How many rows, and how much noise.
+// Options of synthetic().
 struct SyntheticOptions {
-  std::optional<std::int64_t> count = {};  // rows of each part: 4 for truth tables, else 1,000
-  std::optional<double> noise = {};        // by default what the table below says
+  std::optional<std::int64_t> count = {};  // of each set; default: truth tables 4, else 1,000
+  std::optional<double> noise = {};        // default: as in the table below
 };
 
-// `count` rows of the data set of a name. With t_i = key.fold_in(0).uniform(i), class c_i = i mod
-// 2, and the functions of docs/arithmetic.md, row i is
+// `count` rows of the data set with this name. With t_i = key.fold_in(0).uniform(i), class c_i = i
+// mod 2, and the functions of docs/arithmetic.md, row i is
 //
 //   name            inputs                                            target         noise
 //   xor, and, or    (floor(i / 2) mod 2, i mod 2)                     a xor b, ...   0
@@ -33,15 +33,15 @@ struct SyntheticOptions {
 //   sine            2 pi t - pi                                       sin(x)         0
 //   abs             2 t - 1                                           |x|            0
 //
-// plus noise * n, where n are normal numbers of the key key.fold_in(1): on the inputs of the
-// classifications, on the targets of the regressions (sine, abs). So a row depends on (key, i)
-// alone and has the same bits on every machine. Throws kNotFound for another name, naming those
-// above, kInvalidArgument where count is negative or from 2^31 on, or noise is negative or not
+// plus noise * n, where n are standard normal numbers from key.fold_in(1): added to the inputs of
+// classifications, and to the targets of regressions (sine, abs). So a row depends only on (key, i)
+// and has the same bits on every machine. Throws kNotFound for another name (the message lists the
+// names), kInvalidArgument if count is negative or at least 2^31, or if noise is negative or not
 // finite.
 Dataset synthetic(std::string_view name, Key key, const SyntheticOptions& options = {});
 
-// The parts: keys Key(seed).fold_in(0) for training, fold_in(1) for the test; the validation part
-// is empty. Without noise the parts of a truth table are the same rows.
+// A training set from Key(seed).fold_in(0) and a test set from Key(seed).fold_in(1); the validation
+// set is empty. Without noise, both sets of a truth table have the same rows.
 Split synthetic_split(std::string_view name, std::uint64_t seed,
                       const SyntheticOptions& options = {});
 

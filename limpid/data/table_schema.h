@@ -1,5 +1,6 @@
-// How the columns of a table become features and targets: fixed when a model is trained, kept with
-// it, so that it takes the same raw columns later. Depends on task.h and core/json.h.
+// The schema of a table: how its columns become features and targets. It is fixed in training and
+// stored with the model, so that the model takes the same raw columns later. Depends on task.h and
+// core/json.h.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 
 namespace limpid {
 
-// What happens where a value is missing.
+// How to handle missing values.
 enum class Missing : std::uint8_t {
   kError,   // the table is refused
-  kDrop,    // its row is left out
-  kImpute,  // a feature gets the mean (categories: the mode) of the training part; targets: as
+  kDrop,    // the row is dropped
+  kImpute,  // a feature becomes the mean (categories: the mode) of the training set; targets: as
             // kError
 };
-// What happens to a category that training did not have.
+// How to handle a category that did not occur in training.
 enum class Unseen : std::uint8_t {
   kError,  // the table is refused
   kZeros,  // all features of the column are 0
@@ -32,47 +33,46 @@ std::optional<Missing> missing_from_name(std::string_view name);
 std::string_view name(Unseen unseen);
 std::optional<Unseen> unseen_from_name(std::string_view name);
 
-// How one column is read.
+// How to read one column.
 struct TableColumn {
   std::string name;
   bool categorical = false;  // its values are text
-  // Of a categorical feature: category k is feature k of the column's, 1 where the row has it, else
-  // 0. Of the target of a classification: category k is class k, in numbers where the column has
-  // them.
+  // For a categorical feature, category k becomes feature k of the column (one-hot). For the target
+  // of a classification, category k is class k; the categories of a column of numbers are numbers.
   std::vector<std::string> categories = {};
-  // What a missing value of a feature becomes: the mean, or the number of a category; only with
+  // The replacement of a missing feature: the mean, or the index of a category. Only with
   // Missing::kImpute.
   std::optional<float> fill = {};
 
   bool operator==(const TableColumn&) const = default;
 
-  // How many features the column becomes: 1, or its categories.
+  // The number of features of the column: 1, or the number of categories.
   std::int64_t features() const {
     return categorical ? static_cast<std::int64_t>(categories.size()) : 1;
   }
 };
 
-// How a whole table is read.
+// How to read a whole table.
 struct TableSchema {
   Task task = Task::kClassification;
   Missing missing = Missing::kError;
   Unseen unseen = Unseen::kError;
   std::vector<TableColumn> features;  // in the order of the features
-  std::vector<TableColumn> targets;   // one, or several columns of numbers
+  std::vector<TableColumn> targets;   // one column, or several columns of numbers
 
   bool operator==(const TableSchema&) const = default;
 
-  // The names of all features: a column's, or "column=category".
+  // The names of all features: "column", or "column=category".
   std::vector<std::string> feature_names() const;
 };
 
-// Throws kFormat where the schema contradicts itself: a column or a category that comes twice, a
-// column of categories without any, a fill that is none of them or is missing where there must be
-// one, targets that the task does not take.
+// Throws kFormat for an inconsistent schema: a repeated column or category, a categorical column
+// without categories, a fill that is missing or not a category, or targets that the task does not
+// allow.
 void verify(const TableSchema& schema);
 
-// As a JSON object, and back. from_json throws kFormat for JSON that no schema has, and what verify
-// throws.
+// To a JSON object, and from one. table_schema_from_json throws kFormat for invalid JSON, and what
+// verify throws.
 Json to_json(const TableSchema& schema);
 TableSchema table_schema_from_json(const JsonView& json);
 

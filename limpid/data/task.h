@@ -1,4 +1,4 @@
-// Task: what a network learns from its targets. Depends on nothing.
+// Task: the learning task.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace limpid {
 
-// What a network learns from its targets.
+// The learning task: what a network predicts.
 enum class Task : std::uint8_t {
-  kClassification,  // one class of several
+  kClassification,  // one of several classes
   kMultiLabel,      // any number of labels at once, each 0 or 1
   kRegression,      // numbers
-  kNextToken,       // what follows tokens of a text
+  kNextToken,       // the next token of a text
 };
 
 // "classification", "multilabel", "regression", "next_token".

@@ -1,5 +1,4 @@
-// Text as characters: read whole, cut into parts, turned into numbers by a vocabulary. Leans on
-// formats.
+// Text as characters: reading files, splitting, and encoding by a vocabulary. Depends on formats.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +12,48 @@
 
 namespace limpid {
 
-// The most bytes that a text may have.
+// The maximum size of a text in bytes.
 inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 30;
 
-// The bytes of a file. Throws kIo where it cannot be read, kFormat where it is empty.
+// The bytes of a file. Throws kIo if it cannot be read, kFormat if it is empty.
 std::string load_bytes(const std::filesystem::path& path);
 
-// The text of a file, as it is but for a byte order mark. Throws kIo where it cannot be read,
-// kFormat where it is empty or, naming line and byte, where it is not UTF-8.
+// The text of a file, without a byte order mark. Throws kIo if it cannot be read, kFormat if it is
+// empty or, naming line and byte, not UTF-8.
 std::string load_text(const std::filesystem::path& path);
 
-// The lines, without their ends (LF or CR LF). An end at the end of the text opens no further line.
+// The lines, without their ends (LF or CR LF). A newline at the end of the text does not start
+// another line.
 std::vector<std::string_view> lines_of(std::string_view text);
 
-// Two parts of one text, which must outlive them.
+// Two parts of one text, which must outlive these views.
 struct TextParts {
   std::string_view train, test;
 };
 
-// The first floor(9 N / 10) of N characters for training, the others for the test. Throws kFormat
-// where the text is not UTF-8.
+// The first floor(9 N / 10) of N characters for training, the rest for testing. Throws kFormat if
+// the text is not UTF-8.
 TextParts split_text(std::string_view text);
-// The same counting bytes, whatever they are.
+// The same for N bytes, which need not be UTF-8.
 TextParts split_bytes(std::string_view bytes);
 
-// The characters of a text and their numbers: 0, 1, ... in the order of their code points.
+// A vocabulary of characters: their ids are 0, 1, ... in the order of code points.
 class Vocabulary {
  public:
-  // Of the distinct characters of a text. Throws kFormat where it is not UTF-8.
+  // The vocabulary of the distinct characters of a text. Throws kFormat if it is not UTF-8.
   explicit Vocabulary(std::string_view text);
-  // Of these characters, each a string of one, in this order, as characters() gave them. Throws
-  // kFormat where one is no character or they are not in the order of their code points.
+  // The vocabulary of these characters, as returned by characters(). Throws kFormat if a string is
+  // not exactly one character, or if they are not in the order of code points.
   explicit Vocabulary(const std::vector<std::string>& characters);
 
   std::int64_t size() const { return static_cast<std::int64_t>(code_points_.size()); }
-  // Each as UTF-8, in the order of their numbers.
+  // The characters as UTF-8, in the order of their ids.
   std::vector<std::string> characters() const;
 
-  // The numbers of a text's characters, i32 [N]. Throws kNotFound, naming the line, for a character
-  // that is not in the vocabulary, kFormat where the text is not UTF-8.
+  // The ids of a text's characters, i32 [N]. Throws kNotFound, naming the line, for a character
+  // that is not in the vocabulary, kFormat if the text is not UTF-8.
   Tensor encode(std::string_view text) const;
-  // Back. Throws kInvalidArgument for a number outside of [0, size()).
+  // The text of these ids. Throws kInvalidArgument for an id outside of [0, size()).
   std::string decode(std::span<const std::int32_t> numbers) const;
 
   bool operator==(const Vocabulary&) const = default;

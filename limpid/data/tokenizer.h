@@ -1,5 +1,4 @@
-// Tokenizer: a text as tokens, the numbers that a language model reads and writes, and back. Leans
-// on text.h.
+// Tokenizer: converts text to token ids and back. Depends on text.h.
 #pragma once
 
 #include <cstdint>
@@ -19,46 +18,45 @@ namespace limpid {
 class BytePair;
 struct BytePairRules;
 
-// A value: copies are cheap, and many threads may use one at once.
+// Immutable and cheap to copy. Thread-safe.
 class Tokenizer {
  public:
   // "characters": the tokens are those of the vocabulary.
   explicit Tokenizer(Vocabulary vocabulary) : scheme_(std::move(vocabulary)) {}
-  // "bytes": 256 tokens, each the value of a byte. It takes any bytes, UTF-8 or not.
+  // "bytes": 256 tokens, one for each byte value. It takes any bytes, UTF-8 or not.
   static Tokenizer bytes() { return Tokenizer(Bytes{}); }
-  // "byte_pair": the tokens of byte_pair.h. It takes any bytes, too. Throws what BytePair throws,
-  // and kFormat for a mark that is no token.
+  // "byte_pair": byte-pair encoding, see byte_pair.h. It takes any bytes, too. Marks are BOS and
+  // EOS. Throws what BytePair throws, and kFormat for a mark that is not a token.
   struct Marks {
     std::optional<std::int32_t> begin, end;
     bool operator==(const Marks&) const = default;
   };
   static Tokenizer byte_pair(BytePairRules rules, Marks marks = {});
 
-  // The name of the kind, as above.
+  // The kind: "characters", "bytes" or "byte_pair".
   std::string_view kind() const;
-  // How many tokens there are: their numbers are [0, size()).
+  // The number of tokens; ids are in [0, size()).
   std::int64_t size() const;
 
-  // The rules of a "byte_pair"; nullptr of another kind.
+  // The rules of "byte_pair"; nullptr for another kind.
   const BytePairRules* byte_pair_rules() const;
 
-  // The tokens that stand, where the model was trained so, before every text and behind it; the
-  // text itself does not become them.
+  // BOS and EOS, if the model was trained with them. encode() never produces them.
   const Marks& marks() const { return marks_; }
 
-  // The tokens of a text, i32 [n]; joining what the tokens decode to gives the text back. Throws
-  // kNotFound, naming the line, for what has no token, kFormat where the kind needs UTF-8 and the
-  // text is none.
+  // The token ids of a text, i32 [n]; decode() gives the text back. Throws kNotFound, naming the
+  // line, for a character without a token; kFormat if the kind needs UTF-8 and the text is not
+  // UTF-8.
   Tensor encode(std::string_view text) const;
-  // Back: bytes, which for a single token may be a part of a UTF-8 character. Throws
-  // kInvalidArgument for a number outside of [0, size()).
+  // The bytes of these tokens; a single token may be a part of a UTF-8 character. Throws
+  // kInvalidArgument for an id outside of [0, size()).
   std::string decode(std::span<const std::int32_t> tokens) const;
 
-  // As a JSON object, and back. from_config throws kFormat for JSON that no tokenizer has.
+  // To a JSON object, and from one. from_config throws kFormat for invalid JSON.
   Json config() const;
   static Tokenizer from_config(const JsonView& json);
 
-  // The same tokens and marks.
+  // Whether tokens and marks are equal.
   bool operator==(const Tokenizer& other) const;
 
  private:

@@ -1,5 +1,5 @@
-// The words that a text is cut into before its pairs of bytes are merged: no token crosses their
-// borders. Leans on core/utf8.h.
+// Pre-tokenisation: splits a text into words before byte-pair merges. No token crosses a word
+// boundary. Depends on core/utf8.h.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace limpid {
 
-// How words are cut, as regular expressions over Unicode say it; of alternatives, the first that
-// fits. A byte that is not UTF-8 counts as a character that is neither letter, number nor space.
+// The word patterns, as Unicode regular expressions; the first alternative that matches is used. An
+// invalid UTF-8 byte counts as a character that is neither letter, number nor space.
 // * kGpt2:
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 // * kLlama3:
@@ -17,7 +17,7 @@ namespace limpid {
 //   \s*[\r\n]+|\s+(?!\S)|\s+
 enum class WordPattern : std::uint8_t { kGpt2, kLlama3 };
 
-// The bytes of the first word of a text: 0 of an empty one, else 1 or more.
+// The length in bytes of the first word; 0 only for an empty text.
 std::size_t first_word(std::string_view text, WordPattern pattern);
 
 }  // namespace limpid

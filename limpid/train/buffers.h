@@ -1,4 +1,4 @@
-// Buffers: tensors that a step reads and writes, in two copies that change places. Depends on core.
+// Buffers: double-buffered tensors: a step reads one copy and writes the other. Depends on core.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@ namespace limpid::train {
 
 class Buffers {
  public:
-  // Both copies are these.
+  // Both copies start with these values.
   explicit Buffers(const Params& values);
 
   std::size_t size() const { return types_.size(); }
   const std::vector<std::string>& names() const { return names_; }
-  // Of tensor i.
+  // The type of tensor i.
   const Type& type(std::size_t i) const { return types_[i]; }
-  // Of the tensors in bytes, which lie one after the other at multiples of 64 bytes.
+  // Offset and total size in bytes. The tensors are contiguous, each at a multiple of 64 bytes.
   std::size_t offset(std::size_t i) const { return offsets_[i]; }
   std::size_t bytes() const { return bytes_; }
 
-  // Where tensor i is read, and where its next values are written.
+  // The current values of tensor i, to read.
   const std::byte* now(std::size_t i) const { return copies_[current_].get() + offsets_[i]; }
-  // Of tensor i.
+  // The next values of tensor i, to write.
   std::byte* next(std::size_t i) const { return copies_[1 - current_].get() + offsets_[i]; }
-  // All of the next ones.
+  // The memory of all next values.
   std::byte* next() const { return copies_[1 - current_].get(); }
   void advance() { current_ = 1 - current_; }
 
-  // What is now.
+  // These change or return the current values.
   void zero();
   void copy_from(const Buffers& other);
   void set(const Params& values);
   Params values() const;
-  // size() where there is no such name.
+  // The index of this tensor; size() if there is none.
   std::size_t index(std::string_view name) const;
   bool next_is_finite() const;
 

@@ -1,5 +1,5 @@
-// Checkpoints: the state of a run in one safetensors file, from which it goes on as if it had never
-// stopped. Leans on trainer.h and formats.
+// Checkpoints: the state of a run in one safetensors file. A resumed run gives the same bits as an
+// uninterrupted one. Depends on trainer.h and formats.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@
 
 namespace limpid::train {
 
-// What a file holds.
+// The contents of a checkpoint.
 struct Checkpoint {
   TrainState state;
-  // What the state belongs to, for whoever goes on from it: no two runs with the same text differ.
+  // The identity of the run, to check before resuming: see identity_of().
   std::string run;
 };
 
 // Tensors "params.<name>", "carried.<name>", "optimizer.<name>", "best.<name>", and the numbers of
-// the state as scalars, "state.step" for one; in the metadata "limpid.checkpoint" ("1") and
-// "limpid.run". Atomic: at every moment the path has the old file, or the new one, or none where
-// there was none. Throws what save_safetensors throws.
+// the state as scalars, such as "state.step"; metadata "limpid.checkpoint" ("1") and "limpid.run".
+// Atomic: at any time the path has the old file or the complete new one. Throws what
+// save_safetensors throws.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-// The bytes of such a file, and back; `where` names them in errors.
+// The bytes of such a file, and a checkpoint from them; `where` names the source in errors.
 std::vector<std::byte> serialize_checkpoint(const Checkpoint& checkpoint);
 Checkpoint parse_checkpoint(std::span<const std::byte> bytes, std::string_view where);
 
-// Throws kFormat for a safetensors file that is no checkpoint, kUnsupported for another
-// limpid.checkpoint, and what load_safetensors throws. Whether it fits a run is Trainer::restore's
-// business.
+// Throws kFormat for a safetensors file that is not a checkpoint, kUnsupported for another version
+// in limpid.checkpoint, and what load_safetensors throws. Trainer::restore checks whether the state
+// matches the run.
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 
 }  // namespace limpid::train

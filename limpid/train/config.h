@@ -1,6 +1,5 @@
-// TrainConfig: every choice of a training run, from JSON or from flags. One table of keys checks
-// what comes, says what happens where nothing comes, and makes docs/reference/train.md. Leans on
-// trainer.h.
+// TrainConfig: the configuration of a training run, from JSON or command-line options. One table of
+// keys defines validation, defaults and docs/reference/train.md. Depends on trainer.h.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@
 
 namespace limpid::train {
 
-// What was chosen; what was not is filled in by complete().
+// The values that were chosen. complete() fills in the others.
 struct TrainConfig {
   template <class T>
   using Choice = std::optional<T>;
@@ -58,9 +57,9 @@ struct TrainConfig {
   Choice<std::int64_t> log_every, probe_every, sample_every, checkpoint_every;
 };
 
-// A key of the configuration, which is a flag of `limpid train`, too.
+// A key of the configuration; also an option of `limpid train`.
 struct ConfigKey {
-  // A choice of one kind.
+  // A member with a choice of type T.
   template <class T>
   using Member = std::optional<T> TrainConfig::*;
   // A hyper-parameter of optimisers: its name is the end of the path.
@@ -71,51 +70,53 @@ struct ConfigKey {
   std::string path;  // "optimizer.lr"
   std::string flag;  // "--lr"
 
-  // Where the choice is kept.
+  // The member that holds the choice.
   std::variant<Member<std::string>, Member<std::int64_t>, Member<double>, Member<bool>,
                Member<TrainConfig::Integers>, Named<double>, Named<bool>>
       member;
   std::string help;
-  std::string otherwise;  // the default, in words
-  // Numbers: least and most; `open_low` and `open_high` leave the ends out.
+  std::string otherwise;  // the default, as text for help
+  // The range of a number; `open_low` and `open_high` exclude the bounds.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool open_low = false, open_high = false;
-  std::vector<std::string> (*choices)() = nullptr;  // text: what there is
+  std::vector<std::string> (*choices)() = nullptr;  // of text: the valid values
 
-  Kind kind() const;              // of the member
+  Kind kind() const;              // type of the member
   std::string_view name() const;  // the end of the path
 };
 // All keys, in the order of the reference.
 std::span<const ConfigKey> config_keys();
 
-// Throws kParse where the text is no JSON object, or breaks the table: all faults in one line, each
-// with its path, as in `config.optimizer.lr: expected a positive number, came "fast"`.
+// Throws kParse if the text is not a JSON object, or violates the table. The message lists all
+// faults in one line, each with its path, as in `config.optimizer.lr: expected a positive number,
+// came "fast"`.
 TrainConfig parse_train_config(std::string_view json, std::string_view source);
 
-// What was chosen, as JSON whose text parse_train_config reads as the same.
+// The chosen values as JSON. parse_train_config reads its text back as the same configuration.
 Json to_json(const TrainConfig& config);
-std::string to_text(const TrainConfig& config);  // with one key per line, as config.json has it
+std::string to_text(const TrainConfig& config);  // one key per line, as in config.json
 
-// Sets what a flag says; of a switch, "true" or "false". Throws kInvalidArgument, naming the flag.
+// Sets a key from the text of an option; for a switch "true" or "false". Throws kInvalidArgument,
+// naming the option.
 void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view text);
 
 // Whether the configuration chooses a value for the key.
 bool is_chosen(const TrainConfig& config, const ConfigKey& key);
 
-// Everything of `config`, but what `over` chooses.
+// `config` with the values that `over` chooses in place of its own.
 TrainConfig overridden(TrainConfig config, const TrainConfig& over);
 
-// Fills in what the data and the other choices suggest, so that to_json of the result repeats the
-// run. Throws kInvalidArgument where choices contradict each other or do not fit the data, naming
-// the key.
+// Fills in the defaults, which depend on the data and the other choices. to_json() of the result
+// reproduces the run. Throws kInvalidArgument, naming the key, if choices contradict each other or
+// do not match the data.
 TrainConfig complete(const TrainConfig& config, const Split& data);
 
-// How the model wants a text: the data needs to know before complete() does. Throws
-// kInvalidArgument for a tokenizer that there is not.
+// How the model splits a text into windows; needed to load the data, before complete(). Throws
+// kInvalidArgument for an unknown tokenizer.
 WindowOptions window_options_of(const TrainConfig& config);
 
-// What a complete configuration asks for, by its model: mlp; charlm, whose layers are network_of;
+// The model of a complete configuration: for mlp (and the layers of charlm), for charlm, and for
 // gpt.
 nn::Mlp network_of(const TrainConfig& config);
 nn::CharLm char_lm_of(const TrainConfig& config);

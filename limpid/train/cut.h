@@ -1,5 +1,5 @@
-// Cut: which rows of an epoch's order an update, its shards and their micro batches have
-// (docs/arithmetic.md, "Shards").
+// Cut: splits the rows of an epoch into updates, shards and micro-batches (docs/arithmetic.md,
+// "Shards").
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@ struct RowRange {
 };
 
 struct Cut {
-  std::int64_t rows = 0;        // of the training part
-  std::int64_t batch = 1;       // of a micro batch, over all shards
-  std::int64_t accumulate = 1;  // micro batches of an update
+  std::int64_t rows = 0;        // of the training set
+  std::int64_t batch = 1;       // rows of a micro-batch, over all shards
+  std::int64_t accumulate = 1;  // micro-batches per update
   std::int64_t shards = 1;
 
   // a / b, rounded up.
@@ -25,17 +25,17 @@ struct Cut {
 
   std::int64_t batches_an_epoch() const { return ceil_div(rows, batch); }
   std::int64_t updates_an_epoch() const { return ceil_div(batches_an_epoch(), accumulate); }
-  // Update `u` of an epoch. The last one may have fewer rows.
+  // The rows of update `u` of an epoch. The last update may have fewer rows.
   RowRange update(std::int64_t u) const {
     return {u * accumulate * batch, std::min((u + 1) * accumulate * batch, rows)};
   }
-  // Its shards differ by at most one row; where there are fewer rows than shards some have none,
-  // but never the first.
+  // The rows of shard `s` of an update. Sizes of shards differ by at most one row; with fewer rows
+  // than shards some are empty, but never the first.
   RowRange shard(RowRange update, std::int64_t s) const {
     return {update.begin + ceil_div(s * update.size(), shards),
             update.begin + ceil_div((s + 1) * update.size(), shards)};
   }
-  // A shard's micro batches; the last one may have fewer rows.
+  // The micro-batches of a shard. The last one may have fewer rows.
   std::int64_t most_rows() const { return std::min(ceil_div(batch, shards), rows); }
   std::int64_t micro_batches(RowRange shard) const { return ceil_div(shard.size(), most_rows()); }
   RowRange micro_batch(RowRange shard, std::int64_t m) const {

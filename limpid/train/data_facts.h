@@ -1,5 +1,5 @@
-// What can be said about data before any training: scales, classes, doubles, what is no number.
-// Leans on data and events.h.
+// Statistics of the data before training: scales, classes, duplicate rows, non-finite values.
+// Depends on data and events.h.
 #pragma once
 
 #include "limpid/data/dataset.h"
@@ -7,10 +7,9 @@
 
 namespace limpid::train {
 
-// Rows are doubles where their inputs have the same bits (-0 and +0 differ); a row of a later part
-// is compared with those of the earlier ones, train, validation, test, and with the rows before it
-// in its own. Each non-empty part has inputs f32 [N, features]; of tokens the rows are counted, no
-// more.
+// Rows are duplicates if their inputs have the same bits (-0 and +0 differ). A row is compared with
+// the rows before it in its own set and with all rows of earlier sets, in the order training,
+// validation, test. Inputs are f32 [N, features]; for tokens only the rows are counted.
 DataFacts data_facts(const Split& data);
 
 }  // namespace limpid::train

@@ -1,5 +1,5 @@
-// The doctor: rules that recognise an illness of training from a run's log, and say what to try.
-// docs/reference/doctor.md is made from the table of rules. Leans on run_log.h.
+// The doctor: rules that diagnose training problems from the log of a run and suggest remedies.
+// docs/reference/doctor.md is made from the table of rules. Depends on run_log.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace limpid::train {
 
 struct Threshold {
   std::string_view name;
-  double value;  // unless somebody asks for another one
+  double value;  // default
   std::string_view meaning;
 };
 
@@ -23,18 +23,18 @@ struct Threshold {
 struct Rule;
 class Thresholds {
  public:
-  // Throws kNotFound, naming those there are; kInvalidArgument for a value that is not finite.
+  // Throws kNotFound for an unknown name (the message lists the names), kInvalidArgument for a
+  // value that is not finite.
   void set(std::string_view name, double value);
   double operator[](std::string_view name) const;
-  // Whether one of the rule's was set.
+  // Whether a threshold of this rule was set.
   bool change(const Rule& rule) const;
 
  private:
   Numbers changed_;
 };
 
-// Where an illness begins. The order is that in which training goes on: what is wrong at the
-// beginning shows in everything behind it.
+// The origin of a problem, in causal order: an early cause shows in everything after it.
 enum class Cause : std::uint8_t {
   kData,
   kInitialisation,
@@ -50,29 +50,30 @@ struct Rule {
   std::string_view looks_for;
   std::string_view fix;
   std::span<const Threshold> thresholds;
-  // What is the matter, if it is, with its remedies, the best first; diagnose() fills in the rest.
+  // The finding, if there is one, with its remedies, the best first. diagnose() fills in the rest.
   std::optional<Finding> (*check)(const RunLog& log, const Thresholds& thresholds);
-  // Findings of this cause and of later ones follow from this rule's; nothing: it explains none.
-  // Earlier than the rule's own where a late cause shows early, as dropout does in the first loss.
+  // A finding of this rule explains findings of this cause and of later ones; nullopt: it explains
+  // none. May be earlier than the rule's own cause, if a late cause shows early, as dropout does in
+  // the first loss.
   std::optional<Cause> explains = {};
 };
-// In the order in which they explain: a finding never follows from that of a later rule.
+// All rules, in causal order: a finding never follows from one of a later rule.
 std::span<const Rule> rules();
 
-// What the rules find in a log, complete or not. A finding that another explains follows from it
-// and stands behind it, without remedies. The others come by severity, then by cause; each is as
-// grave as what it explains. Remedies that the run has in force are left out, and those that one of
-// the `earlier` configurations of the same data had, and those that move what a finding before has
-// moved. Each rule speaks once, of the layer where it is worst.
+// The findings in a log, complete or not. A finding that another one explains comes after it,
+// without remedies. The others are sorted by severity, then by cause; each is at least as severe as
+// the findings that it explains. Leaves out remedies that this run or one of the `earlier` runs on
+// the same data already uses, and those that change a setting which an earlier finding changes.
+// Each rule reports at most once, for the worst layer.
 std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds = {},
                               std::span<const Json> earlier = {});
 
-// What the log's training warned of and is over: its findings whose rules are not among those found
-// now. Rules with other thresholds than training's were asked anew.
+// The findings in the log that no longer hold: those whose rules are not in `found`. Leaves out
+// rules whose thresholds differ from those of training.
 std::vector<Finding> earlier_findings(const RunLog& log, const std::vector<Finding>& found,
                                       const Thresholds& thresholds = {});
 
-// Those of `found` whose rule has not spoken before.
+// The findings of `found` whose rule is not in `before`.
 std::vector<Finding> new_findings(const std::vector<Finding>& found,
                                   const std::vector<Finding>& before);
 

@@ -1,4 +1,4 @@
-// What was tried before a run: the configurations of the runs beside it. Leans on run_folder.h.
+// The configurations of earlier runs in the same folder. Depends on run_folder.h.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,8 @@
 
 namespace limpid::train {
 
-// Of the runs in the folder that holds `run`, those on the same data, whatever its options, whose
-// configuration was written before that of `run`. What cannot be read is passed over; nothing where
-// `run` is no run folder.
+// The configurations of the runs beside `run` that use the same data (with any options) and were
+// written before that of `run`. Unreadable runs are ignored; empty if `run` is not a run folder.
 std::vector<Json> earlier_runs(const std::filesystem::path& run);
 
 }  // namespace limpid::train

@@ -1,4 +1,4 @@
-// What a run's log says of the machine and the program. Leans on events.h.
+// The environment of a run, for its log. Depends on events.h.
 #pragma once
 
 #include <string>

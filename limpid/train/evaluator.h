@@ -1,4 +1,4 @@
-// Evaluator: the loss and the metrics of a model over a data set, in batches, by one rank or
+// Evaluator: computes loss and metrics of a model over a data set, in batches, on one rank or
 // several. Depends on compile and distribute.
 #pragma once
 
@@ -19,32 +19,32 @@ class Evaluator {
  public:
   using Pointers = std::span<const void* const>;
 
-  // `inference` of one example: parameters and last the data, to one output; `losses` as in
-  // Problem, called with all inputs of the function but the data. With ranks each of them makes an
-  // Evaluator of the same arguments and then the same calls, and runs the model on its part of the
-  // examples. Throws kShape or kDtype where the data does not fit.
+  // `inference` is a Function of one example. Inputs: the parameters, then the data; one output.
+  // `losses` is as in Problem; it gets all inputs except the data. With ranks, every rank
+  // constructs an Evaluator with the same arguments and makes the same calls; each runs the model
+  // on its share of the examples. Throws kShape or kDtype if the data does not match.
   Evaluator(const Function& inference, const Losses& losses, const Dataset& data,
             ThreadPool* pool = nullptr, distribute::Communicator* ranks = nullptr);
   Evaluator(const Problem& problem, const Dataset& data, ThreadPool* pool = nullptr,
             distribute::Communicator* ranks = nullptr)
       : Evaluator(problem.inference, problem.losses, data, pool, ranks) {}
 
-  // "loss", the mean over the examples of the mean of their losses, of tokens the mean over all
-  // that count; and the metrics of the data's task. Neither the pool, the ranks nor how examples
-  // are batched changes a bit: sums are made in the order of the examples, by the first rank. The
-  // others get the metrics alone, without confusion and classes. Logits of tokens are never there
-  // for more than a batch.
+  // "loss", and the metrics of the task. The loss is the mean over the examples of their mean loss;
+  // for tokens, the mean over all targets that count. The bits do not depend on the pool, the ranks
+  // or the batches: the first rank adds up in the order of the examples. The other ranks get only
+  // the metrics, without confusion and per_class. Logits of tokens are kept for one batch at a
+  // time.
   TestResult operator()(const Params& params);
-  // The same for parameters in the order of the function's inputs, wherever they are.
+  // The same, with the addresses of the parameters in the order of the function's inputs.
   TestResult operator()(Pointers params);
 
  private:
-  // What some examples give, in their order.
+  // The scores of some examples, in order.
   struct Scores {
-    std::vector<float> losses;  // those that count
-    TokenScores tokens;         // of a text, as many
+    std::vector<float> losses;  // of the targets that count
+    TokenScores tokens;         // of a text: one for each loss
   };
-  // What all examples before some place have given.
+  // Sums over the examples so far.
   struct Sums {
     double loss = 0;
     std::int64_t losses = 0;
@@ -55,14 +55,14 @@ class Evaluator {
 
   int rank() const { return ranks_ ? ranks_->rank() : 0; }
   int size() const { return ranks_ ? ranks_->size() : 1; }
-  // The examples that a rank runs the model on.
+  // The examples of a rank.
   distribute::ShardRange examples_of(int rank) const {
     return distribute::shards_of(data_.size(), size(), rank);
   }
   bool reads_text() const { return data_.task == Task::kNextToken; }
   const Type& output() const { return function_.type(function_.outputs()[0].value); }
   std::int64_t counted(std::int64_t row) const;
-  // The bytes of examples in memory that begins with example `begin`.
+  // The bytes of `examples` in a memory whose first example is `begin`.
   std::span<std::byte> outputs_at(std::span<std::byte> memory, std::int64_t begin,
                                   distribute::ShardRange examples) const;
 

@@ -1,4 +1,4 @@
-// What a run of training tells about itself: the events of its log as plain values. Leans on core.
+// The events in the log of a training run, as plain structs. Depends on core.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace limpid::train {
 // Metrics by name: "loss", "accuracy".
 using Numbers = Named<double>;
 
-// ---- how a run began
+// ---- the start of a run
 
 // The first event of a log.
 struct RunEvent {
-  // What it trains on.
+  // The data.
   struct Data {
     std::string name;
-    std::int64_t train = 0, validation = 0, test = 0;  // examples of each part
+    std::int64_t train = 0, validation = 0, test = 0;  // examples of each set
     std::int64_t features = 0, outputs = 0;
     std::vector<std::string> class_names;  // may be empty
   };
-  // What it trains with.
+  // The machine and the build.
   struct Environment {
     std::string isa;
     std::int64_t threads = 1;
@@ -34,70 +34,71 @@ struct RunEvent {
   };
   std::string version;
   std::vector<std::string> command;  // the arguments, the program's name first
-  Json config;                       // what repeats the run
+  Json config;                       // the complete configuration, which reproduces the run
   Json model;                        // the model's hyper-parameters
-  std::int64_t parameters = 0;       // numbers that are trained
+  std::int64_t parameters = 0;       // number of trainable parameters
   std::string task;                  // "classification", "multilabel" or "regression"
   Data data;
   Environment environment;
 };
 
-// ---- what the data is like
+// ---- statistics of the data
 
-// Of the finite values of one column of the training part; `std` is the population's.
+// Statistics of the finite values of one column of the training set; `std` is the population
+// standard deviation.
 struct FeatureFacts {
-  std::string name;  // empty where the data has no names
+  std::string name;  // empty if the data has no names
   std::int64_t column = 0;
   double min = 0, max = 0, mean = 0, std = 0;
 };
 
-// A value of the inputs that is no number or infinite.
+// A NaN or an infinity in the inputs.
 struct NonFinite {
   std::string part;  // "train", "validation", "test"
   std::int64_t row = 0, column = 0;
   double value = 0;
 };
 
-// Rows of `part` whose inputs are those, bit for bit, of an earlier row of `other`, which may be
-// the same part.
+// Rows of `part` whose inputs equal, bit for bit, those of an earlier row of `other`, which may be
+// the same set.
 struct Duplicates {
   std::string part, other;
-  std::int64_t rows = 0;                // so many of
-  std::int64_t of = 0;                  // the part's rows
+  std::int64_t rows = 0;                // number of duplicate rows
+  std::int64_t of = 0;                  // number of rows of `part`
   std::int64_t row = 0, other_row = 0;  // the first pair
 };
 
-// What was seen in the data before the first step.
+// Statistics of the data before the first step.
 struct DataFacts {
   std::int64_t rows = 0;                       // of the training part
-  double min = 0, max = 0, mean = 0, std = 0;  // of all finite values of its inputs
-  std::int64_t constant_features = 0;          // columns with one value
+  double min = 0, max = 0, mean = 0, std = 0;  // of all finite input values
+  std::int64_t constant_features = 0;          // columns with a single value
   std::vector<FeatureFacts> features;          // at most kListedFeatures
-  std::vector<std::int64_t> class_counts;      // of the training part; empty without classes
-  std::vector<Duplicates> duplicates;          // only pairs of parts that have some
-  std::int64_t non_finite = 0;                 // in all parts
+  std::vector<std::int64_t> class_counts;      // of the training set; empty without classes
+  std::vector<Duplicates> duplicates;          // only for pairs of sets that have some
+  std::int64_t non_finite = 0;                 // in all sets
   std::vector<NonFinite> first_non_finite;     // at most kListedNonFinite of them
-  std::vector<FeatureFacts> targets = {};      // of a regression, at most kListedFeatures
-  std::vector<FeatureFacts> giveaways = {};    // columns that tell the target by themselves
+  std::vector<FeatureFacts> targets = {};      // of a regression; at most kListedFeatures
+  std::vector<FeatureFacts> giveaways = {};    // columns that reveal the target (leakage)
 };
-// Of more columns, those of the largest root mean square are listed.
+// If there are more columns, those with the largest root mean square are listed.
 inline constexpr std::size_t kListedFeatures = 64;
 inline constexpr std::size_t kListedNonFinite = 8;
 
-// ---- how a run goes
+// ---- the course of a run
 
 // One update.
 struct StepEvent {
-  std::int64_t step = 0;   // counted from 1: the steps done, this one among them
+  std::int64_t step = 0;   // counted from 1
   std::int64_t epoch = 0;  // counted from 1
   double loss = 0;         // of the step's batch, before its update
   double learning_rate = 0;
   double gradient_norm = 0;  // before any clipping
-  // Of each shard's gradient and loss, 16 hexadecimal digits; empty where nobody asked.
+  // Hash of each shard's gradient and loss, 16 hexadecimal digits; empty unless requested.
   std::vector<std::string> shards = {};
 };
 
-// L2 norms; `update_norm` is that of what the step added to the parameter.
+// Statistics of a parameter. Norms are L2 norms; `update_norm` is that of the change in the step.
 struct ParameterStatistics {
   std::string name;  // "layers.0.weight"
   double mean = 0, std = 0, norm = 0;
@@ -107,27 +108,27 @@ struct ParameterStatistics {
   double update_ratio() const { return norm > 0 ? update_norm / norm : 0; }
 };
 
-// Of one value on the way through a layer, over a whole batch.
+// Statistics of the activations at one point of a layer, over a whole batch.
 struct ActivationStatistics {
-  // That made it: "linear", "relu"; "input" for what the first layer is given, "residual" for a sum
-  // of what went around a layer and what came out of it.
+  // The op that computed them: "linear", "relu"; "input" for the input of the first layer;
+  // "residual" for the sum of a residual connection.
   std::string op;
   double mean = 0, std = 0;
   double zero_share = 0;       // of the elements
-  double dead_share = 0;       // of the units: 0 for every example of the batch
-  double saturated_share = 0;  // of the elements: where the activation's slope is below nn::kFlat
+  double dead_share = 0;       // of the units: 0 for all examples of the batch
+  double saturated_share = 0;  // of the elements: the activation's |slope| is below nn::kFlat
 };
 
-// Of one attention, over a whole batch: the entropy of a query's weights, over that of equal
-// weights on all the keys that it sees. 1: it looks at all of them alike; 0: at one alone. Queries
-// that see one key do not count.
+// Statistics of one attention, over a whole batch: the normalised entropy of a query's attention
+// weights (divided by that of equal weights on all keys that it sees). 1: equal attention to all
+// keys; 0: to one key. Queries that see only one key do not count.
 struct AttentionStatistics {
   double entropy = 0;       // the mean over all queries
-  double lowest_head = 0;   // and over those of the head where it is least,
-  double highest_head = 0;  // and most
+  double lowest_head = 0;   // the mean over the queries of the head with the lowest mean
+  double highest_head = 0;  // and of the head with the highest
 };
 
-// Of one layer: its parameters, and the values on the way through it.
+// Statistics of one layer: its parameters and activations.
 struct LayerStatistics {
   std::string name;  // "layers.0"
   std::vector<ParameterStatistics> parameters;
@@ -135,9 +136,9 @@ struct LayerStatistics {
   std::vector<AttentionStatistics> attention = {};
 };
 
-// A look into all layers.
+// A probe of all layers.
 struct ProbeEvent {
-  std::int64_t step = 0;  // steps done before; the updates are those of the step that follows
+  std::int64_t step = 0;  // steps done before; the updates are those of the next step
   std::vector<LayerStatistics> layers;
 };
 
@@ -146,71 +147,70 @@ struct EpochEvent {
   std::int64_t epoch = 0;  // counted from 1
   std::int64_t step = 0;   // steps done
   double learning_rate = 0;
-  // `validation` is of the test part where there is no validation part, empty where there is
-  // neither.
+  // `validation` is over the test set if there is no validation set; empty if there is neither.
   Numbers train, validation;
   double gradient_norm = 0;
   double samples_per_second = 0;
   bool best = false;
 };
 
-// A text that a language model wrote as it was then, always drawn by the same keys behind the same
-// beginning.
+// A text sample of a language model at this step. All samples of a run use the same keys and the
+// same start.
 struct SampleEvent {
   std::int64_t step = 0;  // steps done
   std::string text;
 };
 
-// How much it matters.
+// The severity of a finding.
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
-// One choice of a configuration.
+// One setting of a configuration.
 struct Setting {
   std::string key;  // its path, "optimizer.lr"
   Json value;
 };
 
-// Something to try: settings to make together, or words where no setting helps.
+// A remedy to try: settings to change together, or words if no setting helps.
 struct Remedy {
-  std::string words;              // empty where there are settings
-  std::vector<Setting> settings;  // empty where there are words
+  std::string words;              // empty if there are settings
+  std::vector<Setting> settings;  // empty if there are words
 };
 
-// What the doctor found.
+// A finding of the doctor.
 struct Finding {
   std::string rule;  // its name in docs/reference/doctor.md
   Severity severity = Severity::kWarning;
-  std::string layer;      // "layers.0"; empty where it is the whole network
+  std::string layer;      // "layers.0"; empty for the whole network
   std::string symptom;    // with its numbers
-  std::string cause;      // the likely one
-  std::string fix;        // to try: the remedies in words
-  std::int64_t step = 0;  // when it was found: steps done
-  // The best first; none where the finding follows from another.
+  std::string cause;      // the likely cause
+  std::string fix;        // what to try, in words
+  std::int64_t step = 0;  // steps done when it was found
+  // The best first; empty if the finding follows from another.
   std::vector<Remedy> remedies = {};
-  std::string follows_from = {};  // the rule that explains it; empty where it stands for itself
+  std::string follows_from = {};  // the rule that explains it; empty if none does
 };
 
-// The run was taken up again from a checkpoint.
+// The run was resumed from a checkpoint.
 struct ResumeEvent {
   std::int64_t step = 0;                  // steps done
-  std::vector<std::string> command = {};  // that made the run longer; else empty
+  std::vector<std::string> command = {};  // the command if it made the run longer; else empty
 };
 
-// ---- how it ended
+// ---- the end of a run
 
-// Of one class; metrics.h defines them.
+// Scores of one class; metrics.h defines them.
 struct ClassScores {
   double precision = 0, recall = 0, f1 = 0;
 };
 
-// What metrics.h computes of outputs and targets.
+// The metrics of outputs and targets; metrics.h defines them.
 struct TestResult {
   Numbers metrics;
-  std::vector<std::vector<std::int64_t>> confusion;  // [label][answer]; may be empty
+  std::vector<std::vector<std::int64_t>> confusion;  // [label][prediction]; may be empty
   std::vector<ClassScores> per_class;                // may be empty
 };
 
-// The reason of the end of a run that may go on.
+// EndEvent::reason of a run that can be resumed.
 inline constexpr std::string_view kInterrupted = "interrupted";
 
 // The last event of a log.
@@ -220,7 +220,7 @@ struct EndEvent {
   Numbers validation;
   TestResult test;
   double seconds = 0;
-  std::int64_t step = 0;  // steps done; 0 in logs of versions that did not say it
+  std::int64_t step = 0;  // steps done; 0 in logs of older versions
 };
 
 // Any event.

@@ -1,5 +1,5 @@
-// Feeder: the micro batches of a run one after the other, each gathered into memory of its own;
-// ahead of need, where a thread may do so. Leans on data.
+// Feeder: gathers the micro-batches of a run one after another, optionally in advance by a thread
+// (prefetching). Depends on data.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ class Feeder {
     std::int64_t epoch = 0;
     RowRange rows;
   };
-  // The next piece at each call; nothing after the last one.
+  // Returns the next piece at each call; nullopt after the last one.
   using Pieces = std::function<std::optional<Piece>()>;
 
-  // What is fed.
+  // Options of a Feeder.
   struct Options {
     std::int64_t most_rows = 128;  // of a piece
-    Key key{0};                    // of the order: epoch e has permutation(key.fold_in(e), N)
-    Key offset_key{0};             // of the windows of a text: where an epoch begins
-    bool ahead = false;            // a thread gathers the next piece while one is being used
+    Key key{0};                    // of the shuffling: epoch e uses permutation(key.fold_in(e), N)
+    Key offset_key{0};             // of the offset at which an epoch of a text starts
+    bool ahead = false;  // a thread gathers the next piece while the current one is in use
   };
   // `data` must outlive the feeder. Throws what Batches throws.
   Feeder(const Dataset& data, const Options& options, Pieces pieces);
@@ -42,14 +42,14 @@ class Feeder {
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
-  // Rows of inputs and targets, in memory of the feeder's.
+  // Rows of inputs and targets, in the feeder's memory.
   struct Batch {
     const std::byte* x = nullptr;
     const std::byte* y = nullptr;
     std::int64_t rows = 0;
   };
-  // The next piece; good until the next call. Allocates nothing but the order of a new epoch.
-  // Throws kInvalidArgument after the last one.
+  // The next piece; valid until the next call. Allocates only the permutation of a new epoch.
+  // Throws kInvalidArgument after the last piece.
   Batch next();
 
  private:
@@ -66,7 +66,7 @@ class Feeder {
   const Dataset& data_;
   Options options_;
   Pieces pieces_;
-  std::int64_t next_ = 0;  // the piece that next() gives, counted from the first
+  std::int64_t next_ = 0;  // index of the piece that next() returns
   std::unique_ptr<Batches> order_;
   std::int64_t order_of_ = -1;  // the epoch of order_ and offset_
   std::int64_t offset_ = 0;
@@ -76,7 +76,7 @@ class Feeder {
   std::condition_variable changed_;
   std::int64_t filled_ = 0;  // pieces before this one are gathered
   bool stop_ = false;
-  bool no_more_ = false;  // pieces than those that are gathered
+  bool no_more_ = false;  // there are no more pieces to gather
   std::exception_ptr error_;
   std::thread thread_;  // uses pieces_, order_ and the slot that is not in use
 };

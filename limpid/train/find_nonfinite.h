@@ -1,5 +1,5 @@
-// Where a NaN or an infinity came from: a Function is replayed op by op, and the first op that made
-// one of finite numbers is named. Leans on function and core/statistics.h.
+// Finds the origin of a NaN or an infinity: replays a Function op by op, and reports the first op
+// that computed one from finite numbers. Depends on function and core/statistics.h.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ struct NonFiniteOrigin {
   };
   std::string value;                // "%x", "%12"
   std::string layer;                // the op's scope; may be empty
-  std::vector<std::string> ops;     // the op, and of a composition the op inside of it, and so on;
-                                    // empty where an input of the Function was not finite already
+  std::vector<std::string> ops;     // the op, then for a composition the op inside it, and so on;
+                                    // empty if an input of the Function was not finite
   Type type;                        // of the value
-  std::vector<std::int64_t> index;  // of its first element that is not finite
+  std::vector<std::int64_t> index;  // index of the first non-finite element
   double number = 0;                // that element
-  std::int64_t count = 0;           // of elements that are not finite
-  std::vector<Operand> operands;    // what the innermost op was given
+  std::int64_t count = 0;           // number of non-finite elements
+  std::vector<Operand> operands;    // the operands of the innermost op
 };
 
-// nullopt where all floating outputs are finite. Infinities that no output has to do with are no
-// matter, such as those of a mask. Throws what interpret throws.
+// nullopt if all floating-point outputs are finite. Ignores infinities that do not reach an output,
+// such as those of a mask. Throws what interpret throws.
 std::optional<NonFiniteOrigin> find_nonfinite(const Function& function,
                                               std::span<const Tensor> inputs);
 

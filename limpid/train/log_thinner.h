@@ -1,4 +1,4 @@
-// LogThinner: keeps the log of a run bounded, however long the run is. Depends on run_log.h.
+// LogThinner: bounds the size of a run's log, however long the run is. Depends on run_log.h.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace limpid::train {
 
-// Of each kind of event that comes again and again, a log keeps those whose number (steps done,
-// epochs) is a multiple of a distance. The distance doubles when there are too many; then the log
-// is thinned. It follows from how far the run is, so that a resumed run keeps the same events.
-// The first step, and among the epochs the best one and the last one, stay, too.
+// For each kind of recurring event, the log keeps those whose number (steps done, epochs) is a
+// multiple of a distance. The distance doubles when there are too many; then the log is thinned.
+// The distance depends only on the progress of the run, so a resumed run keeps the same events. The
+// first step, the best epoch and the last epoch are always kept.
 class LogThinner {
  public:
-  // The distance in steps between two events of a kind as they come; 0: always few.
+  // The distance in steps between two events of a kind before thinning; 0: always few.
   struct Distances {
     std::int64_t step = 1, probe = 0, sample = 0;
   };
-  // Multiples of the distance that are kept, at most.
+  // The maximum number of events of each kind.
   static constexpr std::int64_t kMostSteps = 16'384;
   static constexpr std::int64_t kMostEpochs = 4'096;
   static constexpr std::int64_t kMostProbes = 512;
@@ -29,15 +29,14 @@ class LogThinner {
 
   explicit LogThinner(const Distances& distances);
 
-  // The events that the log takes now that `event` comes: none, it alone, or it after the best
-  // epoch left out before it; at the end of the run after the last epoch, too.
+  // The events to write to the log for `event`: none, or `event`, possibly preceded by the best
+  // epoch that was left out, and at the end of the run also by the last epoch.
   std::vector<Event> admit(const Event& event);
-  // Whether a distance has grown since the last call: what is in the log is to be thinned before
-  // more is written.
+  // Whether a distance has grown since the last call. If so, thin the log before writing more.
   bool has_grown();
 
-  // Leaves out of a log what this thinner would not admit now. The text is that of a file of lines;
-  // throws kFormat as parse_run_log does.
+  // Removes from a log the events that this thinner would not admit now. `text` is the text of a
+  // log file; throws kFormat as parse_run_log does.
   void thin(RunLog& log);
   std::string thin(std::string_view text, const std::string& source);
 
@@ -53,7 +52,7 @@ class LogThinner {
 
   Kind steps_, epochs_, probes_, samples_;
   bool grown_ = false;
-  std::optional<EpochEvent> best_, last_;  // since the last epoch that the log took
+  std::optional<EpochEvent> best_, last_;  // since the last epoch in the log
 };
 
 }  // namespace limpid::train

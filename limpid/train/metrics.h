@@ -1,6 +1,6 @@
-// Metrics: how good a model's outputs are, beside its loss. Everything is computed in f64 (exp and
-// log in f32), sums over examples in their order and, inside an example, over its outputs in
-// theirs. Leans on data and on events.h.
+// Metrics of a model's outputs, in addition to the loss. Computed in f64 (exp and log in f32); sums
+// are over the examples in order, and within an example over its outputs in order. Depends on data
+// and events.h.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,33 @@
 
 namespace limpid::train {
 
-// Of classification: logits f32 [N, classes] against labels i32 [N]. The answer is the place of the
-// largest logit, the first one among equals, or of the first NaN.
+// Classification: logits f32 [N, classes], labels i32 [N]. The prediction is the index of the
+// largest logit (the first of equal ones), or of the first NaN.
 //
-//   accuracy         share of the examples whose answer is their label
-//   top_5_accuracy   share of those with fewer than 5 logits before the label's, equal ones
-//   counting
-//                    where they stand before it; only where there are more than 5 classes
+//   accuracy         share of the examples whose prediction is the label
+//   top_5_accuracy   share of the examples whose label is among the 5 largest logits (of equal
+//                    logits, the lower class is first); only with more than 5 classes
 //   macro_precision, macro_recall, macro_f1
-//                    means over the classes that are the label or the answer of some example
+//                    means over the classes that are the label or the prediction of some example
 //
-// confusion is [label][answer], up to kMostConfusion classes; per_class has for each class
-// precision = right answers / answers, recall = right answers / labels and f1 = 2 right answers /
-// (answers + labels), 0 where the divisor is 0. These are scikit-learn's definitions with
+// confusion is [label][prediction], for at most kMostConfusion classes. per_class has for each
+// class precision = correct / predicted, recall = correct / labelled and f1 = 2 correct /
+// (predicted + labelled), or 0 if the divisor is 0. These are scikit-learn's definitions with
 // zero_division=0. Without examples every metric is 0.
-inline constexpr std::size_t kMostConfusion = 128;  // more rows and columns nobody reads
+inline constexpr std::size_t kMostConfusion = 128;  // a larger matrix is not readable
 TestResult classification_metrics(const Tensor& logits, const Tensor& labels);
 
-// Of multi-label classification: logits f32 [N, labels] against targets f32 [N, labels]. A label is
-// given where its logit is above 0, which is a probability above 0.5, and is right where the target
-// is above 0.5.
+// Multi-label classification: logits f32 [N, labels], targets f32 [N, labels]. A label is predicted
+// if its logit is above 0 (a probability above 0.5), and true if its target is above 0.5.
 //
-//   accuracy      share of all labels that are given or withheld rightly (1 - Hamming loss)
-//   exact_match   share of the examples all labels of which are
+//   accuracy      share of all labels that are predicted correctly (1 - Hamming loss)
+//   exact_match   share of the examples whose labels are all correct
 //   macro_precision, macro_recall, macro_f1
 //
-// per_class as above, a label for a class; macro means are over all labels.
+// per_class is as above, with labels for classes; macro means are over all labels.
 TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets);
 
-// Of regression: predictions f32 [N, outputs] against targets f32 [N, outputs].
+// Regression: predictions f32 [N, outputs], targets f32 [N, outputs].
 //
 //   rmse   root of the mean of (prediction - target)^2 over all elements
 //   mae    mean of |prediction - target| over all elements
@@ -52,24 +50,24 @@ TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets);
 // These are scikit-learn's definitions (r2_score with multioutput="uniform_average").
 TestResult regression_metrics(const Tensor& predictions, const Tensor& targets);
 
-// Of tokens that follow others: logits f32 [N, tokens] against tokens i32 [N].
+// Next-token prediction: logits f32 [N, tokens], tokens i32 [N].
 //
 //   perplexity       e^loss, where `loss` is the mean cross-entropy, without label smoothing
 //   bits_per_token   loss / ln 2
 //   accuracy         as of classification
 TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens);
 
-// What some rows give.
+// The scores of some rows.
 struct TokenScores {
-  std::vector<double> losses;  // the cross-entropy of each
-  std::int64_t right = 0;      // how many of them have the right answer
+  std::vector<double> losses;  // the cross-entropy of each row
+  std::int64_t right = 0;      // number of correct predictions
 };
-// Adds those of rows [0, count) of logits f32 [..., tokens] and tokens i32 [...], counted over the
-// leading axes. Throws kShape or kDtype.
+// Appends the scores of rows [0, count) of logits f32 [..., tokens] and tokens i32 [...], whose
+// leading axes are flattened to rows. Throws kShape or kDtype.
 void append_scores(TokenScores& scores, const Tensor& logits, const Tensor& tokens,
                    std::int64_t count);
 
-// The metrics of rows that come part by part: the bits are those of all rows at once.
+// Accumulates the metrics of rows in several parts, with the same bits as for all rows at once.
 class NextTokenMetrics {
  public:
   void add(const TokenScores& scores);
@@ -80,13 +78,13 @@ class NextTokenMetrics {
   std::int64_t rows_ = 0, right_ = 0;
 };
 
-// The metrics of the task. Throws kShape or kDtype where outputs and targets are not as above.
+// The metrics of the task. Throws kShape or kDtype unless outputs and targets are as above.
 TestResult metrics_of(Task task, const Tensor& outputs, const Tensor& targets);
 
-// The names of what an evaluation of the task gives: "loss", then those above. `outputs` is the
-// number of classes, labels or numbers.
+// The names of the metrics of a task: "loss", then those above. `outputs` is the number of classes,
+// labels or target columns.
 std::vector<std::string> metric_names(Task task, std::int64_t outputs);
-// Accuracies, scores and r2; not losses, errors and what is made of them.
+// True for accuracies, scores and r2; false for losses, errors and quantities derived from them.
 bool larger_is_better(std::string_view metric);
 
 }  // namespace limpid::train

@@ -1,5 +1,5 @@
-// Statistics of one training step, for diagnosis: of parameters, gradients, updates and of what
-// goes through the layers. Leans on transforms, compile and events.h.
+// Statistics of one training step, for diagnosis: of parameters, gradients, updates and
+// activations. Depends on transforms, compile and events.h.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,28 @@
 
 namespace limpid::train {
 
-// What to observe, as a Function.
+// The statistics as a Function.
 struct ProbeFunction {
-  // Inputs: those of the loss, then "next.<parameter>" for each parameter, what the step made of
-  // it. Outputs: f64 scalars, in the order in which `layers` names them.
+  // Inputs: those of the loss, then "next.<parameter>" for each parameter, its value after the
+  // step. Outputs: f64 scalars, in the order of `layers`.
   Function function;
-  // A layer for each scope that has parameters, products, norms, activations, sums of a residual
-  // stream or attention, in the order of the loss; what the first of them is given is observed as
-  // "input". The numbers are yet to come.
+  // One layer for each scope with parameters, matrix products, norms, activations, residual sums or
+  // attention, in the order of the loss. The input of the first layer is observed as "input". The
+  // numbers in it are not set.
   std::vector<LayerStatistics> layers;
 };
 
-// `loss` is a problem's training loss, whose first `parameters` inputs are its parameters and whose
+// `loss` is the training loss of a problem: its first `parameters` inputs are the parameters, its
 // first output is the scalar to differentiate. Throws what value_and_grad throws.
 ProbeFunction probe_function(const Function& loss, std::size_t parameters);
 
-// The same, compiled, with its memory. It reads what a step has read and written and changes
-// nothing of it.
+// The compiled ProbeFunction with its workspace. It only reads the inputs and results of a step.
 class Probe {
  public:
   Probe(const Function& loss, std::size_t parameters, ThreadPool* pool = nullptr);
 
-  // `inputs`, row-major: the loss's (parameters as they were before the step, then batch and key as
-  // the step saw them), then the parameters after the step.
+  // `inputs`, row-major: those of the loss (the parameters before the step, then the batch and key
+  // of the step), then the parameters after the step.
   std::vector<LayerStatistics> operator()(std::span<const void* const> inputs);
 
  private:

@@ -1,5 +1,4 @@
-// Problem: what is to be trained, as pure functions of values; nothing in it knows how a trainer
-// goes about it. Leans on nn and data.
+// Problem: what to train, as pure functions, independent of the trainer. Depends on nn and data.
 #pragma once
 
 #include <functional>
@@ -19,91 +18,93 @@
 
 namespace limpid::train {
 
-// The losses of an output, of any shape; their mean is the loss. Works on one example as well as on
-// rows of them.
+// The losses of an output, in any shape; the loss is their mean. Works on one example and on
+// batches.
 using Losses = std::function<Value(const Args& carried, Value output, Value target)>;
 
 struct Problem {
   Task task = Task::kClassification;
-  // Of one example: the parameters, what is carried, and last the data; to one output.
+  // The model of one example. Inputs: the parameters, the carried state, then the data. One output.
   Function inference;
   Type target;  // of one example
-  // The first parameters: what gradients change.
+  // Initialises the trainable parameters.
   std::function<Params(Key)> init;
-  // The first values of what a step takes and hands on without a gradient: running statistics, and
-  // numbers that stay as they are, as those that standardise.
+  // The initial carried state: non-trainable values that each step takes and returns, such as
+  // running statistics and the constants of standardisation (PyTorch: buffers).
   Params carried;
 
-  // What training sees of the model.
+  // The results of forward().
   struct Result {
     Value output;  // (rows, ...)
-    Args carried;  // the next ones
+    Args carried;  // the new carried state
   };
-  // The model in training, on x (rows, ...); the key is for what draws random numbers.
+  // The forward pass in training, on x (rows, ...). The key is for dropout and other random
+  // numbers.
   std::function<Result(const Args& params, const Args& carried, Value x, Value key)> forward;
   Losses losses;
 
-  // Of a network that continues a text, with these parameters; empty for others.
+  // Makes a LanguageModel with these parameters; empty unless the problem is a language model.
   std::function<nn::LanguageModel(const Params& params, const nn::LanguageModel::Options& options)>
       language_model;
 
   const Input& example() const { return inference.inputs().back(); }
-  // The inputs of `inference` that are trained, in its order.
+  // The trainable inputs of `inference`, in order.
   std::vector<Input> parameters() const;
 };
 
 // ---- losses by name
 
-// A loss with its numbers; a value.
+// A loss function with its hyper-parameters.
 struct Loss {
   // Which loss.
   enum class Kind : std::uint8_t { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
   Kind kind = Kind::kCrossEntropy;
   double label_smoothing = 0;  // kCrossEntropy, in [0, 1]
-  double delta = 1;            // kHuber: where it turns from a parabola into a line
+  double delta = 1;            // kHuber: the absolute error at which the loss becomes linear
 };
 
 // "cross_entropy", "binary_cross_entropy", "mse", "mae", "huber".
 std::vector<std::string> loss_names();
 std::string_view name(Loss::Kind kind);
-// Throws kNotFound, naming the losses there are.
+// Throws kNotFound; the message lists the names that exist.
 Loss::Kind loss_from_name(std::string_view name);
-// What a task is trained on unless somebody chooses: cross_entropy, binary_cross_entropy, mse.
+// The default loss of a task: cross_entropy, binary_cross_entropy or mse.
 Loss usual_loss(Task task);
-// Whether a task's targets are what the loss compares with.
+// Whether the loss accepts the targets of the task.
 bool fits(Loss::Kind kind, Task task);
 
-// The losses of an output, unreduced: cross-entropy one an example, the others one an element.
+// The losses of an output, unreduced: one per example for cross-entropy, one per element for the
+// others.
 Value losses_of(const Loss& loss, Value output, Value target);
 
-// The same as a Problem has them: what is carried says in which scales the numbers of a regression
-// count, by the parameters of with_standardization.
+// The same for a Problem. For a regression, errors are measured in the scales of the targets, which
+// are in the carried state (with_standardization).
 Losses losses_in_scale(const Loss& loss);
 
-// As a JSON object, for a model's config under "loss", and what such a config says; nothing where
-// it says nothing. Throws kFormat where that is no loss.
+// To a JSON object, for the key "loss" of a model's config; and the loss of a config, nullopt if it
+// has none. loss_config_of throws kFormat if it is invalid.
 Json to_json(const Loss& loss);
 std::optional<Loss> loss_config_of(const Model& model);
 
 // ---- a network of linear layers
 
-// The network on examples f32[sizes.front()]. Standardisation is part of the model and of its
-// training, its numbers are carried: examples go in and predictions come out in their own units.
-// Losses of regression count in scales of the targets, so that neither they nor a good learning
-// rate depend on a unit. Throws kInvalidArgument where the loss does not fit the task, and what
-// with_standardization throws.
+// The network on examples f32[sizes.front()]. Standardisation is part of the model, and its
+// constants are carried state: inputs and predictions are in raw units. The losses of a regression
+// are in scales of the targets, so that they and a good learning rate do not depend on the units.
+// Throws kInvalidArgument if the loss does not match the task, and what with_standardization
+// throws.
 Problem mlp_problem(const nn::Mlp& net, Task task = Task::kClassification,
                     const std::optional<Loss>& loss = {},
                     const Standardization& standardization = {});
 
-// ---- networks that go on with a text
+// ---- language models
 
-// The network on tokens i32[context], by the loss of the token behind them, i32[]. Throws
-// kInvalidArgument where the loss does not fit.
+// The network on tokens i32[context]; the target is the next token, i32[]. Throws kInvalidArgument
+// if the loss does not match.
 Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& loss = {});
 
-// The network on tokens i32[context], by the losses of the tokens behind each of them,
-// i32[context]. Throws kInvalidArgument where the loss does not fit.
+// The network on tokens i32[context]; the targets are the next token of each, i32[context]. Throws
+// kInvalidArgument if the loss does not match.
 Problem gpt_problem(const nn::Gpt& net, const std::optional<Loss>& loss = {});
 
 }  // namespace limpid::train

@@ -1,4 +1,4 @@
-// Whether all ranks are about to train the same thing. Leans on distribute.
+// Checks that all ranks train the same thing. Depends on distribute.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace limpid::train {
 
-// Compares the library's version, the configuration, the hash of the data and that of a short
-// computation. Every rank calls it. Throws kInvalidArgument on all ranks, naming one that differs
-// from the first and what differs.
+// Compares the library version, the configuration, the hash of the data and the hash of a short
+// computation. Every rank must call it. Throws kInvalidArgument on all ranks, naming a rank that
+// differs from the first one, and the difference.
 void require_alike(distribute::Communicator& ranks, const std::string& config,
                    std::uint64_t data_hash);
 

@@ -1,6 +1,6 @@
-// Run: a configuration becomes a training run: data, model, recipe, log, checkpoints, samples of
-// text, findings, and going on after whatever ended it. It tells what happens as typed events, to a
-// terminal, a log or a page. Leans on trainer.h, run_folder.h and doctor.h.
+// Run: a training run from a configuration, with data, model, recipe, log, checkpoints, text
+// samples, diagnosis and resuming. It reports its progress as typed events. Depends on trainer.h,
+// run_folder.h and doctor.h.
 //
 //   train::TrainConfig config;  // what is not chosen suits the data
 //   config.data = "moons";
@@ -9,7 +9,7 @@
 //   const train::EndEvent end = run.train();
 //   const Model model = run.model();
 //
-// The bits of the model depend on the configuration and the data alone: not on threads, ranks,
+// The bits of the model depend only on the configuration and the data, not on threads, ranks,
 // listeners, checkpoints or interruptions.
 #pragma once
 
@@ -32,83 +32,83 @@
 
 namespace limpid::train {
 
-// Where a run is kept, and who helps.
+// Options of a Run.
 struct RunOptions {
   // The run's folder (see run_folder.h): configuration, log, checkpoint and model. Empty: nothing
   // is written.
   std::filesystem::path folder = {};
-  bool overwrite = false;  // the run that the folder holds
+  bool overwrite = false;  // an existing run in the folder
   ThreadPool* pool = nullptr;
-  bool gather_ahead = false;                             // as in TrainOptions
-  std::vector<std::string> command = {"limpid::train"};  // what the log says started the run
-  // Several ranks share the work: each makes a Run of the same arguments and then the same calls.
-  // The first one alone has the folder, tells events, and returns what an end says.
+  bool gather_ahead = false;                             // see TrainOptions
+  std::vector<std::string> command = {"limpid::train"};  // command line for the log
+  // Several ranks share the work: each constructs a Run with the same arguments and makes the same
+  // calls. Only the first rank uses the folder, reports events, and returns a filled EndEvent.
   distribute::Communicator* ranks = nullptr;
 };
 
 class Run {
  public:
-  // Loads the data that the configuration names and prepares everything; nothing is written. The
-  // pool must outlive the run. Throws what load_data of run_setup.h throws, and kInvalidArgument
-  // where choices contradict each other or do not fit the data, naming the key.
+  // Loads the data of the configuration and prepares the run; writes nothing. The pool must outlive
+  // the run. Throws what load_data of run_setup.h throws, and kInvalidArgument, naming the key, if
+  // choices contradict each other or do not match the data.
   explicit Run(const TrainConfig& config, const RunOptions& options = {});
-  // The same with data in memory; features are standardised as the data set that `config.data`
-  // names would be.
+  // The same with data in memory. Features are standardised as for the data set named by
+  // `config.data`.
   Run(const TrainConfig& config, Split data, const RunOptions& options = {});
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Listeners are called by the thread that trains, in the order in which things happen; what they
-  // throw ends the call under way. Add them before start() or resume().
+  // Listeners are called in the training thread, in the order of events. An exception from a
+  // listener leaves the current call. Add listeners before start() or resume().
 
-  // Every event of the log, after the log's file has it.
+  // For every event of the log, after it was written to the log file.
   void on_event(std::function<void(const Event& event)> listener);
-  // Every step: the log has one of `log_every`.
+  // For every step; the log has only one in `log_every`.
   void on_step(std::function<void(const StepEvent& step)> listener);
-  // A checkpoint reached the disk.
+  // For every checkpoint, after it was written.
   void on_checkpoint(std::function<void(std::int64_t step)> listener);
 
   // With ranks, start() and resume() first compare version, configuration, data and arithmetic of
-  // all of them, and throw kInvalidArgument with the name of a rank that has others.
+  // all ranks. They throw kInvalidArgument, naming a rank that differs.
 
-  // Begins: RunEvent, DataFacts, what the doctor finds in the data, the first checkpoint. Throws
-  // kInvalidArgument where the folder holds a run, unless options.overwrite; kIo, also while
-  // another Run, of this process or another one, writes into the folder: a Run holds its folder
-  // until finish() or interrupt() returns, step() ends it, or it is destroyed.
+  // Starts the run: RunEvent, DataFacts, findings on the data, first checkpoint. Throws
+  // kInvalidArgument if the folder holds a run, unless options.overwrite; kIo, also if another Run,
+  // in this process or another one, has the folder locked. A Run locks its folder until finish() or
+  // interrupt() returns, step() ends the run, or the Run is destroyed.
   void start();
-  // Goes on from the folder's checkpoint, with the log so far and a ResumeEvent; a folder without a
-  // checkpoint starts. Where the configuration asks for more epochs, steps or patience than the
-  // run's own, the run becomes longer, even a finished one; its learning rate then follows the
-  // schedule of the new length. A run without a folder goes on after interrupt() alone. Throws
-  // kInvalidArgument where there is nothing to go on with, or the checkpoint is of another
+  // Resumes from the folder's checkpoint, with the log so far and a ResumeEvent; starts if the
+  // folder has no checkpoint. If the configuration asks for more epochs, steps or patience than the
+  // original run, the run is extended, even a finished one; the learning rate then follows the
+  // schedule of the new length. A run without a folder can only resume after interrupt(). Throws
+  // kInvalidArgument if there is nothing to resume, or if the checkpoint belongs to another
   // configuration or other data; what load_checkpoint and parse_run_log throw; kIo.
   void resume();
 
-  // Starts unless that was done, or goes on after an interruption, and steps until no step follows:
-  // then finish(); or until `stop`, asked after each step, says true: then interrupt(). Throws what
-  // those four throw.
+  // Starts the run if necessary, or resumes it after an interruption. Then steps until the end and
+  // calls finish(); or until `stop`, called after each step, returns true, and calls interrupt().
+  // Throws what start(), resume(), step(), finish() and interrupt() throw.
   EndEvent train(const std::function<bool()>& stop = {});
 
-  // One update, with the probe, evaluation, diagnosis, sample and checkpoint that are due. Where
-  // the loss or the gradient is not finite, writes the checkpoint before it and the EndEvent, and
-  // throws kInvalidArgument with the op that made the number.
+  // One update, with the probe, evaluation, diagnosis, text sample and checkpoint that are due. If
+  // the loss or the gradient is not finite, writes the checkpoint before this step and the
+  // EndEvent, and throws kInvalidArgument, naming the op that caused it.
   void step();
-  // Whether to stop here: the wish itself; with ranks, all answer alike, that a rank wished so
-  // before the last step.
+  // Whether to stop now: `wish`. With ranks, all get the same answer: whether any rank had this
+  // wish before the last step.
   bool agree_to_stop(bool wish);
   bool done() const { return trainer().ending() != Ending::kNone; }
-  // Evaluates, writes the model, and ends the log with an EndEvent. After the last step.
+  // Call it after the last step: evaluates, writes the model, and ends the log with an EndEvent.
   EndEvent finish();
-  // Writes a checkpoint and ends the log with an EndEvent of kInterrupted; resume() goes on.
+  // Writes a checkpoint and ends the log with an EndEvent with kInterrupted; resume() can continue.
   EndEvent interrupt();
 
   const TrainConfig& config() const;  // complete
-  const Split& data() const;          // the parts, as loaded
-  const Trainer& trainer() const;     // the loop under way
+  const Split& data() const;          // training, validation and test set, as loaded
+  const Trainer& trainer() const;     // the training loop
   const RunLog& log() const;          // every event so far
 
-  // As it is now, with everything that its file has.
+  // The current model, with everything that the model file has.
   Model model() const;
 
  private:

@@ -1,4 +1,4 @@
-// The folder of a training run and its files. Leans on config.h and formats/file.h.
+// The folder of a training run and its files. Depends on config.h and formats/file.h.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace limpid::train {
 
 class RunFolder {
  public:
-  // The path alone; nothing is looked at.
+  // Stores the path; does not access the folder.
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
   const std::filesystem::path& path() const { return path_; }
@@ -28,22 +28,22 @@ class RunFolder {
   std::filesystem::path report() const { return path_ / "report.html"; }
 
   bool has_checkpoint() const;
-  // A run that would be lost if another one began here.
+  // A run in the folder, which a new run would overwrite.
   struct HeldRun {
-    std::int64_t step = 0;  // steps done, as far as the checkpoint says
+    std::int64_t step = 0;  // steps done, from the checkpoint
     bool finished = false;  // it has a model
   };
-  // Nothing where there is neither a model nor a checkpoint that can be read.
+  // nullopt if there is neither a model nor a readable checkpoint.
   std::optional<HeldRun> held_run() const;
-  // The command that started the run, as its log says; else one that repeats its configuration;
-  // empty where there is neither.
+  // The command that started the run, from its log; else a command that reproduces its
+  // configuration; empty if there is neither.
   std::vector<std::string> first_command() const;
   // Throws what read_text and parse_train_config throw.
   TrainConfig read_config() const;
 
-  // Makes the folder where there is none. Throws kIo.
+  // Creates the folder if necessary. Throws kIo.
   void create() const;
-  // Removes an earlier run's files and writes the configuration. Throws kIo.
+  // Removes the files of an earlier run and writes the configuration. Throws kIo.
   void begin(const TrainConfig& config) const;
   void write_config(const TrainConfig& config) const;
   // Removes the temporary files that a killed process left.
@@ -53,21 +53,22 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-// The log of a run that is given as its folder, or as the log itself.
+// The path of a run's log, given the run folder or the log itself.
 std::filesystem::path log_path(const std::filesystem::path& run);
 
 // The text of a file. Throws what read_file throws.
 std::string read_text(const std::filesystem::path& path);
 
-// The log as it grows: each line reaches the file whole or, where the process is killed, cut, which
-// readers ignore.
+// A log file to append to. If the process is killed, the last line may be cut, which readers
+// ignore.
 class LogFile {
  public:
-  // Replaces what is there by `text`, atomically; lines are appended to it. Throws kIo.
+  // Replaces the file by `text`, atomically; write() appends to it. Throws kIo.
   LogFile(const std::filesystem::path& path, std::string_view text);
   // Throws kIo.
   void write(std::string_view line);
-  // Returns when the lines are on the disk: what counts on them is written afterwards. Throws kIo.
+  // Returns when all lines are on the disk (fsync). Call it before writing a file that depends on
+  // them. Throws kIo.
   void sync() { file_.sync(); }
 
  private:

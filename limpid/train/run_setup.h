@@ -1,5 +1,5 @@
-// What a configuration asks for, made: data, every choice, and the problem to train. Leans on
-// config.h and data/load_data.h.
+// Everything that a configuration describes: data, complete configuration, and the problem to
+// train. Depends on config.h and data/load_data.h.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace limpid::train {
 
-// The data set that a configuration names ("digits" where it names none), a text in the windows
-// that its model takes. Throws what parse_data_spec, window_options_of and limpid::load_data throw.
+// Loads the data set of a configuration (default: "digits"); a text in the windows of its model.
+// Throws what parse_data_spec, window_options_of and limpid::load_data throw.
 Split load_data(const TrainConfig& config);
 
 struct RunSetup {
-  // `data` is what `config.data` names, in memory already. Throws what complete(),
-  // fit_standardization and the problem's maker throw.
+  // `data` is the data set of `config.data`, already loaded. Throws what complete(),
+  // fit_standardization and the function that makes the problem throw.
   RunSetup(const TrainConfig& config, Split data);
 
   Split data;
@@ -26,13 +26,14 @@ struct RunSetup {
   std::string network;  // the model's hyper-parameters as JSON
   Problem problem;
 
-  // The config of the model's file: hyper-parameters, loss and data.
+  // The config in the model file: hyper-parameters, loss and data.
   std::string model_config() const;
-  // Of all examples of all parts; their tensors are shared among the threads of a pool.
+  // A hash of all examples of all sets. The pool, if given, hashes tensors in parallel.
   std::uint64_t data_hash(ThreadPool* pool = nullptr) const;
 };
 
-// No two runs with the same text differ: the configuration and the hash of the data.
+// The identity of a run: its configuration and the hash of its data. Runs with the same text give
+// the same bits.
 std::string identity_of(const TrainConfig& config, std::uint64_t data_hash);
 
 }  // namespace limpid::train

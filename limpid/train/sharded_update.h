@@ -1,7 +1,7 @@
-// ShardedUpdate: an update whose gradient is the sum of shards, divided among ranks: each has a
-// part of every sum, makes that part of the update with its part of the optimiser's state, and
-// gets the others' parameters. docs/arithmetic.md, "Shards", defines the bits. Leans on step.h and
-// distribute.
+// ShardedUpdate: an update whose gradient is a sum over shards, distributed over ranks. Each rank
+// reduces one part of the gradient, updates that part of the parameters with its part of the
+// optimiser state, and receives the other parts (as in ZeRO). docs/arithmetic.md, "Shards",
+// defines the bits. Depends on step.h and distribute.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +17,44 @@
 
 namespace limpid::train {
 
-// Consecutive elements of a parameter whose squares are added together for the gradient's norm.
+// Block size, in elements of a parameter, of the sums of squares for the gradient norm.
 inline constexpr std::size_t kNormBlock = 4096;
 
 class ShardedUpdate {
  public:
-  // `params` says where parameters lie; `tail` numbers follow a shard's gradient. `ranks` is
-  // nullptr where there is one alone. Pool and ranks must outlive it. Throws kUnsupported for
+  // `params` gives the layout of the parameters; `tail` more numbers follow a shard's gradient.
+  // `ranks` is nullptr for a single rank. Pool and ranks must outlive it. Throws kUnsupported for
   // parameters that are not f32.
   ShardedUpdate(const Problem& problem, const UpdateRule& rule, const Buffers& params,
                 std::int64_t shards, std::size_t tail, distribute::Communicator* ranks,
                 ThreadPool* pool);
 
   distribute::Reduction& sum() { return sum_; }
-  // Elements of a shard's gradient: parameter i begins at params.offset(i) bytes.
+  // Number of elements of a shard's gradient. Parameter i starts at params.offset(i) bytes.
   std::size_t elements() const { return elements_; }
 
-  // The optimiser's first state, as far as this rank has it.
+  // This rank's part of the initial optimiser state.
   Params first_state() const;
-  // This rank's part of a state, and the whole of it, which the first rank gets; others get what
-  // they have. Every rank calls it.
+  // This rank's part of a state; and the whole state, which only the first rank gets (the others
+  // get their part). Every rank must call whole().
   Params part_of(const Params& state) const;
   Params whole(const Buffers& state) const;
-  // The whole state's names and types.
+  // Names and types of the whole state.
   const std::vector<Input>& state_inputs() const { return whole_state_; }
 
-  // What all ranks know after an update.
+  // The results of an update, the same on all ranks.
   struct Made {
     float gradient_norm = 0;
-    std::uint32_t wishes = 0;           // of any rank
-    std::vector<std::uint64_t> hashes;  // of all ranks, one after the other
-    bool finite = false;                // loss and norm; else nothing was written
+    std::uint32_t wishes = 0;           // bits set by any rank
+    std::vector<std::uint64_t> hashes;  // of all ranks, concatenated
+    bool finite = false;                // loss and norm are finite; else nothing was written
   };
-  // Writes the next parameters and the next state by the gradient, whose part `gradient` is.
-  // `hashes`: one for each of this rank's shards, or none. Every rank calls it.
+  // Writes the next parameters and the next state. `gradient` is this rank's part of the reduced
+  // gradient; `hashes` has one entry for each of this rank's shards, or none. Every rank must call
+  // it.
   Made operator()(const float* gradient, float loss, const Buffers& params, const Buffers& state,
                   float rate, std::uint32_t wishes, std::span<const std::uint64_t> hashes);
-  // Whether all ranks say so. Every rank calls it.
+  // Whether `here` is true on all ranks. Every rank must call it.
   bool all_agree(bool here);
 
  private:
@@ -61,7 +62,7 @@ class ShardedUpdate {
   struct Piece {
     std::size_t parameter, begin, end;
   };
-  // A tensor of the state: that of a parameter, or one that all ranks have.
+  // A tensor of the state: it belongs to a parameter, or all ranks have it.
   struct Place {
     std::optional<std::size_t> parameter;
   };
@@ -78,7 +79,7 @@ class ShardedUpdate {
 
   UpdateRule rule_;
   std::vector<Input> parameters_;
-  std::vector<std::size_t> offsets_;  // of parameters, in elements
+  std::vector<std::size_t> offsets_;  // of the parameters, in elements
   std::size_t elements_;
   distribute::Communicator* ranks_;
   std::vector<distribute::ElementRange> parts_;

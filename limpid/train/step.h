@@ -1,5 +1,5 @@
-// One update of training as a Function: forward, backward and optimiser in one, so that it compiles
-// to one plan. Leans on problem.h, transforms and optim.
+// A training step as a Function: forward, backward and optimiser in one, so that it compiles to one
+// plan. Depends on problem.h, transforms and optim.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,35 @@
 
 namespace limpid::train {
 
-// What turns gradients into an update.
+// Optimiser and clipping: turns gradients into an update.
 struct UpdateRule {
   optim::Optimizer optimizer = optim::Sgd{.momentum = 0.9};
   optim::Clip clip = {};
 };
 
-// The loss in training. Inputs: the parameters, what is carried, "x" (rows, ...), "y" (rows, ...)
-// and "key" i64 (of dropout and its like). Outputs: "loss", the mean over the rows, and what is
-// carried on.
+// The training loss. Inputs: the parameters, the carried state, "x" (rows, ...), "y" (rows, ...)
+// and "key" i64 (for dropout). Outputs: "loss", the mean over the rows, and the new carried state.
 Function loss_function(const Problem& problem, std::int64_t rows);
 
-// Inputs: the parameters, what is carried, the optimiser's state, "x", "y", "key", "rate" f32.
-// Outputs: the new parameters, what is carried on and the new state, under their names; "loss" and
-// "gradient_norm", before any clipping.
+// A whole step. Inputs: the parameters, the carried state, the optimiser state, "x", "y", "key",
+// "rate" f32. Outputs: the new parameters, carried state and optimiser state, with the same names;
+// "loss"; and "gradient_norm", before clipping.
 Function step_function(const Problem& problem, const UpdateRule& rule, std::int64_t rows);
 
-// An update from several micro batches, which then take the memory of one only. The gradient and
-// the loss are the sums
+// Gradient accumulation: an update from several micro-batches, with the memory of one. The gradient
+// and the loss are the sums
 //
 //   ((0 + share_0 g_0) + share_1 g_1) + ... ,  share_i = rows of micro batch i / rows of all,
 //
-// in the order of the micro batches: that of the whole batch but for rounding, and for what looks
-// at a batch as a whole (batch norm).
+// in the order of the micro-batches. They equal those of the whole batch up to rounding, except
+// with batch norm, which depends on the batch as a whole.
 //
-// Every micro batch but the last: "sum.<parameter>" for each parameter and "loss_sum", all of them
-// zero before the first one, are handed on. Inputs: the parameters, what is carried, the sums, "x",
-// "y", "key", "share" f32. Outputs: what is carried on, and the sums.
+// For every micro-batch but the last. The sums are "sum.<parameter>" for each parameter and
+// "loss_sum", zero before the first micro-batch. Inputs: the parameters, the carried state, the
+// sums, "x", "y", "key", "share" f32. Outputs: the new carried state and the sums.
 Function accumulate_function(const Problem& problem, std::int64_t rows);
-// The last one: step_function with the sums behind the optimiser's state, and "share" behind "key".
+// For the last micro-batch: step_function with the sums as inputs after the optimiser state, and
+// "share" after "key".
 Function accumulated_step_function(const Problem& problem, const UpdateRule& rule,
                                    std::int64_t rows);
 

@@ -1,4 +1,4 @@
-// TextSampler: what a language model generates, as training changes it. Leans on problem.h and
+// TextSampler: generates text samples of a language model during training. Depends on problem.h and
 // nn/generation.h.
 #pragma once
 
@@ -14,12 +14,11 @@ namespace limpid::train {
 
 class TextSampler {
  public:
-  // Throws kInvalidArgument unless the problem is a language model's. The pool must outlive the
+  // Throws kInvalidArgument unless the problem is a language model. The pool must outlive the
   // sampler.
   explicit TextSampler(const Problem& problem, ThreadPool* pool = nullptr);
 
-  // `count` tokens that follow `first`, from the probabilities as they are: those that
-  // nn::Generation draws with this key.
+  // `count` tokens after `first`, as nn::Generation draws them with this key and default Sampling.
   std::vector<std::int32_t> operator()(const Params& params, std::int32_t first, std::int64_t count,
                                        Key key) const;
 

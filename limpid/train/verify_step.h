@@ -1,5 +1,5 @@
-// verify_shard: one shard of one step of a run, computed again from the checkpoint before it. Leans
-// on run_setup.h, run_folder.h and trainer.h.
+// verify_shard: recomputes one shard of one step of a run from an earlier checkpoint. Depends on
+// run_setup.h, run_folder.h and trainer.h.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace limpid::train {
 
-// What came of it.
+// The result of verify_shard().
 struct VerifiedShard {
-  std::int64_t from = 0;              // steps done in the state that it began with
-  std::string hash;                   // of the shard's gradient and loss, as computed here
-  std::optional<std::string> logged;  // as the run's log has it; nothing where it has none
+  std::int64_t from = 0;              // steps done in the starting state
+  std::string hash;                   // hash of the shard's gradient and loss, as recomputed
+  std::optional<std::string> logged;  // hash in the run's log; nullopt if it has none
 };
 
-// Begins with the checkpoint of a file, or, where the path is empty, with the folder's if that is
-// before the step, else with the first weights; makes the steps up to `step` (counted from 1), and
-// computes the gradient of that one's shard alone. Throws kInvalidArgument where the run has no
-// such step or shard, is not trained in shards, or the checkpoint is behind the step or of another
-// run; what load_data, load_checkpoint and parse_run_log throw.
+// Starts from `checkpoint`; if the path is empty, from the folder's checkpoint if it is before the
+// step, else from the initial weights. Makes the steps before `step` (counted from 1), then
+// computes the gradient of only this shard. Throws kInvalidArgument if the run has no such step or
+// shard or is not sharded, or if the checkpoint is after the step or of another run; what
+// load_data, load_checkpoint and parse_run_log throw.
 VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int64_t shard,
                            const std::filesystem::path& checkpoint = {},
                            ThreadPool* pool = nullptr);

@@ -1,5 +1,5 @@
-// Byte pairs as text, the way that files have them: tokens in GPT-2's alphabet of bytes, merges as
-// two tokens with a space between. Leans on byte_pair.h; included by sources alone.
+// Byte-pair rules in the text form of files: tokens in GPT-2's byte alphabet, merges as two tokens
+// separated by a space. Depends on byte_pair.h; included only by sources.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace limpid::detail {
 
 struct BytePairText {
-  std::vector<std::string> tokens;  // in the alphabet; special ones as they are
+  std::vector<std::string> tokens;  // in the byte alphabet; special tokens as they are
   std::vector<std::string> merges;  // "left right"
   std::vector<std::int32_t> special = {};
 };
 
-// The tokens, special tokens and merges of rules, and back. Throws kFormat, naming it, for a token
-// with a character that stands for no byte, and for a merge that is not of two tokens.
+// Converts tokens, special tokens and merges to text and back. rules_of throws kFormat, naming it,
+// for a token with a character outside the byte alphabet, and for a merge that is not two tokens.
 BytePairText to_text(const BytePairRules& rules);
 BytePairRules rules_of(const BytePairText& text);
 

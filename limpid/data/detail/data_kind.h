@@ -1,5 +1,5 @@
-// A kind of data, as a record: one file data_kind_NAME.cc makes it, one line of data_kinds() lists
-// it, and load_data.h serves it. Leans on load_data.h.
+// A kind of data, as a record: data_kind_NAME.cc defines it, data_kinds() lists it, and load_data()
+// uses it. Depends on load_data.h.
 #pragma once
 
 #include <algorithm>
@@ -20,23 +20,23 @@
 namespace limpid::detail {
 
 struct DataKind {
-  // What follows the colon.
+  // What the value after the colon is.
   enum class Value : std::uint8_t { kSeed, kFile, kFolder };
 
   std::string_view name;  // "csv"
   Value value = Value::kFile;
   std::string_view help;             // "csv:FILE,target=COLUMN"
-  Scaling scaling = Scaling::kNone;  // unless the spec says another one
-  bool one_table = false;            // whose rows are split, unless a test set comes with them
-  // Throws kParse for options that the kind does not have, or values that they do not take.
+  Scaling scaling = Scaling::kNone;  // the default of "standardize"
+  bool one_table = false;  // a table whose rows are split, unless it comes with a test set
+  // Throws kParse for unknown options and invalid values.
   void (*check)(const DataSpec& spec);
-  // As load_data and load_examples; the spec has passed the check.
+  // As load_data and load_examples; `check` has accepted the spec.
   Split (*load)(const DataSpec& spec, const LoadOptions& options);
   Dataset (*load_examples)(const DataSpec& spec, const Model& model, Targets targets,
                            std::int64_t most);
 };
 
-// All of them, in the order of the help.
+// All kinds, in the order of the help.
 const std::vector<DataKind>& data_kinds();
 
 DataKind csv_kind();
@@ -52,21 +52,21 @@ DataKind text_kind();
 
 // ---- options
 
-// An option of a kind whose settings are an S; set() throws Error for values that it does not take.
+// An option of a kind with settings S. set() throws Error for an invalid value.
 template <class S>
 struct DataOption {
   std::string_view key;
   void (*set)(S& settings, std::string_view value);
 };
 
-// Throws kParse, naming the key: there is no such one, or its value is empty.
+// Throws kParse, naming the key, if the key is unknown or its value is empty.
 void check_option(const DataSpec& spec, const DataSpec::Option& option,
                   const std::vector<std::string_view>& known);
-// Throws kParse with what an option's set() threw.
+// Throws kParse with the message of an error from an option's set().
 [[noreturn]] void refuse_option(const DataSpec& spec, const DataSpec::Option& option,
                                 const Error& error);
 
-// The settings that the options of a spec make.
+// The settings from the options of a spec.
 template <class S>
 S settings_of(const DataSpec& spec, std::initializer_list<DataOption<S>> options) {
   std::vector<std::string_view> known;
@@ -85,11 +85,11 @@ S settings_of(const DataSpec& spec, std::initializer_list<DataOption<S>> options
   return settings;
 }
 
-// ---- options that several kinds have
+// ---- options of several kinds
 
-// What of them is kept.
+// The settings of these options.
 struct CommonSettings {
-  std::uint64_t seed = 0;  // of what is generated, and of the split
+  std::uint64_t seed = 0;  // of generated data, and of the split
   std::optional<Shares> split = {};
 };
 
@@ -106,7 +106,7 @@ DataOption<S> seed_option() {
           [](S& settings, std::string_view value) { settings.seed = seed_from_text(value); }};
 }
 
-// Checks the value alone: scaling_of reads it.
+// Only checks the value: scaling_of reads it.
 Scaling scaling_from_text(std::string_view text);
 template <class S>
 DataOption<S> standardize_option() {
@@ -116,10 +116,10 @@ DataOption<S> standardize_option() {
 Task task_from_text(std::string_view text);
 std::int64_t count_from_text(std::string_view text);
 
-// The seed after the colon of what is generated; 0 where there is none.
+// The seed after the colon of generated data; 0 if there is none.
 std::uint64_t seed_of(const DataSpec& spec);
 
-// ---- values of options, as text; each throws kParse, saying what is expected
+// ---- values of options, as text; each throws kParse and states what is expected
 
 template <class T>
 T number_from_text(std::string_view text, std::string_view expected);
@@ -129,7 +129,7 @@ extern template std::uint64_t number_from_text(std::string_view, std::string_vie
 
 [[noreturn]] void refuse_word(std::string_view text, const std::vector<std::string_view>& words);
 
-// The value that has that name.
+// The value with that name.
 template <class T>
 T named(std::string_view text, std::initializer_list<T> values) {
   std::vector<std::string_view> names;
@@ -140,7 +140,7 @@ T named(std::string_view text, std::initializer_list<T> values) {
   refuse_word(text, names);
 }
 
-// What one of several words means.
+// The value of one of several words.
 template <class T>
 T meaning(std::string_view text, std::initializer_list<std::pair<std::string_view, T>> meanings) {
   std::vector<std::string_view> words;
@@ -156,11 +156,11 @@ T meaning(std::string_view text, std::initializer_list<std::pair<std::string_vie
 inline constexpr Shares kOneTable{80, 10, 10};
 inline constexpr Shares kTestIsGiven{100, 0, 0};
 
-// Of digits and synthetic data, 0 and 1 are the keys of the parts.
+// The key of the split: fold_in(2) of the seed's key, since fold_in(0) and fold_in(1) generate the
+// sets of digits and synthetic data.
 Key split_key(std::uint64_t seed);
 
-// A data set that has its test part: the validation part that the settings ask for taken out of
-// the training part.
+// For data with its own test set: moves the requested validation set out of the training set.
 Split with_validation(Split data, const CommonSettings& settings);
 
 }  // namespace limpid::detail

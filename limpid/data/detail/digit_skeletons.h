@@ -1,5 +1,5 @@
-// The pen's ways through the ten digits: several hands for each, as curves in the unit square (x to
-// the right, y down). Included by digits.cc alone.
+// The pen strokes of the ten digits, several handwritings for each, as curves in the unit square (x
+// to the right, y down). Included only by digits.cc.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace limpid::digit_skeletons {
 
-// How the pen goes through a point: it begins a stroke there, passes it smoothly, or turns sharply.
+// What the pen does at a point: start a stroke, pass smoothly, or turn sharply.
 enum class Joint : unsigned char { kStart, kPass, kTurn };
 
 struct Node {

@@ -1,20 +1,20 @@
-// From a table's columns to features and targets. Leans on table_source.h; included by sources
-// alone.
+// Encodes the columns of a table as features and targets. Depends on table_source.h; included only
+// by sources.
 #pragma once
 
 #include "limpid/data/detail/table_source.h"
 
 namespace limpid::detail {
 
-// The rows that are left, as the schema has them; missing features are NaN still. Throws what
-// table.h says of values.
+// The rows that are not dropped, encoded by the schema; missing features are NaN. Throws for values
+// as load_table does.
 Dataset encode_table(const TableSource& source, const TableSchema& schema);
 
-// What missing values become: mean and mode of the training part. Throws kFormat where it has no
-// value.
+// Sets the replacements of missing values: mean or mode over the training set. Throws kFormat if a
+// column has no value there.
 void fit_fills(TableSchema& schema, const Dataset& train);
 
-// Puts what the schema says where values are missing.
+// Replaces missing values by those of the schema.
 void impute(Dataset& data, const TableSchema& schema);
 
 }  // namespace limpid::detail

@@ -1,5 +1,5 @@
-// A CSV table with the columns that a data set takes from it. Leans on table.h and formats/csv.h;
-// included by sources alone.
+// A CSV table, with the columns that a data set uses. Depends on table.h and formats/csv.h;
+// included only by sources.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace limpid::detail {
 
-// A table, the columns that matter in it, and how errors name them.
+// A table, its feature and target columns, and a reporter of errors in it.
 struct TableSource {
   CsvTable table;
   std::vector<const CsvColumn*> features;
@@ -25,12 +25,12 @@ struct TableSource {
   std::size_t rows() const { return table.lines.size(); }
 };
 
-// By what the user names, and as an earlier table was read. Both throw what table.h says.
+// Reads a table by the user's options, or by an earlier schema. Both throw as load_table does.
 TableSource read_table(const std::filesystem::path& file, const TableOptions& options);
 TableSource read_table(const std::filesystem::path& file, const TableSchema& schema,
                        Targets targets, const TableText& text);
 
-// Distinct numbers of a column, by size.
+// The distinct numbers of a column, sorted.
 std::set<float> numbers_of(const CsvColumn& column);
 
 }  // namespace limpid::detail

@@ -1,5 +1,5 @@
-// The classes of characters that the patterns of tokenizers tell apart: \p{L}, \p{N} and \s of
-// Unicode 15.0. Leans on nothing; included by sources alone.
+// The character classes of tokenizer patterns: \p{L}, \p{N} and \s of Unicode 15.0. Included only
+// by sources.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace limpid::detail {
 
 enum class CharacterClass : std::uint8_t { kOther, kLetter, kNumber, kSpace };
 
-// Sorted: a code point times 4, and in the last two bits the class from there on.
+// Sorted entries: a code point times 4, plus the class from there on in the last two bits.
 inline constexpr std::uint32_t kClassChanges[] = {
 #include "limpid/data/detail/unicode_classes.inc"
 };

@@ -1,5 +1,5 @@
-// What complete() is made of: recipes, and the families of models, each with its keys, recipe,
-// defaults and network in a file of its own. Depends on config.h.
+// The parts of complete(): recipes, and model families, each in its own file with its keys,
+// recipes, defaults and network. Depends on config.h.
 #pragma once
 
 #include <map>
@@ -14,24 +14,24 @@
 
 namespace limpid::train::detail {
 
-// Defaults that suit a model and its data. docs/reference/train.md is made from them.
+// Defaults for a model and its data. docs/reference/train.md is made from them.
 struct Recipe {
-  std::string_view name;              // there; "" of the first, which all others are compared with
+  std::string_view name;  // in that page; "" for the first, to which all others are compared
   TrainConfig::Integers hidden = {};  // of mlp and charlm
   double dropout = 0;
   std::string optimizer;
   std::string schedule;
   std::int64_t batch = 0;
-  // Of the recipe's own optimiser, where they are not what it usually has.
+  // Learning rate and hyper-parameters of the recipe's optimiser, if they differ from its defaults.
   std::optional<double> rate = {};
   std::map<std::string, double, std::less<>> numbers = {};
   std::optional<double> clip_norm = {};
   std::int64_t warmup = 0;  // at most a tenth of the run
-  // How long: one of epochs and steps; epochs until there are least_steps.
+  // The length: epochs or steps; more epochs if least_steps need them.
   std::int64_t epochs = 0, steps = 0, least_steps = 0;
 };
 
-// A network of a family, with all its choices made.
+// A network of a family, with all choices made.
 struct FamilyModel {
   std::string network;  // its hyper-parameters as JSON
   Problem problem;
@@ -40,25 +40,25 @@ struct FamilyModel {
 // A family of models, by the name in model.name.
 struct ModelFamily {
   std::string_view name;
-  std::string_view help;               // in that of --model
-  std::vector<std::string_view> keys;  // those of "model." that it has
+  std::string_view help;               // part of the help of --model
+  std::vector<std::string_view> keys;  // the keys below "model." that it has
   std::vector<Recipe> recipes;
   const Recipe& (*recipe)(const ModelFamily& family, const Split& data);
-  bool reads_text;           // and continues it; the first that does is the default for texts
+  bool reads_text;           // is a language model; the first one is the default for texts
   std::int64_t context = 0;  // tokens, by default
-  bool every_token = false;  // whether it learns to predict the token after each of the context
-  // Fills in everything else of the model.
+  bool every_token = false;  // whether every token of the context has a target
+  // Fills in the other keys of the model.
   void (*fill)(TrainConfig& config, const Split& data, const Recipe& recipe);
-  // What a complete configuration asks for, to train on `data`.
+  // Makes the model of a complete configuration, to train on `data`.
   FamilyModel (*make)(const TrainConfig& config, const Split& data);
 };
 
 const ModelFamily& mlp_family();
 const ModelFamily& char_lm_family();
 const ModelFamily& gpt_family();
-// All of them; the first that fits the data is the default.
+// All families; the first one that matches the data is the default.
 std::span<const ModelFamily* const> model_families();
-// That of a configuration, whose model is known to exist or not chosen.
+// The family of a configuration, whose model must exist or be unset.
 const ModelFamily& family_of(const TrainConfig& config);
 
 // Throws kInvalidArgument, naming the key.
@@ -69,20 +69,21 @@ void fill(std::optional<T>& choice, const T& value) {
   if (!choice) choice = value;
 }
 
-// The first recipe, of a family that has one.
+// The recipe of a family that has only one.
 const Recipe& only_recipe(const ModelFamily& family, const Split& data);
-// model.layers of linear layers from `features`, activation, norm and init.
+// Fills in model.layers, starting with `features`, and activation, norm and init.
 void fill_layers(TrainConfig& config, const Split& data, const Recipe& recipe,
                  std::int64_t features);
 
-// The model of linear layers; features, and a regression's targets, are standardised as the
-// configuration's data says.
+// Makes an Mlp. Features, and the targets of a regression, are standardised as the data of the
+// configuration specifies.
 FamilyModel make_mlp(const TrainConfig& config, const Split& data);
 
-// Fills in model.name: by whether the data is text. Throws kInvalidArgument where the data is for
-// another one.
+// Fills in model.name: the default depends on whether the data is text. Throws kInvalidArgument if
+// the data does not match the model.
 void fill_model_name(TrainConfig& config, Task task);
-// Everything else of the model. Throws kInvalidArgument for keys that it does not have.
+// Fills in the other keys of the model. Throws kInvalidArgument for keys that the model does not
+// have.
 void fill_model(TrainConfig& config, const Split& data, const Recipe& recipe);
 
 }  // namespace limpid::train::detail

@@ -1,4 +1,4 @@
-// One event of a run's log as JSON, and back. run_log.h has the writing, to_json_line.
+// Parses one event of a run's log. to_json_line of run_log.h writes one.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace limpid::train::detail {
 
-// Nothing for an event of an unknown kind. Throws kFormat where the line is no event.
+// nullopt for an event of an unknown kind. Throws kFormat if the line is not an event.
 std::optional<Event> parse_event(std::string_view line);
 
 }  // namespace limpid::train::detail
