@@ -1,5 +1,5 @@
-// Commands and their options, without the headers of the parser: only cli.cc includes CLI11.
-// Depends on the library's core alone.
+// Commands and their options, without the parser's headers: only cli.cc includes CLI11. Depends
+// only on the library's core.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class Option;
 
 namespace limpid::tool {
 
-// The command line asks for what does not exist or makes no sense: exit code 2. Whatever goes wrong
-// beyond the command line is a limpid::Error: exit code 1.
+// Bad usage, an invalid command line: exit code 2. Every other failure is a limpid::Error: exit
+// code 1.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What the text of an option must be; otherwise "--option: expected X, got 'text'".
+// A check of an option's text. If it fails: "--option: expected X, got 'text'".
 struct Check {
   std::function<bool(const std::string& text)> fits;
   std::string expected;
@@ -32,10 +32,10 @@ struct Check {
 Check positive(bool or_zero = false);
 Check within(std::int64_t low, std::int64_t high);
 
-// What help says of an option or an argument.
+// The help of an option or argument.
 struct OptionFacts {
-  std::vector<std::string> names;  // "-h", "--help"; of an argument one: "MODEL"
-  std::string value;               // as help shows it: "N", "bf16|int8"; empty for a flag
+  std::vector<std::string> names;  // "-h", "--help"; for an argument, its only name: "MODEL"
+  std::string value;               // placeholder in help: "N", "bf16|int8"; empty for a flag
   std::string help;
   bool required = false;
 
@@ -44,10 +44,10 @@ struct OptionFacts {
   std::vector<std::string> choices() const;  // of "bf16|int8"; else empty
 };
 
-// What help says of a command and of those below it, in the order of their addition.
+// The help of a command and its subcommands, in the order in which they were added.
 struct CommandFacts {
   std::string name, help;
-  std::string group;   // under which its parent lists it
+  std::string group;   // title under which its parent lists it
   std::string footer;  // the end of --help
   std::vector<OptionFacts> options;
   std::vector<CommandFacts> commands;
@@ -58,8 +58,8 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  Option& type(const std::string& name);  // as help shows its value: "N", "NUMBERS"
-  // The value is a path, which cannot be empty: help shows it as "FILE", "RUN" or "PATH".
+  Option& type(const std::string& name);  // placeholder in help: "N", "NUMBERS"
+  // The value is a path, which must not be empty. Placeholder in help: "FILE", "RUN" or "PATH".
   Option& path(const std::string& name);
   Option& check(Check check);
   Option& required();
@@ -70,20 +70,20 @@ class Option {
   CLI::Option* option_;
 };
 
-// Refers to a command, which the CommandLine keeps. Names with "--" are options, others are
-// arguments in the order in which they are added. A value changes only if the user gives the
-// option; help shows the default of a number or a choice.
+// Refers to a command, which the CommandLine owns. Names with "--" are options; others are
+// positional arguments in the order in which they are added. A value changes only if the user gives
+// the option. Help shows the default of a number or a choice.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
 
   Command command(const std::string& name, const std::string& help);
-  // This command; --help lists the commands that are added through the result under a title.
+  // This command with a title: --help lists commands that are added through the result under it.
   Command group(const std::string& title) const;
   void footer(const std::string& text);  // the end of --help
-  // The user must give one of its commands.
+  // The user must give one of its subcommands.
   void require_command();
-  // What the command does, after all options have their values.
+  // Sets the action of the command, called after all options have their values.
   void run(std::function<void()> action);
 
   Option option(const std::string& name, std::string& value, const std::string& help);
@@ -95,27 +95,26 @@ class Command {
   Option option(const std::string& name, int& value, const std::string& help);
   Option option(const std::string& name, std::uint64_t& value, const std::string& help);
   Option option(const std::string& name, double& value, const std::string& help);
-  // One value each time it is given; an argument takes all that follow.
+  // An option that can be repeated; an argument takes all that follow.
   Option option(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  // Hands over the last text given.
+  // Passes the last text given to `set`.
   Option option(const std::string& name, std::function<void(const std::string&)> set,
                 const std::string& help);
-  // One of these, in any case of letters.
+  // One of these choices, case-insensitive.
   Option choice(const std::string& name, std::string& value, std::vector<std::string> choices,
                 const std::string& help);
 
   Option flag(const std::string& name, bool& value, const std::string& help);
-  // --name and --no-name; hands over which of them came last.
+  // --name and --no-name; passes the last one to `set`.
   Option flag(const std::string& name, std::function<void(bool)> set, const std::string& help);
 
-  // An option that this command has.
+  // An existing option of this command.
   Option at(const std::string& name);
 
-  // All commands of the command line that this one belongs to. Call it in an action: then all are
-  // there.
+  // All commands of the command line. Call it in an action, when all commands were added.
   CommandFacts line() const;
-  // The text of --help of a command: {} for the whole line, {"lab", "init"}. Throws UsageError
-  // where there is none.
+  // The text of --help of a command: {} for the program, {"lab", "init"} for a subcommand. Throws
+  // UsageError if there is no such command.
   std::string help_of(const std::vector<std::string>& command) const;
 
  private:
@@ -129,8 +128,8 @@ class CommandLine {
   ~CommandLine();
 
   Command root();
-  // Runs the command that the arguments name; or gives the text that --help or --version asks for.
-  // Throws UsageError for arguments that make no sense, and what the command throws.
+  // Runs the command of the arguments; or returns the text of --help or --version. Throws
+  // UsageError for invalid arguments, and what the command throws.
   std::string run(int argc, char** argv);
 
  private:

@@ -1,4 +1,4 @@
-// What the numbers of an example and of an output are called, as far as the model remembers it.
+// The names of features and outputs, as stored in a model.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace limpid::tool {
 
-// One name for each number of an example, or none. Throws kFormat where what the model remembers of
-// its data is broken; so does the next.
+// One name for each feature, or empty. Throws kFormat if the stored DataConfig is invalid; so does
+// output_names.
 std::vector<std::string> feature_names(const Model& model);
-// One name for each number of the model's only output (classes or targets), or none.
+// One name for each element of the model's only output (classes or targets), or empty.
 std::vector<std::string> output_names(const Model& model);
 
 // "weight = 4.1, colour=grey = 1", for a terminal.

@@ -1,4 +1,4 @@
-// What the commands of the tool share. A command is a file with a function add_NAME, which main.cc
+// Shared by the commands of the tool. A command is a file with a function add_NAME, which main.cc
 // lists. Depends on cli.h.
 #pragma once
 

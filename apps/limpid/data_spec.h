@@ -9,7 +9,7 @@
 
 namespace limpid::tool {
 
-// code(), in which every kParse is about the spec of --data. Throws UsageError for it.
+// Calls code(), and turns kParse errors, which are about the spec of --data, into UsageError.
 template <class Code>
 auto with_data_option(const Code& code) {
   try {
@@ -20,7 +20,7 @@ auto with_data_option(const Code& code) {
   }
 }
 
-// What the option says. Throws UsageError where parse_data_spec refuses it.
+// Parses the option. Throws UsageError if parse_data_spec refuses it.
 inline DataSpec parse_data_option(const std::string& text) {
   return with_data_option([&] { return parse_data_spec(text); });
 }

@@ -1,4 +1,4 @@
-// What the doctor found, on a terminal.
+// Findings of the doctor as text for a terminal.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace limpid::tool {
 
-// Several lines: rule and layer, then symptom, cause and what to try.
+// Several lines: rule and layer, then symptom, cause and remedies.
 std::string to_text(const train::Finding& finding);
 
 }  // namespace limpid::tool

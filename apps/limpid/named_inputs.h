@@ -1,4 +1,4 @@
-// Inputs of a model by name, from NumPy's files, and all of its outputs. Depends on the library and
+// Inputs of a model by name, from NumPy files, and all of its outputs. Depends on the library and
 // model_file.h.
 #pragma once
 
@@ -13,25 +13,25 @@
 
 namespace limpid::tool {
 
-// --input NAME=FILE.npy, once for each input.
+// Adds --input NAME=FILE.npy, once for each input.
 Option add_input_option(Command& command, std::vector<std::string>& inputs);
 
-// A model made ready for inputs, and these.
+// A model prepared for inputs, and the inputs.
 struct NamedRun {
   Model model;
   Params inputs;
 };
 
-// Reads "NAME=FILE.npy", one for each input of the model. Throws UsageError for another text and
-// for a name that comes twice, and what load_npy and the model's reader throw.
+// Reads "NAME=FILE.npy" for each input of the model. Throws UsageError for other text and for a
+// repeated name, and what load_npy and the model's reader throw.
 NamedRun open_named(const ModelOptions& options, const std::vector<std::string>& inputs);
 
-// The names of the outputs: "output", "output.1", ... for those without one.
+// The names of the outputs; those without a name are "output", "output.1", ...
 std::vector<std::string> names_of_outputs(const Model& model);
 
-// Each output with its type and its first elements; all of them in JSON.
+// Prints each output with its type and first elements; in JSON all elements.
 void print_outputs(const Model& model, const std::vector<Tensor>& outputs, bool json);
-// To NAME.npz under their names; to NAME.npy where there is one. Throws UsageError for several
+// Saves outputs by name to NAME.npz, or a single output to NAME.npy. Throws UsageError for several
 // outputs in a .npy file.
 void save_outputs(const Model& model, const std::vector<Tensor>& outputs,
                   const std::filesystem::path& path);

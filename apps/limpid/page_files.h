@@ -1,5 +1,5 @@
-// The files of the page of `limpid view`, built from web/ and embedded in the tool; none where it
-// was built without npm.
+// The files of the page of `limpid view`, built from web/ and embedded in the tool; none if it was
+// built without npm.
 #pragma once
 
 #include <span>

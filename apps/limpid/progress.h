@@ -1,4 +1,4 @@
-// How a training run shows on a terminal, in a pipe, or to another program.
+// Progress of a training run on standard output.
 #pragma once
 
 #include <chrono>
@@ -12,23 +12,22 @@
 
 namespace limpid::tool {
 
-// What each epoch's line shows beside the losses.
+// The metrics in each epoch's line, besides the losses.
 std::vector<std::string> shown_metrics(Task task);
 
-// A table of epochs, and on a terminal that can a bar with the time that is left, drawn over
-// itself.
+// A table of epochs and, on a terminal that supports it, a progress bar with the remaining time.
 class Progress {
  public:
-  // `watched` says which part the evaluations look at: "validation" or "test". Without `bar` there
-  // is the table alone.
+  // `watched` is the set of the evaluations: "validation" or "test". Without `bar`, only the table
+  // is printed.
   Progress(Task task, std::string watched, std::int64_t steps, std::int64_t steps_an_epoch,
            bool bar);
 
   void begin();
   void step(const train::StepEvent& step);
-  // Of very many epochs only some have a line: about fifty, the best before each, and the last.
+  // Of many epochs only some get a line: about fifty, the best before each, and the last.
   void epoch(const train::EpochEvent& epoch, bool last);
-  // A text of its own, above the bar.
+  // Prints a text above the bar.
   void say(const std::string& text);
 
  private:
@@ -40,8 +39,8 @@ class Progress {
   std::int64_t steps_, steps_an_epoch_, epochs_;
   bool redraws_;
   bool drawn_ = false;
-  std::optional<train::EpochEvent> best_;  // since the last line, which does not show it
-  std::int64_t first_step_ = -1;           // seen by this process, for the time that is left
+  std::optional<train::EpochEvent> best_;  // the best one since the last line, not printed yet
+  std::int64_t first_step_ = -1;           // first step in this process, for the remaining time
   std::chrono::steady_clock::time_point start_{}, last_{};
 };
 

@@ -1,4 +1,4 @@
-// docs/hashes.md, as it was when the tool was built.
+// docs/hashes.md, embedded at build time.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The ranks of mpirun or srun, as a command of the tool joins them.
+// Runs a command on the ranks of mpirun or srun.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,13 @@
 
 namespace limpid::tool {
 
-// Runs code(ranks), nullptr where this process was started alone. An error of one rank ends those
-// of all with one line; one that all ranks have alike is told by the first alone, as is that a
-// signal ended them. Throws what code throws where there is one rank.
+// Runs code(ranks), with nullptr if this process was started alone. An error of one rank ends all
+// ranks with one line. An error that all ranks have, and the end by a signal, is reported only by
+// the first rank. With a single rank, throws what code throws.
 void as_rank(const std::function<void(distribute::LaunchedRanks* ranks)>& code);
 
-// Gives this rank its share of the CPUs that it and other ranks of its host may use alike, and
-// returns how many those are; with nullptr, all that may be used. Every rank calls it.
+// Restricts this rank to its share of the CPUs that the ranks of its host have in common, and
+// returns their number; with nullptr, the number of allowed CPUs. Every rank must call it.
 int share_of_cpus(distribute::LaunchedRanks* ranks);
 
 }  // namespace limpid::tool

@@ -1,4 +1,4 @@
-// The page of a run, from what lies in its folder.
+// The report of a run, from the files in its folder.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace limpid::tool {
 
-// Writes report.html into the run's folder. Without a model, or without examples to try it on, the
-// page has no summary and no mistakes. Throws kIo where it cannot be written.
+// Writes report.html into the run's folder. Without a model or test set, the page has no summary
+// and no mistakes. Throws kIo if it cannot be written.
 void write_report(const std::filesystem::path& folder, const train::RunLog& log,
                   const Model* model = nullptr, const Dataset* test = nullptr);
 

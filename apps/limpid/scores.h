@@ -1,4 +1,4 @@
-// Metrics for people: what an evaluation found, as readable tables.
+// The results of an evaluation as readable tables.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace limpid::tool {
 
-// What the model scores on all of `test`, by the loss that it was trained with or its task usually
-// has. Throws what Evaluator does.
+// Evaluates the model on all of `test`, with the loss of its training, else the default loss of its
+// task. Throws what Evaluator throws.
 train::TestResult scores_of(const Model& model, const Dataset& test, ThreadPool& pool);
 
-// What a class is called, or a label where the task is to give several; else its number.
+// The name of a class, or of a label of a multi-label task; without names, its number.
 std::string class_name(const Dataset& data, std::size_t c);
 
-// A metric as people read it: "97.53 %" of an accuracy, "0.0871" of a loss.
+// A metric as readable text: "97.53 %" for an accuracy, "0.0871" for a loss.
 std::string score_text(const std::string& metric, double value);
 
-// The metrics; scores by class or label, of very many the lowest; the confusion matrix where it
-// fits a terminal. `data` says what classes are called.
+// The metrics, scores by class or label (of many, only the lowest), and the confusion matrix if it
+// fits a terminal. `data` gives the class names.
 std::string scores_text(const Dataset& data, const train::TestResult& result);
 
-// The same as members of an object: the metrics by name, "per_class" and "confusion".
+// The same as a JSON object: the metrics by name, "per_class" and "confusion".
 Json scores_json(const train::TestResult& result);
 
 }  // namespace limpid::tool

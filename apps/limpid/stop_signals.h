@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP as a wish that long work can look at, instead of the end of the
+// Turns SIGINT, SIGTERM and SIGHUP into a flag that long work can poll, instead of ending the
 // process.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace limpid::tool {
 
-// While it lives, the first of these signals is remembered. The same SIGINT or SIGTERM again ends
-// the process as always. SIGHUP may come several times, from the system and from the shell, and
-// means the same each time; where it was ignored (nohup) it stays so. One object at a time.
+// For its lifetime, records the first of these signals. A second SIGINT or SIGTERM of the same kind
+// ends the process as usual. SIGHUP may arrive several times, from the system and from the shell,
+// and counts once; if it was ignored (nohup), it stays ignored. Only one object at a time.
 class StopSignals {
  public:
   StopSignals();
@@ -18,9 +18,10 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // The signal that came first, 0 while none did.
+  // The first signal received; 0 if none.
   static int received();
-  // Acts as if SIGHUP had come: a write failed since the terminal was closed, before the signal.
+  // Acts as if SIGHUP had been received: for a write that failed because the terminal was closed,
+  // before the signal.
   static void hang_up();
 
  private:
@@ -28,7 +29,7 @@ class StopSignals {
   }, terminate_{}, hang_up_{};
 };
 
-// Work was given up because of a signal, in good order: exit code 128 + signal, as shells have it.
+// Work was stopped cleanly because of a signal: exit code 128 + signal, as in shells.
 class Interrupted : public std::runtime_error {
  public:
   Interrupted(int signal, const std::string& message)

@@ -1,4 +1,4 @@
-// --threads: how many threads share the work of a command.
+// --threads: the number of threads of a command.
 #pragma once
 
 #include "apps/limpid/cli.h"
@@ -6,10 +6,10 @@
 
 namespace limpid::tool {
 
-// The CPUs that this process may run on.
+// The number of CPUs that this process may use.
 int allowed_cpus();
 
-// Adds --threads to a command; `threads` becomes allowed_cpus() and then what the user says.
+// Adds --threads to a command. The default of `threads` is allowed_cpus().
 void add_threads_option(Command& command, int& threads);
 
 }  // namespace limpid::tool

@@ -1,4 +1,4 @@
-// A training run of the tool: data, model, folder, log, checkpoints, and what people see of it.
+// A training run of the tool: data, model, folder, log, checkpoints and output.
 #pragma once
 
 #include <string>
@@ -8,22 +8,23 @@
 namespace limpid::tool {
 
 struct RunOptions {
-  std::string out;         // the run's folder; "" writes nothing
-  bool overwrite = false;  // the run in that folder
-  int threads = 1;         // of each rank; 0: its share of the CPUs
-  int ranks = 1;           // that mpirun or srun started
-  bool json = false;       // the log's lines on standard output, instead of tables
+  std::string out;         // the run folder; "": write nothing
+  bool overwrite = false;  // an existing run in that folder
+  int threads = 1;         // per rank; 0: its share of the CPUs
+  int ranks = 1;           // number of ranks, started by mpirun or srun
+  bool json = false;       // print the log's lines instead of tables
 };
 
-// "784-256-10", "a gpt of 4 blocks, 4 heads and width 128". Of a complete configuration.
+// The network of a complete configuration: "784-256-10", "a gpt of 4 blocks, 4 heads and width
+// 128".
 std::string network_text(const train::TrainConfig& config);
 
-// Trains from the beginning. Throws UsageError where the configuration makes no sense, Error where
-// something fails, Interrupted where a signal ends it.
+// Starts a training run. Throws UsageError for an invalid configuration, Error on failure,
+// Interrupted if a signal ends it.
 void train_from_start(const train::TrainConfig& config, const RunOptions& options);
 
-// Goes on with the run of a folder: its configuration, its checkpoint, its log. `longer` may have
-// other epochs, steps and patience.
+// Resumes the run of a folder from its configuration, checkpoint and log. `longer` may have other
+// epochs, steps and patience.
 void train_from_checkpoint(const train::TrainConfig& longer, const RunOptions& options);
 
 }  // namespace limpid::tool

@@ -1,5 +1,5 @@
-// The experiments of `limpid lab`, and further ones with sliders, as requests of the page. Leans on
-// lab and limpid/view/api.h.
+// The experiments of `limpid lab`, and interactive ones, as endpoints for the page. Depends on lab
+// and limpid/view/api.h.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// The page of `limpid view` and its requests, behind limpid/serve: who may ask, which function
-// answers, and on which thread. Leans on limpid/view and limpid/serve.
+// Serves the page of `limpid view` and its requests by limpid/serve: access control, dispatch to
+// handlers, and threads. Depends on limpid/view and limpid/serve.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@
 
 namespace limpid::tool {
 
-// 32 hexadecimal digits that nobody can guess. Throws kIo where the system has no random numbers.
+// A random token of 32 hexadecimal digits. Throws kIo if the system has no random numbers.
 std::string random_token();
 
 class ViewServer {
@@ -30,10 +30,10 @@ class ViewServer {
   ViewServer(const ViewServer&) = delete;
   ViewServer& operator=(const ViewServer&) = delete;
 
-  // The port that is listened on: requests for other hosts are refused, whatever name leads here.
+  // Sets the listening port. Requests for another host or port are refused, against DNS rebinding.
   void set_port(std::uint16_t port) { port_ = port; }
 
-  // Throws HttpError for a request of another host, and for one of /api/ without the token.
+  // Throws HttpError for a request to another host, and for one to /api/ without the token.
   void admit(const serve::Request& head) const;
   void answer(serve::Request request, std::shared_ptr<serve::Answer> answer);
 
@@ -43,8 +43,8 @@ class ViewServer {
     std::string run = {};
     std::int64_t cursor = 0;
     std::unique_ptr<serve::EventStream> stream = {};
-    std::optional<view::RunState> state = {};  // that was said last
-    int silent = 0;                            // rounds
+    std::optional<view::RunState> state = {};  // sent last
+    int silent = 0;                            // rounds without an event
   };
 
   void file(const serve::Request& request, serve::Answer& answer) const;
@@ -62,7 +62,7 @@ class ViewServer {
   bool ends_ = false;
   std::thread teller_;
 
-  // Last, so that they end first: their tasks use all of it.
+  // Declared last, so that they are destroyed first: their tasks use the other members.
   serve::Worker quick_, slow_;
 };
 

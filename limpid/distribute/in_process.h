@@ -1,4 +1,4 @@
-// Threads as ranks: a Communicator for tests, and to see what many ranks do on one machine.
+// Threads as ranks: for tests, and to try many ranks on one machine.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace limpid::distribute {
 
-// Runs code(ranks) on `count` threads at once, each a rank, and returns when all have ended. Throws
-// what the rank threw that failed first; the others' exchanges then throw kIo. Throws
-// kInvalidArgument unless count is positive.
+// Runs code(ranks) on `count` threads, each a rank, and returns when all have ended. If a rank
+// throws, the exchanges of the others throw kIo, and the first exception is rethrown. Throws
+// kInvalidArgument unless count > 0.
 void run_in_process(int count, const std::function<void(Communicator& ranks)>& code);
 
 }  // namespace limpid::distribute

@@ -1,6 +1,6 @@
-// LaunchedRanks: the processes that mpirun, mpiexec or srun started, as a Communicator. What speaks
-// MPI is a module for each kind of MPI, loaded only where a launcher's environment says that there
-// are several ranks; without one a program depends on no MPI.
+// LaunchedRanks: the processes started by mpirun, mpiexec or srun, as a Communicator. A separate
+// module for each MPI implementation is loaded only if the launcher's environment shows several
+// ranks, so the program itself does not depend on MPI.
 #pragma once
 
 #include <atomic>
@@ -21,20 +21,21 @@ struct MpiModule;
 
 class LaunchedRanks : public Communicator {
  public:
-  // nullptr where this process was started alone. LIMPID_MPI says which kind it is, where the
-  // environment does not tell: "openmpi", "mpich", or "none". Throws kUnsupported where a launcher
-  // started several processes and there is no module for its MPI; kIo where MPI does not begin.
+  // nullptr if this process was started alone. The environment variable LIMPID_MPI selects the MPI
+  // implementation if it cannot be detected: "openmpi", "mpich", or "none". Throws kUnsupported if
+  // a launcher started several processes and there is no module for its MPI; kIo if MPI fails to
+  // start.
   static std::unique_ptr<LaunchedRanks> join();
 
   ~LaunchedRanks() override;
 
-  // Ends in good order: every rank calls it, after its last exchange.
+  // Ends MPI normally. Every rank must call it after its last exchange.
   void end();
-  // Ends the processes of all ranks, this one among them.
+  // Terminates the processes of all ranks, including this one.
   [[noreturn]] void abort(int code);
 
   std::string name(int rank) const override;  // "rank 3 on node7"
-  // The ranks of this host, this one among them, and its place in their order.
+  // The number of ranks on this host, and the index of this rank among them.
   int ranks_here() const { return here_; }
   int place_here() const { return place_here_; }
 
@@ -52,14 +53,14 @@ class LaunchedRanks : public Communicator {
   const detail::MpiModule& module_;
   std::vector<std::string> hosts_;
   int here_ = 1, place_here_ = 0;
-  std::mutex mutex_;  // of the module, and of the heart
+  std::mutex mutex_;  // for the module and the heartbeat
   std::unique_ptr<Heart> heart_;
   std::atomic<bool> stop_ = false;
-  std::thread thread_;  // keeps beating while this rank computes
+  std::thread thread_;  // sends heartbeats while this rank computes
 };
 
-// The kind of MPI whose launcher started this process as one of several, "openmpi" or "mpich";
-// empty where it is alone. Throws kUnsupported where srun started several without any MPI.
+// The MPI implementation that started this process as one of several, "openmpi" or "mpich"; empty
+// if it is alone. Throws kUnsupported if srun started several processes without MPI.
 std::string launcher_of_environment();
 
 }  // namespace limpid::distribute

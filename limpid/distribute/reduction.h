@@ -1,5 +1,6 @@
-// Reduction: vectors of f32, one for each shard, added by the tree over the shards; each rank ends
-// with a part of the sum. Depends on compile for its threads and on kernels for the addition.
+// Reduction: a deterministic reduce-scatter. Adds f32 vectors, one for each shard, by the tree over
+// the shards; each rank gets a part of the sum. Depends on compile for its threads and on kernels
+// for the addition.
 #pragma once
 
 #include <cstdint>
@@ -22,40 +23,41 @@ struct ElementRange {
 
 class Reduction {
  public:
-  // What is added up.
+  // The sizes of a Reduction.
   struct Shape {
     std::int64_t shards = 1;
-    std::vector<ElementRange> parts;  // of which each rank ends with one, in the order of the ranks
-    std::size_t elements = 0;         // that the parts divide
-    std::size_t tail = 0;             // elements after these, whose sum every rank gets
+    std::vector<ElementRange> parts;  // the part of the sum for each rank, by rank
+    std::size_t elements = 0;         // total of all parts
+    std::size_t tail = 0;             // further elements, whose sum every rank gets
   };
 
-  // `ranks` is nullptr where there is one rank alone. Both must outlive the Reduction.
+  // `ranks` is nullptr for a single rank. Ranks and pool must outlive the Reduction.
   Reduction(Communicator* ranks, Shape shape, ThreadPool* pool = nullptr);
 
   // This rank's shards.
   ShardRange shards() const { return own_; }
   std::int64_t all_shards() const { return shape_.shards; }
 
-  // Begins a sum: memory of earlier ones is used again.
+  // Begins a new sum, reusing the memory of earlier ones.
   void begin();
-  // Memory for elements + tail numbers, at a multiple of 64 bytes; its content is undefined.
+  // Memory for elements + tail numbers, aligned to 64 bytes and uninitialised. give_back() returns
+  // unused memory.
   float* take();
   void give_back(float* values);
-  // The values of a shard, in memory of take()'s. Each of shards() once, in any order; an order
-  // from one end to the other keeps few of them in memory.
+  // Adds the values of a shard, in memory from take(). Call it once for each of shards(), in any
+  // order; in ascending or descending order few vectors are in memory at once.
   void add(std::int64_t shard, float* values);
 
-  // Good until the next begin().
+  // The sums; valid until the next begin().
   struct Sum {
     const float* part = nullptr;  // this rank's
     const float* tail = nullptr;
   };
-  // After all shards were added. Throws what Communicator::exchange throws.
+  // Call it after all shards were added. Throws what Communicator::exchange throws.
   Sum finish();
 
  private:
-  // The roots of one rank's shards.
+  // A root of one rank's shards: see roots_in().
   struct Root {
     int rank;
     ShardRange shards;
@@ -72,7 +74,7 @@ class Reduction {
   ShardRange own_;
   std::vector<std::shared_ptr<std::byte>> memory_;  // of take()
   std::vector<float*> free_;
-  std::vector<float*> values_;     // of own shards, then of their sums
+  std::vector<float*> values_;     // of this rank's shards, then of their sums
   std::vector<TreeSum> subtrees_;  // one for each of this rank's roots
   std::vector<ShardRange> own_roots_;
   std::vector<Root> roots_;  // of all ranks

@@ -1,5 +1,5 @@
-// The binary tree over a batch's shards (docs/arithmetic.md, "Shards"), whoever computes which part
-// of it. Depends on the standard library alone.
+// The binary tree over the shards of a batch (docs/arithmetic.md, "Shards"). It does not depend on
+// the number of ranks. Depends only on the standard library.
 #pragma once
 
 #include <cstddef>
@@ -17,38 +17,37 @@ struct ShardRange {
   bool operator==(const ShardRange&) const = default;
 };
 
-// Where the children of a node of two or more shards meet: 2^k shards after its beginning, 2^k
-// being the largest power of two below its size.
+// The boundary between the children of a node of two or more shards: 2^k shards after its start,
+// where 2^k is the largest power of two below its size.
 std::int64_t middle_of(ShardRange node);
 
-// The shards of a rank: runs that differ by at most one in their size, in the order of the ranks.
-// Requires 1 <= ranks <= shards.
+// The shards of a rank: consecutive ranges by rank, whose sizes differ by at most one. Requires 1
+// <= ranks <= shards.
 ShardRange shards_of(std::int64_t shards, int ranks, int rank);
 
-// The largest nodes of the tree over [0, shards) inside of `run`, in order: what a rank adds up by
-// itself. At most 2 log2(shards) of them.
+// The largest nodes of the tree over [0, shards) inside `run`, in order: the sums that a rank can
+// compute alone. At most 2 log2(shards).
 std::vector<ShardRange> roots_in(std::int64_t shards, ShardRange run);
 
-// The additions that make one node of others, in the order in which these arrive: any order, the
-// same additions.
+// Adds the parts of a node as they arrive. The additions are the same for every order of arrival.
 class TreeSum {
  public:
   // Adds the value of part `from` to that of part `into`; `from` is not used again.
   using Add = std::function<void(std::size_t into, std::size_t from)>;
 
-  // `parts` are nodes that make up `whole` without gaps, in order. Throws kInvalidArgument where
-  // they are not.
+  // `parts` must be nodes of the tree that cover `whole` in order, without gaps; else throws
+  // kInvalidArgument.
   TreeSum(ShardRange whole, const std::vector<ShardRange>& parts);
 
-  // The value of a part is there: does the additions that are possible now. True where the whole is
-  // complete, as the value of part 0.
+  // Call it when the value of a part has arrived: performs the additions that are now possible.
+  // Returns true when the whole sum is complete, in part 0.
   bool arrived(std::size_t part, const Add& add);
-  // Before the next sum.
+  // Call it before the next sum.
   void reset();
 
  private:
   struct Node {
-    std::size_t parent;       // of the root: none
+    std::size_t parent;       // kNone for the root
     std::size_t left, right;  // parts that hold the children's values
     int missing = 2;          // children
   };
@@ -58,7 +57,7 @@ class TreeSum {
             std::size_t count, std::size_t parent);
 
   std::vector<Node> nodes_;
-  std::vector<std::size_t> parent_of_;  // of a part
+  std::vector<std::size_t> parent_of_;  // by part
 };
 
 }  // namespace limpid::distribute

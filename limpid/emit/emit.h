@@ -1,5 +1,5 @@
-// emit_cpp: a Function becomes one self-contained C++ header for programs without Limpid: weights
-// as constant arrays, code as loops, no allocation. docs/embedding.md shows its use.
+// emit_cpp: turns a Function into a self-contained C++ header for programs without Limpid: weights
+// as constant arrays, code as loops, no allocation. docs/embedding.md shows how to use it.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,22 @@
 
 namespace limpid {
 
-// How the code is to be.
+// Options of emit_cpp().
 struct EmitOptions {
-  std::string namespace_name = "net";  // of what is written; an identifier of C++
-  // A workspace of up to so many bytes may stand on the stack: run() without one exists then.
+  std::string namespace_name = "net";  // namespace of the code; a C++ identifier
+  // If the workspace has at most this many bytes, a run() that keeps it on the stack is also
+  // written.
   std::size_t stack_bytes = std::size_t{16} << 10;
-  // What the elements of an input or output are called, by its name; a comment lists them.
+  // Names of the elements of an input or output, by its name; listed in a comment.
   std::map<std::string, std::vector<std::string>> element_names = {};
 };
 
-// The header's text, C++17 for GCC and Clang. It gives the bits of interpret(), NaNs aside, on any
-// machine with IEEE 754 arithmetic; in f64 the functions beyond IEEE 754 (exp, log, tanh, ...) are
-// those of the C++ library there. `params` are bound to the inputs of their names and become
-// constants; what is left are the arguments.
-// Throws kInvalidArgument where the namespace is no identifier of C++, kUnsupported for ops that
-// have no form in C++, naming all of them, and what bind() throws.
+// The text of the header, C++17 for GCC and Clang. Its results have the bits of interpret(), except
+// NaNs, on any machine with IEEE 754 arithmetic; in f64, elementary functions (exp, log, tanh, ...)
+// are those of that machine's C++ library. `params` are bound to inputs by name and become
+// constants; the other inputs are the arguments. Throws kInvalidArgument if the namespace is not a
+// C++ identifier; kUnsupported for ops that cannot be emitted, naming all of them; and what bind()
+// throws.
 std::string emit_cpp(const Function& function, const Params& params = {},
                      const EmitOptions& options = {});
 

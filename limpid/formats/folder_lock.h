@@ -1,16 +1,16 @@
-// FolderLock: a folder for one writer at a time. Depends on core and POSIX.
+// FolderLock: locks a folder for one writer at a time. Depends on core and POSIX.
 #pragma once
 
 #include <filesystem>
 
 namespace limpid {
 
-// Holds a folder while it lives. The system lets go of it when the process ends, however it ends:
-// nothing is left on the disk. Those who ask for no lock are not kept out.
+// Locks a folder for its lifetime. The system releases the lock when the process ends in any way;
+// no lock file is left. The lock is advisory: it only excludes other FolderLocks.
 class FolderLock {
  public:
-  // Throws kIo where there is no such folder, or another FolderLock holds it, in this process or in
-  // another one of this machine.
+  // Throws kIo if there is no such folder, or if another FolderLock holds it, in this process or
+  // another one on this machine.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -1,5 +1,5 @@
-// IDX, the format of MNIST's files: one array of numbers behind a short big-endian header, plain or
-// gzipped. Leans on core, file.h and zlib.
+// IDX, the format of MNIST's files: an array of numbers after a short big-endian header, plain or
+// gzipped. Depends on core, file.h and zlib.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,17 @@
 
 namespace limpid {
 
-// The most bytes that an array may have.
+// The maximum size of an array in bytes.
 inline constexpr std::uint64_t kMaxIdxBytes = std::uint64_t{4} << 30;
 
 // Reads an IDX file: u8 (type 0x08), i8 (0x09), i32 (0x0C), f32 (0x0D) or f64 (0x0E), of rank 1 to
-// Shape::kMaxRank. Gzip is told by its first two bytes, not by the file's name.
+// Shape::kMaxRank. Gzip is recognised by its first two bytes, not by the file name.
 //
-// Strict: the bytes after the header are exactly the array's, and those after a gzip stream none;
-// its checksum must hold. What a gzip stream unpacks to is bounded by the header in it, and the
-// header by what so few packed bytes could ever unpack to. Errors name the file, what was expected
-// and what came. Throws kIo where the file cannot be read, kFormat where it breaks the format,
-// kUnsupported for another element type, a rank or a size beyond the limits, or more than 64 MiB
-// that take less than a hundredth of them in the file.
+// Strict: the bytes after the header must be exactly the array; there must be no bytes after a gzip
+// stream, and its checksum must match. Each size is checked before memory is allocated. Errors name
+// the file, what was expected and what was found. Throws kIo if the file cannot be read; kFormat if
+// it violates the format; kUnsupported for another element type, for a rank or size beyond the
+// limits, and for a suspected decompression bomb: over 64 MiB, compressed to less than a hundredth.
 Tensor load_idx(const std::filesystem::path& path);
 
 // The same from memory. `where` names the source in errors.

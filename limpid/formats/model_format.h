@@ -1,5 +1,5 @@
-// A model format that another library reads and writes, for open_model and write_model: ONNX's is
-// onnx::model_format() of limpid::onnx. Leans on model.h.
+// A model format that another library implements, for open_model and write_model:
+// onnx::model_format() of limpid::onnx for ONNX. Depends on model.h.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace limpid {
 
-// Sizes of a model's dynamic dimensions by their names.
+// Sizes of a model's dynamic dimensions, by name.
 using Dimensions = std::map<std::string, std::int64_t>;
 
 // The two functions of a format.
 struct ModelFormat {
-  // Reads a model; the sizes are of its dynamic dimensions, the batch excepted.
+  // Reads a model, with sizes for its dynamic dimensions except the batch.
   Model (*load)(const std::filesystem::path& path, const Dimensions& dimensions);
-  // Writes a model of `batch` examples at once, or of any number of them.
+  // Writes a model with a fixed batch size, or with a dynamic one (nullopt).
   void (*save)(const std::filesystem::path& path, const Model& model,
                std::optional<std::int64_t> batch);
 };

@@ -1,4 +1,4 @@
-// The arithmetic of one neuron, written out with its numbers. Leans on trace.h.
+// Explains one neuron: its arithmetic, written out with numbers. Depends on trace.h.
 #pragma once
 
 #include <cstdint>
@@ -11,48 +11,48 @@
 
 namespace limpid {
 
-// z = sum of weight * input over the terms, + bias, as one run had it. Numbers are held as f64,
-// which every f32 fits exactly.
+// A neuron in one run: z = sum of weight * input over the terms, + bias. Numbers are f64, which
+// represents every f32 exactly.
 struct Neuron {
   struct Term {
-    std::int64_t index = 0;  // of the input, and of the weight's column
+    std::int64_t index = 0;  // index of the input, and of the weight's column
     double weight = 0;
     double input = 0;
     double product() const { return weight * input; }
   };
   std::string layer;
   std::int64_t index = 0;
-  std::int64_t row = 0;  // of the rows that the layer works on: the tokens of a text, say
+  std::int64_t row = 0;  // row of the layer's input: the token of a text, say
   std::int64_t rows = 1;
   Dtype dtype = Dtype::kF32;
-  std::vector<Term> terms;     // one for each input, in their order
-  std::optional<double> bias;  // none where the layer has none
-  double z = 0;                // what the network computed, not a sum made here
-  // The op of one input that z goes into, and what it makes of it; empty where there is none.
+  std::vector<Term> terms;     // one for each input, in order
+  std::optional<double> bias;  // nullopt if the layer has no bias
+  double z = 0;                // as the network computed it, not recomputed
+  // The op with one operand that z goes into, and its result; empty if there is none.
   std::string activation;
   double activated = 0;
 };
 
-// The neuron `index` of the linear op written in scope `layer` ("layers.1"), or making the value of
-// that name ("%3"), in a run on one example; where the layer works on several rows, what it does to
-// `row`, -1 being the last. Throws kNotFound naming the layers there are, kInvalidArgument for an
-// index or a row outside of the layer.
+// Explains neuron `index` of the linear op in scope `layer` ("layers.1"), or of the one that
+// computes the value `layer` ("%3"), in a run on one example. If the layer has several rows, for
+// `row`; -1 is the last. Throws kNotFound for an unknown layer (the message lists the layers),
+// kInvalidArgument for an index or row out of range.
 Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64_t index,
                       std::int64_t row = -1);
 
-// "layers.1:5"; the layer's name may have colons of its own. Throws kParse for other text.
+// Parses "layers.1:5". The name of the layer may contain colons. Throws kParse for other text.
 struct NeuronPlace {
   std::string layer;
   std::int64_t index = 0;
 };
 NeuronPlace parse_neuron_place(std::string_view text);
 
-// Up to 16 terms stand in one line, "z = 0.4 * 1.5 + (-0.5) * (-2.0) + 0.1 = 1.6; relu 1.6"; of
-// more, the 8 largest products have a line each, and the others are summed up. Six significant
+// Up to 16 terms are one line, "z = 0.4 * 1.5 + (-0.5) * (-2.0) + 0.1 = 1.6; relu 1.6". Of more,
+// the 8 largest products get a line each, and the rest is summed up. Numbers have six significant
 // digits.
 std::string to_text(const Neuron& neuron);
-// An object of its members, the numbers of f32 as the shortest that read back as the same bits;
-// null where they are not finite.
+// An object with the members of Neuron. f32 numbers have the fewest digits that read back as the
+// same bits; non-finite numbers are null.
 Json to_json(const Neuron& neuron);
 
 }  // namespace limpid

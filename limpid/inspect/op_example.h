@@ -1,5 +1,5 @@
-// An op at work on one of its examples: what the laws, the published hashes and the reference page
-// are made from. Leans on function.
+// Random inputs for the examples of ops, as used by the law tests, the published hashes and the
+// reference page. Depends on function.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace limpid {
 
-// Floating elements from [low, high), integers from [0, bound), booleans by a coin; element i
-// depends on (key, i) alone.
+// A random tensor: floating-point elements from [low, high), integers from [0, bound), booleans
+// with probability 1/2. Element i depends only on (key, i).
 Tensor random_tensor(const Type& type, Key key, double low = -2, double high = 2,
                      std::int64_t bound = 2);
 
-// A tensor for every input of the example, or of a function.
+// A random tensor for every input of the example, or of a function.
 std::vector<Tensor> random_inputs(const Example& example, Key key);
 std::vector<Tensor> random_inputs(const Function& function, Key key, double low = -2,
                                   double high = 2, std::int64_t bound = 2);
 
-// The example's call as a Function of inputs "x0", "x1", ...
+// The call of the example as a Function with inputs "x0", "x1", ...
 Function function_of(const Op& op, const Example& example);
 
 }  // namespace limpid

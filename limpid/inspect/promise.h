@@ -1,6 +1,6 @@
-// The promise of the same bits as a list of hashes: computed on any machine, with any instruction
-// set and any number of threads, the list is that of docs/hashes.md. Leans on nn, optim, train and
-// compile.
+// The promise of bit-identical results as a list of hashes. Computed on any machine, with any
+// instruction set and any number of threads, the list equals that of docs/hashes.md. Depends on nn,
+// optim, train and compile.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,29 @@ struct HashLine {
   bool operator==(const HashLine&) const = default;
 };
 
-// As limpid::hash, every NaN counting as one and the same: their bits are outside of the promise.
+// As limpid::hash, but all NaNs count as equal, as the promise does not cover their bits.
 std::uint64_t hash_of_numbers(const Tensor& tensor);
-// Of one tensor its hash; of several that of their hashes.
+// For one tensor, its hash; for several, the hash of their hashes.
 std::uint64_t hash_of_numbers(std::span<const Tensor> tensors);
-// That of each group, in less time than one after the other.
+// The hash of each group, faster than one by one.
 std::vector<std::uint64_t> hashes_of_numbers(std::span<const std::span<const Tensor>> groups);
-// Of the function's text and the parameters, one after the other.
+// The hash of the function's text and the parameters.
 std::uint64_t hash_of_model(const Model& model);
 
-// Every elementary function on a sample of all floats; every op's examples and their gradients.
-// f64 elementary functions are the C library's, so examples in f64 are left out.
+// Hashes of every elementary function on a sample of all floats, and of every op's examples and
+// their gradients. f64 examples are left out, as f64 elementary functions are those of the C
+// library.
 std::vector<HashLine> op_hashes(kernels::Isa isa);
 
-// Networks forward, their gradients and a short training, the work shared among the pool.
+// Hashes of networks: forward pass, gradients and a short training run. The pool shares the work.
 std::vector<HashLine> network_hashes(kernels::Isa isa, ThreadPool& pool);
 
-// Runs one row at a time and in batches of every size up to 70; the number of rows whose bits
-// differ, which is 0.
+// Runs networks row by row and in batches of every size up to 70. Returns the number of rows whose
+// bits differ; expected: 0.
 std::int64_t rows_that_differ_in_batches(kernels::Isa isa);
 
-// The lines of docs/hashes.md: "| name | 0123456789abcdef |". Throws kParse, with the line.
+// Parses the lines of docs/hashes.md: "| name | 0123456789abcdef |". Throws kParse, naming the
+// line.
 std::vector<HashLine> parse_hashes(std::string_view markdown);
 std::string to_markdown(const std::vector<HashLine>& lines);
 

@@ -1,5 +1,5 @@
-// The op table for people: every page and line of it is made from the records, so that it cannot
-// drift from them. Leans on function, transforms and op_example.h.
+// The reference pages of the ops, generated from the op records. Depends on function, transforms
+// and op_example.h.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace limpid {
 
-// What a record says of one op, with its body and gradient written out at its first f32 example;
-// Markdown.
+// The reference of one op in Markdown: its record, and its body and gradient for its first f32
+// example.
 std::string op_reference(const Op& op);
 
-// A table of all ops, then each of them: docs/reference/ops.md.
+// A table of all ops, then the reference of each: docs/reference/ops.md.
 std::string ops_reference();
 
 }  // namespace limpid

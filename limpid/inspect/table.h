@@ -1,4 +1,4 @@
-// Tables as plain text, for people. Leans on core.
+// Tables as plain text. Depends on core.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct Column {
   Align align = Align::kLeft;
 };
 
-// A heading and rows; a row may be shorter than the heading.
+// A header and rows. A row may have fewer cells than the header.
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
 };
 
-// Lines as wide as their cells need, two spaces between columns, none at the end; each line ends in
-// '\n'. Cells pass through printable().
+// Columns are as wide as their widest cell and separated by two spaces, without trailing spaces.
+// Each line ends in '\n'. Cells are escaped by printable().
 std::string to_text(const Table& table);
 
-// UTF-8 with the bytes of every control character (C0, DEL, C1), and what is no UTF-8, as \xNN, so
-// that a name from a file cannot move a terminal's cursor; ASCII of `kept` stays.
+// Escapes the bytes of control characters (C0, DEL, C1) and of invalid UTF-8 as \xNN, so that a
+// name from a file cannot control the terminal. ASCII characters in `kept` stay.
 std::string printable(std::string_view text, std::string_view kept = "");
 
 // "(32, 784)"; "()" for a scalar.

@@ -1,5 +1,5 @@
-// What numbers do on their way: one run of a Function with every value kept, and the statistics of
-// each. Leans on function and table.h.
+// Tracing: one run of a Function that keeps every value, and the statistics of each. Depends on
+// function and table.h.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace limpid {
 
-// One run, op by op, by the interpreter; values are the bits that every other run of the Function
-// gives.
+// One run, op by op, by the interpreter. The values have the bits of every other way to run the
+// Function.
 struct Observation {
   Function function;
   std::vector<Tensor> values;  // by ValueId: the inputs, then the results of the ops
 
-  // The value of that number.
+  // The value with this ValueId.
   const Tensor& operator[](ValueId id) const { return values[static_cast<std::size_t>(id)]; }
 };
 
-// `inputs` holds a tensor for every input of the function, by name; others in it are left aside.
-// Throws kNotFound for an input without one, kShape or kDtype where one does not fit.
+// `inputs` has a tensor for every input of the function, by name; other tensors in it are ignored.
+// Throws kNotFound for an input without a tensor, kShape or kDtype if one does not match.
 Observation observe(const Function& function, const Params& inputs);
 
-// One value of the run and the op that made it; the data comes first, as op "input".
+// A value of the run and the op that computed it. The data comes first, with op "input".
 struct TraceRow {
   std::string value;  // "%x", "%3"
   std::string layer;  // "layers.0"; may be empty
@@ -36,10 +36,10 @@ struct TraceRow {
   Statistics statistics;
 };
 
-// Every value but the inputs named in `params`.
+// A row for every value, except the inputs named in `params`.
 std::vector<TraceRow> trace_rows(const Observation& run, const Params& params);
 std::string to_text(const std::vector<TraceRow>& rows);
-// An object of its members; numbers that are not finite are null.
+// An object with the members of TraceRow. Non-finite numbers are null.
 Json to_json(const TraceRow& row);
 
 }  // namespace limpid

@@ -1,4 +1,4 @@
-// The families of kernels: each fills its part of the table of table.isa.
+// The families of kernels: each fills its part of the table, for the instruction set table.isa.
 #pragma once
 
 #include "limpid/kernels/kernels.h"

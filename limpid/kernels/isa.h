@@ -8,18 +8,19 @@
 
 namespace limpid::kernels {
 
-// kExact is portable code whose every fused step is std::fma: slow, and the same bits.
+// kExact is portable code that uses std::fma: slow, but with the same bits.
 enum class Isa : std::uint8_t { kAvx512, kAvx2, kNeon, kExact };
 
 // "avx512", "avx2", "neon", "exact".
 std::string_view name(Isa isa);
 std::optional<Isa> isa_from_name(std::string_view name);
 
-// Those that are built in and that this CPU runs, the fastest first; kExact is always the last.
+// The instruction sets that are built in and that this CPU supports, fastest first; kExact is
+// always last.
 std::span<const Isa> available_isas();
 
-// The first of available_isas(), or the one that the environment variable LIMPID_ISA names. Throws
-// kInvalidArgument where LIMPID_ISA names one that is unknown or not available here.
+// The first of available_isas(), or the one named by the environment variable LIMPID_ISA. Throws
+// kInvalidArgument if that one is unknown or not available.
 Isa default_isa();
 
 }  // namespace limpid::kernels

@@ -1,6 +1,6 @@
-// Loops over plain spans of memory, once for every instruction set: the table that the compiler of
-// Functions draws on. A kernel allocates nothing, throws nothing and knows nothing of Functions.
-// docs/arithmetic.md defines its bits.
+// The table of kernels for each instruction set: loops over plain memory, used by the compiler. A
+// kernel allocates nothing, throws nothing and is independent of Functions. docs/arithmetic.md
+// defines its bits.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace limpid::kernels {
 
-// Element-wise functions on lanes of four bytes: f32, i32, or a mask (all bits of the lane set, or
+// Element-wise functions on 4-byte lanes: f32, i32, or a mask (all bits of the lane are set, or
 // none).
 enum class Element : std::uint8_t {
   // f32 -> f32
@@ -24,8 +24,8 @@ enum class Element : std::uint8_t {
   kSqrt,
   kRelu,     // maximum(x, +0)
   kSigmoid,  // 1 / (1 + e^-x)
-  kNdtr,     // the standard normal distribution
-  kGelu,     // the bodies of the ops of these names
+  kNdtr,     // standard normal CDF
+  kGelu,     // these three: the bodies of the ops with these names
   kGeluTanh,
   kSilu,
   kLog1p,  // log(1 + x)
@@ -33,20 +33,20 @@ enum class Element : std::uint8_t {
   kSin,
   kCos,
   kRsqrt,  // 1 / sqrt(x), two roundings
-  kFloor,  // these four keep the sign of a zero, and of what becomes one
+  kFloor,  // these four keep the sign if the result is zero
   kCeil,
   kRound,  // to nearest, ties to even
   kTruncate,
-  kSign,  // -1, 1, or x where that is a zero or NaN
+  kSign,  // -1 or 1; zeros and NaN stay
   // f32, f32 -> f32
   kAdd,
   kSubtract,
   kMultiply,
   kDivide,
-  kMaximum,  // NaN where either is; +0 above -0
+  kMaximum,  // NaN if either is NaN; +0 is greater than -0
   kMinimum,
   kPower,         // special values as C's pow
-  kGeluGradient,  // x, g: the body of the op of this name
+  kGeluGradient,  // x, g: the body of the op with this name
   // f32, f32 -> mask
   kEqual,
   kNotEqual,
@@ -66,7 +66,7 @@ enum class Element : std::uint8_t {
   kMultiplyI32,
   kMaximumI32,
   kMinimumI32,
-  kShiftRightI32,  // logical: zeros come in; a count outside [0, 31] gives 0
+  kShiftRightI32,  // logical shift; a count outside [0, 31] gives 0
   // i32 -> f32, rounded to nearest, ties to even
   kI32ToF32,
   // mask -> f32: 1 or 0
@@ -77,9 +77,8 @@ enum class Element : std::uint8_t {
 };
 inline constexpr std::size_t kElementCount = static_cast<std::size_t>(Element::kCount);
 
-// out[i] = f(a[i], b[i], c[i]) for i in [0, n). Operands that f does not take are ignored. `out`
-// may be one of the operands; no byte outside of the n lanes is read or written; no alignment
-// beyond 4 is needed.
+// out[i] = f(a[i], b[i], c[i]) for i in [0, n). Unused operands are ignored. `out` may be one of
+// the operands. Reads and writes only the n lanes. Requires 4-byte alignment.
 using ElementFn = void (*)(void* out, const void* a, const void* b, const void* c, std::size_t n);
 
 // A matrix in memory: element (r, c) is data[r * row_stride + c * col_stride]. One of the strides
@@ -94,8 +93,8 @@ struct Matrix {
 struct Matmul {
   std::size_t m, n, k;
   Matrix a;
-  Matrix b;               // ignored where packed_b is given
-  const float* packed_b;  // B as pack() wrote it, or nullptr
+  Matrix b;               // ignored if packed_b is given
+  const float* packed_b;  // B packed by pack(), or nullptr
   float* c;
   std::size_t c_row_stride;
   const float* bias;  // n values added to every row after the sum over k, or nullptr
@@ -114,20 +113,20 @@ struct Range {
   std::size_t begin, end;
 };
 
-// C = A B (+ bias) (then ReLU) as above, where B is narrower than f32 and A row-major.
+// C = A B (+ bias) (then ReLU) as above, where B is bf16 or i8 and A is row-major.
 struct NarrowMatmul {
   std::size_t m, n, k;
   const float* a;
   std::size_t a_row_stride;
-  const void* packed_b;  // as NarrowKernels::pack() wrote it
-  const float* scale;    // of i8: n values, one for each column of B
+  const void* packed_b;  // packed by NarrowKernels::pack()
+  const float* scale;    // for i8: n values, one for each column of B
   float* c;
   std::size_t c_row_stride;
   const float* bias;
   bool relu;
 };
 
-// Elements of adam_update (limpid/ops/update.h). A result may be in the place of its operand.
+// Operands of adam_update (limpid/ops/update.h). A result may be in the memory of its operand.
 struct AdamUpdate {
   const float *parameter, *gradient, *mean, *square;
   float *new_parameter, *new_mean, *new_square;
@@ -135,7 +134,7 @@ struct AdamUpdate {
   float beta1, rest1, beta2, rest2;  // rest: 1 - beta, rounded from f64
 };
 
-// Products with weights of one narrow dtype.
+// Products with weights of bf16 or i8.
 struct NarrowKernels {
   std::size_t panel_width;  // as Kernels::panel_width
   std::size_t (*packed_bytes)(std::size_t k, std::size_t n);
@@ -148,19 +147,19 @@ struct NarrowKernels {
   void (*matmul)(const NarrowMatmul& matmul, Range rows, Range columns, void* scratch);
 };
 
-// Attention to the keys of one head, of as many heads of queries as share them: row r of `group` *
-// `queries` is query r mod queries, and sees key j where j <= r mod queries + ahead. out[r] is the
-// sum of its weights' values: core/attend.h.
+// Attention to the keys of one head, for all query heads that share it. Row r in [0, group *
+// queries) is query r mod queries; it sees key j if j <= r mod queries + ahead. out[r] is the
+// weighted sum of the values: see core/attend.h.
 struct Attention {
   std::size_t queries, keys, size, value_size;
   float scale;
   std::int64_t ahead;
-  const float* q;  // rows of `size`, `out` of `value_size`
-  Matrix k;        // a row is a key
+  const float* q;  // rows of `size` elements; rows of `out` have `value_size`
+  Matrix k;        // one row per key
   const float* v;  // keys x value_size
   float* out;
-  // One of them, or none: whether a key is seen, or what is added to its score. Row r of the mask
-  // has `keys` elements and is row (mask_row + r) mod mask_rows in memory.
+  // The mask, at most one of these: whether a key is seen, or a number to add to its score. Row r
+  // of the mask has `keys` elements and is row (mask_row + r) mod mask_rows in memory.
   const std::uint8_t* seen;
   const float* added;
   std::size_t mask_row, mask_rows;
@@ -168,7 +167,7 @@ struct Attention {
 
 struct Kernels {
   Isa isa;
-  std::size_t lanes;  // of four bytes in a vector: 16 or a divisor of it
+  std::size_t lanes;  // 4-byte lanes in a vector: 16 or a divisor of 16
 
   std::array<ElementFn, kElementCount> element;
 
@@ -179,41 +178,43 @@ struct Kernels {
   void (*bool_to_mask)(const std::uint8_t* in, std::size_t n, std::uint32_t* out);
   void (*mask_to_bool)(const std::uint32_t* in, std::size_t n, std::uint8_t* out);
 
-  // Columns of a packed panel: work on columns is cut at multiples of it.
+  // Columns of a packed panel: work on columns is split at multiples of it.
   std::size_t panel_width;
-  // Floats that a packed k x n matrix takes, with what is read beyond it.
+  // Size in floats of a packed k x n matrix, including padding that is read beyond it.
   std::size_t (*packed_floats)(std::size_t k, std::size_t n);
-  // Packs the columns of B in `columns` (begin a multiple of panel_width; end too, or n) to their
-  // place in `out`.
+  // Packs the columns of B in `columns` to their position in `out`. columns.begin is a multiple of
+  // panel_width; columns.end too, or n.
   void (*pack)(const Matrix& b, std::size_t k, std::size_t n, Range columns, float* out);
   // Floats of scratch that one thread needs inside matmul().
   std::size_t (*matmul_scratch_floats)(std::size_t m, std::size_t n, std::size_t k);
-  // The part of C in rows x columns; calls on disjoint parts may run at once, each with its own
-  // scratch (64-byte aligned). columns.begin is a multiple of panel_width; columns.end too, or n.
+  // Computes the part of C in rows x columns. Calls on disjoint parts may run at the same time,
+  // each with its own scratch (64-byte aligned). columns.begin is a multiple of panel_width;
+  // columns.end too, or n.
   void (*matmul)(const Matmul& matmul, Range rows, Range columns, float* scratch);
-  // The same for one row and a packed B; bias may be nullptr. What matmul() has to find out first
-  // takes longer than a row of a small network.
+  // The same for one row and a packed B; bias may be nullptr. It avoids the setup of matmul(),
+  // which takes longer than a row of a small network.
   void (*matmul_row)(const MatmulRow& row, const float* a, const float* packed_b, const float* bias,
                      float* c);
 
-  // B of bf16: each element is widened, and the product is that of f32. B of i8: the body of
-  // quantized_linear; k is at most arithmetic::kMostI8Terms.
+  // bf16: elements of B are widened to f32. i8: the body of quantized_linear; k is at most
+  // arithmetic::kMostI8Terms.
   NarrowKernels bf16, i8;
 
-  // Row by row of a row-major rows x columns matrix; out has the same shape and may be in.
+  // On each row of a row-major rows x columns matrix. `out` has the same shape and may be `in`.
   void (*softmax)(const float* in, std::size_t rows, std::size_t columns, float* out);
   void (*log_softmax)(const float* in, std::size_t rows, std::size_t columns, float* out);
 
-  // (x - mean) / root of (variance + eps), then times gamma (where not nullptr), plus beta (where
-  // not nullptr), row by row; out may be in.
+  // On each row: (x - mean) / sqrt(variance + eps), times gamma and plus beta unless they are
+  // nullptr. `out` may be `in`.
   void (*layer_norm)(const float* in, std::size_t rows, std::size_t columns, float eps,
                      const float* gamma, const float* beta, float* out);
-  // x / root of (mean of squares + eps), then times gamma (where not nullptr); out may be in.
+  // On each row: x / sqrt(mean of squares + eps), times gamma unless it is nullptr. `out` may be
+  // `in`.
   void (*rms_norm)(const float* in, std::size_t rows, std::size_t columns, float eps,
                    const float* gamma, float* out);
 
-  // The bodies of the ops of these names, row by row: dx, and, where gamma is not nullptr, g times
-  // the normalised row. dx may be g.
+  // The bodies of the ops with these names, on each row: dx; and, if gamma is not nullptr, gh = g
+  // times the normalised row. dx may be g.
   void (*layer_norm_gradient)(const float* x, const float* g, std::size_t rows, std::size_t columns,
                               float eps, const float* gamma, float* dx, float* gh);
   void (*rms_norm_gradient)(const float* x, const float* g, std::size_t rows, std::size_t columns,
@@ -224,7 +225,7 @@ struct Kernels {
   void (*max_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
   void (*min_rows)(const float* in, std::size_t rows, std::size_t columns, float* out);
   // Over the axis before the last: out[c] = sum, maximum or minimum of column c, for the columns in
-  // the range.
+  // `part`.
   void (*sum_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
                       float* out);
   void (*max_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
@@ -237,7 +238,7 @@ struct Kernels {
   // Floats of scratch that one thread needs inside attention().
   std::size_t (*attention_scratch_floats)(std::size_t keys, std::size_t size,
                                           std::size_t value_size);
-  // The rows in the range; calls on disjoint ranges may run at once, each with its own scratch
+  // Computes these rows. Calls on disjoint rows may run at the same time, each with its own scratch
   // (64-byte aligned).
   void (*attention)(const Attention& attention, Range rows, float* scratch);
 
@@ -245,7 +246,7 @@ struct Kernels {
   void (*transpose)(const float* in, std::size_t rows, std::size_t columns, float* out);
 };
 
-// The kernels of one instruction set. Requires that it is among available_isas().
+// The kernels of an instruction set, which must be among available_isas().
 const Kernels& kernels(Isa isa);
 
 }  // namespace limpid::kernels

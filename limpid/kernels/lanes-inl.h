@@ -1,6 +1,6 @@
-// Vectors of 32-bit lanes for the kernels: a thin layer over Highway that fuses where Highway's
-// scalar target does not, and that never touches memory outside of the lanes asked for.
-// Included once for every target.
+// Vectors of 32-bit lanes for the kernels: a thin layer over Highway. It also fuses multiply-adds
+// on Highway's scalar target, and never accesses memory outside the requested lanes. Included once
+// for every target.
 #include "hwy/highway.h"
 //
 #include "hwy/cache_control.h"
@@ -19,8 +19,8 @@
 #define LIMPID_KERNELS_LANES_INL_H_
 #endif
 
-// A loop of constant length whose arrays of vectors are to live in registers. Not under a
-// sanitizer: the compiler needs minutes for the checks of an unrolled tile, and finds nothing more.
+// Unrolls a loop of constant length, to keep arrays of vectors in registers. Not under a sanitizer:
+// an unrolled tile takes minutes to compile there, without finding more.
 #undef LIMPID_UNROLL
 #if LIMPID_SANITIZED
 #define LIMPID_UNROLL
@@ -54,8 +54,8 @@ HWY_INLINE V fma(V a, V b, V c) {
 #endif
 }
 
-// min(x, bound) and max(x, bound); a NaN stays a NaN. x86 returns the second operand where one is
-// NaN; others prefer the number, or are not bound to either.
+// min(x, bound) and max(x, bound); NaN stays NaN. If an operand is NaN, x86 returns the second one;
+// other CPUs may return the number or either operand.
 HWY_INLINE V at_most(V x, float bound) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   return hn::Min(set(bound), x);
@@ -71,7 +71,7 @@ HWY_INLINE V at_least(V x, float bound) {
 #endif
 }
 
-// One vector from or to memory of any type of the lanes' size.
+// Loads or stores one vector of any 4-byte type.
 template <class D>
 HWY_INLINE hn::Vec<D> load(D d, const void* from) {
 #if HWY_TARGET == HWY_SCALAR
@@ -95,7 +95,7 @@ HWY_INLINE void store(hn::Vec<D> v, D d, void* to) {
 HWY_INLINE V load(const float* from) { return load(F32(), from); }
 HWY_INLINE void store(V v, float* to) { store(v, F32(), to); }
 
-// Copies n < kLanes lanes of four bytes in powers of two: a loop over lanes would cost more.
+// Copies n < kLanes 4-byte lanes, in powers of two: a loop over lanes is slower.
 template <std::size_t kCount = kLanes / 2>
 HWY_INLINE void copy_lanes(void* to, const void* from, std::size_t n) {
   if constexpr (kCount > 0) {
@@ -108,7 +108,7 @@ HWY_INLINE void copy_lanes(void* to, const void* from, std::size_t n) {
   }
 }
 
-// The first n < kLanes lanes; the others are zero, or are not written.
+// Loads or stores the first n < kLanes lanes. The others are loaded as zero, or not written.
 template <class D>
 HWY_INLINE hn::Vec<D> load_n(D d, const void* from, std::size_t n) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
@@ -124,7 +124,7 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, void* to, std::size_t n) {
 #if HWY_TARGET == HWY_AVX3
   hn::BlendedStore(v, hn::FirstN(d, n), d, static_cast<hn::TFromD<D>*>(to));
 #else
-  // AVX2 could mask as well, but on Zen a masked store takes some twenty cycles.
+  // AVX2 has masked stores, too, but on Zen one takes about twenty cycles.
   alignas(64) hn::TFromD<D> lanes[kLanes];
   store(v, d, lanes);
   copy_lanes(to, lanes, n);
@@ -133,26 +133,26 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, void* to, std::size_t n) {
 HWY_INLINE V load_n(const float* from, std::size_t n) { return load_n(F32(), from, n); }
 HWY_INLINE void store_n(V v, float* to, std::size_t n) { store_n(v, F32(), to, n); }
 
-// Lanes that one kernel writes around the caches: no cache has room for so many and for what they
-// are made of, and a line that is written there first is read from memory before. ReLU of
-// 4096 x 4096 takes 0.22 ns an element so, and took 0.37.
+// From this many lanes on, a kernel uses streaming (non-temporal) stores: no cache holds results
+// and operands, and a normal store first reads the line from memory. ReLU of 4096 x 4096 takes 0.22
+// instead of 0.37 ns per element.
 inline constexpr std::size_t kBeyondCaches = std::size_t{4} << 20;
 
-// Stores of the `lanes` results that a kernel writes.
+// Stores the `lanes` results of a kernel.
 class Results {
  public:
   HWY_INLINE Results(const void* out, std::size_t lanes)
       : streams_(lanes >= kBeyondCaches && reinterpret_cast<std::uintptr_t>(out) % 4 == 0) {}
-  // Other threads see nothing of a stream before it is flushed.
+  // Other threads do not see streaming stores before a flush.
   HWY_INLINE ~Results() {
     if (streams_) hwy::FlushStream();
   }
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
 
-  // Of the `lanes` from `out` on, those before the first from which on put() may be called. Where
-  // there are many, a whole vector begins there: ReLU of 256 x 256 takes 0.073 ns an element so,
-  // and 0.079 where every vector lies in two lines.
+  // The number of lanes to store before put() may be called. For many lanes, put() then starts at
+  // an aligned vector: ReLU of 256 x 256 takes 0.073 ns per element, and 0.079 if every vector
+  // crosses a cache line.
   HWY_INLINE std::size_t lanes_before(const void* out, std::size_t lanes) const {
     if (!streams_ && lanes < 2048) return 0;
     constexpr std::size_t kBytes = kLanes * 4;
@@ -171,13 +171,13 @@ class Results {
   bool streams_;
 };
 
-// Four columns of kLanes rows, as `rows` points at them: y[i] is column `column` + i.
+// Loads four columns of kLanes rows: y[i] is column `column` + i.
 #if HWY_TARGET == HWY_SCALAR
 HWY_INLINE void load_columns(const float* const* rows, std::size_t column, V (&y)[4]) {
   for (std::size_t i = 0; i < 4; ++i) y[i] = load(rows[0] + column + i);
 }
 #else
-// Four columns of every fourth row, one row to a block of 128 bits.
+// Loads four columns of every fourth row, one row per 128-bit block.
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const float* const* rows, std::size_t column) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -209,7 +209,7 @@ HWY_INLINE V load_column(const float* const* rows, std::size_t column) {
   return load(lanes);
 }
 
-// Columns of kLanes rows to rows: out[c * stride + r] = rows[r][c] for c in [0, columns).
+// Transposes kLanes rows: out[c * stride + r] = rows[r][c] for c in [0, columns).
 HWY_INLINE void transpose_strip(const float* const* rows, std::size_t columns, float* out,
                                 std::size_t stride) {
   std::size_t c = 0;

@@ -1,5 +1,5 @@
-// The elementary functions on vectors: the same steps as limpid/core/arithmetic.cc, every branch
-// computed and the right one selected. Included once for every target.
+// The elementary functions on vectors, with the same steps as limpid/core/arithmetic.cc. All
+// branches are computed, and the right one is selected. Included once for every target.
 #include "limpid/core/coefficients.h"
 #include "limpid/kernels/lanes-inl.h"
 
@@ -15,13 +15,13 @@ namespace limpid::kernels::HWY_NAMESPACE {
 
 namespace co = arithmetic::coefficients;
 
-// kCount vectors that go through the same steps side by side: the steps of one wait for each other,
-// and a CPU finds too little else to do in the instructions just ahead.
+// kCount vectors that go through the same steps together, for instruction-level parallelism: the
+// steps of a single vector depend on each other.
 template <std::size_t kCount>
 struct Many {
   V v[kCount];
 
-  // Written out: a constructor that the compiler supplies would lack the attributes of the target.
+  // Explicit, as a defaulted constructor would lack the attributes of the target.
   HWY_INLINE Many() {}
   HWY_INLINE Many(float x) {
     LIMPID_UNROLL
@@ -53,7 +53,7 @@ HWY_INLINE Many<kCount> each(const F& f, const Many<kCount>& a, const Rest&... r
     return each([](V a, V b) HWY_ATTR { return expression; }, x, y);                 \
   }
 
-// Keeps an argument out of the deduction of kCount, so that a float may stand for it.
+// A non-deduced parameter type: kCount comes from the other arguments, so that a float converts.
 template <class T>
 struct SameAs {
   using Type = T;
@@ -82,12 +82,12 @@ template <std::size_t kCount>
 HWY_INLINE Many<kCount> at_least(const Many<kCount>& x, float bound) {
   return each([bound](V a) HWY_ATTR { return at_least(a, bound); }, x);
 }
-// Where x < bound.
+// The mask of x < bound.
 template <std::size_t kCount>
 struct Mask {
   hn::Mask<F32> m[kCount];
 
-  HWY_INLINE Mask() {}  // as that of Many
+  HWY_INLINE Mask() {}  // as in Many
 };
 template <std::size_t kCount>
 HWY_INLINE Mask<kCount> less(const Many<kCount>& x, float bound) {
@@ -104,7 +104,7 @@ HWY_INLINE Many<kCount> choose(const Mask<kCount>& mask, const Many<kCount>& yes
   for (std::size_t i = 0; i < kCount; ++i) y.v[i] = hn::IfThenElse(mask.m[i], yes.v[i], no.v[i]);
   return y;
 }
-// By the sign bit.
+// Selects by the sign bit.
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> by_sign(const Many<kCount>& by, const Many<kCount>& negative,
                                 const Many<kCount>& positive) {
@@ -122,8 +122,8 @@ HWY_INLINE V minimum(V a, V b) {
   const V or_zero = hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), smaller);
   return hn::IfThenElse(hn::IsNaN(b), b, or_zero);
 }
-// To integers; zeros keep their sign, and a small negative number becomes -0. Highway's scalar
-// target does neither.
+// Rounding to integers. Zeros keep their sign, and small negative numbers become -0, unlike in
+// Highway's scalar target.
 #if HWY_TARGET == HWY_SCALAR
 HWY_INLINE V floor(V x) { return V(std::floor(x.raw)); }
 HWY_INLINE V ceil(V x) { return V(std::ceil(x.raw)); }
@@ -148,8 +148,8 @@ HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const float (&descendi
   return y;
 }
 
-// y 2^n, where z = kExpRound + n: in two factors, so that n may be anything that a result needs,
-// subnormals among them. AVX-512 has an instruction that rounds the same product once.
+// y 2^n, where z = kExpRound + n. In two factors, so that n can have any value that a result needs,
+// including subnormal results. AVX-512 has an instruction that rounds the same product once.
 #if HWY_TARGET == HWY_AVX3
 LIMPID_EACH_2(scaled, V{_mm512_scalef_ps(a.raw, hn::Sub(b, set(co::kExpRound)).raw)})
 #else
@@ -163,7 +163,7 @@ HWY_INLINE Many<kCount> scaled(const Many<kCount>& y, const Many<kCount>& z) {
   return y * first_power(z) * second_power(z);
 }
 #endif
-// 2^n where that is a normal number: scaling by it at once gives the same bits.
+// 2^n if that is a normal number: a single factor then gives the same bits.
 LIMPID_EACH_1(power, hn::BitCast(F32(), hn::ShiftLeft<23>(hn::Sub(hn::BitCast(U32(), a),
                                                                   hn::Set(U32(), 127u)))))
 
@@ -190,7 +190,7 @@ HWY_INLINE Many<kCount> exp(const Many<kCount>& x) {
   return exp_scaled(x, co::kExpRound);
 }
 
-// x = m 2^e with m in [2/3, 4/3), a subnormal x scaled to a normal one before.
+// x = m 2^e with m in [2/3, 4/3); a subnormal x is first scaled to a normal number.
 HWY_INLINE VU normal_bits(V x) {
   const V scaled = hn::IfThenElse(hn::Lt(x, set(0x1p-126f)), hn::Mul(x, set(0x1p23f)), x);
   return hn::BitCast(U32(), scaled);
@@ -208,7 +208,7 @@ HWY_INLINE V log_whole(V x) {
   const V scaled_by = hn::IfThenElseZero(hn::Lt(x, set(0x1p-126f)), set(23.0f));
   return hn::Sub(hn::ConvertTo(F32(), log_exponent(normal_bits(x))), scaled_by);
 }
-// The logarithms that are no finite numbers.
+// Selects the logarithms that are not finite.
 HWY_INLINE V log_or_limit(V finite, V x) {
   const V infinity = hn::Inf(F32());
   const V or_infinite = hn::IfThenElse(hn::Lt(x, infinity), finite, x);
@@ -224,7 +224,7 @@ HWY_INLINE Many<kCount> log(const Many<kCount>& x) {
   return each([](V a, V b) HWY_ATTR { return log_or_limit(a, b); }, y, x);
 }
 
-// The entry of a table that the low four bits of each lane say.
+// The entry of a table at the index in the low four bits of each lane.
 HWY_INLINE V entry(const float (&table)[16], VU index) {
 #if HWY_TARGET == HWY_AVX3
   return V{_mm512_permutexvar_ps(index.raw, load(table).raw)};
@@ -247,7 +247,7 @@ HWY_INLINE Many<kCount> entries(const float (&table)[16], const Many<kCount>& in
   return each([&table](V i) HWY_ATTR { return entry(table, hn::BitCast(U32(), i)); }, index);
 }
 
-// The number of the piece of tanh, in its low four bits.
+// The index of the piece of tanh, in the low four bits.
 LIMPID_EACH_1(tanh_piece,
               hn::BitCast(F32(), hn::Max(hn::ShiftRight<co::kTanhShift>(hn::BitCast(U32(), a)),
                                          hn::Set(U32(), co::kTanhFirst))))
@@ -268,8 +268,8 @@ HWY_INLINE Many<kCount> tanh(const Many<kCount>& x) {
   return with_sign_of(fma(polynomial(d, piece, co::kTanhTerms), d, value), x);
 }
 
-// The two branches of erf take one way through Horner's rule, with the coefficients of their
-// branch.
+// Both branches of erf share one Horner evaluation, with the coefficients of the branch of each
+// lane.
 template <std::size_t kCount, std::size_t kTerms>
 HWY_INLINE Many<kCount> polynomial(const Many<kCount>& x, const Mask<kCount>& mask,
                                    const float (&yes)[kTerms], const float (&no)[kTerms]) {
@@ -313,7 +313,7 @@ HWY_INLINE Many<kCount> ndtr(const Many<kCount>& x) {
   return by_sign(x, tail, Many<kCount>(1.0f) - tail);
 }
 
-// The activations as limpid/ops/activation.cc writes them, operation by operation.
+// The activations, with the same operations as the bodies in limpid/ops/activation.cc.
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> gelu(const Many<kCount>& x) {
   return x * ndtr(x);
@@ -335,7 +335,7 @@ HWY_INLINE Many<kCount> gelu_gradient(const Many<kCount>& x, const Many<kCount>&
   return g * (ndtr(x) + x * (exp(x * x * minus_half) * factor));
 }
 
-// One vector alone.
+// For a single vector.
 HWY_INLINE V exp(V x) { return exp(Many<1>(x)).v[0]; }
 
 #undef LIMPID_EACH_1

@@ -1,6 +1,6 @@
-// Products of a matrix and one vector, where the matrix is read once and packing it would cost more
-// than the product. Lanes run over outputs or, where there are too few of them, over the blocks of
-// the sum, whose totals are then added in their order. Included once for every target.
+// Matrix-vector products. The matrix is read only once, so packing it would cost more than the
+// product. Lanes run over outputs; if there are too few outputs, over the blocks of the sum, whose
+// totals are then added in order. Included once for every target.
 #include "limpid/core/arithmetic.h"
 #include "limpid/kernels/math-inl.h"
 
@@ -16,7 +16,7 @@ namespace limpid::kernels::HWY_NAMESPACE {
 
 using arithmetic::kBlock;
 
-// What a lane without work of its own reads.
+// Input of unused lanes.
 alignas(64) inline constexpr float kZeros[kBlock] = {};
 
 // out[j * out_step] = sum over i of w[j * w_row + i] * x[i * x_step], (+ bias[j * bias_step]) (then
@@ -34,16 +34,16 @@ struct MatVec {
   bool relu;
 };
 
-// Vectors of sums at once.
+// Number of vectors of sums.
 constexpr std::size_t kGroups = 2;
 constexpr std::size_t kSums = kGroups * kLanes;
 
-// sums[j] = one block of lane j's sum, over rows w[j]. Either all lanes share x[0], whose terms are
-// x_step apart, or lane j has x[j] of its own, without gaps.
+// sums[j] = one block of lane j's sum over row w[j]. Either all lanes share x[0], with stride
+// x_step, or lane j has its own contiguous x[j].
 template <bool kShared>
 HWY_INLINE void add_terms(const float* const* w, const float* const* x, std::size_t x_step,
                           std::size_t k, float* sums) {
-  // Terms of a cache line: a row's line is used up before others drive it out.
+  // Terms per cache line: a line of a row is used completely before others evict it.
   constexpr std::size_t kLine = 16;
   V sum[kGroups];
   LIMPID_UNROLL
@@ -98,14 +98,14 @@ void matvec_by_outputs(const MatVec& p) {
         rows[j] = j < count ? p.w + (first + j) * p.w_row + i : kZeros;
       const float* const x = p.x + i * p.x_step;
       add_terms<true>(rows, &x, p.x_step, HWY_MIN(kBlock, p.k - i), sums);
-      // Not +0 plus the first: products that underflow may leave -0 there.
+      // The first term is not added to +0: underflowing products may have given -0.
       for (std::size_t j = 0; j < kSums; ++j) totals[j] = i == 0 ? sums[j] : totals[j] + sums[j];
     }
     for (std::size_t j = 0; j < count; ++j) finish_output(p, first + j, totals[j]);
   }
 }
 
-// Lanes over blocks; x has no gaps.
+// Lanes over blocks; x is contiguous.
 void matvec_by_blocks(const MatVec& p) {
   const float* rows[kSums];
   const float* factors[kSums];

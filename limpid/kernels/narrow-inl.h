@@ -1,6 +1,6 @@
-// What the products with narrow weights share: the tiles that a result is cut into, and how one is
-// finished. Each tile runs over all terms at once: a panel of narrow weights is small. Included
-// once for every target.
+// Shared by the products with bf16 and i8 weights: the tiles of a result, and how to finish a tile.
+// Each tile runs over all terms at once, as a panel of such weights is small. Included once for
+// every target.
 #include "limpid/kernels/math-inl.h"
 
 #if defined(LIMPID_KERNELS_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -13,9 +13,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// Vectors of a panel, and rows of a tile: as many accumulators as leave registers for the operands.
+// Vectors per panel and rows per tile: as many accumulators as possible with registers left for the
+// operands.
 #if HWY_TARGET == HWY_AVX3
-// Of two panels: six numbers of x for four vectors, where one panel would need twelve for two.
+// With two panels, a tile loads six elements of x for four vectors; with one panel, twelve for two.
 constexpr std::size_t kTileRows = 6, kVectors = 2, kAccumulators = 24;
 #elif HWY_TARGET == HWY_AVX2
 constexpr std::size_t kTileRows = 6, kVectors = 2, kAccumulators = 12;
@@ -30,8 +31,8 @@ HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
   return (n + step - 1) / step * step;
 }
 
-// Panels that a tile of so many rows takes at once where it can, of 1, 2 and 4: one alone would
-// leave the units waiting for the latency of its sums.
+// Panels (1, 2 or 4) per tile with this number of rows: with too few accumulators, the units would
+// wait for the latency of the sums.
 constexpr std::size_t panels_at_once(std::size_t rows, std::size_t most = 4) {
   while (most > 1 && rows * kVectors * most > kAccumulators) most /= 2;
   return most;
@@ -57,7 +58,7 @@ constexpr Tiles<Format> make_tiles() {
   return tiles;
 }
 
-// Rows are cut into tiles of sizes that differ by one at most: a tile of few rows is slow.
+// Splits rows into tiles whose sizes differ by at most one, as a tile of few rows is slow.
 template <class Format>
 void run_tiles(const typename Format::Work& work, Range rows, Range columns) {
   static constexpr Tiles<Format> kTiles = make_tiles<Format>();
@@ -78,7 +79,7 @@ void run_tiles(const typename Format::Work& work, Range rows, Range columns) {
 }
 
 // c[row + r][column + j] = sum(r, j) (+ bias) (then ReLU) for r in [0, rows), j in steps of a
-// vector of [0, width); columns beyond the matrix are left out.
+// vector of [0, width); columns beyond the matrix are not written.
 template <class Sum>
 HWY_INLINE void finish_tile(const NarrowMatmul& m, std::size_t row, std::size_t rows,
                             std::size_t column, std::size_t width, const Sum& sum) {

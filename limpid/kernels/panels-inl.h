@@ -1,4 +1,4 @@
-// Panels: a packed B, kPanel columns side by side, term after term. Included once for every target.
+// Panels: packed B in panels of kPanel columns, term by term. Included once for every target.
 #include "limpid/kernels/kernels.h"
 #include "limpid/kernels/matvec-inl.h"
 
@@ -12,10 +12,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// A register tile: kTileRows rows by kVectors vectors of one panel, as many accumulators as leave
-// registers for the operands. On AVX-512 six rows by 64 columns reach 115 GFLOP/s of 118 where
-// twelve by 32 reach 110: half as many rows of A and of C to follow outweighs that a panel is no
-// longer in the first-level cache.
+// A register tile: kTileRows rows by kVectors vectors of one panel; as many accumulators as
+// possible with registers left for the operands. On AVX-512, 6 rows by 64 columns reach 115 of 118
+// GFLOP/s, and 12 by 32 reach 110: half as many rows of A and C to follow outweighs that a panel no
+// longer fits in the L1 cache.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t kTileRows = 6, kVectors = 4;
 #elif HWY_TARGET == HWY_AVX2
@@ -28,8 +28,8 @@ constexpr std::size_t kTileRows = 2, kVectors = 4;
 constexpr std::size_t kAccumulators = kTileRows * kVectors;
 constexpr std::size_t kPanel = kVectors * kLanes;
 
-// The widest tile of so many rows for the columns that are left. Few rows take several panels at
-// once: one alone would leave the units waiting for the latency of its sums.
+// The widest tile with this number of rows for the remaining columns. A tile of few rows takes
+// several panels at once; otherwise the units would wait for the latency of the sums.
 constexpr std::size_t width_of(std::size_t rows, std::size_t columns) {
   const std::size_t vectors = (columns + kLanes - 1) / kLanes;
   if (vectors < kVectors) return vectors;
@@ -44,7 +44,7 @@ HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
 }
 
 // Terms [k_begin, k_begin + k) of columns [column, column + width) of B as one panel of `step`
-// columns, k <= kBlock; columns that are missing become zeros. Writes up to kLanes floats beyond.
+// columns, k <= kBlock; missing columns become zeros. Writes up to kLanes floats beyond the panel.
 void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t column,
                 std::size_t width, std::size_t step, float* out) {
   const float* const from = b.data + k_begin * b.row_stride + column * b.col_stride;
@@ -61,7 +61,8 @@ void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t
       }
     return;
   }
-  // From the last columns to the first, as a strip spills over the first lanes of the next term.
+  // From the last columns to the first, as each strip also overwrites the first lanes of the next
+  // term.
   const float* pointers[kLanes];
   for (std::size_t j = (step - 1) / kLanes * kLanes;; j -= kLanes) {
     for (std::size_t i = 0; i < kLanes; ++i)
@@ -71,16 +72,16 @@ void pack_panel(const Matrix& b, std::size_t k_begin, std::size_t k, std::size_t
   }
 }
 
-// Floats from a term to the next in the panel that begins at `column`. The last panel is as narrow
-// as its columns need: whole vectors, or less where half a vector would be waste, so that the
-// weights of a single output take no more of the cache than they are. Lanes beyond the columns then
-// hold the next terms, and nobody reads them.
+// Floats between terms in the panel that begins at `column`. The last panel is only as wide as its
+// columns need: whole vectors, or less if half a vector or more would be padding, so that the
+// weights of a single output take no extra cache. Lanes beyond the columns then hold the next terms
+// and are ignored.
 HWY_INLINE std::size_t panel_step(std::size_t n, std::size_t column) {
   const std::size_t left = n - column;
   return 2 * left <= kLanes ? left : HWY_MIN(kPanel, round_up(left, kLanes));
 }
 
-// Reading and writing reaches beyond the last term.
+// Includes padding: reads and writes go beyond the last term.
 std::size_t packed_floats(std::size_t k, std::size_t n) {
   const std::size_t last = n / kPanel * kPanel;
   return last * k + (last < n ? panel_step(n, last) * k + kLanes : 0);

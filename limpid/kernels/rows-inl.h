@@ -1,4 +1,4 @@
-// What kernels on rows share: the 16 partial sums of docs/arithmetic.md ("Reductions") and walks
+// Shared by kernels on rows: the 16 partial sums of docs/arithmetic.md ("Reductions") and loops
 // over a row. Included once for every target.
 #include "limpid/kernels/math-inl.h"
 //
@@ -34,7 +34,7 @@ HWY_INLINE void store_partials(const Partials& x, float* out) {
 HWY_INLINE V first_lanes(V v, std::size_t n, V others) {
   return hn::IfThenElse(hn::FirstN(F32(), n), v, others);
 }
-// Calls visit(v, i, lanes) for the vectors of the n < kPartials last values of a row.
+// Calls visit(v, i, lanes) for the vectors of the last n < kPartials values of a row.
 template <class Visit>
 HWY_INLINE void for_each_of_last(std::size_t n, const Visit& visit) {
   LIMPID_UNROLL
@@ -54,7 +54,7 @@ HWY_INLINE void store_some(V v, float* out, std::size_t lanes) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Lane i and the lane `half` further, of each 2 * half lanes, in each other's place.
+// Swaps lane i and lane i + half within each group of 2 * half lanes.
 template <std::size_t half>
 HWY_INLINE V swap_lanes(V v) {
   const F32 d;
@@ -105,7 +105,7 @@ struct Lowest {
   static HWY_INLINE V better(V a, V b) { return minimum(a, b); }
 };
 
-// The order of a maximum or minimum does not show in its bits.
+// The bits of a maximum or minimum do not depend on the order.
 template <class F>
 HWY_INLINE V extreme_row(const float* in, std::size_t n) {
   const V start = F::start();
@@ -131,7 +131,7 @@ HWY_INLINE void map_row(const float* in, std::size_t n, float* out, const F& f) 
   if (i < n) store_n(f(load_n(in + i, n - i)), out + i, n - i);
 }
 
-// The sum of exp(in[i] - highest); the terms are left in `out` where kStores.
+// The sum of exp(in[i] - highest); stores the terms in `out` if kStores.
 template <bool kStores>
 HWY_INLINE V sum_exponentials(const float* in, std::size_t n, V highest, float* out) {
   const Partials m(highest);
@@ -150,18 +150,17 @@ HWY_INLINE V sum_exponentials(const float* in, std::size_t n, V highest, float* 
   return sum_of(sum);
 }
 
-// The maximum as softmax needs it: which zero it is does not show, and a row with a NaN may have
-// any, since its sum is NaN.
+// The maximum for softmax: the sign of a zero does not matter, and neither does the maximum of a
+// row with a NaN, as its sum is NaN.
 struct Largest {
   static HWY_INLINE V start() { return Highest::start(); }
   static HWY_INLINE V better(V a, V b) { return hn::Max(a, b); }
 };
 
-// Rows of softmax, all of them up to one point before any goes on: a short row alone waits for its
-// maximum, then for its sum. Rows of 64 take 0.43 ns an element so, and took 0.80. `out` may be
-// `in`.
+// Softmax of several rows, stage by stage: a single short row would wait for its maximum, then for
+// its sum. Rows of 64 take 0.43 instead of 0.80 ns per element. `out` may be `in`.
 constexpr std::size_t kRowsTogether = 8;
-// Longer rows would be in a farther cache when their turn comes again.
+// Longer rows would have left the L1 cache before the next stage.
 HWY_INLINE std::size_t rows_together(std::size_t columns) {
   return columns <= 2048 ? kRowsTogether : 1;
 }
@@ -170,7 +169,7 @@ struct SoftmaxRow {
   std::size_t n;
   float* out;
 };
-// `row(r)` is the r-th of at most kRowsTogether.
+// `row(r)` is the r-th of at most kRowsTogether rows.
 template <class Row>
 HWY_INLINE void softmax_rows(std::size_t rows, const Row& row) {
   V number[kRowsTogether];

@@ -1,16 +1,16 @@
-// Which of Highway's targets the kernels are built for, and how a family of kernels reaches the
-// code of one of them. Included before any header of Highway. SSE4 and older have no fused
-// multiply-add, so their place is taken by HWY_SCALAR, the exact path (docs/arithmetic.md,
-// "Instruction sets").
+// The Highway targets of the kernels, and the dispatch to the code of a target. Include it before
+// any header of Highway. SSE4 and older have no fused multiply-add, so HWY_SCALAR, the exact path,
+// replaces them (docs/arithmetic.md, "Instruction sets").
 #pragma once
 
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-// The exact path is always built, also where the compiler's flags make it superfluous.
+// Always builds the exact path, even if the compiler flags make it unnecessary.
 #define HWY_COMPILE_ALL_ATTAINABLE
-// One lane a time: HWY_EMU128 meets a bug of GCC before 12.3 and has no fused multiply-add either.
+// HWY_SCALAR instead of HWY_EMU128, which triggers a bug of GCC before 12.3 and has no fused
+// multiply-add either.
 #define HWY_BROKEN_EMU128 1
-// Highway's own checks end in its library, which is not linked: CMakeLists.txt says why.
+// Highway's debug checks need its library, which is not linked; CMakeLists.txt gives the reason.
 #define HWY_IS_DEBUG_BUILD 0
 
 #include "hwy/detect_targets.h"
@@ -37,7 +37,7 @@
 #define LIMPID_CASE_NEON(call)
 #endif
 
-// Returns from a function with `call`, evaluated in the namespace of `isa`.
+// Returns `call`, evaluated in the namespace of `isa`.
 #define LIMPID_RETURN_FOR_ISA(isa, call) \
   switch (isa) {                         \
     LIMPID_CASE_AVX512(call)             \

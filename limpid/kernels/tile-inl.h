@@ -1,5 +1,5 @@
-// Tiles: one block of the sum over k for a few rows and some panels, in registers, and A as they
-// read it best. Included once for every target.
+// Tiles: one block of the sum over k for a few rows and panels, in registers; and packing of A for
+// them. Included once for every target.
 #include "limpid/kernels/panels-inl.h"
 
 #if defined(LIMPID_KERNELS_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -12,28 +12,28 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// Floats of a cache line.
+// Floats per cache line.
 constexpr std::size_t kLine = 16;
 
-// Floats that are fetched ahead for every term of a sum: two tiles of rows, or as many more as
-// there are, fetch the next panel. 16 rows times 4096 x 4096, from memory, take 4.9 ms so; where
-// only four tiles fetched a panel they took 6.0.
+// Floats to prefetch for every term of a sum: two or more row tiles together prefetch the next
+// panel. 16 rows times 4096 x 4096, from memory, take 4.9 ms; with four tiles per panel they took
+// 6.0.
 constexpr std::size_t kMostAhead = kPanel / 2, kLeastAhead = kPanel / 4;
 
-// One block of the sum over k for a few rows and some panels.
+// The operands of a tile: one block of the sum over k for a few rows and panels.
 struct Part {
   const float* a;
-  std::size_t a_stride;  // from a row to the next, or from a column; unused where A is packed
+  std::size_t a_stride;  // between rows, or between columns; unused if A is packed
   const float* b;
   std::size_t b_panel, b_step;
   std::size_t k;
   float* c;
   std::size_t c_row;
   std::size_t columns;
-  const float* bias;       // of the first column, or nullptr
-  const float* ahead;      // what a later call reads
-  std::size_t ahead_step;  // up to kMostAhead, or 0 where there is nothing to fetch
-  bool first;              // c holds nothing yet
+  const float* bias;       // at the first column, or nullptr
+  const float* ahead;      // memory to prefetch for a later call
+  std::size_t ahead_step;  // up to kMostAhead; 0: nothing to prefetch
+  bool first;              // c is not initialised yet
   bool relu;
 };
 
@@ -43,7 +43,7 @@ HWY_INLINE V finish(V sum, V before, V bias, const Part& part) {
   return part.relu ? relu(sum) : sum;
 }
 
-// Adds sums[rows][width] to C, where the last panel is not whole.
+// Adds sums[rows][width] to C in a partial last panel.
 HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_t width,
                                  const Part& part) {
   for (std::size_t r = 0; r < rows; ++r) {
@@ -62,8 +62,8 @@ HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_
   }
 }
 
-// How a tile reads A. Packed, its rows stand side by side. That its strides are mostly constants
-// leaves the registers to the sums.
+// The layout of A for a tile; packed: rows are interleaved. Constant strides leave more registers
+// for the sums.
 enum Layout : std::size_t { kRowMajor, kColumnMajor, kPacked };
 constexpr std::size_t kLayouts = 3;
 
@@ -77,7 +77,7 @@ void tile(const Part& part) {
     LIMPID_UNROLL
     for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = zero();
   }
-  // What the sums are added to is on its way from a farther cache while they form.
+  // Prefetches C while the sums are computed.
   LIMPID_UNROLL
   for (std::size_t r = 0; r < kRows; ++r) {
     LIMPID_UNROLL
@@ -90,7 +90,7 @@ void tile(const Part& part) {
   const float* ahead = part.ahead;
   const std::size_t ahead_step = part.ahead_step;
   for (std::size_t k = part.k; k != 0; --k) {
-    // Fewer rows come alone, and then nothing is fetched.
+    // Tiles of fewer rows come alone, with nothing to prefetch.
     if constexpr (kRows >= kTileRows / 2) {
       __builtin_prefetch(ahead, 0, 2);
       if constexpr (kMostAhead > kLine) __builtin_prefetch(ahead + kLine, 0, 2);
@@ -130,8 +130,8 @@ void tile(const Part& part) {
   }
 }
 
-// kRows rows of A, k terms of each, side by side: out[i * kRows + r]. Writes up to kLanes floats
-// beyond, which the rows that follow overwrite.
+// Packs k terms of kRows rows of A, interleaved: out[i * kRows + r]. Writes up to kLanes floats
+// beyond, which the next rows overwrite.
 template <std::size_t kRows>
 void pack_a(const Matrix& a, std::size_t row, std::size_t k_begin, std::size_t k, float* out) {
   const float* const from = a.data + row * a.row_stride + k_begin * a.col_stride;
@@ -150,10 +150,10 @@ void pack_a(const Matrix& a, std::size_t row, std::size_t k_begin, std::size_t k
   }
 }
 
-// What is compiled for a number of rows.
+// The functions for a number of rows.
 struct RowKernels {
   using Tile = void (*)(const Part&);
-  Tile tiles[kLayouts][4 * kVectors + 1];  // by how A is read, and by width
+  Tile tiles[kLayouts][4 * kVectors + 1];  // by layout of A, and by width
   void (*pack)(const Matrix&, std::size_t, std::size_t, std::size_t, float*);
 };
 template <std::size_t kRows, Layout kA, std::size_t kWide = 4 * kVectors>

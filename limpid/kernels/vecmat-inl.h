@@ -11,9 +11,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// One block of the sums of kWide vectors. What bounds it are the loads, as wide as the units that
-// add: the terms of the row are loaded four at a time. Where there are few sums, the fewer
-// instructions, the more of what comes behind them begins before they are through.
+// One block of the sums of kWide vectors. It is limited by loads, so the terms of the row are
+// loaded four at a time. With few sums, fewer instructions let the CPU start later work sooner.
 template <std::size_t kWide>
 HWY_INLINE void add_row(const float* a, const float* b, std::size_t b_panel, std::size_t b_step,
                         std::size_t k, V (&sum)[kWide]) {
@@ -45,7 +44,7 @@ HWY_INLINE void add_row(const float* a, const float* b, std::size_t b_panel, std
   for (; k != 0; --k, ++a, b += b_step) add_term(set(*a), b);
 }
 
-// kWide vectors of the columns from `column` on.
+// Computes kWide vectors of columns, from `column` on.
 template <std::size_t kWide>
 void row_tile(const MatmulRow& row, std::size_t column, const float* a, const float* packed_b,
               const float* bias, float* c) {
@@ -64,7 +63,7 @@ void row_tile(const MatmulRow& row, std::size_t column, const float* a, const fl
   LIMPID_UNROLL
   for (std::size_t w = 0; w < kWide; ++w) {
     const std::size_t j = w * kLanes;
-    // A tile begins all its vectors: only the last one may be cut short.
+    // Only the last vector of a tile may be partial.
     const bool whole = w + 1 < kWide || j + kLanes <= left;
     V y = total[w];
     if (bias != nullptr)

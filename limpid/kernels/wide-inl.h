@@ -1,6 +1,6 @@
-// The elementary functions that are computed in f64 and rounded to f32 once: the same steps as
-// limpid/core/arithmetic.cc, every branch computed and the right one selected. Included once for
-// every target.
+// The elementary functions that are computed in f64 and rounded to f32 once, with the same steps as
+// limpid/core/arithmetic.cc. All branches are computed, and the right one is selected. Included
+// once for every target.
 #include "limpid/core/arithmetic.h"
 #include "limpid/kernels/math-inl.h"
 
@@ -19,7 +19,7 @@ using U64 = hn::ScalableTag<std::uint64_t>;
 using W = hn::Vec<F64>;
 using WU = hn::Vec<U64>;
 
-// Vectors of f64 that the lanes of one of f32 fill.
+// Number of f64 vectors for the lanes of one f32 vector.
 inline constexpr std::size_t kHalves = HWY_TARGET == HWY_SCALAR ? 1 : 2;
 
 HWY_INLINE W wide_set(double x) { return hn::Set(F64(), x); }
@@ -35,12 +35,12 @@ HWY_INLINE W fma(W a, W b, W c) {
 #endif
 }
 
-// kCount vectors of f64 that go through the same steps side by side.
+// kCount vectors of f64 that go through the same steps together.
 template <std::size_t kCount>
 struct Wide {
   W v[kCount];
 
-  // Written out: a constructor that the compiler supplies would lack the attributes of the target.
+  // Explicit, as a defaulted constructor would lack the attributes of the target.
   HWY_INLINE Wide() {}
   HWY_INLINE Wide(double x) {
     LIMPID_UNROLL
@@ -101,7 +101,7 @@ HWY_INLINE Wide<kCount * kHalves> widen(const Many<kCount>& x) {
   return y;
 }
 
-// Rounded to nearest, ties to even; to an infinity where that is due.
+// Rounds to nearest, ties to even; overflow gives infinity.
 template <std::size_t kWideCount>
 HWY_INLINE Many<kWideCount / kHalves> narrow(const Wide<kWideCount>& x) {
   Many<kWideCount / kHalves> y;
@@ -150,7 +150,7 @@ HWY_INLINE Many<kCount> log1p(const Many<kCount>& x) {
                HWY_ATTR { return hn::IfThenElse(hn::Eq(whole, wide_set(0.0)), small, large); },
            e, w, wide_fraction(one_and_x));
   const auto y = copy_sign(narrow(fma(e, co::kWideLn2, wide_log1p(f))), x);
-  // 1 + x is exact where it is 0 or less.
+  // 1 + x is exact if it is 0 or less.
   return each([](V a, V b) HWY_ATTR { return log_or_limit(a, b); }, y, x + 1.0f);
 }
 
@@ -164,7 +164,7 @@ HWY_INLINE Many<kCount> expm1(const Many<kCount>& x) {
   return copy_sign(narrow(fma(power, polynomial(r, co::kWideExp) * r, power - 1.0)), x);
 }
 
-// The lanes of y where x is large, infinite or NaN, computed anew one by one.
+// Recomputes the lanes of y for which x is large, infinite or NaN, one by one.
 HWY_NOINLINE V replace_large(V x, V y, float (*function)(float)) {
   alignas(64) float in[kLanes], out[kLanes];
   store(x, in);
@@ -215,7 +215,7 @@ HWY_INLINE Many<kCount> cos(const Many<kCount>& x) {
   return with_large(x, narrow(wide_sin(widen(absolute(x)), 1)), arithmetic::cos);
 }
 
-// log2(x) of f32 values x >= 0 that have become f64.
+// log2(x) of f32 values x >= 0, given as f64.
 template <std::size_t kCount>
 HWY_INLINE Wide<kCount> wide_log2(const Wide<kCount>& x) {
   const auto y = fma(wide_log1p(wide_fraction(x)), co::kWideLog2E, wide_whole(x));
@@ -228,7 +228,7 @@ HWY_INLINE Wide<kCount> wide_log2(const Wide<kCount>& x) {
       y, x);
 }
 
-// 2^t; t is bounded to +-kPowerHighest first.
+// 2^t; t is first clamped to +-kPowerHighest.
 template <std::size_t kCount>
 HWY_INLINE Wide<kCount> wide_exp2(const Wide<kCount>& wanted) {
   const auto t = each(
@@ -245,7 +245,7 @@ HWY_INLINE Wide<kCount> wide_exp2(const Wide<kCount>& wanted) {
 }
 
 HWY_INLINE hn::Mask<F32> is_whole(V x) { return hn::Eq(truncate(x), x); }
-// The sign and the special values of x^y, whose magnitude is `size` otherwise.
+// The sign and the special values of x^y; otherwise its magnitude is `size`.
 HWY_INLINE V power_or_special(V size, V x, V y) {
   const V one = set(1.0f), infinity = hn::Inf(F32());
   const V a = hn::Abs(x);

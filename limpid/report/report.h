@@ -1,5 +1,5 @@
-// A run of training as one page of HTML that needs nothing beside itself. Leans on train, inspect
-// and chart.h.
+// The report of a training run as one self-contained HTML page. Depends on train, inspect and
+// chart.h.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace limpid::report {
 
-// An example that the model got wrong.
+// A misclassified example.
 struct Mistake {
-  std::int64_t row = 0;  // of the test part
+  std::int64_t row = 0;  // of the test set
   std::int64_t label = 0, answer = 0;
-  double probability = 0;            // of the answer
+  double probability = 0;            // of the prediction `answer`
   std::vector<std::uint8_t> pixels;  // 0 black, 255 white
   std::int64_t width = 0;
 };
 
-// What the log alone does not tell; each may be missing.
+// Data for the report that is not in the log; each part is optional.
 struct Beside {
   std::optional<Summary> summary;
-  std::vector<Mistake> mistakes;  // the worst first
+  std::vector<Mistake> mistakes;  // the most confident first
 };
 
-// The page: what came out, what the doctor found, the model, the curves, the layers, the confusion
-// matrix, and what repeats the run. All text from the log is escaped; the page has no script and
-// asks for nothing from elsewhere.
+// The page: results, findings of the doctor, model, curves, layers, confusion matrix, and how to
+// reproduce the run. All text from the log is escaped. The page has no scripts and loads no other
+// files.
 std::string report_html(const train::RunLog& log, const std::vector<train::Finding>& findings,
                         const Beside& beside = {});
 

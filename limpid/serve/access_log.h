@@ -1,5 +1,5 @@
-// AccessLog: writes a line of JSON for each request. It has its own thread: a slow or full disk
-// delays no answer.
+// AccessLog: writes a line of JSON for each request. It has its own thread, so that a slow or full
+// disk does not delay responses.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@
 
 namespace limpid::serve {
 
-// What a line says. The target is cut after 256 bytes.
+// The contents of a line. The target is cut after 256 bytes.
 struct LogEntry {
   std::string client;
   std::string method;
   std::string target;
-  int status = 0;  // 499: the client left before it had its answer
+  int status = 0;  // 499: the client disconnected before the response
   std::size_t request_bytes = 0;
   std::size_t answer_bytes = 0;
   double seconds = 0;
@@ -26,10 +26,10 @@ struct LogEntry {
 
 class AccessLog {
  public:
-  // Appends to a file, which is made if there is none; "-" is standard error, "" nowhere. Throws
-  // kIo for a file that cannot be opened.
+  // Appends to a file, which is created if necessary; "-" is standard error, "" disables the log.
+  // Throws kIo if the file cannot be opened.
   explicit AccessLog(const std::string& path);
-  // Writes what is left.
+  // Writes the remaining lines.
   ~AccessLog();
   AccessLog(const AccessLog&) = delete;
   AccessLog& operator=(const AccessLog&) = delete;
@@ -37,7 +37,7 @@ class AccessLog {
   void write(const LogEntry& entry);
   // An event of the server: {"time": ..., "event": ..., "message": ...}.
   void event(std::string_view what, std::string_view message);
-  // Lines that could not be written.
+  // The number of lines that could not be written.
   std::size_t lost() const { return lost_.load(); }
 
  private:

@@ -1,5 +1,5 @@
-// Batcher: rows of several requests computed together. It knows no protocol and no HTTP. Leans on
-// core and ticket.h.
+// Batcher: dynamic batching: computes rows of several requests together. Independent of protocols
+// and HTTP. Depends on core and ticket.h.
 #pragma once
 
 #include <chrono>
@@ -20,32 +20,33 @@
 
 namespace limpid::serve {
 
-// Threads that take what waits: the models take turns, and of one model's jobs as many as make
-// max_batch rows go together. A job of more rows is cut into pieces, between which others have
-// their turn. None of this changes a bit of an answer, since no row depends on another.
+// Worker threads take waiting jobs. Models take turns; jobs of one model are combined up to
+// max_batch rows. A job with more rows is split into pieces, with other jobs in between. Rows are
+// independent, so this does not change the bits of any result.
 class Batcher {
  public:
   struct Options {
-    int workers = 1;              // batches that are computed at the same time
+    int workers = 1;              // batches computed at the same time
     std::int64_t max_batch = 64;  // rows
-    // How long a job may wait for others to fill its batch; 0: a free worker takes what is there.
+    // How long a job may wait for others to fill its batch; 0: a free worker takes the waiting jobs
+    // at once.
     std::chrono::microseconds max_delay{0};
-    std::size_t max_queue = 1024;  // jobs that wait, of all models
+    std::size_t max_queue = 1024;  // maximum number of waiting jobs, over all models
   };
 
-  // What became of a job.
+  // The result of a job.
   struct Result {
     std::vector<Tensor> outputs = {};  // [rows, ...]
-    std::uint64_t input_hash = 0;      // what Runner::hash said
-    std::exception_ptr error = {};     // what the model threw; then there are no outputs
+    std::uint64_t input_hash = 0;      // from Runner::hash
+    std::exception_ptr error = {};     // the exception of the model; then there are no outputs
     double queue_seconds = 0;
     double compute_seconds = 0;
   };
-  using Done = std::function<void(Result result)>;  // on a worker; must not throw
+  using Done = std::function<void(Result result)>;  // called on a worker; must not throw
 
-  // The model of some jobs.
+  // A model to run jobs on.
   struct Runner {
-    // The outputs [n, ...] of inputs [n, ...], for any n from 0 to max_batch; any thread's.
+    // Maps inputs [n, ...] to outputs [n, ...], for any n from 0 to max_batch. Must be thread-safe.
     std::function<std::vector<Tensor>(std::span<const Tensor> inputs)> run;
     std::vector<Type> outputs;  // of one row
     std::function<void(std::int64_t rows)> on_batch = [](std::int64_t) {};
@@ -58,7 +59,7 @@ class Batcher {
   class Lane;
 
   explicit Batcher(const Options& options);
-  // Waits for the batches under way. Jobs that wait are dropped.
+  // Waits for the running batches. Waiting jobs are dropped.
   ~Batcher();
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
@@ -66,22 +67,23 @@ class Batcher {
   // A queue for a model.
   std::shared_ptr<Lane> lane(Runner runner);
 
-  // A job of the rows [rows, ...] of the model's inputs. One whose ticket is given up before its
-  // turn is dropped, and `done` never called. False where the queue is full. Who has several jobs
-  // at hand submits them all, and then calls wake(): the first worker takes them together.
+  // Submits a job: the model's inputs [rows, ...]. If the ticket is given up before its turn, the
+  // job is dropped and `done` is never called. Returns false if the queue is full. Call wake()
+  // after submitting; with several jobs, submit all of them first, so that a worker takes them
+  // together.
   bool submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inputs, std::int64_t rows,
               std::shared_ptr<const Ticket> ticket, Done done);
 
-  // Workers learn of what was submitted.
+  // Notifies the workers of submitted jobs.
   void wake();
 
-  // Jobs that wait.
+  // The number of waiting jobs.
   std::size_t waiting() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Job;
-  // Some rows of a job.
+  // A range of rows of a job.
   struct Piece {
     std::shared_ptr<Job> job;
     std::int64_t first = 0, count = 0;
@@ -99,7 +101,7 @@ class Batcher {
   const Options options_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<std::shared_ptr<Lane>> waiting_;  // those that have jobs; the next turn is the first's
+  std::list<std::shared_ptr<Lane>> waiting_;  // lanes with jobs; the first one is next
   std::size_t jobs_ = 0;
   bool stop_ = false;
   std::vector<std::thread> workers_;

@@ -1,4 +1,4 @@
-// BearerToken: a secret that every request must bring. Leans on http.h.
+// BearerToken: a secret that every request must contain. Depends on http.h.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@ namespace limpid::serve {
 
 class BearerToken {
  public:
-  // Of printable ASCII without spaces. Throws kInvalidArgument for less than 8 characters, or
-  // others.
+  // The secret is at least 8 characters of printable ASCII without spaces; else throws
+  // kInvalidArgument.
   explicit BearerToken(std::string secret);
-  // The first line of a file. Throws kIo, and as above.
+  // Reads the secret from the first line of a file. Throws kIo, and as the constructor.
   static BearerToken read(const std::filesystem::path& path);
 
-  // Throws HttpError 401 for a request without "Authorization: Bearer SECRET", but for the probes
-  // of health. Takes a time that depends on the lengths alone.
+  // Throws HttpError 401 for a request without "Authorization: Bearer SECRET", except for health
+  // probes. The time depends only on the lengths.
   void check(const Request& head) const;
 
  private:

@@ -1,4 +1,4 @@
-// An answer of a server computed again, away from it. Leans on infer_v2.h and receipt.h.
+// Recomputes the response of a server locally, to verify it. Depends on infer_v2.h and receipt.h.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ struct Recomputed {
   Receipt receipt;
 };
 
-// What a model answers to the body of a request to .../infer, as parse_infer() takes it. Throws
-// kFormat for what is no such request, and what predict() throws.
+// Computes the response of a model to the body of a request to .../infer, as parse_infer() reads
+// it. Throws kFormat for an invalid request, and what predict() throws.
 Recomputed recompute(const Model& model, std::string_view body,
                      std::optional<std::size_t> json_bytes, ThreadPool* pool = nullptr);
 
-// Compares with the body of an answer of which the first `json_bytes`, or all, are JSON. Throws
-// kInvalidArgument, naming the first difference, where a bit differs; NaN is as good as NaN.
-// kFormat for what is no such answer.
+// Compares with the body of a response, of which the first `json_bytes` bytes, or all, are JSON.
+// Throws kInvalidArgument, naming the first difference, if any bit differs (all NaNs are equal);
+// kFormat for an invalid response.
 void check_answer(const Recomputed& again, std::string_view body,
                   std::optional<std::size_t> json_bytes);
 

@@ -1,4 +1,4 @@
-// OpenAI's completions: what a request asks for, and its answer, whole or as a stream. Leans on
+// OpenAI's completions API: parses requests and sends responses, whole or as a stream. Depends on
 // completer.h, models.h and event_stream.h.
 #pragma once
 
@@ -21,33 +21,33 @@ namespace limpid::serve {
 struct CompletionRequest {
   struct Prompt {
     std::vector<std::int32_t> tokens;  // one or more
-    std::string text;                  // as `echo` gives it back
+    std::string text;                  // returned by `echo`
   };
   std::vector<Prompt> prompts;
-  std::int64_t n = 1;        // texts of each
-  std::int64_t tokens = 16;  // of each, at most
+  std::int64_t n = 1;        // texts per prompt
+  std::int64_t tokens = 16;  // the most tokens of each text
   nn::Sampling sampling = {};
-  std::uint64_t seed = 0;  // text i of a prompt is that of seed + i alone
+  std::uint64_t seed = 0;  // text i of a prompt is the one that seed + i generates alone
   std::vector<std::string> stop = {};
   bool echo = false;
-  std::optional<std::int64_t> logprobs = {};  // how many tokens beside the one that was drawn
+  std::optional<std::int64_t> logprobs = {};  // number of alternative tokens to report
   bool stream = false;
-  bool usage = false;                   // at the end of a stream
-  bool chat = false;                    // answered as a message
-  std::vector<std::int32_t> ends = {};  // tokens that end a text, beside the tokenizer's own
+  bool usage = false;                   // report usage at the end of a stream
+  bool chat = false;                    // respond with a chat message
+  std::vector<std::int32_t> ends = {};  // tokens that end a text, in addition to EOS
 };
 
-// The name of the model that a body asks for. Throws HttpError for what is no such request.
+// The model name in the body of a request. Throws HttpError for an invalid request.
 std::string model_of_completion(const Json& body);
-// The rest. Without a seed it is one of the system's random numbers below 2^53. Throws HttpError
-// for what it does not know, what does not fit the model, and what is beyond the limits.
+// Parses the other members. Without a seed, it is a random number below 2^53 from the system.
+// Throws HttpError for unknown members, values that do not match the model, and values beyond the
+// limits.
 CompletionRequest parse_completion(const Json& body, const LanguageService& model,
                                    const Limits& limits);
-// The same of a chat's messages. Throws HttpError 501 where the model has no template that can be
-// rendered.
+// The same for chat messages. Throws HttpError 501 if the model has no supported chat template.
 CompletionRequest parse_chat(const Json& body, const LanguageService& model, const Limits& limits);
 
-// Has a completion written and answered. Throws HttpError 503 where the queue is full.
+// Generates a completion and sends the response. Throws HttpError 503 if the queue is full.
 void complete(CompletionRequest request, std::shared_ptr<const ServedModel> model,
               std::shared_ptr<Ticket> ticket, const std::shared_ptr<Answer>& answer,
               Completer& completer, Metrics& metrics);

@@ -1,5 +1,5 @@
-// Cors: pages of which origins a browser lets read answers, and ask for more than they could
-// without asking. Leans on http_error.h.
+// Cors: cross-origin resource sharing: the origins whose pages may use the server from a browser.
+// Depends on http_error.h.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace limpid::serve {
 
 class Cors {
  public:
-  // Origins, as browsers send them: "https://example.org", "http://localhost:3000"; "*": every one.
-  // Throws kInvalidArgument for what is none.
+  // Allowed origins, as browsers send them: "https://example.org", "http://localhost:3000"; "*":
+  // all. Throws kInvalidArgument for an invalid origin.
   explicit Cors(std::vector<std::string> origins);
 
-  // Throws HttpError 403 for what a page of an origin that is neither named nor the server's own
-  // asks beyond reading: a browser sends some of that without having asked.
+  // Throws HttpError 403 for a request that is not only reading, from an origin that is neither
+  // allowed nor the server's own. A browser sends some of these without a preflight.
   void check(const Request& head) const;
-  // The headers with which the page that asks may read the answer; none without an origin, or for
-  // one that is not named.
+  // The headers that allow the requesting page to read the response; empty without an origin, or if
+  // it is not allowed.
   std::vector<Header> headers(const Request& head) const;
 
  private:
@@ -28,7 +28,7 @@ class Cors {
   std::vector<std::string> origins_;
 };
 
-// Whether a browser asks what a page may ask, before it does. It sends no token with that.
+// Whether this is a CORS preflight request of a browser, which has no token.
 bool is_preflight(const Request& head);
 
 }  // namespace limpid::serve

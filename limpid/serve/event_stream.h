@@ -1,5 +1,5 @@
-// EventStream: an answer as server-sent events, as browsers' EventSource and OpenAI's clients read
-// them (WHATWG HTML, 9.2). Leans on http.h.
+// EventStream: a response as server-sent events, for browsers' EventSource and OpenAI clients
+// (WHATWG HTML, 9.2). Depends on http.h.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@ namespace limpid::serve {
 
 class EventStream {
  public:
-  // Begins the answer. An endless one ends with its client or the server.
+  // Begins the response. An endless one ends when the client disconnects or the server stops.
   explicit EventStream(std::shared_ptr<Answer> answer, bool endless = false);
 
-  // An event; its data may have several lines. `name` is "message" to a client where it is empty,
-  // and has no line ends. False as Answer::part() has it.
+  // Sends an event; `data` may have several lines. An empty `name` means "message"; it must have no
+  // line ends. Returns false as Answer::part().
   bool event(std::string_view data, std::string_view name = {});
-  // A line that clients skip, which keeps a silent stream open through proxies.
+  // Sends a comment line, which clients ignore, to keep an idle stream open through proxies.
   bool beat();
-  // Bytes that the client has not taken yet.
+  // Bytes that the client has not received yet.
   std::size_t unsent() const { return answer_->unsent(); }
   void end(Facts facts = {});
 

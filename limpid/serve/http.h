@@ -1,4 +1,5 @@
-// Requests and answers of HTTP as values, so that protocols are functions from one to the other.
+// HTTP requests and responses as values, so that protocols are functions from requests to
+// responses.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace limpid::serve {
 
 struct Header {
-  std::string name;  // of a request in lower case
+  std::string name;  // lower case in a request
   std::string value;
 
   bool operator==(const Header&) const = default;
@@ -20,15 +21,15 @@ struct Header {
 
 struct Request {
   std::string method;
-  std::string target;                 // as it came, for the log
-  std::vector<std::string> segments;  // of the path, without percent signs: UTF-8
+  std::string target;                 // unparsed, for the log
+  std::vector<std::string> segments;  // of the path, percent-decoded UTF-8
   int minor_version = 1;              // of HTTP/1
   bool keep_alive = true;
   std::vector<Header> headers;
   std::string body;
   std::shared_ptr<Ticket> ticket = std::make_shared<Ticket>();
 
-  // The value of the first header of that name, in lower case; nullptr without one.
+  // The value of the first header with this name (in lower case); nullptr if there is none.
   const std::string* header(std::string_view name) const {
     for (const Header& h : headers)
       if (h.name == name) return &h.value;
@@ -36,9 +37,9 @@ struct Request {
   }
 };
 
-// What the log says of a request beyond what HTTP shows.
+// Data for the log beyond HTTP.
 struct Facts {
-  std::string model = {};  // one that is served
+  std::string model = {};  // name of a served model
   double queue_seconds = 0;
   double compute_seconds = 0;
   std::int64_t rows = 0;
@@ -50,27 +51,28 @@ struct Response {
   std::string content_type = "application/json";
   std::vector<Header> headers = {};
   Facts facts = {};
-  // Of an answer in parts: it ends with its client or with the server, not by itself. A server that
-  // drains ends it at once, and a client that leaves is no failure.
+  // For a streamed response: it has no end of its own. A draining server ends it at once, and a
+  // client that disconnects is not an error.
   bool endless = false;
 };
 
-// The way back to a client, from any thread, but from one at a time. What comes after the end of
-// the answer, or after the client has left, is ignored. An answer in parts that is destroyed before
-// its end() is cut off, so that no client takes it for whole.
+// Sends the response to a client. Any thread may use it, one at a time. Calls after the end of the
+// response, or after the client has disconnected, are ignored. If a streamed response is destroyed
+// before end(), the connection is aborted, so that no client takes it as complete.
 class Answer {
  public:
   virtual ~Answer() = default;
-  // A whole answer.
+  // Sends a whole response.
   virtual void send(Response response) = 0;
 
-  // An answer in parts: its head, with the first part as its body. The request's deadline is for
-  // this; its client must go on reading as Limits says.
+  // Begins a streamed response: its header, with the first part as its body. The request's deadline
+  // is for this call; then the client must keep reading within Limits.
   virtual void begin(Response response) = 0;
-  // The next part. False once nobody reads any more: the client has left, or has more than
-  // Limits::stream bytes to read and is cut off for it.
+  // Sends the next part. Returns false if the client has disconnected, or was disconnected because
+  // more than Limits::stream bytes are unsent.
   virtual bool part(std::string bytes) = 0;
-  // Bytes that the client has not taken yet. Who can do with fewer parts waits while they are many.
+  // Bytes that the client has not received yet. If this is large, a sender that can skip parts
+  // should wait.
   virtual std::size_t unsent() const = 0;
   virtual void end(Facts facts) = 0;
 };

@@ -1,4 +1,5 @@
-// HttpError: why a request is refused, as a status and one line. Leans on http.h and core/error.h.
+// HttpError: the reason for refusing a request, as a status and one line. Depends on http.h and
+// core/error.h.
 #pragma once
 
 #include <exception>
@@ -23,11 +24,11 @@ class HttpError : public std::runtime_error {
   std::vector<Header> headers_;
 };
 
-// What a handler threw, as a client is told it: an HttpError as it is, a limpid::Error as 400 with
-// its first line, but for those that name files, and all else, as 500 without a reason.
+// Converts an exception of a handler for the client: an HttpError as it is; a limpid::Error as 400
+// with its first line; errors that name files, and all others, as 500 without a reason.
 HttpError to_http_error(std::exception_ptr thrown);
 
-// {"error": "..."}, as the Open Inference Protocol has it.
+// {"error": "..."}, as in the Open Inference Protocol.
 Response error_response(const HttpError& error);
 
 // "Not Found" for 404.

@@ -1,5 +1,5 @@
-// RequestReader: from the bytes of a connection to requests. All parsing of HTTP is here; it knows
-// no socket. Leans on http_error.h and limits.h.
+// RequestReader: parses the bytes of a connection into requests. It contains all HTTP parsing and
+// uses no sockets. Depends on http_error.h and limits.h.
 #pragma once
 
 #include <cstddef>
@@ -12,42 +12,41 @@
 
 namespace limpid::serve {
 
-// Takes HTTP/1.0 and 1.1, more strictly than RFC 9112 asks: no folded headers, no other transfer
-// coding than chunked, no compressed bodies. After an error nothing more can be read.
+// Parses HTTP/1.0 and 1.1, more strictly than RFC 9112: no folded headers, no transfer coding but
+// chunked, no compressed bodies. After an error it cannot be used again.
 class RequestReader {
  public:
   enum class State {
-    kIdle,    // no byte of a request has come
-    kHeader,  // some of its header
-    kBody,    // the header, and perhaps some of its body
-    kDone,    // all of it
+    kIdle,    // no byte of a request yet
+    kHeader,  // a part of the header
+    kBody,    // the header, and possibly a part of the body
+    kDone,    // the whole request
   };
 
-  // `limits` must outlive the reader. Readers of one thread may share a string: the memory that one
-  // needs no longer is the next one's.
+  // `limits` must outlive the reader. Readers of one thread may share `spare`, to reuse its memory.
   explicit RequestReader(const Limits& limits, std::string* spare = nullptr);
   explicit RequestReader(Limits&&, std::string* = nullptr) = delete;
   ~RequestReader();
 
-  // More bytes of the connection. They are kept; advance() reads them.
+  // Adds bytes of the connection, which advance() will parse.
   void feed(std::string_view bytes) {
     if (buffer_.empty() && spare_) buffer_.swap(*spare_);
     buffer_.append(bytes);
   }
-  // Reads up to the end of the header, or from there to the end of the request. Throws HttpError
-  // for what is no request, or is beyond the limits.
+  // Parses up to the end of the header, or from there to the end of the request. Throws HttpError
+  // for an invalid request, or beyond the limits.
   State advance();
-  // Bytes that came and are not read, those of further requests among them.
+  // Bytes that are not parsed yet, including those of further requests.
   std::size_t buffered() const { return buffer_.size(); }
 
-  // Of a request whose header was read: all but the body.
+  // The request without its body, once its header was parsed.
   const Request& head() const { return request_; }
   // Whether the client waits for "100 Continue" before it sends the body.
   bool waits_for_continue() const;
-  // Bytes of the body so far.
+  // Bytes of the body received so far.
   std::size_t body_bytes() const;
 
-  // The request, once it is done; then the next one begins.
+  // Returns the request, in state kDone; the next one can begin.
   Request take();
 
  private:
@@ -62,13 +61,13 @@ class RequestReader {
   State state_ = State::kIdle;
   std::string buffer_;
   std::string* const spare_;
-  std::size_t searched_ = 0;  // of the buffer, for the end of the header
-  std::size_t raw_body_ = 0;  // bytes, the marks of chunks included
+  std::size_t searched_ = 0;  // bytes of the buffer already searched for the end of the header
+  std::size_t raw_body_ = 0;  // bytes of the body, including chunk headers
   std::unique_ptr<Parser> parser_;
   Request request_;
 };
 
-// The segments of "/a/b%20c?x": {"a", "b c"}. Throws HttpError for what is no path.
+// The segments of "/a/b%20c?x": {"a", "b c"}. Throws HttpError for an invalid path.
 std::vector<std::string> path_segments(std::string_view target);
 
 }  // namespace limpid::serve

@@ -1,10 +1,8 @@
-// Inference of the Open Inference Protocol v2: tensors out of a request's body, and into an
-// answer's, as JSON or as the binary tensor extension has them. Leans on models.h, receipt.h and
-// http.h.
+// Inference by the Open Inference Protocol v2: reads tensors from request bodies and writes them to
+// responses, as JSON or by the binary tensor extension. Depends on models.h, receipt.h and http.h.
 //
-// In JSON, numbers of f32, f64, f16 and bf16 are the shortest that read back as the same bits where
-// they are read as f64 and rounded, which JSON's readers do; "NaN", "Infinity" and "-Infinity" are
-// strings.
+// In JSON, floating-point numbers have the fewest digits that give the same bits when read as f64
+// and rounded. "NaN", "Infinity" and "-Infinity" are strings.
 #pragma once
 
 #include <cstddef>
@@ -24,36 +22,37 @@ namespace limpid::serve {
 
 struct InferRequest {
   std::string id;
-  std::string neuron;  // "LAYER:INDEX", of a trace; may be empty
+  std::string neuron;  // "LAYER:INDEX", for a trace; may be empty
   std::int64_t rows = 0;
   std::vector<Tensor> inputs;  // [rows, ...], in the order of the signature
   struct Wanted {
-    std::size_t output = 0;  // of the signature
+    std::size_t output = 0;  // index in the signature
     bool binary = false;
   };
   std::vector<Wanted> outputs;
 };
 
-// Reads a body, of which the first `json_bytes` are JSON and the rest are tensors; without a number
-// all of it is JSON. Throws HttpError for what is no such request, does not fit the signature, or
-// is beyond the limits.
+// Parses a body: the first `json_bytes` bytes are JSON, the rest is tensors; without a value, all
+// of it is JSON. Throws HttpError for an invalid request, one that does not match the signature, or
+// beyond the limits.
 InferRequest parse_infer(const Signature& model, std::string_view body,
                          std::optional<std::size_t> json_bytes, const Limits& limits);
-// The bytes of JSON that a request says it begins with. Throws HttpError for what is no number.
+// The size of the JSON part, from the request's header; nullopt if it has none. Throws HttpError
+// for an invalid number.
 std::optional<std::size_t> json_bytes_of(const Request& request);
 
-// The answer, all outputs of the model and the hash of the inputs being given.
+// The response, given all outputs of the model and the hash of the inputs.
 Response infer_response(const Signature& model, const InferRequest& request,
                         std::span<const Tensor> outputs, std::uint64_t input_hash);
 
-// Of an answer's body, taken apart as a request's: the outputs that it has. Throws HttpError for
-// what is no such answer.
+// The outputs in the body of a response, parsed like a request; nullopt for missing ones. Throws
+// HttpError for an invalid response.
 std::vector<std::optional<Tensor>> parse_outputs(const Signature& model, std::string_view body,
                                                  std::optional<std::size_t> json_bytes);
 
 // "FP32" for f32.
 std::string_view v2_name(Dtype dtype);
-// A model as its metadata, in JSON.
+// The metadata of a model, as JSON.
 std::string metadata_json(const Signature& model, std::span<const std::int64_t> versions);
 
 }  // namespace limpid::serve

@@ -1,4 +1,4 @@
-// Metrics: counts and histograms of a server, as Prometheus reads them. Leans on http.h.
+// Metrics: counters and histograms of a server, for Prometheus. Depends on http.h.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@
 
 namespace limpid::serve {
 
-// How many observations were at most each bound, their number and sum.
+// A histogram: counts of observations up to each bound, their number and sum.
 class Histogram {
  public:
   explicit Histogram(std::vector<double> bounds)
       : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
 
   void observe(double value);
-  // The lines of Prometheus' text format; `labels` is `model="m"` or empty.
+  // Appends the lines in Prometheus' text format; `labels` is `model="m"` or empty.
   void write(std::string& text, const std::string& name, const std::string& labels) const;
 
  private:
   std::vector<double> bounds_;
-  std::vector<std::uint64_t> counts_;  // the last one above all bounds
+  std::vector<std::uint64_t> counts_;  // the last one is for values above all bounds
   double sum_ = 0;
 };
 
-// Safe to use from any thread.
+// Thread-safe.
 class Metrics {
  public:
   Metrics();
 
-  // A request was answered, or its client left (status 499).
+  // Records a request that was answered, or whose client disconnected (status 499).
   void request(const Facts& facts, int status, double seconds);
   void batch(const std::string& model, std::int64_t rows);
-  // A text of a language model came to its end.
+  // A finished text of a language model.
   struct Text {
     std::int64_t prompt_tokens = 0;
-    std::int64_t tokens = 0;            // that were written
-    double first_token_seconds = 0;     // from the request; without effect where none were written
+    std::int64_t tokens = 0;            // generated
+    double first_token_seconds = 0;     // from the request on; ignored if no token was generated
     double further_tokens_seconds = 0;  // from the first token to the last
   };
   void text(const std::string& model, const Text& text);
-  // Values of the moment.
+  // Current values.
   struct Gauges {
     std::size_t connections = 0;
     std::size_t body_bytes = 0;
@@ -53,12 +53,12 @@ class Metrics {
     std::map<std::string, std::size_t> model_bytes = {};
     struct Language {
       std::size_t cache_bytes = 0;
-      std::size_t texts = 0;   // that are being written
-      std::size_t places = 0;  // for so many at most
+      std::size_t texts = 0;   // active texts
+      std::size_t places = 0;  // maximum number of active texts
     };
     std::map<std::string, Language> languages = {};
   };
-  // All of it in Prometheus' text format.
+  // All metrics in Prometheus' text format.
   std::string text(const Gauges& gauges) const;
 
  private:

@@ -1,5 +1,5 @@
-// ModelFolder: a folder whose models are served as they come, change and leave. Leans on models.h
-// and access_log.h.
+// ModelFolder: watches a folder and serves its models as they are added, changed and removed.
+// Depends on models.h and access_log.h.
 #pragma once
 
 #include <condition_variable>
@@ -14,27 +14,28 @@
 
 namespace limpid::serve {
 
-// Every file NAME.safetensors or NAME.onnx and every folder NAME is a model NAME, or, called
-// NAME@VERSION, a version of one; what begins with a dot is none. The folder is looked at every
-// second. What changed is read once it stays as it is for a second; a model that cannot be read
-// leaves the one before it serving, and the log and the index say so.
+// Every file NAME.safetensors or NAME.onnx and every folder NAME is a model NAME; NAME@VERSION is a
+// version of it; names that begin with a dot are ignored. The folder is checked every second. A
+// changed model is read when it has not changed for a second. If a model cannot be read, the
+// previous one stays in service, and the log and the index give the reason.
 class ModelFolder {
  public:
-  // Reads what is there. Throws kIo where there is no such folder. Both must outlive this.
+  // Reads the models in the folder. Throws kIo if there is no such folder. `models` and `log` must
+  // outlive this.
   ModelFolder(std::string path, Models& models, AccessLog& log);
-  // Waits for the model that is being read.
+  // Waits until the current model is read.
   ~ModelFolder();
   ModelFolder(const ModelFolder&) = delete;
   ModelFolder& operator=(const ModelFolder&) = delete;
 
  private:
-  // What tells whether a model changed: names, sizes, times and numbers of its files.
+  // Identifies a state of a model: names, sizes, times and inode numbers of its files.
   using Stamp = std::string;
   struct Known {
     Models::Id id;
-    Stamp read;  // of the model as it was read
+    Stamp read;  // of the model that was read
   };
-  using Seen = std::map<std::string, Stamp>;  // by the name in the folder
+  using Seen = std::map<std::string, Stamp>;  // by name in the folder
 
   void watch();
   bool look(Seen& seen) const;

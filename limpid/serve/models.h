@@ -1,4 +1,4 @@
-// Models: what a server serves, by name and version. Leans on batcher.h and completer.h.
+// Models: the served models, by name and version. Depends on batcher.h and completer.h.
 #pragma once
 
 #include <cstdint>
@@ -20,35 +20,35 @@
 
 namespace limpid::serve {
 
-// What clients see of a model.
+// The signature of a model, for clients.
 struct Signature {
   std::string name;
   std::int64_t version = 1;
   std::vector<Input> inputs;   // of one example
-  std::vector<Input> outputs;  // likewise; each has a name
+  std::vector<Input> outputs;  // of one example; each has a name
   std::uint64_t hash = 0;      // hash_of_model()
 };
 
-// The names and types of a model's data, each output with a name.
+// The signature of a model; outputs without a name get one.
 Signature signature_of(const Model& model);
 
-// What a language model has beside.
+// Additional members of a language model.
 struct LanguageService {
   Tokenizer tokenizer;
-  std::int64_t context = 0;  // tokens of a text, its prompt included; 0: any number
+  std::int64_t context = 0;  // the most tokens of a text, including its prompt; 0: unlimited
   std::shared_ptr<Completer::Lane> lane;
-  std::size_t places = 0;  // texts at a time
+  std::size_t places = 0;  // the most texts at a time
   nn::LanguageModel::Bytes bytes = {};
   std::optional<Chat> chat = {};
-  std::string no_chat = {};  // why there is none
+  std::string no_chat = {};  // the reason if `chat` is empty
 };
 
 struct ServedModel {
   Signature signature;
   std::shared_ptr<Batcher::Lane> lane;
-  std::shared_ptr<const LanguageService> language;  // nullptr of any other model
-  std::function<std::size_t()> bytes;               // that it takes now
-  std::shared_ptr<const Model> source;              // to look into; nullptr unless asked for
+  std::shared_ptr<const LanguageService> language;  // nullptr for any other model
+  std::function<std::size_t()> bytes;               // current memory use in bytes
+  std::shared_ptr<const Model> source;  // for inspection; nullptr unless Options::keep_sources
 };
 
 class Models {
@@ -59,18 +59,18 @@ class Models {
     std::int64_t max_batch = 64;
     int workers = 1;
     ThreadPool* pool = nullptr;
-    // Of each language model: texts at a time, and bytes of their caches, which may make them fewer
-    // and shorter.
+    // For each language model: the most texts at a time, and the memory of their caches in bytes,
+    // which may further limit number and length of the texts.
     std::int64_t max_texts = 16;
     std::size_t cache_memory = std::size_t{1} << 30;
     bool keep_sources = false;
   };
-  // A model of the index: one that is served, or could not be.
+  // An entry of the index: a model that is served, or that could not be read.
   struct Entry {
     std::string name;
     std::int64_t version = 1;
     bool ready = false;
-    std::string reason = {};  // why it is not ready; shows no path
+    std::string reason = {};  // why it is not ready; contains no path
   };
 
   Models(Options options, Batcher& batcher, Completer& completer, Metrics& metrics);
@@ -80,30 +80,30 @@ class Models {
     std::int64_t version = 1;
     auto operator<=>(const Id&) const = default;
   };
-  // PATH, NAME=PATH or NAME@VERSION=PATH: the model's place, from where load() reads it. The server
-  // is ready() without an optional one. Throws kInvalidArgument for a name that is taken or none,
-  // or a version below 1.
+  // Adds a model, PATH, NAME=PATH or NAME@VERSION=PATH, for load() to read. ready() does not wait
+  // for an optional model. Throws kInvalidArgument for a name that is taken or invalid, or a
+  // version below 1.
   Id add(std::string_view spec, bool optional = false);
-  // Reads a version, or all of them; each takes the place of the one before when it is ready. Those
-  // that cannot be read leave the old ones serving. Throws what the first of them threw, kNotFound
-  // for what was not added. One call at a time computes.
+  // Reads one version or all versions of a model. Each replaces the previous one when it is ready;
+  // if it cannot be read, the previous one stays in service. Throws the first error of reading;
+  // kNotFound for a model that was not added. Concurrent calls are serialised.
   void load(std::string_view name, std::optional<std::int64_t> version = {});
-  // Takes the place away; requests under way are answered. Without effect where there is none.
+  // Removes a model; active requests are still answered. No effect if there is none.
   void remove(const Id& id);
-  // Serves it no longer; requests under way are answered. Throws kNotFound.
+  // Stops serving a model; active requests are still answered. Throws kNotFound.
   void unload(std::string_view name);
 
-  // The version, or the highest one; nullptr where there is none.
+  // This version, or the highest one; nullptr if there is none.
   std::shared_ptr<const ServedModel> find(std::string_view name,
                                           std::optional<std::int64_t> version = {}) const;
-  // The versions that are served, in order.
+  // The served versions, sorted.
   std::vector<std::int64_t> versions(std::string_view name) const;
-  // The names that are served, in order.
+  // The names of the served models, sorted.
   std::vector<std::string> names() const;
   std::vector<Entry> index() const;
-  // Whether every model that was added, and is not optional, is served.
+  // Whether every added model that is not optional is served.
   bool ready() const;
-  // Of all models, what /metrics has of the moment.
+  // Sets the gauges of all models for /metrics.
   void measure(Metrics::Gauges& gauges) const;
 
  private:

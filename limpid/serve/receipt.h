@@ -1,5 +1,5 @@
-// Receipt: what an answer was computed from and what came out, as hashes that anybody can compute
-// again. Leans on inspect/promise.h and formats/model.h.
+// Receipt: hashes of the model, inputs and outputs of a response, which anybody can recompute.
+// Depends on inspect/promise.h and formats/model.h.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace limpid::serve {
 
-// The hashes that `limpid hash` prints, which find differences, not forgers.
+// The hashes that `limpid hash` prints. They detect differences; they are not cryptographic.
 struct Receipt {
   std::uint64_t model = 0;
   std::uint64_t input = 0;   // of all inputs
@@ -20,8 +20,8 @@ struct Receipt {
   bool operator==(const Receipt&) const = default;
 };
 
-// "model=0123456789abcdef; input=...; output=...", the value of the header Limpid-Receipt; and
-// back. parse_receipt throws kParse for another text.
+// "model=0123456789abcdef; input=...; output=...", the value of the header Limpid-Receipt; and its
+// inverse. parse_receipt throws kParse for other text.
 std::string to_text(const Receipt& receipt);
 Receipt parse_receipt(std::string_view text);
 

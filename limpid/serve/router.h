@@ -1,4 +1,4 @@
-// Router: which function answers which path. Leans on infer_v2.h, completions.h, models.h and
+// Router: maps request paths to handlers. Depends on infer_v2.h, completions.h, models.h and
 // http.h.
 #pragma once
 
@@ -30,16 +30,15 @@ class Router {
     AccessLog& log;
     std::string version;       // of Limpid
     bool may_load = false;     // whether clients may load and unload models
-    bool may_inspect = false;  // whether they may look into them; then Models keep their sources
-    // What the server knows of itself: connections, bodies, whether it ends.
+    bool may_inspect = false;  // whether clients may inspect models (Options::keep_sources)
+    // State of the server: connections, bodies, whether it is draining.
     std::function<Metrics::Gauges()> gauges = [] { return Metrics::Gauges{}; };
     std::function<bool()> draining = [] { return false; };
   };
 
   explicit Router(Parts parts) : parts_(std::move(parts)) {}
 
-  // Answers at once or later. Throws HttpError, and what the library throws for what a request
-  // asks of it.
+  // Responds at once or later. Throws HttpError, and the library's errors for a request.
   void operator()(Request request, const std::shared_ptr<Answer>& answer);
 
  private:
@@ -56,10 +55,10 @@ class Router {
   Worker loader_, tracer_;
 };
 
-// An error in the form of the protocol of a request's target.
+// An error response in the form of the target's protocol.
 Response error_of(const HttpError& error, std::string_view target);
 
-// Whether anybody may ask for it, with or without a token: the probes of health.
+// Whether the request needs no token: health probes.
 bool is_public(const Request& head);
 
 }  // namespace limpid::serve

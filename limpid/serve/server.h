@@ -1,5 +1,5 @@
-// Server: connections, deadlines, and a way from every request to its handler and back. It knows
-// HTTP and no protocol above it. Leans on http.h, limits.h, metrics.h and access_log.h.
+// Server: an HTTP server: connections, deadlines, and passing requests to a handler. It knows no
+// protocol above HTTP. Depends on http.h, limits.h, metrics.h and access_log.h.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,25 @@ namespace limpid::serve {
 class Server {
  public:
   struct Options {
-    std::string address = "127.0.0.1";  // to listen on, of version 4 or 6
+    std::string address = "127.0.0.1";  // IPv4 or IPv6 address to listen on
     std::uint16_t port = 8000;          // 0: a free one
     Limits limits = {};
-    std::vector<std::string> origins = {};  // whose pages may read answers, as Cors has them
-    // Looks at a request as soon as its header has come. Throws HttpError to refuse it.
+    std::vector<std::string> origins = {};  // allowed CORS origins, see Cors
+    // Called when the header of a request was read. Throws HttpError to refuse the request.
     std::function<void(const Request& head)> admit = [](const Request&) {};
-    // An error as an answer, in the form of the protocol that the target belongs to.
+    // Makes an error response in the form of the target's protocol.
     std::function<Response(const HttpError& error, std::string_view target)> say =
         [](const HttpError& error, std::string_view) { return error_response(error); };
-    // Answers a request, at once or later, from any thread. What it throws is the answer. Requests
-    // with small bodies come on the thread of all connections: no waiting there.
+    // Handles a request and responds, at once or later, from any thread. An exception becomes an
+    // error response. Requests with small bodies are handled on the thread of all connections: do
+    // not block there.
     std::function<void(Request request, std::shared_ptr<Answer> answer)> handle = {};
-    // After handle() of all requests that came together; from any thread.
+    // Called after handle() of all requests that arrived together; from any thread.
     std::function<void()> on_round = [] {};
   };
 
-  // Listens from now on. Throws kInvalidArgument for what is no address or no origin, kIo where the
-  // system refuses it.
+  // Starts to listen. Throws kInvalidArgument for an invalid address or origin, kIo if the system
+  // refuses it.
   Server(Options options, Metrics& metrics, AccessLog& log);
   ~Server();
   Server(const Server&) = delete;
@@ -46,11 +47,11 @@ class Server {
   // "http://127.0.0.1:8000".
   std::string url() const;
 
-  // Answers until SIGTERM or SIGINT, then finishes what is under way; a second signal ends the
-  // process at once.
+  // Serves until SIGTERM or SIGINT, then finishes active requests. A second signal ends the process
+  // at once.
   void run();
 
-  // Safe to call from any thread.
+  // Thread-safe.
   bool draining() const;
   std::size_t connections() const;
   std::size_t body_bytes() const;

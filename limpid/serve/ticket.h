@@ -1,4 +1,4 @@
-// Ticket: whether somebody still waits for the answer of a request.
+// Ticket: whether a client still waits for the response to a request (a cancellation flag).
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace limpid::serve {
 
-// Shared by who waits and who computes, which may be on different threads.
+// Shared by the waiting and the computing side, on any threads.
 class Ticket {
  public:
   void give_up() { given_up_.store(true, std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// Worker: a thread for what takes long and is rare, one task after the other.
+// Worker: a thread for rare, long tasks, which run one after another.
 #pragma once
 
 #include <condition_variable>
@@ -12,12 +12,12 @@ namespace limpid::serve {
 class Worker {
  public:
   Worker();
-  // Waits for the task under way; drops the others.
+  // Waits for the current task and drops the others.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // A task, which must not throw. False where 16 wait already.
+  // Posts a task, which must not throw. Returns false if 16 tasks are waiting already.
   bool post(std::function<void()> task);
 
  private:

@@ -1,4 +1,5 @@
-// A completion of a server written again, away from it. Leans on completions.h and receipt.h.
+// Recomputes a completion of a server locally, to verify it. Depends on completions.h and
+// receipt.h.
 #pragma once
 
 #include "limpid/compile/thread_pool.h"
@@ -9,20 +10,20 @@
 namespace limpid::serve {
 
 struct Rewritten {
-  Json answer;  // its body
+  Json answer;  // the body of the response
   Receipt receipt;
 };
 
-// Whether a body asks for a completion, or for the next message of a chat, not for an inference.
+// Whether a request body is for a completion or chat completion (else it is for an inference).
 bool asks_for_text(const Json& request);
 
-// What a server with default limits answers to the body, a stream as a whole. The body names the
-// seed. Throws kFormat for what is no such request, kInvalidArgument for a model that writes no
-// text.
+// The response of a server with default limits to a body, which must contain the seed. A streamed
+// response is returned as a whole. Throws kFormat for an invalid request, kInvalidArgument if the
+// model is not a language model.
 Rewritten write_again(const Model& model, Json request, ThreadPool* pool = nullptr);
 
-// Compares with the body of an answer. Throws kInvalidArgument, naming the first difference;
-// kFormat for what is no such answer.
+// Compares with the body of a response. Throws kInvalidArgument, naming the first difference;
+// kFormat for an invalid response.
 void check_text(const Rewritten& again, const Json& answer);
 
 }  // namespace limpid::serve

@@ -44,8 +44,8 @@ TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets);
 //
 //   rmse   root of the mean of (prediction - target)^2 over all elements
 //   mae    mean of |prediction - target| over all elements
-//   r2     mean over the outputs of 1 - sum (prediction - target)^2 / sum (target - mean)^2, where
-//          the divisor is 0 being 1 for perfect predictions and 0 for others
+//   r2     mean over the outputs of 1 - sum (prediction - target)^2 / sum (target - mean)^2; if the
+//          divisor is 0, 1 for perfect predictions and 0 for others
 //
 // These are scikit-learn's definitions (r2_score with multioutput="uniform_average").
 TestResult regression_metrics(const Tensor& predictions, const Tensor& targets);

@@ -1,5 +1,5 @@
-// Every request of the page by its name: JSON to JSON. What is asked and answered is in
-// docs/view-api.md. Leans on the rest of the folder; knows nothing of HTTP.
+// The endpoints of the page by name: functions from JSON to JSON. docs/view-api.md documents
+// requests and responses. Depends on the rest of the folder; independent of HTTP.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace limpid::view {
 
-// One kind of request.
+// An endpoint.
 struct Endpoint {
   std::string_view name = {};  // "graph", "run/log"
-  // Throws what the function behind it throws; kFormat for JSON that does not fit.
+  // Throws what the function that it calls throws, and kFormat for an invalid request.
   Json (*answer)(Session& session, const JsonView& request);
-  bool slow = false;  // may take seconds, so it runs beside the quick ones
+  bool slow = false;  // may take seconds, so it must not block quick ones
 };
-// All of them.
+// All endpoints.
 std::span<const Endpoint> endpoints();
-// The one of that name in a list; nullptr where there is none.
+// The endpoint with this name in a list; nullptr if there is none.
 const Endpoint* find_endpoint(std::span<const Endpoint> list, std::string_view name);
 
-// The answer to a request as text. Throws what the endpoint throws, kFormat for what is no JSON
-// object.
+// The response to a request, as JSON text. Throws what the endpoint throws, and kFormat unless the
+// request is a JSON object.
 std::string answer(Session& session, const Endpoint& endpoint, std::string_view request);
-// The same by the name of one of endpoints(). Throws kNotFound, too.
+// The same by the name of an endpoint of endpoints(). Also throws kNotFound.
 std::string answer(Session& session, std::string_view name, std::string_view request);
 
-// {"error": {"code", "message"}} of what the library threw.
+// {"error": {"code", "message"}} for an error of the library.
 std::string failure_json(std::string_view code, std::string_view message);
 
 }  // namespace limpid::view

@@ -1,5 +1,5 @@
-// Two models, or one model with and without edits: where their numbers part, to the bit; and two
-// runs of training. Leans on subject.h and runs.h.
+// Compares two models, or one model with and without edits, bit for bit; and two training runs.
+// Depends on subject.h and runs.h.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace limpid::view {
 
-// Two tensors of one type with other bits.
+// A tensor that differs; both have the same type.
 struct Difference {
   std::string name = {}, op = {}, layer = {};
   Shape shape = {};
-  std::int64_t differ = 0, count = 0;  // elements of other bits, of all
-  double largest = 0;                  // |a - b|, of finite ones
-  double largest_ulp = 0;              // units in the last place, of floating ones
+  std::int64_t differ = 0, count = 0;  // number of elements that differ, of all
+  double largest = 0;                  // the largest |a - b| of finite elements
+  double largest_ulp = 0;              // the same in ulp, for floating-point dtypes
 };
 
 // The first element that differs.
@@ -27,13 +27,13 @@ struct FirstDifference {
   bool parameter = false;
   std::string name = {}, op = {};
   std::vector<std::int64_t> index = {};
-  int bit = 0;  // the highest that differs; 0: the lowest of the number
+  int bit = 0;  // the highest differing bit; 0 is the lowest bit of the number
   Exact a = {}, b = {};
 };
 
 struct Compared {
   std::vector<Difference> parameters = {}, values = {};
-  std::vector<std::string> only_a = {}, only_b = {};  // values and parameters of one alone
+  std::vector<std::string> only_a = {}, only_b = {};  // values and parameters that only one has
   std::optional<FirstDifference> first = {};
 
   bool same() const {
@@ -41,30 +41,30 @@ struct Compared {
   }
 };
 
-// The parameters; with inputs every value of the forward passes, too, in the order of the ops. The
-// first difference is the first on the way of the computation. `most` bounds each list. Throws what
-// compute() throws.
+// Compares the parameters and, if there are inputs, every value of the forward passes, in the order
+// of the ops. `first` is the first difference in the order of the computation. `most` bounds each
+// list. Throws what compute() throws.
 Compared compare(Session& session, const Subject& a, const Subject& b, std::int64_t most = 1000);
 Json to_json(const Compared& compared);
 
-// Nothing where all bits are equal. The tensors have one type.
+// nullopt if all bits are equal. Requires the same type.
 std::optional<Difference> difference_of(const Tensor& a, const Tensor& b);
 
-// Two runs step by step.
+// The comparison of two runs.
 struct ComparedRuns {
   std::optional<std::int64_t> first_step = {};  // 0: before the first step
   std::string what = {};                        // "config: optimizer.lr", "loss", "layers.0.weight"
   std::optional<Exact> a = {}, b = {};
   struct Growth {
     std::int64_t step = 0;
-    double difference = 0;  // of the losses
+    double difference = 0;  // |difference of the losses|
   };
   std::vector<Growth> growth = {};
-  std::optional<Compared> detail = {};  // of the models after that step
+  std::optional<Compared> detail = {};  // of the models after the first step that differs
 };
 
-// By their logs; with `recompute` by their models after each step, which finds a step that was not
-// logged. Throws what Runs::at() throws.
+// Compares two runs by their logs. With `recompute`, compares the models after each step, which
+// also finds steps that are not in the log. Throws what Runs::at() throws.
 ComparedRuns compare_runs(Session& session, const std::string& a, const std::string& b,
                           bool recompute);
 Json to_json(const ComparedRuns& compared);

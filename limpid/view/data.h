@@ -1,4 +1,4 @@
-// Examples of a data set, to step through. Leans on session.h and forward.h.
+// Examples of a data set, to browse. Depends on session.h and forward.h.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace limpid::view {
 
 struct ExamplesRequest {
-  std::string model = {};  // that they are for; decides what a text's tokens are
+  std::string model = {};  // whose examples to show; its tokenizer splits a text
   std::string data = {};   // empty: the model's own
   std::string part = "test";
   std::int64_t first = 0, count = 1;
@@ -30,9 +30,8 @@ struct ShownExamples {
   std::vector<ShownExample> examples = {};
 };
 
-// At most 1,000 examples, and as many numbers as an answer takes; fewer at the end of the data.
-// Throws what examples() of the session throws, kInvalidArgument for a first example that there is
-// not.
+// At most 1,000 examples, within Limits::values; fewer at the end of the data. Throws what
+// Session::examples() throws, and kInvalidArgument if `first` is out of range.
 ShownExamples show_examples(Session& session, const ExamplesRequest& request);
 Json to_json(const ShownExamples& shown);
 

@@ -1,4 +1,4 @@
-// A forward pass, op by op, and the arithmetic of one neuron in it. Leans on subject.h and
+// A forward pass, op by op, and the arithmetic of one neuron. Depends on subject.h and
 // inspect/neuron.h.
 #pragma once
 
@@ -15,37 +15,37 @@ namespace limpid::view {
 
 struct ForwardRequest {
   Subject subject = {};
-  std::int64_t values = 4096;          // elements of each value, at most; 0: statistics alone
-  std::vector<std::string> only = {};  // these values; empty: all but parameters
-  bool compare = false;                // count the elements that edits changed
+  std::int64_t values = 4096;          // the most elements of each value; 0: only statistics
+  std::vector<std::string> only = {};  // only these values; empty: all except parameters
+  bool compare = false;                // count the elements that the edits change
 };
 
-// One value on the way.
+// One value of the forward pass.
 struct ForwardRow {
   TraceRow trace = {};
   std::optional<Values> values = {};
-  std::optional<std::int64_t> changed = {};  // elements of other bits than without edits
+  std::optional<std::int64_t> changed = {};  // number of elements whose bits the edits change
 };
 
-// What a model says of an example.
+// The prediction of a model for an example.
 struct Spoken {
   struct SpokenOutput {
     std::string name = {};
     Values values = {};
   };
   std::vector<SpokenOutput> outputs = {};
-  // Of a classification, or of what follows the last token: the class of the largest logit, its
-  // name, and every probability, those of `limpid run`.
+  // Of a classification, or for the next token: the predicted class, its name, and all
+  // probabilities, as in `limpid run`.
   std::optional<std::int64_t> chosen = {};
   std::vector<float> probabilities = {};
   std::string label = {};
 };
 
-// The example itself, where a data set has it.
+// The example, if it is from a data set.
 struct ExampleFacts {
   std::vector<double> target = {};
   std::string label = {};
-  std::int64_t size = 0;  // examples of the part
+  std::int64_t size = 0;  // number of examples in the set
 };
 
 struct Forward {
@@ -55,16 +55,16 @@ struct Forward {
   double seconds = 0;
 };
 
-// The rows are those of `limpid trace`. Throws what compute() throws, kNotFound for a value that
-// there is not.
+// The rows are those of `limpid trace`. Throws what compute() throws, and kNotFound for an unknown
+// value.
 Forward forward(Session& session, const ForwardRequest& request);
 Json to_json(const Forward& forward);
 
 // The target of a row of a data set, and its name.
 ExampleFacts facts_of(const Dataset& data, std::int64_t row);
-// What a class is called: a name, the characters of a token, or its number.
+// The name of a class: its name, the characters of a token, or its number.
 std::string class_name_of(const DataConfig& data, std::int64_t number);
-// The probabilities of the last row of logits, by the arithmetic of `limpid run`.
+// The probabilities of the last row of logits, computed as in `limpid run`.
 std::vector<float> probabilities_of_last(Task task, const Tensor& logits);
 
 // ---- one neuron
@@ -79,13 +79,13 @@ struct NeuronRequest {
 
 // A neuron with its largest terms.
 struct ExplainedNeuron {
-  Neuron neuron = {};                   // its terms by falling |product|, at most `most`
-  std::int64_t terms = 0;               // all of them
-  std::int64_t neurons = 0;             // of the layer
-  double rest = 0;                      // the sum of the products that are left out
-  std::vector<std::string> names = {};  // of the inputs; may be empty
-  std::string from = {};                // the value that the inputs are of
-  std::string source = {};              // the layer that made them; may be empty
+  Neuron neuron = {};                   // its terms by decreasing |product|, at most `most`
+  std::int64_t terms = 0;               // number of all terms
+  std::int64_t neurons = 0;             // number of neurons in the layer
+  double rest = 0;                      // sum of the products not listed
+  std::vector<std::string> names = {};  // names of the inputs; may be empty
+  std::string from = {};                // the value that holds the inputs
+  std::string source = {};              // the layer that computed the inputs; may be empty
   std::string text = {};                // as `limpid trace --neuron` prints it
 };
 

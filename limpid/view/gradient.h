@@ -1,4 +1,4 @@
-// The gradient of an output, or of the loss, by every value on the way. Leans on subject.h and
+// The gradient of an output, or of the loss, with respect to every value. Depends on subject.h and
 // transforms/grad.h.
 #pragma once
 
@@ -14,17 +14,17 @@ namespace limpid::view {
 
 struct GradientRequest {
   Subject subject = {};
-  // Of this element of an output; of the loss where it is none.
+  // The element of an output to differentiate; nullopt: the loss.
   std::optional<std::int64_t> output = {};
-  std::string name = {};  // of the output; empty: the first
-  // Of the loss: the example's own where nothing is given.
+  std::string name = {};  // name of the output; empty: the first
+  // The target of the loss; nullopt: that of the example.
   std::optional<std::vector<double>> target = {};
   std::int64_t values = 4096;
   std::vector<std::string> only = {};
 };
 
 struct GradientRow {
-  // A value that this one goes into, and how.
+  // A value computed from this one: its op, and the gradient rule.
   struct User {
     std::string value = {}, op = {}, rule = {};
   };
@@ -37,13 +37,12 @@ struct GradientRow {
 };
 
 struct Gradients {
-  Exact value = {};                    // that was differentiated
+  Exact value = {};                    // the value that is differentiated
   std::vector<GradientRow> rows = {};  // of every value that it depends on, the last op first
 };
 
-// By parameters the gradients have the bits that value_and_grad() gives. Throws kInvalidArgument
-// for an output or a target that there is not, kDtype where it is no floating number, and what
-// prepare() and value_and_grad() throw.
+// Gradients of parameters have the bits of value_and_grad(). Throws kInvalidArgument for an invalid
+// output or target, kDtype unless it is f32 or f64, and what prepare() and value_and_grad() throw.
 Gradients gradient(Session& session, const GradientRequest& request);
 Json to_json(const Gradients& gradients);
 

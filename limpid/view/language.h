@@ -1,5 +1,5 @@
-// What a language model does with a text: tokens, attention, the residual stream and what each
-// block would answer, the next token. Leans on subject.h and nn/language_model.h.
+// Inside a language model: tokens, attention, residual stream, logit lens and next token. Depends
+// on subject.h and nn/language_model.h.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace limpid::view {
 
-// A token, and the bytes that it stands for.
+// A token id and its text.
 struct ShownToken {
   std::int32_t id = 0;
   std::string text = {};
@@ -26,40 +26,40 @@ struct ShownToken {
 // The tokens of a text. Throws kInvalidArgument for a model without a tokenizer.
 std::vector<ShownToken> tokens_of(Session& session, const std::string& model,
                                   const std::string& text);
-// How many tokens a model reads, at most; 0: any number.
+// The context length of a model; 0: unlimited.
 std::int64_t context_of(const Model& model);
 
 struct LanguageRequest {
   Subject subject = {};
   nn::Sampling sampling = {};
   std::int64_t most = 20;  // next tokens
-  std::int64_t lens = 16;  // last tokens for which each block is asked
+  std::int64_t lens = 16;  // number of last tokens for the logit lens
 };
 
 struct NextToken {
   ShownToken token = {};
   Exact logit = {};
-  double probability = 0;  // at the temperature, among all tokens
-  bool kept = false;       // by top_k and top_p
+  double probability = 0;  // at the given temperature, over all tokens
+  bool kept = false;       // not excluded by top_k and top_p
 };
 
 struct ShownBlock {
   std::string name = {};           // "embed_tokens", "layers.0"
-  std::vector<double> norms = {};  // L2, of the residual stream after the block, for each token
+  std::vector<double> norms = {};  // L2 norm of the residual stream after the block, for each token
   struct Guess {
     ShownToken token = {};
     double probability = 0;
   };
-  // Of the last tokens: the three most probable next tokens, if the final norm and the head came
-  // right after this block (nostalgebraist 2020, logit lens).
+  // For the last tokens: the three most probable next tokens if the final norm and the output
+  // projection were applied right after this block (logit lens, nostalgebraist 2020).
   std::vector<std::vector<Guess>> lens = {};
 };
 
 struct ShownAttention {
   std::string name = {};  // "layers.0.self_attn"
   std::int64_t heads = 0;
-  // Of each head and query: over that of equal weights on all keys that the query sees; 1 where it
-  // sees one.
+  // For each head and query: the entropy of its attention weights, divided by that of equal weights
+  // on all keys that it sees; 1 if it sees only one key.
   std::vector<std::vector<double>> entropy = {};
 };
 
@@ -75,24 +75,24 @@ struct Language {
   Cache cache = {};
 };
 
-// Throws what compute() throws, kInvalidArgument for a model that does not continue a text.
+// Throws what compute() throws, and kInvalidArgument unless the model is a language model.
 Language language(Session& session, const LanguageRequest& request);
 Json to_json(const Language& language);
 
-// What the queries of a head take of each key, f32 [queries, keys]. Throws kNotFound for an
-// attention or a head that there is not.
+// The attention weights of a head, f32 [queries, keys]. Throws kNotFound for an unknown layer or
+// head.
 Tensor attention_of(Session& session, const Subject& subject, std::int64_t layer,
                     std::int64_t head);
 
-// The language model that generated last, with what it has read: the next token of a text costs one
-// pass then. Used by one thread at a time.
+// Caches the language model that was used last, with the tokens that it has read, so that the next
+// token of a text costs one pass. Not thread-safe: lock `mutex`.
 class Speaker {
  public:
-  // What follows these tokens, f32 [vocabulary]; the span holds until the next call. Throws
+  // The logits after these tokens, f32 [vocabulary]. The span is valid until the next call. Throws
   // kInvalidArgument for no tokens, and what language_model_of() and append() throw.
   std::span<const float> logits(const std::shared_ptr<const OpenModel>& open,
                                 std::span<const std::int32_t> tokens, ThreadPool& pool);
-  // Held while it is used.
+  // Lock it while using the Speaker.
   std::mutex mutex = {};
 
  private:
@@ -103,7 +103,7 @@ class Speaker {
 
 struct GenerateRequest {
   std::string model = {};
-  std::vector<std::int32_t> tokens = {};  // so far; empty: those of the text
+  std::vector<std::int32_t> tokens = {};  // tokens so far; empty: those of `text`
   std::string text = {};
   nn::Sampling sampling = {};
   std::uint64_t seed = 0;
@@ -111,12 +111,12 @@ struct GenerateRequest {
 };
 struct Generated {
   std::vector<ShownToken> tokens = {};
-  std::size_t added = 0;  // at the end
+  std::size_t added = 0;  // number of new tokens at the end
   Cache cache = {};
 };
-// Draws the next tokens. `drawn` counts those of `tokens` that were drawn before: the next is drawn
-// by Key(seed).fold_in(drawn), as `limpid generate` does, so that one token at a time makes the
-// same text. Throws kInvalidArgument at the end of the context.
+// Samples the next tokens. `drawn` is the number of tokens sampled before: the next one uses
+// Key(seed).fold_in(drawn), as in `limpid generate`, so that one token at a time gives the same
+// text. Throws kInvalidArgument at the end of the context.
 Generated generate(Session& session, const GenerateRequest& request, std::int64_t drawn);
 
 }  // namespace limpid::view

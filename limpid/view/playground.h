@@ -1,5 +1,5 @@
-// The playground: a small network that is trained a few steps at a time by the real trainer, with
-// its decision surface. Leans on session.h and train.
+// The playground: trains a small network a few steps at a time with the real Trainer, and computes
+// its decision surface. Depends on session.h and train.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace limpid::view {
 
-// What is trained on what. Everything else is as `limpid train` has it, at a constant rate.
+// The data and the network. Everything else is as in `limpid train`, with a constant learning rate.
 struct PlayConfig {
-  std::string data = "moons";  // a data set of synthetic_names(), or "csv"
-  std::string csv = {};        // the table's text, of at most 1 MiB
-  std::string target = {};     // its column
+  std::string data = "moons";  // one of synthetic_names(), or "csv"
+  std::string csv = {};        // text of the table, at most 1 MiB
+  std::string target = {};     // target column of the table
   std::uint64_t data_seed = 0;
   std::optional<std::int64_t> count = {};
   std::optional<double> noise = {};
@@ -34,7 +34,7 @@ struct PlayConfig {
   bool operator==(const PlayConfig&) const = default;
 };
 
-// A weight that was moved by hand.
+// A weight that the user changed.
 struct MovedWeight {
   std::string at = {};  // "layers.0.weight"
   std::vector<std::int64_t> index = {};
@@ -43,18 +43,18 @@ struct MovedWeight {
 
 struct PlayRequest {
   PlayConfig config = {};
-  std::string state = {};                       // of the last answer; empty: the first weights
-  std::int64_t steps = 0;                       // to make now
+  std::string state = {};                       // of the last response; empty: the initial weights
+  std::int64_t steps = 0;                       // steps to make now
   std::int64_t grid = 0;                        // points on each side of the surface; 0: none
   std::optional<std::vector<double>> box = {};  // x0, x1, y0, y1; default: around the data
-  std::vector<MovedWeight> moved = {};          // before the steps
-  bool units = false;                           // a surface for each hidden unit, too
+  std::vector<MovedWeight> moved = {};          // changes to make before the steps
+  bool units = false;                           // also compute a surface for each hidden unit
 };
 
 struct PlaySurface {
   std::int64_t grid = 0, outputs = 0;
   std::vector<double> box = {};
-  Tensor values = {};  // f32 [grid, grid, outputs], y0 first: probabilities, or numbers
+  Tensor values = {};  // f32 [grid, grid, outputs], y0 first: probabilities, or predictions
   struct Layer {
     std::int64_t layer = 0;
     Tensor values = {};  // f32 [units, grid, grid]
@@ -65,12 +65,12 @@ struct PlaySurface {
 struct Played {
   std::string state = {};
   std::int64_t step = 0;
-  double loss = 0, test_loss = 0;  // of all of the training and of the test set
+  double loss = 0, test_loss = 0;  // over the whole training set and test set
   std::optional<double> accuracy = {}, test_accuracy = {};
-  bool finite = true;  // false: the loss is no number, no step follows
+  bool finite = true;  // false: the loss is not finite, and training has ended
   std::optional<PlaySurface> surface = {};
   Params params = {};
-  std::uint64_t hash = 0;  // as `limpid hash` gives it for the model
+  std::uint64_t hash = 0;  // of the model, as in `limpid hash`
 };
 
 // The points of a playground's data.
@@ -80,16 +80,16 @@ struct PlayPoints {
   std::vector<std::string> features = {}, class_names = {};
 };
 
-// What was trained, to take away.
+// The trained network, to download.
 struct PlayExport {
-  std::string command = {};  // of the tool; empty where weights were moved or the network changed
+  std::string command = {};  // that trains it; empty if weights or the network were changed
   std::uint64_t hash = 0;
   std::string cpp = {};
-  std::vector<std::byte> model = {};  // a file of save_model
-  std::string csv = {};               // the table as "data.csv", which the command reads
+  std::vector<std::byte> model = {};  // the file of save_model
+  std::string csv = {};               // the table as "data.csv", for the command
 };
 
-// The trainings of a session that are under way. A training that was forgotten is computed again.
+// The active trainings of a session. A training that was dropped is recomputed.
 class Playground {
  public:
   Playground();
@@ -97,11 +97,11 @@ class Playground {
   Playground(const Playground&) = delete;
   Playground& operator=(const Playground&) = delete;
 
-  // Throws kInvalidArgument for what does not fit together or is beyond the limits: 6 hidden
-  // layers of 64 units, 5,000 rows, 1,000 steps of a request, a grid of 128.
+  // Throws kInvalidArgument for inconsistent requests, and beyond the limits: 6 hidden layers of 64
+  // units, 5,000 rows, 1,000 steps per request, a grid of 128.
   Played play(const PlayRequest& request);
   PlayPoints points(const PlayConfig& config);
-  // After `state`, or after `steps` steps where that is empty.
+  // Exports the network at `state`, or after `steps` steps if `state` is empty.
   PlayExport take_away(const PlayConfig& config, const std::string& state, std::int64_t steps);
 
  private:
@@ -111,10 +111,10 @@ class Playground {
 
   std::mutex mutex_;
   std::uint64_t next_ = 0;
-  std::list<std::shared_ptr<Game>> games_;  // the last ones, newest first
+  std::list<std::shared_ptr<Game>> games_;  // the most recent ones, newest first
 };
 
-// The configuration of `limpid train` that a playground's is, with data by `spec`.
+// The configuration of `limpid train` for a playground's configuration, with the data of `spec`.
 train::TrainConfig train_config_of(const PlayConfig& config, const std::string& spec);
 
 PlayConfig play_config_from_json(const JsonView& json);

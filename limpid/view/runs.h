@@ -1,5 +1,5 @@
-// Runs of training: their logs as deltas, starting and stopping them, and any step of them again.
-// Leans on session.h and train.
+// Training runs: their logs as deltas, starting and stopping runs, and recomputing any step.
+// Depends on session.h and train.
 #pragma once
 
 #include <atomic>
@@ -25,24 +25,24 @@ namespace limpid::view {
 enum class RunState : std::uint8_t { kRunning, kPaused, kFinished, kStopped, kElsewhere };
 std::string_view name(RunState state);  // "running", ...
 
-// What a page asks of a run's log.
+// A request for a run's log.
 struct LogRequest {
   std::string run = {};
-  std::int64_t cursor = 0;  // of the last answer; 0: from the beginning
-  // Of the first answer: about so many steps and epochs, an eighth as many probes and samples.
+  std::int64_t cursor = 0;  // of the last response; 0: from the beginning
+  // For the first response: about this many steps and epochs, an eighth as many probes and samples.
   std::int64_t most = 2000;
 };
 
-// What is new in a log.
+// The new events of a log.
 struct LogDelta {
   std::string run = {};
   std::int64_t cursor = 0;
   RunState state = RunState::kElsewhere;
-  bool reset = false;  // the log began anew: what was there before is no longer
+  bool reset = false;  // the log was restarted: discard earlier events
   std::optional<Json> begun = {};
   std::vector<train::StepEvent> steps = {};
   bool thinned = false;
-  std::int64_t total_steps = 0;  // that were read for this answer
+  std::int64_t total_steps = 0;  // number of steps read for this response
   std::vector<Json> epochs = {}, probes = {}, samples = {}, findings = {};
   std::optional<Json> end = {};
 
@@ -52,49 +52,50 @@ struct LogDelta {
   }
 };
 
-// A run after so many steps.
+// The state of a run after a number of steps.
 struct StepAgain {
   std::shared_ptr<const OpenModel> model = {};
   std::int64_t step = 0, steps = 0;
-  std::int64_t from = 0;              // the step that it was computed from
-  std::optional<double> loss = {};    // of the step's batch, before its update
-  std::optional<bool> verified = {};  // whether the bits are those of a checkpoint or model there
+  std::int64_t from = 0;              // the step from which it was recomputed
+  std::optional<double> loss = {};    // of the step's batch, before the update
+  std::optional<bool> verified = {};  // the bits equal those of a checkpoint or model there
   double seconds = 0;
 };
 
-// Of one session; used from any thread.
+// The runs of a session. Thread-safe.
 class Runs {
  public:
   explicit Runs(Session& session);
-  // Interrupts what is training.
+  // Interrupts active runs.
   ~Runs();
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
-  // The folder of a run. Throws kNotFound where there is neither a configuration nor a log.
+  // Adds a run folder and returns its id. Throws kNotFound if it has neither a configuration nor a
+  // log.
   std::string add(const std::filesystem::path& folder);
   std::vector<std::string> ids() const;
   bool has(std::string_view id) const;
-  // Throw kNotFound for another id.
+  // These throw kNotFound for an unknown id.
   std::filesystem::path folder(std::string_view id) const;
   RunState state(std::string_view id) const;
-  // The data set of its configuration; empty where it names none.
+  // The data set of its configuration; may be empty.
   std::string data(std::string_view id) const;
-  // As the page lists it.
+  // Its entry in the page's list.
   Json info(std::string_view id) const;
 
   LogDelta log(const LogRequest& request);
 
-  // Begins a run in the session's folder under a name of letters, digits, '-' and '_'. Throws
-  // kInvalidArgument for another name, a name that is taken, or a data set that was not named, and
-  // what train::Run throws.
+  // Starts a run in the session's folder, with a name of letters, digits, '-' and '_'. Throws
+  // kInvalidArgument for an invalid or taken name, or a data set that is not allowed
+  // (Session::check_data), and what train::Run throws.
   std::string start(const std::string& name, const Json& config);
   enum class Action : std::uint8_t { kPause, kResume, kStop };
-  // Throws kInvalidArgument where the run is not in a state for that.
+  // Throws kInvalidArgument if the state of the run does not allow it.
   void act(std::string_view id, Action action);
 
-  // The run after `step` steps, computed from the nearest state that is known; it becomes the model
-  // "ID@STEP". Throws kInvalidArgument for a step outside of the run.
+  // The run after `step` steps, recomputed from the nearest known state; adds it as the model
+  // "ID@STEP". Throws kInvalidArgument for a step out of range.
   StepAgain at(std::string_view id, std::int64_t step);
 
  private:
@@ -111,19 +112,19 @@ class Runs {
 
 Runs::Action action_from_name(std::string_view name);  // "pause", "resume", "stop"
 
-// Where configurations differ: key, and what each has there (null: nothing).
+// A key for which configurations differ, and the value in each (null: none).
 struct ConfigRow {
   std::string key = {};
   std::vector<Json> values = {};
 };
 std::vector<ConfigRow> config_diff(const std::vector<Json>& configs);
 
-// Keeps about `most` steps: of each of most / 4 stretches the first, the last, and those of the
-// least and the largest loss.
+// Keeps about `most` steps: of each of most / 4 intervals the first, the last, and those with the
+// smallest and the largest loss.
 std::vector<train::StepEvent> thinned(const std::vector<train::StepEvent>& steps,
                                       std::int64_t most);
 
-// As JSON: the types of docs/view-api.md.
+// To JSON, as in docs/view-api.md.
 Json to_json(const LogDelta& delta);
 Json to_json(const StepAgain& again);
 

@@ -1,5 +1,5 @@
-// Subject: what a request is about: a model, an input for it, and edits; and every value of that
-// run. Leans on session.h and transforms/edit.h.
+// Subject: the model, input and edits of a request; and the values of that run. Depends on
+// session.h and transforms/edit.h.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,27 @@ namespace limpid::view {
 
 // One example for a model.
 struct InputSpec {
-  // Of the one data input, row by row.
+  // The elements of the only data input, row-major.
   struct Numbers {
     std::vector<double> values = {};
   };
   struct Text {
     std::string text = {};
   };
-  // Of a data set; the model's own where none is named.
+  // An example of a data set; default: the model's data set.
   struct Example {
     std::string data = {};
     std::string part = "test";
     std::int64_t index = 0;
   };
-  // By the names of the inputs.
+  // Inputs by name.
   struct Named {
     std::map<std::string, std::vector<double>> inputs = {};
   };
   std::variant<Numbers, Text, Example, Named> spec;
 };
 
-// An edit as a request has it: a patch is what the value is for another example.
+// An edit of a request. A patch takes the value from another example.
 struct Change {
   Edit edit = {};
   std::optional<InputSpec> patch = {};
@@ -50,35 +50,35 @@ struct Subject {
   std::vector<Change> changes = {};
 };
 
-// Of JSON, as docs/view-api.md has it. Throw kFormat, with the path of the fault; kUnsupported for
-// more edits than the limits allow.
+// From JSON, as in docs/view-api.md. These throw kFormat, naming the path of the fault;
+// kUnsupported for more edits than the limits allow.
 InputSpec input_from_json(const JsonView& json);
 std::vector<Change> changes_from_json(const JsonView& json, const Limits& limits);
 Subject subject_from_json(const JsonView& json, const Limits& limits);
 
-// An example of a data set, for people.
+// The data set and index of an example, for display.
 struct Known {
   std::shared_ptr<const Dataset> data = {};
   std::int64_t index = 0;
 };
 
-// A model made ready for one example.
+// A model prepared for one example.
 struct Ready {
   std::shared_ptr<const OpenModel> open = {};
-  Model model = {};                       // of a text: for its number of tokens
-  std::vector<Tensor> inputs = {};        // of the function, in its order
+  Model model = {};                       // for a text: at its number of tokens
+  std::vector<Tensor> inputs = {};        // of the function, in order
   std::vector<std::int32_t> tokens = {};  // of a text
   std::optional<Known> known = {};
 };
-// Throws kInvalidArgument, kShape or kDtype where the input does not fit, what examples() of the
-// session throws, and kUnsupported for tensors without a function.
+// Throws kInvalidArgument, kShape or kDtype if the input does not match, what Session::examples()
+// throws, and kUnsupported for tensors without a function.
 Ready ready(Session& session, const Subject& subject);
 
-// The edits of a request with their patches, for a model made ready. Throws what edit() throws.
+// The edits of a request with their patches, for a prepared model. Throws what edit() throws.
 std::vector<Edit> edits_of(Session& session, const Ready& ready,
                            const std::vector<Change>& changes);
 
-// A model made ready, with edits. Throws what ready() and edit() throw.
+// A prepared model with its edits. Throws what ready() and edit() throw.
 struct Prepared {
   Ready ready = {};
   Edited edited = {};
@@ -89,13 +89,13 @@ Prepared prepare(Session& session, const Subject& subject);
 struct Computed {
   Ready ready = {};
   Edited edited = {};
-  // Under the numbers of the model's own Function: what was edited is what became of it.
+  // With the ValueIds of the model's own Function; an edited value is the one after the edits.
   Observation run = {};
 };
 Computed compute(Session& session, const Subject& subject);
 
-// The values of a Function that has the inputs of `ready` alone: of edits without an input,
-// parameters. Throws kInvalidArgument for a value that needs an input.
+// The value of a parameter, for edits without an input. Throws kInvalidArgument for a value that
+// depends on an input.
 Tensor parameter_value(const OpenModel& open, const std::string& value);
 
 }  // namespace limpid::view

@@ -1,4 +1,5 @@
-// Bytes of a request as a file, for readers that take a path. Leans on formats/file.h.
+// The bytes of a request as a temporary file, for readers that take a path. Depends on
+// formats/file.h.
 #pragma once
 
 #include <unistd.h>
@@ -16,7 +17,7 @@
 
 namespace limpid::view {
 
-// A file of our own that nobody else can open, gone at the end; what is mapped from it stays.
+// A private temporary file, removed by the destructor. Mappings of it stay valid.
 class TemporaryFile {
  public:
   TemporaryFile(std::span<const std::byte> bytes, std::string_view ending) {
@@ -50,7 +51,7 @@ class TemporaryFile {
   std::filesystem::path folder_, path_;
 };
 
-// The message of an error about a file that was dropped names the file, not our copy of it.
+// Replaces the path of the temporary file in error messages by the name of the uploaded file.
 template <class Read>
 auto named_as(std::string_view name, const std::filesystem::path& path, const Read& read) {
   try {

@@ -1,4 +1,4 @@
-// Edits to take away: as code, as a command, as a model under a name. Leans on subject.h.
+// Exports edits: as code, as a command, or as a named model. Depends on subject.h.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@ namespace limpid::view {
 
 struct EditText {
   std::string cpp = {};
-  // Of the tool; nothing where an example is patched in.
+  // A command of the tool; nullopt if there is a patch from an example.
   std::optional<std::string> command = {};
-  std::string function = {};  // the edited Function as text, large constants left out
+  std::string function = {};  // the edited Function as text, without large constants
 };
 
-// How to have the same edits elsewhere. Throws what ready() and edit() throw.
+// The same edits as code and command. Throws what ready() and edit() throw.
 EditText edit_text(Session& session, const Subject& subject);
 Json to_json(const EditText& text);
 
-// The edited model under a name of its own. Patches need an input, whose length they are for.
-// Throws what edit() throws.
+// Adds the edited model with this name. Patches need an input of the same length. Throws what
+// edit() throws.
 std::shared_ptr<const OpenModel> keep(Session& session, const Subject& subject,
                                       const std::string& name);
 

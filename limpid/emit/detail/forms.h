@@ -1,5 +1,4 @@
-// C++ for parts of a Function: types, literals, and the expressions that the records of
-// element-wise ops give.
+// C++ text of types, literals, and the expressions of element-wise ops from their records.
 #pragma once
 
 #include <optional>
@@ -12,12 +11,12 @@
 
 namespace limpid::emit {
 
-// "float", "std::int32_t", ...; the bits of bf16 and f16 are std::uint16_t.
+// "float", "std::int32_t", ...; bf16 and f16 are stored as std::uint16_t.
 std::string_view cpp_type(Dtype dtype);
-// The number as C++ writes it, with the exact bits.
+// An element as a C++ literal with the exact bits.
 std::string literal(const Tensor& tensor, std::int64_t element);
 
-// The expression of an element-wise op on operands that are C++ expressions; nothing for others.
+// The expression of an element-wise op on operands given as C++ expressions; nullopt for other ops.
 std::optional<std::string> element_form(const Call& call, std::span<const std::string> operands);
 
 }  // namespace limpid::emit

@@ -7,10 +7,10 @@
 
 namespace limpid::emit {
 
-// Whether C++ takes it as a name.
+// Whether the name is a valid C++ identifier.
 bool is_identifier(std::string_view name);
 
-// Gives every name once, each near to what was wished for.
+// Makes unique names, each close to the wish.
 class Names {
  public:
   explicit Names(std::set<std::string> taken) : taken_(std::move(taken)) {}
@@ -20,7 +20,7 @@ class Names {
   std::set<std::string> taken_;
 };
 
-// For a line of comment: what could end the line is a question mark.
+// Text for a comment line: characters that could end the line become question marks.
 std::string comment_text(std::string_view text);
 
 }  // namespace limpid::emit

@@ -1,5 +1,5 @@
-// The functions that emitted code calls: the scalar specification's own text (limpid/core, and the
-// element-wise arithmetic of limpid/ops) and the loops around it (limpid/emit/parts).
+// The functions that emitted code calls: source text of the scalar specification (limpid/core, and
+// the element-wise arithmetic of limpid/ops) and loops around it (limpid/emit/parts).
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace limpid::emit {
 
-// A file of the library as it was when the library was built.
+// A source file of the library, embedded at build time.
 struct Source {
   std::string_view text;
-  // The definitions that may be taken, between spaces, "functors" for all structs with an
-  // operator(); all definitions where empty.
+  // Names of the definitions that may be used, separated by spaces; "functors" means all structs
+  // with an operator(). Empty: all definitions.
   std::string_view only;
 };
 
-// The definitions that `code` needs, those that they need, and so on, in an order in which they
-// can stand in a header; functions are made inline.
+// The definitions that `code` needs, directly or indirectly, in an order that compiles in a header;
+// functions become inline.
 std::string parts_for(std::string_view code);
 
 }  // namespace limpid::emit

@@ -1,5 +1,5 @@
-// Program: what a Function becomes before it is written down as C++. Buffers, and steps over them:
-// loops over elements, and calls of the functions in limpid/emit/detail/parts.
+// Program: the intermediate form between a Function and C++: buffers and steps over them. Steps are
+// loops over elements, and calls of the functions in limpid/emit/parts.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ enum class Place : std::uint8_t { kInput, kOutput, kConstant, kWorkspace };
 struct Buffer {
   Type type;
   Place place = Place::kWorkspace;
-  std::string name;        // in C++
-  std::string comment;     // of a constant: the parameter's name
+  std::string name;        // in the emitted code
+  std::string comment;     // of a constant: name of the parameter
   Tensor constant;         // of a constant
   std::size_t offset = 0;  // bytes into the workspace
 };
 using BufferId = std::int32_t;
 
-// `expression` reads the locals before it: t0, t1, ...
+// A local variable; `expression` uses the earlier locals t0, t1, ...
 struct Statement {
   Dtype dtype = Dtype::kF32;
   std::string expression;
 };
 
-// Reads element after element of a view into a local.
+// Reads the elements of a view into a local.
 struct Load {
   BufferId buffer = -1;
   View view;
@@ -44,17 +44,18 @@ struct Store {
   View view;
 };
 
-// For every element of `dims`: the loads and statements in their order, each a local; the stores.
+// For every element of `dims`: runs the loads and statements in order, each defining a local; then
+// the stores.
 struct Loop {
   std::vector<std::int64_t> dims;
   std::vector<std::variant<Load, Statement>> locals;
   std::vector<Store> stores;
 };
 
-// function(arguments): numbers, and addresses of an element of a buffer.
+// An argument of a call: a number, or the address of an element of a buffer.
 struct Argument {
-  BufferId buffer = -1;     // none: a number
-  std::int64_t number = 0;  // or the element
+  BufferId buffer = -1;     // -1: a number
+  std::int64_t number = 0;  // the number, or the element's index
   bool written = false;
 };
 struct CallStep {
@@ -72,10 +73,10 @@ struct Program {
   std::size_t workspace_bytes = 0;
 };
 
-// Throws kUnsupported for an op that has no form in C++, naming all of them.
+// Lowers a Function. Throws kUnsupported for ops that cannot be emitted, naming all of them.
 Program lower(const Function& function, const Params& params);
 
-// Gives the workspace buffers their offsets; those whose lives do not meet share memory.
+// Assigns offsets to the workspace buffers. Buffers with disjoint live ranges share memory.
 void place(Program& program);
 
 }  // namespace limpid::emit

@@ -1,4 +1,4 @@
-// A Program as C++.
+// Writes a Program as C++.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace limpid::emit {
 
 // The constants that the steps read, as arrays.
 std::string constants_text(const Program& program);
-// The steps, and what they call the buffers of the workspace, which begins at `memory`.
+// The steps, after the declarations of the workspace buffers; the workspace begins at `memory`.
 std::string steps_text(const Program& program);
 
 }  // namespace limpid::emit

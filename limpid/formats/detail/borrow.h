@@ -1,4 +1,4 @@
-// Tensors over bytes of a file that is in memory. Leans on core; included by sources alone.
+// Tensors over the bytes of a file in memory. Depends on core; included only by sources.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace limpid::detail {
 
-// A tensor over `data`: borrowed where there is an owner and alignment, copied otherwise.
+// A tensor of `data`: borrowed if there is an owner and the data is aligned, else copied.
 inline Tensor borrow_or_copy(const Type& type, std::span<const std::byte> data,
                              const std::shared_ptr<const void>& owner) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % size_of(type.dtype) == 0;

@@ -1,5 +1,4 @@
-// Elements of files that are not in the byte order of the machine. Leans on nothing; included by
-// sources alone.
+// Byte order of elements in files. Included only by sources.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace limpid::detail {
 static_assert(std::endian::native == std::endian::little,
               "elements of big-endian files are turned");
 
-// Turns elements of `size` bytes from big-endian to the machine's order, or back.
+// Converts elements of `size` bytes between big-endian and the machine's byte order.
 inline void reverse_each(std::span<std::byte> bytes, std::size_t size) {
   for (std::size_t i = 0; i < bytes.size(); i += size)
     std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),

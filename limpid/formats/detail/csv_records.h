@@ -1,5 +1,5 @@
-// The records of CSV text (RFC 4180), one after another, without copying what needs no copy. Leans
-// on report.h; included by sources alone.
+// Reads the records of CSV text (RFC 4180) one by one, copying only fields with escaped quotes.
+// Depends on report.h; included only by sources.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ class CsvRecords {
   CsvRecords(std::string_view text, char separator, std::size_t most_fields,
              const Reporter& report);
 
-  // Goes to the next record, past empty lines; false at the end of the text.
+  // Moves to the next record and skips empty lines; false at the end of the text.
   bool next();
-  // The fields of this record: quotes taken off, and blanks around what is not in quotes. Good
-  // until the next call of next().
+  // The fields of this record, without quotes and without unquoted blanks around them. Valid until
+  // the next call of next().
   const std::vector<std::string_view>& fields() const { return fields_; }
   // The line in which this record begins, counted from 1.
   std::int64_t line() const { return record_line_; }
@@ -43,7 +43,7 @@ class CsvRecords {
   std::int64_t line_ = 1;
   std::int64_t record_line_ = 0;
   std::vector<std::string_view> fields_;
-  std::deque<std::string> unescaped_;  // a deque: the views into it stay
+  std::deque<std::string> unescaped_;  // a deque keeps views into it valid
 };
 
 }  // namespace limpid::detail

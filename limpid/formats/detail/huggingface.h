@@ -1,4 +1,4 @@
-// What reading and writing of Hugging Face's folders share. Leans on nn; included by sources alone.
+// Shared by reading and writing of Hugging Face folders. Depends on nn; included only by sources.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,25 @@ struct HuggingFaceConfig {
   nn::Gpt net;
 };
 
-// The most bytes of a folder's JSON.
+// The maximum size of a JSON file in bytes.
 inline constexpr std::uint64_t kMaxHuggingFaceJson = std::uint64_t{12} << 20;
-// Throws as the report does where it is none.
+// Parses JSON. Throws by the reporter if it is malformed.
 Json parse_huggingface_json(std::string_view text, const Reporter& report);
 
-// The text of config.json to a net, and a net to it. Throws as huggingface.h says.
+// Converts config.json to a net, and a net to config.json. Throw as load_huggingface and
+// save_huggingface.
 HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report);
 Json huggingface_json(const HuggingFaceConfig& config);
 
-// The model type whose choices are those of a net. Throws kUnsupported, naming the choice.
+// The model type of a net. Throws kUnsupported, naming the option that no model type has.
 HuggingFaceType huggingface_type(const nn::Gpt& net);
 
-// Where a parameter of a Gpt is found.
+// The tensor of a file that holds a parameter of a Gpt.
 struct HuggingFaceTensor {
-  std::string name;         // behind the prefix
-  bool prefixed = true;     // whether there may be one
-  bool transposed = false;  // (in, out) for our (out, in)
-  int part = 0;             // of `parts` along the dimension of outputs
+  std::string name;         // without the prefix
+  bool prefixed = true;     // whether it may have the prefix
+  bool transposed = false;  // stored as (in, out) instead of (out, in)
+  int part = 0;             // index among `parts`, along the output dimension
   int parts = 1;
 };
 HuggingFaceTensor huggingface_tensor(HuggingFaceType type, std::string_view parameter);
@@ -49,7 +50,7 @@ HuggingFaceTensor huggingface_tensor(HuggingFaceType type, std::string_view para
 // "transformer." or "model.".
 std::string_view huggingface_prefix(HuggingFaceType type);
 
-// Whether a tensor of such files, named behind the prefix, is no parameter: masks, frequencies.
+// Whether a tensor, named without the prefix, is not a parameter but a buffer: masks, frequencies.
 bool is_huggingface_buffer(HuggingFaceType type, std::string_view name);
 
 }  // namespace limpid::detail

@@ -1,5 +1,4 @@
-// The reading of an array from bytes that may stay where they are. Leans on core; included by
-// sources alone.
+// Reads a .npy array without a copy if possible. Depends on core; included only by sources.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,8 @@
 
 namespace limpid::detail {
 
-// parse_npy of npy.h; the tensor borrows the bytes, which `owner` keeps, where it can, and copies
-// them where they are in another order, not aligned, or without an owner.
+// As parse_npy of npy.h, but the tensor borrows the bytes, which `owner` keeps alive. It copies
+// them if they are in another order or not aligned, or if there is no owner.
 Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where,
                  const std::shared_ptr<const void>& owner);
 

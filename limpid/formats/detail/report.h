@@ -1,5 +1,5 @@
-// How a reader of a format reports what is wrong with its bytes. Leans on core/error.h and fmt;
-// included by sources alone.
+// Reporter: error messages for readers of file formats. Depends on core/error.h and fmt; included
+// only by sources.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace limpid::detail {
 
-// Throws errors of the form "idx 'train-images': what is wrong".
+// Throws errors with messages of the form "idx 'train-images': what is wrong".
 class Reporter {
  public:
   Reporter(std::string_view format, std::string_view where)

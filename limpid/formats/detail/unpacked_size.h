@@ -1,5 +1,5 @@
-// What an announcement of unpacked bytes is held against before memory is asked for. Leans on
-// report.h; included by sources alone.
+// Checks a claimed uncompressed size before memory is allocated. Depends on report.h; included only
+// by sources.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace limpid::detail {
 
-// Deflate packs at most 258 bytes into two bits.
+// The maximum compression ratio of deflate: it packs at most 258 bytes into two bits.
 inline constexpr std::uint64_t kMostDeflated = 1032;
 
-// Whether so many bytes may be asked for on the word of the file alone. Where not, the stream is
-// unpacked once into nothing, to see whether it holds them.
+// Whether this size may be allocated without a check. Otherwise the stream is first decompressed
+// without storing it, to verify its size.
 inline bool is_modest(std::uint64_t packed, std::uint64_t unpacked) {
   constexpr std::uint64_t kModest = std::uint64_t{48} << 20;
   return unpacked <= kModest || unpacked - kModest <= packed;
 }
 
-// Throws for a bomb: much, packed more tightly than data that anybody measured or learnt.
+// Throws for a suspected decompression bomb: large, and with a higher compression ratio than real
+// data.
 inline void refuse_bomb(std::uint64_t packed, std::uint64_t unpacked, const Reporter& report) {
   constexpr std::uint64_t kSmall = std::uint64_t{64} << 20;
   constexpr std::uint64_t kMostRatio = 100;

@@ -1,6 +1,5 @@
-// ZIP archives in memory (PKWARE's APPNOTE 6.3): the entries that their directory lists, stored or
-// deflated. Leans on core, report.h and zlib; included
-// by sources alone.
+// ZIP archives in memory (PKWARE's APPNOTE 6.3): stored or deflated entries of their directory.
+// Depends on core, report.h and zlib; included only by sources.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +21,33 @@ inline constexpr std::uint32_t kZipEnd = 0x06054b50;
 struct ZipEntry {
   std::string name;
   std::span<const std::byte> packed;
-  std::uint64_t size = 0;  // of what is in it
+  std::uint64_t size = 0;  // uncompressed
   bool deflated = false;
   std::uint32_t crc32 = 0;
 };
 
-// The entries of an archive, whose bytes must live as long as they do. Throws, through the
-// reporter, where the directory contradicts itself or the entries, entries overlap, a name comes
-// twice, an entry announces more than its packed bytes can hold, or a feature is used that is not
-// here.
+// The entries of an archive, whose bytes must outlive them. Throws by the reporter if the directory
+// contradicts itself or the entries, entries overlap, a name is repeated, an entry claims a size
+// that its bytes cannot hold, or a feature is not supported.
 std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive,
                                          const Reporter& report);
 
-// Throws where the checksum of what is in an entry is another.
+// Throws unless the checksum of an entry's contents matches.
 void check_checksum(const ZipEntry& entry, std::span<const std::byte> bytes,
                     const Reporter& report);
 
-// What is in a deflated entry, u8 [size]. Throws where it is not exactly that much, before memory
-// of any size is asked for, or the checksum differs.
+// The contents of a deflated entry, u8 [size]. Throws if the contents do not have exactly this size
+// (checked before a large allocation), or if the checksum differs.
 Tensor unpack(const ZipEntry& entry, const Reporter& report);
 
-// Writes an archive of stored entries in memory; the same entries make the same bytes. The caller
-// gives no name twice.
+// Writes an archive of stored entries in memory. The same entries give the same bytes. Names must
+// be distinct.
 class ZipWriter {
  public:
   // Throws kInvalidArgument for a name that is not UTF-8 or has more than 65535 bytes.
   void add(const std::string& name, std::span<const std::byte> bytes);
-  // The archive; this object is used up. Throws kUnsupported where it would take the ZIP64 records
-  // of archives beyond 4 GiB.
+  // Returns the archive; this object cannot be used afterwards. Throws kUnsupported beyond 4 GiB,
+  // which would need ZIP64.
   std::vector<std::byte> finish() &&;
 
  private:

@@ -1,4 +1,4 @@
-// An ONNX model as a Model: a function of one example. Leans on onnx.h and formats/model.h.
+// Reads an ONNX model as a Model: a Function of one example. Depends on onnx.h and formats/model.h.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace limpid::onnx {
 
-// The entry of the metadata that holds a Model's config.
+// The metadata key of a Model's config.
 inline constexpr const char* kConfigKey = "limpid.config";
 
-// Reads a model as a function of one example. Where the leading dimension of its first input is
-// dynamic, and no size is given for it, that is the batch, and so are dimensions of its name in
-// other inputs. The graph must prove that the examples of a batch do not affect one another (see
-// unbatch): the dimension is then gone from inputs and outputs. Where that is not proved, the model
-// is imported for a batch of 1, and `note` says why. A leading dimension of size 1 is gone, too, if
-// all inputs and outputs have one.
+// Reads a model as a Function of one example. If the leading dimension of its first input is
+// dynamic and has no given size, it is the batch, as are dimensions of the same name in other
+// inputs. If the graph proves that examples of a batch do not affect each other (see unbatch), the
+// batch dimension is removed from inputs and outputs. Otherwise the model is imported with batch
+// size 1, and Model::note gives the reason. A leading dimension of size 1 is also removed if all
+// inputs and outputs have one.
 //
-// `dimensions` are sizes of the other dynamic dimensions, as in ImportOptions. Throws what
-// load_onnx throws; kUnsupported for results drawn at random, and for more than kMaxExampleBytes.
+// `dimensions` are the sizes of the other dynamic dimensions, as in ImportOptions. Throws what
+// load_onnx throws; kUnsupported for random results, and for more than kMaxExampleBytes.
 Model load_onnx_model(const std::filesystem::path& path,
                       const std::map<std::string, std::int64_t>& dimensions = {});
 
-// Reads a model to run on these inputs, by name: their shapes are sizes of the dynamic dimensions,
-// the batch among them, and the function takes and gives tensors as the graph has them. Their
-// values may be read where a shape or the branch of an If depends on one: the function is for these
-// inputs alone. Throws what load_onnx throws; kInvalidArgument, naming all of them, where inputs
-// are missing or unknown; kUnsupported for results drawn at random.
+// Reads a model to run it on these inputs, by name. Their shapes give the dynamic dimensions,
+// including the batch; the Function has the inputs and outputs of the graph. If a shape or the
+// branch of an If depends on the value of an input, that value is used: the Function is only valid
+// for these inputs. Throws what load_onnx throws; kInvalidArgument if inputs are missing or
+// unknown, naming all of them; kUnsupported for random results.
 Model load_onnx_model_for(const std::filesystem::path& path, const Params& inputs,
                           const std::map<std::string, std::int64_t>& dimensions = {});
 

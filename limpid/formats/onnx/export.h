@@ -1,5 +1,5 @@
-// A Function with its parameters as an ONNX model, for other programs to run. Leans on function,
-// ops and transforms. Part of the library limpid_onnx; limpid/limpid.h does not include it.
+// Exports a Function with its parameters as an ONNX model. Depends on function, ops and transforms.
+// Part of the library limpid_onnx; limpid/limpid.h does not include it.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,29 @@
 
 namespace limpid::onnx {
 
-// What is written is of this version of the default domain and of the format: ONNX 1.12 (2022) and
-// what came later read it. Of a composition that got an operator of its own in a later version, the
-// body is written.
+// The opset version (default domain) and IR version of exported models, readable by ONNX 1.12
+// (2022) and later. A composition whose operator is only in a later opset is written as its body.
 inline constexpr std::int64_t kExportOpset = 17;
 inline constexpr std::int64_t kExportIrVersion = 8;
 
-// What is written besides the function.
+// Options of save_onnx().
 struct ExportOptions {
-  // Where it is not empty, the function is of one example and the model of any number of them:
-  // inputs without a parameter, and all outputs, have a dynamic dimension of this name in front.
+  // If not empty, the function is of one example, and the model is of a batch: data inputs and all
+  // outputs get a leading dynamic dimension with this name.
   std::string batch = {};
-  // Goes into the model's metadata.
+  // Entries for the model's metadata.
   std::vector<std::pair<std::string, std::string>> metadata = {};
 };
 
 // Writes a model of the function, atomically (see write_file_atomically): parameters become
-// initializers under their names, the other inputs and the outputs keep theirs, except that an
-// output without a name is called "output", and one that has the name of another value gets a
-// number behind it. Operators compute in their own order, so results differ in the last bits.
+// initializers; parameters, inputs and outputs keep their names. An output without a name is called
+// "output"; one with the name of another value gets a number as suffix. Other runtimes compute in
+// another order, so their results differ in the last bits.
 //
-// Throws kUnsupported, naming all of them with their reasons, where calls have no counterpart in
-// ONNX (what draws random numbers from a key), where a batch of any size is asked for and the
-// function's numbers depend on the size, and for a model beyond the format's 2 GiB;
-// kInvalidArgument, kShape or kDtype where parameters do not fit the function; kIo.
+// Throws kUnsupported for calls without a counterpart in ONNX (random numbers from a key), naming
+// all of them with the reasons; for a dynamic batch if constants of the function depend on the
+// batch size; and for a model beyond the format's 2 GiB. Throws kInvalidArgument, kShape or kDtype
+// if the parameters do not match the function; kIo.
 void save_onnx(const std::filesystem::path& path, const Function& function,
                const Params& params = {}, const ExportOptions& options = {});
 

@@ -1,13 +1,13 @@
-// What is written for an operator: a row of a table that says how a node becomes ops, and the node
-// as that code sees it. Leans on function and ops.
+// Import of one operator: a table row with the code that turns a node into ops, and the Node that
+// this code uses. Depends on function and ops.
 //
 // A row's code takes the inputs and attributes of the node and returns its outputs:
 //
 //   Values import_elu(Node& node) { return {elu(node.input(0), node.real("alpha", 1))}; }
 //   constexpr NodeOp kActivations[] = {{.name = "Elu", .meaning = "...", .import = import_elu}};
 //
-// Whatever a node must know while it is imported (a shape, an axis, a condition) comes from
-// known(): values that depend on constants, shapes and values given for the import alone.
+// If a value must be known during the import (a shape, an axis, a condition), known() gives it.
+// Known values depend only on constants, shapes, and values given for the import.
 #pragma once
 
 #include <cstddef>
@@ -35,26 +35,26 @@ using Values = std::vector<Value>;
 
 class Node;
 
-// How an operator of a range of versions is read.
+// How to import an operator in a range of versions.
 struct NodeOp {
   std::string_view name;
   std::string_view domain = {};  // "" is the default one
-  int since = 1;                 // version of the domain that brought this meaning,
-  int until = 0;                 // and the last that has it; 0 where it still holds
+  int since = 1;                 // first version of the domain with this meaning
+  int until = 0;                 // last version with this meaning; 0: still valid
   std::string_view meaning;      // one line for the reference
-  Values (*import)(Node& node);  // returns its outputs; those after the last may be missing
-  const Op* op = nullptr;        // without an `import`: the op whose record names the operator
+  Values (*import)(Node& node);  // returns the outputs; trailing ones may be missing
+  const Op* op = nullptr;        // without `import`: the op whose record names the operator
 
   Values read(Node& node) const;
 };
 
-// The tables, one a file and one of records, and the row for an operator in a version; nullptr
-// where there is none.
+// All tables (one per file, and one from op records), and the row for an operator in a version, or
+// nullptr.
 std::span<const std::span<const NodeOp>> all_operators();
 const NodeOp* find_operator(std::string_view domain, std::string_view name, std::int64_t version);
 
-// A node at its import. Errors thrown by its members, and by ops that are written meanwhile, name
-// the node and its operator.
+// A node during the import. Errors from its members, and from ops added meanwhile, name the node
+// and its operator.
 class Node {
  public:
   Node(detail::Importer& importer, const detail::Scope& scope, const detail::NodeContents& contents,
@@ -67,31 +67,31 @@ class Node {
 
   // ---- inputs
 
-  // Those that the node lists, left out ones before the last among them.
+  // The number of listed inputs, including omitted ones before the last.
   std::size_t input_count() const;
   bool has_input(std::size_t i) const;
-  // Throws kFormat where it is left out.
+  // Throws kFormat if the input is omitted.
   Value input(std::size_t i) const;
-  // A default Value where it is left out.
+  // A default Value if the input is omitted.
   Value optional_input(std::size_t i) const;
-  // All of them. Throws kFormat where one is left out or there are fewer than `least`.
+  // All inputs. Throws kFormat if one is omitted, or if there are fewer than `least`.
   Values inputs(std::size_t least = 1) const;
 
-  // The value of an input, had while importing. Throws kUnsupported where it depends on an input of
-  // the graph whose value is not known, naming that, or on more than a little arithmetic.
+  // The value of an input, computed during the import. Throws kUnsupported if it depends on a graph
+  // input whose value is unknown, naming that input, or on too much arithmetic.
   Tensor known(std::size_t i) const;
   Tensor known(Value value) const;
   bool is_known(std::size_t i) const;
-  // The same of a tensor of i32 or i64 (rank 0 or 1) as numbers, and of one number, whatever its
-  // rank. Throw kDtype or kShape for others.
+  // The same as integers, for an i32 or i64 tensor of rank 0 or 1; and as one integer, for a tensor
+  // with one element. Throw kDtype or kShape otherwise.
   std::vector<std::int64_t> known_integers(std::size_t i) const;
   std::int64_t known_integer(std::size_t i) const;
-  // One number of any dtype, and one bool.
+  // The same as one number of any dtype, and as one bool.
   double known_real(std::size_t i) const;
   bool known_bool(std::size_t i) const;
 
-  // ---- attributes: a default is for where it is missing; without one that is an error (kFormat),
-  // and another kind of attribute always
+  // ---- attributes: `otherwise` is the default; without a default, a missing attribute is an error
+  // (kFormat). An attribute of another type is always an error.
 
   bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
@@ -106,27 +106,27 @@ class Node {
   // An attribute that names an element type ("to", "dtype").
   Dtype dtype(std::string_view name) const;
   Dtype dtype(std::string_view name, Dtype otherwise) const;
-  // What an operator takes as an attribute in old versions and as an input in new ones; nothing
-  // where it is neither.
+  // Integers that are an attribute in old versions of an operator and an input in new ones; nullopt
+  // if neither is given.
   std::optional<std::vector<std::int64_t>> known_integers(std::string_view attribute,
                                                           std::size_t input) const;
 
   // ---- outputs
 
   std::size_t output_count() const;
-  // Whether it has a name.
+  // Whether the output has a name, that is, is used.
   bool wants_output(std::size_t i) const;
 
   // ---- graphs
 
-  // The outputs of a graph in an attribute, its inputs being `arguments`; it sees the values that
-  // the node sees. Throws kFormat where counts differ.
+  // Inlines a graph attribute with `arguments` as its inputs, and returns its outputs. The graph
+  // can use the values that the node can use. Throws kFormat if the number of arguments differs.
   Values inline_graph(std::string_view attribute, std::span<const Value> arguments) const;
 
-  // Says that results are drawn at random.
+  // Marks the results as random.
   void is_random() const;
 
-  // Throws, naming the node.
+  // Throws an error that names the node.
   [[noreturn]] void fail(ErrorCode code, std::string_view what) const;
 
   const detail::NodeContents& contents() const { return contents_; }

@@ -1,5 +1,5 @@
-// ONNX models: operator by operator, each node becomes ops of this library. Leans on function and
-// ops. Part of the library limpid_onnx; limpid/limpid.h does not include it.
+// Imports ONNX models: each node becomes ops of this library. Depends on function and ops. Part of
+// the library limpid_onnx; limpid/limpid.h does not include it.
 #pragma once
 
 #include <cstddef>
@@ -16,65 +16,65 @@
 
 namespace limpid::onnx {
 
-// Later versions of the default domain's operators are refused.
+// The newest supported opset version of the default domain.
 inline constexpr std::int64_t kNewestOpset = 27;
 
-// The most bytes of a model's file, as the format has it; external data is not counted.
+// The maximum size of a model file in bytes, as in the format; external data is not counted.
 inline constexpr std::uint64_t kMaxOnnxBytes = std::uint64_t{2} << 30;
 
-// The most nodes of a model whose functions are inlined and whose loops are unrolled.
+// The maximum number of nodes, with functions inlined and loops unrolled.
 inline constexpr std::int64_t kMaxNodes = 100'000;
 
-// What a model leaves open.
+// Values that the model does not specify.
 struct ImportOptions {
-  // Sizes of dynamic dimensions by their names; one without a name is called INPUT.AXIS, as in
+  // Sizes of dynamic dimensions by name. A dimension without a name is called INPUT.AXIS, as in
   // "x.0".
   std::map<std::string, std::int64_t> dimensions;
-  // Values of inputs of the graph. They remain inputs, but shapes may be made from these values,
-  // and their own shapes need no other word.
+  // Values of graph inputs. They remain inputs, but shapes may be computed from these values. They
+  // also give the shapes of these inputs.
   std::map<std::string, Tensor> known;
 };
 
-// A model as a Function.
+// The imported model.
 struct Imported {
-  // The parameters first, then the inputs of the graph that have no initializer, in its order.
-  // Every shape is known, and nothing of how it was found is left.
+  // Inputs: the parameters, then the graph inputs without initializer, in order. All shapes are
+  // static; ops that computed shapes are gone.
   Function function;
-  // The initializers of the graph of a floating dtype and of i8 under their names. Those of other
-  // integers and of bools are constants of the function.
+  // The floating-point and i8 initializers of the graph, by name. Those of other dtypes are
+  // constants of the function.
   Params params;
-  // What is said beside the graph (metadata_props), in the order of the file.
+  // The metadata (metadata_props), in the order of the file.
   std::vector<std::pair<std::string, std::string>> metadata;
-  // Inputs of `known` whose values the function was made from: with others it may mean something
-  // else than the model does.
+  // Inputs of `known` whose values were used. With other values of these inputs, the function may
+  // differ from the model.
   std::vector<std::string> fixed;
-  // Parameters whose values it was made from, likewise.
+  // Parameters whose values were used, likewise.
   std::vector<std::string> fixed_params;
-  // Some result is drawn at random: the numbers are those of no other program.
+  // Some result is random: its numbers differ from those of other programs.
   bool random = false;
 };
 
-// Reads a model of the default domain up to kNewestOpset and of ai.onnx.preview.training. Weights
-// may lie in files beside the model ("external data"): named by plain file names, no links.
+// Reads a model with operators of the default domain, up to kNewestOpset, and of
+// ai.onnx.preview.training. Weights may be in other files of the same folder ("external data"),
+// given by plain file names, without links.
 //
-// Throws kIo where a file cannot be read; kFormat where it breaks the format; kNotFound, naming
-// them all, where dimensions are not known; kUnsupported, naming all of them with their nodes,
-// where the model has operators that Limpid lacks, and for element types, ranks and sizes beyond
-// the limits; kShape, kDtype or kInvalidArgument where a node's inputs do not fit it. Messages name
-// the file and the node.
+// Throws kIo if a file cannot be read; kFormat if it violates the format; kNotFound for unknown
+// dimensions, naming all of them; kUnsupported for unsupported operators, naming all of them with
+// their nodes, and for unsupported element types, ranks and sizes; kShape, kDtype or
+// kInvalidArgument if the inputs of a node are invalid. Messages name the file and the node.
 Imported load_onnx(const std::filesystem::path& path, const ImportOptions& options = {});
 
 // The same from memory, without external data.
 Imported parse_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
-// An operator that can be read, in which versions of its domain, and what it becomes.
+// A supported operator: the versions of its domain, and its meaning.
 struct OperatorRow {
-  std::string name;  // behind its domain and a dot, unless that is the default one
+  std::string name;  // "DOMAIN.NAME", or "NAME" in the default domain
   std::string versions;
   std::string meaning;
 };
 
-// All of them by name; and the page docs/reference/onnx.md.
+// All supported operators, sorted by name; and the page docs/reference/onnx.md.
 std::vector<OperatorRow> operators();
 std::string operators_reference();
 

@@ -1,5 +1,5 @@
-// Connection: one client, its requests one after the other. Included by server.cc and connection.cc
-// alone, since Asio's headers are what compiling costs.
+// Connection: one client and its sequential requests. Included only by server.cc and connection.cc,
+// as Asio's headers are slow to compile.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,7 @@ namespace limpid::serve {
 
 class Connection;
 
-// What all connections share. All of it belongs to the one thread that runs the context, but for
-// the atomics.
+// Shared by all connections. Only the thread that runs the context may use it, except the atomics.
 struct Shared {
   Shared(Server::Options given, Metrics& its_metrics, AccessLog& its_log)
       : options(std::move(given)),
@@ -36,22 +35,22 @@ struct Shared {
   const Cors cors;
   Metrics& metrics;
   AccessLog& log;
-  // Answers may come, to nobody, after the server has ended.
+  // Shared ownership: responses may still arrive, and are ignored, after the server has stopped.
   std::shared_ptr<boost::asio::io_context> context =
       std::make_shared<boost::asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_SAFE);
-  boost::asio::thread_pool readers{1};  // of large bodies
+  boost::asio::thread_pool readers{1};  // for large bodies
   std::set<std::shared_ptr<Connection>> connections;
-  std::string scratch;        // what a read fills
-  std::string spare;          // memory for the bytes of a request
-  const std::string& date();  // for the header
+  std::string scratch;        // read buffer
+  std::string spare;          // memory for the bytes of a request, to reuse
+  const std::string& date();  // for the Date header
   std::time_t date_time = 0;
   std::string date_text;
   std::function<void()> on_close;
   void tell_of_round();
   bool round_told = false;
   std::atomic<bool> draining{false};
-  std::atomic<std::size_t> count{0};       // of connections
-  std::atomic<std::size_t> body_bytes{0};  // of requests under way
+  std::atomic<std::size_t> count{0};       // number of connections
+  std::atomic<std::size_t> body_bytes{0};  // of active requests
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -59,11 +58,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(boost::asio::ip::tcp::socket socket, Shared& shared);
 
   void start();
-  // No further request: closes now, or behind the answer that is under way.
+  // Takes no further request: closes now, or after the current response.
   void drain();
   void close();
 
-  // Of request number `exchange`; without effect when that is over. As Answer has them.
+  // The methods of Answer, for request number `exchange`; no effect if that request is over.
   void answer(std::uint64_t exchange, Response response);
   void begin(std::uint64_t exchange, Response response,
              std::shared_ptr<std::atomic<std::size_t>> unsent);
@@ -101,34 +100,34 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Shared& shared_;
   boost::asio::steady_timer timer_;
   Clock::time_point deadline_{};
-  bool timing_ = false;  // the timer runs, to the deadline or a time before it
+  bool timing_ = false;  // the timer is set to the deadline or an earlier time
   RequestReader reader_;
   Phase phase_ = Phase::kReading;
-  bool watching_ = false;     // a wait for bytes is under way
-  bool half_closed_ = false;  // the client sends no more
-  bool close_after_ = false;  // the answer is the last one
+  bool watching_ = false;     // waiting for bytes
+  bool half_closed_ = false;  // the client has closed its sending side
+  bool close_after_ = false;  // close after this response
   bool in_header_ = false, in_body_ = false;
-  bool reading_ = false;  // read() is under way
+  bool reading_ = false;  // read() is active
   std::string client_;
 
-  // Of the request under way.
+  // Of the current request.
   std::uint64_t exchange_ = 0;
   Clock::time_point body_began_{}, asked_{};
   std::shared_ptr<Ticket> ticket_;
-  std::size_t body_bytes_ = 0;  // that are accounted for
+  std::size_t body_bytes_ = 0;  // counted in Shared::body_bytes
   LogEntry entry_;
   bool head_only_ = false;
-  bool chunks_ = true;        // the client knows them: it speaks HTTP/1.1
-  std::vector<Header> cors_;  // for the page that asks
+  bool chunks_ = true;        // the client supports chunked coding (HTTP/1.1)
+  std::vector<Header> cors_;  // CORS headers of the response
 
-  // Its answer; of one in parts, body_ is what is being written.
+  // The response. If it is streamed, body_ is the part being written.
   std::string head_, body_;
-  std::string parts_;  // that wait until body_ is written
+  std::string parts_;  // parts to write after body_
   std::shared_ptr<std::atomic<std::size_t>>
-      unsent_;               // bytes of parts that the client has not taken
-  std::size_t waiting_ = 0;  // of them, those in parts_
+      unsent_;               // bytes of parts that the client has not received
+  std::size_t waiting_ = 0;  // of these, the bytes in parts_
   bool writing_ = false, ended_ = false, endless_ = false;
-  std::size_t lingered_ = 0;  // bytes thrown away
+  std::size_t lingered_ = 0;  // bytes discarded
 };
 
 }  // namespace limpid::serve

@@ -1,6 +1,6 @@
-// A Function of a batch of any size N, though a Function's shapes are known: the same Function at
-// three sizes, which must be alike but for numbers that are constant + factor * N. Leans on
-// function and transforms.
+// A Function for any batch size N, although shapes of a Function are static: it compares the
+// Function at three batch sizes, which may differ only in integers of the form constant + factor *
+// N. Depends on function and transforms.
 #pragma once
 
 #include <array>
@@ -25,26 +25,27 @@ using Numbers = std::vector<Number>;
 
 Number operator*(Number a, std::int64_t b);
 Number operator+(Number a, Number b);
-// Throws kUnsupported for N times N.
+// The product. Throws kUnsupported if it contains N * N.
 Number product(const Numbers& numbers);
 
 class AnyBatch {
  public:
-  // A Function as it is: no number depends on N.
+  // A Function without a batch: no number depends on N.
   explicit AnyBatch(Function function);
-  // A Function of one example; `batched` says which inputs get a dimension N in front.
+  // The batch of a Function of one example; `batched` marks the inputs that get a leading dimension
+  // N.
   AnyBatch(const Function& of_one, const std::vector<bool>& batched);
 
-  // Replaces compositions by their bodies where `wanted` holds.
+  // Replaces the compositions for which `wanted` is true by their bodies.
   void expand(const std::function<bool(const Call&)>& wanted);
 
-  // Throws kUnsupported where the three are not alike. To be called after the last expand().
+  // Throws kUnsupported if the three Functions do not match. Call it after the last expand().
   void check() const;
 
-  // One of the three: names, ops and dtypes are those of all.
+  // One of the three Functions: names, ops and dtypes are the same in all.
   const Function& function() const { return at_[0]; }
   Numbers shape(ValueId id) const;
-  // Attributes of a node by its number; those that are no integers are function()'s.
+  // Integer attributes of a node, by its index. Take other attributes from function().
   Number integer(std::size_t node, std::string_view name) const;
   Numbers integers(std::size_t node, std::string_view name) const;
 

@@ -1,4 +1,4 @@
-// All calls of a Function, written one after another. Leans on export_op.h.
+// Writes all calls of a Function in order. Depends on export_op.h.
 #pragma once
 
 #include <map>
@@ -11,26 +11,26 @@ namespace limpid::onnx::detail {
 
 class Calls {
  public:
-  // The names of the function's inputs are taken already.
+  // The graph must already have the names of the function's inputs.
   Calls(GraphWriter& graph, const AnyBatch& function);
 
-  // Writes every call. Requires that each op of the function has a row that writes.
+  // Writes every call. Requires a row for each op of the function.
   void write();
 
-  // The name of a value; writes the repeating of one that was not needed in its shape before.
+  // The name of a value. If the value is a broadcast that was not written yet, writes it.
   const std::string& name(ValueId id);
 
-  // A value as it was before it was repeated, and what it was then.
+  // The operand of a broadcast: its name and shape.
   struct Narrow {
     std::string name;
     Numbers shape;
   };
   Narrow narrow(ValueId id);
 
-  // `id` is `of`, repeated to the shape of `id`.
+  // Records that `id` is `of`, broadcast to the shape of `id`.
   void repeat(ValueId id, ValueId of);
 
-  // Gives a value another name, which must be free; false where no node made it.
+  // Renames a value; the new name must be free. False if it is not the output of a node.
   bool rename(std::string from, const std::string& to);
 
   // nullptr for an input of the function.
@@ -41,7 +41,7 @@ class Calls {
   const AnyBatch& function_;
   std::vector<const Node*> makers_;     // by ValueId
   std::vector<std::string> names_;      // by ValueId; "" until it is written
-  std::map<ValueId, ValueId> repeats_;  // what a value repeats
+  std::map<ValueId, ValueId> repeats_;  // operands of broadcasts
 };
 
 }  // namespace limpid::onnx::detail

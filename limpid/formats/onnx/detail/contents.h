@@ -1,5 +1,5 @@
-// What an ONNX file says, before any of it is understood: graphs of nodes with their tensors, and
-// model-local functions. Leans on core.
+// The parsed contents of an ONNX file, before the import: graphs of nodes, tensors, and model-local
+// functions. Depends on core.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ namespace limpid::onnx::detail {
 struct GraphContents;
 
 struct AttributeContents {
-  // What is none of these is read past; asking for it is then an error.
+  // An attribute of another type: it is skipped; reading its value is an error.
   struct Other {};
   using Value = std::variant<Other, std::int64_t, double, std::string, std::vector<std::int64_t>,
                              std::vector<double>, std::vector<std::string>, Tensor,
                              std::shared_ptr<const GraphContents>>;
 
   std::string name;
-  std::string reference;  // within a function: the attribute of the call whose value it takes
+  std::string reference;  // in a function body: the call's attribute that gives its value
   Value value;
 };
 
@@ -38,14 +38,14 @@ struct NodeContents {
   std::string domain;  // "" for the default one
   std::string op;
   std::string overload;
-  std::vector<std::string> inputs;   // "" for one that is left out
-  std::vector<std::string> outputs;  // "" for one that nobody wants
+  std::vector<std::string> inputs;   // "" if omitted
+  std::vector<std::string> outputs;  // "" if unused
   std::vector<AttributeContents> attributes;
 };
 
 struct Dimension {
   std::optional<std::int64_t> size;
-  std::string name;  // of a dynamic one, may be ""
+  std::string name;  // of a dynamic dimension; may be ""
 };
 
 struct ValueContents {
@@ -53,7 +53,7 @@ struct ValueContents {
   bool is_tensor = false;
   bool is_other = false;                       // a sequence, an optional value
   std::int64_t element_type = 0;               // TensorProto.DataType
-  std::optional<std::vector<Dimension>> dims;  // nothing: of any rank
+  std::optional<std::vector<Dimension>> dims;  // nullopt: of any rank
 };
 
 struct GraphContents {
@@ -64,7 +64,7 @@ struct GraphContents {
   std::vector<ValueContents> outputs;
 };
 
-// Version of the operators by domain.
+// Opset version by domain.
 using Opsets = std::map<std::string, std::int64_t, std::less<>>;
 
 struct FunctionContents {
@@ -73,8 +73,8 @@ struct FunctionContents {
   std::string overload;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::vector<std::string> attributes;      // that a call may give
-  std::vector<AttributeContents> defaults;  // for those that it leaves out
+  std::vector<std::string> attributes;      // attributes of a call
+  std::vector<AttributeContents> defaults;  // default attributes
   std::vector<NodeContents> nodes;
   Opsets opsets;
 };
@@ -86,45 +86,46 @@ struct ModelContents {
   std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the file
 };
 
-// What a reader may take: the bytes that the file has, and some more.
+// The memory budget of a reader: the size of the file, and some more.
 class Budget {
  public:
   explicit Budget(std::uint64_t file_bytes);
-  // Throws kUnsupported where what was charged is more than what there is.
+  // Throws kUnsupported if the budget is exceeded.
   void charge(std::uint64_t bytes);
-  // More bytes were found to be there.
+  // Adds bytes that were found in other files.
   void grow(std::uint64_t bytes) { left_ += bytes; }
 
  private:
   std::uint64_t left_;
 };
 
-// Where tensors have their elements: beside the model, or, without a folder, nowhere else.
+// External data in the folder of the model; none without a folder.
 class Externals {
  public:
   Externals(std::optional<std::filesystem::path> folder, Budget& budget)
       : folder_(std::move(folder)), budget_(budget) {}
 
-  // Bytes [offset, offset + bytes) of a file of the folder; nothing for `length` means up to its
-  // end. Throws kFormat for a name that is no plain file name and for bytes that are not there, kIo
-  // for a link and for what the system refuses, kUnsupported without a folder.
+  // Bytes [offset, offset + bytes) of a file of the folder; a `length` of nullopt means up to its
+  // end. Throws kFormat for a name that is not a plain file name and for bytes beyond the end, kIo
+  // for a link and for system errors, kUnsupported without a folder.
   Tensor read(const Type& type, const std::string& location, std::uint64_t offset,
               std::optional<std::uint64_t> length);
 
  private:
   std::optional<std::filesystem::path> folder_;
   Budget& budget_;
-  std::map<std::string, std::uint64_t> sizes_;  // of the files that were read from
+  std::map<std::string, std::uint64_t> sizes_;  // of the files that were read
 };
 
-// The Dtype of TensorProto.DataType. Throws kUnsupported, naming it, where there is none.
+// The Dtype of a TensorProto.DataType. Throws kUnsupported, naming it, if there is none.
 Dtype dtype_of_element_type(std::int64_t element_type);
 
-// A TensorProto: its name and elements. Throws kFormat, kUnsupported, and what Externals throw.
+// Reads a TensorProto: its name and elements. Throws kFormat, kUnsupported, and what Externals
+// throws.
 std::pair<std::string, Tensor> read_tensor(std::span<const std::byte> message, Budget& budget,
                                            Externals& externals);
 
-// A ModelProto. Throws what read_tensor throws.
+// Reads a ModelProto. Throws what read_tensor throws.
 ModelContents read_model(std::span<const std::byte> message, Budget& budget, Externals& externals);
 
 }  // namespace limpid::onnx::detail

@@ -1,5 +1,5 @@
-// How the calls of a Function become nodes of ONNX: a table with a row for each op, and a call as
-// the code of a row sees it. Leans on graph_writer.h.
+// Export of one op: a table row with the code that writes ONNX nodes for a call, and the OpCall
+// that this code uses. Depends on graph_writer.h.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace limpid::onnx::detail {
 
 class Calls;
 
-// One call while it is written.
+// A call during the export.
 class OpCall {
  public:
   OpCall(Calls& calls, GraphWriter& graph, const AnyBatch& function, std::size_t node)
@@ -28,23 +28,22 @@ class OpCall {
   std::size_t inputs() const { return here().inputs.size(); }
   Dtype dtype(std::size_t input) const;
   Numbers shape(std::size_t input) const;
-  // The name of its value.
+  // The name of an input's value.
   std::string input(std::size_t i);
   Names all_inputs();
-  // For operators that stretch their operands by themselves: names of inputs, those that were
-  // repeated to the shape of the result as they were before, unless then the result would be
-  // smaller.
+  // For operators that broadcast: the names of the inputs before they were broadcast to the shape
+  // of the result, unless that would make the result smaller.
   Names stretching_inputs();
-  // What an input was before it was repeated.
+  // The name of an input before it was broadcast.
   std::string narrow_input(std::size_t i);
-  // The tensor that an input repeats or is, where it is a constant.
+  // The tensor of an input that is a constant or a broadcast constant; else nullptr.
   const Tensor* constant(std::size_t input) const;
 
   // ---- attributes
 
   Number integer(std::string_view name) const { return function_.integer(node_, name); }
   Numbers integers(std::string_view name) const { return function_.integers(node_, name); }
-  // One that no batch changes. Throws kUnsupported where it does.
+  // An attribute that does not depend on the batch size. Throws kUnsupported if it does.
   std::int64_t fixed_integer(std::string_view name) const;
   std::vector<std::int64_t> fixed_integers(std::string_view name) const;
   double real(std::string_view name) const { return attributes().get<double>(name); }
@@ -56,7 +55,7 @@ class OpCall {
   // The type of result 0.
   Dtype output_dtype() const;
   Numbers output_shape() const;
-  // Result 0 is this value, repeated to its shape where somebody needs it so.
+  // Records that result 0 is this input, to be broadcast only if necessary.
   void repeat(std::size_t input);
 
  private:
@@ -68,27 +67,27 @@ class OpCall {
   std::size_t node_;
 };
 
-// A row: `write` gives the names of the results, none where it called repeat(). A composition whose
-// row is `only_where` something holds is written by its body elsewhere, as are those without a row.
-// Ops that are one node by their records need no row.
+// A row: `write` returns the names of the results, none if it called repeat(). If `only_where` is
+// given and false for a call, or if a composition has no row, its body is written. Ops whose record
+// says that they are one node need no row.
 struct ExportOp {
   const Op* op;
   Names (*write)(OpCall& call);
   bool (*only_where)(const Call& call) = nullptr;
 };
 
-// The tables, one a file.
+// The tables, one per file.
 std::span<const ExportOp> elementwise_export_ops();
 std::span<const ExportOp> shape_export_ops();
 std::span<const ExportOp> row_export_ops();
 std::span<const ExportOp> layer_export_ops();
-// The op's row, else one made of its record; nothing where neither writes it.
+// The row of an op, or one made from its record; nullopt if there is neither.
 std::optional<ExportOp> find_export_op(const Op& op);
 
-// For `only_where`: operators with attributes or sums in f32.
+// For `only_where`: for operators whose attributes or sums are in f32.
 inline bool is_f32(const Call& call) { return call.inputs[0].dtype == Dtype::kF32; }
 
-// The operator that the op's record names, its operands stretched.
+// Writes the operator that the op's record names, with broadcast operands.
 Names write_elementwise(OpCall& call);
 
 }  // namespace limpid::onnx::detail

@@ -1,5 +1,5 @@
-// The graph of an ONNX model while it is written: nodes, their values under names that nobody else
-// has, and constants. Leans on message.h and any_batch.h.
+// Builds the graph of an ONNX model: nodes, unique names of values, and constants. Depends on
+// message.h and any_batch.h.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace limpid::onnx::detail {
 
-// Attribute of a node that is written.
+// An attribute to write.
 struct Written {
   std::string_view name;
   std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, Tensor> value;
@@ -33,15 +33,15 @@ Message value_message(const std::string& name, Dtype dtype, const Numbers& shape
 
 class GraphWriter {
  public:
-  // Takes the name, or the name with a number behind it where it is taken.
+  // Reserves the name, or the name with a number as suffix if it is taken.
   std::string take_name(const std::string& name);
 
-  // Nodes from now on are named after it.
+  // Names the following nodes after this scope.
   void set_scope(const std::string& scope) { scope_ = scope; }
-  // Where N is to be had: dimension 0 of this value.
+  // Sets the source of N at run time: dimension 0 of this value.
   void set_source_of_n(const std::string& value) { source_of_n_ = value; }
 
-  // Writes a node and gives the names of its outputs; "" stands for an input that is left out.
+  // Adds a node and returns the names of its outputs; an input "" is omitted.
   Names nodes(std::string_view op, const Names& inputs, const std::vector<Written>& attributes,
               std::size_t outputs);
   std::string node(std::string_view op, const Names& inputs,
@@ -50,15 +50,15 @@ class GraphWriter {
   }
 
   std::string constant(const Tensor& tensor);
-  // One number of that dtype.
+  // A scalar of this dtype.
   std::string constant(double number, Dtype dtype);
-  // i64 [numbers], computed where they depend on N.
+  // i64 [numbers], computed at run time if they depend on N.
   std::string integers(const Numbers& numbers);
   std::string integers(const std::vector<std::int64_t>& numbers);
-  // One integer of a dtype, of shape [].
+  // An integer of this dtype, of shape [].
   std::string integer(Number number, Dtype dtype);
 
-  // Gives the output of a node another name, which must be free; false where `name` is none.
+  // Renames the output of a node; the new name must be free. False if `name` is not an output.
   bool rename(const std::string& name, const std::string& to);
 
   // Appends the nodes to a GraphProto.
@@ -77,8 +77,8 @@ class GraphWriter {
   std::string source_of_n_;
   std::vector<NodeRecord> nodes_;
   std::set<std::string> names_;
-  std::map<std::string, int> counts_;  // numbers used behind a name
-  // Constants and numbers by what they are: the same is written once.
+  std::map<std::string, int> counts_;  // suffixes used for a name
+  // Constants and integers by value: equal ones are written once.
   std::map<std::pair<std::string, std::string>, std::string> constants_;
   std::map<std::vector<std::pair<std::int64_t, std::int64_t>>, std::string> integers_;
 };

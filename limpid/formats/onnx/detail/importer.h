@@ -1,5 +1,5 @@
-// The import of a model's contents: scopes of names, functions, and the limits on what they may
-// become. Leans on node.h.
+// Imports the contents of a model: scopes of names, functions, and limits on their size. Depends on
+// node.h.
 #pragma once
 
 #include <map>
@@ -16,23 +16,23 @@ namespace limpid::onnx::detail {
 
 using AttributeMap = std::map<std::string, const AttributeContents*, std::less<>>;
 
-// The names that nodes of one graph or function body see.
+// The names visible to the nodes of a graph or function body.
 class Scope {
  public:
-  // Of the model's graph, or of a function's body with the attributes of the call.
+  // The scope of the model's graph, or of a function body with the attributes of the call.
   Scope(const Opsets& opsets, const AttributeMap& attributes)
       : opsets_(opsets), attributes_(attributes) {}
-  // Of a graph in an attribute of a node: it sees the outer names too.
+  // The scope of a graph attribute; it also sees the outer names.
   explicit Scope(const Scope* outer)
       : outer_(outer), opsets_(outer->opsets_), attributes_(outer->attributes_) {}
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Throws kFormat where the name is taken.
+  // Throws kFormat if the name is taken.
   void set(const std::string& name, Value value);
-  // A default Value where there is none.
+  // A default Value if there is none.
   Value find(const std::string& name) const;
-  // Whether it is an input of a function that the call left out.
+  // Whether this is an input of a function that the call omitted.
   bool may_be_left_out(const std::string& name) const;
   void leave_out(const std::string& name) { left_out_.insert(name); }
 
@@ -87,21 +87,21 @@ class Importer {
   bool random_ = false;
 };
 
-// The contents of a file, with external data beside it; its bytes are let go.
+// The contents of a file with its external data. The bytes of the file are freed.
 ModelContents load_contents(const std::filesystem::path& path);
 
-// Throws kUnsupported where nodes of the graph, or of functions that it calls, have operators
-// without a row of the tables: all of them, with the names of their nodes.
+// Throws kUnsupported if nodes of the graph, or of functions that it calls, have operators without
+// a table row; names all of them with their nodes.
 void check_operators(const ModelContents& model);
 
-// Version of the operators of a domain. Throws kFormat where nobody says it, kUnsupported where it
-// is beyond kNewestOpset.
+// The opset version of a domain. Throws kFormat if it is missing, kUnsupported if it is above
+// kNewestOpset.
 std::int64_t version_of(const Opsets& opsets, std::string_view domain);
 
 // The inputs of a graph that have no initializer, in order.
 std::vector<const ValueContents*> data_inputs(const GraphContents& graph);
 
-// The type of an input, dynamic dimensions replaced; what is missing is added to `missing`.
+// The type of an input, with sizes for dynamic dimensions; adds unknown dimensions to `missing`.
 Type input_type(const ValueContents& input, const ImportOptions& options,
                 std::vector<std::string>& missing);
 

@@ -1,5 +1,5 @@
-// Values that are known while a Function is being written: those that constants and given inputs
-// lead to. Leans on function.
+// Values that are known while a Function is being built: those computed from constants and given
+// inputs. Depends on function.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace limpid::onnx::detail {
 
 class KnownValues {
  public:
-  // An input of the function whose value is given.
+  // Gives the value of an input of the function.
   void give(Value input, Tensor value);
 
   bool is_known(Value value) { return unknown_input(value) < 0; }
-  // The first input without a value that it depends on; -1 where it is known.
+  // The first input without a value that this value depends on; -1 if it is known.
   ValueId unknown_input(Value value);
 
-  // By the reference arithmetic, once. Requires is_known(value). Throws kUnsupported where that
-  // takes more memory or time than shapes and conditions do.
+  // Computes a value by the reference arithmetic, once. Requires is_known(value). Throws
+  // kUnsupported if that takes more memory or time than shapes and conditions should.
   Tensor value(Value value);
 
-  // The given inputs that were needed so far.
+  // The given inputs whose values were used so far.
   const std::set<ValueId>& used() const { return used_; }
 
  private:
   void evaluate(Builder& builder, ValueId id);
 
-  std::vector<ValueId> unknown_;  // of each value so far
+  std::vector<ValueId> unknown_;  // unknown_input() of each value so far
   std::map<ValueId, Tensor> values_;
   std::map<ValueId, Tensor> given_;
   std::set<ValueId> used_;

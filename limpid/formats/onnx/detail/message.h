@@ -1,5 +1,4 @@
-// A message of Protocol Buffers while it is written. Tensors are held, not copied, until the whole
-// is written out. Leans on core.
+// Builds a Protocol Buffers message. Tensors are referenced, not copied. Depends on core.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace limpid::onnx::detail {
 
 class Message {
  public:
-  // One field each; those of repeated fields come once for each element.
+  // Each appends one field; for a repeated field, call it once per element.
   Message& integer(std::uint32_t field, std::int64_t value);
   Message& real(std::uint32_t field, float value);
   Message& text(std::uint32_t field, std::string_view value);
@@ -22,7 +21,7 @@ class Message {
   Message& message(std::uint32_t field, Message value);
 
   std::uint64_t size() const { return size_; }
-  // The bytes, in order. The spans live as long as this object.
+  // The bytes, in order. The spans are valid as long as this object.
   std::vector<std::span<const std::byte>> parts() const;
 
  private:
@@ -36,7 +35,7 @@ class Message {
   void varint(std::uint64_t value);
   void append(std::string_view text);
 
-  std::vector<Part> parts_;  // the last may still grow; none before the first field
+  std::vector<Part> parts_;  // the last one may still grow; empty before the first field
   std::uint64_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The tables of operators, one a file. Leans on node.h.
+// The tables of operators, one per file. Depends on node.h.
 #pragma once
 
 #include "limpid/formats/onnx/node.h"
@@ -23,18 +23,19 @@ extern const std::span<const NodeOp> product_operators;
 extern const std::span<const NodeOp> reduction_operators;
 extern const std::span<const NodeOp> shape_operators;
 
-// ---- what several of them need
+// ---- shared functions
 
-// Whether the dtype is one of whole numbers.
+// Whether the dtype is an integer type.
 bool is_integer(Dtype dtype);
 
 // 0, 1, ..., count - 1 as `dtype`. Throws kUnsupported for more than 2^31.
 Value counting(const Node& node, std::int64_t count, Dtype dtype);
 
-// A number as a scalar of x's dtype: floating ones are rounded, integers cut off and kept in range.
+// A number as a scalar of x's dtype: rounded for floating-point types, truncated and clamped for
+// integers.
 Value scalar_like(Value x, double number);
 
-// A tensor of x's type full of a number.
+// A tensor of x's type filled with a number.
 Value full_like(Value x, double number);
 
 }  // namespace limpid::onnx::detail

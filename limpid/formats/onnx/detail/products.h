@@ -1,4 +1,4 @@
-// Products as NumPy's matmul has them, of floating numbers and of integers.
+// Matrix products with the semantics of NumPy's matmul, for floating-point numbers and integers.
 #pragma once
 
 #include "limpid/function/value.h"
@@ -8,8 +8,8 @@ namespace limpid::onnx::detail {
 // (..., m, k) by (..., k, n) with the same leading dimensions.
 Value batched_product(Value a, Value b);
 
-// Operands of any rank from 1 on: one of rank 1 is a row or a column, whose dimension disappears
-// again, and leading dimensions are stretched. Throws kShape.
+// Operands of rank 1 or more: one of rank 1 is a row (left) or column (right), whose dimension is
+// removed from the result; leading dimensions broadcast. Throws kShape.
 Value product(Value a, Value b);
 
 }  // namespace limpid::onnx::detail

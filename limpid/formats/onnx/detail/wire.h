@@ -1,6 +1,6 @@
-// The wire format of Protocol Buffers, in which ONNX files are written: the fields of a message one
-// after another, over bytes that somebody else holds. Nothing is copied and nothing allocated, so
-// that a file cannot ask for memory by it. Leans on core.
+// Reads the Protocol Buffers wire format of ONNX files: the fields of a message one by one, as
+// views of the bytes. It copies and allocates nothing, so a file cannot request memory. Depends on
+// core.
 #pragma once
 
 #include <bit>
@@ -16,19 +16,19 @@ class Wire {
  public:
   explicit Wire(std::span<const std::byte> message) : left_(message) {}
 
-  // Steps to the next field; false at the end of the message. Throws kFormat where the bytes are no
+  // Moves to the next field; false at the end of the message. Throws kFormat if the bytes are not a
   // field.
   bool next();
 
-  // Number of the field.
+  // The number of the field.
   std::uint32_t field() const { return field_; }
-  // Its payload. Each throws kFormat where the field is of another kind.
+  // The payload. Each throws kFormat if the field has another wire type.
   std::int64_t integer() const;
   float real() const;
   std::span<const std::byte> bytes() const;
   std::string_view text() const;
 
-  // The elements of a repeated field, of which a packed one holds many and an unpacked one one.
+  // Calls f for the elements of a repeated field: many in a packed field, one in an unpacked field.
   template <class F>
   void each_integer(const F& f) const {
     if (kind_ == Kind::kVarint) return f(integer());
