@@ -1,5 +1,5 @@
 // ThreadPool: threads that share the tasks of one call. The caller owns it; the library creates
-// none of its own. docs/decisions/0001-threads.md gives the reasons for an own thread pool.
+// none of its own. docs/decisions/0001-threads.md gives the reasons.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Numbers as text for people. Depends on dtype.h.
+// Numbers as readable text. Depends on dtype.h.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace limpid {
 
-// "235,146".
+// With thousands separators: "235,146".
 std::string grouped(std::int64_t number);
 // At most six significant digits: "1.94", "-0.000123457", "nan".
 std::string short_number(double number);

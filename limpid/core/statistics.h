@@ -23,8 +23,7 @@ struct Statistics {
   double mean = 0;
   double std = 0;
   double max = 0;
-  double zero_share =
-      0;  // share of zeros (+0 and -0) among all elements; 0 if there are no elements
+  double zero_share = 0;  // of all elements, counting +0 and -0; 0 if there are none
   std::int64_t nans = 0;
   std::int64_t infs = 0;
 };

@@ -63,9 +63,8 @@ class BytePair {
 
   BytePairRules rules_;
   std::int32_t byte_tokens_[256];
-  std::unordered_map<std::string_view, std::int32_t>
-      numbers_;                                      // ids of the tokens that are not special
-  std::unordered_map<std::uint64_t, Merge> merges_;  // by both tokens
+  std::unordered_map<std::string_view, std::int32_t> numbers_;  // ids, without special tokens
+  std::unordered_map<std::uint64_t, Merge> merges_;             // by both tokens
 };
 
 }  // namespace limpid

@@ -1,4 +1,5 @@
-// Inverted dropout (Srivastava et al. 2014). Without a key (at inference) it is the identity.
+// Dropout: inverted dropout (Srivastava et al. 2014). Without a key (at inference) it is the
+// identity.
 #pragma once
 
 #include <optional>

@@ -109,9 +109,7 @@ class Trainer {
   std::int64_t steps_done() const { return step_; }
   std::int64_t steps() const { return steps_; }
   std::int64_t steps_an_epoch() const { return steps_an_epoch_; }
-  std::int64_t epochs() const {
-    return epochs_done(steps_);
-  }  // including one that the end cuts short
+  std::int64_t epochs() const { return epochs_done(steps_); }   // including a partial last one
   double learning_rate() const { return schedule_.at(step_); }  // of the next step
   std::int64_t best_epoch() const { return best_epoch_; }       // 0 before the first
 
@@ -195,9 +193,8 @@ class Trainer {
   // The state.
   std::int64_t step_ = 0;
   Buffers params_, carried_;
-  Buffers
-      carried_before_;  // before an update of several micro-batches, or before a shard's part of it
-  std::vector<bool> changes_;               // which carried values a step changes
+  Buffers carried_before_;     // before an update of several micro-batches, or before a shard
+  std::vector<bool> changes_;  // which carried values a step changes
   std::unique_ptr<ShardedUpdate> sharded_;  // with several shards
   Buffers optimizer_;                       // with several ranks, this rank's part
   Buffers sums_;                            // over the micro-batches of the current update

@@ -1,4 +1,4 @@
-// Activations and their slopes as curves. Leans on nn/activation.h.
+// Activations and their slopes as curves. Depends on nn/activation.h.
 #pragma once
 
 #include <span>
@@ -13,18 +13,18 @@ namespace limpid::lab {
 struct ActivationCurve {
   nn::Activation activation;
   std::vector<double> x, y;
-  std::vector<double> slope;  // empty where the activation has no gradient
+  std::vector<double> slope;  // empty if the activation has no gradient
 };
 
-// In f64, by the reference arithmetic, at i * step for i = -steps ... steps.
+// The curve at i * step for i = -steps ... steps, in f64, by the reference arithmetic.
 ActivationCurve curve_of(const nn::Activation& activation, std::int64_t steps, double step);
 
-// Every activation there is, from -8 to 8.
+// The curves of all activations, from -8 to 8.
 std::vector<ActivationCurve> activation_curves();
 
-// What is known of each, and the steepest slope that was measured.
+// The properties of each activation, and the steepest slope measured.
 Table to_table(std::span<const ActivationCurve> curves);
-// One for each activation, with its slope.
+// One chart for each activation, with its slope.
 std::vector<report::Chart> charts_of(std::span<const ActivationCurve> curves);
 
 }  // namespace limpid::lab

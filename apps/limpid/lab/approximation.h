@@ -1,4 +1,4 @@
-// What a network with one hidden layer can be taught: XOR, |x|, a sine. Leans on fit.h.
+// Trains networks with one hidden layer on XOR, |x| and a sine. Depends on fit.h.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace limpid::lab {
 
 struct ApproximationOptions {
-  std::optional<std::int64_t> units;  // otherwise too few for each task, and enough
+  std::optional<std::int64_t> units;  // default: for each task too few, and enough
   std::uint64_t seed = 0;
 };
 
@@ -23,17 +23,17 @@ struct Approximation {
   std::string activation;
   std::int64_t steps;
   double loss;         // before the last step
-  double error;        // the largest over the points; of probabilities for XOR
+  double error;        // the largest error over the points; for XOR, of the probabilities
   Tensor x, y;         // f32 (points, inputs) and (points, 1)
   Tensor predictions;  // as y; logits for XOR
 };
 
-// Adam, all points in every step: the corners with binary cross-entropy, 101 points of each
-// function with squared error.
+// Trains with Adam on full batches: XOR on its four corners with binary cross-entropy, the other
+// functions on 101 points with squared error.
 std::vector<Approximation> approximations(const ApproximationOptions& options = {});
 
 Table to_table(std::span<const Approximation> rows);
-// Of the functions of one number, each with its fits.
+// One chart for each function of one variable, with its fits.
 std::vector<report::Chart> charts_of(std::span<const Approximation> rows);
 
 }  // namespace limpid::lab

@@ -1,4 +1,5 @@
-// What becomes of layers that are one layer in exact arithmetic. Leans on transforms/collapse.h.
+// Shows collapse(): layers that are one layer in exact arithmetic. Depends on
+// transforms/collapse.h.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct CollapseOptions {
   std::uint64_t seed = 0;
 };
 
-// Of what depends on the data, for all examples. What is made of constants alone is a parameter.
+// The work that depends on the data, for all examples. Values computed only from constants count as
+// parameters.
 struct Work {
   std::int64_t ops = 0, parameters = 0, flops = 0;
 };
@@ -24,11 +26,11 @@ struct Work {
 struct Collapse {
   std::string network;
   Work before, after;
-  std::vector<std::string> done;  // a line each, by collapse()
-  std::vector<double> position;   // of the examples, position times one direction
-  std::vector<double> y;          // the first output for each, before
-  double largest = 0;             // size of any output
-  double difference = 0;          // between an output at inference before, and after
+  std::vector<std::string> done;  // one line each, from collapse()
+  std::vector<double> position;   // example i is position[i] times a fixed direction
+  std::vector<double> y;          // the first output for each example, before collapse()
+  double largest = 0;             // largest magnitude of an output
+  double difference = 0;          // largest difference of an output at inference before and after
 };
 
 // Small networks of two layers, on 101 examples along a line through 0. Weights, biases, direction
@@ -36,7 +38,7 @@ struct Collapse {
 std::vector<Collapse> collapses(const CollapseOptions& options = {});
 
 Table to_table(std::span<const Collapse> rows);
-// The first output along the line: straight where nothing bends it.
+// The first output along the line: a straight line if the network is linear.
 std::vector<report::Chart> charts_of(std::span<const Collapse> rows);
 
 }  // namespace limpid::lab

@@ -1,4 +1,4 @@
-// Fits a network to a few points: full batches, one compiled plan a step.
+// Fits a network to a few points, with full batches and one compiled plan per step.
 #pragma once
 
 #include <functional>

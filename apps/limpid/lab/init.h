@@ -1,4 +1,5 @@
-// What first weights do to the spread of values through many layers. Leans on nn/init.h.
+// Measures the standard deviation of activations through many layers, for each initialisation.
+// Depends on nn/init.h.
 #pragma once
 
 #include <span>
@@ -18,16 +19,16 @@ struct SpreadOptions {
 struct Spread {
   std::string layer;         // "ReLU"
   std::string scheme;        // "He normal"
-  std::vector<double> stds;  // of all values behind each layer; infinity where f32 has overflowed
+  std::vector<double> stds;  // of all values after each layer; infinity if f32 has overflowed
 };
 
-// 64 standard normal rows, from Key(seed), go through layers of `width` units without biases; the
-// weight of layer l is drawn from Key(seed + 1).fold_in(l). A row for each scheme.
+// Passes 64 standard normal rows, from Key(seed), through layers of `width` units without biases.
+// The weight of layer l is drawn from Key(seed + 1).fold_in(l). One result for each scheme.
 std::vector<Spread> spreads(const SpreadOptions& options = {});
 
-// Behind layers 1, 2, 5, and each fifth of them all.
+// After layers 1, 2, 5, and after each fifth of all layers.
 Table to_table(std::span<const Spread> spreads);
-// One for each kind of layer.
+// One chart for each kind of layer.
 std::vector<report::Chart> charts_of(std::span<const Spread> spreads);
 
 }  // namespace limpid::lab

@@ -1,4 +1,4 @@
-// Rosenblatt's perceptron on the truth tables of two inputs. Leans on nn/perceptron.h.
+// Rosenblatt's perceptron on the truth tables of two inputs. Depends on nn/perceptron.h.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ namespace limpid::lab {
 
 struct TruthTable {
   std::string_view name;         // "AND"
-  std::array<float, 4> answers;  // to the corners, in their order
+  std::array<float, 4> answers;  // for the corners, in order
 };
 
 // AND, OR, NAND, NOR, XOR.
 std::span<const TruthTable> truth_tables();
-// Throws kNotFound, naming those there are.
+// Throws kNotFound; the message lists the names that exist.
 const TruthTable& truth_table_from_name(std::string_view name);
 
 // (0, 0), (0, 1), (1, 0), (1, 1) as f32 (4, 2).
@@ -31,15 +31,15 @@ Tensor targets_of(const TruthTable& table);
 struct Lesson {
   std::string_view target;
   nn::PerceptronRun run;
-  std::int64_t epochs;  // at most
+  std::int64_t epochs;  // the most epochs
 };
 
-// From zero weights, at rate 1, until an epoch is without a mistake.
+// Trains from zero weights, with rate 1, until an epoch has no mistake.
 Lesson learn(const TruthTable& table, std::int64_t epochs);
 
-// Mistakes by epoch, of the first eight.
+// The mistakes in each of the first eight epochs.
 Table to_table(std::span<const Lesson> lessons);
-// How it ended, in a sentence: learnt, never to be learnt, or neither so far.
+// The outcome in a sentence: learnt, never learnt, or undecided so far.
 std::string ending(const Lesson& lesson);
 std::vector<report::Chart> charts_of(std::span<const Lesson> lessons);
 
