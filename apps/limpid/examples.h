@@ -20,7 +20,7 @@ struct ExampleOptions {
   std::string values;
   std::optional<std::string> prompt;
   std::int64_t index = 0;
-  std::optional<std::int64_t> count = 1;  // nullopt: all rows of a table, else one example
+  std::optional<std::int64_t> count = 1;  // nullopt: the rest of a table, else one example
   bool all_data = false;                  // with count nullopt, the rest of other data, too
 };
 
