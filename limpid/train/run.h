@@ -60,7 +60,7 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   // Listeners are called in the training thread, in the order of events. An exception from a
-  // listener leaves the current call. Add listeners before start() or resume().
+  // listener ends the current call. Add listeners before start() or resume().
 
   // For every event of the log, after it was written to the log file.
   void on_event(std::function<void(const Event& event)> listener);

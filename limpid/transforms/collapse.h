@@ -15,7 +15,7 @@ struct Collapsed {
   std::vector<std::string> done;  // what was done, one line each
 };
 
-// For inference. Merges:
+// For inference:
 // * dropout is removed;
 // * linear after linear becomes one linear with weight W2 W1 and bias W2 b1 + b2, even if a narrow
 //   layer between them made two products cheaper than one;
