@@ -11,10 +11,10 @@ using kernels::Range;
 
 struct Worker {
   const Plan& plan;
-  void* const* slots;  // the addresses that run() received
-  std::byte* scratch;  // of this thread
+  void* const* slots;         // the addresses that run() received
+  std::byte* scratch;         // of this thread
   std::ptrdiff_t beyond = 0;  // bytes from the first thread's band memory to this thread's
-  std::size_t band_row = 0;  // the first row in the band memory
+  std::size_t band_row = 0;   // the first row in the band memory
 
   template <class T>
   T* at(SlotId id) const {
