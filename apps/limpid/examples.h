@@ -7,6 +7,7 @@
 
 #include "apps/limpid/cli.h"
 #include "apps/limpid/data_spec.h"
+#include "limpid/core/json.h"
 #include "limpid/data/dataset.h"
 #include "limpid/formats/model.h"
 

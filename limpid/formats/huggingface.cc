@@ -288,10 +288,14 @@ nn::Gpt net_of(const Model& model) {
   try {
     return nn::Gpt::from_config(model.config);
   } catch (const Error& e) {
-    throw Error(e.code(),
-                fmt::format("expected a transformer (gpt) to write as a Hugging Face folder, got "
-                            "another model ({})",
-                            e.what()));
+    const Json config = Json::try_parse(model.config).value_or(Json::object());
+    const Json* const kind = config.find("model");
+    const bool other = kind && kind->is_string() && kind->as_string() != "gpt";
+    throw Error(
+        e.code(),
+        fmt::format("expected a transformer (gpt) to write as a Hugging Face folder, got {}",
+                    other ? fmt::format("a model of the kind {}", in_quotes(kind->as_string()))
+                          : e.what()));
   }
 }
 

@@ -135,7 +135,17 @@ class Schema(tool.ToolTest):
         self.assertLessEqual(set(listed) - set(sections), {"--version", "serve", "view", "help", "completion"})
         run = self.folder / "run"
         self.output("train", "--data", "moons,count=60", *SMALL, "--epochs", "1", "--out", run)
+        ill, table = self.folder / "ill", self.folder / "table.csv"
+        table.write_text("x,y,kind\n" + "".join(f"{i % 7},{i % 5},{'ab'[i % 2]}\n" for i in range(60)))
+        self.output("train", "--data", f"csv:{table},target=kind", *SMALL, "--lr", "100", "--epochs", "30", "--out", ill)
+        text = self.folder / "text"
+        text.write_text("the cat sat on the mat.\n" * 20)
+        self.output("train", "--data", f"text:{text}", "--context", "4", "--embedding", "3", *SMALL, "--epochs", "1", "--out",
+                    self.folder / "writes")
         for command in (("data", "moons"), ("runs", run), ("doctor", run), ("eval", run, "--data", "moons"), ("summary", run),
+                        ("doctor", ill), ("eval", ill, "--data", f"csv:{table}"),
+                        ("quantize", run, "--to", "bf16", "--threads", "1"), ("run", self.folder / "writes", "--prompt", "the"),
+                        ("generate", self.folder / "writes", "--tokens", "3"),
                         ("summary", run, "--ops"), ("trace", run, "--values", "1,2", "--neuron", "layers.0:1"), ("ops",),
                         ("run", run, "--data", "moons"), ("hash", run, "--data", "moons"), ("gradcheck", run),
                         ("report", run), ("show", run), ("emit", run, "--cpp", self.folder / "moons.h"),
@@ -144,7 +154,7 @@ class Schema(tool.ToolTest):
             if "onnx-ops" not in listed and command[0] in ("convert", "onnx-ops"):
                 continue
             document = self.document(*command)
-            for key in keys_of(document) - {"accuracy", "loss", "macro_precision", "macro_recall", "macro_f1", "f32"}:
+            for key in keys_of(document) - {"accuracy", "loss", "macro_precision", "macro_recall", "macro_f1", "f32", "1", "256"}:
                 self.assertIn(f"`{key}`", sections[command[0]], command)
 
 

@@ -249,7 +249,8 @@ class LanguageTest(tool.ToolTest):
         self.assertEqual(self.document("convert", self.model, to)["lost"], ["the tokenizer"])
         self.output("summary", f"{self.folder}/to/")
         self.train("--epochs", "1")
-        self.assertIn("expected a transformer (gpt)", self.error(1, "convert", self.model, f"{self.folder}/charlm/"))
+        self.assertEqual(self.error(1, "convert", self.model, f"{self.folder}/charlm/"),
+                         "expected a transformer (gpt) to write as a Hugging Face folder, got a model of the kind 'charlm'")
         self.assertFalse((self.folder / "charlm").exists())
 
     def test_a_text_of_one_line_can_begin(self):
