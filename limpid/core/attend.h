@@ -1,5 +1,5 @@
-// Attention, query by query: the scalar specification of its bits (docs/arithmetic.md). A masked
-// key is skipped, so the result does not depend on its values or on its presence.
+// Attention, query by query: the scalar specification of its bits (docs/arithmetic.md). A key that
+// a query does not see is skipped: the result depends neither on its elements nor on its presence.
 #pragma once
 
 #include <cmath>

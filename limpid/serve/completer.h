@@ -29,7 +29,7 @@ class Completer {
     std::size_t max_queue = 1024;  // maximum number of texts waiting for a place, over all models
   };
 
-  // A token of a text, with the logits that it was drawn from.
+  // A token of a text, with the logits of its position.
   struct Token {
     std::int32_t token = 0;
     std::span<const float> logits = {};  // [vocabulary]; empty for the first token of a prompt
