@@ -86,7 +86,8 @@ Json load_chat_config(const fs::path& folder) {
   if (!source) source = template_of(config);
   if (!source) return {};
   Json marks = Json::object();
-  for (const char* key : {"bos_token", "eos_token", "unk_token", "pad_token"})
+  for (const char* key :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
     if (const Json* const mark = member_of(config, key))
       marks[key] = mark->is_object() ? mark->at("content").as_string() : mark->as_string();
   std::vector<std::int32_t> ends;
@@ -121,6 +122,9 @@ std::vector<std::int32_t> Chat::prompt(const Tokenizer& tokenizer, const Json& m
   Json variables = marks_;
   variables["messages"] = messages;
   variables["add_generation_prompt"] = true;
+  // Defined, where there are none.
+  variables["tools"] = Json();
+  variables["documents"] = Json();
   const std::string text = template_.render(variables);
   std::vector<std::int32_t> tokens;
   const auto add = [&](std::string_view part) {

@@ -1,13 +1,19 @@
 // ChatTemplate: renders chat messages as the text format that a model was trained with, by the
 // template that comes with its weights. Supports a subset of Jinja, rendered as Hugging Face's
-// transformers do (trim_blocks and lstrip_blocks set). Other templates are refused. Depends on
-// core/json.h.
+// transformers do (trim_blocks and lstrip_blocks set). The rest is refused: statements and syntax
+// when the template is parsed, all else when a rendering reaches it. Depends on core/json.h.
 //
-// Statements: for NAME in, if, elif, else, set NAME =, comments, whitespace control. Expressions:
-// texts, integers, lists, true, false, none; names, .attribute, [index], [from:to]; == != < <= > >=
-// in, not in; and, or, not; + - * // % ~; A if B else C; the filters trim, length, tojson; the
-// tests defined, undefined, none, string; the methods strip, lstrip, rstrip, startswith, endswith;
-// loop.first, last, index, index0, length; raise_exception(TEXT).
+// Statements: for NAME, NAME in LIST if, if, elif, else, set NAME =, set NAMESPACE.NAME =, macro,
+// comments, whitespace control. Values: texts, integers, lists, tuples, dictionaries, true, false,
+// none; names, .attribute, [index], [from:to:step]. Operators: == != < <= > >= in, not in; and, or,
+// not; + - * // % ~; A if B else C. Filters: trim, length, tojson, list, items, join, default,
+// select, reject, selectattr, rejectattr. Tests: defined, undefined, none, string, mapping,
+// iterable, sequence, number, integer, boolean, true, false, equalto, in. Methods: strip, lstrip,
+// rstrip, startswith, endswith, split; items, keys, values, get. Functions: namespace,
+// raise_exception. loop.first, last, index, index0, length.
+//
+// In limpid/data: template_tokens, template_parser and template_names make a tree of a source,
+// template_value and template_operations are Python's values, template_render walks the tree.
 #pragma once
 
 #include <memory>
@@ -34,11 +40,9 @@ class ChatTemplate {
   std::string render(const Json& variables) const;
 
  private:
-  struct Node;
-  class Parser;
-  class Renderer;
+  struct Parts;
 
-  std::unique_ptr<const Node> root_;
+  std::unique_ptr<const Parts> parts_;
 };
 
 }  // namespace limpid

@@ -20,15 +20,24 @@ std::vector<Bytes> seeds() {
       bytes_of("{#- a -#}\n  {%- set x = messages[1:] %}\n{% for m in x %}{% if loop.first and "
                "m.role in ['user', \"tool\"] or not m.content is defined -%} {{ loop.index0 % 2 "
                "== 0 }}{{ m | tojson }}{% elif x | length > 1 %}{{ raise_exception('no') }}"
-               "{% else %}{{ (1 if m else -2) ~ m.content.strip() }}{%+ endif +%}{% endfor %}")};
+               "{% else %}{{ (1 if m else -2) ~ m.content.strip() }}{%+ endif +%}{% endfor %}"),
+      bytes_of("{% macro f(a, b={'k': [1]}) %}{% for k, v in b.items() if k != 'x' %}{{ k ~ v[0] }}"
+               "{{ ', ' if not loop.last }}{% endfor %}{% if a > 0 %}{{ f(a - 1, b=b) }}{% endif %}"
+               "{% endmacro %}{% set ns = namespace(n=0, l=[]) %}{% for m in messages[::-1] %}"
+               "{% set ns.n = ns.n + 1 %}{% set ns.l = ns.l + [(m.role, ns.n)] %}{% endfor %}"
+               "{{ f(ns.n) }}{{ ns.l | tojson(indent=2) }}{{ messages | selectattr('role', "
+               "'equalto', 'user') | list == messages[1:] }}")};
 }
 
 std::vector<std::string> words() {
-  return {"{%",       "{%-",    "%}",       "-%}",      "{{",    "}}",    "{#",       "#}",
-          " if ",     " else ", " elif ",   " endif ",  " for ", " in ",  " endfor ", " set ",
-          " not ",    " and ",  " or ",     " is ",     "loop.", "first", "last",     "index0",
-          "messages", "| trim", "| tojson", "| length", "[0]",   "[1:]",  "[-1]",     ".role",
-          ".strip()", "none",   "true",     "defined",  "//",    "%",     "~",        "=="};
+  return {"{%",         "{%-",         "%}",     "-%}",      "{{",       "}}",         "{#",
+          "#}",         " if ",        " else ", " elif ",   " endif ",  " for ",      " in ",
+          " endfor ",   " set ",       " not ",  " and ",    " or ",     " is ",       "loop.",
+          "first",      "last",        "index0", "messages", "| trim",   "| tojson",   "| length",
+          "[0]",        "[1:]",        "[-1]",   ".role",    ".strip()", "none",       "true",
+          "defined",    "//",          "%",      "~",        "==",       " macro ",    "f(",
+          " endmacro ", "namespace(",  "ns.n",   " = ",      "{'a': ",   ".items()",   "| items",
+          "| list",     "| join(',')", "[::-1]", "k, v",     "| select", "is mapping", ", "};
 }
 
 }  // namespace
