@@ -76,12 +76,12 @@ constexpr std::string_view kNeutralOfTexts[] = {"best_of", "suffix", "presence_p
                                                 "frequency_penalty", "logit_bias"};
 constexpr Parameters kOfTexts{kKnownOfTexts, kNeutralOfTexts};
 constexpr std::string_view kKnownOfChats[] = {
-    "model",       "messages", "max_tokens", "max_completion_tokens",
-    "temperature", "top_p",    "top_k",      "seed",
-    "stop",        "n",        "stream",     "stream_options",
-    "user"};
-constexpr std::string_view kNeutralOfChats[] = {
-    "logprobs", "presence_penalty", "frequency_penalty", "logit_bias", "tools", "top_logprobs"};
+    "model",       "messages", "max_tokens",  "max_completion_tokens",
+    "temperature", "top_p",    "top_k",       "seed",
+    "stop",        "n",        "stream",      "stream_options",
+    "user",        "logprobs", "top_logprobs"};
+constexpr std::string_view kNeutralOfChats[] = {"presence_penalty", "frequency_penalty",
+                                                "logit_bias", "tools"};
 constexpr Parameters kOfChats{kKnownOfChats, kNeutralOfChats};
 
 void check_members(const Json& body, const Parameters& parameters) {
@@ -158,13 +158,18 @@ std::vector<CompletionRequest::Prompt> prompts_of(const Json& body, const Tokeni
 
 // ---- a text that is written
 
-// A token as text; one that is no characters alone by its bytes.
-std::string token_text(const Tokenizer& tokenizer, std::int32_t token) {
-  const std::string bytes = tokenizer.decode({&token, 1});
+// The bytes of a token as text: those that are no characters alone by their numbers.
+std::string text_or_escapes(const std::string& bytes) {
   if (utf8_fault(bytes) == bytes.size()) return bytes;
-  std::string text = "bytes:";
+  std::string text;
   for (const char byte : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   return text;
+}
+
+// As completions show a token.
+std::string token_text(const Tokenizer& tokenizer, std::int32_t token) {
+  const std::string bytes = tokenizer.decode({&token, 1});
+  return (utf8_fault(bytes) == bytes.size() ? "" : "bytes:") + text_or_escapes(bytes);
 }
 
 std::int64_t characters_of(std::string_view text) {
@@ -208,28 +213,53 @@ class LogProbabilities {
 
 // What the logprobs of an answer say of a token.
 struct TokenFacts {
-  std::string text;
-  std::int64_t offset = 0;             // in characters of the text
-  std::optional<double> logprob = {};  // none of the first token of a prompt
-  std::vector<std::pair<std::string, double>> top = {};
+  std::int32_t token = 0;
+  std::int64_t offset = 0;                                // in characters of the text
+  std::optional<double> logprob = {};                     // none of the first token of a prompt
+  std::vector<std::pair<std::int32_t, double>> top = {};  // the most likely tokens
 };
 
-Json to_json(std::span<const TokenFacts> all) {
+// The logprobs of a completion.
+Json of_texts(const Tokenizer& tokenizer, std::span<const TokenFacts> all) {
   Json tokens = Json::array(), logprobs = Json::array(), top = Json::array(),
        offsets = Json::array();
   for (const TokenFacts& facts : all) {
-    tokens.push_back(facts.text);
+    tokens.push_back(token_text(tokenizer, facts.token));
     offsets.push_back(facts.offset);
     logprobs.push_back(facts.logprob ? Json(*facts.logprob) : Json());
     Json best;
-    for (const auto& [text, logprob] : facts.top)
+    const auto add = [&](std::int32_t token, double logprob) {
+      const std::string text = token_text(tokenizer, token);
       if (!best.is_object() || !best.contains(text)) best[text] = logprob;
+    };
+    for (const auto& [token, logprob] : facts.top) add(token, logprob);
+    if (facts.logprob) add(facts.token, *facts.logprob);
     top.push_back(std::move(best));
   }
   return {{"tokens", std::move(tokens)},
           {"token_logprobs", std::move(logprobs)},
           {"top_logprobs", std::move(top)},
           {"text_offset", std::move(offsets)}};
+}
+
+// The logprobs of a chat's message.
+Json of_message(const Tokenizer& tokenizer, std::span<const TokenFacts> all) {
+  const auto shown = [&](std::int32_t token, double logprob) {
+    const std::string text = tokenizer.decode({&token, 1});
+    Json bytes = Json::array();
+    for (const char byte : text) bytes.push_back(static_cast<unsigned char>(byte));
+    return Json{
+        {"token", text_or_escapes(text)}, {"logprob", logprob}, {"bytes", std::move(bytes)}};
+  };
+  Json content = Json::array();
+  for (const TokenFacts& facts : all) {
+    Json top = Json::array();
+    for (const auto& [token, logprob] : facts.top) top.push_back(shown(token, logprob));
+    Json entry = shown(facts.token, *facts.logprob);
+    entry["top_logprobs"] = std::move(top);
+    content.push_back(std::move(entry));
+  }
+  return {{"content", std::move(content)}, {"refusal", Json()}};
 }
 
 // One text of an answer: what of it may be told already, and what may still be cut off.
@@ -292,14 +322,12 @@ class Choice {
       message["content"] = std::exchange(ready_, {});
       return {{"index", index},
               {request_.stream ? "delta" : "message", std::move(message)},
-              {"logprobs", Json()},
+              {"logprobs", logprobs()},
               {"finish_reason", reason_ ? Json(*reason_) : Json()}};
     }
-    Json logprobs;
-    if (request_.logprobs) logprobs = to_json(std::exchange(facts_, {}));
     return {{"text", std::exchange(ready_, {})},
             {"index", index},
-            {"logprobs", std::move(logprobs)},
+            {"logprobs", logprobs()},
             {"finish_reason", reason_ ? Json(*reason_) : Json()}};
   }
 
@@ -313,15 +341,27 @@ class Choice {
 
   void note(const Completer::Token& token) {
     if (!request_.logprobs) return;
-    TokenFacts facts{.text = token_text(tokenizer_, token.token), .offset = offset_};
+    TokenFacts facts{.token = token.token, .offset = offset_};
     if (!token.logits.empty()) {
       const LogProbabilities logprobs(token.logits);
       facts.logprob = logprobs[token.token];
       for (const std::int32_t best : logprobs.top(*request_.logprobs))
-        facts.top.emplace_back(token_text(tokenizer_, best), logprobs[best]);
-      facts.top.emplace_back(facts.text, *facts.logprob);
+        facts.top.emplace_back(best, logprobs[best]);
     }
     facts_.push_back(std::move(facts));
+  }
+
+  // Of the tokens that came since the last call. Those of which nothing was told yet wait: their
+  // text may be cut off.
+  Json logprobs() {
+    if (!request_.logprobs) return {};
+    const auto end = reason_ ? facts_.end()
+                             : std::find_if(facts_.begin(), facts_.end(),
+                                            [&](const TokenFacts& f) { return f.offset >= told_; });
+    const std::span<const TokenFacts> told(facts_.begin(), end);
+    Json all = request_.chat ? of_message(tokenizer_, told) : of_texts(tokenizer_, told);
+    facts_.erase(facts_.begin(), end);
+    return all;
   }
 
   // Tells what no text of `stop` can begin in. False where one is there: the text ends before it.
@@ -583,6 +623,14 @@ void set_tokens(CompletionRequest& request, const Json& body, std::string_view k
                       request.tokens, longest, model.context);
 }
 
+// Log probabilities are asked for by a flag, and the most likely tokens by their number.
+std::optional<std::int64_t> logprobs_of_chat(const Json& body) {
+  const std::int64_t top = integer_of(body, "top_logprobs", 0, 0, kMostLogprobs);
+  if (flag_of(body, "logprobs")) return top;
+  if (top > 0) refuse_completion("top_logprobs: expected logprobs to be true");
+  return std::nullopt;
+}
+
 void check_messages(const JsonView& messages) {
   for (const JsonView& message : messages.elements()) {
     message.at("role").as_string();
@@ -620,6 +668,7 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
   CompletionRequest request = common_of(body, limits);
   request.chat = true;
   request.ends = model.chat->ends();
+  request.logprobs = logprobs_of_chat(body);
   const std::optional<JsonView> messages = given(body, "messages");
   if (!messages) refuse_completion("messages: expected a list of messages");
   check_messages(*messages);

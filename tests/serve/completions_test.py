@@ -4,6 +4,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -188,6 +189,20 @@ class Answers(CompletionsTest):
                 self.assertEqual(choices[-1]["finish_reason"], "stop")
                 tokens = [token for choice in choices for token in choice["logprobs"]["tokens"]]
                 self.assertEqual("".join(tokens), whole[:end])
+
+    def test_streamed_probabilities_are_those_of_the_text(self):
+        """Two equal characters before a stop: of the second nothing is known to stay when the first is told."""
+        for seed in range(100):
+            whole = self.text(self.server, prompt="the cat", max_tokens=40, seed=seed)
+            found = re.search(r"(.)\1(?!\1).", whole)
+            if found and whole.index(found[0][1:]) == found.start() + 1:
+                break
+        asked = {"model": "gpt", "prompt": "the cat", "max_tokens": 40, "seed": seed, "stop": found[0][1:], "logprobs": 1}
+        expected = self.server.post(PATH, asked).json()["choices"][0]
+        choices = [chunk["choices"][0] for chunk in chunks_of(self.server.post(PATH, {**asked, "stream": True}))]
+        self.assertEqual("".join(choice["text"] for choice in choices), expected["text"])
+        for key in ("tokens", "token_logprobs", "text_offset"):
+            self.assertEqual([one for choice in choices for one in choice["logprobs"][key]], expected["logprobs"][key])
 
     def test_streamed_are_the_same(self):
         for model in self.models:
@@ -439,25 +454,67 @@ class Chats(CompletionsTest):
         self.assertEqual("".join(delta["content"] for delta in deltas), whole["message"]["content"])
         self.assertEqual(chunks[-2]["choices"][0]["finish_reason"], whole["finish_reason"])
 
+    def test_have_the_log_probabilities_of_completions(self):
+        for asked in ({"temperature": 0}, {"seed": 4, "stop": "e"}):
+            with self.subTest(**asked):
+                choice = self.ask(max_tokens=20, logprobs=True, top_logprobs=3, **asked).json()["choices"][0]
+                text = self.server.post(PATH, {"model": "chat", "prompt": self.prompt(), "seed": 3, "max_tokens": 20, "logprobs": 3,
+                                               **asked}).json()["choices"][0]
+                self.assertEqual(list(choice["logprobs"]), ["content", "refusal"])
+                self.assertIsNone(choice["logprobs"]["refusal"])
+                content, logprobs = choice["logprobs"]["content"], text["logprobs"]
+                # A completion goes on behind a mark that ends an answer.
+                self.assertEqual([one["logprob"] for one in content], logprobs["token_logprobs"][:len(content)])
+                self.assertGreater(len(content), 0)
+                for one, token, top in zip(content, logprobs["tokens"], logprobs["top_logprobs"]):
+                    self.assertEqual(list(one), ["token", "logprob", "bytes", "top_logprobs"])
+                    self.assertEqual(self.shown(one), token)
+                    likely = {self.shown(best): best["logprob"] for best in one["top_logprobs"]}
+                    self.assertEqual(len(one["top_logprobs"]), 3)
+                    self.assertEqual({**likely, token: one["logprob"]}, top)
+
+    def shown(self, entry):
+        """A token of a chat as completions show it."""
+        text = bytes(entry["bytes"])
+        try:
+            self.assertEqual(entry["token"], text.decode())
+            return text.decode()
+        except UnicodeDecodeError:
+            self.assertEqual(entry["token"], "".join(f"\\x{byte:02x}" for byte in text))
+            return "bytes:" + entry["token"]
+
+    def test_stream_log_probabilities(self):
+        asked = {"max_tokens": 20, "logprobs": True, "top_logprobs": 2}
+        whole = self.ask(**asked).json()["choices"][0]["logprobs"]["content"]
+        chunks = chunks_of(self.ask(stream=True, **asked))
+        self.assertEqual([one for chunk in chunks for one in chunk["choices"][0]["logprobs"]["content"]], whole)
+        alone = self.ask(max_tokens=3, logprobs=True).json()["choices"][0]["logprobs"]["content"]
+        self.assertEqual([one["top_logprobs"] for one in alone], [[]] * len(alone))
+
     def test_refuse_what_they_cannot_do(self):
         for status, part, asked in (
                 (400, "messages", {"messages": None}), (400, "role", {"messages": [{"content": "a"}]}),
                 (400, "content", {"messages": [{"role": "user", "content": ["a"]}]}),
                 (400, "tool_calls", {"messages": [{"role": "user", "content": "", "tool_calls": []}]}),
                 (400, "chat template: no role king", {"messages": [{"role": "king", "content": "a"}]}),
-                (400, "prompt", {"prompt": "a"}), (400, "logprobs", {"logprobs": True}), (400, "tools", {"tools": [{}]}),
+                (400, "prompt", {"prompt": "a"}), (400, "logprobs", {"logprobs": 1}), (400, "tools", {"tools": [{}]}),
+                (400, "logprobs", {"top_logprobs": 1}), (400, "top_logprobs", {"logprobs": True, "top_logprobs": 21}),
                 (400, "max_tokens", {"max_tokens": 128}), (400, "echo", {"echo": True})):
             with self.subTest(asked=asked):
                 self.refused(self.ask(**asked), status, part)
         self.assertEqual(self.ask(tools=[], logprobs=False, max_tokens=1).status, 200)
 
     def test_say_which_templates_they_do_not_know(self):
-        other = chat_folder(self.folder / "other", "{% macro f() %}{% endmacro %}")
+        other = chat_folder(self.folder / "other", "{% block f %}{% endblock %}")
+        dated = chat_folder(self.folder / "dated", "{{ messages[0].content }}\n{% if messages | length > 1 %}{{ strftime_now('%d') }}{% endif %}")
         flagged = chat_folder(self.folder / "flagged", lstrip=True)
-        server = self.serve(other, flagged)
-        for name, part in (("other", "line 1, column 4: the statement 'macro' is not supported"), ("flagged", "lstrip")):
+        server = self.serve(other, flagged, dated)
+        for name, part in (("other", "line 1, column 4: the statement 'block' is not supported"), ("flagged", "lstrip"),
+                           ("dated", "line 2, column 34: the function 'strftime_now' is not supported")):
             self.refused(server.post(CHAT, {"model": name, "messages": MESSAGES}), 501, part)
             self.assertEqual(server.post(PATH, {"model": name, "max_tokens": 1}).status, 200)
+        # What a template does not come to does not matter.
+        self.assertEqual(server.post(CHAT, {"model": "dated", "messages": MESSAGES[:1], "max_tokens": 1}).status, 200)
 
 
 class Receipts(CompletionsTest):
@@ -478,7 +535,7 @@ class Receipts(CompletionsTest):
 
     def test_yes(self):
         for model, path, asked in ((self.models["gpt"], PATH, {"model": "gpt", "prompt": ["the cat", "a"], "n": 2, "seed": 4}),
-                                   (self.model, CHAT, {"model": "chat", "messages": MESSAGES, "seed": 4, "n": 2})):
+                                   (self.model, CHAT, {"model": "chat", "messages": MESSAGES, "seed": 4, "n": 2, "logprobs": True, "top_logprobs": 2})):
             with self.subTest(path=path):
                 receipt = self.ask(path, **asked)
                 self.assertEqual(self.output("receipt", model, "--request", self.request, "--receipt", receipt), f"yes: {receipt}\n")
@@ -498,6 +555,11 @@ class Receipts(CompletionsTest):
         self.answer.write_text(json.dumps(body))
         self.assertIn('the answer has "other"', self.error(1, *options, "--answer", self.answer))
         self.assertNotEqual(text, "other")
+        self.ask(CHAT, model="chat", messages=MESSAGES, seed=4, max_tokens=4, logprobs=True)
+        body = json.loads(self.answer.read_text())
+        body["choices"][0]["logprobs"]["content"][0]["logprob"] -= 1e-6
+        self.answer.write_text(json.dumps(body))
+        self.assertIn("no: logprobs of text 0", self.error(1, "receipt", self.model, "--request", self.request, "--answer", self.answer))
         self.request.write_text(json.dumps({"model": "gpt", "prompt": "the cat", "seed": 5, "max_tokens": 8}))
         self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", receipt))
         self.request.write_text(json.dumps({"model": "gpt", "prompt": "the dog", "seed": 4, "max_tokens": 8}))

@@ -43,6 +43,7 @@ class Client(completions_test.CompletionsTest):
         self.assertEqual(found["chat"][:2], ["InternalServerError", 501])
         self.assertIn("no chat template", found["chat"][2])
         self.assertEqual(found["chatWhole"]["choices"][0]["message"]["role"], "assistant")
+        self.assertEqual(len(found["chatWhole"]["choices"][0]["logprobs"]["content"][0]["top_logprobs"]), 2)
         self.assertEqual(found["chatStreamed"], found["chatWhole"]["choices"][0]["message"]["content"])
         self.assertEqual(found["chatReasons"], [found["chatWhole"]["choices"][0]["finish_reason"]])
         self.assertEqual(found["stranger"][:2], ["AuthenticationError", 401])

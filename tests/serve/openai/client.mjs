@@ -42,7 +42,7 @@ found.wrong = await refused(client.completions.create({...asked, temperature: -1
 found.chat = await refused(client.chat.completions.create({model, messages: [{role: "user", content: "hello"}]}));
 
 const chat = {model: "chat", messages: [{role: "user", content: "the cat"}], max_tokens: 12, seed: Number(seed)};
-found.chatWhole = await client.chat.completions.create(chat);
+found.chatWhole = await client.chat.completions.create({...chat, logprobs: true, top_logprobs: 2});
 found.chatStreamed = "";
 found.chatReasons = [];
 for await (const chunk of await client.chat.completions.create({...chat, stream: true})) {
