@@ -134,6 +134,10 @@ class CachedReader final : public TokenReader {
     for (std::size_t length = 1; length < chunk_; length = pass_length(length + 1)) pass(1, length);
     pass(1, chunk_);
     params_ = {};  // the passes have what they read of them
+    // The system gives memory when it is first written to, which would take longer than the tokens.
+    constexpr std::size_t kPage = 4096;
+    volatile std::byte* const bytes = memory_.get();
+    for (std::size_t i = 0; i < cache_bytes_; i += kPage) bytes[i] = bytes[i];
   }
 
   LanguageModel::Bytes bytes() const override {
@@ -143,10 +147,10 @@ class CachedReader final : public TokenReader {
   }
 
  private:
-  // Powers of four: few passes, and a short prompt does not pay for a whole chunk.
+  // Powers of two: few passes, and a short prompt does not pay for a whole chunk.
   std::size_t pass_length(std::size_t count) const {
     std::size_t length = 1;
-    while (length < count) length *= 4;
+    while (length < count) length *= 2;
     return std::min(length, chunk_);
   }
 

@@ -38,13 +38,20 @@ std::span<const float> Generation::logits() const {
   return sequence_.logits().first(static_cast<std::size_t>(options_.vocabulary));
 }
 
+void Generation::draw_ahead() {
+  ahead_ = sample(logits(), options_.sampling, options_.key.fold_in(drawn_));
+}
+
 std::int32_t Generation::draw() {
-  const std::int32_t token = sample(logits(), options_.sampling, options_.key.fold_in(drawn_++));
+  if (!ahead_) draw_ahead();
+  const std::int32_t token = *ahead_;
+  ++drawn_;
   append(token);
   return token;
 }
 
 void Generation::append(std::int32_t token) {
+  ahead_.reset();
   const std::span<const std::int32_t> all = sequence_.tokens();
   if (all.size() < capacity_) return sequence_.append(token);
   // The later half, the new token included.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "limpid/core/key.h"
@@ -37,6 +38,9 @@ class Generation {
   // Draws the next token and appends it. A full sequence drops its older half; the rest is read
   // again. Throws what sample() throws, and kInvalidArgument unless ready().
   std::int32_t draw();
+  // Draws the token that the next draw() appends. Several threads may call this at the same time,
+  // for different sequences. Throws as draw().
+  void draw_ahead();
   // Appends a given token instead of drawing one; it does not count as a draw. Handles a full
   // sequence as draw() does. Throws kInvalidArgument for a token outside of the model's vocabulary.
   void append(std::int32_t token);
@@ -46,6 +50,7 @@ class Generation {
   Options options_;
   std::size_t capacity_;
   std::uint64_t drawn_ = 0;
+  std::optional<std::int32_t> ahead_ = {};
 };
 
 }  // namespace limpid::nn

@@ -17,7 +17,7 @@
 namespace limpid::nn {
 
 // A handle: copies share the model. Not thread-safe: only one thread at a time may use the model
-// and its sequences.
+// and its sequences, except that several may call const functions.
 class LanguageModel {
  public:
   class Sequence;
@@ -63,9 +63,9 @@ class LanguageModel {
   // unread token are read in one batch.
   void step();
 
-  // Compiles every pass that a step may need; after that, the steps of a transformer allocate
-  // nothing. Without this call each pass is compiled when it is first needed, and the original
-  // parameters stay in memory beside the packed ones.
+  // Compiles every pass that a step may need and commits the memory of the caches; after that, the
+  // steps of a transformer allocate nothing. Without this call each pass is compiled when it is
+  // first needed, and the original parameters stay in memory beside the packed ones.
   void prepare();
 
  private:

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "limpid/serve/together.h"
+
 namespace limpid::serve {
 namespace {
 
@@ -24,17 +26,23 @@ struct Completer::Job {
   std::int64_t drawn = 0;  // tokens
 
   bool given_up() const { return text.ticket && text.ticket->given_up(); }
+  // Whether the next token is one to draw, and there is what it is drawn from.
+  bool draws() const {
+    return sequence->ready() && given == text.prompt.size() && drawn < text.tokens && !given_up();
+  }
 };
 
 class Completer::Lane {
  public:
-  Lane(nn::LanguageModel its_model, std::int64_t its_chunk)
-      : model(std::move(its_model)), chunk(static_cast<std::size_t>(its_chunk)) {}
+  Lane(nn::LanguageModel its_model, std::int64_t its_chunk, ThreadPool* its_pool)
+      : model(std::move(its_model)), chunk(static_cast<std::size_t>(its_chunk)), pool(its_pool) {}
 
   nn::LanguageModel model;  // the Completer's thread's
   const std::size_t chunk;
+  ThreadPool* const pool;
   std::deque<Job> queue;     // guarded by the Completer's mutex
   std::list<Job> jobs = {};  // with places; the Completer's thread's
+  std::vector<Job*> drawing = {};
   std::atomic<std::size_t> running{0};
 };
 
@@ -49,8 +57,9 @@ Completer::~Completer() {
   thread_.join();
 }
 
-std::shared_ptr<Completer::Lane> Completer::lane(nn::LanguageModel model, std::int64_t chunk) {
-  return std::make_shared<Lane>(std::move(model), chunk);
+std::shared_ptr<Completer::Lane> Completer::lane(nn::LanguageModel model, std::int64_t chunk,
+                                                 ThreadPool* pool) {
+  return std::make_shared<Lane>(std::move(model), chunk, pool);
 }
 
 bool Completer::submit(const std::shared_ptr<Lane>& lane, std::vector<Text> texts) {
@@ -120,6 +129,22 @@ void Completer::join(Lane& lane, Job& job) {
   if (one_by_one) job.text.on_token({.token = prompt.front(), .of_prompt = true});
 }
 
+// The tokens that texts go on with, on all threads: with a large vocabulary it takes a while.
+void Completer::draw_ahead(Lane& lane) {
+  if (!lane.pool) return;
+  lane.drawing.clear();
+  for (Job& job : lane.jobs)
+    if (job.draws()) lane.drawing.push_back(&job);
+  const auto draw = [](void* jobs, std::size_t i, int) {
+    try {
+      static_cast<Job**>(jobs)[i]->sequence->draw_ahead();
+    } catch (...) {
+      // go_on() meets the same error.
+    }
+  };
+  lane.pool->run(lane.drawing.size(), draw, lane.drawing.data());
+}
+
 // The next token, once what is before it was read. False at the end of the text.
 bool Completer::go_on(Job& job) {
   nn::Generation& sequence = *job.sequence;
@@ -161,6 +186,8 @@ void Completer::run(Lane& lane) {
   } catch (...) {
     failed = std::current_exception();
   }
+  if (!failed) draw_ahead(lane);
+  const Together together;
   for (auto job = lane.jobs.begin(); job != lane.jobs.end();) {
     job->unread -= std::min(job->unread, lane.chunk);
     bool goes_on = false;

@@ -59,9 +59,9 @@ class Completer {
   Completer(const Completer&) = delete;
   Completer& operator=(const Completer&) = delete;
 
-  // A queue for a model, which the Completer owns from now on. `chunk` is that of
-  // LanguageModel::Options.
-  std::shared_ptr<Lane> lane(nn::LanguageModel model, std::int64_t chunk);
+  // A queue for a model, which the Completer owns from now on. `chunk` and `pool` are those of
+  // LanguageModel::Options; the pool must outlive the lane.
+  std::shared_ptr<Lane> lane(nn::LanguageModel model, std::int64_t chunk, ThreadPool* pool);
 
   // Submits the texts of one request. If the queue has no room for all of them, submits none and
   // returns false. A text whose ticket is given up leaves between two steps.
@@ -79,6 +79,7 @@ class Completer {
   void work();
   void admit(Lane& lane);
   static void join(Lane& lane, Job& job);
+  static void draw_ahead(Lane& lane);
   static bool go_on(Job& job);
   static void run(Lane& lane);
 

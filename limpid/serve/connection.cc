@@ -14,6 +14,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "limpid/serve/together.h"
+
 namespace limpid::serve {
 namespace {
 
@@ -45,11 +47,11 @@ class SocketAnswer final : public Answer {
 
   void send(Response response) override {
     if (unsent_) return;
-    asio::dispatch(*context_,
-                   [weak = connection_, exchange = exchange_, r = std::move(response)]() mutable {
-                     if (const auto connection = weak.lock())
-                       connection->answer(exchange, std::move(r));
-                   });
+    hand_over(
+        [r = std::move(response)](Connection& to, std::uint64_t exchange) mutable {
+          to.answer(exchange, std::move(r));
+        },
+        [](asio::io_context& to, Together::Task task) { asio::dispatch(to, std::move(task)); });
   }
 
   void begin(Response response) override {
@@ -88,10 +90,18 @@ class SocketAnswer final : public Answer {
  private:
   template <typename Task>
   void post(Task task) {
-    asio::post(*context_,
-               [weak = connection_, exchange = exchange_, t = std::move(task)]() mutable {
-                 if (const auto connection = weak.lock()) t(*connection, exchange);
-               });
+    hand_over(std::move(task),
+              [](asio::io_context& to, Together::Task run) { asio::post(to, std::move(run)); });
+  }
+
+  template <typename Task, typename Post>
+  void hand_over(Task task, Post post) {
+    Together::hand_over(
+        context_.get(),
+        [context = context_, post](Together::Task run) { post(*context, std::move(run)); },
+        [weak = connection_, exchange = exchange_, t = std::move(task)]() mutable {
+          if (const auto connection = weak.lock()) t(*connection, exchange);
+        });
   }
 
   void cut_off() {

@@ -235,7 +235,7 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
   } catch (const Error& error) {
     service->no_chat = error.what();
   }
-  service->lane = completer_.lane(std::move(*language), kChunk);
+  service->lane = completer_.lane(std::move(*language), kChunk, options_.pool);
   return service;
 }
 
