@@ -1,3 +1,4 @@
+// Which value each name of a chat template has, decided before anything runs.
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>

@@ -1,3 +1,4 @@
+// Operators, filters, tests and methods of chat templates.
 #include "limpid/data/detail/template_operations.h"
 
 #include <fmt/format.h>
@@ -690,7 +691,7 @@ TemplateValue TemplateOperations::trimmed(const TemplateNode& node, const std::s
     return text(node, std::string(rest));
   }
   const std::string& characters = expect_text(node, given, "strip");
-  work_.read(node, rest.size() * (1 + characters.size()));
+  work_.read(node, rest.size() * (8 + characters.size()));
   // UTF-8: a character is found only where one begins.
   const auto is_given = [&](std::string_view c) { return characters.find(c) != std::string::npos; };
   while (front && !rest.empty() && is_given(rest.substr(0, character_size(rest))))

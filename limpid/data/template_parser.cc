@@ -1,3 +1,4 @@
+// From a chat template's tokens to its tree.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A chat template's tree and the variables, made a text.
 #include "limpid/data/detail/template_render.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// From a chat template's source to tokens.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -216,6 +217,7 @@ std::size_t space_at(std::string_view text) {
   if (text.empty()) return 0;
   const auto c = static_cast<unsigned char>(text[0]);
   if (c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f)) return 1;
+  if (c != 0xC2 && (c < 0xE1 || c > 0xE3)) return 0;  // the first bytes of those below
   for (const std::string_view space :
        {"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005",
         "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f",

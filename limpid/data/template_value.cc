@@ -1,3 +1,4 @@
+// Values of chat templates.
 #include "limpid/data/detail/template_value.h"
 
 #include <algorithm>

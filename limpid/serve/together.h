@@ -1,4 +1,4 @@
-// Together: what a thread hands over to other threads piece by piece, handed over at once. Leans on
+// Together: what a thread hands over to other threads piece by piece, handed over at once. Depends on
 // nothing.
 #pragma once
 

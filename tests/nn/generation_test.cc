@@ -50,6 +50,34 @@ Ids expected(Ids seen, std::size_t capacity, const Generation::Options& options,
   return ids;
 }
 
+TEST(Generation, DrawsAheadWhatItDraws) {
+  const Generation::Options options{.key = Key(5)};
+  LanguageModel m = model(1, 8);
+  Generation generation(m, Ids{3}, options);
+  Ids ids;
+  for (int i = 0; i < 20; ++i) {
+    while (!generation.ready()) m.step();
+    generation.draw_ahead();
+    if (i % 2 == 0) generation.draw_ahead();
+    ids.push_back(generation.draw());
+  }
+  EXPECT_EQ(ids, expected({3}, 8, options, 20));
+  // A token that is appended takes its place.
+  while (!generation.ready()) m.step();
+  generation.draw_ahead();
+  generation.append(7);
+  while (!generation.ready()) m.step();
+  const std::int32_t token = generation.draw();
+  EXPECT_EQ(token, [&] {
+    LanguageModel other = model(1, 8);
+    Generation again(other, Ids{3}, options);
+    drawn(other, again, 20);
+    while (!again.ready()) other.step();
+    again.append(7);
+    return drawn(other, again, 1)[0];
+  }());
+}
+
 TEST(Generation, DrawsFromTheLogitsOfWhatTheModelSees) {
   const Generation::Options options{.key = Key(5)};
   for (const std::int64_t capacity : {1, 2, 5, 8})

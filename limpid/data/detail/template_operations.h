@@ -1,5 +1,5 @@
 // What the operators, filters, tests and methods of a chat template make of values, as Python and
-// Jinja have it, within bounds. Leans on template_value.h.
+// Jinja have it, within bounds. Depends on template_value.h.
 #pragma once
 
 #include <cstddef>

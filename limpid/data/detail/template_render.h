@@ -1,4 +1,4 @@
-// Rendering a chat template. Leans on template_tree.h.
+// Rendering a chat template. Depends on template_tree.h.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The tokens of a chat template's source, and texts as Python has them. Leans on core/error.h.
+// The tokens of a chat template's source, and texts as Python has them. Depends on core/error.h.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A chat template as a tree, and where its names find their values. Leans on template_tokens.h.
+// A chat template as a tree, and where its names find their values. Depends on template_tokens.h.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The values of a chat template, as Python has them. Leans on template_tree.h.
+// The values of a chat template, as Python has them. Depends on template_tree.h.
 #pragma once
 
 #include <concepts>
