@@ -1,5 +1,5 @@
-// Together: what a thread hands over to other threads piece by piece, handed over at once. Depends on
-// nothing.
+// Together: what a thread hands over to other threads piece by piece, handed over at once. Depends
+// on nothing.
 #pragma once
 
 #include <functional>
