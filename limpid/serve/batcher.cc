@@ -47,6 +47,8 @@ Batcher::~Batcher() {
   }
   changed_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+  // A job that is left may own its lane, by way of its model.
+  for (const std::shared_ptr<Lane>& lane : waiting_) lane->jobs.clear();
 }
 
 std::shared_ptr<Batcher::Lane> Batcher::lane(Runner runner) {
