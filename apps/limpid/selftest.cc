@@ -1,10 +1,13 @@
 // limpid selftest: the promise of the same bits, tried on this machine against published hashes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/output.h"
@@ -18,6 +21,7 @@ namespace {
 
 struct SelftestArguments {
   std::string against;
+  bool every_float = false;
   bool print = false;
   bool json = false;
 };
@@ -35,6 +39,7 @@ class Comparison {
   void add(const std::vector<HashLine>& lines, const std::string& how) {
     for (const HashLine& line : lines) {
       const auto found = published_.find(line.name);
+      names_.insert(line.name);
       const bool same = found != published_.end() && found->second == line.hash;
       ++compared_;
       differing_ += !same;
@@ -61,12 +66,12 @@ class Comparison {
   Json json() const {
     return Json{{"compared", compared_},
                 {"differing", differing_},
-                {"published", published_.size()},
+                {"published", names_.size()},
                 {"checks", checks_},
                 {"differences", differences_}};
   }
 
-  std::size_t published() const { return published_.size(); }
+  std::size_t names() const { return names_.size(); }
   std::int64_t compared() const { return compared_; }
   std::int64_t differing() const { return differing_; }
 
@@ -74,6 +79,7 @@ class Comparison {
   bool json_;
   Json checks_ = Json::array(), differences_ = Json::array();
   std::map<std::string, std::uint64_t> published_;
+  std::set<std::string> names_;
   std::int64_t compared_ = 0;
   std::int64_t differing_ = 0;
 };
@@ -101,10 +107,40 @@ bool test(kernels::Isa isa, Comparison& comparison) {
   return comparison.differing() == before && rows == 0;
 }
 
+HashLine at_every_float(const Op& function, kernels::Isa isa, ThreadPool& pool) {
+  constexpr std::uint64_t kFloats = std::uint64_t{1} << 32;
+  return {fmt::format("every float {}", function.name),
+          hash_at_floats(function, 0, kFloats, isa, pool)};
+}
+
+ThreadPool::Options all_cpus() {
+  return {.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 64u))};
+}
+
+bool test_every_float(kernels::Isa isa, Comparison& comparison) {
+  ThreadPool pool(all_cpus());
+  const std::int64_t before = comparison.differing();
+  for (const Op* function : elementary_functions()) {
+    const std::int64_t start = comparison.differing();
+    comparison.add({at_every_float(*function, isa, pool)}, std::string(name(isa)));
+    comparison.say(name(isa), fmt::format("{} at every float", function->name),
+                   comparison.differing() == start);
+  }
+  return comparison.differing() == before;
+}
+
 std::string text_of(const std::string& path) {
   constexpr std::uint64_t kMostBytes = 1 << 20;
   const Tensor bytes = read_file(path, kMostBytes);
   return {reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size()};
+}
+
+void print_every_float() {
+  ThreadPool pool(all_cpus());
+  std::vector<HashLine> lines;
+  for (const Op* function : elementary_functions())
+    lines.push_back(at_every_float(*function, kernels::default_isa(), pool));
+  print(to_markdown(lines));
 }
 
 void print_published() {
@@ -121,7 +157,9 @@ void selftest(const SelftestArguments& options) {
       options.against.empty() ? std::string(kPublishedHashes) : text_of(options.against),
       options.json);
   bool well = true;
-  for (kernels::Isa isa : kernels::available_isas()) well = test(isa, comparison) && well;
+  for (kernels::Isa isa : kernels::available_isas())
+    well =
+        (options.every_float ? test_every_float(isa, comparison) : test(isa, comparison)) && well;
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   if (options.json) print_json(comparison.json());
   if (!well)
@@ -132,7 +170,7 @@ void selftest(const SelftestArguments& options) {
   print(
       fmt::format("\n{} results equal the {} published hashes, in {:.1f} s: this machine computes "
                   "the same bits.\n",
-                  comparison.compared(), comparison.published(), time.count()));
+                  comparison.compared(), comparison.names(), time.count()));
 }
 
 }  // namespace
@@ -145,12 +183,18 @@ void add_selftest(Command& app) {
       .option("--against", options->against,
               "Table of hashes to compare with; default: the built-in table")
       .path("FILE");
+  command.flag("--every-float", options->every_float,
+               "Check instead each elementary function at all 2^32 floats, on all CPUs; it takes "
+               "minutes an instruction set, and hours for the last one, exact");
   const Option json = command.flag("--json", options->json, "Print JSON, once all is compared");
   command
       .flag("--print", options->print,
             "Print this machine's hashes in the format of docs/hashes.md, and exit")
       .excludes(json);
-  command.run([options] { options->print ? print_published() : selftest(*options); });
+  command.run([options] {
+    if (!options->print) return selftest(*options);
+    options->every_float ? print_every_float() : print_published();
+  });
 }
 
 }  // namespace limpid::tool

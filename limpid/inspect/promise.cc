@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 #include "limpid/core/error.h"
@@ -69,10 +71,36 @@ Tensor sample_of_all_floats() {
   });
 }
 
-bool is_elementary(const Op& op) {
-  return op.min_inputs == 1 && op.max_inputs == 1 && op.attributes.empty() &&
-         op.kernel.element != kNoElement;
-}
+// What one worker needs to compute floats and hash them, four hashes at a time.
+class FloatHasher {
+ public:
+  static constexpr std::size_t kHashes = 4, kFloats = kHashes * kFloatsInOneHash;
+
+  explicit FloatHasher(const Executable& executable)
+      : workspace_(executable), in_(kFloats), out_(kFloats) {
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(out_));
+    const std::size_t size = bytes.size() / kHashes;
+    for (std::size_t i = 0; i < kHashes; ++i)
+      results_[i] =
+          Tensor::borrow({Dtype::kF32, {kFloatsInOneHash}}, bytes.subspan(i * size, size), nullptr);
+  }
+
+  std::vector<std::uint64_t> hashes_from(std::uint64_t first) {
+    for (std::size_t i = 0; i < kFloats; ++i)
+      in_[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i));
+    const void* const from = in_.data();
+    void* const to = out_.data();
+    workspace_.run(std::span(&from, 1), std::span(&to, 1));
+    for (float& y : out_)
+      if (std::isnan(y)) y = std::numeric_limits<float>::quiet_NaN();
+    return hashes(results_);
+  }
+
+ private:
+  Workspace workspace_;
+  std::vector<float> in_, out_;
+  std::array<Tensor, kHashes> results_;  // parts of out_
+};
 
 // ---- ops
 
@@ -256,14 +284,49 @@ std::uint64_t hash_of_model(const Model& model) {
   return h;
 }
 
+std::vector<const Op*> elementary_functions() {
+  std::vector<const Op*> functions;
+  std::copy_if(all_ops().begin(), all_ops().end(), std::back_inserter(functions), [](const Op* op) {
+    return op->min_inputs == 1 && op->max_inputs == 1 && op->attributes.empty() &&
+           op->kernel.element != kNoElement;
+  });
+  return functions;
+}
+
+std::uint64_t hash_at_floats(const Op& function, std::uint64_t begin, std::uint64_t end,
+                             kernels::Isa isa, ThreadPool& pool) {
+  constexpr std::uint64_t kFloats = FloatHasher::kFloats;
+  if (begin > end || begin % kFloats != 0 || end % kFloats != 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("hash_at_floats: expected multiples of {}, in order, got {} and {}",
+                            kFloats, begin, end));
+  const Type type{Dtype::kF32, {static_cast<std::int64_t>(kFloats)}};
+  const Executable executable = compile(function_of(function, {{type}, {}}), {isa});
+  struct Work {
+    std::uint64_t begin;
+    std::vector<FloatHasher> workers;
+    std::vector<std::uint64_t> hashes;
+  } work{begin, {}, std::vector<std::uint64_t>((end - begin) / kFloatsInOneHash)};
+  work.workers.reserve(static_cast<std::size_t>(pool.threads()));
+  for (int i = 0; i < pool.threads(); ++i) work.workers.emplace_back(executable);
+  pool.run((end - begin) / kFloats,
+           [](void* context, std::size_t i, int worker) {
+             Work& all = *static_cast<Work*>(context);
+             const auto part = all.workers[static_cast<std::size_t>(worker)].hashes_from(
+                 all.begin + i * FloatHasher::kFloats);
+             std::copy(part.begin(), part.end(), all.hashes.begin() + i * part.size());
+           },
+           &work);
+  return hash(std::as_bytes(std::span(work.hashes)));
+}
+
 std::vector<HashLine> op_hashes(kernels::Isa isa) {
   Lines lines;
   const std::vector<Tensor> sample{sample_of_all_floats()};
-  for (const Op* op : all_ops())
-    if (is_elementary(*op)) {
-      const Function f = function_of(*op, {{sample[0].type()}, {}});
-      lines.push_back({fmt::format("function {}", op->name), hash_all(compile(f, {isa})(sample))});
-    }
+  for (const Op* op : elementary_functions()) {
+    const Function f = function_of(*op, {{sample[0].type()}, {}});
+    lines.push_back({fmt::format("function {}", op->name), hash_all(compile(f, {isa})(sample))});
+  }
   for (const Op* op : all_ops()) add_op(lines, *op, isa);
   return lines;
 }

@@ -12,6 +12,7 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/formats/model.h"
+#include "limpid/function/op.h"
 
 namespace limpid {
 
@@ -35,6 +36,17 @@ std::uint64_t hash_of_model(const Model& model);
 // their gradients. f64 examples are left out, as f64 elementary functions are those of the C
 // library.
 std::vector<HashLine> op_hashes(kernels::Isa isa);
+
+// The ops that take one tensor and nothing else, and compute each element from one.
+std::vector<const Op*> elementary_functions();
+
+// The hash of an elementary function at the floats whose bits are in [begin, end), in that order;
+// [0, 2^32) is all of them. It is the hash of the hashes of kFloatsInOneHash results each; every
+// NaN counts as the same one. Throws kInvalidArgument unless begin and end are multiples of
+// 4 * kFloatsInOneHash, and begin <= end.
+constexpr std::int64_t kFloatsInOneHash = 1 << 16;
+std::uint64_t hash_at_floats(const Op& function, std::uint64_t begin, std::uint64_t end,
+                             kernels::Isa isa, ThreadPool& pool);
 
 // Hashes of networks: forward pass, gradients and a short training run. The pool shares the work.
 std::vector<HashLine> network_hashes(kernels::Isa isa, ThreadPool& pool);

@@ -2,10 +2,13 @@
 // whatever its compiler and its instruction sets.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "limpid/function/interpret.h"
+#include "limpid/inspect/op_example.h"
 #include "limpid/inspect/promise.h"
 
 namespace limpid::laws {
@@ -43,6 +46,29 @@ TEST(Promise, NetworksHaveThePublishedHashes) {
     ThreadPool pool({.threads = threads});
     expect_published(network_hashes(isa, pool), isa);
   }
+}
+
+// All floats take minutes; these are around 1, and around infinity with NaN behind it.
+TEST(Promise, HashesAtFloatsAreThoseOfTheInterpreter) {
+  constexpr std::uint64_t kBegins[] = {0x3f7c0000, 0x7f7c0000}, kSize = 0x80000;
+  const Type type{Dtype::kF32, {kFloatsInOneHash}};
+  ThreadPool pool({.threads = 3});
+  for (const Op* op : elementary_functions())
+    for (const std::uint64_t begin : kBegins) {
+      const Function f = function_of(*op, {{type}, {}});
+      std::vector<std::uint64_t> hashes;
+      for (std::uint64_t first = begin; first < begin + kSize; first += kFloatsInOneHash) {
+        const Tensor floats = Tensor::generate<float>(type.shape, [&](std::span<float> out) {
+          for (std::uint64_t i = 0; i < out.size(); ++i)
+            out[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i));
+        });
+        hashes.push_back(hash_of_numbers(interpret(f, std::span(&floats, 1)).front()));
+      }
+      for (const kernels::Isa isa : kernels::available_isas())
+        EXPECT_EQ(hash_at_floats(*op, begin, begin + kSize, isa, pool),
+                  hash(std::as_bytes(std::span(hashes))))
+            << op->name << " on " << name(isa);
+    }
 }
 
 }  // namespace
