@@ -14,7 +14,7 @@ namespace limpid::detail {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = CsvOptions::Kind;
+using ColumnKind = CsvOptions::Kind;
 
 const CsvColumn* find_column(const CsvTable& table, std::string_view name) {
   const auto found = std::find_if(table.columns.begin(), table.columns.end(),
@@ -40,7 +40,7 @@ class Choice {
  public:
   explicit Choice(const TableOptions& options) : options_(options) {}
 
-  Kind kind(std::string_view name, std::size_t number) {
+  ColumnKind kind(std::string_view name, std::size_t number) {
     names_.emplace_back(name);
     const bool ignored = named(options_.ignored, name, number);
     const bool categorical = named(options_.categorical, name, number);
@@ -48,7 +48,9 @@ class Choice {
     if (ignored + categorical + target > 1)
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("table: column {} is named for two purposes", in_quotes(name)));
-    return ignored ? Kind::kIgnored : categorical ? Kind::kCategorical : Kind::kAny;
+    return ignored       ? ColumnKind::kIgnored
+           : categorical ? ColumnKind::kCategorical
+                         : ColumnKind::kAny;
   }
 
   // Throws where the user named what is not there.
@@ -114,9 +116,9 @@ TableSource read_table(const fs::path& file, const TableOptions& options) {
 
 TableSource read_table(const fs::path& file, const TableSchema& schema, Targets targets,
                        const TableText& text) {
-  std::map<std::string, Kind, std::less<>> kinds;
+  std::map<std::string, ColumnKind, std::less<>> kinds;
   const auto add = [&](const TableColumn& column) {
-    kinds[column.name] = column.categorical ? Kind::kCategorical : Kind::kNumeric;
+    kinds[column.name] = column.categorical ? ColumnKind::kCategorical : ColumnKind::kNumeric;
   };
   for (const TableColumn& column : schema.features) add(column);
   for (const TableColumn& column : schema.targets) add(column);
@@ -125,7 +127,7 @@ TableSource read_table(const fs::path& file, const TableSchema& schema, Targets 
       load_csv(file, {text.separator, text.header, [&](std::string_view name, std::size_t) {
                         names.emplace_back(name);
                         const auto found = kinds.find(name);
-                        return found == kinds.end() ? Kind::kIgnored : found->second;
+                        return found == kinds.end() ? ColumnKind::kIgnored : found->second;
                       }});
   TableSource source{
       std::move(table), {}, {}, Reporter("csv", file.string()), file.filename().string()};

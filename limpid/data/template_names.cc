@@ -8,7 +8,7 @@
 namespace limpid::detail {
 namespace {
 
-using Kind = TemplateNode::Kind;
+using NodeKind = TemplateNode::Kind;
 using Load = TemplateLoad::Kind;
 
 // The names of a frame: those that are given a value somewhere in it, and those that are read and
@@ -76,13 +76,13 @@ class FrameNames {
 // The names that a node reads and sets in its own frame, in the order in which it does.
 void collect(const TemplateNode& node, FrameNames& names) {
   switch (node.kind) {
-    case Kind::kName:
+    case NodeKind::kName:
       return names.read(node.text);
-    case Kind::kFor:
+    case NodeKind::kFor:
       return collect(*node.children[0], names);
-    case Kind::kMacro:
+    case NodeKind::kMacro:
       return names.set(node.text);
-    case Kind::kIf: {
+    case NodeKind::kIf: {
       collect(*node.children[0], names);
       const std::size_t branches = names.begin_branches();
       for (std::size_t i = 1; i < node.children.size(); ++i) collect(*node.children[i], names);
@@ -90,8 +90,8 @@ void collect(const TemplateNode& node, FrameNames& names) {
     }
     default:
       for (const auto& child : node.children) collect(*child, names);
-      if (node.kind == Kind::kSet) names.set(node.text);
-      if (node.kind == Kind::kSetMember) names.read(node.names[0]);
+      if (node.kind == NodeKind::kSet) names.set(node.text);
+      if (node.kind == NodeKind::kSetMember) names.read(node.names[0]);
   }
 }
 
@@ -125,15 +125,15 @@ void bind_macro(TemplateNode& node, const FrameNames& names) {
 
 void bind(TemplateNode& node, const FrameNames& names) {
   switch (node.kind) {
-    case Kind::kFor:
+    case NodeKind::kFor:
       return bind_loop(node, names);
-    case Kind::kMacro:
+    case NodeKind::kMacro:
       return bind_macro(node, names);
-    case Kind::kName:
-    case Kind::kSet:
+    case NodeKind::kName:
+    case NodeKind::kSet:
       node.ref = *names.find(node.text);
       break;
-    case Kind::kSetMember:
+    case NodeKind::kSetMember:
       node.ref = *names.find(node.names[0]);
       break;
     default:
