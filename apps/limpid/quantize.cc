@@ -167,12 +167,14 @@ void quantize_model(const QuantizeArguments& options) {
   const Figures after = figures_of(result, examples, pool);
   if (!options.out.empty()) save_model(options.out, result);
   if (options.json) {
-    print_json(Json{{"to", options.to},
-                    {"out", options.out},
-                    {"threads", options.threads},
-                    {"done", quantized.done},
-                    {"before", figures_json(before)},
-                    {"after", figures_json(after)}});
+    Json json{{"to", options.to},
+              {"out", options.out},
+              {"threads", options.threads},
+              {"done", quantized.done},
+              {"before", figures_json(before)},
+              {"after", figures_json(after)}};
+    if (test) add_examples(json, *test);
+    print_json(json);
     return;
   }
   if (to_output) return;

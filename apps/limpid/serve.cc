@@ -194,7 +194,9 @@ void add_serve(Command& app) {
   command.option("--max-body", limits.body, "Bytes of a body").check(within(0, kMost));
   command.option("--max-bodies", limits.bodies, "Bytes of all bodies under way")
       .check(within(0, kMost));
-  command.option("--max-answer", limits.answer, "Bytes of the tensors of an answer")
+  command
+      .option("--max-answer", limits.answer,
+              "Bytes of the tensors, or of the log probabilities, of an answer")
       .check(within(1, kMost));
   command.option("--max-rows", limits.rows, "Rows of a request").check(within(1, 1 << 30));
   command.option("--max-tokens", limits.tokens, "Tokens that a completion writes")

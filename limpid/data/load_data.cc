@@ -135,7 +135,12 @@ HeldOut load_held_out(const DataSpec& spec, const Model& model) {
   const std::optional<DataConfig> config = data_config_of(model);
   if (!config || !config->split || config->split->rows != found.examples.size()) return found;
   const auto& [shares, seed, rows, hash] = *config->split;
-  Split parts = split_rows(found.examples, shares, detail::split_key(seed));
+  Split parts;
+  try {
+    parts = split_rows(found.examples, shares, detail::split_key(seed));
+  } catch (const Error&) {
+    return found;  // shares that are not of this table
+  }
   if (!(record_of(parts, shares, seed) == *config->split)) return found;
   found.of = rows;
   found.part = HeldOut::Part::kTraining;

@@ -167,7 +167,7 @@ std::vector<TemplateValue> TemplateOperations::elements(const TemplateNode& node
   if (const TemplateSequence* const sequence = value.sequence()) {
     all = sequence->elements;
   } else if (const TemplateDictionary* const dictionary = value.dictionary()) {
-    for (const auto& [key, member] : dictionary->members.all) all.emplace_back(key);
+    for (const auto& [key, member] : dictionary->members.all) all.push_back(text(node, key));
   } else if (const std::string* const text = value.text()) {
     work_.step(node, text->size());
     for (const std::string_view c : characters_of_text(*text)) all.emplace_back(std::string(c));
@@ -200,6 +200,7 @@ TemplateValue TemplateOperations::dictionary(const TemplateNode& node,
     const std::string* const key = pairs[i].text();
     if (!key) work_.refuse_construct(node, "a dictionary of other keys than texts");
     work_.step(node, 1 + made.members.all.size() / 32);
+    work_.make(node, key->size());
     made.depth = std::max(made.depth, depth_of(pairs[i + 1]) + 1);
     made.members.set(*key, std::move(pairs[i + 1]));
   }
@@ -501,9 +502,11 @@ TemplateValue TemplateOperations::filter(const TemplateNode& node, const Templat
     for (const TemplateValue& one : elements(node, value)) {
       if (!std::exchange(first, false)) all += between;
       work_.make(node, between.size());
-      all += shown(node, one);
+      const std::string part = shown(node, one);
+      work_.make(node, part.size());
+      all += part;
     }
-    return text(node, std::move(all));
+    return all;
   }
   work_.refuse_construct(node, fmt::format("the filter {}", in_quotes(name)));
 }
@@ -559,7 +562,10 @@ void TemplateOperations::add_json(const TemplateNode& node, std::string& json,
   work_.step(node);
   const std::size_t before = json.size();
   const auto line = [&](std::int64_t depth) {
-    if (indent >= 0) json.append(1, '\n').append(static_cast<std::size_t>(indent * depth), ' ');
+    if (indent < 0) return;
+    const auto blanks = static_cast<std::size_t>(indent * depth);
+    work_.make(node, blanks);
+    json.append(1, '\n').append(blanks, ' ');
   };
   bool first = true;
   const auto separate = [&] {
@@ -586,6 +592,7 @@ void TemplateOperations::add_json(const TemplateNode& node, std::string& json,
     json += '{';
     for (const auto& [key, one] : dictionary->members.all) {
       separate();
+      work_.make(node, key.size());
       add_json_text(json, key);
       json += ": ";
       add_json(node, json, one, indent, level + 1);
@@ -738,9 +745,9 @@ TemplateValue TemplateOperations::view(const TemplateNode& node, const TemplateV
     if (which == "values")
       all.push_back(value);
     else if (which == "keys")
-      all.emplace_back(key);
+      all.push_back(text(node, key));
     else
-      all.push_back(list(node, Sequence::kTuple, {TemplateValue(key), value}));
+      all.push_back(list(node, Sequence::kTuple, {text(node, key), value}));
   }
   return list(node, Sequence::kView, std::move(all));
 }

@@ -49,7 +49,7 @@ class TemplateRenderer {
 
   std::string text_of(const TemplateNode& root) {
     TemplateFrame frame;
-    begin(frame, root.scope);
+    begin(root, frame, root.scope);
     run(root, frame);
     return std::move(out_);
   }
@@ -87,7 +87,8 @@ class TemplateRenderer {
     return found->slots[ref.slot];
   }
 
-  void begin(Frame& frame, const TemplateScope& scope) {
+  void begin(const TemplateNode& node, Frame& frame, const TemplateScope& scope) {
+    work_.step(node, scope.size());
     frame.slots.assign(scope.size(), Value());
     for (std::size_t i = 0; i < scope.size(); ++i)
       if (scope[i].kind == TemplateLoad::Kind::kVariable)
@@ -137,6 +138,7 @@ class TemplateRenderer {
     if (!space) work_.refuse(node, fmt::format("{} is no namespace", in_quotes(node.names[0])));
     Value value = operations_.kept(node, evaluate(*node.children[0], frame));
     work_.step(node, space->members.all.size() / 32);
+    work_.make(node, node.text.size());
     space->members.set(node.text, std::move(value));
   }
 
@@ -155,7 +157,7 @@ class TemplateRenderer {
       work_.step(node);
       ++loop.index;
       Frame frame{.outer = &outer};
-      begin(frame, node.scope);
+      begin(node, frame, node.scope);
       unpack(node, *element, frame);
       frame.slots[node.slots.back()] = Value(&loop);
       run(*node.children[1], frame);
@@ -180,7 +182,7 @@ class TemplateRenderer {
       const Value element = loop.elements[loop.next++];
       if (loop.node->children.size() < 3) return element;
       Frame frame{.outer = loop.outer};
-      begin(frame, loop.node->test_scope);
+      begin(*loop.node, frame, loop.node->test_scope);
       unpack(*loop.node, element, frame);
       if (operations_.is_true(evaluate(*loop.node->children[2], frame))) return element;
     }
@@ -269,7 +271,7 @@ class TemplateRenderer {
     }
   }
 
-  static Value constant(const TemplateNode& node) {
+  Value constant(const TemplateNode& node) {
     switch (node.constant) {
       case TemplateNode::Constant::kNone:
         return Value::None{};
@@ -280,6 +282,7 @@ class TemplateRenderer {
       case TemplateNode::Constant::kInteger:
         return node.integer;
       case TemplateNode::Constant::kText:
+        work_.make(node, node.text.size());
         return node.text;
     }
     return {};
@@ -367,7 +370,7 @@ class TemplateRenderer {
                    fmt::format("macro {}: expected at most {} arguments, got {}",
                                in_quotes(definition.text), names.size(), given.values.size()));
     Frame frame{.outer = macro.frame};
-    begin(frame, definition.scope);
+    begin(node, frame, definition.scope);
     std::vector<bool> has(names.size());
     const auto set = [&](std::size_t i, const Value& value) {
       frame.slots[definition.slots[i]] = value;
@@ -375,6 +378,7 @@ class TemplateRenderer {
     };
     for (std::size_t i = 0; i < given.values.size(); ++i) set(i, given.values[i]);
     for (const auto& [name, value] : given.named) {
+      work_.step(node, 1 + names.size() / 32);
       const auto found = std::find(names.begin(), names.end(), name);
       const auto i = static_cast<std::size_t>(found - names.begin());
       if (i == names.size() || has[i])
@@ -420,10 +424,16 @@ class TemplateRenderer {
     if (!given.values.empty()) {
       if (!given.values[0].dictionary())
         work_.refuse_construct(node, "a namespace of other than a dictionary");
-      members = given.values[0].dictionary()->members;
+      for (const auto& [key, value] : given.values[0].dictionary()->members.all) {
+        work_.step(node);
+        work_.make(node, key.size());
+        members.all.emplace_back(key, value);
+      }
     }
-    for (const auto& [key, value] : given.named) members.set(key, value);
-    work_.step(node, members.all.size());
+    for (const auto& [key, value] : given.named) {
+      work_.step(node, 1 + members.all.size() / 32);
+      members.set(key, value);
+    }
     if (namespaces_.size() >= kMostNamespaces) work_.refuse_construct(node, "so many namespaces");
     namespaces_.push_back({std::move(members)});
     return Value(&namespaces_.back());

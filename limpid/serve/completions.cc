@@ -623,6 +623,21 @@ void set_tokens(CompletionRequest& request, const Json& body, std::string_view k
                       request.tokens, longest, model.context);
 }
 
+// An answer that is no stream holds all log probabilities until it is sent.
+void check_logprobs(const CompletionRequest& request, const Limits& limits) {
+  constexpr std::int64_t kBytesOfEach = 512;  // as JSON in memory, and as text
+  if (!request.logprobs || request.stream) return;
+  std::int64_t tokens = 0;
+  for (const CompletionRequest::Prompt& prompt : request.prompts)
+    tokens += request.n * (request.tokens +
+                           (request.echo ? static_cast<std::int64_t>(prompt.tokens.size()) : 0));
+  const std::int64_t most = static_cast<std::int64_t>(limits.answer) / kBytesOfEach;
+  if (tokens > most / (*request.logprobs + 1))
+    throw HttpError(413, fmt::format("logprobs: {} of each of {} tokens: expected at most {} in "
+                                     "all, or a stream",
+                                     *request.logprobs + 1, tokens, most));
+}
+
 // Log probabilities are asked for by a flag, and the most likely tokens by their number.
 std::optional<std::int64_t> logprobs_of_chat(const Json& body) {
   const std::int64_t top = integer_of(body, "top_logprobs", 0, 0, kMostLogprobs);
@@ -656,6 +671,7 @@ CompletionRequest parse_completion(const Json& body, const LanguageService& mode
     throw HttpError(413, fmt::format("{} prompts of {} texts each: expected at most {} texts",
                                      prompts, request.n, limits.texts));
   set_tokens(request, body, "max_tokens", 16, model, limits);
+  check_logprobs(request, limits);
   return request;
 }
 
@@ -683,6 +699,7 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
   const bool renamed = given(body, "max_completion_tokens").has_value();
   set_tokens(request, body, renamed ? "max_completion_tokens" : "max_tokens", limits.tokens, model,
              limits);
+  check_logprobs(request, limits);
   return request;
 }
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "limpid/core/error.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/split.h"
 #include "limpid/train/detail/complete.h"
@@ -22,11 +23,24 @@ RunSetup::RunSetup(const TrainConfig& chosen, Split with)
   problem = std::move(model.problem);
 }
 
+namespace {
+
+// Data in memory may have any name.
+std::optional<SplitRule> split_rule_of_name(const std::string& name) {
+  try {
+    return split_rule_of(parse_data_spec(name));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
 std::string RunSetup::model_config() const {
   Json json = Json::parse(network);
   json["loss"] = to_json(loss_of(config));
   DataConfig trained = data_config(data.train);
-  if (const auto rule = split_rule_of(parse_data_spec(config.data.value_or("digits"))))
+  if (const auto rule = split_rule_of_name(config.data.value_or("digits")))
     trained.split = record_of(data, rule->shares, rule->seed);
   json["data"] = to_json(trained);
   return json.dump({.replace_invalid = true});

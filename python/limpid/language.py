@@ -65,7 +65,7 @@ class LanguageModel:
         return self._writer.places
 
     def prepare(self) -> None:
-        """Compiles every pass that a step may need, before the first one does."""
+        """Compiles every pass that a step may need, and takes the memory of the caches, before the first step."""
         self._writer.prepare()
 
     def join(self, tokens: Sequence[int] = ()) -> _core.Joined:

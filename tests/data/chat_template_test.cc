@@ -230,6 +230,22 @@ TEST(ChatTemplate, WorkAndTextAreBounded) {
   for (int i = 0; i < 50; ++i) pairs += "{% set x = [x, x] %}";
   unsupported(pairs + "{{ x == x }}", "it takes too long");
   unsupported(pairs + "{{ x | tojson }}", "it ");
+  // Keys are text, too, wherever they are copied.
+  const std::string key =
+      "{% set n = namespace(p='xxxxxxxx') %}{% for i in 'abcdefghijklmnopqrstu' %}"
+      "{% set n.p = n.p ~ n.p %}{% endfor %}{% set d = {n.p: 1} %}";
+  for (const char* const copies : {"{{ {n.p: 1} | length }}", "{{ d.keys() | list | length }}",
+                                   "{{ d.items() | list | length }}", "{{ d | list | length }}",
+                                   "{% set m = namespace(d) %}"}) {
+    std::string all = key;
+    for (int i = 0; i < 5; ++i) all += copies;
+    unsupported(all, "it makes too much text");
+  }
+  unsupported(key + "{{ [d, d, d] | tojson }}", "it makes too much text");
+  // So are the names that a loop's turn looks up, and its steps.
+  std::string names = "{% for c in '" + std::string(1000, 'x') + "' %}{% if 0 %}";
+  for (int i = 0; i < 4000; ++i) names += fmt::format("{{{{ n{} }}}}", i);
+  unsupported(names + "{% endif %}{% endfor %}", "it takes too long");
   for (int i = 0; i < 10'000; ++i) terms += "+1";
   unsupported(terms + "}}", "so deep a nesting");
   unsupported(

@@ -260,6 +260,11 @@ TEST_F(LoadData, ExamplesOfTheTableOfTrainingAreThoseItHeldOut) {
   expect(load_held_out(another, model), HeldOut::Part::kGiven, load_examples(another, model), 0);
   const DataSpec said = parse_data_spec("csv:" + at("pets.csv") + ",split=5/2/2");
   expect(load_held_out(said, model), HeldOut::Part::kGiven, load_examples(said, model), 0);
+  Model odd = model;
+  Json config = Json::parse(odd.config);
+  config["data"]["split"]["shares"] = Json::array({1, 1'000'000, 1'000'000});
+  odd.config = config.dump();
+  expect(load_held_out(whole, odd), HeldOut::Part::kGiven, load_examples(whole, odd), 0);
   const Model silent = trained(pets, false).first;
   expect(load_held_out(whole, silent), HeldOut::Part::kGiven, load_examples(whole, silent), 0);
 }

@@ -302,6 +302,15 @@ class Limits(CompletionsTest):
                 self.until(server, 'limpid_texts{model="charlm"} 1')
             self.until(server, 'limpid_texts{model="charlm"} 0')
 
+    def test_log_probabilities_of_an_answer_that_is_no_stream_are_bounded(self):
+        server = self.serve(self.models["charlm"], "--max-answer", "100000")
+        asked = {"model": "charlm", "prompt": "the", "max_tokens": 40, "logprobs": 20}
+        answer = server.post(PATH, asked)
+        self.assertEqual(answer.status, 413)
+        self.assertIn("logprobs: 21 of each of 40 tokens: expected at most 195", answer.body.decode())
+        self.assertEqual(server.post(PATH, {**asked, "logprobs": 1}).status, 200)
+        self.assertEqual(server.post(PATH, {**asked, "stream": True}).status, 200)
+
     def test_a_full_queue_refuses_at_once(self):
         server = self.long_server("--max-texts", "1", "--max-queue", "2")
         with server.connect() as first, server.connect() as second:

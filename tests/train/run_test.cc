@@ -1,6 +1,8 @@
 // Runs from code: what they tell, what they write, and that they go on after anything.
 #include "limpid/train/run.h"
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 
@@ -161,6 +163,21 @@ TEST(Run, DataInMemoryIsTrainedOnAsThatOfItsName) {
   train::Run run(small_config(), load_data(small_config()));
   run.train();
   expect_same(run.model().params, whole.params);
+}
+
+TEST(Run, DataInMemoryMayHaveAnyName) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "text.txt") << std::string(200, 'a') + std::string(200, 'b');
+  TrainConfig config;
+  config.model = "charlm";
+  config.data = "text:" + (folder / "text.txt").string();
+  config.hidden = {4};
+  config.epochs = 1;
+  Split data = load_data(config);
+  config.data = "my corpus";
+  train::Run run(config, std::move(data), {.folder = folder / "run"});
+  run.train();
+  EXPECT_TRUE(std::filesystem::exists(folder / "run" / "model.safetensors"));
 }
 
 TEST(Run, StepsByHandAreThoseOfTrain) {
