@@ -55,6 +55,11 @@ Completer::~Completer() {
   }
   changed_.notify_all();
   thread_.join();
+  // A text that is left may own its lane, by way of its model.
+  for (const std::shared_ptr<Lane>& lane : busy_) {
+    lane->jobs.clear();
+    lane->queue.clear();
+  }
 }
 
 std::shared_ptr<Completer::Lane> Completer::lane(nn::LanguageModel model, std::int64_t chunk,
