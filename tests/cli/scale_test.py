@@ -26,14 +26,12 @@ LAUNCHERS = {
 }
 # Open MPI wants to be asked twice by root.
 ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# How each MPI starts a rank on each of some hosts through a program that stands for ssh, and speaks TCP alone: it would take ranks of
+# How an MPI starts a rank on each of some hosts through a program that stands for ssh, and speaks TCP alone: it would take ranks of
 # one machine to share its memory.
 OVER_A_NETWORK = {
     "openmpi": lambda shell, addresses: (
         ["--mca", "plm_rsh_agent", shell, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
-         "10.78.0.0/24", "--mca", "oob_tcp_if_include", "10.78.0.0/24", "--host", ",".join(f"{a}:1" for a in addresses)], {}),
-    "mpich": lambda shell, addresses: (
-        ["-launcher", "rsh", "-launcher-exec", shell, "-hosts", ",".join(addresses)], {"UCX_TLS": "tcp,self"}),
+         "10.78.0.0/24", "--mca", "oob_tcp_if_include", "10.78.0.0/24", "--host", ",".join(f"{a}:1" for a in addresses)]),
 }  # fmt: skip
 
 
@@ -247,12 +245,14 @@ class UnderMpi:
 
     def start_on(self, network, *arguments, **environment):
         """A rank on each host, the launcher on the first one."""
-        options, settings = OVER_A_NETWORK[self.kind](str(network.remote_shell(self.folder)), network.addresses)
+        options = OVER_A_NETWORK[self.kind](str(network.remote_shell(self.folder)), network.addresses)
         command = [*LAUNCHERS[self.kind], *options, "-n", str(len(network.addresses)), tool.TOOL, *map(str, arguments)]
         return subprocess.Popen(network.command(0, *command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                stdin=subprocess.DEVNULL, env=ENVIRONMENT | settings | environment)
+                                stdin=subprocess.DEVNULL, env=ENVIRONMENT | environment)
 
     def test_a_network_that_delays_and_loses_changes_nothing(self):
+        if self.kind not in OVER_A_NETWORK:
+            self.skipTest("MPICH's processes do not always find each other over TCP alone, with UCX 1.13")
         if hosts.missing():
             self.skipTest(hosts.missing())
         out = self.folder / "far"
@@ -265,6 +265,8 @@ class UnderMpi:
         self.expect_same_run(out, self.whole)
 
     def test_a_host_that_the_network_loses_ends_the_job_and_is_named(self):
+        if self.kind not in OVER_A_NETWORK:
+            self.skipTest("MPICH's processes do not always find each other over TCP alone, with UCX 1.13")
         if hosts.missing():
             self.skipTest(hosts.missing())
         out = self.folder / "cut"
