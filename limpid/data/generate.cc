@@ -31,9 +31,13 @@ void generate(Model model, const GenerateOptions& options, const TextListener& l
   const std::vector<std::int32_t> prompt =
       options.prompt ? prompt_tokens(tokenizer, *options.prompt) : start_tokens(tokenizer);
   nn::LanguageModel::Options sizes{.sequences = options.sequences, .pool = options.pool};
-  if (const std::optional<nn::Gpt> net = gpt_of(model))
-    sizes.capacity =
-        std::min(net->context, static_cast<std::int64_t>(prompt.size()) + options.tokens);
+  if (const std::optional<nn::Gpt> net = gpt_of(model)) {
+    const auto read = static_cast<std::int64_t>(prompt.size());
+    sizes.capacity = std::min(net->context, read + options.tokens);
+    // Beyond the context texts are read again; until then nothing is longer than the prompt.
+    if (read + options.tokens <= net->context)
+      sizes.chunk = std::clamp(read, std::int64_t{1}, sizes.chunk);
+  }
   nn::LanguageModel language_model = language_model_of(model, sizes);
   if (tokenizer.size() > language_model.vocabulary())
     throw Error(ErrorCode::kShape,

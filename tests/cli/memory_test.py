@@ -94,8 +94,7 @@ class Memory(tool.ToolTest):
         """Its matrices are stored transposed: they are packed one after the other from where the file is mapped."""
         folder = self.folder / "gpt2"
         weights = write_gpt2(folder, 16_000, 64, 384, 8)
-        # Of address space for anonymous memory; beside the weights there are the plans of every pass.
-        room = int(1.15 * weights) + (20 << 20)
+        room = int(1.15 * weights) + (16 << 20)  # of address space for anonymous memory
 
         def limit():
             resource.setrlimit(resource.RLIMIT_DATA, (room, room))
