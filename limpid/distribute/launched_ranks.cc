@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -209,7 +210,26 @@ void LaunchedRanks::end() {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
+  // MPICH over TCP does not always come back from MPI_Finalize (docs/scale.md).
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;
+  const limpid::detail::BlockedSignals blocked;
+  std::thread watch([&] {
+    std::unique_lock lock(mutex);
+    if (changed.wait_for(lock, heart_->patience, [&] { return ended; })) return;
+    std::fprintf(stderr, "limpid: %s is done, but its MPI has not ended within %lld s; it exits\n",
+                 name(rank()).c_str(), static_cast<long long>(heart_->patience.count()));
+    std::fflush(nullptr);
+    std::_Exit(0);
+  });
   module_.end();
+  {
+    const std::lock_guard lock(mutex);
+    ended = true;
+  }
+  changed.notify_one();
+  watch.join();
 }
 
 void LaunchedRanks::abort(int code) {
