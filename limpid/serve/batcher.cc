@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace limpid::serve {
@@ -10,6 +11,10 @@ namespace {
 double seconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
+
+// A batch that takes less is computed at once, by the thread that submitted it: to wake another one
+// and to be woken by it takes about as long, and on a busy machine a time slice.
+constexpr double kBrief = 100e-6;  // seconds
 
 }  // namespace
 
@@ -34,6 +39,14 @@ class Batcher::Lane {
   Runner runner;
   std::deque<std::shared_ptr<Job>> jobs;
   std::int64_t rows = 0;  // of the jobs, not taken yet
+  // Of the last batch; guarded by the mutex.
+  double last_seconds = std::numeric_limits<double>::infinity();
+  std::int64_t last_rows = 1;
+
+  // What a batch of the waiting rows may take: that of more rows takes longer by their number.
+  double expected_seconds() const {
+    return last_seconds * std::max(1.0, static_cast<double>(rows) / static_cast<double>(last_rows));
+  }
 };
 
 Batcher::Batcher(const Options& options) : options_(options) {
@@ -75,6 +88,8 @@ bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inpu
 }
 
 void Batcher::wake() {
+  while (run_brief_batch()) {
+  }
   bool any = false, several = false;
   {
     const std::lock_guard lock(mutex_);
@@ -85,6 +100,37 @@ void Batcher::wake() {
     changed_.notify_all();
   else if (any)
     changed_.notify_one();
+}
+
+// False where none waits that may be computed here.
+bool Batcher::run_brief_batch() {
+  if (options_.max_delay > std::chrono::microseconds(0)) return false;
+  std::unique_lock lock(mutex_);
+  const auto at = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& lane) {
+    return lane->rows <= options_.max_batch && lane->expected_seconds() < kBrief;
+  });
+  if (at == waiting_.end()) return false;
+  const std::shared_ptr<Lane> lane = *at;
+  waiting_.erase(at);
+  const std::vector<Piece> pieces = take(*lane);
+  if (!lane->jobs.empty()) waiting_.push_back(lane);
+  run_batch(lock, lane, pieces);
+  return true;
+}
+
+// Without the lock, which is there again at the end.
+void Batcher::run_batch(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Lane>& lane,
+                        std::span<const Piece> pieces) {
+  if (pieces.empty()) return;
+  lock.unlock();
+  const Clock::time_point begin = Clock::now();
+  run(*lane, pieces);
+  const double taken = seconds(Clock::now() - begin);
+  lock.lock();
+  lane->last_seconds = taken;
+  lane->last_rows = 0;
+  for (const Piece& piece : pieces) lane->last_rows += piece.count;
+  lane->last_rows = std::max<std::int64_t>(lane->last_rows, 1);
 }
 
 std::size_t Batcher::waiting() const {
@@ -104,9 +150,7 @@ void Batcher::work() {
       waiting_.push_back(lane);
       changed_.notify_one();
     }
-    lock.unlock();
-    if (!pieces.empty()) run(*lane, pieces);
-    lock.lock();
+    run_batch(lock, lane, pieces);
   }
 }
 

@@ -22,7 +22,8 @@ namespace limpid::serve {
 
 // Worker threads take waiting jobs. Models take turns; jobs of one model are combined up to
 // max_batch rows. A job with more rows is split into pieces, with other jobs in between. Rows are
-// independent, so this does not change the bits of any result.
+// independent, so this does not change the bits of any result. A batch that takes less time than
+// waking a worker is computed by the thread that calls wake().
 class Batcher {
  public:
   struct Options {
@@ -42,7 +43,8 @@ class Batcher {
     double queue_seconds = 0;
     double compute_seconds = 0;
   };
-  using Done = std::function<void(Result result)>;  // called on a worker; must not throw
+  // Called on a worker, or by wake(); must not throw.
+  using Done = std::function<void(Result result)>;
 
   // A model to run jobs on.
   struct Runner {
@@ -74,7 +76,7 @@ class Batcher {
   bool submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inputs, std::int64_t rows,
               std::shared_ptr<const Ticket> ticket, Done done);
 
-  // Notifies the workers of submitted jobs.
+  // Has the submitted jobs computed: here, or on the workers.
   void wake();
 
   // The number of waiting jobs.
@@ -90,6 +92,9 @@ class Batcher {
   };
 
   void work();
+  bool run_brief_batch();
+  void run_batch(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Lane>& lane,
+                 std::span<const Piece> pieces);
   std::list<std::shared_ptr<Lane>>::iterator ripe(std::unique_lock<std::mutex>& lock);
   std::vector<Piece> take(Lane& lane);
   void run(const Lane& lane, std::span<const Piece> pieces);

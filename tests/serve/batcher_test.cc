@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <random>
+#include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "limpid/inspect/promise.h"
 
@@ -190,6 +193,40 @@ TEST(Batcher, ManyJobsOfManyModelsOnManyWorkersGetTheirOwnRows) {
     EXPECT_TRUE(result.outputs[0].same_bits(rows));
     EXPECT_EQ(result.input_hash, hash_of_numbers(rows));
   }
+}
+
+// Runs `body`, and remembers the thread.
+Batcher::Runner noting_threads(std::set<std::thread::id>& threads,
+                               const std::function<void()>& body) {
+  auto mutex = std::make_shared<std::mutex>();
+  return {.run =
+              [&threads, mutex, body](std::span<const Tensor> inputs) {
+                body();
+                const std::lock_guard lock(*mutex);
+                threads.insert(std::this_thread::get_id());
+                return std::vector<Tensor>{inputs[0]};
+              },
+          .outputs = {Type{Dtype::kI32, {2}}},
+          .hash = hashes_of_numbers};
+}
+
+// Known to be brief by a batch before it; on a busy machine not the first may be.
+TEST(Batcher, BriefBatchesAreComputedByTheThreadThatAsks) {
+  std::set<std::thread::id> threads;
+  Batcher batcher({.max_batch = 8});
+  const auto lane = batcher.lane(noting_threads(threads, [] {}));
+  for (std::int32_t i = 0; i < 10'000 && !threads.contains(std::this_thread::get_id()); ++i)
+    EXPECT_TRUE(submit(batcher, lane, i, 1).get().outputs[0].same_bits(rows_from(i, 1)));
+  EXPECT_TRUE(threads.contains(std::this_thread::get_id()));
+}
+
+TEST(Batcher, LongOnesAreNot) {
+  std::set<std::thread::id> threads;
+  Batcher batcher({.max_batch = 8});
+  const auto lane = batcher.lane(
+      noting_threads(threads, [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }));
+  for (std::int32_t i = 0; i < 20; ++i) submit(batcher, lane, i, 1).get();
+  EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
 }
 
 TEST(Batcher, EndsWithJobsThatWait) {
