@@ -74,9 +74,49 @@ std::string unknown_tokens(const Json& tokenizer) {
   return "";
 }
 
-std::string_view text_of_token(const BytePairRules& rules, std::int32_t token) {
-  return rules.tokens[static_cast<std::size_t>(token)];
-}
+// Finds special tokens in a text.
+class SpecialTokens {
+ public:
+  explicit SpecialTokens(const BytePairRules& rules) {
+    for (const std::int32_t number : rules.special)
+      tokens_.push_back({rules.tokens[static_cast<std::size_t>(number)], number});
+    const auto is_before = [](const Token& a, const Token& b) { return a.text < b.text; };
+    std::stable_sort(tokens_.begin(), tokens_.end(), is_before);
+    std::vector<std::size_t> prefixes;  // of the token before: each is a prefix of the next
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      Token& token = tokens_[i];
+      begins_[static_cast<unsigned char>(token.text[0])] = true;
+      while (!prefixes.empty() && !token.text.starts_with(tokens_[prefixes.back()].text))
+        prefixes.pop_back();
+      if (!prefixes.empty()) token.prefix = prefixes.back();
+      prefixes.push_back(i);
+    }
+  }
+
+  struct Token {
+    std::string_view text;
+    std::int32_t number;
+    std::size_t prefix = kNone;  // the longest other token that this one begins with
+  };
+
+  // The longest that the text begins with, or nullptr. All that it begins with are prefixes of the
+  // last token that is not behind the text in order.
+  const Token* at_start_of(std::string_view text) const {
+    if (text.empty() || !begins_[static_cast<unsigned char>(text[0])]) return nullptr;
+    const auto is_behind = [](std::string_view t, const Token& token) { return t < token.text; };
+    std::size_t at = static_cast<std::size_t>(
+        std::upper_bound(tokens_.begin(), tokens_.end(), text, is_behind) - tokens_.begin());
+    at = at == 0 ? kNone : at - 1;
+    while (at != kNone && !text.starts_with(tokens_[at].text)) at = tokens_[at].prefix;
+    return at == kNone ? nullptr : &tokens_[at];
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  std::vector<Token> tokens_;
+  std::array<bool, 256> begins_{};
+};
 
 }  // namespace
 
@@ -133,32 +173,20 @@ std::vector<std::int32_t> Chat::prompt(const Tokenizer& tokenizer, const Json& m
     const auto values = encoded.values<std::int32_t>();
     tokens.insert(tokens.end(), values.begin(), values.end());
   };
-  const BytePairRules* const rules = tokenizer.byte_pair_rules();
-  std::array<bool, 256> begins{};
-  if (rules)
-    for (const std::int32_t token : rules->special)
-      begins[static_cast<unsigned char>(text_of_token(*rules, token)[0])] = true;
   std::size_t begin = 0;
-  for (std::size_t at = 0; rules && at < text.size();) {
-    if (!begins[static_cast<unsigned char>(text[at])]) {
-      ++at;
-      continue;
+  if (const BytePairRules* const rules = tokenizer.byte_pair_rules()) {
+    const SpecialTokens special(*rules);
+    for (std::size_t at = 0; at < text.size();) {
+      const auto* const token = special.at_start_of(std::string_view(text).substr(at));
+      if (!token) {
+        ++at;
+        continue;
+      }
+      add(std::string_view(text).substr(begin, at - begin));
+      tokens.push_back(token->number);
+      at += token->text.size();
+      begin = at;
     }
-    // The longest that begins here.
-    const std::string_view rest = std::string_view(text).substr(at);
-    std::optional<std::int32_t> found;
-    for (const std::int32_t token : rules->special)
-      if (rest.starts_with(text_of_token(*rules, token)) &&
-          (!found || text_of_token(*rules, *found).size() < text_of_token(*rules, token).size()))
-        found = token;
-    if (!found) {
-      ++at;
-      continue;
-    }
-    add(std::string_view(text).substr(begin, at - begin));
-    tokens.push_back(*found);
-    at += text_of_token(*rules, *found).size();
-    begin = at;
   }
   add(std::string_view(text).substr(begin));
   return tokens;

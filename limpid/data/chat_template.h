@@ -6,11 +6,11 @@
 // Statements: for NAME, NAME in LIST if, if, elif, else, set NAME =, set NAMESPACE.NAME =, macro,
 // comments, whitespace control. Values: texts, integers, lists, tuples, dictionaries, true, false,
 // none; names, .attribute, [index], [from:to:step]. Operators: == != < <= > >= in, not in; and, or,
-// not; + - * // % ~; A if B else C. Filters: trim, length, tojson, list, items, join, default,
-// select, reject, selectattr, rejectattr. Tests: defined, undefined, none, string, mapping,
-// iterable, sequence, number, integer, boolean, true, false, equalto, in. Methods: strip, lstrip,
-// rstrip, startswith, endswith, split; items, keys, values, get. Functions: namespace,
-// raise_exception. loop.first, last, index, index0, length.
+// not; + - * // % ~; A if B else C. Filters: trim, length (count), tojson, list, items, join,
+// default (d), select, reject, selectattr, rejectattr. Tests: defined, undefined, none, string,
+// mapping, iterable, sequence, number, integer, boolean, true, false, equalto (eq, ==), ne (!=),
+// in. Methods: strip, lstrip, rstrip, startswith, endswith, split; items, keys, values, get.
+// Functions: namespace, raise_exception. loop.first, last, index, index0, length.
 //
 // In limpid/data: template_tokens, template_parser and template_names make a tree of a source,
 // template_value and template_operations are Python's values, template_render walks the tree.
@@ -33,10 +33,10 @@ class ChatTemplate {
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  // Renders the template. `variables` is an object: messages, add_generation_prompt, bos_token,
-  // eos_token. Throws kInvalidArgument with the template's message if it raises an exception, and
-  // for values that an operation does not take; kUnsupported if the text or the work exceeds a
-  // limit.
+  // Renders the template. `variables` is an object of the names that the template may use, such as
+  // messages, add_generation_prompt, bos_token and eos_token. Throws kInvalidArgument with the
+  // template's message if it raises an exception, and for values that an operation does not take;
+  // kUnsupported if the text or the work exceeds a limit.
   std::string render(const Json& variables) const;
 
  private:

@@ -141,6 +141,7 @@ void TemplateWork::make(const TemplateNode& node, std::size_t bytes) {
 bool TemplateOperations::is_true(const TemplateValue& value) {
   if (value.is_undefined() || value.is_none()) return false;
   if (const auto number = value.integer()) return *number != 0;
+  if (const auto* const number = value.other_number()) return !number->is_zero;
   if (const std::string* const text = value.text()) return !text->empty();
   if (const TemplateDictionary* const all = value.dictionary()) return !all->members.all.empty();
   if (const TemplateSequence* const all = value.sequence())
@@ -250,7 +251,7 @@ TemplateValue TemplateOperations::member(const TemplateNode& node, const Templat
     return find(node, dictionary->members, name);
   if (const TemplateNamespace* const space = of.name_space())
     return find(node, space->members, name);
-  if (of.is_other_number() || (of.sequence() && !plain_sequence(of)))
+  if (of.other_number() || (of.sequence() && !plain_sequence(of)))
     work_.refuse_construct(node, fmt::format("the attribute {}", in_quotes(name)));
   return {};
 }
@@ -258,7 +259,7 @@ TemplateValue TemplateOperations::member(const TemplateNode& node, const Templat
 TemplateValue TemplateOperations::element(const TemplateNode& node, const TemplateValue& of,
                                           const TemplateValue& by) {
   if (of.is_undefined()) work_.refuse(node, "an element of what is not defined");
-  if (of.is_other_number() || (of.sequence() && !plain_sequence(of)))
+  if (of.other_number() || (of.sequence() && !plain_sequence(of)))
     work_.refuse_construct(node, "an element of other than a list, a text or a dictionary");
   if (const std::string* const key = by.text()) {
     if (of.dictionary())
@@ -364,7 +365,7 @@ bool TemplateOperations::contains(const TemplateNode& node, const TemplateValue&
     return text->find(part) != std::string::npos;
   }
   if (const TemplateDictionary* const dictionary = all.dictionary()) {
-    if (one.sequence() || one.dictionary() || one.is_other_number())
+    if (one.sequence() || one.dictionary() || one.other_number())
       work_.refuse_construct(node, "such a key in a dictionary");
     work_.step(node, dictionary->members.all.size() / 32);
     return one.text() && dictionary->members.find(*one.text());
@@ -385,7 +386,7 @@ TemplateValue TemplateOperations::binary(const TemplateNode& node, const std::st
   if (which == "not in") return !contains(node, b, a);
   if (which == "~") return text(node, shown(node, a) + shown(node, b));
   if (which[0] == '<' || which[0] == '>') return order(node, which, a, b);
-  if (a.is_other_number() || b.is_other_number())
+  if (a.other_number() || b.other_number())
     work_.refuse_construct(node, fmt::format("{} of fractions", which));
   if (which == "+" && a.text() && b.text()) return text(node, *a.text() + *b.text());
   if (which == "+" && plain_sequence(a) && plain_sequence(b) &&
@@ -404,7 +405,7 @@ TemplateValue TemplateOperations::binary(const TemplateNode& node, const std::st
 
 TemplateValue TemplateOperations::order(const TemplateNode& node, const std::string& which,
                                         const TemplateValue& a, const TemplateValue& b) {
-  if (a.is_other_number() || b.is_other_number() || (a.sequence() && b.sequence()))
+  if (a.other_number() || b.other_number() || (a.sequence() && b.sequence()))
     work_.refuse_construct(node, fmt::format("{} of lists or fractions", which));
   std::int64_t x = a.integer().value_or(0), y = b.integer().value_or(0);
   if (a.text() && b.text()) {
@@ -599,7 +600,7 @@ void TemplateOperations::add_json(const TemplateNode& node, std::string& json,
     }
     if (!first) line(level);
     json += '}';
-  } else if (value.is_other_number()) {
+  } else if (value.other_number()) {
     work_.refuse_construct(node, "tojson of a fraction");
   } else {
     work_.refuse(node, "tojson: expected a text, a number, a list or a dictionary");
@@ -630,8 +631,8 @@ bool TemplateOperations::test(const TemplateNode& node, const std::string& name,
   if (name == "boolean") return value.boolean() != nullptr;
   if (name == "true") return value.boolean() && *value.boolean();
   if (name == "false") return value.boolean() && !*value.boolean();
-  if (name == "number") return value.integer() || value.is_other_number();
-  if (name == "integer" && !value.is_other_number()) return value.integer() && !value.boolean();
+  if (name == "number") return value.integer() || value.other_number();
+  if (name == "integer" && !value.other_number()) return value.integer() && !value.boolean();
   const bool has_elements = value.text() || value.dictionary() || value.is_undefined();
   if (name == "iterable") return has_elements || value.sequence();
   if (name == "sequence") return has_elements || plain_sequence(value);
@@ -679,7 +680,7 @@ TemplateValue TemplateOperations::method(const TemplateNode& node, const Templat
     }
   }
   const auto attributes = attributes_of(of);
-  if (of.is_other_number() || name.starts_with("__") ||
+  if (of.other_number() || name.starts_with("__") ||
       std::find(attributes.begin(), attributes.end(), name) != attributes.end())
     work_.refuse_construct(node, fmt::format("the method {}", in_quotes(name)));
   work_.refuse(node, fmt::format("{} is no method", in_quotes(name)));

@@ -37,7 +37,7 @@ TemplateValue template_value(const Json& json) {
   if (json.is_null()) return TemplateValue::None{};
   if (json.is_bool()) return json.as_bool();
   if (json.is_small_integer()) return json.as_integer();
-  if (json.is_number()) return TemplateValue::OtherNumber{};
+  if (json.is_number()) return TemplateValue::OtherNumber{.is_zero = json.as_number() == 0};
   if (json.is_string()) return json.as_string();
   const auto deeper = [](std::size_t depth, const TemplateValue& value) {
     if (depth_of(value) >= kDeepestValue)

@@ -36,6 +36,12 @@ std::string rendered(std::string_view source, bool system = true) {
   return ChatTemplate(source).render(variables(std::move(messages)));
 }
 
+TEST(ChatTemplate, NumbersThatCountAsFalse) {
+  const ChatTemplate shown("{% for m in messages %}{{ 'true' if m.x else 'false' }} {% endfor %}");
+  const Json messages = Json::parse(R"([{"x":0},{"x":0.0},{"x":-0.0},{"x":1e-400},{"x":0.5}])");
+  EXPECT_EQ(shown.render(variables(messages)), "false false false false true ");
+}
+
 TEST(ChatTemplate, ChatMl) {
   EXPECT_EQ(
       rendered("{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' "

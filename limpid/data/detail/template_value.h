@@ -29,7 +29,9 @@ class TemplateValue {
  public:
   struct None {};
   // A number that is no integer of 64 bits.
-  struct OtherNumber {};
+  struct OtherNumber {
+    bool is_zero = false;
+  };
   struct Macro {
     const TemplateNode* node = nullptr;
     TemplateFrame* frame = nullptr;  // in which it was defined
@@ -49,8 +51,8 @@ class TemplateValue {
 
   bool is_undefined() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_none() const { return std::holds_alternative<None>(value_); }
-  bool is_other_number() const { return std::holds_alternative<OtherNumber>(value_); }
   // nullptr for another value.
+  const OtherNumber* other_number() const { return std::get_if<OtherNumber>(&value_); }
   const bool* boolean() const { return std::get_if<bool>(&value_); }
   const std::string* text() const { return pointed<std::string>(); }
   const TemplateSequence* sequence() const { return pointed<TemplateSequence>(); }

@@ -1,0 +1,86 @@
+// Chats as tokens: special tokens in texts.
+#include "limpid/data/chat.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "limpid/data/byte_pair.h"
+
+namespace limpid {
+namespace {
+
+// A token for each byte, then the special ones.
+BytePairRules rules_with(const std::vector<std::string>& special) {
+  BytePairRules rules;
+  for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+  for (const std::string& text : special) {
+    rules.special.push_back(static_cast<std::int32_t>(rules.tokens.size()));
+    rules.tokens.push_back(text);
+  }
+  return rules;
+}
+
+std::vector<std::int32_t> prompt_of(const BytePairRules& rules, const std::string& text) {
+  const Json config = {{"chat",
+                        {{"template", "{{ messages[0]['content'] }}"},
+                         {"marks", Json::object()},
+                         {"ends", Json::array()},
+                         {"unsupported", ""}}}};
+  const Model model{Function(), {}, config.dump()};
+  Json messages = Json::array();
+  messages.push_back({{"content", text}});
+  return Chat::of(model)->prompt(Tokenizer::byte_pair(rules), messages);
+}
+
+// The longest special token at each place, by trying all of them.
+std::vector<std::int32_t> expected(const BytePairRules& rules, const std::string& text) {
+  std::vector<std::int32_t> tokens;
+  for (std::size_t at = 0; at < text.size();) {
+    std::int32_t longest = -1;
+    std::size_t length = 0;
+    for (const std::int32_t number : rules.special) {
+      const std::string& token = rules.tokens[static_cast<std::size_t>(number)];
+      if (text.compare(at, token.size(), token) != 0 || token.size() <= length) continue;
+      longest = number;
+      length = token.size();
+    }
+    tokens.push_back(longest >= 0 ? longest : static_cast<unsigned char>(text[at]));
+    at += longest >= 0 ? length : 1;
+  }
+  return tokens;
+}
+
+TEST(Chat, TakesTheLongestSpecialToken) {
+  const BytePairRules rules =
+      rules_with({"<", "<ab", "<a", "<abcd", "<b", "<abx", "ab", "\xff", "<abcde", "zz"});
+  EXPECT_EQ(prompt_of(rules, "<abce"), (std::vector<std::int32_t>{257, 'c', 'e'}));
+  EXPECT_EQ(prompt_of(rules, "<c<b<"), (std::vector<std::int32_t>{256, 'c', 260, 256}));
+  std::uint32_t random = 1;
+  for (int round = 0; round < 2'000; ++round) {
+    std::string text;
+    for (int i = 0; i < 12; ++i) {
+      random = random * 1664525 + 1013904223;
+      text += "<abcdexz\xff"[random >> 24 & 7];
+    }
+    ASSERT_EQ(prompt_of(rules, text), expected(rules, text)) << text;
+  }
+}
+
+// Llama 3 has 256 special tokens that begin alike: a search through all of them at each place of
+// this text would take minutes, and the test's limit of time would end it.
+TEST(Chat, ManySpecialTokensThatBeginAlike) {
+  std::vector<std::string> special;
+  for (int i = 0; i < 20'000; ++i) special.push_back("<|" + std::to_string(i) + "|>");
+  const BytePairRules rules = rules_with(special);
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) text += "<|";
+  text += "<|19999|>";
+  const std::vector<std::int32_t> tokens = prompt_of(rules, text);
+  EXPECT_EQ(tokens.size(), 600'001u);
+  EXPECT_EQ(tokens.back(), 256 + 19'999);
+}
+
+}  // namespace
+}  // namespace limpid
