@@ -9,26 +9,31 @@ mutations.toml has the list. Each entry is a [[mutation]] with
   file    the source, from the root of the project
   from    text that stands exactly once in it
   to      what takes its place
-  build   ninja's targets, besides the program that the test runs
+  flags   instead of from and to: what the compiler is given besides
   test    a program of GoogleTest with its filter ("kernels_test Suite.Test"), or "ctest REGEX"
+  build   for a test of ctest: the programs that it runs
   why     optional: what a user would get
 
-The sources of the working tree are copied to build/mutate/limpid and built in build/mutate/build, with the options of the preset
-release but -O1, and each source of the list compiled by itself: one mutation compiles one source. All tests of the chosen mutations
-run first without them: each must be there, and pass. Then each mutation is applied by itself, its targets are built, and its test
-must fail: by a check, by a crash, or by taking ten times as long as it did. A mutation that does not compile is a mistake of the
-list.
+It needs the whole build of the preset release, and changes nothing in it. A mutated file is a copy in a folder that the compiler
+searches first. What read the file is compiled again by the command of the build, and the program of the test linked again with
+these objects before its libraries. The test runs first without the mutation: it must be there, and pass. Then it must fail: by a
+check, by a crash, or by taking ten times as long as it did. A mutation that does not compile is a mistake of the list.
 
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
-other ones every day, or those of a seed. --check looks only at the list: every text stands where it should.
+other ones every day, or those of a seed; those that take long to compile, or whose test is skipped here, are left to the whole
+list. --check looks only at the list: every text stands where it should.
 """
 
 import argparse
+import concurrent.futures
+import contextlib
 import datetime
+import json
 import os
 import random
 import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -36,17 +41,19 @@ import sys
 import tempfile
 import time
 import tomllib
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).resolve().parent / "mutations.toml"
+BUILD = ROOT / "build/release"
 WORK = ROOT / "build/mutate"
-COPY = WORK / "limpid"
-BUILD = WORK / "build"
-LOCALES = BUILD / "tests/formats/locales"  # ctest says so too
 LEAST = 100  # mutations in the list
+FEW = 4  # objects: what --some compiles for one mutation at most
 LONGEST = 900  # seconds that a test may take before it is broken
+# ctest says so too.
+ENVIRONMENT = {"LOCPATH": str(BUILD / "tests/formats/locales")}
 # What a mutation may make a program ask for, less than a machine has.
 MEMORY = 16 << 30
 
@@ -55,25 +62,32 @@ class Failed(Exception):
     """What goes wrong before a mutation could be judged."""
 
 
+class Skipped(Failed):
+    """The test is not here, or does not run here."""
+
+
 @dataclass
 class Mutation:
     name: str
     file: str
     before: str
     after: str
-    build: list[str]
+    flags: list[str]
+    programs: list[str]
     test: list[str]
 
-    def place(self, root: Path) -> tuple[str, int]:
-        """The text of its file, and where in it the mutation goes."""
-        path = root / self.file
+    def text(self) -> str:
+        """The mutated file."""
+        path = ROOT / self.file
         if not path.is_file():
             raise Failed(f"{self.name}: {self.file} is not there")
         text = path.read_text()
+        if self.flags:
+            return text
         count = text.count(self.before)
         if count != 1:
             raise Failed(f"{self.name}: its text stands {count} times in {self.file}, once is expected")
-        return text, text.index(self.before)
+        return text.replace(self.before, self.after)
 
 
 @dataclass
@@ -84,22 +98,39 @@ class Outcome:
     output: str = ""
 
 
+@dataclass
+class Command:
+    """What a test runs."""
+
+    arguments: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    skips: int | None = None  # the exit status that says so
+
+    def with_programs(self, mutated: dict[str, str]) -> "Command":
+        def replaced(text: str) -> str:
+            for program, path in mutated.items():
+                text = re.sub(re.escape(program) + r"(?![\w./-])", path, text)
+            return text
+
+        environment = {key: replaced(value) for key, value in self.environment.items()}
+        return Command([replaced(a) for a in self.arguments], environment, self.skips)
+
+
 def read_list() -> list[Mutation]:
-    keys = {"name", "file", "from", "to", "test"}
+    keys = {"name", "file", "test"}
     mutations = []
     for entry in tomllib.loads(LIST.read_text())["mutation"]:
-        missing, strange = keys - entry.keys(), entry.keys() - keys - {"build", "why"}
+        change = {"flags"} if "flags" in entry else {"from", "to"}
+        missing, strange = (keys | change) - entry.keys(), entry.keys() - keys - change - {"build", "why"}
         if missing or strange:
             raise Failed(f"{entry.get('name', 'a mutation')}: keys missing: {sorted(missing)}, unknown: {sorted(strange)}")
         test = entry["test"].split(" ", 1)
         if len(test) != 2:
             raise Failed(f"{entry['name']}: 'PROGRAM FILTER' or 'ctest REGEX' is expected, got '{entry['test']}'")
-        build = list(entry.get("build", []))
-        if test[0] != "ctest":
-            build.append(test[0])
-        elif not build:
-            raise Failed(f"{entry['name']}: a test of ctest needs 'build'")
-        mutations.append(Mutation(entry["name"], entry["file"], entry["from"], entry["to"], build, test))
+        if (test[0] == "ctest") != ("build" in entry):
+            raise Failed(f"{entry['name']}: 'build' is expected for a test of ctest, and for no other")
+        before, after, flags = entry.get("from", ""), entry.get("to", ""), entry.get("flags", [])
+        mutations.append(Mutation(entry["name"], entry["file"], before, after, flags, entry.get("build", [test[0]]), test))
     return mutations
 
 
@@ -113,95 +144,94 @@ def check(mutations: list[Mutation]) -> None:
     for mutation in mutations:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", mutation.name):
             raise Failed(f"{mutation.name}: lower case words joined by hyphens are expected")
-        if mutation.before == mutation.after:
+        if mutation.before == mutation.after and not mutation.flags:
             raise Failed(f"{mutation.name}: it changes nothing")
-        mutation.place(ROOT)
+        mutation.text()
 
 
-def choose(mutations: list[Mutation], arguments: argparse.Namespace) -> list[Mutation]:
-    if arguments.some is not None:
-        seed = arguments.seed or datetime.date.today().isoformat()
-        print(f"{arguments.some} of {len(mutations)} mutations, by --seed {seed}", flush=True)
-        return random.Random(seed).sample(mutations, min(arguments.some, len(mutations)))
-    if not arguments.names:
-        return mutations
-    strange = sorted(set(arguments.names) - {m.name for m in mutations})
-    if strange:
-        raise Failed(f"no such mutation: {', '.join(strange)}; --list has their names")
-    return [m for m in mutations if m.name in arguments.names]
+# ---- the build
 
 
-# ---- the copy
-
-
-def output_of(command: list, **options) -> str:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+def output_of(command: list[str]) -> str:
+    done = subprocess.run(command, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode != 0:
-        raise Failed(f"{' '.join(map(str, command[:4]))} ... failed:\n{done.stdout}")
+        raise Failed(f"{' '.join(command[:4])} ... failed:\n{done.stdout}")
     return done.stdout
 
 
-def write_if_changed(path: Path, content: bytes, mode: int) -> None:
-    """ninja builds what is newer: a file that is the same keeps its time."""
-    if not path.is_file() or path.read_bytes() != content:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    path.chmod(mode)
+class Build:
+    """What ninja and CMake know of the release build. Paths of objects and programs are relative to it."""
+
+    def __init__(self) -> None:
+        commands = BUILD / "compile_commands.json"
+        if not commands.is_file():
+            raise Failed(f"{BUILD.relative_to(ROOT)} is not there: ./dev build makes it")
+        self.compilers: dict[str, list[str]] = {}
+        for entry in json.loads(commands.read_text()):
+            arguments = shlex.split(entry["command"])
+            if arguments[0].endswith("ccache"):
+                del arguments[0]
+            self.compilers[arguments[arguments.index("-o") + 1]] = arguments
+        self.readers: dict[str, set[str]] = defaultdict(set)
+        target = ""
+        for line in output_of(["ninja", "-t", "deps"]).splitlines():
+            if line.startswith(" "):
+                path = os.path.normpath(BUILD / line.strip())
+                if path.startswith(f"{ROOT}/"):
+                    self.readers[os.path.relpath(path, ROOT)].add(target)
+            else:
+                target = line.split(":")[0]
+
+    def path(self, name: str) -> str:
+        """Of a program."""
+        lines = output_of(["ninja", "-t", "query", name]).splitlines()
+        return lines[2].strip() if len(lines) > 2 and lines[1].strip() == "input: phony" else name
+
+    def objects(self, program: str, file: str) -> list[str]:
+        """Those of a program that read the file."""
+        inputs = set(output_of(["ninja", "-t", "inputs", program]).split())
+        return sorted(o for o in self.readers[file] & inputs if o in self.compilers)
+
+    def linker(self, program: str) -> list[str]:
+        last = output_of(["ninja", "-t", "commands", "-s", program]).splitlines()[-1]
+        for command in last.split(" && "):
+            arguments = shlex.split(command)
+            if arguments[-1:] != [":"] and "-o" in arguments and arguments[arguments.index("-o") + 1] == program:
+                return arguments
+        raise Failed(f"{program}: no command links it")
 
 
-def copy_sources(alone: list[str]) -> None:
-    """The files of the working tree that git does not ignore; the sources `alone` are not compiled with others."""
-    names = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True
-    )
-    files = {name for name in names.stdout.decode().split("\0") if name and (ROOT / name).is_file()}
-    for path in COPY.rglob("*"):
-        if path.is_file() and str(path.relative_to(COPY)) not in files:
-            path.unlink()
-    for name in files:
-        content = (ROOT / name).read_bytes()
-        if name == "cmake/options.cmake":
-            begin = b"set(LIMPID_ALONE\n"
-            if content.count(begin) != 1:
-                raise Failed("cmake/options.cmake: the list LIMPID_ALONE is not where it was")
-            content = content.replace(begin, begin + "".join(f"  {a}\n" for a in alone).encode())
-        write_if_changed(COPY / name, content, (ROOT / name).stat().st_mode & 0o777)
-
-
-def environment() -> dict[str, str]:
-    return os.environ | {
-        "CCACHE_DEPEND": "1",
-        "CCACHE_BASEDIR": str(WORK),
-        "CCACHE_NOHASHDIR": "1",
-        "CCACHE_SLOPPINESS": "pch_defines,time_macros",
-    }
-
-
-def configure() -> None:
-    values = {
-        "CMAKE_BUILD_TYPE": "RelWithDebInfo",
-        "CMAKE_CXX_FLAGS_RELWITHDEBINFO": "-O1 -DNDEBUG",
-        "LIMPID_UNITY_BATCH": "100",
-        "LIMPID_WERROR": "OFF",  # a mutation may leave a variable unused
-        "CMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE": "PRE_TEST",
-        "CMAKE_EXE_LINKER_FLAGS": "-fuse-ld=lld" if shutil.which("ld.lld") else "",
-    }
-    defines = [part for key, value in values.items() for part in ("-D", f"{key}={value}")]
-    output_of(["cmake", "--preset", "release", "-B", str(BUILD), *defines], cwd=COPY, env=environment())
-
-
-def build(targets: set[str], jobs: int) -> None:
-    output_of(["ninja", "-C", str(BUILD), "-j", str(jobs), *sorted(targets)], env=environment())
+def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str, str]:
+    """Built in the folder; by the paths of those that they stand for."""
+    over = folder / "over"
+    (over / mutation.file).parent.mkdir(parents=True)
+    (over / mutation.file).write_text(mutation.text())
+    compiled: dict[str, str] = {}
+    programs = {}
+    for name in mutation.programs:
+        program = build.path(name)
+        objects = build.objects(program, mutation.file)
+        if not objects:
+            raise Failed(f"{mutation.name}: no source of {name} reads {mutation.file}")
+        for original in objects:
+            if original in compiled:
+                continue
+            compiled[original] = str(folder / f"{len(compiled)}.o")
+            places = {original: compiled[original], str(ROOT / mutation.file): str(over / mutation.file)}
+            compiler, *arguments = [places.get(a, a) for a in build.compilers[original]]
+            # The mutation may leave a variable unused.
+            output_of([compiler, f"-I{over}", *arguments, *mutation.flags, "-w"])
+        result = folder / "programs" / Path(program).name
+        result.parent.mkdir(exist_ok=True)
+        linker = [compiled.get(a, a) for a in build.linker(program)]
+        at = linker.index("-o")
+        linker[at : at + 2] = [*(compiled[o] for o in objects if compiled[o] not in linker), "-o", str(result)]
+        output_of(linker + (["-fuse-ld=lld"] if shutil.which("ld.lld") else []))
+        programs[str(BUILD / program)] = str(result)
+    return programs
 
 
 # ---- tests
-
-
-def program(name: str) -> Path:
-    found = [p for p in BUILD.glob(f"tests/*/{name}") if p.is_file()]
-    if len(found) != 1:
-        raise Failed(f"{len(found)} programs are called {name}, one is expected")
-    return found[0]
 
 
 def limits() -> None:
@@ -209,13 +239,13 @@ def limits() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def run(command: list[str], timeout: float) -> Outcome:
+def run(command: Command, timeout: float) -> Outcome:
     """In a group of processes of its own, so that none outlives it."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(dir=WORK) as folder, tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, preexec_fn=limits,
-            env=os.environ | {"LOCPATH": str(LOCALES)},
+            command.arguments, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            preexec_fn=limits, env=os.environ | ENVIRONMENT | command.environment,
         )  # fmt: skip
         how = ""
         try:
@@ -223,51 +253,97 @@ def run(command: list[str], timeout: float) -> Outcome:
         except subprocess.TimeoutExpired:
             code, how = 1, f"no end after {timeout:.0f} s"
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             process.wait()
         log.seek(0)
         output = log.read().decode(errors="replace")
+    if code == command.skips:
+        raise Skipped(f"{' '.join(command.arguments)}: skipped here:\n{output[-3000:]}")
     if not how and code < 0:
         how = f"a crash: {signal.Signals(-code).name}"
     return Outcome(code == 0, how or "a failed check", time.monotonic() - begin, output)
 
 
-def command_of(test: list[str]) -> list[str]:
-    if test[0] == "ctest":
-        return ["ctest", "--test-dir", str(BUILD), "--no-tests=error", "--output-on-failure", "-R", test[1]]
-    return [str(program(test[0])), "--gtest_brief=1", f"--gtest_filter={test[1]}"]
+def commands_of(build: Build, test: list[str]) -> list[Command]:
+    if test[0] != "ctest":
+        program = str(BUILD / build.path(test[0]))
+        return [Command([program, "--gtest_brief=1", f"--gtest_filter={test[1]}"])]
+    listed = json.loads(output_of(["ctest", "--show-only=json-v1", "-R", test[1]]))["tests"]
+    commands = []
+    for one in listed:
+        properties = {p["name"]: p["value"] for p in one.get("properties", [])}
+        environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
+        commands.append(Command(one.get("command", []), environment, properties.get("SKIP_RETURN_CODE")))
+    return commands
 
 
-def run_unbroken(test: list[str]) -> Outcome:
-    """Raises Failed where the test does not pass, or is none."""
-    command = command_of(test)
-    outcome = run(command, LONGEST)
+def run_unbroken(test: list[str], commands: list[Command]) -> float:
+    """How long it takes, in seconds. Raises Failed where the test does not pass, Skipped where it is none."""
     text = " ".join(test)
-    if not outcome.passed:
-        raise Failed(f"{text}: {outcome.how}, without a mutation:\n{outcome.output[-3000:]}")
-    ran = re.search(r"\[==========\] (\d+) tests? ", outcome.output)
-    count = int(ran.group(1)) if ran else 0
-    if test[0] == "ctest":
-        passed = re.search(r"100% tests passed, 0 tests failed out of (\d+)", outcome.output)
-        count = int(passed.group(1)) if passed else 0
-    if count == 0 or "[  SKIPPED ]" in outcome.output or "did not run:" in outcome.output:
-        raise Failed(f"{text}: no test, or one that is skipped here:\n{outcome.output[-3000:]}")
-    return outcome
+    if not commands or not all(c.arguments for c in commands):
+        raise Skipped(f"{text}: no such test here")
+    seconds = 0.0
+    for command in commands:
+        outcome = run(command, LONGEST)
+        seconds += outcome.seconds
+        if not outcome.passed:
+            raise Failed(f"{text}: {outcome.how}, without a mutation:\n{outcome.output[-3000:]}")
+        ran = re.search(r"\[==========\] (\d+) tests? ", outcome.output)
+        if (ran and ran.group(1) == "0") or (test[0] != "ctest" and not ran) or "[  SKIPPED ]" in outcome.output:
+            raise Skipped(f"{text}: no test, or one that is skipped here:\n{outcome.output[-3000:]}")
+    return seconds
 
 
-def try_out(mutation: Mutation, usual: float, jobs: int) -> Outcome:
+def try_out(build: Build, mutation: Mutation) -> Outcome:
     """What its test says of the mutated code."""
-    text, at = mutation.place(COPY)
-    path = COPY / mutation.file
+    commands = commands_of(build, mutation.test)
+    usual = run_unbroken(mutation.test, commands)
+    folder = WORK / mutation.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     try:
-        path.write_text(text[:at] + mutation.after + text[at + len(mutation.before) :])
-        build(set(mutation.build), jobs)
-        return run(command_of(mutation.test), 30 + 10 * usual)
+        programs = mutated_programs(build, mutation, folder)
+        for command in commands:
+            outcome = run(command.with_programs(programs), 30 + 10 * usual)
+            if not outcome.passed:
+                break
+        return outcome
     finally:
-        path.write_text(text)
+        shutil.rmtree(folder)
+
+
+# ---- the list
+
+
+def a_few(mutations: list[Mutation], build: Build, count: int, seed: str) -> list[Mutation]:
+    """In the order of the seed, those that compile little and whose tests run here."""
+    chosen = []
+    for mutation in random.Random(seed).sample(mutations, len(mutations)):
+        if len(chosen) == count:
+            break
+        if sum(len(build.objects(build.path(p), mutation.file)) for p in mutation.programs) > FEW:
+            continue
+        try:
+            run_unbroken(mutation.test, commands_of(build, mutation.test))
+        except Skipped as skipped:
+            print(f"left out  {mutation.name}: {str(skipped).splitlines()[0]}", flush=True)
+            continue
+        chosen.append(mutation)
+    return chosen
+
+
+def choose(mutations: list[Mutation], build: Build, arguments: argparse.Namespace) -> list[Mutation]:
+    if arguments.some is not None:
+        seed = arguments.seed or datetime.date.today().isoformat()
+        print(f"{arguments.some} of {len(mutations)} mutations, by --seed {seed}", flush=True)
+        return a_few(mutations, build, arguments.some, seed)
+    if not arguments.names:
+        return mutations
+    strange = sorted(set(arguments.names) - {m.name for m in mutations})
+    if strange:
+        raise Failed(f"no such mutation: {', '.join(strange)}; --list has their names")
+    return [m for m in mutations if m.name in arguments.names]
 
 
 def main() -> int:
@@ -293,29 +369,27 @@ def main() -> int:
             print(f"{mutation.name:45} {mutation.file:40} {' '.join(mutation.test)}")
         return 0
 
-    chosen = choose(mutations, arguments)
-    begin = time.monotonic()
-    copy_sources(sorted({m.file for m in mutations if m.file.endswith(".cc")}))
-    configure()
-    build({target for m in chosen for target in m.build}, arguments.jobs)
-    usual = {}
-    for test in {tuple(m.test) for m in chosen}:
-        usual[test] = run_unbroken(list(test)).seconds
-    print(f"built, and {len(usual)} tests pass without mutations: {time.monotonic() - begin:.0f} s", flush=True)
-
+    WORK.mkdir(parents=True, exist_ok=True)
+    build = Build()
+    chosen = choose(mutations, build, arguments)
     survived, wrong, begin = [], [], time.monotonic()
-    for mutation in chosen:
+
+    def judge(mutation: Mutation) -> None:
         start = time.monotonic()
         try:
-            outcome = try_out(mutation, usual[tuple(mutation.test)], arguments.jobs)
+            outcome = try_out(build, mutation)
         except Failed as failure:
             wrong.append(mutation.name)
             print(f"WRONG     {mutation.name}: {failure}", flush=True)
-            continue
+            return
         if outcome.passed:
             survived.append(mutation.name)
         word, how = ("SURVIVED", "") if outcome.passed else ("killed", f"  {outcome.how}")
         print(f"{word:9} {mutation.name:45} {time.monotonic() - start:5.1f} s  {' '.join(mutation.test)}{how}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as workers:
+        for done in concurrent.futures.as_completed([workers.submit(judge, m) for m in chosen]):
+            done.result()
     killed = len(chosen) - len(survived) - len(wrong)
     print(f"{killed} of {len(chosen)} killed, in {time.monotonic() - begin:.0f} s")
     for word, names in (("survived", survived), ("do not compile, or have no place", wrong)):
