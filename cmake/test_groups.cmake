@@ -30,7 +30,12 @@ if(TARGET limpid_tool)
   add_dependencies(hostile_programs limpid_tool)
 endif()
 # They run on several threads.
-limpid_test_group(threads compile)
+limpid_test_group(threads compile threads)
+foreach(program IN ITEMS trainer_test serve_test limpid_tool)
+  if(TARGET ${program})
+    add_dependencies(threads_programs ${program})
+  endif()
+endforeach()
 # The promise of the same bits, where an emulator runs it.
 limpid_test_group(bits emulated)
 if(CMAKE_CROSSCOMPILING)
