@@ -27,8 +27,8 @@ struct Case {
   Work work() const;
   // The first numbers of the right answer.
   std::vector<long double> right_answer() const;
-  // The largest error of a right answer.
-  double tolerance() const;
+  // The size of an answer's error in parts of what is allowed; of a right one below 1.
+  double error(const std::vector<float>& answer, const std::vector<long double>& right) const;
 };
 
 // Ordered by the number of threads, then by table.

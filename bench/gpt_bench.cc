@@ -3,12 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 
+#include "bench/foreign.h"
+#include "bench/peers.h"
 #include "bench/prepared.h"
-#include "bench/process.h"
 #include "bench/profiled.h"
 #include "bench/report.h"
 #include "bench/timing.h"
@@ -17,6 +20,8 @@ namespace bench {
 namespace {
 
 namespace lp = limpid;
+
+constexpr int kCheckedSteps = 3;
 
 struct Settings {
   lp::nn::Gpt net{.vocabulary = 65};
@@ -44,7 +49,8 @@ lp::Function training_step(const Settings& s) {
       problem, {lp::optim::AdamW{.beta2 = 0.99, .weight_decay = 0.1}, {.norm = 1.0}}, s.batch);
 }
 
-// Parameters as a training begins with them, tokens that differ, everything else small.
+// Parameters as a training begins with them, a text of all tokens and what follows each of them,
+// everything else zero.
 std::vector<lp::Tensor> first_inputs(const lp::Function& step, const Settings& s) {
   const lp::Params params = s.net.init(lp::Key(1));
   std::vector<lp::Tensor> inputs;
@@ -52,11 +58,12 @@ std::vector<lp::Tensor> first_inputs(const lp::Function& step, const Settings& s
     if (const lp::Tensor* p = params.find(input.name)) {
       inputs.push_back(*p);
     } else if (input.type.dtype == lp::Dtype::kI32) {
+      const std::size_t first = input.name == "y" ? 1 : 0;
       inputs.push_back(
           lp::Tensor::generate<std::int32_t>(input.type.shape, [&](std::span<std::int32_t> ids) {
             for (std::size_t i = 0; i < ids.size(); ++i)
-              ids[i] =
-                  static_cast<std::int32_t>(i * 31 % static_cast<std::size_t>(s.net.vocabulary));
+              ids[i] = static_cast<std::int32_t>((i + first) * 31 %
+                                                 static_cast<std::size_t>(s.net.vocabulary));
           }));
     } else {
       inputs.push_back(input.name == "rate" ? lp::Tensor::scalar(1e-3f)
@@ -64,6 +71,23 @@ std::vector<lp::Tensor> first_inputs(const lp::Function& step, const Settings& s
     }
   }
   return inputs;
+}
+
+// The losses of the first steps.
+std::vector<float> first_losses(const lp::Function& step, const Settings& s) {
+  const lp::Executable executable = lp::compile(step);
+  std::vector<lp::Tensor> inputs = first_inputs(step, s);
+  std::vector<float> losses;
+  for (int i = 0; i < kCheckedSteps; ++i) {
+    const std::vector<lp::Tensor> outputs = executable(inputs);
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const std::string& name = step.outputs()[o].name;
+      if (name == "loss") losses.push_back(outputs[o].item<float>());
+      for (std::size_t k = 0; k < inputs.size(); ++k)
+        if (step.inputs()[k].name == name) inputs[k] = outputs[o];
+    }
+  }
+  return losses;
 }
 
 // ---- the profile
@@ -83,13 +107,24 @@ void show_profile(const Settings& s) {
 
 class PyTorch {
  public:
-  PyTorch(const Settings& s, const Machine& machine, int threads)
-      : process_(options(machine, threads)) {
-    process_.ask(fmt::format("load {} {} {} {} {} {} {}", s.net.layers, s.net.heads, s.net.width,
-                             s.net.context, s.net.vocabulary, s.batch, threads));
+  // Begins with the parameters of `step`. Throws where its losses are others.
+  PyTorch(const lp::Function& step, const Settings& s, const Machine& machine, int threads)
+      : python_({.name = "PyTorch",
+                 .command = {"/usr/bin/python3", BENCH_SOURCES "/peer_gpt.py"},
+                 .environment = environment(kOpenBlas, machine, threads),
+                 .cpu = {}}) {
+    const std::string parameters = python_.path("parameters.npz");
+    lp::save_npz(parameters, s.net.init(lp::Key(1)));
+    python_.process().ask(fmt::format("load {} {} {} {} {} {} {} {}", parameters, s.net.layers,
+                                      s.net.heads, s.net.width, s.net.context, s.net.vocabulary,
+                                      s.batch, threads));
+    check(first_losses(step, s),
+          python_.process().ask_floats(fmt::format("losses {}", kCheckedSteps)));
   }
+
+  std::string describe() { return python_.process().ask("describe"); }
   double milliseconds(double budget) {
-    std::istringstream answer(process_.ask(fmt::format("time {}", budget)));
+    std::istringstream answer(python_.process().ask(fmt::format("time {}", budget)));
     std::string verb;
     double nanoseconds = 0;
     answer >> verb >> nanoseconds;
@@ -97,31 +132,24 @@ class PyTorch {
   }
 
  private:
-  static Process::Options options(const Machine& machine, int threads) {
-    Process::Options o{.name = "PyTorch",
-                       .command = {"/usr/bin/python3", BENCH_SOURCES "/peer_gpt.py"},
-                       .environment = {},
-                       .cpu = {}};
-    std::string places;
-    for (int i = 0; i < threads; ++i)
-      places += fmt::format("{}{{{}}}", i ? "," : "", machine.cpus[static_cast<std::size_t>(i)]);
-    const std::string count = std::to_string(threads);
-    o.environment = {{"LD_LIBRARY_PATH", "/usr/lib/x86_64-linux-gnu/openblas-openmp"},
-                     {"ATEN_CPU_CAPABILITY", "avx512"},
-                     {"OMP_PLACES", places},
-                     {"OMP_PROC_BIND", "true"},
-                     {"OMP_NUM_THREADS", count},
-                     {"OPENBLAS_NUM_THREADS", count}};
-    return o;
+  // What the steps change the loss by is what they are for: rounding is a small part of it.
+  static void check(const std::vector<float>& ours, const std::vector<float>& theirs) {
+    const float change = std::fabs(ours.front() - ours.back());
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      if (!(std::fabs(ours[i] - theirs.at(i)) < 1e-3f * change))
+        throw std::logic_error(fmt::format("the losses of the first steps are {} here and {} there",
+                                           fmt::join(ours, ", "), fmt::join(theirs, ", ")));
   }
-  Process process_;
+
+  Foreign python_;
 };
 
-std::unique_ptr<PyTorch> start_peer(const Settings& s, const Machine& machine, int threads) {
+std::unique_ptr<PyTorch> start_peer(const lp::Function& step, const Settings& s,
+                                    const Machine& machine, int threads) {
   if (s.alone) return nullptr;
   try {
-    return std::make_unique<PyTorch>(s, machine, threads);
-  } catch (const std::exception& e) {
+    return std::make_unique<PyTorch>(step, s, machine, threads);
+  } catch (const std::runtime_error& e) {
     fmt::print(stderr, "gpt_bench: PyTorch is left out: {}\n", e.what());
     return nullptr;
   }
@@ -135,9 +163,11 @@ void compare(const Settings& s) {
               {},
               {}};
   Json figures = {{"machine", json(machine)}};
+  std::string description;
   for (const int threads : {1, 2}) {
     if (threads > static_cast<int>(machine.cpus.size())) continue;
-    const auto peer = start_peer(s, machine, threads);
+    const auto peer = start_peer(step, s, machine, threads);
+    if (peer) description = "* " + peer->describe() + "\n";
     std::vector<double> ours, theirs;
     for (int round = 0; round < s.rounds; ++round) {
       Prepared prepared(step, threads, first_inputs(step, s));
@@ -150,7 +180,7 @@ void compare(const Settings& s) {
                      peer ? fmt::format("{:.2f}", median(theirs)) : "",
                      peer ? fmt::format("{:.2f}", median(theirs) / median(ours)) : ""});
   }
-  publish(s.out, "gpt", markdown(machine) + "\n" + table.markdown(), figures);
+  publish(s.out, "gpt", markdown(machine) + description + "\n" + table.markdown(), figures);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -23,6 +24,16 @@
 
 namespace bench {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Rounds, times those that were asked for, where fewer do not say who is ahead.
+constexpr int kLonger = 3;
+// How often a second the system takes the CPU away from programs on a quiet machine, at the most:
+// one busy neighbour makes it a hundred times and more.
+constexpr double kQuiet = 30;
+// Units in the last place: functions with larger errors have them beside their times.
+constexpr double kExact = 16;
 
 struct Settings {
   int rounds = 15;
@@ -56,16 +67,6 @@ std::vector<Subject> start_all(const Machine& machine, int threads,
   return subjects;
 }
 
-double largest_error(const std::vector<float>& answer, const std::vector<long double>& right) {
-  if (answer.size() < right.size()) return INFINITY;
-  double error = 0;
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    const double e = std::abs(static_cast<double>(answer[i] - right[i]));
-    error = e <= error ? error : e;  // a NaN is kept
-  }
-  return error;
-}
-
 double largest_ulp(const std::vector<float>& answer, const std::vector<long double>& right) {
   double error = 0;
   for (std::size_t i = 0; i < right.size(); ++i)
@@ -78,7 +79,42 @@ struct Result {
   double ulp = 0;              // of a function
   double mib = 0;              // resident after the last round
   long switches = 0;
+  double seconds = 0;  // that the rounds took
 };
+
+// How much faster limpid is than a peer.
+struct Ratio {
+  double value = 0, uncertainty = 0;  // the median of the rounds, and two of its standard errors
+
+  // Whether the rounds say who is ahead, or that both are about level.
+  bool is_certain() const { return uncertainty < std::max(0.02, std::abs(value - 1)); }
+  std::string text() const {
+    return fmt::format("{:.2f}{}", value,
+                       uncertainty < 0.005 ? "" : fmt::format(" ± {:.2f}", uncertainty));
+  }
+};
+
+// Of the rounds of both, one after the other: what the machine does at the time is the same for
+// both. The standard error of a median is that of a normal distribution with these quartiles.
+Ratio ratio_of(const Result& peer, const Result& limpid) {
+  std::vector<double> ratios;
+  for (std::size_t r = 0; r < std::min(peer.rounds.size(), limpid.rounds.size()); ++r)
+    ratios.push_back(peer.rounds[r] / limpid.rounds[r]);
+  std::sort(ratios.begin(), ratios.end());
+  const double quartiles = ratios[ratios.size() * 3 / 4] - ratios[ratios.size() / 4];
+  const double error = 1.253 * quartiles / 1.349 / std::sqrt(static_cast<double>(ratios.size()));
+  return {median(ratios), 2 * error};
+}
+
+// The fastest of all but limpid, which is the first; none where limpid is alone.
+std::optional<std::size_t> best_peer(const std::vector<Result>& results) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 1; i < results.size(); ++i)
+    if (!results[i].rounds.empty() &&
+        (!best || median(results[i].rounds) < median(results[*best].rounds)))
+      best = i;
+  return best;
+}
 
 std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
                             const Settings& settings) {
@@ -89,22 +125,28 @@ std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
     const std::vector<float> answer = subjects[i].process->ask_floats(c.prepare());
     takes_part[i] = !answer.empty();
     if (!first || answer.empty()) return;
-    const double error = largest_error(answer, right);
-    if (!(error < c.tolerance()))
-      throw std::runtime_error(
-          fmt::format("{}, {}: wrong by {:.2e}", subjects[i].name, c.name(), error));
+    const double error = c.error(answer, right);
+    if (!(error < 1))
+      throw std::runtime_error(fmt::format("{}, {}: wrong by {:.2e} times what is allowed",
+                                           subjects[i].name, c.name(), error));
     if (c.kind == Case::Kind::kFunction) results[i].ulp = largest_ulp(answer, right);
   };
   for (std::size_t i = 0; i < subjects.size(); ++i) prepare(i, true);
-  for (int r = 0; r < settings.rounds; ++r)
+  const auto says_enough = [&] {
+    const std::optional<std::size_t> best = best_peer(results);
+    return !best || ratio_of(results[*best], results[0]).is_certain();
+  };
+  for (int r = 0; r < settings.rounds || (r < kLonger * settings.rounds && !says_enough()); ++r)
     for (std::size_t k = 0; k < subjects.size(); ++k) {
       // Another one begins each round.
       const std::size_t i = (k + static_cast<std::size_t>(r)) % subjects.size();
       if (!takes_part[i]) continue;
       // Prepared anew each time, so that no figure hangs on where memory happened to lie.
       if (r > 0 && !c.heavy) prepare(i, false);
+      const auto begin = Clock::now();
       const std::string reply =
           subjects[i].process->ask(fmt::format("time {}", settings.milliseconds));
+      results[i].seconds += std::chrono::duration<double>(Clock::now() - begin).count();
       double nanoseconds = 0;
       unsigned long calls = 0;
       long switches = 0;
@@ -132,20 +174,22 @@ class Tables {
                  subjects, true);
     std::vector<std::string> row{bound_ns > 0 ? number(bound_ns / unit) : ""};
     std::vector<std::string> errors, memory;
-    double best = INFINITY;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool took_part = !results[i].rounds.empty();
       const double ns = took_part ? median(results[i].rounds) : INFINITY;
-      if (i > 0) best = std::min(best, ns);
-      row.push_back(took_part ? number(ns / unit) : "");
+      // A time is of worth together with what was computed in it.
+      const std::string inexact =
+          function && results[i].ulp > kExact ? fmt::format(" ({:.0e} ulp)", results[i].ulp) : "";
+      row.push_back(took_part ? number(ns / unit) + inexact : "");
       errors.push_back(took_part ? number(results[i].ulp) : "");
       memory.push_back(took_part ? number(results[i].mib) : "");
     }
     const double ours = median(results[0].rounds);
-    row.push_back(std::isfinite(best) ? fmt::format("{:.2f}", best / ours) : "");
+    const std::optional<std::size_t> best = best_peer(results);
+    row.push_back(best ? ratio_of(results[*best], results[0]).text() : "");
     row.push_back(bound_ns > 0 ? fmt::format("{:.2f}", bound_ns / ours) : "");
     if (c.kind == Case::Kind::kNarrow) {
-      if (c.what == "f32") best_f32_ = best;
+      if (c.what == "f32") best_f32_ = best ? median(results[*best].rounds) : INFINITY;
       row.push_back(std::isfinite(best_f32_) ? fmt::format("{:.2f}", best_f32_ / ours) : "");
     } else {
       row.emplace_back();
@@ -196,6 +240,7 @@ void run(const Settings& settings) {
   Json descriptions = Json::object(), figures = Json::array();
   Tables tables;
   long switches = 0;
+  double seconds = 0;
   int threads = 0;
   for (const Case& c : all_cases()) {
     if (static_cast<std::size_t>(c.threads) > machine.cpus.size()) continue;
@@ -215,6 +260,7 @@ void run(const Settings& settings) {
     tables.add(c, subjects, bound_ns, results);
     for (std::size_t i = 0; i < results.size(); ++i) {
       switches += results[i].switches;
+      seconds += results[i].seconds;
       if (results[i].rounds.empty()) continue;
       figures.push_back({{"case", c.name()},
                          {"threads", c.threads},
@@ -241,11 +287,13 @@ void run(const Settings& settings) {
     json_left_out[name] = reason;
     text += fmt::format("* left out: {}: {}\n", name, reason);
   }
+  const double a_second = seconds > 0 ? static_cast<double>(switches) / seconds : 0;
   text += fmt::format(
-      "\nMedians of {} interleaved rounds of {} ms; threads pinned. The system took the CPU away "
-      "{} "
-      "times during the rounds.\n\n",
-      settings.rounds, settings.milliseconds, switches);
+      "\nMedians of {} interleaved rounds of {} ms, of up to {} where fewer do not say who is "
+      "ahead; "
+      "± is two standard errors; threads pinned. The system took the CPU away {:.1f} times a "
+      "second.\n\n",
+      settings.rounds, settings.milliseconds, kLonger * settings.rounds, a_second);
   publish(settings.out, "compare", text + tables.markdown(),
           {{"machine", json(machine)},
            {"speeds", json_speeds},
@@ -253,7 +301,13 @@ void run(const Settings& settings) {
            {"milliseconds_a_round", settings.milliseconds},
            {"subjects", descriptions},
            {"left_out", json_left_out},
+           {"preemptions_a_second", a_second},
            {"results", figures}});
+  if (a_second > kQuiet)
+    throw std::runtime_error(
+        fmt::format("other programs ran meanwhile: the system took the CPU away {:.0f} times a "
+                    "second, of a quiet machine at most {} are expected; measure again",
+                    a_second, kQuiet));
 }
 
 }  // namespace

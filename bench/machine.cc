@@ -30,6 +30,7 @@ std::string line_of(const char* path, const std::string& key) {
 Machine this_machine() {
   Machine machine;
   machine.cpu = line_of("/proc/cpuinfo", "model name");
+  machine.vendor = line_of("/proc/cpuinfo", "vendor_id");
   const std::string flags = " " + line_of("/proc/cpuinfo", "flags") + " ";
   for (const char* name : {"amx_bf16", "avx512_bf16", "avx512_vnni", "avx512f", "fma", "avx2"})
     if (flags.find(" " + std::string(name) + " ") != std::string::npos)

@@ -8,6 +8,7 @@ namespace bench {
 
 struct Machine {
   std::string cpu;     // the model's name
+  std::string vendor;  // "GenuineIntel", for one
   std::string isa;     // the vector extensions, fastest first
   std::string system;  // kernel and distribution
   std::string compiler;

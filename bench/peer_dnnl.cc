@@ -1,7 +1,8 @@
-// oneDNN at its best: weights packed ahead in the layout that it asks for, bias and ReLU fused. The
-// variants are its two ways to a linear layer, "matmul" and "inner_product". Forward only: its
-// training is a set of primitives without a loss or an optimiser. In bf16 it has the inputs of a
-// layer rounded as well; with weights of i8 their scales are constants, found beforehand.
+// oneDNN at its best: weights packed ahead in the layout that it asks for, bias, activations and
+// the product of a gate fused. The variants are its two ways to a linear layer, "matmul" and
+// "inner_product". Forward only: its training is a set of primitives without a loss or an
+// optimiser. In bf16 it has the inputs of a layer rounded as well; with weights of i8 their scales
+// are constants, found beforehand.
 #include <omp.h>
 
 #include <algorithm>
@@ -22,6 +23,18 @@ using Tag = memory::format_tag;
 using DataType = memory::data_type;
 constexpr auto kF32 = DataType::f32;
 
+dnnl::algorithm algorithm_of(const std::string& function) {
+  if (function == "relu") return dnnl::algorithm::eltwise_relu;
+  if (function == "gelu") return dnnl::algorithm::eltwise_gelu_erf;
+  if (function == "gelu_tanh") return dnnl::algorithm::eltwise_gelu_tanh;
+  if (function == "silu") return dnnl::algorithm::eltwise_swish;
+  if (function == "sigmoid") return dnnl::algorithm::eltwise_logistic;
+  return dnnl::algorithm::eltwise_tanh;
+}
+
+// SiLU is swish with the factor 1.
+float alpha_of(const std::string& function) { return function == "silu" ? 1.0f : 0.0f; }
+
 struct Model {
   struct Step {
     dnnl::primitive primitive;
@@ -30,47 +43,77 @@ struct Model {
 
   explicit Model(bool inner_product) : inner_product(inner_product) {}
 
-  // Appends a linear layer and an activation, which may be ""; returns its output, which has been
-  // multiplied by the scales, if there are any, before the activation.
+  // What is done to the output of a linear layer.
+  struct After {
+    std::string activation = "";     // none: ""
+    DataType to = kF32;              // the dtype of the output
+    std::vector<float> scales = {};  // multiply it, before the activation
+    const memory* factor = nullptr;  // multiplies it
+  };
+
+  // Appends a linear layer; returns its output. `bias` may be empty.
   memory linear(const memory& x, const std::vector<float>& weight, const std::vector<float>& bias,
-                const std::string& activation, DataType to = kF32,
-                const std::vector<float>& scales = {}) {
+                const After& after) {
     const DataType from = x.get_desc().data_type();
     const DataType of_weight = from == DataType::u8 ? DataType::s8 : from;
     const memory::dim rows = x.get_desc().dims()[0], in = x.get_desc().dims()[1];
-    const auto out = static_cast<memory::dim>(bias.size());
+    const memory::dim out = static_cast<memory::dim>(weight.size()) / in;
     dnnl::primitive_attr attributes;
-    if (!activation.empty()) {
-      dnnl::post_ops after;
-      after.append_eltwise(1.0f,
-                           activation == "relu"   ? dnnl::algorithm::eltwise_relu
-                           : activation == "tanh" ? dnnl::algorithm::eltwise_tanh
-                                                  : dnnl::algorithm::eltwise_gelu_erf,
-                           0.0f, 0.0f);
-      attributes.set_post_ops(after);
-    }
-    if (!scales.empty()) attributes.set_output_scales(1 << 1, scales);
-    const memory y({{rows, out}, to, Tag::ab}, engine);
+    dnnl::post_ops operations;
+    if (!after.activation.empty())
+      operations.append_eltwise(1.0f, algorithm_of(after.activation), alpha_of(after.activation),
+                                0.0f);
+    if (after.factor)
+      operations.append_binary(dnnl::algorithm::binary_mul, after.factor->get_desc());
+    attributes.set_post_ops(operations);
+    if (!after.scales.empty()) attributes.set_output_scales(1 << 1, after.scales);
+    const memory y({{rows, out}, after.to, Tag::ab}, engine);
+    std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}};
+    if (after.factor)
+      arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, *after.factor});
+    using Forward = dnnl::inner_product_forward;
+    constexpr auto kind = dnnl::prop_kind::forward_inference;
+    const memory::desc weights(
+        {inner_product ? memory::dims{out, in} : memory::dims{in, out}, of_weight, Tag::any});
+    const memory::desc biases({inner_product ? memory::dims{out} : memory::dims{1, out}, kF32,
+                               inner_product ? Tag::a : Tag::ab});
+    if (!bias.empty()) arguments.insert({DNNL_ARG_BIAS, copied(bias, biases)});
     if (inner_product) {
-      const dnnl::inner_product_forward::primitive_desc description(
-          {dnnl::prop_kind::forward_inference,
-           x.get_desc(),
-           {{out, in}, of_weight, Tag::any},
-           {{out}, kF32, Tag::a},
-           y.get_desc()},
-          attributes, engine);
-      add(dnnl::inner_product_forward(description), x, y,
-          packed(weight, {{out, in}, kF32, Tag::ab}, description.weights_desc()),
-          copied(bias, {{out}, kF32, Tag::a}));
+      const Forward::desc layer =
+          bias.empty() ? Forward::desc(kind, x.get_desc(), weights, y.get_desc())
+                       : Forward::desc(kind, x.get_desc(), weights, biases, y.get_desc());
+      const Forward::primitive_desc description(layer, attributes, engine);
+      arguments.insert({DNNL_ARG_WEIGHTS,
+                        packed(weight, {{out, in}, kF32, Tag::ab}, description.weights_desc())});
+      steps.push_back({Forward(description), std::move(arguments)});
     } else {
-      const dnnl::matmul::primitive_desc description(
-          {x.get_desc(), {{in, out}, of_weight, Tag::any}, {{1, out}, kF32, Tag::ab}, y.get_desc()},
-          attributes, engine);
+      const dnnl::matmul::desc layer =
+          bias.empty() ? dnnl::matmul::desc(x.get_desc(), weights, y.get_desc())
+                       : dnnl::matmul::desc(x.get_desc(), weights, biases, y.get_desc());
+      const dnnl::matmul::primitive_desc description(layer, attributes, engine);
       // (out, in) row-major is (in, out) column-major.
-      add(dnnl::matmul(description), x, y,
-          packed(weight, {{in, out}, kF32, Tag::ba}, description.weights_desc()),
-          copied(bias, {{1, out}, kF32, Tag::ab}));
+      arguments.insert({DNNL_ARG_WEIGHTS,
+                        packed(weight, {{in, out}, kF32, Tag::ba}, description.weights_desc())});
+      steps.push_back({dnnl::matmul(description), std::move(arguments)});
     }
+    return y;
+  }
+
+  // Appends a function of each element or of each row, into memory of its own; returns that.
+  memory function(const memory& x, const std::string& name) {
+    const memory y(x.get_desc(), engine);
+    constexpr auto kind = dnnl::prop_kind::forward_inference;
+    const auto append = [&](const dnnl::primitive& primitive) {
+      steps.push_back({primitive, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}}});
+    };
+    if (name == "softmax")
+      append(dnnl::softmax_forward({{kind, x.get_desc(), 1}, engine}));
+    else if (name == "layer_norm")
+      append(dnnl::layer_normalization_forward(
+          {{kind, x.get_desc(), 1e-5f, dnnl::normalization_flags::none}, engine}));
+    else
+      append(dnnl::eltwise_forward(
+          {{kind, algorithm_of(name), x.get_desc(), alpha_of(name), 0.0f}, engine}));
     return y;
   }
 
@@ -98,15 +141,6 @@ struct Model {
     return result;
   }
 
-  void add(const dnnl::primitive& primitive, const memory& x, const memory& y, const memory& weight,
-           const memory& bias) {
-    steps.push_back({primitive,
-                     {{DNNL_ARG_SRC, x},
-                      {DNNL_ARG_WEIGHTS, weight},
-                      {DNNL_ARG_BIAS, bias},
-                      {DNNL_ARG_DST, y}}});
-  }
-
   void run() {
     for (Step& step : steps) step.primitive.execute(stream, step.arguments);
     stream.wait();
@@ -124,7 +158,7 @@ std::vector<float> largest_inputs(const Network& network, int batch, std::span<c
   std::vector<memory> inputs{model.copied(x, {{batch, network.sizes[0]}, kF32, Tag::ab})};
   for (std::size_t l = 0; l + 1 < network.weights.size(); ++l)
     inputs.push_back(
-        model.linear(inputs.back(), network.weights[l], network.biases[l], network.activation));
+        model.linear(inputs.back(), network.weights[l], network.biases[l], {network.activation}));
   model.run();
   std::vector<float> largest;
   for (const memory& m : inputs) {
@@ -154,7 +188,7 @@ class Dnnl : public Subject {
     memory x = model->copied(images, {{batch, network.sizes[0]}, kF32, Tag::ab});
     for (std::size_t l = 0; l < network.weights.size(); ++l)
       x = model->linear(x, network.weights[l], network.biases[l],
-                        l + 1 < network.weights.size() ? network.activation : "");
+                        {l + 1 < network.weights.size() ? network.activation : ""});
     return {[model] { model->run(); },
             [x] { return static_cast<const float*>(x.get_data_handle()); }};
   }
@@ -171,13 +205,35 @@ class Dnnl : public Subject {
             [y] { return static_cast<const float*>(y.get_data_handle()); }};
   }
 
+  Forward gated(const Gated& gated, int rows, int threads, std::span<const float> input) override {
+    omp_set_num_threads(threads);
+    auto model = std::make_shared<Model>(inner_product_);
+    const memory x = model->copied(input, {{rows, gated.width}, kF32, Tag::ab});
+    const memory gate = model->linear(x, gated.gate, {}, {"silu"});
+    const memory h = model->linear(x, gated.up, {}, {"", kF32, {}, &gate});
+    const memory y = model->linear(h, gated.down, {}, {});
+    return {[model] { model->run(); },
+            [y] { return static_cast<const float*>(y.get_data_handle()); }};
+  }
+
+  // The same for both variants: one of them says it.
+  Forward function(const FunctionTask& task, int threads) override {
+    if (inner_product_ || task.name == "rms_norm") return {};
+    omp_set_num_threads(threads);
+    auto model = std::make_shared<Model>(false);
+    const memory x = model->copied(task.x, {{task.rows, task.columns}, kF32, Tag::ab});
+    const memory y = model->function(x, task.name);
+    return {[model] { model->run(); },
+            [y] { return static_cast<const float*>(y.get_data_handle()); }};
+  }
+
  private:
   static memory bf16_layers(Model& model, const Network& network, const memory& f32) {
     memory x = model.converted(f32, DataType::bf16);
     for (std::size_t l = 0; l < network.weights.size(); ++l) {
       const bool last = l + 1 == network.weights.size();
-      x = model.linear(x, network.weights[l], network.biases[l], last ? "" : network.activation,
-                       last ? kF32 : DataType::bf16);
+      x = model.linear(x, network.weights[l], network.biases[l],
+                       {last ? "" : network.activation, last ? kF32 : DataType::bf16});
     }
     return x;
   }
@@ -196,8 +252,8 @@ class Dnnl : public Subject {
         bias[o] /= of_input * codes.scales[o];
         codes.scales[o] *= of_input / of_output;
       }
-      x = model.linear(x, codes.values, bias, last ? "" : network.activation,
-                       last ? kF32 : DataType::u8, codes.scales);
+      x = model.linear(x, codes.values, bias,
+                       {last ? "" : network.activation, last ? kF32 : DataType::u8, codes.scales});
       of_input = of_output;
     }
     return x;

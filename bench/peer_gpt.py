@@ -3,8 +3,9 @@ positions, no biases in the projections, tied output; AdamW (foreach) behind cli
 norm. Obeys lines on the standard input:
 
     describe             answers one line
-    load LAYERS HEADS WIDTH CONTEXT VOCABULARY BATCH THREADS
-                         answers "loaded PARAMETERS"
+    load FILE LAYERS HEADS WIDTH CONTEXT VOCABULARY BATCH THREADS
+                         the first parameters, under Llama's names; answers "loaded PARAMETERS"
+    losses N             answers "floats N" and the losses of the first steps
     time MILLISECONDS    answers "time NANOSECONDS CALLS": the median step
 """
 
@@ -13,7 +14,9 @@ import statistics
 import sys
 import time
 
+import numpy as np
 import torch
+from peer_pytorch import blas
 from torch import nn
 from torch.nn import functional
 
@@ -59,13 +62,30 @@ class Gpt(nn.Module):
         return functional.linear(x, self.tokens.weight)
 
 
+# The parameters of `limpid` as those of Gpt.
+def parameters(file, layers):
+    arrays = {name: torch.from_numpy(array) for name, array in np.load(file).items()}
+    found = {"tokens.weight": arrays["embed_tokens.weight"], "positions": arrays["embed_positions.weight"]}
+    for i in range(layers):
+        of, to = f"layers.{i}.", f"blocks.{i}."
+        found[to + "qkv.weight"] = torch.cat([arrays[f"{of}self_attn.{p}_proj.weight"] for p in "qkv"])
+        found[to + "out.weight"] = arrays[of + "self_attn.o_proj.weight"]
+        for name in ("up", "down"):
+            found[f"{to}{name}.weight"] = arrays[f"{of}mlp.{name}_proj.weight"]
+        for name, norm in (("norm1", "input_layernorm"), ("norm2", "post_attention_layernorm")):
+            for part in ("weight", "bias"):
+                found[f"{to}{name}.{part}"] = arrays[f"{of}{norm}.{part}"]
+    return found | {f"norm.{part}": arrays[f"norm.{part}"] for part in ("weight", "bias")}
+
+
 class Training:
-    def __init__(self, layers, heads, width, context, vocabulary, batch, threads):
+    def __init__(self, file, layers, heads, width, context, vocabulary, batch, threads):
         torch.set_num_threads(threads)
-        torch.manual_seed(1)
         self.model = Gpt(layers, heads, width, context, vocabulary)
-        text = torch.randint(vocabulary, (batch, context + 1))
-        self.ids, self.targets = text[:, :-1].contiguous(), text[:, 1:].contiguous()
+        missing, strange = self.model.load_state_dict(parameters(file, layers), strict=False)
+        assert not strange and all(name.endswith(".hidden") for name in missing), (missing, strange)
+        text = torch.arange(batch * context + 1) * 31 % vocabulary
+        self.ids, self.targets = text[:-1].reshape(batch, context), text[1:].reshape(batch, context)
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, foreach=True
         )
@@ -73,9 +93,11 @@ class Training:
     def step(self):
         self.optimizer.zero_grad(set_to_none=True)
         logits = self.model(self.ids)
-        functional.cross_entropy(logits, self.targets.flatten()).backward()
+        loss = functional.cross_entropy(logits, self.targets.flatten())
+        loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
+        return loss
 
     def time(self, milliseconds):
         end = time.perf_counter_ns() + milliseconds * 1e6
@@ -92,12 +114,17 @@ def main():
     for line in sys.stdin:
         verb, *words = line.split()
         if verb == "describe":
-            print(f"PyTorch {torch.__version__}, Python {platform.python_version()}", flush=True)
+            print(f"PyTorch {torch.__version__}, {blas()}, Python {platform.python_version()}", flush=True)
         elif verb == "load":
-            training = Training(*(int(word) for word in words))
+            training = Training(words[0], *(int(word) for word in words[1:]))
             print("loaded", sum(p.numel() for p in training.model.parameters()), flush=True)
+        elif verb == "losses":
+            losses = np.array([training.step().item() for _ in range(int(words[0]))], np.float32)
+            sys.stdout.buffer.write(f"floats {losses.size}\n".encode() + losses.tobytes())
+            sys.stdout.flush()
         elif verb == "time":
             print("time %.0f %d" % training.time(float(words[0])), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

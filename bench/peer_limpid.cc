@@ -1,5 +1,5 @@
-// Limpid as a user would call it: parameters bound for inference; the step that Trainer
-// makes, without the report of the gradient's norm, for training. Both without allocation.
+// Limpid as a user would call it: parameters bound for inference; for training the step that
+// `limpid train` makes, with the gradient's norm. Both without allocation.
 #include <cstring>
 #include <utility>
 
@@ -105,22 +105,12 @@ struct TrainingState {
     lp::optim::Optimizer optimizer = lp::optim::AdamW{};
     if (task.optimizer == "sgd")
       optimizer = lp::optim::Sgd{.momentum = static_cast<double>(task.momentum)};
-    const lp::Function reported =
+    const lp::Function step =
         lp::train::step_function(lp::train::mlp_problem(mlp_of(network)), {optimizer}, task.batch);
+    workspace = std::make_unique<lp::Workspace>(lp::compile(lp::simplify(step)), pool.get());
     lp::Params start = params_of(network);
     parameters = start.size();
     start.merge("", lp::optim::init(optimizer, start));
-    std::vector<std::string> names = start.names();
-    names.emplace_back("loss");
-    const lp::Function step = lp::trace(
-        "step", reported.inputs(),
-        [&](std::span<const lp::Value> in) {
-          auto results = in[0].builder().inline_function(reported, in);
-          results.pop_back();  // "gradient_norm"
-          return results;
-        },
-        names);
-    workspace = std::make_unique<lp::Workspace>(lp::compile(lp::simplify(step)), pool.get());
     for (const auto& [name, value] : start) {
       now.emplace_back(value.bytes().begin(), value.bytes().end());
       next.emplace_back(value.bytes().size());
@@ -138,6 +128,7 @@ struct TrainingState {
     inputs.push_back(&key);
     inputs.push_back(&rate);
     outputs.push_back(&loss);
+    outputs.push_back(&gradient_norm);
     workspace->run(inputs, outputs);
     std::swap(now, next);
     first = (first + rows) % task.labels.size();
@@ -147,7 +138,7 @@ struct TrainingState {
   std::unique_ptr<lp::Workspace> workspace;
   TrainingTask task;
   float rate;
-  float loss = 0;
+  float loss = 0, gradient_norm = 0;
   std::int64_t key = 0;  // of a dropout that is not there
   std::size_t row;
   std::size_t first = 0;

@@ -8,12 +8,22 @@
     time MILLISECONDS        answers "time NANOSECONDS CALLS 0": the median step
 """
 
+import ctypes
 import platform
 import statistics
 import sys
 import time
 
 import torch
+
+
+def blas():
+    """The BLAS library in use, and the kind of CPU that it takes this one for."""
+    library = ctypes.CDLL("libblas.so.3")
+    if not hasattr(library, "openblas_get_corename"):
+        return "a BLAS other than OpenBLAS"
+    library.openblas_get_corename.restype = ctypes.c_char_p
+    return "OpenBLAS for " + library.openblas_get_corename().decode()
 
 
 def floats(path):
@@ -68,7 +78,7 @@ def main():
     for line in sys.stdin:
         verb, *words = line.split()
         if verb == "describe":
-            out.write(f"PyTorch {torch.__version__}, Python {platform.python_version()}, foreach\n".encode())
+            out.write(f"PyTorch {torch.__version__}, {blas()}, Python {platform.python_version()}, foreach\n".encode())
         elif verb == "load":
             training = Training(*words)
             out.write(b"loaded\n")
@@ -84,4 +94,5 @@ def main():
         out.flush()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,11 @@
 // libtorch's C++ interface at its best: inference mode for the forward pass; for training, modules,
-// gradients set to none before each step, and its own SGD. The variant names the BLAS library that
-// the environment has it load; libtorch brings none.
+// gradients set to none before each step, and its own optimisers. Variants: the BLAS library that
+// the environment has it load, since libtorch brings none; and "OpenBLAS frozen", a script whose
+// weights are constants, optimised for inference.
 #include <ATen/Parallel.h>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <torch/script.h>
 #include <torch/torch.h>
 
 #include "bench/subject.h"
@@ -29,96 +33,139 @@ torch::nn::Sequential modules_of(const Network& network) {
   return modules;
 }
 
+torch::Tensor matrix(std::span<const float> values, std::int64_t rows, std::int64_t columns) {
+  return torch::from_blob(const_cast<float*>(values.data()), {rows, columns}).clone();
+}
+
 std::vector<float> values_of(const torch::Tensor& tensor) {
   const torch::Tensor t = tensor.detach().contiguous();
   return {t.data_ptr<float>(), t.data_ptr<float>() + t.numel()};
 }
 
-// Into memory that is there already, where libtorch has such a form.
-void apply(const std::string& name, const torch::Tensor& x, torch::Tensor& y) {
-  if (name == "relu")
-    at::clamp_min_out(y, x, 0);
-  else if (name == "gelu")
-    at::gelu_out(y, x);
-  else if (name == "gelu_tanh")
-    at::gelu_out(y, x, "tanh");
-  else if (name == "silu")
-    at::silu_out(y, x);
-  else if (name == "sigmoid")
-    at::sigmoid_out(y, x);
-  else if (name == "tanh")
-    at::tanh_out(y, x);
-  else if (name == "softmax")
-    at::_softmax_out(y, x, -1, false);
-  else if (name == "layer_norm")
-    y = at::layer_norm(x, {x.size(1)});
-  else
-    y = x * at::rsqrt(at::mean(x * x, -1, true) + 1e-5);
+using Call = std::function<torch::Tensor(const torch::Tensor&)>;
+
+// A script whose weights are constants. `body` names them by their places: self.t0, self.t1.
+Call frozen(const std::vector<torch::Tensor>& weights, const std::string& body) {
+  torch::jit::Module module("frozen");
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    module.register_buffer("t" + std::to_string(i), weights[i]);
+  module.define("def forward(self, x):\n" + body);
+  module.eval();
+  auto ready = std::make_shared<torch::jit::Module>(
+      torch::jit::optimize_for_inference(*std::make_unique<torch::jit::Module>(module)));
+  return [ready](const torch::Tensor& x) { return ready->forward({x}).toTensor(); };
+}
+
+std::string script_of(const Network& network) {
+  std::string body;
+  for (std::size_t l = 0; l < network.weights.size(); ++l) {
+    const std::string weight = std::to_string(2 * l), bias = std::to_string(2 * l + 1);
+    body += "  x = torch.linear(x, self.t" + weight + ", self.t" + bias + ")\n";
+    if (l + 1 < network.weights.size()) body += "  x = torch." + network.activation + "(x)\n";
+  }
+  return body + "  return x\n";
+}
+
+std::vector<torch::Tensor> tensors_of(const Network& network) {
+  std::vector<torch::Tensor> all;
+  for (std::size_t l = 0; l < network.weights.size(); ++l) {
+    all.push_back(copy_of(network.weights[l], {network.sizes[l + 1], network.sizes[l]}));
+    all.push_back(copy_of(network.biases[l], {network.sizes[l + 1]}));
+  }
+  return all;
+}
+
+Forward ready(const Call& call, const torch::Tensor& x) {
+  auto y = std::make_shared<torch::Tensor>();
+  return {[=] {
+            c10::InferenceMode mode;
+            *y = call(x);
+          },
+          [y] { return y->data_ptr<float>(); }};
+}
+
+// A function of x, into memory that is there already where libtorch has such a form.
+std::function<void()> applied(const std::string& name, const torch::Tensor& x,
+                              const std::shared_ptr<torch::Tensor>& y) {
+  if (name == "relu") return [=] { at::clamp_min_out(*y, x, 0); };
+  if (name == "gelu") return [=] { at::gelu_out(*y, x); };
+  if (name == "gelu_tanh") return [=] { at::gelu_out(*y, x, "tanh"); };
+  if (name == "silu") return [=] { at::silu_out(*y, x); };
+  if (name == "sigmoid") return [=] { at::sigmoid_out(*y, x); };
+  if (name == "tanh") return [=] { at::tanh_out(*y, x); };
+  if (name == "softmax") return [=] { at::_softmax_out(*y, x, -1, false); };
+  if (name == "layer_norm") return [=] { *y = at::layer_norm(x, {x.size(1)}); };
+  return [=, norm = torch::empty({x.size(0), 1})]() mutable {
+    at::linalg_vector_norm_out(norm, x, 2, at::IntArrayRef{-1}, true);
+    norm.square_().div_(static_cast<double>(x.size(1))).add_(1e-5).rsqrt_();
+    at::mul_out(*y, x, norm);
+  };
+}
+
+// What OpenBLAS takes the CPU for. (BLIS tells nobody.)
+std::string core() {
+  using Name = const char* (*)();
+  const auto name = reinterpret_cast<Name>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+  return name ? std::string(" for ") + name() : "";
 }
 
 class Torch : public Subject {
  public:
-  explicit Torch(std::string blas) : blas_(std::move(blas)) {}
+  Torch(std::string blas, bool frozen) : blas_(std::move(blas)), frozen_(frozen) {}
 
   std::string describe() override {
-    return std::string("libtorch ") + TORCH_VERSION + " with " + blas_;
+    return std::string("libtorch ") + TORCH_VERSION + " with " + blas_ +
+           (blas_ == "OpenBLAS" ? core() : "") + (frozen_ ? ", frozen script" : "");
   }
 
   Forward forward(const Network& network, int batch, int threads,
                   std::span<const float> x) override {
-    struct State {
-      torch::nn::Sequential modules{nullptr};
-      torch::Tensor x, y;
-    };
     at::set_num_threads(threads);
     c10::InferenceMode inference;
-    auto s = std::make_shared<State>();
-    s->modules = modules_of(network);
-    s->modules->eval();
-    s->x = torch::from_blob(const_cast<float*>(x.data()), {batch, network.sizes[0]}).clone();
-    return {[s] {
-              c10::InferenceMode mode;
-              s->y = s->modules->forward(s->x);
-            },
-            [s] { return s->y.data_ptr<float>(); }};
+    if (frozen_)
+      return ready(frozen(tensors_of(network), script_of(network)),
+                   matrix(x, batch, network.sizes[0]));
+    torch::nn::Sequential modules = modules_of(network);
+    modules->eval();
+    return ready([modules](const torch::Tensor& in) mutable { return modules->forward(in); },
+                 matrix(x, batch, network.sizes[0]));
   }
 
   Forward gated(const Gated& gated, int rows, int threads, std::span<const float> x) override {
-    struct State {
-      torch::Tensor gate, up, down, x, y;
-    };
     at::set_num_threads(threads);
     c10::InferenceMode inference;
-    auto s = std::make_shared<State>();
-    s->gate = copy_of(gated.gate, {gated.hidden, gated.width});
-    s->up = copy_of(gated.up, {gated.hidden, gated.width});
-    s->down = copy_of(gated.down, {gated.width, gated.hidden});
-    s->x = torch::from_blob(const_cast<float*>(x.data()), {rows, gated.width}).clone();
-    return {[s] {
-              c10::InferenceMode mode;
-              const torch::Tensor h = at::silu(at::linear(s->x, s->gate));
-              s->y = at::linear(h * at::linear(s->x, s->up), s->down);
-            },
-            [s] { return s->y.data_ptr<float>(); }};
+    const torch::Tensor gate = copy_of(gated.gate, {gated.hidden, gated.width});
+    const torch::Tensor up = copy_of(gated.up, {gated.hidden, gated.width});
+    const torch::Tensor down = copy_of(gated.down, {gated.width, gated.hidden});
+    if (frozen_)
+      return ready(frozen({gate, up, down},
+                          "  h = torch.silu(torch.linear(x, self.t0, None))\n"
+                          "  h = h * torch.linear(x, self.t1, None)\n"
+                          "  return torch.linear(h, self.t2, None)\n"),
+                   matrix(x, rows, gated.width));
+    return ready(
+        [=](const torch::Tensor& in) {
+          const torch::Tensor h = at::silu(at::linear(in, gate));
+          return at::linear(h * at::linear(in, up), down);
+        },
+        matrix(x, rows, gated.width));
   }
 
   Forward function(const FunctionTask& task, int threads) override {
-    struct State {
-      torch::Tensor x, y;
-    };
+    if (frozen_) return {};
     at::set_num_threads(threads);
     c10::InferenceMode inference;
-    auto s = std::make_shared<State>();
-    s->x = torch::from_blob(const_cast<float*>(task.x.data()), {task.rows, task.columns}).clone();
-    s->y = torch::empty_like(s->x);
-    return {[s, name = task.name] {
+    const torch::Tensor x = matrix(task.x, task.rows, task.columns);
+    auto y = std::make_shared<torch::Tensor>(torch::empty_like(x));
+    return {[call = applied(task.name, x, y)] {
               c10::InferenceMode mode;
-              apply(name, s->x, s->y);
+              call();
             },
-            [s] { return s->y.data_ptr<float>(); }};
+            [y] { return y->data_ptr<float>(); }};
   }
 
   Training training(const Network& network, int threads, const TrainingTask& task) override {
+    if (frozen_) return {};
     struct State {
       torch::nn::Sequential modules{nullptr};
       std::vector<torch::Tensor> parameters;
@@ -166,12 +213,18 @@ class Torch : public Subject {
 
  private:
   std::string blas_;
+  bool frozen_;
 };
 
 }  // namespace
 
 std::unique_ptr<Subject> make_subject(const std::string& variant) {
-  return std::make_unique<Torch>(variant);
+  // Memory that was freed is used again, and not asked of the system anew.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  // "OpenBLAS", "BLIS", "OpenBLAS frozen"
+  const std::size_t end = variant.find(' ');
+  return std::make_unique<Torch>(variant.substr(0, end), end != std::string::npos);
 }
 
 }  // namespace bench

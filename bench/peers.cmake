@@ -9,7 +9,7 @@ find_library(PTHREADPOOL_LIBRARY pthreadpool)
 
 if(TORCH_API_INCLUDE AND EXISTS /usr/include/torch)
   # libtorch's own CMake package asks for its whole tool chain; its libraries are enough.
-  bench_subject(torch LIBRARIES torch torch_cpu c10 OPTIONS -isystem ${TORCH_API_INCLUDE})
+  bench_subject(torch LIBRARIES torch torch_cpu c10 ${CMAKE_DL_LIBS} OPTIONS -isystem ${TORCH_API_INCLUDE})
 else()
   bench_leave_out(libtorch "no libtorch-dev")
 endif()
