@@ -3,6 +3,7 @@
 // one panel of B stays in the first-level cache while the rows of A pass by.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "limpid/kernels/matmul.cc"
+#include "limpid/kernels/cache_sizes.h"
 #include "limpid/kernels/families.h"
 #include "limpid/kernels/targets.h"
 //
@@ -179,6 +180,9 @@ class Product {
     part.c_row = m_.c_row_stride;
     const std::size_t count = rows.end - rows.begin;
     const bool few = count <= kTileRows;
+    // What is packed here is near by; of what was packed before, half of the cache may be.
+    const bool far =
+        source_ == Source::kPacked && m_.n * m_.k * sizeof(float) > second_level_cache_bytes() / 2;
     const std::size_t step_ahead =
         HWY_MAX(kLeastAhead, HWY_MIN(kMostAhead, kPanel * kTileRows / count + 1));
     std::size_t width = 0;
@@ -202,7 +206,7 @@ class Product {
         part.relu = sum_ends && m_.relu;
         part.ahead = panel_ends ? here.data + panels.panel : part.b + part.k * kPanel;
         const bool follows = here.step == kPanel && (!panel_ends || left > kPanel);
-        part.ahead_step = follows && !few ? step_ahead : 0;
+        part.ahead_step = follows && far && !few ? step_ahead : 0;
         const float* const ahead_end = part.ahead + part.k * kPanel;
         for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
           place_a(row, rows, k.begin, block, part);

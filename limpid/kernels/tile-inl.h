@@ -67,34 +67,20 @@ HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_
 enum Layout : std::size_t { kRowMajor, kColumnMajor, kPacked };
 constexpr std::size_t kLayouts = 3;
 
-template <std::size_t kRows, std::size_t kWide, Layout kA>
-void tile(const Part& part) {
+// Adds the terms of a part. kAhead: lines to prefetch for every term.
+template <std::size_t kAhead, std::size_t kRows, std::size_t kWide, Layout kA>
+HWY_INLINE void add_terms(const Part& part, V (&sum)[kRows][kWide]) {
   const std::size_t a_step = kA == kPacked ? kRows : kA == kRowMajor ? 1 : part.a_stride;
   const std::size_t a_row = kA == kRowMajor ? part.a_stride : 1;
-  V sum[kRows][kWide];
-  LIMPID_UNROLL
-  for (std::size_t r = 0; r < kRows; ++r) {
-    LIMPID_UNROLL
-    for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = zero();
-  }
-  // Prefetches C while the sums are computed.
-  LIMPID_UNROLL
-  for (std::size_t r = 0; r < kRows; ++r) {
-    LIMPID_UNROLL
-    for (std::size_t w = 0; w < kWide * kLanes; w += HWY_MAX(kLanes, kLine))
-      __builtin_prefetch(part.c + r * part.c_row + w);
-  }
   const float* a = part.a;
   const float* b = part.b;
   const std::size_t b_panel = part.b_panel, b_step = part.b_step;
   const float* ahead = part.ahead;
   const std::size_t ahead_step = part.ahead_step;
   for (std::size_t k = part.k; k != 0; --k) {
-    // Tiles of fewer rows come alone, with nothing to prefetch.
-    if constexpr (kRows >= kTileRows / 2) {
-      __builtin_prefetch(ahead, 0, 2);
-      if constexpr (kMostAhead > kLine) __builtin_prefetch(ahead + kLine, 0, 2);
-    }
+    LIMPID_UNROLL
+    for (std::size_t line = 0; line < kAhead; ++line)
+      __builtin_prefetch(ahead + line * kLine, 0, 2);
     V terms[kWide];
     LIMPID_UNROLL
     for (std::size_t w = 0; w < kWide; ++w)
@@ -109,6 +95,30 @@ void tile(const Part& part) {
     b += b_step;
     ahead += ahead_step;
   }
+}
+
+template <std::size_t kRows, std::size_t kWide, Layout kA>
+void tile(const Part& part) {
+  V sum[kRows][kWide];
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = zero();
+  }
+  // Prefetches C while the sums are computed.
+  LIMPID_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    LIMPID_UNROLL
+    for (std::size_t w = 0; w < kWide * kLanes; w += HWY_MAX(kLanes, kLine))
+      __builtin_prefetch(part.c + r * part.c_row + w);
+  }
+  // Tiles of fewer rows come alone, with nothing to prefetch.
+  if (kRows < kTileRows / 2 || part.ahead_step == 0)
+    add_terms<0, kRows, kWide, kA>(part, sum);
+  else if (part.ahead_step <= kLine)
+    add_terms<1, kRows, kWide, kA>(part, sum);
+  else
+    add_terms<2, kRows, kWide, kA>(part, sum);
 
   if (part.columns < kWide * kLanes) {
     alignas(64) float sums[kRows][kWide * kLanes];
