@@ -48,14 +48,22 @@ std::string gradient_of_vmap_is_single_gradients(const Function& f, std::int64_t
 // Every input batched at `axis`, or at its last one where it has fewer.
 Batch all_batched(const Function& f, std::int64_t axis, std::int64_t size);
 
-// <ct, J t> = <J^T ct, t> for the tangents of jvp and the gradients of vjp, up to rounding.
+// <ct, J t> = <J^T ct, t> for the tangents of jvp and the gradients of vjp, up to rounding. Where
+// they are not finite it says so, or nothing where that may be.
+enum class NotFinite { kWrong, kMayBe };
 std::string jvp_is_vjp_transposed(const Function& f, std::span<const Tensor> inputs,
-                                  const std::vector<std::size_t>& wrt, Key key);
+                                  const std::vector<std::size_t>& wrt, Key key,
+                                  NotFinite not_finite = NotFinite::kWrong);
 
-// The derivative of a scalar Function in f64 along a random direction: by grad, by jvp, and by
-// central differences.
+// The derivative of a scalar Function of f64 or f32 along a random direction: by grad, by jvp, and
+// by central differences with this step. They may be apart by the tolerance times the size of the
+// terms of the first; what is not finite is wrong.
+struct Differences {
+  double step = 1e-5, tolerance = 1e-8;
+};
 std::string gradient_is_difference(const Function& loss, std::span<const Tensor> inputs,
-                                   const std::vector<std::size_t>& wrt, double tolerance, Key key);
+                                   const std::vector<std::size_t>& wrt,
+                                   const Differences& differences, Key key);
 
 // Print, parse, print.
 std::string text_is_kept(const Function& f);
