@@ -166,6 +166,7 @@ class Torch : public Subject {
 
   Training training(const Network& network, int threads, const TrainingTask& task) override {
     if (frozen_) return {};
+    malloc_trim(0);  // the memory of this is a figure, too
     struct State {
       torch::nn::Sequential modules{nullptr};
       std::vector<torch::Tensor> parameters;

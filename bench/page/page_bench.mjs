@@ -1,5 +1,6 @@
 // The page of `limpid view` in figures: its size, how long a large graph and a long log take to open, how long an update takes under the
-// pen, a gradient and a token, and the memory of a page that follows a training. page_bench.mjs <limpid> <web folder> <folder to work in>; prints a table.
+// pen, a gradient and a token, and the memory of a page that follows a training,
+// LIMPID_BENCH_MINUTES long (1). page_bench.mjs <limpid> <web folder> <folder to work in>; prints a table.
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -150,9 +151,12 @@ row(
     if ((await page.locator('.chart').count()) === 0) throw new Error('no chart yet');
   });
   await page.waitForTimeout(10_000);
-  const first = await heap();
-  await page.waitForTimeout(Number(process.env.LIMPID_BENCH_SECONDS ?? 60) * 1000);
-  row('heap of a page that follows a training: after 10 s, a minute later', `${first.toFixed(1)} MiB, ${(await heap()).toFixed(1)} MiB`);
+  const series = [await heap()];
+  for (let minute = 0; minute < Number(process.env.LIMPID_BENCH_MINUTES ?? 1); ++minute) {
+    await page.waitForTimeout(60_000);
+    series.push(await heap());
+  }
+  row('heap of a page that follows a training: after 10 s, then every minute', `${series.map((mib) => mib.toFixed(1)).join(', ')} MiB`);
   await page.getByRole('button', { name: 'Stop' }).first().click();
   await page.context().close();
 }
