@@ -1,6 +1,7 @@
 // Shared by the products with bf16 and i8 weights: the tiles of a result, and how to finish a tile.
 // Each tile runs over all terms at once, as a panel of such weights is small. Included once for
 // every target.
+#include "limpid/kernels/cache_sizes.h"
 #include "limpid/kernels/math-inl.h"
 
 #if defined(LIMPID_KERNELS_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -30,6 +31,14 @@ constexpr std::size_t kPanel = kVectors * kLanes;
 HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
   return (n + step - 1) / step * step;
 }
+
+// How far ahead of its use a panel is fetched where no cache holds the weights: what Intel's CPUs
+// fetch by themselves leaves a fifth of the memory's bandwidth unused.
+constexpr std::size_t kBytesAhead = 3072;
+
+// Whether weights of this size come from beyond the second-level cache. Narrow ones are those of
+// large models: of many products, each a part of what that cache would have to hold.
+HWY_INLINE bool are_far(std::size_t bytes) { return bytes > second_level_cache_bytes() / 4; }
 
 // Panels (1, 2 or 4) per tile with this number of rows: with too few accumulators, the units would
 // wait for the latency of the sums.

@@ -40,7 +40,31 @@ void pack(const void* b, std::size_t row_stride, std::size_t col_stride, std::si
 struct Format {
   struct Work {
     const NarrowMatmul& m;
+    bool far;
   };
+
+  // Adds `count` terms.
+  template <bool kFar, std::size_t kRows, std::size_t kWide>
+  static HWY_INLINE void add_terms(const float* a, std::size_t a_stride, const std::uint32_t* b,
+                                   std::size_t panel, std::size_t count, V (&sum)[kRows][kWide]) {
+    for (std::size_t i = 0; i < count; ++i, b += kWords) {
+      V terms[kWide];
+      LIMPID_UNROLL
+      for (std::size_t w = 0; w < kWide; w += 2) {
+        const std::uint32_t* const at = b + w / kVectors * panel + w % kVectors / 2 * kLanes;
+        if constexpr (kFar) __builtin_prefetch(at + kBytesAhead / sizeof(*at));
+        const VU words = load(U32(), at);
+        terms[w] = hn::BitCast(F32(), hn::ShiftLeft<16>(words));
+        terms[w + 1] = hn::BitCast(F32(), hn::And(words, hn::Set(U32(), 0xffff0000u)));
+      }
+      LIMPID_UNROLL
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const V x = set(a[r * a_stride + i]);
+        LIMPID_UNROLL
+        for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = fma(x, terms[w], sum[r][w]);
+      }
+    }
+  }
 
   template <std::size_t kRows, std::size_t kPanels>
   static void tile(const Work& work, std::size_t row, std::size_t column) {
@@ -59,21 +83,11 @@ struct Format {
         LIMPID_UNROLL
         for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = zero();
       }
-      for (std::size_t i = begin; i < end; ++i, b += kWords) {
-        V terms[kWide];
-        LIMPID_UNROLL
-        for (std::size_t w = 0; w < kWide; w += 2) {
-          const VU words = load(U32(), b + w / kVectors * panel + w % kVectors / 2 * kLanes);
-          terms[w] = hn::BitCast(F32(), hn::ShiftLeft<16>(words));
-          terms[w + 1] = hn::BitCast(F32(), hn::And(words, hn::Set(U32(), 0xffff0000u)));
-        }
-        LIMPID_UNROLL
-        for (std::size_t r = 0; r < kRows; ++r) {
-          const V x = set(a[r * m.a_row_stride + i]);
-          LIMPID_UNROLL
-          for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = fma(x, terms[w], sum[r][w]);
-        }
-      }
+      if (work.far)
+        add_terms<true>(a + begin, m.a_row_stride, b, panel, end - begin, sum);
+      else
+        add_terms<false>(a + begin, m.a_row_stride, b, panel, end - begin, sum);
+      b += (end - begin) * kWords;
       LIMPID_UNROLL
       for (std::size_t r = 0; r < kRows; ++r) {
         LIMPID_UNROLL
@@ -93,7 +107,8 @@ struct Format {
 std::size_t scratch_bytes(std::size_t, std::size_t) { return 0; }
 
 void matmul(const NarrowMatmul& m, Range rows, Range columns, void*) {
-  if (rows.begin < rows.end && columns.begin < columns.end) run_tiles<Format>({m}, rows, columns);
+  if (rows.begin < rows.end && columns.begin < columns.end)
+    run_tiles<Format>({m, are_far(packed_bytes(m.k, m.n))}, rows, columns);
 }
 
 }  // namespace

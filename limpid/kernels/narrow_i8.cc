@@ -158,7 +158,28 @@ struct Format {
     std::size_t first_row;  // that of the first codes
     const Code* codes;
     const float* scales;  // of rows
+    bool far;
   };
+
+  template <bool kFar, std::size_t kRows, std::size_t kWide>
+  static HWY_INLINE void add_terms(const Code* codes, std::size_t stride, const std::int8_t* b,
+                                   std::size_t panel, std::size_t k, VI (&sum)[kRows][kWide]) {
+    for (std::size_t i = 0; i < k; i += kGroup, b += kGroup * kPanel) {
+      Terms weights[kWide];
+      LIMPID_UNROLL
+      for (std::size_t w = 0; w < kWide; ++w) {
+        const std::int8_t* const at = b + w / kVectors * panel + w % kVectors * kLanes * kGroup;
+        if constexpr (kFar) __builtin_prefetch(at + kBytesAhead);
+        weights[w] = load_weights(at);
+      }
+      LIMPID_UNROLL
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const Terms x = load_codes(codes + r * stride + i);
+        LIMPID_UNROLL
+        for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = add_products(x, weights[w], sum[r][w]);
+      }
+    }
+  }
 
   template <std::size_t kRows, std::size_t kPanels>
   static void tile(const Work& work, std::size_t row, std::size_t column) {
@@ -173,18 +194,10 @@ struct Format {
       LIMPID_UNROLL
       for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = hn::Zero(I32());
     }
-    for (std::size_t i = 0; i < m.k; i += kGroup, b += kGroup * kPanel) {
-      Terms weights[kWide];
-      LIMPID_UNROLL
-      for (std::size_t w = 0; w < kWide; ++w)
-        weights[w] = load_weights(b + w / kVectors * panel + w % kVectors * kLanes * kGroup);
-      LIMPID_UNROLL
-      for (std::size_t r = 0; r < kRows; ++r) {
-        const Terms x = load_codes(codes + r * stride + i);
-        LIMPID_UNROLL
-        for (std::size_t w = 0; w < kWide; ++w) sum[r][w] = add_products(x, weights[w], sum[r][w]);
-      }
-    }
+    if (work.far)
+      add_terms<true>(codes, stride, b, panel, m.k, sum);
+    else
+      add_terms<false>(codes, stride, b, panel, m.k, sum);
     alignas(64) std::int32_t sums[kRows * kWidth];
     LIMPID_UNROLL
     for (std::size_t r = 0; r < kRows; ++r) {
@@ -213,11 +226,12 @@ void matmul(const NarrowMatmul& m, Range rows, Range columns, void* scratch) {
   if (columns.begin >= columns.end) return;
   auto* const codes = static_cast<Code*>(scratch);
   float scales[kRowBlock];
+  const bool far = are_far(weight_bytes(m.k, m.n));
   for (std::size_t r = rows.begin; r < rows.end; r += kRowBlock) {
     const Range some = {r, HWY_MIN(r + kRowBlock, rows.end)};
     for (std::size_t i = some.begin; i < some.end; ++i)
       scales[i - r] = encode_row(m.a + i * m.a_row_stride, m.k, codes + (i - r) * code_stride(m.k));
-    run_tiles<Format>({m, r, codes, scales}, some, columns);
+    run_tiles<Format>({m, r, codes, scales, far}, some, columns);
   }
 }
 
