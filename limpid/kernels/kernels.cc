@@ -1,6 +1,7 @@
 // The tables, one for every instruction set that this CPU runs.
 #include "limpid/kernels/kernels.h"
 
+#include "limpid/kernels/cache_sizes.h"
 #include "limpid/kernels/families.h"
 
 namespace limpid::kernels {
@@ -26,6 +27,8 @@ Kernels make_table(Isa isa) {
 const Kernels& kernels(Isa isa) {
   // Only for those at hand: already the code that fills a table is code for its instruction set.
   static const std::array<Kernels, 4> tables = [] {
+    // Asked now, and then known: a kernel makes no system call and takes no lock.
+    second_level_cache_bytes();
     std::array<Kernels, 4> all{};
     for (const Isa available : available_isas())
       all[static_cast<std::size_t>(available)] = make_table(available);
