@@ -313,10 +313,11 @@ class Limits(CompletionsTest):
 
     def test_a_full_queue_refuses_at_once(self):
         server = self.long_server("--max-texts", "1", "--max-queue", "2")
+        # No streams: nobody reads them, and they would end when the client's memory for them is full.
         with server.connect() as first, server.connect() as second:
-            self.begin(server, first)
+            self.begin(server, first, stream=False)
             self.until(server, 'limpid_texts{model="charlm"} 1')
-            self.begin(server, second, n=2)
+            self.begin(server, second, stream=False, n=2)
             self.until(server, "limpid_queue_length 2")
             answer = server.post(PATH, {"model": "charlm", "prompt": "a"})
             self.refused(answer, 503, "queue")
