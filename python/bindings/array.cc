@@ -2,10 +2,12 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
 #include "dlpack.h"
+#include "limpid/core/half.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/promise.h"
 
@@ -50,7 +52,16 @@ bool is_bfloat16(py::handle descriptor) {
   return py::str(descriptor.attr("name")).cast<std::string>() == "bfloat16";
 }
 
+// Exact instances are recognised without a search.
+void refuse_masked(py::handle object, const char* where) {
+  if (Py_TYPE(object.ptr()) == py::detail::npy_api::get().PyArray_Type_) return;
+  if (py::isinstance(object, py::module_::import("numpy").attr("ma").attr("MaskedArray")))
+    throw py::value_error(std::string(where) +
+                          ": a masked array has no elements where its mask is; give x.filled(...)");
+}
+
 Leaf leaf_of_ndarray(py::handle object, const char* where) {
+  refuse_masked(object, where);
   const auto* const array = py::detail::array_proxy(object.ptr());
   const auto* const descriptor = py::detail::array_descriptor_proxy(array->descr);
   std::optional<Dtype> dtype = dtype_of_number(descriptor->type_num);
@@ -131,11 +142,24 @@ bool has(py::handle object, const char* attribute) {
   return py::hasattr(py::type::handle_of(object), attribute);
 }
 
+// What to_text gives, of large ones the type alone. That gives narrow numbers as their bits.
 std::string repr_of(const Array& array) {
-  // What to_text gives, of large ones the type and a beginning.
-  const std::int64_t most = 64;
-  std::string text = to_text(array.tensor, {.max_elements = most});
-  return "limpid.Array(" + text + ")";
+  constexpr std::int64_t kMost = 64;
+  const Tensor& x = array.tensor;
+  const auto text = [](const Tensor& t) { return to_text(t, {.max_elements = kMost}); };
+  const auto widened = [&]<class T>(std::span<const T> values) {
+    std::vector<float> wide(values.size());
+    std::ranges::transform(values, wide.begin(), [](T v) { return to_f32(v); });
+    const std::string as_f32 = text(Tensor::from<float>(x.shape(), wide));
+    return std::string(name(x.dtype())) + as_f32.substr(name(Dtype::kF32).size());
+  };
+  const bool narrow =
+      x.elements() <= kMost && (x.dtype() == Dtype::kBf16 || x.dtype() == Dtype::kF16);
+  return "limpid.Array(" +
+         (!narrow                     ? text(x)
+          : x.dtype() == Dtype::kBf16 ? widened(x.values<Bf16>())
+                                      : widened(x.values<F16>())) +
+         ")";
 }
 
 py::object array_interface(const Array& a) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collected.h"
 #include "function.h"
 #include "limpid/compile/predictor.h"
 #include "limpid/transforms/bind.h"
@@ -71,8 +72,26 @@ class Compiled {
   }
 
   const py::object& code() const { return code_; }
+  py::object name() const {
+    const py::object type = py::type::of(code_);
+    return py::getattr(code_, "__name__", type.attr("__name__"));
+  }
   int threads() const { return threads_; }
   std::size_t plans() const { return entries_.size(); }
+
+  // For the collector of cycles: the method of an object that holds this, for one.
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(code_.ptr());
+    for (const std::shared_ptr<Entry>& entry : entries_) {
+      if (const int stop = entry->arguments.traverse(visit, arg)) return stop;
+      if (const int stop = entry->result.traverse(visit, arg)) return stop;
+    }
+    return 0;
+  }
+  void clear() {
+    const py::object code = std::exchange(code_, py::none());
+    const auto entries = std::exchange(entries_, {});
+  }
 
  private:
   // An array that was in a mapping in the call before; it is not kept alive.
@@ -187,6 +206,7 @@ class Compiled {
 
 void add_calls(py::module_& m) {
   py::class_<Compiled>(m, "Compiled", py::is_final(),
+                       py::custom_type_setup(&take_part_in_collection<Compiled>),
                        "Code on arrays, traced and compiled when it first meets arguments of new "
                        "types.\n\n``lp.compile`` makes it. Many threads may call it at once.\n")
       .def(py::init<py::object, int>(), py::arg("code"), py::arg("threads") = 1)
@@ -197,7 +217,24 @@ void add_calls(py::module_& m) {
             return to_python(Function(c.function(args, kwargs)));
           },
           "The Function that the code becomes for arguments like these.")
+      // As a function of Python's in a class: a method, whose first argument is the object.
+      .def("__get__",
+           [](const py::object& self, const py::object& object, const py::object&) {
+             if (object.is_none()) return self;
+             return py::reinterpret_steal<py::object>(PyMethod_New(self.ptr(), object.ptr()));
+           })
       .def_property_readonly("__wrapped__", [](const Compiled& c) { return c.code(); })
+      // No property: pybind11 would set the type's own name.
+      .def("__getattr__",
+           [](const Compiled& c, const std::string& name) {
+             if (name == "__name__") return c.name();
+             throw py::attribute_error("'limpid.Compiled' object has no attribute '" + name + "'");
+           })
+      .def("__repr__",
+           [](const Compiled& c) {
+             return "limpid.Compiled(" + py::str(c.name()).cast<std::string>() + ", " +
+                    std::to_string(c.plans()) + (c.plans() == 1 ? " plan)" : " plans)");
+           })
       .def_property_readonly("threads", method(&Compiled::threads),
                              "The number of threads of a run.")
       .def_property_readonly("plans", method(&Compiled::plans),

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "collected.h"
 #include "function.h"
 #include "limpid/function/call.h"
 #include "limpid/ops/detail/families.h"
@@ -122,26 +123,12 @@ Composed* held_alone(PyObject* self) {
   return held.use_count() == 1 ? held.get() : nullptr;
 }
 
-void take_part_in_collection(PyHeapTypeObject* heap_type) {
-  PyTypeObject& type = heap_type->ht_type;
-  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
-  type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
-    // From version 3.9 on an instance holds its type.
-    Py_VISIT(Py_TYPE(self));
-    const Composed* const composed = held_alone(self);
-    return composed ? composed->traverse(visit, arg) : 0;
-  };
-  type.tp_clear = [](PyObject* self) -> int {
-    if (Composed* const composed = held_alone(self)) composed->clear();
-    return 0;
-  };
-}
-
 }  // namespace
 
 void add_composed(py::module_& m) {
   py::class_<Composed, std::shared_ptr<Composed>>(
-      m, "Composed", py::is_final(), py::custom_type_setup(&take_part_in_collection),
+      m, "Composed", py::is_final(),
+      py::custom_type_setup(&take_part_in_collection<Composed, held_alone>),
       "A Function with a gradient of its own; ``lp.with_gradient`` makes it.")
       .def(py::init([](const py::object& body, py::object gradient, const Tree& arguments) {
         if (!PyCallable_Check(gradient.ptr()))

@@ -42,11 +42,6 @@ auto unlocked(const F& code) {
   return code();
 }
 
-std::string path_from(const py::object& path) {
-  const py::object text = py::module_::import("os").attr("fspath")(path);
-  return py::cast<std::string>(text);
-}
-
 const ModelFormat* onnx_format() {
 #ifdef LIMPID_PYTHON_ONNX
   return &onnx::model_format();
@@ -141,12 +136,21 @@ void add_models(py::module_& m) {
       "A Function of one example with the parameters that it was trained to.\n\n"
       "``lp.load`` reads one; called on examples it gives its outputs.\n")
       .def(py::init([](const py::object& function, const py::object& params,
-                       const std::string& config) {
-             Model model{function_of(function, "Model"), params_from(params, "params"), config, {}};
+                       const std::string& config, const std::string& note) {
+             Model model{function_of(function, "Model"), params_from(params, "params"), config,
+                         note};
              check_model(model);
              return std::make_unique<ModelObject>(ModelObject{std::move(model), {}, 1});
            }),
-           py::arg("function"), py::arg("params"), py::arg("config") = "")
+           py::arg("function"), py::arg("params"), py::arg("config") = "", py::arg("note") = "")
+      .def("__reduce__",
+           [](const py::object& self) {
+             const Model& model = py::cast<const ModelObject&>(self).model;
+             return py::make_tuple(
+                 py::type::of(self),
+                 py::make_tuple(to_python(Function(model.function)), to_python(model.params),
+                                model.config, model.note));
+           })
       .def("_call",
            [](ModelObject& self, const py::object& x) {
              const Input& input = data_input(self.model);
@@ -168,7 +172,14 @@ void add_models(py::module_& m) {
                all.append(to_python(t));
              return all;
            })
-      .def_readwrite("threads", &ModelObject::threads, "That share the work of a call.")
+      .def_property(
+          "threads", [](const ModelObject& o) { return o.threads; },
+          [](ModelObject& o, int threads) {
+            static_cast<void>(pool_of(threads));
+            if (threads != o.threads) o.kept.reset();
+            o.threads = threads;
+          },
+          "That share the work of a call.")
       .def_property_readonly(
           "function", [](const ModelObject& o) { return to_python(Function(o.model.function)); },
           "The Function of one example.")
@@ -182,7 +193,10 @@ void add_models(py::module_& m) {
           "note", [](const ModelObject& o) { return o.model.note; },
           "What its reader could not keep or prove.")
       .def_property_readonly(
-          "hash", [](const ModelObject& o) { return hex(hash_of_model(o.model)); },
+          "hash",
+          [](const ModelObject& o) {
+            return hex(unlocked([&] { return hash_of_model(o.model); }));
+          },
           "Of the Function's text and the parameters, as `limpid hash` prints it.")
       .def_property_readonly(
           "inputs",
@@ -201,8 +215,9 @@ void add_models(py::module_& m) {
       .def("_tokenizer", [](const ModelObject& o) { return tokenizer_of(o.model); })
       .def("_language_model",
            [](const ModelObject& o, std::int64_t sequences, std::int64_t capacity) {
-             return std::make_unique<Writer>(
-                 language_model_of(o.model, {.sequences = sequences, .capacity = capacity}));
+             return std::make_unique<Writer>(unlocked([&] {
+               return language_model_of(o.model, {.sequences = sequences, .capacity = capacity});
+             }));
            })
       .def("_context", [](const ModelObject& o) -> py::object {
         const std::optional<nn::Gpt> net = gpt_of(o.model);
@@ -316,18 +331,28 @@ void add_language(py::module_& m) {
   };
   m.def("gpt_writer", [sizes](const std::string& config, const py::object& params,
                               std::int64_t sequences, std::int64_t capacity) {
-    return std::make_unique<Writer>(nn::LanguageModel(
-        nn::Gpt::from_config(config), params_from(params, "params"), sizes(sequences, capacity)));
+    const Params p = params_from(params, "params");
+    return std::make_unique<Writer>(unlocked([&] {
+      return nn::LanguageModel(nn::Gpt::from_config(config), p, sizes(sequences, capacity));
+    }));
   });
   m.def("char_lm_writer", [sizes](const std::string& config, const py::object& params,
                                   std::int64_t sequences, std::int64_t capacity) {
-    return std::make_unique<Writer>(nn::LanguageModel(nn::CharLm::from_config(config),
-                                                      params_from(params, "params"),
-                                                      sizes(sequences, capacity)));
+    const Params p = params_from(params, "params");
+    return std::make_unique<Writer>(unlocked([&] {
+      return nn::LanguageModel(nn::CharLm::from_config(config), p, sizes(sequences, capacity));
+    }));
   });
 }
 
 }  // namespace
+
+std::string path_from(const py::object& path) {
+  std::string bytes = py::cast<std::string>(py::module_::import("os").attr("fsencode")(path));
+  if (bytes.find('\0') != std::string::npos)
+    throw py::value_error("a path has no null character in it, and this one does");
+  return bytes;
+}
 
 std::shared_ptr<Predictor> ModelObject::predictor() {
   if (!kept) {
@@ -431,6 +456,11 @@ void add_data(py::module_& m) {
           },
           py::arg("first"), py::arg("count"), "These examples, and everything else of the data.")
       .def("__len__", method(&Dataset::size))
+      .def("__repr__",
+           [](const Dataset& d) {
+             return "limpid.data.Dataset(" + d.name + ": " + std::to_string(d.size()) + " of " +
+                    std::string(name(d.task)) + ")";
+           })
       .def("_batch_rows",
            [](const Dataset& d, std::int64_t size, bool shuffle, bool keep_partial, const Key& key,
               std::int64_t epoch) {

@@ -164,14 +164,30 @@ py::object to_dlpack(const Array& array, bool versioned, bool copy) {
                    : capsule_of<DlManagedTensor>(tensor);
 }
 
-Leaf from_dlpack(py::handle object, const char* where) {
+namespace {
+
+py::object capsule_from(py::handle object) {
   const py::object method = object.attr("__dlpack__");
-  py::object capsule;
   try {
-    capsule = method(py::arg("max_version") = py::make_tuple(1, 0));
+    return method(py::arg("max_version") = py::make_tuple(1, 0));
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_TypeError)) throw;
-    capsule = method();
+  }
+  return method();
+}
+
+}  // namespace
+
+Leaf from_dlpack(py::handle object, const char* where) {
+  py::object capsule;
+  try {
+    capsule = capsule_from(object);
+  } catch (py::error_already_set& error) {
+    // PyTorch before version 2 has no bool there, and says so by a RuntimeError.
+    if (!error.matches(PyExc_Exception) || !py::hasattr(py::type::handle_of(object), "__array__"))
+      throw;
+    const py::object array = py::module_::import("numpy").attr("asarray")(object);
+    return leaf_of(array, where);
   }
   if (PyCapsule_IsValid(capsule.ptr(), kVersionedName)) {
     const auto* const managed =

@@ -45,8 +45,8 @@ inline constexpr std::uint64_t kDlReadOnly = 1;
 // elements are a copy, which the receiver may write to.
 py::object to_dlpack(const Array& array, bool versioned, bool copy);
 
-// What an object with __dlpack__ holds. Throws ValueError for another device than a CPU, TypeError
-// for a dtype that Limpid does not have.
+// What an object with __dlpack__ holds; by its __array__ where it refuses. Throws ValueError for
+// another device than a CPU, TypeError for a dtype that Limpid does not have.
 Leaf from_dlpack(py::handle object, const char* where);
 
 // Copies a leaf's elements, for `why`; throws what no_copy() asks for.

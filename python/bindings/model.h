@@ -23,6 +23,9 @@ struct ModelObject {
   std::shared_ptr<Predictor> predictor();
 };
 
+// The bytes of a path: text, bytes or a PathLike.
+std::string path_from(const py::object& path);
+
 class Written;
 class Joined;
 

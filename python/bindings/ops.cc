@@ -253,7 +253,7 @@ PyObject* guarded(const F& code);
 PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
                         PyObject* names) {
   return guarded([&] {
-    const Row& row = *static_cast<const Row*>(PyCapsule_GetPointer(self, nullptr));
+    const Row& row = *static_cast<const Row*>(held(self));
     const std::size_t size = row.parameters.size();
     const auto positional = static_cast<std::size_t>(count);
     if (positional > size)
@@ -380,7 +380,7 @@ void add_row(py::module_& m, std::unique_ptr<Row> made, const char* about) {
   row.method = {row.name.c_str(),
                 reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_function)),
                 METH_FASTCALL | METH_KEYWORDS, row.doc.c_str()};
-  const py::capsule self(&row);
+  const py::object self = py::cast(&row, py::return_value_policy::reference);
   const py::object module_name = py::str("limpid");
   const py::object function = py::reinterpret_steal<py::object>(
       PyCFunction_NewEx(&row.method, self.ptr(), module_name.ptr()));
@@ -462,6 +462,12 @@ Reduction Given::reduction(std::size_t i) const {
 }
 
 void add_ops(py::module_& m) {
+  // What a function is bound to. pickle asks it for the function by name, and is sent to the
+  // module.
+  py::class_<Row>(m, "Row", py::is_final()).def("__reduce__", [](const Row&) {
+    return py::make_tuple(py::module_::import("importlib").attr("import_module"),
+                          py::make_tuple("limpid._core"));
+  });
   m.attr("op_names") = py::list();
   m.attr("op_kinds") = py::dict();
   for (const FunctionRow& r : function_rows()) {

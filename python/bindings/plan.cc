@@ -2,10 +2,11 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <list>
 #include <map>
 
-#include "limpid/compile/plan_store.h"
 #include "limpid/function/arguments.h"
 #include "limpid/kernels/isa.h"
 
@@ -36,6 +37,15 @@ std::size_t digest(const Function& f) {
     for (const std::int64_t n : type.shape) mix(static_cast<std::size_t>(n));
   }
   return h;
+}
+
+std::size_t constant_bytes(const Function& f) {
+  std::size_t bytes = 0;
+  for (const Node& node : f.nodes())
+    for (const auto& [name, value] : node.attributes)
+      if (const Tensor* const constant = std::get_if<Tensor>(&value))
+        bytes += constant->type().bytes();
+  return bytes;
 }
 
 }  // namespace
@@ -114,11 +124,36 @@ std::vector<Tensor> Plan::run(std::span<const void* const> inputs) {
 }
 
 std::shared_ptr<Plan> kept_plan(const Function& function) {
-  // Guarded by the interpreter's lock.
-  static auto* const plans =
-      new PlanStore<std::pair<std::size_t, Function>, std::shared_ptr<Plan>>(256);
-  return plans->get(std::pair(digest(function), function),
-                    [&] { return std::make_shared<Plan>(function, 1); });
+  // More plans than a program's code has; their constants and packed weights may be a model's.
+  constexpr std::size_t kMost = 256, kMostBytes = std::size_t{256} << 20;
+  struct Kept {
+    std::size_t digest, bytes;
+    std::shared_ptr<Plan> plan;
+  };
+  // Guarded by the interpreter's lock; the last one used in front.
+  static auto* const all = new std::list<Kept>;
+  static std::size_t bytes = 0;
+  const std::size_t wanted = digest(function);
+  const auto found = std::ranges::find_if(*all, [&](const Kept& kept) {
+    return kept.digest == wanted && kept.plan->function() == function;
+  });
+  if (found != all->end()) {
+    all->splice(all->begin(), *all, found);
+    return found->plan;
+  }
+  // Another thread may come by while this one compiles.
+  const auto packings = std::make_shared<Packings>();
+  auto plan = std::make_shared<Plan>(function, 1, packings);
+  const std::size_t own =
+      constant_bytes(function) + packings->bytes() + plan->executable().workspace_bytes();
+  all->push_front({wanted, own, plan});
+  bytes += own;
+  std::list<Kept> ended;  // when the list is whole again: their end may run code of Python's
+  while (all->size() > 1 && (all->size() > kMost || bytes > kMostBytes)) {
+    bytes -= all->back().bytes;
+    ended.splice(ended.end(), *all, std::prev(all->end()));
+  }
+  return plan;
 }
 
 }  // namespace limpid::python

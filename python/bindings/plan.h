@@ -47,7 +47,7 @@ class Plan {
 };
 
 // The plan of a Function, kept for later Functions that are equal to it: what is called without
-// compile(). The last 256 are kept.
+// compile(). The last ones are kept.
 std::shared_ptr<Plan> kept_plan(const Function& function);
 
 // Multiply-adds and elements that a run computes, roughly.

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <optional>
+#include <vector>
 
+#include "collected.h"
 #include "limpid/train/config.h"
 #include "limpid/train/doctor.h"
 #include "limpid/train/run.h"
@@ -50,17 +52,27 @@ class RunObject {
 
   void on_event(const py::function& listener) {
     const Use use(*this);
-    run_->on_event([listener](const Event& event) {
+    run_->on_event([this, i = keep(listener)](const Event& event) {
       const py::gil_scoped_acquire lock;
-      listener(from_json(train::to_json_line(event)));
+      listeners_[i](from_json(train::to_json_line(event)));
     });
   }
   void on_step(const py::function& listener) {
     const Use use(*this);
-    run_->on_step([listener](const train::StepEvent& event) {
+    run_->on_step([this, i = keep(listener)](const train::StepEvent& event) {
       const py::gil_scoped_acquire lock;
-      listener(from_json(train::to_json_line(event)));
+      listeners_[i](from_json(train::to_json_line(event)));
     });
+  }
+
+  // For the collector of cycles: a listener may hold the run.
+  int traverse(visitproc visit, void* arg) const {
+    for (const py::object& listener : listeners_) Py_VISIT(listener.ptr());
+    return 0;
+  }
+  void clear() {
+    for (py::object& listener : listeners_)
+      const py::object last = std::exchange(listener, py::none());
   }
 
   // Ctrl-C, whoever notices it, writes a checkpoint before it passes on.
@@ -136,6 +148,12 @@ class RunObject {
     RunObject& run_;
   };
 
+  std::size_t keep(const py::function& listener) {
+    listeners_.push_back(listener);
+    return listeners_.size() - 1;
+  }
+
+  std::vector<py::object> listeners_;
   std::unique_ptr<train::Run> run_;
   std::atomic<bool> used_{false};
 };
@@ -149,7 +167,8 @@ py::list findings_of(const std::vector<train::Finding>& findings) {
 }  // namespace
 
 void add_training(py::module_& m) {
-  py::class_<RunObject>(m, "Run", py::is_final())
+  py::class_<RunObject>(m, "Run", py::is_final(),
+                        py::custom_type_setup(&take_part_in_collection<RunObject>))
       .def(py::init<const py::dict&, const py::object&, const std::string&, bool, int>())
       .def("on_event", method(&RunObject::on_event))
       .def("on_step", method(&RunObject::on_step))
@@ -189,11 +208,11 @@ void add_training(py::module_& m) {
             ModelObject{r.use([](train::Run& run) { return run.model(); }), {}, 1});
       });
   m.def("diagnose", [](const py::object& run) {
-    const std::string path = py::cast<std::string>(py::module_::import("os").attr("fspath")(run));
+    const std::string path = path_from(run);
     return findings_of(train::diagnose(train::parse_run_log(train::log_path(path))));
   });
   m.def("read_config", [](const py::object& run) {
-    const std::string path = py::cast<std::string>(py::module_::import("os").attr("fspath")(run));
+    const std::string path = path_from(run);
     return from_json(train::to_text(train::RunFolder(path).read_config()));
   });
   m.def("config_keys", [] {

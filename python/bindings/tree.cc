@@ -172,6 +172,69 @@ py::object Tree::build(const std::vector<py::object>& leaves, std::size_t& next)
   return part(leaves, node, next);
 }
 
+void Tree::take(py::handle object, std::size_t& node, const std::string& what,
+                const std::string& path, std::vector<py::object>& leaves) const {
+  const Node& n = nodes_[node++];
+  const auto expected = [&](const std::string& form) {
+    throw py::value_error(what + (path.empty() ? "" : ": at '" + path + "'") + ": expected " +
+                          form + ", not " + type_name(object));
+  };
+  const auto within = [&](const std::string& name) { return Params::join(path, name); };
+  PyObject* const o = object.ptr();
+  const bool mapping = !is_leaf(object) && (PyDict_Check(o) || is_mapping(object));
+  switch (n.kind) {
+    case Kind::kLeaf:
+      if (object.is_none() || mapping || PyTuple_Check(o) || PyList_Check(o)) expected("an array");
+      leaves.push_back(py::reinterpret_borrow<py::object>(object));
+      return;
+    case Kind::kKey:
+    case Kind::kNone:
+      if (!object.is_none()) expected("None");
+      return;
+    case Kind::kList:
+    case Kind::kTuple:
+    case Kind::kNamedTuple: {
+      const bool list = n.kind == Kind::kList;
+      if (list ? !PyList_Check(o)
+               : !PyTuple_Check(o) || (n.object && !n.object.is(py::type::of(object))))
+        expected(list ? "a list" : n.object ? "another named tuple" : "a tuple");
+      const py::tuple parts = py::reinterpret_steal<py::tuple>(PySequence_Tuple(o));
+      if (!parts) throw py::error_already_set();
+      if (parts.size() != n.count)
+        expected(std::to_string(n.count) + " parts and no " + std::to_string(parts.size()));
+      for (std::size_t i = 0; i < n.count; ++i)
+        take(parts[i], node, what, within(std::to_string(i)), leaves);
+      return;
+    }
+    case Kind::kDict:
+    case Kind::kParams: {
+      if (!mapping) expected("a mapping");
+      const py::dict entries(py::reinterpret_borrow<py::object>(object));
+      for (std::size_t i = 0; i < n.count; ++i) {
+        const py::object& key = nodes_[node++].object;
+        const std::string name = py::str(key).cast<std::string>();
+        if (!entries.contains(key)) expected("a mapping with '" + name + "'");
+        take(entries[key], node, what, within(name), leaves);
+      }
+      if (entries.size() != n.count)
+        expected("a mapping of " + std::to_string(n.count) + " and no " +
+                 std::to_string(entries.size()));
+    }
+  }
+}
+
+std::vector<py::object> Tree::leaves_of(py::handle object, const std::string& what) const {
+  std::vector<py::object> leaves;
+  std::size_t node = 0;
+  take(object, node, what, "", leaves);
+  return leaves;
+}
+
+int Tree::traverse(visitproc visit, void* arg) const {
+  for (const Node& n : nodes_) Py_VISIT(n.object.ptr());
+  return 0;
+}
+
 std::size_t Tree::leaves() const {
   std::size_t count = 0;
   for (const Node& n : nodes_) count += n.kind == Kind::kLeaf;
@@ -254,6 +317,14 @@ void add_trees(py::module_& m) {
              std::size_t next = 0;
              return tree.build(all, next);
            })
+      .def(
+          "leaves_of",
+          [](const Tree& tree, const py::object& object, const std::string& what) {
+            py::list all;
+            for (const py::object& leaf : tree.leaves_of(object, what)) all.append(leaf);
+            return all;
+          },
+          py::arg("object"), py::arg("what"))
       .def("names",
            [](const Tree& tree) {
              py::list all;

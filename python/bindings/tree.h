@@ -17,6 +17,10 @@ class Tree {
   // Takes an object apart; its leaves are appended. Throws TypeError for what is no tree.
   static Tree flatten(py::handle object, std::vector<py::object>& leaves);
 
+  // The leaves of an object of this form in the order of this tree: mappings are of one form where
+  // their keys are, in any order. `what` opens the message of the ValueError for another form.
+  std::vector<py::object> leaves_of(py::handle object, const std::string& what) const;
+
   // A tree of this form, with its leaves from `next` on, which moves behind them.
   py::object build(const std::vector<py::object>& leaves, std::size_t& next) const;
   std::size_t leaves() const;
@@ -30,6 +34,9 @@ class Tree {
 
   bool operator==(const Tree& other) const;
 
+  // For the collector of cycles: the keys and types that the form holds.
+  int traverse(visitproc visit, void* arg) const;
+
  private:
   // A tuple or list of `count` parts; a dict of `count` pairs of a kKey and a part.
   struct Node {
@@ -41,6 +48,8 @@ class Tree {
   void add_mapping(Kind kind, py::handle dict, std::vector<py::object>& leaves, int depth);
   py::object part(const std::vector<py::object>& leaves, std::size_t& node,
                   std::size_t& next) const;
+  void take(py::handle object, std::size_t& node, const std::string& what, const std::string& path,
+            std::vector<py::object>& leaves) const;
   void add_in_mapping(std::size_t& node, bool inside, std::vector<bool>& all) const;
   void add_names(std::size_t& node, const std::string& position, const std::string& path,
                  bool in_mapping, class Names& names) const;

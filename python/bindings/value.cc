@@ -135,6 +135,9 @@ void add_values(py::module_& m) {
                  "a traced Value is neither true nor false while code is traced: write "
                  "lp.select(condition, a, b) instead of if, and loops over sizes that are known");
            })
+      .def("item", [](const Value&) -> double { throw_no_elements("number"); })
+      .def("tolist", [](const Value&) -> double { throw_no_elements("numbers"); })
+      .def("numpy", [](const Value&) -> double { throw_no_elements("array"); })
       .def("__float__", [](const Value&) -> double { throw_no_elements("number"); })
       .def("__int__", [](const Value&) -> int { throw_no_elements("number"); })
       .def("__index__", [](const Value&) -> int { throw_no_elements("number"); })

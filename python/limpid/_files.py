@@ -30,7 +30,7 @@ def load(path: Path, dimensions: Optional[Mapping[str, int]] = None) -> Any:
     -------
     Model, Params or Array
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     if name.endswith(".npy"):
         return _core.load_npy(name)
     if name.endswith(".npz"):
@@ -46,7 +46,7 @@ def save(path: Path, content: Any, metadata: Optional[Mapping[str, str]] = None)
     """Writes a Model (NAME.onnx, NAME.safetensors, or a folder as Hugging Face's transformers read it), Params or
     another mapping of arrays (.safetensors, .npz), or an array (.npy); whole, or not at all.
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     if isinstance(content, Model):
         content._save(name)
     elif isinstance(content, Mapping) and name.endswith(".npz"):
@@ -61,20 +61,21 @@ def save(path: Path, content: Any, metadata: Optional[Mapping[str, str]] = None)
 
 def _call(self: Model, *examples: Any, **named: Any) -> Any:
     """The outputs for examples [N, ...], or for one example; several inputs by their names."""
-    if len(examples) == 1 and not named:
-        return self._call(_list(examples[0]))
-    names = [name for name, _ in self.inputs]
-    if len(examples) > len(names):
-        raise TypeError(f"the model takes {', '.join(names)}; {len(examples)} inputs came")
-    given = {**dict(zip(names, examples)), **named}
-    results = self._call_named({name: _list(value) for name, value in given.items()})
+    types = dict(self.inputs)
+    if len(examples) == 1 and not named and len(types) == 1:
+        return self._call(_list(examples[0], *types.values()))
+    if len(examples) > len(types):
+        raise TypeError(f"the model takes {', '.join(types)}; {len(examples)} inputs came")
+    given = {**dict(zip(types, examples)), **named}
+    results = self._call_named({name: _list(value, types.get(name)) for name, value in given.items()})
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _list(x: Any) -> Any:
+def _list(x: Any, kind: Optional[str]) -> Any:
+    """Lists of numbers as the input's dtype has them; arrays stay."""
     from ._transforms import asarray
 
-    return asarray(x) if isinstance(x, (list, tuple)) else x
+    return asarray(x, kind and kind.split("[")[0]) if isinstance(x, (list, tuple)) else x
 
 
 def _repr(self: Model) -> str:

@@ -127,8 +127,30 @@ def _array_power(self: Any, other: Any) -> Any:
     return _core.power(self, other)
 
 
+def _whole(x: Any) -> bool:
+    return isinstance(x, (Array, Value)) and x.type.startswith(("i", "u"))
+
+
+def _true_divide(a: Any, b: Any) -> Any:
+    for x in (a, b):
+        if _whole(x):
+            raise TypeError(
+                f"/ of {x.type}: a quotient of integers is none; write x.astype('f32') / y, x // y, or lp.divide, "
+                "which rounds toward 0"
+            )
+    return _core.divide(a, b)
+
+
 def _floor_divide(a: Any, b: Any) -> Any:
-    return _core.floor(_core.divide(a, b))
+    if not _whole(a) and not _whole(b):
+        return _core.floor(_core.divide(a, b))
+    # divide() rounds toward 0: one less where there is a rest of another sign than b's.
+    q = _core.divide(a, b)
+    b = _core.add(_core.multiply(q, 0), b)
+    rest = _core.subtract(a, _core.multiply(q, b))
+    negative = [_core.cast(_core.less(x, 0), "i32") for x in (rest, b)]
+    below = _core.logical_and(_core.not_equal(rest, 0), _core.not_equal(*negative))
+    return _core.subtract(q, _core.cast(below, q.type.split("[")[0]))
 
 
 def _astype(self: Any, dtype: Any) -> Any:
@@ -148,27 +170,46 @@ def _flatten(self: Any) -> Any:
     return _core.reshape(self, (-1,))
 
 
-def _reduction(f: Any) -> Any:
-    def method(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None) -> Any:
-        # numpy.sum(a) and its like call this, with an `out` of None.
-        if out is not None:
-            raise TypeError("arrays are immutable: there is no out")
-        return f(self, axis, keepdims)
+def _no_out(out: Any) -> None:
+    if out is not None:
+        raise TypeError("arrays are immutable: there is no out")
+
+
+def _place(f: Any) -> Any:
+    def method(self: Any, axis: Optional[int] = None, out: None = None) -> Any:
+        _no_out(out)
+        return f(_flatten(self), 0) if axis is None else f(self, axis)
 
     method.__doc__ = f.__doc__
     return method
 
 
-def _all(self: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+def _no_changes(self: Any, index: Any, value: Any) -> None:
+    raise TypeError("arrays are immutable; lp.scatter(x, rows, y) gives one with other rows, and lp.select with other elements")
+
+
+def _reduction(f: Any) -> Any:
+    def method(self: Any, axis: Axes = None, keepdims: bool = False, dtype: Any = None, out: None = None) -> Any:
+        # numpy.sum(a) and its like call this, with an `out` of None.
+        _no_out(out)
+        return f(self if dtype is None else _core.cast(self, dtype), axis, keepdims)
+
+    method.__doc__ = f.__doc__
+    return method
+
+
+def _all(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None) -> Any:
     """Whether all elements hold; of an Array without an axis a bool."""
+    _no_out(out)
     if isinstance(self, Array):
         result = np.asarray(self).all(axis=axis, keepdims=keepdims)
         return bool(result) if np.ndim(result) == 0 else _core.array(result)
     return _core.equal(_core.min(_core.cast(_truth(self), "i32"), axis, keepdims), 1)
 
 
-def _any(self: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+def _any(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None) -> Any:
     """Whether any element holds; of an Array without an axis a bool."""
+    _no_out(out)
     if isinstance(self, Array):
         result = np.asarray(self).any(axis=axis, keepdims=keepdims)
         return bool(result) if np.ndim(result) == 0 else _core.array(result)
@@ -188,6 +229,27 @@ def _array_text(self: Array) -> str:
     return repr(self)[len("limpid.Array(") : -1]
 
 
+def _format(self: Array, how: str) -> str:
+    """As its number where there is one: f"{loss:.3f}"."""
+    if not how:
+        return str(self)
+    if self.ndim:
+        raise TypeError(f"format: '{how}' is for one number, not {self.type}")
+    return format(self.item(), how)
+
+
+def _value_format(self: Value, how: str) -> str:
+    if how:
+        float(self)  # it says why there is no number
+    return repr(self)
+
+
+def _as_index(self: Array) -> int:
+    if self.ndim or not self.type.startswith(("i", "u")):
+        raise TypeError(f"only an integer without dimensions is an index, not {self.type}")
+    return int(self.item())
+
+
 def _restored(elements: Any, dtype: str) -> Any:
     return _core.cast(_core.array(elements), dtype)
 
@@ -205,8 +267,8 @@ def _install() -> None:
         "__rsub__": _turned(_core.subtract),
         "__mul__": _other(_core.multiply),
         "__rmul__": _turned(_core.multiply),
-        "__truediv__": _other(_core.divide),
-        "__rtruediv__": _turned(_core.divide),
+        "__truediv__": _other(_true_divide),
+        "__rtruediv__": _turned(_true_divide),
         "__floordiv__": _other(_floor_divide),
         "__rfloordiv__": _turned(_floor_divide),
         "__pow__": _other(_core.power),
@@ -241,18 +303,22 @@ def _install() -> None:
         "max": _reduction(_core.max),
         "min": _reduction(_core.min),
         "prod": _reduction(_core.prod),
-        "argmax": lambda self, axis=-1: _core.argmax(self, axis),
-        "argmin": lambda self, axis=-1: _core.argmin(self, axis),
+        "argmax": _place(_core.argmax),
+        "argmin": _place(_core.argmin),
+        "__setitem__": _no_changes,
     }
     for name, member in both.items():
         for kind in (Array, Value):
             setattr(kind, name, member)
     setattr(Value, "__getitem__", _index)
+    setattr(Value, "__format__", _value_format)
     for name, member in {
         "__getitem__": _array_index,
         "__bool__": _array_bool,
         "__float__": _number(float),
         "__int__": _number(int),
+        "__index__": _as_index,
+        "__format__": _format,
         "tolist": _tolist,
         "__reduce__": _reduce,
         "__str__": _array_text,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
@@ -66,6 +67,13 @@ class _Code:
             return _core.run_code(self._inside, args, kwargs)
         return self._inside(*args, **kwargs)
 
+    def __get__(self, instance: Any, kind: Any = None) -> Any:
+        """As a function in a class: a method, whose first argument is the object."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.strip('_').lower()} of {self.__name__}>"
+
     def _inside(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
@@ -105,6 +113,8 @@ class _Gradient(_Code):
             self._positions = wrt
         elif wrt is not None:
             chosen: List[Any] = list(wrt)
+            if not chosen:
+                raise ValueError("wrt: at least one position or name is expected, none came")
             if all(isinstance(w, str) for w in chosen):
                 self._names = [str(w) for w in chosen]
             elif all(isinstance(w, int) for w in chosen):
@@ -116,7 +126,7 @@ class _Gradient(_Code):
         positions = (self._positions,) if isinstance(self._positions, int) else self._positions
         for p in positions:
             if not -len(args) <= p < len(args):
-                raise ValueError(f"grad of code: there is no argument {p}; {len(args)} came")
+                raise ValueError(f"grad of code: there is no argument {p}; {len(args)} came by position")
         f, values, _, result = self._traced(args, kwargs)
         places = _places(args)
         forms: List[Any] = []
@@ -198,9 +208,7 @@ def value_and_grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) ->
 class _Pullback(_Code):
     def _inside(self, primals: Any, cotangents: Any) -> Any:
         f, values, tree, result = self._traced(tuple(primals), {})
-        leaves, form = _core.flatten(cotangents)
-        if form != result:
-            raise ValueError("vjp: the cotangents must have the form of the results")
+        leaves = result.leaves_of(cotangents, "vjp: the cotangents must have the form of the results")
         floating = [i for i, (_, kind) in enumerate(f.inputs[: len(tree)]) if kind.startswith(("f32", "f64"))]
         out = _core.inline(_core.vjp(f, floating, []), values + _core.as_values(leaves, "vjp"))[len(result) :]
         gradients: List[Any] = [None] * len(tree)
@@ -285,18 +293,52 @@ def jvp(f: Any, primals: Optional[Sequence[Any]] = None, tangents: Optional[Sequ
     return _Jvp(f)(tuple(primals), tuple(tangents))
 
 
+def _axes_of(tree: Any, axes: Any, what: str) -> List[Optional[int]]:
+    """The axis of every leaf of a tree: one for all of it, or a tree of axes of its form down to some depth."""
+    if axes is None:
+        return [None] * len(_core.flatten(tree)[0])
+    if isinstance(axes, int) and not isinstance(axes, bool):
+        return [axes] * len(_core.flatten(tree)[0])
+    parts: List[Tuple[Any, Any]] = []
+    if isinstance(axes, Mapping):
+        if not isinstance(tree, Mapping) or set(axes) != set(tree):
+            have = ", ".join(map(str, list(tree)[:8])) if isinstance(tree, Mapping) else type(tree).__name__
+            raise InvalidArgumentError(f"vmap: {what} has axes for {', '.join(map(str, list(axes)[:8]))}; what came is {have}")
+        parts = [(tree[name], axes[name]) for name in tree]
+    elif isinstance(axes, (list, tuple)):
+        if not isinstance(tree, (list, tuple)) or len(axes) != len(tree):
+            came = len(tree) if isinstance(tree, (list, tuple)) else type(tree).__name__
+            raise InvalidArgumentError(f"vmap: {what} has {len(axes)} axes; what came is {came}")
+        parts = list(zip(tree, axes))
+    else:
+        raise TypeError(f"vmap: {what}: expected an axis, None, or a tree of them, not {type(axes).__name__}")
+    return [axis for part, of_part in parts for axis in _axes_of(part, of_part, what)]
+
+
+def _moved(value: Value, axis: Optional[int]) -> Value:
+    """A result whose first axis is the batch, with the batch at `axis`."""
+    if axis is None:
+        raise InvalidArgumentError("vmap: out_axes: every result has the batch; expected an axis, not None")
+    rank = value.ndim
+    if not -rank <= axis < rank:
+        raise ShapeError(f"vmap: out_axes: {value.type} has no axis {axis}")
+    order = list(range(1, rank))
+    order.insert(axis % rank, 0)
+    moved: Value = _core.transpose(value, order) if axis % rank else value
+    return moved
+
+
 class _Vmap(_Code):
-    def __init__(self, code: Callable[..., Any], in_axes: Any) -> None:
+    def __init__(self, code: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
         super().__init__(code)
         self._axes = in_axes
+        self._out_axes = out_axes
 
     def _inside(self, *args: Any, **kwargs: Any) -> Any:
-        axes = [self._axes] * len(args) if self._axes is None or isinstance(self._axes, int) else list(self._axes)
-        if len(axes) != len(args):
+        axes = self._axes
+        if isinstance(axes, (list, tuple)) and len(axes) != len(args):
             raise InvalidArgumentError(f"vmap of code: {len(axes)} axes for {len(args)} arguments")
-        of_leaves: List[Optional[int]] = []
-        for axis, places in zip(axes, _places(args)):
-            of_leaves += [axis] * len(places)
+        of_leaves = _axes_of(args, axes, "in_axes")
         leaves, _ = _core.flatten(args)
         size, first, types = None, "", []
         for value, axis in zip(_core.as_values(leaves, "vmap"), of_leaves):
@@ -314,20 +356,27 @@ class _Vmap(_Code):
             raise InvalidArgumentError("vmap of code: no argument has an axis")
         f, values, _, result = self._traced(args, kwargs, types)
         shared: List[Optional[int]] = [None] * (len(values) - len(of_leaves))
-        return result.build(_core.inline(_core.vmap(f, of_leaves + shared, size), values))
+        out = _core.inline(_core.vmap(f, of_leaves + shared, size), values)
+        if self._out_axes != 0:
+            to = _axes_of(result.build(out), self._out_axes, "out_axes")
+            out = [_moved(value, axis) for value, axis in zip(out, to)]
+        return result.build(out)
 
 
-def vmap(f: Any, in_axes: Union[None, int, Sequence[Optional[int]]] = 0, size: Optional[int] = None) -> Any:
+def vmap(f: Any, in_axes: Any = 0, size: Optional[int] = None, *, out_axes: Any = 0) -> Any:
     """Code of one example becomes code of a batch; ``vmap(f)(X)[i]`` has the bits of ``f(X[i])``.
 
     Parameters
     ----------
     f : callable or Function
-    in_axes : int, or a sequence of int or None for every argument
+    in_axes : int, or a sequence with one of int, None or a tree of them for every argument
         The axis that the arrays of an argument have and the code does not see; None where the whole batch
-        shares it. What the code captures is shared.
+        shares it. A tree has the form of its argument: ``({"w": None, "x": 0}, 0)``. What the code captures
+        is shared.
     size : int, optional
         Of a Function: the size of the batch; the result is a Function then.
+    out_axes : int, or a tree of int of the form of the results
+        Of code: where the results have the batch.
 
     Examples
     --------
@@ -336,11 +385,13 @@ def vmap(f: Any, in_axes: Union[None, int, Sequence[Optional[int]]] = 0, size: O
     limpid.Array(f32[2] (5.0, 25.0))
     """
     if isinstance(f, Function) and size is not None:
+        if out_axes != 0:
+            raise TypeError("vmap: out_axes belong to code; the results of a Function have the batch in front")
         axes = [in_axes] * len(f.inputs) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
         return _core.vmap(f, axes, size)
     if size is not None:
         raise TypeError("vmap: a size belongs to a Function; code has that of its arguments")
-    return _Vmap(f, in_axes)
+    return _Vmap(f, in_axes, out_axes)
 
 
 def _cotangent(argument: Any, given: Any) -> Any:
@@ -608,10 +659,15 @@ def call(op: str, *inputs: Any, **attributes: Any) -> Any:
     return _core.call_op(op, *inputs, **attributes)
 
 
-def asarray(x: Any, dtype: Any = None) -> Array:
+def _has_values(x: Any) -> bool:
+    return isinstance(x, Value) or (isinstance(x, (list, tuple)) and any(map(_has_values, x)))
+
+
+def asarray(x: Any, dtype: Any = None) -> Any:
     """An Array of what x holds: without a copy where its layout and dtype allow.
 
-    An Array of somebody's memory sees what is written there later; `array` copies.
+    An Array of somebody's memory sees what is written there later; `array` copies. Of Values, while code is
+    traced, a Value.
 
     Parameters
     ----------
@@ -627,21 +683,23 @@ def asarray(x: Any, dtype: Any = None) -> Array:
     >>> lp.asarray([[1, 2], [3, 4]])
     limpid.Array(i32[2, 2] (1, 2, 3, 4))
     """
+    if _has_values(x):
+        x = x if isinstance(x, Value) else _core.stack([asarray(part, dtype) for part in x], 0)
+        return x if dtype is None else _core.cast(x, dtype)
     made = _core.asarray(_from_lists(x, dtype))
     if dtype is None or _core.dtype_name(dtype) == made.type.split("[")[0]:
         return made
-    converted: Array = _core.cast(made, dtype)
-    return converted
+    return _core.cast(made, dtype)
 
 
-def array(x: Any, dtype: Any = None) -> Array:
+def array(x: Any, dtype: Any = None) -> Any:
     """As `asarray`, with elements of its own."""
     made = asarray(x, dtype)
-    return _core.array(made)
+    return made if isinstance(made, Value) else _core.array(made)
 
 
 def _from_lists(x: Any, dtype: Any) -> Any:
-    if not isinstance(x, (list, tuple)):
+    if not isinstance(x, (list, tuple, range)):
         return x
     import numpy as np
 
@@ -702,12 +760,7 @@ def dot(a: Any, b: Any) -> Any:
 def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """A tree of the same form, with f of every leaf, and of those in the same places of other trees."""
     leaves, form = _core.flatten(tree)
-    rest = []
-    for other in others:
-        theirs, their_form = _core.flatten(other)
-        if their_form != form:
-            raise ValueError("tree_map: the trees have other forms")
-        rest.append(theirs)
+    rest = [form.leaves_of(other, "tree_map: the trees must have one form") for other in others]
     return form.build([f(*each) for each in zip(leaves, *rest)])
 
 

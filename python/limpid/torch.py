@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 import torch
 
 from . import _core, _files
-from ._core import Model
+from ._core import Array, Model
 from ._params import Params
 from ._transforms import compile, vjp
 
@@ -61,11 +61,12 @@ def from_torch(module: Any, *examples: Any, opset: int = 13) -> Model:
 
 
 def _out(array: Any) -> Any:
-    return torch.from_numpy(np.array(array))
+    # By DLPack NumPy's words for dtypes are not needed, which has none for bf16.
+    return torch.utils.dlpack.from_dlpack(array.__dlpack__()) if array.type.startswith("bf16") else torch.from_numpy(np.array(array))
 
 
 def torch_function(f: Callable[..., Any], *, threads: int = 1) -> Callable[..., Any]:
-    """A function of arrays as one of PyTorch's tensors, with a gradient by `vjp`.
+    """A function of arrays as one of PyTorch's tensors, with gradients of any order by `vjp`.
 
     Parameters
     ----------
@@ -78,30 +79,42 @@ def torch_function(f: Callable[..., Any], *, threads: int = 1) -> Callable[..., 
     callable
         Takes tensors of a CPU; what is floating gets a gradient.
     """
-    forward = compile(f, threads=threads)
+    run = compile(f, threads=threads)
+    pulled: Dict[Tuple[int, bool], Callable[..., Any]] = {}
 
-    def pulled(primals: Tuple[Any, ...], cotangents: Any) -> Any:
-        return vjp(f, *primals)[1](cotangents)
+    def pullback(count: int, several: bool) -> Callable[..., Any]:
+        """The gradients by the floating ones of `count` arguments, which come before the cotangents."""
 
-    backward = compile(pulled, threads=threads)
+        def gradients(*given: Any) -> Tuple[Any, ...]:
+            cotangents = given[count:] if several else given[count]
+            return tuple(g for g in vjp(f, *given[:count])[1](cotangents) if g is not None)
+
+        if (count, several) not in pulled:
+            pulled[count, several] = torch_function(gradients, threads=threads)
+        return pulled[count, several]
 
     class Called(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, *tensors: Any) -> Any:
             ctx.save_for_backward(*tensors)
-            results = forward(*(t.detach().contiguous() for t in tensors))
-            if isinstance(results, tuple):
-                return tuple(_out(r) for r in results)
-            return _out(results)
+            results = run(*(t.detach().contiguous() for t in tensors))
+            ctx.several = isinstance(results, tuple)
+            for result in results if ctx.several else (results,):
+                if not isinstance(result, Array):
+                    raise TypeError(f"torch_function: expected an array or a tuple of arrays, not {type(result).__name__}")
+            return tuple(_out(r) for r in results) if ctx.several else _out(results)
 
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> Any:
-            primals = tuple(t.detach().contiguous() for t in ctx.saved_tensors)
-            given = tuple(c.contiguous() for c in cotangents)
-            gradients: List[Optional[Any]] = list(backward(primals, given if len(given) > 1 else given[0]))
-            return tuple(None if g is None else _out(g) for g in gradients)
+            tensors = ctx.saved_tensors
+            gradients = iter(pullback(len(tensors), ctx.several)(*tensors, *cotangents))
+            # As `vjp` has it, integers and narrow numbers have no gradient.
+            return tuple(next(gradients) if t.dtype in (torch.float32, torch.float64) else None for t in tensors)
 
     def called(*tensors: Any) -> Any:
+        for t in tensors:
+            if not isinstance(t, torch.Tensor):
+                raise TypeError(f"torch_function: expected tensors, not {type(t).__name__}")
         return Called.apply(*tensors)
 
     called.__doc__ = getattr(f, "__doc__", None)

@@ -57,7 +57,7 @@ class Run:
         on_event: Optional[Callable[[Event], Any]] = None,
         on_step: Optional[Callable[[Event], Any]] = None,
     ) -> None:
-        where = os.fspath(folder) if folder is not None else ""
+        where = os.fsencode(folder) if folder is not None else b""
         self._run = _core.Run(dict(config), data, where, overwrite, threads)
         if on_event is not None:
             self._run.on_event(on_event)

@@ -2,6 +2,7 @@
 """Arrays: what comes in, what goes out, without a copy where that is promised."""
 
 import array
+import copy
 import gc
 import pickle
 import sys
@@ -73,6 +74,11 @@ class In(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
             lp.asarray(np.array([2], np.uint8).view(bool))
 
+    def test_masked(self):
+        with self.assertRaisesRegex(ValueError, "filled"):
+            lp.asarray(np.ma.masked_array(np.float32([1, 2]), [True, False]))
+        self.assertEqual(lp.asarray(np.zeros((1, 2), np.float32).view(np.recarray)).type, "f32[1, 2]")
+
     def test_array_interface_alone(self):
         class Holder:
             def __init__(self, x):
@@ -125,6 +131,10 @@ class Out(unittest.TestCase):
         a = lp.asarray([[1.0, 2.0], [3.0, 4.0]])
         np.testing.assert_array_equal(np.exp(a), np.exp(np.asarray(a)))
         self.assertEqual(np.sum(a), 10)
+        self.assertEqual(np.mean(a), 2.5)
+        self.assertEqual(np.mean(a, dtype=np.float64).type, "f64[]")
+        self.assertEqual((np.argmax(a), a.argmax().item(), np.argmin(a, axis=1).tolist()), (3, 3, [0, 0]))
+        self.assertTrue(np.all(a > 0) and not np.any(a > 9))
         self.assertIsInstance(np.ones((2, 2), np.float32) + a, lp.Array)
         self.assertEqual((np.ones((2, 2), np.float32) + a).tolist(), [[2, 3], [4, 5]])
 
@@ -224,6 +234,21 @@ class Use(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(got), want)
             np.testing.assert_array_equal(np.asarray(lp.compile(f)(x, y)), want)
 
+    def test_quotients_of_integers(self):
+        a, b = np.int32([7, -7, 7, -7, 6, 0]), np.int32([2, 2, -2, -2, -3, 5])
+        f = lambda p, q: p // q
+        for dtype in ("int8", "int32", "int64"):
+            x, y = a.astype(dtype), b.astype(dtype)
+            for got in (lp.asarray(x) // y, lp.compile(f)(x, y), x // lp.asarray(y)):
+                np.testing.assert_array_equal(np.asarray(got), x // y)
+            np.testing.assert_array_equal(np.asarray(lp.asarray(x) // 3), x // 3)
+            np.testing.assert_array_equal(np.asarray(-20 // lp.asarray(y)), -20 // y)
+        np.testing.assert_array_equal(np.asarray(lp.asarray(np.uint8([200, 7])) // 3), [66, 2])
+        for bad in (lambda: lp.asarray(a) / b, lambda: lp.asarray(a) / 2, lambda: 1 / lp.asarray(a), lambda: lp.compile(lambda v: v / 2)(a)):
+            with self.assertRaisesRegex(TypeError, "x // y, or lp.divide"):
+                bad()
+        self.assertEqual(lp.divide(a, b).tolist(), [3, -3, -3, 3, -2, 0])
+
     def test_truth_and_numbers(self):
         self.assertTrue(bool(lp.asarray(1.0)))
         with self.assertRaises(ValueError):
@@ -236,11 +261,37 @@ class Use(unittest.TestCase):
         with self.assertRaises(TypeError):
             hash(lp.ones(2))
 
+    def test_format_and_index(self):
+        self.assertEqual(f"{lp.asarray(2.5):.3f} {lp.asarray(7):4d} {lp.asarray(2.5)}", "2.500    7 f32[] (2.5)")
+        with self.assertRaisesRegex(TypeError, "one number"):
+            f"{lp.ones(2):.3f}"
+        with self.assertRaisesRegex(TypeError, "elements come later"):
+            lp.compile(lambda v: f"{v:.3f}")(1.0)
+        self.assertEqual("abcd"[lp.asarray(2)], "c")
+        self.assertEqual(list(range(lp.asarray(np.int64(3)))), [0, 1, 2])
+        self.assertEqual(np.arange(5)[lp.asarray(3)], 3)
+        for bad in (lp.asarray(2.0), lp.asarray([1]), lp.asarray(True)):
+            with self.assertRaises(TypeError):
+                "abcd"[bad]
+
     def test_hash_is_that_of_numbers(self):
         self.assertEqual(lp.ones(3).hash, lp.asarray(np.ones(3, np.float32)).hash)
         self.assertNotEqual(lp.ones(3).hash, lp.zeros(3).hash)
 
+    def test_what_narrow_numbers_look_like(self):
+        for dtype in ("f16", "bf16"):
+            a = lp.cast(lp.asarray([1.5, -0.0, np.inf]), dtype)
+            self.assertEqual(repr(a), f"limpid.Array({dtype}[3] (1.5, -0.0, inf))")
+            self.assertEqual(repr(lp.cast(lp.ones(100), dtype)), f"limpid.Array({dtype}[100] ...)")
+
     def test_pickled(self):
+        for op in (lp.relu, lp.softmax):
+            self.assertIs(pickle.loads(pickle.dumps(op)), op)
+        net = lp.nn.sequential(lp.nn.Linear(2, 3), lp.relu)
+        self.assertEqual(list(pickle.loads(pickle.dumps(net)).init()), list(net.init()))
+        model = lp.Model(lp.nn.mlp([2, 3]).function(), lp.nn.mlp([2, 3]).init(), "{}", "a note")
+        for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            self.assertEqual((again.hash, again.config, again.note), (model.hash, "{}", "a note"))
         for dtype in DTYPES + ["bf16"]:
             a = lp.cast(lp.asarray([1.0, 0.0, 2.5]), dtype)
             for protocol in range(pickle.HIGHEST_PROTOCOL + 1):

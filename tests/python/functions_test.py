@@ -98,6 +98,51 @@ class Transformations(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no argument has an axis"):
             lp.vmap(lambda a: a, None)(a)
 
+    def test_vmap_axes_of_trees(self):
+        w, b, x = floats(4, 3), floats(3), floats(3, 4)
+        f = lambda p, q: (p["w"] * q[0] + p["b"] * q[1], {"s": (p["w"] * q[0]).sum()})
+        y, s = lp.vmap(f, ({"b": None, "w": 0}, [1, None]))({"w": w, "b": b}, (x, 2.0))
+        for i in range(4):
+            one, sums = f({"w": lp.asarray(w[i]), "b": lp.asarray(b)}, (lp.asarray(x[:, i]), 2.0))
+            self.assertTrue(y[i].same_bits(one) and s["s"][i].same_bits(sums["s"]))
+        moved, same = lp.vmap(f, ({"b": None, "w": 0}, [1, None]), out_axes=(-1, {"s": 0}))({"w": w, "b": b}, (x, 2.0))
+        self.assertTrue(moved.same_bits(y.T) and same["s"].same_bits(s["s"]))
+        matrices = lp.vmap(lambda v: lp.stack([v, v, v]), out_axes=1)(w)
+        np.testing.assert_array_equal(np.asarray(matrices), np.stack([np.stack([v] * 3) for v in w], axis=1))
+        g = lambda p: p["w"].sum()
+        for axes, error, text in (
+            (({"v": 0},), ValueError, "axes for v; what came is w"),
+            (({"w": "x"},), TypeError, "expected an axis"),
+            ((True,), TypeError, "expected an axis"),
+            (([0, 0],), ValueError, "2 axes; what came is dict"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                lp.vmap(g, axes)({"w": w})
+        for axes, text in ((None, "not None"), (1, "no axis 1"), ([0], "1 axes; what came is Value")):
+            with self.assertRaisesRegex(ValueError, text):
+                lp.vmap(g, out_axes=axes)({"w": w})
+        with self.assertRaisesRegex(TypeError, "belong to code"):
+            lp.vmap(lp.trace(lambda v: v, "f32[3]"), 0, 4, out_axes=1)
+
+    def test_mappings_of_one_form_in_any_order(self):
+        x = floats(3)
+        y, pull = lp.vjp(lambda v: {"a": v * 2.0, "b": v * 3.0}, x)
+        self.assertEqual(pull({"b": lp.ones(3), "a": lp.zeros(3)})[0].tolist(), [3.0] * 3)
+        self.assertEqual(lp.tree_map(lambda a, b: a - b, {"a": 1, "b": (2, None)}, {"b": (20, None), "a": 10}), {"a": -9, "b": (-18, None)})
+        params = lp.Params({"w": x})
+        self.assertEqual(list(lp.tree_map(lambda a, b: a - b, params, {"w": lp.asarray(x)})["w"]), [0.0] * 3)
+        for other, text in (
+            ({"a": 1}, "expected a mapping with 'b'"),
+            ({"a": 1, "b": (2, None), "c": 3}, "a mapping of 2 and no 3"),
+            ({"a": 1, "b": [2, None]}, "at 'b': expected a tuple, not list"),
+            ({"a": 1, "b": (2,)}, "at 'b': expected 2 parts and no 1"),
+            ({"a": 1, "b": (2, 3)}, "at 'b.1': expected None, not int"),
+            ({"a": None, "b": (2, None)}, "at 'a': expected an array, not NoneType"),
+            (1, "expected a mapping, not int"),
+        ):
+            with self.assertRaisesRegex(ValueError, "one form.*" + text):
+                lp.tree_map(lambda a, b: a, {"a": 1, "b": (2, None)}, other)
+
     def test_trees(self):
         Pair = collections.namedtuple("Pair", "first second")
 
@@ -306,6 +351,46 @@ class Functions(unittest.TestCase):
             doc = getattr(lp, name).__doc__
             self.assertIn("Parameters" if getattr(lp, name).__text_signature__ != "()" else "Returns", doc)
             self.assertIn("Notes\n-----\n", doc, name)
+
+    def test_methods_and_names(self):
+        class Net:
+            scale = 2.0
+
+            @lp.compile
+            def run(self, x):
+                return x * self.scale
+
+            @lp.grad
+            def slope(self, x):
+                return (x * x).sum()
+
+            def plain(self, x):
+                return x * self.scale
+
+        for call in (Net().run, Net().slope):
+            with self.assertRaisesRegex(TypeError, "not Net"):
+                call(floats(2))
+        f = lp.compile(Net().plain)
+        self.assertEqual(f(np.float32([1, 2])).tolist(), [2, 4])
+        self.assertEqual((f.__name__, repr(f)), ("plain", "limpid.Compiled(plain, 1 plan)"))
+        self.assertEqual(repr(lp.grad(Net().plain)), "<gradient of plain>")
+        self.assertEqual(repr(Net.run), "limpid.Compiled(run, 0 plans)")
+        with self.assertRaisesRegex(ValueError, "at least one"):
+            lp.grad(lambda x: x.sum(), ())(floats(2))
+
+    def test_arrays_of_values(self):
+        f = lambda x: (lp.asarray(x), lp.asarray([[x[0], 2.0], [3.0, x[1]]]), lp.array(x, dtype="f64"), lp.asarray((x.sum(), 1.0), "f64"))
+        x = np.float32([1, 5])
+        same, made, wide, pair = lp.compile(f)(x)
+        self.assertTrue(same.same_bits(x))
+        self.assertEqual((made.type, made.tolist()), ("f32[2, 2]", [[1, 2], [3, 5]]))
+        self.assertEqual((wide.type, pair.type, pair.tolist()), ("f64[2]", "f64[2]", [6, 1]))
+        for use in (lambda v: v.item(), lambda v: v.numpy(), lambda v: v.tolist()):
+            with self.assertRaisesRegex(TypeError, "elements come later"):
+                lp.compile(use)(x)
+        for use in (lambda v: v.__setitem__(0, 1), lambda v: lp.compile(lambda w: w.__setitem__(0, 1))(v)):
+            with self.assertRaisesRegex(TypeError, "immutable"):
+                use(lp.asarray(x))
 
     def test_values_of_the_past(self):
         kept = []

@@ -171,6 +171,39 @@ class Files(Temporary):
         with self.assertRaises(KeyError):
             lp.Predictor(net.function(), params, shared=["none"])
 
+    def test_lists_of_numbers(self):
+        net = lp.nn.mlp([4, 2])
+        model = lp.Model(net.function(), net.init())
+        want = model(np.float32([1, 2, 3, 4]))
+        for got in (model([1, 2, 3, 4]), model((1.0, 2, 3, 4)), model([[1, 2, 3, 4]])[0], model(x=[1, 2, 3, 4])):
+            self.assertTrue(got.same_bits(want))
+        with self.assertRaisesRegex(TypeError, "i32"):
+            model(np.int32([1, 2, 3, 4]))
+
+    def test_threads_of_a_model(self):
+        net = lp.nn.mlp([64, 512, 512, 10], lp.relu)
+        model, x = lp.Model(net.function(), net.init()), np.ones((256, 64), np.float32)
+        want, started = model(x), lambda: len(os.listdir("/proc/self/task"))
+        before = started()
+        model.threads = 7  # no other test has a pool of so many
+        self.assertTrue(model(x).same_bits(want))
+        self.assertEqual(started(), before + 6)
+        for bad in (0, -1, 1 << 20):
+            with self.assertRaises(ValueError):
+                model.threads = bad
+
+    def test_names_of_files(self):
+        a = np.float32([1, 2])
+        for name in ("grün.npy", b"gr\xfcn.npy", self.folder / "x.npy"):
+            path = os.path.join(os.fsencode(self.folder), os.fsencode(name))
+            lp.save(path, a)
+            self.assertTrue(os.path.exists(path))
+            self.assertTrue(lp.load(path).same_bits(a))
+            self.assertTrue(lp.load(os.fsdecode(path)).same_bits(a))
+        for use in (lambda: lp.load("a\0.npy"), lambda: lp.save("a\0.npy", a)):
+            with self.assertRaisesRegex(ValueError, "null"):
+                use()
+
     def test_arrays(self):
         a = {"x": np.arange(6, dtype=np.int64).reshape(2, 3), "y": np.float16([1, 2])}
         for name in ("a.npz", "a.safetensors"):

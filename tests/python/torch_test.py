@@ -24,8 +24,13 @@ class Torch(unittest.TestCase):
         self.assertEqual(np.asarray(a).__array_interface__["data"][0], t.data_ptr())
         np.testing.assert_array_equal(np.asarray(lp.asarray(t.T)), t.T.numpy())
         self.assertEqual(lp.asarray(t.to(torch.bfloat16)).type, "bf16[2, 3]")
-        for dtype in (torch.float64, torch.int32, torch.int64, torch.int8, torch.uint8, torch.float16):
+        for dtype in (torch.float64, torch.int32, torch.int64, torch.int8, torch.uint8, torch.float16, torch.bool):
             np.testing.assert_array_equal(np.asarray(lp.asarray(t.to(dtype))), t.to(dtype).numpy())
+
+        with self.assertRaisesRegex(RuntimeError, "detach"):
+            lp.asarray(torch.ones(2, requires_grad=True))
+        with self.assertRaisesRegex(TypeError, "dtype"):
+            lp.asarray(torch.ones(2, dtype=torch.complex64))
 
     def test_arrays_go_out_as_copies_that_may_be_written(self):
         a = lp.ones((2, 3))
@@ -44,6 +49,33 @@ class Torch(unittest.TestCase):
         torch.tanh(x @ w).sum().backward()
         torch.testing.assert_close(gx, x.grad)
         torch.testing.assert_close(gw, w.grad)
+
+    def test_gradients_of_gradients(self):
+        f = lt.torch_function(lambda x, w, i: (lp.tanh(lp.matmul(x, w)) * lp.sin(x.sum()), (x * x).sum(axis=0)))
+        x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+        w = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+        i = torch.arange(3)
+        self.assertTrue(torch.autograd.gradcheck(lambda x, w: f(x, w, i), (x, w)))
+        self.assertTrue(torch.autograd.gradgradcheck(lambda x, w: f(x, w, i), (x, w)))
+
+    def test_results_of_a_function(self):
+        one = lt.torch_function(lambda x: (x * 2.0,))
+        x = torch.ones(3, requires_grad=True)
+        (y,) = one(x)
+        y.sum().backward()
+        self.assertEqual(x.grad.tolist(), [2.0] * 3)
+        half = lt.torch_function(lambda x: lp.cast(x, "bf16"))(torch.ones(3))
+        self.assertEqual(half.dtype, torch.bfloat16)
+        x.grad = None
+        y, place = lt.torch_function(lambda x: (x * x, lp.argmax(x)))(x)
+        for result in ([1.0], {"y": 1.0}):
+            with self.assertRaisesRegex(TypeError, "tuple of arrays"):
+                lt.torch_function(lambda x: result)(x)
+        with self.assertRaisesRegex(TypeError, "expected tensors, not float"):
+            lt.torch_function(lambda x: x)(2.0)
+        self.assertFalse(place.requires_grad)
+        y.sum().backward()
+        self.assertEqual(x.grad.tolist(), [2.0] * 3)
 
     def test_modules(self):
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
