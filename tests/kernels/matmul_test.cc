@@ -196,6 +196,8 @@ TEST_P(MatmulTest, WideProducts) {
     for (const Layout a : {Layout::kRowMajor, Layout::kTransposed}) {
       for (const std::size_t m : {7, 11, 96, 121}) check({m, 1029, 9}, {.a = a, .b = b});
       check({13, 1040, 270}, {.a = a, .b = b, .bias = true, .padding = 3});
+      // So many rows that a panel is fetched ahead by one line of the cache for each term.
+      check({50, 1040, 270}, {.a = a, .b = b, .relu = true});
       check({289, 1025, 5}, {.a = a, .b = b, .relu = true, .row_parts = 2});
       check({7, 511, 258}, {.a = a, .b = b, .column_parts = 2});
       check({7, 512, 258}, {.a = a, .b = b});

@@ -28,6 +28,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import datetime
+import functools
 import json
 import os
 import random
@@ -74,7 +75,7 @@ class Mutation:
     after: str
     flags: list[str]
     programs: list[str]
-    test: list[str]
+    test: tuple[str, ...]
 
     def text(self) -> str:
         """The mutated file."""
@@ -124,7 +125,7 @@ def read_list() -> list[Mutation]:
         missing, strange = (keys | change) - entry.keys(), entry.keys() - keys - change - {"build", "why"}
         if missing or strange:
             raise Failed(f"{entry.get('name', 'a mutation')}: keys missing: {sorted(missing)}, unknown: {sorted(strange)}")
-        test = entry["test"].split(" ", 1)
+        test = tuple(entry["test"].split(" ", 1))
         if len(test) != 2:
             raise Failed(f"{entry['name']}: 'PROGRAM FILTER' or 'ctest REGEX' is expected, got '{entry['test']}'")
         if (test[0] == "ctest") != ("build" in entry):
@@ -265,7 +266,7 @@ def run(command: Command, timeout: float) -> Outcome:
     return Outcome(code == 0, how or "a failed check", time.monotonic() - begin, output)
 
 
-def commands_of(build: Build, test: list[str]) -> list[Command]:
+def commands_of(build: Build, test: tuple[str, ...]) -> list[Command]:
     if test[0] != "ctest":
         program = str(BUILD / build.path(test[0]))
         return [Command([program, "--gtest_brief=1", f"--gtest_filter={test[1]}"])]
@@ -278,8 +279,10 @@ def commands_of(build: Build, test: list[str]) -> list[Command]:
     return commands
 
 
-def run_unbroken(test: list[str], commands: list[Command]) -> float:
-    """How long it takes, in seconds. Raises Failed where the test does not pass, Skipped where it is none."""
+@functools.cache
+def seconds_unbroken(build: Build, test: tuple[str, ...]) -> float:
+    """How long the test takes. Raises Failed where it does not pass, Skipped where it is none."""
+    commands = commands_of(build, test)
     text = " ".join(test)
     if not commands or not all(c.arguments for c in commands):
         raise Skipped(f"{text}: no such test here")
@@ -298,7 +301,7 @@ def run_unbroken(test: list[str], commands: list[Command]) -> float:
 def try_out(build: Build, mutation: Mutation) -> Outcome:
     """What its test says of the mutated code."""
     commands = commands_of(build, mutation.test)
-    usual = run_unbroken(mutation.test, commands)
+    usual = seconds_unbroken(build, mutation.test)
     folder = WORK / mutation.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -325,7 +328,7 @@ def a_few(mutations: list[Mutation], build: Build, count: int, seed: str) -> lis
         if sum(len(build.objects(build.path(p), mutation.file)) for p in mutation.programs) > FEW:
             continue
         try:
-            run_unbroken(mutation.test, commands_of(build, mutation.test))
+            seconds_unbroken(build, mutation.test)
         except Skipped as skipped:
             print(f"left out  {mutation.name}: {str(skipped).splitlines()[0]}", flush=True)
             continue
