@@ -183,11 +183,11 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   served->signature.version = version;
   served->language = language_of(model);
   if (options_.keep_sources) served->source = std::make_shared<Model>(model);
-  // The workers, and the thread that submits.
+  // The workers, and the threads that submit: of the connections, and of large bodies.
   const auto predictor =
       std::make_shared<LatePredictor>(model, Predictor::Options{.most_rows = options_.max_batch,
                                                                 .pool = options_.pool,
-                                                                .most_runs = options_.workers + 1});
+                                                                .most_runs = options_.workers + 2});
   // It compiles, or is not served. Of a language model who asks for its logits waits for that.
   if (!served->language) predictor->get();
   served->bytes = [predictor, language = served->language] {
