@@ -1,6 +1,6 @@
-// Actions: a plan as one thread runs it whole. Bands, blocks, pieces and threads are decided, a row
-// times packed weights goes to its kernel directly, and what stays between the steps is worked on
-// in whole vectors: to write a part of one and read it again costs more than a small layer.
+// Actions: a plan prepared for one thread that runs all of it. Bands, blocks and pieces are decided
+// beforehand, a row times packed weights calls its kernel directly, and intermediate results are
+// computed in whole vectors: a partial store followed by a load costs more than a small layer.
 #include <algorithm>
 
 #include "limpid/compile/worker.h"
@@ -25,7 +25,7 @@ std::size_t whole_vectors(const Plan& plan, const Program& program) {
   return room ? (program.elements + lanes - 1) / lanes * lanes : program.elements;
 }
 
-// Whether it is its instructions and nothing else, each over all elements.
+// Whether the step is nothing but its program, each instruction over all elements.
 bool is_plain(const Program& program) {
   return (program.is_one_call() || program.elements <= kChunk) && program.filled_once.empty() &&
          program.filled.empty() && program.stored.empty() &&
@@ -36,7 +36,7 @@ bool is_plain(const Program& program) {
 LanesAction lanes_action(const Program& program, std::size_t instruction, std::size_t elements) {
   const Instruction& in = program.instructions[instruction];
   const std::int32_t result = program.places[program.inputs.size() + instruction];
-  // Operands that it does not take are anything.
+  // Operands beyond the kernel's arity may be anything.
   LanesAction action{in.function, elements, {result, result, result, result}};
   for (std::size_t o = 0; o < static_cast<std::size_t>(in.count); ++o)
     action.places[o + 1] = program.places[static_cast<std::size_t>(in.operands[o])];

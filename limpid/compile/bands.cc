@@ -1,6 +1,6 @@
-// Bands: runs of steps whose results depend, row for row, on the same rows of their operands. A few
-// rows go through all steps of a band while they are in the cache, and what passes from one step to
-// the next needs memory for those few rows only.
+// Bands: consecutive steps in which row r of a result depends only on row r of the operands. A few
+// rows at a time go through all steps of a band while they are in the cache, and intermediate
+// results need memory for those few rows only.
 #include <algorithm>
 
 #include "limpid/compile/plan.h"
@@ -8,10 +8,10 @@
 namespace limpid::detail {
 namespace {
 
-// Rows that go through a band together: enough that reading the weights again for the next ones
-// costs little, few enough for the second-level cache.
+// Rows that go through a band together: enough to make reading the weights again cheap, few enough
+// for the second-level cache.
 constexpr std::size_t kMostRows = 96;
-// Where there are no weights, bytes of the widest operand in the rows that go together.
+// Without weights: the bytes that the widest operand has in the rows that go together.
 constexpr std::size_t kBytesOfRows = std::size_t{64} << 10;
 
 // Whether the elements that a program reads for row r of `rows` lie in row r of the operand.
@@ -20,7 +20,8 @@ bool is_by_rows(const LaneInput& input, std::size_t elements, std::size_t rows) 
 }
 
 std::size_t rows_of(const Step& step) { return step.root ? step.root->row_count() : 0; }
-// Whether it may be cut into so many: several of its own may be one of the band's.
+// Whether the step can be split into that many rows; several of its own rows may make one of the
+// band.
 bool takes_rows(const Step& step, std::size_t rows) {
   if (rows == 0) return false;
   if (!step.root) return step.program.elements % rows == 0;
@@ -93,7 +94,8 @@ class Banding {
 
   void choose_block(Band& band) {
     if (band.rows == 0) return;
-    // Nothing passes from it to another step: a kernel that sees all rows knows how much it writes.
+    // A band of one step has no intermediate results; and a kernel that is given all rows knows how
+    // much it writes.
     const Step& first = plan_.steps[band.first];
     if (band.count == 1 && first.root && first.root->joins_rows() && first.program.empty()) {
       band.block = band.rows;
@@ -115,7 +117,7 @@ class Banding {
   }
 
   Plan& plan_;
-  // The number of the band, from 1, that writes a slot; 0 where none does.
+  // The number of the band that writes a slot, from 1; 0 if none does.
   std::vector<std::size_t> made_in_;
 };
 

@@ -1,5 +1,5 @@
-// Products that threads go through without waiting for each other in between: those of queries,
-// keys and values, a gate's and what it lets through.
+// Independent products that threads run without a barrier in between: those of queries, keys and
+// values; of a gate and the values that it scales.
 #include <algorithm>
 
 #include "limpid/compile/plan.h"
@@ -37,8 +37,8 @@ class Beside {
     return true;
   }
 
-  // Whether a piece of step i may touch what another piece of the one before it writes, or the
-  // other way round. Pieces are of the same columns where there are as many.
+  // Whether a piece of step i may read or write what another piece of the step before writes, or
+  // the reverse. If both have as many pieces, piece p of each has the same columns.
   bool waits_for(std::size_t i, std::size_t before, bool same_columns) const {
     const Step& step = plan_.steps[i];
     bool waits = false;
@@ -63,7 +63,7 @@ class Beside {
     const Slot& x = plan_.slots[static_cast<std::size_t>(a)];
     const Slot& y = plan_.slots[static_cast<std::size_t>(b)];
     if (a == b) return true;
-    // An input may be given away for an output.
+    // An input's memory may be donated to an output.
     if (x.place != y.place) return is_outside(x) && is_outside(y);
     if (is_outside(x) || x.place == Place::kConstant) return false;
     return x.offset < y.offset + y.type.bytes() && y.offset < x.offset + x.type.bytes();

@@ -13,7 +13,7 @@ namespace detail {
 
 namespace {
 
-// An Executable with the memory of a run.
+// An Executable and the memory for one run.
 class Ready {
  public:
   explicit Ready(const Executable& executable, ThreadPool* pool = nullptr,
@@ -77,7 +77,7 @@ class Plans::Plan {
   const std::any& result() const { return result_; }
 
  private:
-  // A buffer, which this does not keep alive.
+  // A buffer that this does not keep alive.
   struct Buffer {
     const void* identity = nullptr;
     std::weak_ptr<const void> owner;
@@ -139,7 +139,7 @@ std::vector<Tensor> Plans::run(const Arguments& arguments, const std::function<T
 
 namespace {
 
-// What is kept with a Function: its plan, and memory for as many runs as there were at once.
+// Cached with a Function: its plan, and memory for as many concurrent runs as there have been.
 class KeptPlan {
  public:
   explicit KeptPlan(const Function& f) : executable_(compile(f)) {}

@@ -42,7 +42,7 @@ void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
         reads = reads || (s == in && !writing);
         writes = writes || (s == out && writing);
       });
-      // The steps of a band take turns.
+      // The steps of a band alternate, a few rows each.
       written = written || (writes && !(step.root && step.root->writes_in_place(in, out)));
       for (std::size_t j = band.first; j < i; ++j)
         for_each_slot(plan.steps[j],

@@ -1,5 +1,6 @@
-// Fusion: element-wise programs move behind the step that makes their operands, or before the
-// program that alone reads their results. The operations and their order stay, and so do the bits.
+// Fusion: an element-wise program moves to the end of the step that makes its operands, or to the
+// start of the only program that reads its results. Operations and their order do not change, so
+// neither do the bits.
 #include <algorithm>
 
 #include "limpid/compile/plan.h"
@@ -53,7 +54,7 @@ class Fusion {
   }
 
   void run() {
-    // Twice: a program that others have joined may depend on a later step than it did alone.
+    // Twice: after others have joined a program, it may depend on a later step than before.
     for (int pass = 0; pass < 2; ++pass)
       for (std::size_t i = 0; i < plan_.steps.size(); ++i)
         if (is_lanes(i)) hoist(i);
@@ -77,7 +78,7 @@ class Fusion {
     return plan_.slots[static_cast<std::size_t>(slot)].place == Place::kWorkspace;
   }
 
-  // Step i gives its program to step `to`, and is no more.
+  // Moves the program of step i to step `to` and removes step i.
   void move_work(std::size_t i, std::size_t to) {
     plan_.steps[to].nanoseconds += plan_.steps[i].nanoseconds;
     plan_.steps[to].not_before = std::max(plan_.steps[to].not_before, plan_.steps[i].not_before);
@@ -92,7 +93,7 @@ class Fusion {
     gone_[i] = true;
   }
 
-  // To the step that makes the last of its operands.
+  // Moves it to the step that makes the last of its operands.
   void hoist(std::size_t i) {
     const Program& program = plan_.steps[i].program;
     std::int32_t last = plan_.steps[i].not_before;
@@ -110,7 +111,7 @@ class Fusion {
     move_work(i, to);
   }
 
-  // To the one step whose program reads its results, if there is just one.
+  // Moves it to the step whose program reads its results, if there is exactly one.
   void sink(std::size_t i) {
     Program& program = plan_.steps[i].program;
     std::size_t to = i;
@@ -129,7 +130,7 @@ class Fusion {
     move_work(i, to);
   }
 
-  // Whether all that `step` reads of the results of `source` is read by its program, lane by lane.
+  // Whether `step` reads the results of `source` only in its program, lane by lane.
   static bool reads_in_program_only(const Step& step, const Program& source) {
     std::size_t reads = 0;
     std::size_t lane_reads = 0;
@@ -165,8 +166,8 @@ class Fusion {
     });
   }
 
-  // The input register that reads a root's result, if only this program reads it; else 0, which no
-  // input is.
+  // The input register that reads a root's result, if only this program reads it; else 0 (inputs
+  // are negative here).
   std::int32_t private_root_register(SlotId result, const Program& program, std::size_t i) const {
     if (!is_inside(result) || read_elsewhere(result, i)) return 0;
     for (std::size_t k = 0; k < program.inputs.size(); ++k)
@@ -175,7 +176,7 @@ class Fusion {
     return 0;
   }
 
-  // A ReLU that comes first is done by a product itself, while its result is in registers.
+  // A product applies a ReLU that comes first itself, while its result is in registers.
   void fold_relu(Root& step, Program& program, std::size_t i) {
     const std::int32_t root = private_root_register(*step.result(), program, i);
     if (root == 0 || program.instructions.empty()) return;
@@ -201,8 +202,8 @@ class Fusion {
     return count;
   }
 
-  // Where the root leaves its result: in the place of a result of its program, if that is written
-  // after the last read.
+  // The root's result is stored where a result of its program goes, if the program writes that
+  // after its last read of the root's result.
   SlotId place_root(SlotId result, Program& program, std::size_t i) {
     const std::int32_t root = private_root_register(result, program, i);
     if (root == 0) return result;

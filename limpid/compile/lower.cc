@@ -1,4 +1,4 @@
-// From a Function to a Plan: which op becomes which step, and which element-wise ops ride behind
+// Lowers a Function to a Plan: which op becomes which step, and which element-wise ops are fused to
 // which step.
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ bool all_lanes(std::span<const Type> types) {
   return std::all_of(types.begin(), types.end(), [](const Type& t) { return is_lane(t.dtype); });
 }
 
-// The element kernel of a call, or kCount where it has none for its types.
+// The element kernel of a call, or kCount if there is none for its types.
 Element element_of(const Call& call) {
   const Kernel& kernel = call.op.kernel;
   if (!all_lanes(call.inputs)) return kNoElement;
@@ -44,7 +44,7 @@ Element element_of(const Call& call) {
                                 : kNoElement;
 }
 
-// Whether a composition runs as one step; its body stands in for it otherwise.
+// Whether a composition runs as one step; otherwise its body is lowered.
 bool is_served(const Call& call) {
   const Type& x = call.inputs[0];
   switch (call.op.kernel.kind) {
@@ -96,7 +96,7 @@ Plan Lowering::run() {
 }
 
 void Lowering::set_alias(ValueId v, ValueId source) {
-  // Of what the source is an alias of: chains may be as long as a stranger's text.
+  // Chains of aliases are resolved as they are made: an untrusted text may hold long ones.
   const bool chained = known(source).how == How::kAlias;
   known(v).how = How::kAlias;
   known(v).not_before = known(source).not_before;

@@ -12,8 +12,8 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-// Copies of a constant size are instructions; a call of memcpy for each short run would take most
-// of the time.
+// A copy of constant size compiles to a few instructions. Calling memcpy for each short run would
+// take most of the time.
 template <std::size_t bytes>
 void copy_runs(const Walk::Axis& axis, const std::byte* from, std::byte* to) {
   for (std::size_t i = 0; i < axis.count; ++i) {
@@ -45,16 +45,16 @@ void copy_line(std::size_t run, const Walk::Axis& axis, const std::byte* from, s
 
 constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 
-// The row of all batches' that number i means.
+// The row, counted over all batches, that index i refers to.
 std::size_t row_of(const RowNumbers& n, const void* numbers, std::size_t i) {
   const std::int64_t number = n.wide ? static_cast<const std::int64_t*>(numbers)[i]
                                      : static_cast<const std::int32_t*>(numbers)[i];
-  // A negative number is a large one, too.
+  // As an unsigned number, a negative index is too large as well.
   const bool known = static_cast<std::uint64_t>(number) < n.rows;
   return known ? i / n.numbers * n.rows + static_cast<std::size_t>(number) : kNoRow;
 }
 
-// With what lies side by side in both made one run, and axes that are stepped through as one made
+// Merges what is contiguous on both sides into one run, and axes that can be stepped through as
 // one.
 Walk simplified(Walk walk) {
   std::vector<Walk::Axis> kept;  // the innermost first
@@ -140,7 +140,7 @@ void move(const Walk& walk, const std::byte* from, std::byte* to, kernels::Range
     if (lines.begin < lines.end) std::memcpy(to, from, walk.run);
     return;
   }
-  // Where the first line stands.
+  // The offset of the first line.
   const std::size_t outer = walk.axes.size() - 1;
   std::array<std::size_t, Shape::kMaxRank> index{};
   std::size_t rest = lines.begin;

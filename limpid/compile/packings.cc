@@ -58,9 +58,9 @@ class Packings::Kept {
     return bytes;
   }
 
-  // Puts the constants of a plan where its steps read them. What is made for it lies side by side,
-  // in the order in which the steps read it. Large weights have pages of their own, and large
-  // constants that are read as they are stay where they are.
+  // Places the constants of a plan where its steps read them. Packings and copies are contiguous,
+  // in the order in which the steps read them. Large weights have pages of their own, and large
+  // constants that need no packing stay where they are.
   void place(std::span<Constant> constants) {
     const std::lock_guard lock(mutex_);
     std::erase_if(entries_, [](const auto& entry) { return entry.second.placed.expired(); });
@@ -82,7 +82,7 @@ class Packings::Kept {
   }
 
  private:
-  // Not enough to find a constant: other elements may be at the address of those that are gone.
+  // An address does not identify a constant: freed memory may hold other elements by now.
   // Entry::source tells them apart.
   struct Key {
     const void* elements;  // Tensor::identity()
@@ -112,7 +112,7 @@ class Packings::Kept {
     return Tensor::borrow(entry.type, {placed.get(), entry.type.bytes()}, placed);
   }
 
-  // Elements that nothing keeps alive may be others unnoticed: they are not found again.
+  // Elements that nothing keeps alive may change unnoticed, so they are not cached.
   static bool has_owner(const Constant& constant) { return !constant.value.owner().expired(); }
 
   static bool lies_together(const Constant& constant) {
@@ -120,7 +120,7 @@ class Packings::Kept {
     return placed_type(constant).bytes() < (constant.layout.kernels ? kLarge : detail::kHugePage);
   }
 
-  // What is to be made of the constants that lie together.
+  // The packings and copies that are placed together.
   std::size_t bytes_together(std::span<const Constant> constants) const {
     std::size_t bytes = 0;
     std::set<Key> seen;

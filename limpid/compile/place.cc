@@ -1,5 +1,4 @@
-// Where things live while a plan runs: slots in the workspace, registers of a program in buffers of
-// scratch.
+// Memory placement for a plan: slots in the workspace, a program's registers in scratch buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 namespace limpid::detail {
 namespace {
 
-// Memory handed out and taken back; neighbours that are free join.
+// A free list: allocates and frees ranges, and merges adjacent free ones.
 class Arena {
  public:
   std::size_t take(std::size_t bytes) {
@@ -60,7 +59,7 @@ class Arena {
 
 bool is_four_bytes(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kI32; }
 
-// The times from the first to the last use of each slot.
+// The live range of each slot: from its first to its last use.
 class Lives {
  public:
   explicit Lives(std::size_t slots) : first_(slots, kNever), last_(slots, 0) {}
@@ -78,7 +77,7 @@ class Lives {
   std::vector<std::size_t> first_, last_;
 };
 
-// Gives `slots` their offsets for lives within [begin, end); returns the bytes that they take.
+// Assigns offsets to `slots` whose live ranges are within [begin, end). Returns the bytes needed.
 template <class Bytes>
 std::size_t place(Plan& plan, const std::vector<std::size_t>& slots, const Lives& lives,
                   std::size_t begin, std::size_t end, const Bytes& bytes) {
@@ -175,7 +174,7 @@ void place_registers(Program& program, const std::vector<Slot>& slots) {
   };
   for (std::size_t r = 0; r < inputs; ++r) take(r);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    // An element kernel may write over an operand, so that the operands' buffers are free first.
+    // An element kernel may write over an operand, so the operands' buffers are freed first.
     const Instruction& instruction = program.instructions[i];
     for (std::int32_t o = 0; o < instruction.count; ++o) {
       const auto r = static_cast<std::size_t>(instruction.operands[static_cast<std::size_t>(o)]);

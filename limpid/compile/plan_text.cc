@@ -1,5 +1,6 @@
-// A plan as text: a step a line, its program behind it. Slots are named in (input), out, const, s
-// (workspace) and b (in a band's memory). & is before a step that stands beside the one above it.
+// Prints a plan: one line per step, followed by its program. Slots are named in (input), out,
+// const, s (workspace) and b (in a band's memory). & marks a step that runs side by side with the
+// one above.
 #include <fmt/format.h>
 
 #include "limpid/compile/plan.h"

@@ -22,7 +22,7 @@ namespace {
 using RowCount = std::int64_t;
 using Axes = std::vector<std::optional<std::int64_t>>;
 
-// The memory of one run of a plan at a time.
+// The memory for one run of a plan at a time.
 class PlanRun {
  public:
   PlanRun(const Executable& plan, const Axes& axes, RowCount rows, ThreadPool* pool)
@@ -33,7 +33,7 @@ class PlanRun {
     to_.resize(out_.size());
   }
 
-  // Rows [first, first + count) of `inputs` give those of `results`.
+  // Computes rows [first, first + count) of `results` from those of `inputs`.
   void run(std::span<const Tensor> inputs, std::span<void* const> results, RowCount first,
            RowCount count) {
     for (std::size_t i = 0; i < in_.size(); ++i) {
@@ -52,7 +52,7 @@ class PlanRun {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  // An input or output of all rows, and memory for it where fewer come.
+  // An input or output of all the plan's rows, and padded memory for it if a call has fewer.
   struct Operand {
     std::size_t bytes;
     std::shared_ptr<std::byte> padded;
@@ -75,7 +75,8 @@ class PlanRun {
     }
     return operand.padded.get();
   }
-  // Rows beyond `count` are zeros: numbers of an earlier call might take longer, as NaN does.
+  // Rows from `count` on are zeros: values of an earlier call, such as NaNs, might be slower to
+  // compute.
   const std::byte* read(Operand& operand, const std::byte* rows, RowCount count) {
     if (count == rows_) return rows;
     std::byte* const memory = padded(operand);
@@ -170,7 +171,7 @@ class Predictor::Plans {
     std::size_t bytes = 0;
   };
 
-  // One of so many calls.
+  // One of several concurrent calls.
   class Turn {
    public:
     explicit Turn(Plans& plans) : plans_(plans) {
@@ -192,7 +193,7 @@ class Predictor::Plans {
     Plans& plans_;
   };
 
-  // A workspace of the plan of so many rows, out of the free ones or new.
+  // A workspace for the plan of `rows` rows: a free one, or a new one.
   class Lease {
    public:
     Lease(Plans& plans, RowCount rows) : plans_(plans), kept_(plans.compiled(rows)) {
@@ -235,7 +236,7 @@ class Predictor::Plans {
     return kept;
   }
 
-  // The rows of the plan that takes the next of so many.
+  // The rows of the plan for the next part, with `left` rows still to compute.
   RowCount plan_for(RowCount left) const {
     const std::lock_guard lock(mutex_);
     const auto enough = sizes_.lower_bound(left);

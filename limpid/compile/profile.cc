@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The addresses of a plan's slots; results have memory of their own, or that of an input which is
-// given away for them.
+// The addresses of a plan's slots. A result has memory of its own, or that of an input donated to
+// it.
 class Memory {
  public:
   Memory(const detail::Plan& plan, std::span<const Tensor> inputs, std::size_t threads,

@@ -1,6 +1,6 @@
-// Runs a plan: band after band, the rows of each cut into pieces for the threads of the pool, or
-// step after step where there are too few rows for that. Nothing here, nor in run_program.cc
-// and the steps, allocates, locks or throws.
+// Runs a plan band after band. The rows of a band are split into pieces for the threads of the
+// pool; if there are too few rows, each step is split by itself. Nothing here, in run_program.cc or
+// in the steps allocates, locks or throws.
 #include <algorithm>
 #include <span>
 
@@ -49,12 +49,12 @@ void run_shared_rows(void* context, std::size_t index, int thread) {
 void run_shared_step(void* context, std::size_t index, int thread) {
   const auto& s = *static_cast<const Shared*>(context);
   Worker worker = worker_of(s.plan, s.slots, s.scratch, thread);
-  // All rows are at work, and all threads see all of them.
+  // All rows are in work at once, visible to all threads.
   worker.beyond = 0;
   for (const Step& step : s.steps) run_piece(step, worker, {index, s.pieces});
 }
 
-// Pieces that work is worth cutting into.
+// The number of pieces that this much work is worth splitting into.
 std::size_t pieces_of(double nanoseconds, double worth_sharing, int threads) {
   if (threads <= 1) return 1;
   if (worth_sharing <= 0) return static_cast<std::size_t>(threads);
@@ -63,9 +63,9 @@ std::size_t pieces_of(double nanoseconds, double worth_sharing, int threads) {
   return static_cast<std::size_t>(std::min<double>(threads, worth));
 }
 
-// Whether threads take rows of the band through all its steps, and not each a part of every step's
-// columns. Every thread then reads all weights, which pays where they are in its own cache or where
-// there are many rows to each.
+// Whether each thread takes some rows through all steps of the band, rather than a part of every
+// step's columns. Every thread then reads all weights, which pays if they fit its own cache or if
+// each thread has many rows.
 bool shares_rows(const Band& band, std::size_t pieces) {
   constexpr std::size_t kInOwnCache = std::size_t{1} << 20;
   constexpr std::size_t kFewRows = 2, kManyRows = 48;

@@ -7,7 +7,7 @@
 namespace limpid::detail {
 namespace {
 
-// Four-byte lanes read as they are; booleans become masks.
+// Loads four-byte lanes unchanged; booleans become masks.
 struct Source {
   const std::byte* data;
   bool is_bool;
@@ -79,8 +79,8 @@ class ProgramRun {
     return place >= 0 ? worker_.at<std::byte>(place) + begin * 4 : worker_.buffer(~place);
   }
 
-  // Asks for what the chunk that begins at element `begin` reads from its slots: a CPU that reads a
-  // little of each in turn does not see by itself that it will go on.
+  // Prefetches what the chunk that begins at element `begin` reads from its slots: the hardware
+  // prefetcher does not recognise short reads from many slots in turn.
   void fetch(std::size_t begin, std::size_t n) const {
     constexpr std::size_t kLine = 64;
     for (std::size_t r = 0; r < program_.inputs.size(); ++r) {

@@ -38,7 +38,8 @@ struct AttentionStep final : Root {
     return sizeof(float) * kernels.attention_scratch_floats(each.keys, each.size, each.value_size);
   }
 
-  // Heads are shared out whole where that is even, else in as many parts as there are pieces.
+  // Pieces take whole heads if they divide evenly; otherwise heads are split into as many parts as
+  // there are pieces.
   void run(const Step&, const Worker& worker, Piece piece) const override {
     if (f64) return run_f64(worker, piece);
     const std::size_t parts = heads() % piece.count == 0 ? 1 : piece.count;

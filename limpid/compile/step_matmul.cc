@@ -20,7 +20,7 @@ Weights weights_of(Dtype dtype) {
                                : Weights::kF32;
 }
 
-// `batch` products of one shape, one after the other in memory.
+// `batch` products of one shape, contiguous in memory.
 struct MatmulStep final : Root {
   std::size_t batch = 1, m = 0, n = 0, k = 0;
   SlotId a = -1, b = -1, c = -1;
@@ -66,10 +66,10 @@ struct MatmulStep final : Root {
 
   void run(const Step& step, const Worker& worker, Piece piece) const override {
     if (is_batch()) return run_products(step, worker, part(batch, 1, piece.index, piece.count));
-    // The longer side is cut: each piece then repeats less of the packing of the other operand. The
-    // gradient of a weight, A^T B, is cut by rows, as the weight itself is where the next step
-    // reads it: a thread finds there what it has written. Where the sum is long, packing B for
-    // every thread would cost more than that.
+    // Splits the longer side, so that each piece repeats less of the packing of the other operand.
+    // A weight's gradient, A^T B, is split by rows: the next step reads it by rows, so a thread
+    // finds in its cache what it has written. If the sum is long, packing B for every thread would
+    // cost more than that saves.
     constexpr std::size_t kRowUnit = 24;  // whole register tiles on every instruction set
     const bool by_columns =
         packed || (transpose_a ? m < kRowUnit * piece.count || k > 2 * m : n >= m);
@@ -137,7 +137,7 @@ struct MatmulStep final : Root {
   }
 };
 
-// Narrow weights that are no constant, packed anew in every run.
+// Low-precision weights that are not constant: packed in every run.
 struct PackStep final : UnaryRoot {
   Layout layout;
 

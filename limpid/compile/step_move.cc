@@ -1,4 +1,4 @@
-// Elements that are moved, and nothing computed of them, as steps.
+// Steps that move elements without computing: transpositions, slices, concatenations.
 #include <fmt/format.h>
 
 #include "limpid/compile/lowering.h"

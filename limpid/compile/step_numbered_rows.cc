@@ -1,4 +1,4 @@
-// Rows by number as steps: gather, scatter_add, and the rows of a cache.
+// Steps on rows by index: gather, scatter_add, and the rows of a cache.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -53,7 +53,8 @@ struct ScatterAddStep final : Root {
   }
 };
 
-// The cache and rows over it; where both are one memory, the rows alone are written.
+// Copies the cache and writes rows over it. If input and output share memory, only the rows are
+// written.
 struct UpdateRowsStep final : Root {
   SlotId cache = -1, rows = -1, position = -1, out = -1;
   UpdateSizes sizes{};

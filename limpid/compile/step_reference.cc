@@ -1,4 +1,4 @@
-// Reference arithmetic of a primitive without a kernel for its types, and copies, as steps.
+// Steps for primitives without a kernel for their types, by the reference arithmetic; and copies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace limpid::detail {
 namespace {
 
 struct ReferenceStep final : Root {
-  // Of operands, and of results: a run keeps their addresses on the stack.
+  // Most operands, and most results: a run keeps their addresses on the stack.
   static constexpr std::size_t kMost = 64;
   const Op* op = nullptr;
   Attributes attributes;

@@ -64,7 +64,7 @@ struct NormStep final : RowsStep {
   bool layer = false;  // else RMS
   float eps = 0;
   SlotId gamma = -1, beta = -1;
-  // Of a gradient: and its second result, where there is a gamma.
+  // Of a gradient, whose second result exists if there is a gamma.
   SlotId cotangent = -1, out2 = -1;
 
   Slots slots() const override { return {{in, gamma, beta, cotangent}, {out, out2}}; }
@@ -91,7 +91,7 @@ struct NormStep final : RowsStep {
   }
 };
 
-// Of `outer` matrices of rows x columns the columns are reduced, which leaves outer x columns.
+// Reduces the columns of `outer` matrices of rows x columns, giving outer x columns.
 struct ColumnsStep final : UnaryRoot {
   std::string_view name;
   std::size_t outer = 0, rows = 0, columns = 0;
@@ -127,7 +127,7 @@ constexpr AlongAxis kAlongAxis[] = {
     {KernelKind::kMax, "max rows", &Kernels::max_rows, "max columns", &Kernels::max_columns},
     {KernelKind::kMin, "min rows", &Kernels::min_rows, "min columns", &Kernels::min_columns}};
 
-// But for its operands beside x.
+// Except for its operands other than x.
 NormStep norm_of_rows(const Call& call) {
   const Shape& shape = call.inputs[0].shape;
   const auto kept = shape.rank() - static_cast<std::size_t>(call.attributes.integer("dims"));

@@ -1,7 +1,7 @@
-// The pool hands out tasks by lanes, one a thread. A lane is a counter of the tasks that it still
-// holds; its thread takes from it first, so that the same thread meets the same data call after
-// call, and then from the lanes of those that are late. A thread that is asleep or preempted thus
-// delays nobody but itself.
+// The pool hands out tasks by lanes, one per thread. A lane counts the tasks that it still holds.
+// Its thread takes from its own lane first, so that the same thread works on the same data in every
+// call, and then from the lanes of threads that are late. A thread that sleeps or is preempted thus
+// delays only itself.
 #include "limpid/compile/thread_pool.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void relax() {
 #endif
 }
 
-// Looks until `found` or until the time is over.
+// Polls until `found` returns true or the time is over.
 template <class Condition>
 bool spin_until(const Condition& found, std::chrono::microseconds time) {
   if (found()) return true;
@@ -80,7 +80,7 @@ std::vector<int> allowed_cpus() {
 
 int current_cpu() { return sched_getcpu(); }
 
-// A refusal costs speed alone, here and below.
+// If the system refuses, only speed is lost; so too below.
 void move(std::thread& thread, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -100,10 +100,10 @@ void move(std::thread&, int) {}
 
 #endif
 
-// How the CPUs are shared out among all pools of the process, which do not know of each other.
+// Divides the CPUs among all pools of the process, which do not know of each other.
 class SharedCpus {
  public:
-  // So many of `allowed`, those of the fewest threads; first the one that is left for the caller.
+  // `count` CPUs of `allowed`, those with the fewest threads. The first is the caller's.
   std::vector<int> take(std::vector<int> allowed, std::size_t count) {
     const std::lock_guard lock(mutex_);
     std::rotate(allowed.begin(), allowed.begin() + 1, allowed.end());
@@ -125,7 +125,7 @@ class SharedCpus {
   }
 
  private:
-  // A caller is there only at times.
+  // A caller uses its CPU only at times.
   void add(const std::vector<int>& cpus, int sign) {
     for (std::size_t i = 0; i < cpus.size(); ++i) load_[cpus[i]] += i == 0 ? sign : 2 * sign;
   }
@@ -231,7 +231,7 @@ void ThreadPool::run(std::size_t tasks, Task task, void* context) noexcept {
   pending_.store(count, std::memory_order_relaxed);
   const std::uint64_t call = (lanes_[0].tickets.load(std::memory_order_relaxed) >> 32) + 1;
   const std::uint32_t used = count < step ? count : step;
-  // The caller's own lane last: the others begin while it is still here.
+  // The caller's own lane is opened last: the other threads can begin earlier.
   for (std::uint32_t n = 1; n <= used; ++n) {
     const std::uint32_t i = n % used;
     Lane& lane = lanes_[i];
@@ -283,7 +283,7 @@ void ThreadPool::finish(std::uint32_t done) {
   if (pending_.fetch_sub(done) == done) pending_.notify_one();
 }
 
-// Others may hold tasks that they have begun.
+// Other threads may not have finished their tasks.
 void ThreadPool::wait_for_the_others() {
   const auto all_done = [this] { return pending_.load() == 0; };
   if (spin_until(all_done, spin_)) return;

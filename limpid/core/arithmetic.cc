@@ -32,8 +32,8 @@ float polynomial(float x, std::uint32_t piece, const float (&descending)[N][16])
   return y;
 }
 
-// 2^n in two factors, so that n may be anything that a result needs, subnormals among them. The low
-// bits of z hold n + 254: half of that is the biased exponent of 2^(n / 2).
+// 2^n as two factors: one float does not hold every 2^n that a result needs, such as a subnormal
+// one. The low bits of z hold n + 254: half of that is the biased exponent of 2^(n / 2).
 struct Powers {
   float first, second;
 };
@@ -110,15 +110,15 @@ Turn small_turn(float a) {
   return {std::bit_cast<std::uint64_t>(z), r};
 }
 
-// The 32 bits of 2 / pi behind the first `skipped` ones.
+// The 32 bits of 2 / pi after the first `skipped` ones.
 std::uint64_t two_over_pi(std::uint32_t skipped) {
   const std::uint32_t word = skipped / 32;
   const std::uint64_t two =
       std::uint64_t{c::kTwoOverPiBits[word]} << 32 | c::kTwoOverPiBits[word + 1];
   return two << skipped % 32 >> 32;
 }
-// After Payne and Hanek: of the product with 2 / pi only those bits that are left of whole turns
-// are worked out, 64 of them, in integers.
+// Payne and Hanek's reduction: whole turns drop out of the product with 2 / pi, and the 64 bits
+// that remain are computed in integers.
 Turn large_turn(float a) {
   const auto bits = std::bit_cast<std::uint32_t>(a);
   const std::uint64_t m = (bits & 0x7fffff) | 0x800000;
@@ -135,7 +135,7 @@ Turn large_turn(float a) {
 
 Turn turn_of(float a) { return a < c::kTrigLarge ? small_turn(a) : large_turn(a); }
 
-// The sine after that many more quarters.
+// The sine after `quarters` more quarter turns.
 double wide_sin(const Turn& turn, std::uint64_t quarters) {
   const std::uint64_t q = turn.quarters + quarters;
   const double s = turn.r * turn.r;
@@ -166,7 +166,7 @@ double wide_log_above_one(double f) {
   return fused(e, c::kWideLn2, wide_log1p(e == 0 ? f : m - 1.0));
 }
 
-// e^x - 1, where x may be any float: it is bounded first.
+// e^x - 1 for any float x, which is clamped first.
 double wide_expm1(float x) {
   float bounded = x > c::kExpHighest ? c::kExpHighest : x;
   bounded = bounded < c::kExpLowest ? c::kExpLowest : bounded;

@@ -8,7 +8,7 @@
 namespace limpid {
 namespace {
 
-// A format by the bits of its fraction, its smallest normal exponent and the bits of infinity.
+// A format: its number of fraction bits, its smallest normal exponent and the bits of infinity.
 struct Format {
   int fraction;
   int lowest;

@@ -22,7 +22,7 @@ namespace {
 // Reading
 // ---------------------------------------------------------------------------------------------
 
-// The events under the names that nlohmann-json calls.
+// The events, by the names that nlohmann-json requires.
 class Adapter {
  public:
   explicit Adapter(JsonEvents& events) : events_(events) {}
@@ -42,8 +42,8 @@ class Adapter {
   bool start_array(std::size_t) { return events_.begin_array(), true; }
   bool end_array() { return events_.end_array(), true; }
   bool parse_error(std::size_t position, const std::string&, const std::exception& error) {
-    // The message follows the library's own name of its exception, in brackets. It repeats a piece
-    // of the text, which may hold anything.
+    // The message follows the exception's name in brackets. It repeats a part of the text, which
+    // may hold any bytes.
     const std::string_view what = error.what();
     std::string why;
     for (const char c : what.substr(what.find("] ") + 2))
@@ -79,7 +79,7 @@ class SyntaxError : public Error {
   explicit SyntaxError(const std::string& why) : Error(ErrorCode::kFormat, why) {}
 };
 
-// Builds the document, and holds every value against the limits before it is stored.
+// Builds the document, and checks every value against the limits before it is stored.
 class Builder final : public JsonEvents {
  public:
   explicit Builder(const JsonLimits& limits) : limits_(limits) {}
@@ -107,7 +107,7 @@ class Builder final : public JsonEvents {
   void fault(std::size_t, const std::string& why) override { throw SyntaxError(why); }
 
  private:
-  // A container that is not yet complete. Only the innermost grows, so the others stay in place.
+  // A container that is not yet complete. Only the innermost one grows, so the others do not move.
   struct Level {
     Json::Array* array;  // one of the two
     Json::Object* object;

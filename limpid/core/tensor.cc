@@ -23,13 +23,13 @@ namespace {
               fmt::format("tensor: the system has no {} bytes of memory left", bytes));
 }
 
-// Memory of this size and more lies on huge pages where the system has them: read once from
-// beginning to end it comes half as fast again, and in a cache no two parts of it meet.
+// Memory of this size or more is placed on huge pages if the system has them: one sequential read
+// is 1.5 times as fast, and no two parts of a page share a set of a cache.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 alignas(Tensor::kAlignment) constexpr std::array<std::byte, Tensor::kAlignment> kNoElements{};
 
-// A sanitizer watches the heap alone.
+// A sanitizer watches only the heap.
 #if defined(__linux__) && !LIMPID_SANITIZED
 constexpr bool kHugePages = true;
 
@@ -44,7 +44,7 @@ std::shared_ptr<std::byte> allocate_huge(std::size_t bytes) {
   auto* const begin = static_cast<std::byte*>(all);
   const std::size_t skipped =
       (kHugePage - reinterpret_cast<std::uintptr_t>(all) % kHugePage) % kHugePage;
-  // A refusal costs speed alone.
+  // If the system refuses, only speed is lost.
   (void)madvise(begin + skipped, rounded, MADV_HUGEPAGE);
   return {begin + skipped, [begin, mapped](std::byte*) { munmap(begin, mapped); }};
 }
@@ -58,7 +58,7 @@ std::shared_ptr<std::byte> allocate_huge(std::size_t bytes) { throw_no_memory(by
 
 std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
   if (kHugePages && bytes >= kHugePage) return allocate_huge(bytes);
-  // Rounded up, so that a kernel may load whole vectors at the end of a buffer of ours.
+  // Rounded up, so that a kernel may load whole vectors at the end of the library's buffers.
   const std::size_t rounded = (bytes / Tensor::kAlignment + 1) * Tensor::kAlignment;
   if (rounded < bytes) throw_no_memory(bytes);
   auto* data = static_cast<std::byte*>(
@@ -68,9 +68,9 @@ std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
   return {data, [](std::byte* p) { ::operator delete (p, std::align_val_t{Tensor::kAlignment}); }};
 }
 
-// All empty tensors share what a kernel may load behind their end. None of them owns memory: GCC 12
-// destroys a member that a braced list leaves out twice where a later initialiser throws, which
-// must do no harm.
+// All empty tensors share the memory that a kernel may load past their end. None of them owns
+// memory: if a later initialiser of a braced list throws, GCC 12 destroys an omitted member twice,
+// which must do no harm.
 Tensor::Tensor() : Tensor(Type{Dtype::kF32, Shape{0}}, kNoElements.data(), nullptr) {}
 
 Tensor Tensor::generate_bytes(const Type& type,
@@ -194,8 +194,7 @@ std::uint64_t hash(const Tensor& tensor) {
   return hash(tensor.bytes(), hash(std::as_bytes(std::span(type))));
 }
 
-// A hash waits for a multiplication after every byte; four that do not wait for each other take the
-// time of one.
+// Each byte of a hash waits for a multiplication; four independent hashes take the time of one.
 std::vector<std::uint64_t> hashes(std::span<const Tensor> tensors) {
   constexpr std::size_t kTogether = 4;
   std::vector<std::uint64_t> all;

@@ -3,8 +3,8 @@
 namespace limpid {
 namespace {
 
-// By the first byte of a sequence: its length, the bits that the byte holds, and the least value
-// that needs this length.
+// What the first byte of a sequence tells: the length, the payload bits of that byte, and the
+// smallest code point of this length.
 struct Form {
   std::size_t bytes;
   unsigned mask;

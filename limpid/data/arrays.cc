@@ -19,7 +19,7 @@ namespace {
 
 using detail::Reporter;
 
-// So many classes are believed whatever the labels; more where every 16th of them occurs.
+// Up to this number of classes, any labels are accepted; above it, one class in 16 has to occur.
 constexpr std::int64_t kUnseenClasses = 1000;
 constexpr std::int64_t kClassesForALabel = 16;
 
@@ -183,7 +183,8 @@ class Source {
     data.classes = classes == 0 ? classes_seen(labels, y) : classes;
   }
 
-  // Two or more. One label alone does not make thousands of classes, which cost memory and time.
+  // At least two. One large label does not imply thousands of classes, which would cost memory and
+  // time.
   std::int64_t classes_seen(std::span<const std::int32_t> labels, const Array& y) const {
     const auto largest = std::max_element(labels.begin(), labels.end());
     const std::int64_t classes = std::max(2, *largest + 1);

@@ -83,8 +83,8 @@ void BytePair::index_merges() {
   }
 }
 
-// One word on its way from bytes to tokens: a list of symbols, linked both ways, and the merges
-// that were possible when they were found, the next one on top.
+// Merges the symbols of one word: a doubly linked list of symbols, and a heap of possible merges
+// with the next one on top.
 class BytePair::Word {
  public:
   explicit Word(const BytePair& rules) : rules_(rules) {}
@@ -123,7 +123,7 @@ class BytePair::Word {
     for (std::size_t i = 0; i + 1 < word.size(); ++i) consider(i);
   }
 
-  // The symbol and the one behind it, where there is a merge of them.
+  // Adds the merge of a symbol and the next one, if the vocabulary has it.
   void consider(std::size_t left) {
     if (left == kNone || symbols_[left].next == kNone) return;
     const std::int32_t first = symbols_[left].token;
@@ -135,7 +135,7 @@ class BytePair::Word {
 
   void merge(const Candidate& candidate) {
     Symbol& left = symbols_[candidate.left];
-    // One of the two may have gone into another merge meanwhile.
+    // Either symbol may have been merged with another one since.
     if (left.token != candidate.tokens[0] || left.next == kNone ||
         symbols_[left.next].token != candidate.tokens[1])
       return;
@@ -154,7 +154,7 @@ class BytePair::Word {
 };
 
 std::vector<std::int32_t> BytePair::encode(std::string_view text) const {
-  // Where the tokens of a word that came before stand in the result.
+  // The position in the result of the tokens of a word seen before.
   struct Place {
     std::size_t begin, count;
   };

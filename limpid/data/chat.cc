@@ -24,7 +24,7 @@ std::optional<std::string> text_of_file(const fs::path& path) {
   return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
 }
 
-// An object; null where there is no such file.
+// An object; null if there is no such file.
 Json object_of_file(const fs::path& path) {
   const std::optional<std::string> text = text_of_file(path);
   if (!text) return {};
@@ -42,7 +42,7 @@ const Json* member_of(const Json& json, std::string_view key) {
   return found && !found->is_null() ? found : nullptr;
 }
 
-// The template of a tokenizer_config.json, of several the default one.
+// The template of a tokenizer_config.json; if there are several, the default one.
 std::optional<std::string> template_of(const Json& config) {
   const Json* const found = member_of(config, "chat_template");
   if (!found) return std::nullopt;
@@ -99,8 +99,8 @@ class SpecialTokens {
     std::size_t prefix = kNone;  // the longest other token that this one begins with
   };
 
-  // The longest that the text begins with, or nullptr. All that it begins with are prefixes of the
-  // last token that is not behind the text in order.
+  // The longest special token that the text begins with, or nullptr. Every such token is a prefix
+  // of (or equal to) the last token that does not sort after the text.
   const Token* at_start_of(std::string_view text) const {
     if (text.empty() || !begins_[static_cast<unsigned char>(text[0])]) return nullptr;
     const auto is_behind = [](std::string_view t, const Token& token) { return t < token.text; };
@@ -162,7 +162,7 @@ std::vector<std::int32_t> Chat::prompt(const Tokenizer& tokenizer, const Json& m
   Json variables = marks_;
   variables["messages"] = messages;
   variables["add_generation_prompt"] = true;
-  // Defined, where there are none.
+  // Defined even if there are none.
   variables["tools"] = Json();
   variables["documents"] = Json();
   const std::string text = template_.render(variables);

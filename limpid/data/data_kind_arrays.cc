@@ -31,7 +31,7 @@ ArraysSettings arrays_settings(const DataSpec& spec) {
        {"targets", [](ArraysSettings& s, std::string_view value) { s.targets_file = value; }}});
 }
 
-// All rows as the training part, or the two parts that the arrays are.
+// All rows as the training part, or the two parts that the arrays have.
 Split read_arrays(const DataSpec& spec, const ArraysSettings& s, std::optional<Task> task,
                   Targets targets) {
   if (spec.kind == "npz") return arrays_split(load_npz(spec.value), spec.value, task, targets);
@@ -50,7 +50,7 @@ Split load_arrays(const DataSpec& spec, const LoadOptions& options) {
   return with_validation(std::move(arrays), s);
 }
 
-// The test part that the arrays bring or the spec splits off, else all rows.
+// The test part of the arrays or of the spec's split; otherwise all rows.
 Dataset load_arrays_rows(const DataSpec& spec, const Model& model, Targets targets, std::int64_t) {
   const ArraysSettings s = arrays_settings(spec);
   const std::optional<DataConfig> config = data_config_of(model);

@@ -30,7 +30,7 @@ Split load_digits(const DataSpec& spec, const LoadOptions&) {
 Dataset load_digits_test(const DataSpec& spec, const Model&, Targets, std::int64_t most) {
   constexpr std::int64_t kUsual = 10'000;
   const DigitsSettings s = digits_settings(spec);
-  // A digit depends on its number alone: those after the last one wanted need not be drawn.
+  // A digit depends only on its index, so digits after the last one needed are not drawn.
   return digits_split(s.seed, 0, std::min(most, s.count.value_or(kUsual))).test;
 }
 

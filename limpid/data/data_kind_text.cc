@@ -11,8 +11,8 @@ Split load_text(const DataSpec& spec, const LoadOptions& options) {
   return load_text_windows(spec.value, options.text);
 }
 
-// Windows of the last tenth, in the tokens that the model was trained on: as many of them as it
-// takes, with as many targets as it has logits for.
+// Windows of the last tenth, by the tokenizer of the model: as long as its context, with as many
+// targets as it has logits for.
 Dataset load_text_test(const DataSpec& spec, const Model& model, Targets, std::int64_t) {
   const std::optional<DataConfig> config = data_config_of(model);
   const std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt;

@@ -163,7 +163,7 @@ Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
 
 Split load_idx_folder(const fs::path& folder) {
   const DefaultFloatMode mode;
-  // One by one: in a braced list GCC 12 destroys the empty middle part twice when the last throws.
+  // One by one: if the last of a braced list throws, GCC 12 destroys the empty middle part twice.
   Split split;
   split.train = load_part(folder, "train");
   split.test = load_part(folder, "t10k");

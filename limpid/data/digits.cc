@@ -11,8 +11,8 @@
 #include "limpid/core/float_mode.h"
 #include "limpid/data/detail/digit_skeletons.h"
 
-// Only + - * /, square roots and comparisons of floats stand below: IEEE 754 fixes the bits of
-// these, while sines and exponentials differ between C libraries.
+// Below are only + - * /, square roots and comparisons of floats: IEEE 754 fixes the bits of these,
+// while sines and exponentials differ between C libraries.
 
 namespace limpid {
 namespace {
@@ -53,7 +53,7 @@ class Draws {
   std::uint64_t next_ = 0;
 };
 
-// How one hand bends, leans and stretches everything that it writes.
+// How one writer bends, slants and stretches every digit.
 class Hand {
  public:
   explicit Hand(Draws& draws)

@@ -34,7 +34,7 @@ void generate(Model model, const GenerateOptions& options, const TextListener& l
   if (const std::optional<nn::Gpt> net = gpt_of(model)) {
     const auto read = static_cast<std::int64_t>(prompt.size());
     sizes.capacity = std::min(net->context, read + options.tokens);
-    // Beyond the context texts are read again; until then nothing is longer than the prompt.
+    // Once the context is full, text is read again; before that, no pass is longer than the prompt.
     if (read + options.tokens <= net->context)
       sizes.chunk = std::clamp(read, std::int64_t{1}, sizes.chunk);
   }

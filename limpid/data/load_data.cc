@@ -18,7 +18,8 @@ using detail::data_kinds;
 using detail::DataKind;
 using detail::refuse;
 
-// Where an option begins, at a comma that letters and a = follow; text.size() where none does.
+// Where the next option begins: at a comma followed by letters and a =; text.size() if there is
+// none.
 std::size_t find_option(std::string_view text) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
   for (std::size_t comma = text.find(','); comma != std::string_view::npos;
@@ -58,7 +59,7 @@ const DataKind& kind_of(const DataSpec& spec) {
                            fmt::join(generated_names(), ", "), all_but_last(read), read.back()));
 }
 
-// The spec's kind, all that it says checked.
+// The spec's kind, after checking the whole spec.
 const DataKind& checked_kind(const DataSpec& spec) {
   const DataKind& kind = kind_of(spec);
   if (kind.value != DataKind::Value::kSeed && spec.value.empty())

@@ -64,7 +64,7 @@ Fit fit(const Column& column, Scaling scaling, std::string_view what, const std:
     high = std::max(high, x);
     sum += x;
   }
-  // A mean of equal numbers may be rounded away from them; their distance from it means nothing.
+  // The mean of equal numbers may differ from them by rounding; that difference is not a deviation.
   if (low == high) return {low, 1};
   if (scaling == Scaling::kMinMax) return {low, high - low};
   const auto n = static_cast<double>(column.size());
@@ -83,7 +83,7 @@ Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, S
     const auto at = static_cast<std::size_t>(c);
     const std::string name = names.empty() ? std::to_string(c) : in_quotes(names[at]);
     const auto [center, scale] = fit(Column(table, c), scaling, what, name);
-    // The differences from the centre go through f32 too.
+    // The differences from the centre are rounded to f32, too.
     if (2 * scale > std::numeric_limits<float>::max() || scale < std::numeric_limits<float>::min())
       refuse(ErrorCode::kInvalidArgument,
              fmt::format("a spread of {} in column {} of the {} is beyond f32", scale, name, what));
@@ -108,7 +108,7 @@ Tensor apply(const Affine& affine, const Tensor& table, std::string_view what) {
   });
 }
 
-// The two tensors as parameters of the shape of what they are for.
+// The two tensors as parameters with the shape of the feature or target.
 Params params_of(const Affine& affine, std::string_view of, const Shape& shape) {
   if (affine.center.elements() != shape.elements())
     refuse(ErrorCode::kShape, fmt::format("the model's {} has the shape {}, the fit has {} columns",

@@ -90,7 +90,7 @@ std::int64_t checked_count(std::int64_t count, std::string_view name) {
   return count;
 }
 
-// Normal numbers times `deviation`; none are drawn for 0.
+// Normal random numbers times `deviation`; if that is 0, none are drawn.
 class Noise {
  public:
   Noise(Key key, const Shape& shape, double deviation, std::string_view name) {

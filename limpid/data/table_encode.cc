@@ -1,4 +1,4 @@
-// The encoding of a table's columns, and what stands for missing values.
+// Encodes a table's columns and fills in missing values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::vector<std::int32_t> complete_rows(const TableSource& source) {
   return rows;
 }
 
-// For each category of a column its number in the schema, -1 where it is not there.
+// For each category of a column, its index in the schema, or -1 if the schema lacks it.
 std::vector<std::int32_t> places_of(const CsvColumn& column, const TableColumn& known) {
   std::map<std::string_view, std::int32_t> place_of;
   for (const std::string& category : known.categories)
@@ -68,7 +68,7 @@ std::vector<std::int32_t> places_of(const CsvColumn& column, const TableColumn& 
                        in_quotes(column.name), in_quotes(value));
 }
 
-// The features of one column, a place `stride` apart in each row: NaN where the value is missing.
+// The features of one column, rows `stride` apart; NaN if the value is missing.
 void encode_column(const TableSource& source, const CsvColumn& column, const TableColumn& known,
                    Unseen unseen, std::span<float> out, std::size_t stride) {
   const std::vector<std::int32_t> places = places_of(column, known);

@@ -35,7 +35,7 @@ std::string list_of(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-// Which columns a user named for what, while the columns come to be known.
+// The columns that a user named for each purpose, as the columns become known.
 class Choice {
  public:
   explicit Choice(const TableOptions& options) : options_(options) {}
@@ -53,7 +53,7 @@ class Choice {
                          : ColumnKind::kAny;
   }
 
-  // Throws where the user named what is not there.
+  // Throws if the user named a column that does not exist.
   void check() const {
     for (const auto* list : {&options_.targets, &options_.ignored, &options_.categorical})
       for (const std::string& wanted : *list)
@@ -80,7 +80,7 @@ class Choice {
 
  private:
   bool named(const std::vector<std::string>& list, std::string_view name, std::size_t number) {
-    // Without a header column 3 is called column3: who says 3 means it.
+    // Without a header, column 3 is named column3, and "3" means it too.
     const bool by_number = name == fmt::format("column{}", number);
     for (const std::string& wanted : list)
       if (wanted == name || (by_number && wanted == std::to_string(number))) {

@@ -1,4 +1,4 @@
-// Which value each name of a chat template has, decided before anything runs.
+// Resolves the names of a chat template before it runs.
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,8 +11,8 @@ namespace {
 using NodeKind = TemplateNode::Kind;
 using Load = TemplateLoad::Kind;
 
-// The names of a frame: those that are given a value somewhere in it, and those that are read and
-// that no frame further out has.
+// The names of a frame: those assigned somewhere in it, and those read in it that no outer frame
+// has.
 class FrameNames {
  public:
   explicit FrameNames(const FrameNames* parent = nullptr) : parent_(parent) {}
@@ -44,8 +44,8 @@ class FrameNames {
     return slots_.at(name);
   }
 
-  // What is set from here on is set in a branch that may not run: then its value is that from
-  // outside.
+  // From here on, assignments are in a branch that may not run; the name then keeps its outer
+  // value.
   std::size_t begin_branches() const { return order_.size(); }
   void end_branches(std::size_t begin) {
     for (std::size_t i = begin; i < order_.size(); ++i) {

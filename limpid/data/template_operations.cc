@@ -22,7 +22,7 @@ constexpr std::size_t kMostMembers = 1024;  // of a dictionary that a template m
 constexpr std::int64_t kMostIndent = 16;
 constexpr std::size_t kMostSliced = std::size_t{4} << 20;  // bytes of a text
 
-// What Python's values have beside their elements: a name of these is not looked up in them.
+// Attributes that Python's values have: such a name is not looked up among the elements.
 constexpr std::array<std::string_view, 11> kOfDictionaries{
     "clear", "copy",    "fromkeys",   "get",    "items", "keys",
     "pop",   "popitem", "setdefault", "update", "values"};
@@ -80,7 +80,7 @@ std::string_view after_characters(std::string_view text, std::size_t count) {
   return text;
 }
 
-// As Python's slice.indices(): which of so many elements.
+// As Python's slice.indices(length).
 std::vector<std::size_t> slice_indices(std::int64_t count, std::optional<std::int64_t> from,
                                        std::optional<std::int64_t> to, std::int64_t step) {
   step = std::clamp(step, -count - 1, count + 1);
@@ -360,7 +360,7 @@ bool TemplateOperations::contains(const TemplateNode& node, const TemplateValue&
   if (all.is_undefined()) return false;
   if (const std::string* const text = all.text()) {
     const std::string& part = expect_text(node, one, "in");
-    // Characters times characters, at worst.
+    // In the worst case quadratic in the number of characters.
     work_.read(node, text->size() * (1 + part.size() / 16));
     return text->find(part) != std::string::npos;
   }
@@ -410,7 +410,7 @@ TemplateValue TemplateOperations::order(const TemplateNode& node, const std::str
   std::int64_t x = a.integer().value_or(0), y = b.integer().value_or(0);
   if (a.text() && b.text()) {
     work_.read(node, std::min(a.text()->size(), b.text()->size()));
-    // UTF-8 is in the order of its characters.
+    // Bytes of UTF-8 sort like their characters.
     x = a.text()->compare(*b.text());
     y = 0;
   } else if (!a.integer() || !b.integer()) {
@@ -605,7 +605,7 @@ void TemplateOperations::add_json(const TemplateNode& node, std::string& json,
   } else {
     work_.refuse(node, "tojson: expected a text, a number, a list or a dictionary");
   }
-  // What is in it was counted where it was added.
+  // Its elements were counted when they were added.
   if (!value.sequence() && !value.dictionary()) work_.make(node, json.size() - before);
 }
 
@@ -700,7 +700,7 @@ TemplateValue TemplateOperations::trimmed(const TemplateNode& node, const std::s
   }
   const std::string& characters = expect_text(node, given, "strip");
   work_.read(node, rest.size() * (8 + characters.size()));
-  // UTF-8: a character is found only where one begins.
+  // In UTF-8, a match can only begin at the start of a character.
   const auto is_given = [&](std::string_view c) { return characters.find(c) != std::string::npos; };
   while (front && !rest.empty() && is_given(rest.substr(0, character_size(rest))))
     rest.remove_prefix(character_size(rest));

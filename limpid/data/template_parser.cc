@@ -13,7 +13,7 @@
 namespace limpid::detail {
 namespace {
 
-// Of tags in tags and of expressions in expressions; what is deeper costs stack.
+// The limit on nested tags and nested expressions, as each level uses stack.
 constexpr std::size_t kDeepestNesting = 64;
 constexpr std::size_t kHighestTree = 200;
 constexpr std::size_t kMostParts = 1024;  // of a list or a dictionary
@@ -22,7 +22,7 @@ constexpr std::size_t kMostParts = 1024;  // of a list or a dictionary
 constexpr std::array<std::string_view, 11> kReservedNames{"true",   "false",   "none",  "True",
                                                           "False",  "None",    "loop",  "self",
                                                           "caller", "varargs", "kwargs"};
-// Names that are not read as one.
+// Keywords that cannot be read as names.
 constexpr std::array<std::string_view, 10> kWordsOfTemplates{"and", "or",   "not",  "in",  "is",
                                                              "if",  "else", "elif", "for", "set"};
 
@@ -113,7 +113,7 @@ class TemplateParser {
     if (token().kind != TokenKind::kName) refuse(fmt::format("expected a name, got {}", shown()));
     return tokens_[next_++].text;
   }
-  // A name that is given a value.
+  // A name that is assigned.
   std::string target() {
     if (token().kind == TokenKind::kName && is_one_of(kReservedNames, token().text))
       refuse_construct(fmt::format("the name {} of a value", shown()));
@@ -130,7 +130,7 @@ class TemplateParser {
 
   // ---- statements
 
-  // Up to a statement of one of the words, at which it stands then.
+  // Parses up to a statement that begins with one of `words`, and stops there.
   Pointer block(std::initializer_list<std::string_view> ends) {
     const Deeper deeper(*this);
     Pointer all = node(Kind::kBlock, token().at, "");
@@ -384,7 +384,7 @@ class TemplateParser {
     }
   }
 
-  // What a filter, test or function is given.
+  // The arguments of a filter, test or function.
   void add_arguments(TemplateNode& to) {
     expect_operator("(");
     while (!take_operator(")")) {

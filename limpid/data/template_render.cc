@@ -1,4 +1,4 @@
-// A chat template's tree and the variables, made a text.
+// Renders a chat template's tree with variables.
 #include "limpid/data/detail/template_render.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ struct TemplateFrame {
   std::vector<TemplateValue> slots = {};
 };
 
-// A loop's elements, which its condition lets through as they are asked for.
+// A loop's elements, filtered lazily by its condition.
 struct TemplateLoop {
   const TemplateNode* node = nullptr;
   TemplateFrame* outer = nullptr;
@@ -176,7 +176,7 @@ class TemplateRenderer {
     for (std::size_t i = 0; i < parts.size(); ++i) frame.slots[node.slots[i]] = parts[i];
   }
 
-  // The next element that the condition lets through, without regard to one that is ahead.
+  // The next element that passes the condition, ignoring one that was read ahead.
   std::optional<Value> find_next(TemplateLoop& loop) {
     while (loop.next < loop.elements.size()) {
       const Value element = loop.elements[loop.next++];
@@ -309,7 +309,7 @@ class TemplateRenderer {
     return all;
   }
 
-  // Macros, loops and functions are called and asked, never kept.
+  // Macros, loops and functions can be called or read, but not stored.
   Value named(const TemplateNode& node, Frame& frame) const {
     const Value& value = at(frame, node.ref);
     if (value.macro() || value.global() || value.loop())

@@ -59,7 +59,7 @@ class TemplateLexer {
     return source_.size();
   }
 
-  // What is left of the data before a tag, by the sign that follows the tag's beginning.
+  // The data before a tag, trimmed according to the sign after the tag's opening.
   std::string_view before_tag(std::string_view data, char kind, std::size_t sign_at) const {
     const char sign = sign_at < source_.size() ? source_[sign_at] : '\0';
     if (sign == '-') return without_trailing_space(data);
@@ -79,7 +79,7 @@ class TemplateLexer {
     after_tag(sign, true);
   }
 
-  // At the end of a tag: what it takes of the data that follows.
+  // At the end of a tag: how much of the following data it removes.
   void after_tag(char sign, bool takes_line_end) {
     if (sign == '-') {
       const std::string_view rest = source_.substr(at_);

@@ -45,8 +45,8 @@ Dataset windows_of_text(std::string_view text, const Tokenizer& tokenizer,
   return data;
 }
 
-// Throws kNotFound for the first character of the test part that the tokenizer does not know, under
-// its line in the whole text.
+// Throws kNotFound for the first character of the test part that the tokenizer does not know, with
+// its line number in the whole text.
 void throw_unknown(const TextParts& parts, const Tokenizer& tokenizer) {
   std::int64_t line = 1 + std::count(parts.train.begin(), parts.train.end(), '\n');
   for (std::string_view rest = parts.test; !rest.empty();) {

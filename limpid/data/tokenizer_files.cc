@@ -116,14 +116,14 @@ BytePairRules rules_of_pair_of_files(const fs::path& vocabulary, const fs::path&
 
 // ---- tokenizer.json
 
-// What is under a key; null where nothing is.
+// The value of a key; null if there is none.
 const Json& part(const Json& json, const char* key) {
   static const Json kNothing;
   const Json* const found = json.find(key);
   return found ? *found : kNothing;
 }
 
-// Of a list; none where there is no list.
+// The elements of a list; none if there is no list.
 const Json::Array& elements_of(const Json& list) {
   static const Json::Array kNone;
   return list.is_null() ? kNone : list.elements();
@@ -162,7 +162,7 @@ WordPattern words_of(const Json& json) {
       "expected");
 }
 
-// Whatever changes what a model means, and is not here.
+// Refuses settings that change the tokens and are not supported.
 void check_model_of(const Json& json) {
   const Json& model = part(json, "model");
   if (type_of(model) != "BPE")
@@ -188,7 +188,7 @@ std::vector<std::string> merges_of(const Json& list) {
   return merges;
 }
 
-// The token that a TemplateProcessing puts before a text, by itself or in a Sequence.
+// The token that a TemplateProcessing, alone or in a Sequence, puts before a text.
 std::optional<std::int32_t> begin_of(const Json& processor) {
   if (type_of(processor) == "Sequence") {
     for (const Json& one : elements_of(part(processor, "processors")))

@@ -58,13 +58,13 @@ std::size_t contraction(std::string_view text, bool any_case) {
   };
   for (const std::string_view lower : {"s", "t", "re", "ve", "m", "ll", "d"})
     if (begins(lower)) return 1 + lower.size();
-  // The one character beyond ASCII that is one of these letters in another case: the long s.
+  // The only non-ASCII character that equals one of these letters when case is ignored: the long s.
   constexpr std::string_view kLongS = "\xc5\xbf";
   return any_case && text.substr(0, kLongS.size()) == kLongS ? 1 + kLongS.size() : 0;
 }
 
-// White space at the front, without its last character where a word follows to which that belongs:
-// \s+(?!\S)|\s+.
+// White space at the front, without its last character if a word follows (that character belongs to
+// the word): \s+(?!\S)|\s+.
 std::size_t blank(std::string_view text) {
   std::size_t end = 0;
   std::size_t before_last = 0;

@@ -19,7 +19,7 @@ using emit::Buffer;
 using emit::BufferId;
 using emit::Program;
 
-// What cannot be promised under: where the compiler says so, it is an error.
+// Compiler settings that break the promise: an error if the compiler reports them.
 constexpr std::string_view kChecks = R"(#if !defined(__GNUC__)
 #error "this header is written for GCC and Clang"
 #endif
@@ -59,7 +59,7 @@ constexpr std::string_view kAfter = R"(
 #endif
 )";
 
-// The headers of the standard library, and by which words they are needed.
+// The standard library's headers, and the words that require them.
 constexpr std::pair<std::string_view, std::string_view> kHeaders[] = {
     {"algorithm", "std::min("},
     {"algorithm", "std::sort("},

@@ -12,7 +12,7 @@
 namespace limpid::emit {
 namespace {
 
-// A NaN is written by its payload: machines and compilers differ in what a computed one is.
+// A NaN is written by its bits: computed NaNs differ between machines and compilers.
 std::string nan(bool sign, bool quiet, std::uint64_t payload, std::string_view suffix) {
   return fmt::format("{}__builtin_nan{}{}(\"{:#x}\")", sign ? "-" : "", quiet ? "" : "s", suffix,
                      payload);
@@ -39,7 +39,7 @@ std::string real(double x) {
   return x == 0 ? (std::signbit(x) ? "-0.0" : "0.0") : hexadecimal(x);
 }
 
-// C++ has no negative literals: the lowest number would be that of a magnitude too large.
+// C++ has no negative literals: the lowest number would be minus a literal that is out of range.
 template <class T>
 std::string whole_number(T x) {
   if (x == std::numeric_limits<T>::min()) return fmt::format("({} - 1)", x + 1);

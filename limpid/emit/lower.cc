@@ -1,4 +1,5 @@
-// From a Function to a Program: which ops become views, which join which loop, which are calls.
+// Lowers a Function to a Program: which ops become views, which join which loop, and which are
+// calls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-// Where a value is: in memory, a local of a loop, or both.
+// The location of a value: memory, a local variable of a loop, or both.
 struct Held {
   BufferId buffer = -1;
   View view;
@@ -55,7 +56,7 @@ class Lowering {
  private:
   // ---- what there is
 
-  // The ops that only place elements, and matmul, whose operands may be views.
+  // The ops that only move elements, and matmul, whose operands may be views.
   struct Row {
     const Op* op;
     void (Lowering::*lower)(const Node& node, const Call& call);
@@ -86,8 +87,8 @@ class Lowering {
                                                        f_.name(), fmt::join(missing, ", ")));
   }
 
-  // Values whose elements somebody reads; all results of a node alike. What has no elements needs
-  // none.
+  // Values whose elements are read; if one result of a node is, all are. A value without elements
+  // is not.
   std::vector<bool> needed_values() const {
     std::vector<bool> needed(f_.types().size(), false);
     const auto at = [&](ValueId id) { return needed.begin() + static_cast<std::ptrdiff_t>(id); };
@@ -141,7 +142,7 @@ class Lowering {
     return h;
   }
 
-  // The elements one after the other, copied if they are not.
+  // The elements as contiguous memory, copied if they are not.
   Argument contiguous(ValueId id) {
     const Held h = memory(id);
     if (is_contiguous(h.view)) return {h.buffer, h.view.offset, false};
@@ -155,7 +156,7 @@ class Lowering {
     return to;
   }
 
-  // A copy as a value in memory: the step that copies makes it, and none before can read it.
+  // A copy as a value in memory; steps before the copy cannot read it.
   Held copied(const Held& from, const Type& type) {
     const BufferId to = copy(from, type, Place::kWorkspace);
     return in_memory(to, whole(type.shape), last_step());
@@ -190,14 +191,14 @@ class Lowering {
         in_memory(constant_buffer(value, name_of(value)), whole(value.shape()), -1);
   }
 
-  // Parameters keep their buffer when they are bound, and so can be told.
+  // Bound parameters keep their buffer, and so can be identified.
   std::string name_of(const Tensor& value) const {
     for (const auto& [name, tensor] : params_)
       if (tensor.bytes().data() == value.bytes().data()) return name;
     return {};
   }
 
-  // The name may be that of a buffer, which moves when another one is added.
+  // A copy: the name may belong to a buffer, which moves when another one is added.
   BufferId constant_buffer(const Tensor& value, std::string name) {
     const BufferId id = add_buffer(value.type(), Place::kConstant);
     buffer(id).constant = value;
@@ -247,7 +248,7 @@ class Lowering {
 
   // ---- loops
 
-  // What the loop at `step` has for a value that is readable there.
+  // The expression for a value in the loop at `step`, where it is readable.
   std::string operand(std::int32_t step, ValueId id) {
     if (held(id).loop == step) return fmt::format("t{}", held(id).local);
     const Held& h = memory(id);
@@ -262,7 +263,7 @@ class Lowering {
     return fmt::format("t{}", l.locals.size() - 1);
   }
 
-  // As an operand: of its own type, and in parentheses where it has a sign.
+  // As an operand: with its own type, in parentheses if it has a sign.
   static std::string literal_of(const Tensor& value) {
     const std::string number = literal(value, 0);
     const Dtype d = value.dtype();
@@ -278,7 +279,7 @@ class Lowering {
     return h.made_by < step && reshape(h.view, loop(step).dims);
   }
 
-  // The latest loop that can compute the call, else a new one.
+  // The latest loop that can compute the call, or a new one.
   std::int32_t loop_for(const Node& node, const Shape& shape) {
     for (std::int32_t step = last_step(); step >= 0; --step) {
       if (!std::holds_alternative<Loop>(program_.steps[static_cast<std::size_t>(step)])) continue;
@@ -323,7 +324,7 @@ class Lowering {
     program_.steps.push_back(std::move(step));
   }
 
-  // The leading dimensions as one, if strides can say that.
+  // The leading dimensions merged to one, if strides allow it.
   std::optional<View> as_matrices(const View& view, std::int64_t batch) {
     const std::size_t rank = view.dims.size();
     return reshape(view, List{batch, view.dims[rank - 2], view.dims[rank - 1]});
@@ -346,7 +347,7 @@ class Lowering {
     const List swapped{0, 2, 1};
     if (call.attributes.get<bool>("transpose_a")) x = transpose(x, swapped);
     if (call.attributes.get<bool>("transpose_b")) w = transpose(w, swapped);
-    // The inner loop runs over outputs, which are to be neighbours.
+    // The inner loop runs over outputs, which should be contiguous.
     if (w.dims[2] > 1 && w.strides[2] != 1) pack(call.inputs[1].dtype, b, w);
     CallStep step{fmt::format("multiply<{}>", terms_of(call)), {}};
     const auto number = [&](std::int64_t n) { step.arguments.push_back({-1, n, false}); };
@@ -367,7 +368,7 @@ class Lowering {
                                : "WrappingI8";
   }
 
-  // The matrices row by row: a constant once and for all, others in every run.
+  // The matrices in row-major order: a constant is copied once, others in every run.
   void pack(Dtype dtype, Held& b, View& w) {
     const Type type{dtype, Shape(w.dims)};
     if (buffer(b.buffer).place != Place::kConstant) {

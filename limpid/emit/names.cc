@@ -1,4 +1,4 @@
-// Which names C++ takes.
+// Which names are valid in C++.
 #include "limpid/emit/detail/names.h"
 
 #include <algorithm>
@@ -114,8 +114,8 @@ bool is_letter_or_digit(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// No control character, no end of a line, nothing that compilers take for one or warn of: marks of
-// the direction of writing would show code where there is none.
+// No control characters, no line ends or characters that compilers treat as such, and no marks of
+// writing direction, which could make a comment look like code.
 bool can_stand_in_a_comment(char32_t c) {
   if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == '\\') return false;
   const bool directs = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||

@@ -1,4 +1,4 @@
-// Reads sources as lists of definitions, and follows which of them need which.
+// Reads sources as lists of definitions and finds the dependencies between them.
 #include "limpid/emit/detail/parts.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Item {
 
 // ---- reading
 
-// Reads the definitions of a file. It knows as much of C++ as the files it is given use: comments,
+// Reads the definitions of a file. It supports the parts of C++ that those files use: comments,
 // strings, nested brackets, namespaces, templates.
 class Reader {
  public:
@@ -65,7 +65,7 @@ class Reader {
 
   std::size_t end_of_line() const { return std::min(text_.find('\n', at_), text_.size()); }
 
-  // To the next thing that is no blank and no comment; a blank line ends a comment.
+  // Skips to the next character that is not blank or comment; a blank line ends a comment.
   bool skip_blanks(std::size_t& comment) {
     for (; at_ < text_.size(); ++at_) {
       if (text_.substr(at_).starts_with("\n\n")) comment = kNone;
@@ -80,7 +80,7 @@ class Reader {
     return false;
   }
 
-  // Behind the brace or semicolon that ends it.
+  // The position after the brace or semicolon that ends it.
   std::size_t end_of_definition() const {
     int depth = 0;
     for (std::size_t i = at_; i < text_.size(); ++i) {
@@ -141,8 +141,7 @@ class Reader {
 
 // ---- words
 
-// Calls visit(word, what stands before it, what stands behind it) for every word outside of
-// comments.
+// Calls visit(word, text before it, text after it) for every word outside of comments.
 void for_each_word(std::string_view text,
                    const std::function<void(std::size_t, std::size_t)>& visit) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -154,7 +153,8 @@ void for_each_word(std::string_view text,
   }
 }
 
-// The names of the library's own namespaces go: what is emitted has one of its own. So does C++20.
+// Removes "arithmetic::" and the like, as emitted code is in one namespace, and "std::" of
+// std::bit_cast, which C++17 lacks and emitted code defines.
 std::string in_one_namespace(const std::string& text) {
   constexpr std::string_view kDropped[] = {"arithmetic", "coefficients", "c"};
   std::string result;
@@ -209,7 +209,7 @@ class Library {
     for_each_word(code, [&](std::size_t begin, std::size_t end) {
       if (code.substr(0, begin).ends_with("std::")) return;
       const auto [first, last] = by_name_.equal_range(std::string(code.substr(begin, end - begin)));
-      // A local may be called like a function.
+      // A local variable may have a function's name.
       const bool is_called = end < code.size() && (code[end] == '(' || code[end] == '<');
       for (auto it = first; it != last; ++it)
         if ((is_called || !items_[it->second].is_function) && needed.insert(it->second).second)

@@ -1,4 +1,4 @@
-// Where the buffers between the steps stand in the workspace.
+// Placement of the intermediate buffers in the workspace.
 #include <algorithm>
 #include <limits>
 
@@ -42,7 +42,7 @@ std::vector<Life> lives_of(const Program& program) {
 
 }  // namespace
 
-// The largest first, each at the lowest place that nothing alive at the same time has.
+// Largest first, each at the lowest offset that overlaps no buffer alive at the same time.
 void place(Program& program) {
   const std::vector<Life> lives = lives_of(program);
   std::vector<std::size_t> order;

@@ -34,7 +34,8 @@ std::vector<bool> used_buffers(const Program& program) {
 
 // ---- loops
 
-// The dimensions of a loop as they are written: those that all views walk through alike, joined.
+// The dimensions of a loop as they are written: adjacent dimensions are merged if all views can
+// step through them as one.
 struct Nest {
   std::vector<std::int64_t> dims;
   std::vector<std::size_t> last;  // of the loop's dimensions, whose stride counts

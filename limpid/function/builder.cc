@@ -23,7 +23,7 @@ struct TracePlace {
 
 namespace {
 
-// Never destroyed: Values of static duration may ask after the end of main.
+// Never destroyed: Values of static duration may use it after the end of main.
 struct Places {
   std::mutex mutex;
   std::vector<TracePlace*> free;
@@ -103,7 +103,7 @@ Value Builder::own(const Value& value) {
 Value Builder::capture(const Value& outer) {
   for (const Captured& c : captured_)
     if (c.outer.id() == outer.id() && &c.outer.builder() == &outer.builder()) return {this, c.id};
-  // What is made of nothing is made again, so that rules about constants see it.
+  // Constants are made again here, so that rules about constants see them.
   if (const Node* maker = outer.builder().maker(outer.id()); maker && maker->inputs.empty()) {
     const Node node = *maker;
     return call(*node.op, {},
@@ -120,7 +120,7 @@ std::vector<Value> Builder::captured() const {
   return outer;
 }
 
-// The scope that the code around has entered since this Function began, then its own.
+// The scopes that surrounding code has entered since this Function began, then its own.
 std::string Builder::scope_of_op() const {
   if (!around_) return scope_;
   std::string entered = around_->scope_of_op();
@@ -226,7 +226,7 @@ Function Builder::finish(std::span<const Value> outputs, std::vector<std::string
   return Function(std::move(parts_));
 }
 
-// Values were captured as they came; a Function's inputs are its first values.
+// Captured values were numbered as they came, but a Function's inputs are its first values.
 void Builder::number_captured_as_inputs(std::vector<ValueId>& outputs) {
   std::vector<ValueId> renumbered(parts_.types.size(), -1);
   ValueId next = 0;

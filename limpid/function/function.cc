@@ -46,7 +46,7 @@ template class Results<Value>;
 template class Results<Tensor>;
 
 std::size_t Function::output_count(const Node& node) const {
-  // By the numbers of its values, so that a copy of a node may ask.
+  // Computed from value numbers, so that it also works on a copy of a node.
   const auto next =
       std::upper_bound(nodes().begin(), nodes().end(), node.first_output,
                        [](ValueId first, const Node& n) { return first < n.first_output; });
@@ -97,7 +97,7 @@ std::string context(const Function& f, std::size_t node) {
   return text;
 }
 
-// Throws where the results of nodes are not numbered upwards: nothing else can be said of them
+// Throws if the results of nodes are not numbered in ascending order: no other check makes sense
 // then.
 void verify_numbers(const Function& f) {
   const auto values = static_cast<ValueId>(f.types().size());
@@ -111,8 +111,7 @@ void verify_numbers(const Function& f) {
   }
 }
 
-// Throws where node i uses what does not exist before it, or claims types that its op does not
-// give.
+// Throws if node i uses a value that is defined later, or has result types other than its op's.
 void verify_node(const Function& f, std::size_t i) {
   const Node& node = f.nodes()[i];
   if (!node.op) throw Error(ErrorCode::kInternal, "a node has no op");

@@ -23,8 +23,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // ---- printing
 
-// Always with a point, an exponent or a word in it, so that a real number never reads as an
-// integer.
+// Always contains a point, an exponent or a word (inf, nan), so that a real number never reads as
+// an integer.
 template <class T>
 std::string real_text(T value) {
   if (std::isnan(value)) return "nan";
@@ -158,8 +158,7 @@ std::string to_text(const Function& function, const TextOptions& options) {
 
 namespace {
 
-// Limits that a Function's text is held to while it is read: what a few of its bytes stand for
-// takes hundreds.
+// Limits on the text of a Function: a few bytes of it may need hundreds of bytes of memory.
 constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxInputs = 65'536;    // and as many outputs
 constexpr std::size_t kMaxOperands = 1'024;   // of one op, and as many results
@@ -354,8 +353,8 @@ class Parser {
       fail(
           fmt::format("{} takes {} values, {} are given", to_string(t), t.shape.elements(), given));
     };
-    // A value takes a character, and a comma or a bracket follows: a short text cannot ask for
-    // much.
+    // A value takes at least one character plus a comma or bracket, so a short text cannot request
+    // much memory.
     if (static_cast<std::size_t>(t.shape.elements()) > (text_.size() - at_) / 2) wrong("fewer");
     Tensor result = Tensor::generate<T>(t.shape, [&](std::span<T> out) {
       for (std::size_t i = 0; i < out.size(); ++i) {
@@ -379,7 +378,7 @@ class Parser {
     if (token == "nan") return std::numeric_limits<T>::quiet_NaN();
     T result{};
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), result);
-    // Out of range is how from_chars reports what rounds to zero; printed text never does.
+    // from_chars reports "out of range" for a number that rounds to zero; printed text has none.
     if (error != std::errc{} || end != token.data() + token.size())
       fail(fmt::format("'{}' is no real number", token));
     return result;
@@ -475,7 +474,7 @@ class Parser {
     if (!accept(token)) fail(fmt::format("'{}' is missing", token));
   }
 
-  // Before there is one more than `count`.
+  // Throws before one more than `count` is added.
   void check_limit(std::size_t count, std::size_t limit, std::string_view what) const {
     if (count == limit) fail(fmt::format("more than {} {}", limit, what));
   }

@@ -8,7 +8,7 @@
 namespace limpid::detail {
 namespace {
 
-// Fewer ops are read as quickly in full.
+// With fewer ops, the full list is as quick to read.
 constexpr std::size_t kFewestOps = 6;
 
 // "layers.3.mlp": the name before its first number, the number, and what follows.

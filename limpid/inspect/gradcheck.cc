@@ -22,7 +22,7 @@
 namespace limpid {
 namespace {
 
-// The first output as one number that depends on all of its elements.
+// Reduces the first output to one number that depends on all of its elements.
 Function weighted_sum(const Function& wide, Key key) {
   return trace("gradcheck", wide.inputs(), [&](std::span<const Value> in) {
     Builder& builder = in[0].builder();
@@ -32,7 +32,7 @@ Function weighted_sum(const Function& wide, Key key) {
   });
 }
 
-// Elements to check: all of them, or as many as asked for, in their order.
+// The elements to check: all, or the requested number of them, in order.
 std::vector<std::int64_t> elements_of(std::int64_t count, std::int64_t samples, Key key) {
   std::vector<std::int64_t> elements;
   for (std::int64_t i = 0; i < std::min(count, samples); ++i)
@@ -45,7 +45,7 @@ std::vector<std::int64_t> elements_of(std::int64_t count, std::int64_t samples, 
   return elements;
 }
 
-// A function of one number: the loss where one element of one input is moved.
+// The loss as a function of one element of one input.
 class Moved {
  public:
   Moved(const Function& loss, const std::vector<Tensor>& inputs)
@@ -68,7 +68,7 @@ class Moved {
     const double high = at(x + step);
     const double low = at(x - step);
     pointers_[input] = values.data();
-    // What was really added, after rounding.
+    // The difference actually added, after rounding.
     return (high - low) / ((x + step) - (x - step));
   }
 

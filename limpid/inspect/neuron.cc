@@ -29,7 +29,7 @@ std::vector<const Node*> linear_nodes(const Function& f) {
   return nodes;
 }
 
-// What a layer is asked for by: its scope, or its value where no scope or several ops of one.
+// The name of a layer: its scope, or its value's name if it has no scope or shares it.
 std::string layer_name(const Function& f, const std::vector<const Node*>& all, const Node& node) {
   const auto alike =
       std::count_if(all.begin(), all.end(), [&](const Node* n) { return n->scope == node.scope; });
@@ -91,7 +91,7 @@ std::string one_line(const Neuron& neuron) {
   return text + "\n";
 }
 
-// The terms by falling |product|, those of one size in their order; a NaN comes first.
+// The terms by decreasing |product|; equal ones keep their order, and a NaN comes first.
 std::vector<Neuron::Term> by_size(std::vector<Neuron::Term> terms) {
   const auto size = [](const Neuron::Term& t) {
     return std::isnan(t.product()) ? HUGE_VAL : std::abs(t.product());

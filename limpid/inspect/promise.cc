@@ -71,7 +71,7 @@ Tensor sample_of_all_floats() {
   });
 }
 
-// What one worker needs to compute floats and hash them, four hashes at a time.
+// The state of one worker that computes floats and hashes them, four hashes at a time.
 class FloatHasher {
  public:
   static constexpr std::size_t kHashes = 4, kFloats = kHashes * kFloatsInOneHash;
@@ -104,7 +104,7 @@ class FloatHasher {
 
 // ---- ops
 
-// Nothing where no example is in f32.
+// Nothing if no example is f32.
 void add_op(Lines& lines, const Op& op, kernels::Isa isa) {
   std::uint64_t forward = 0;
   std::uint64_t backward = 0;
@@ -176,7 +176,7 @@ void add_network(Lines& lines, std::string_view name, const Function& f,
                    hash_all(compile(gradient, {isa})(with_cotangents, &pool))});
 }
 
-// Twenty steps on drawn digits, dropout at work.
+// Twenty steps on generated digits, with dropout active.
 std::uint64_t hash_of_training(kernels::Isa isa, ThreadPool& pool) {
   constexpr std::int64_t kBatch = 64, kSteps = 20;
   const Function step =

@@ -70,7 +70,7 @@ Type batched(const Type& type, std::int64_t batch) {
   return {type.dtype, type.shape.insert(0, batch)};
 }
 
-// What training measures and does not learn: standardisation, and the state of batch norm.
+// Non-trainable state: standardisation and batch norm's running statistics.
 bool is_statistic(std::string_view parameter) {
   const std::string_view last = parameter.substr(parameter.rfind('.') + 1);
   return is_standardization(parameter) || last == "running_mean" || last == "running_var";
@@ -94,7 +94,7 @@ void count_parameters(Summary& summary, const Params& params) {
   }
 }
 
-// "7.51 M" of nothing in particular, "940.58 kB" of bytes; plain below a thousand.
+// "7.51 M" without a unit, "940.58 kB" of bytes; plain below a thousand.
 std::string with_unit(std::int64_t count, std::string_view unit = "") {
   const auto n = static_cast<double>(count);
   if (count >= 1'000'000'000) return fmt::format("{:.2f} G{}", n / 1e9, unit);
@@ -110,7 +110,7 @@ std::vector<std::string> cells_of(std::string layer, const SummaryRow& row) {
           count_or_nothing(row.multiply_adds)};
 }
 
-// Ops that only put elements elsewhere.
+// Ops that only move elements.
 bool moves_elements(const SummaryRow& row) {
   const Op* op = find_op(row.op);
   if (!op) return false;
@@ -119,8 +119,8 @@ bool moves_elements(const SummaryRow& row) {
          kind == KernelKind::kBroadcast || kind == KernelKind::kMove;
 }
 
-// A block that is repeated, once, as it is drawn: what flows down its left side, and what its
-// layers add to it. Ops that only move elements are left out.
+// Draws a repeated block once: the stream down the left side, and the layers that add to it. Ops
+// that only move elements are left out.
 void add_block(const detail::RepeatedBlock& block, std::span<const SummaryRow> rows, Table& table) {
   const auto times = static_cast<std::int64_t>(block.times);
   std::int64_t parameters = 0, multiply_adds = 0;

@@ -10,7 +10,7 @@
 namespace limpid {
 namespace {
 
-// Code points of UTF-8 text; near enough to its width.
+// Code points of UTF-8 text, an approximation of its width.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;

@@ -1,6 +1,6 @@
-// Attention: scores, softmax and the weighted sum of a block of queries at a time, so that memory
-// grows with the number of keys and not with its product with that of queries. The bits are those
-// of core/attend.h: a key beyond a query's sight is left out of its sums, not weighted with zero.
+// Attention: scores, softmax and the weighted sum for one block of queries at a time, so that
+// memory grows with the number of keys, not with queries times keys. The bits are those of
+// core/attend.h: a masked key is left out of the sums, not weighted with zero.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "limpid/kernels/attention.cc"
 #include "limpid/kernels/families.h"
@@ -16,7 +16,7 @@ namespace {
 
 using arithmetic::kBlock;
 
-// A register tile: kTileRows queries by kTileVectors vectors of keys, or of numbers of a value.
+// A register tile: kTileRows queries by kTileVectors vectors of keys, or of elements of a value.
 #if HWY_TARGET == HWY_AVX2
 constexpr std::size_t kTileRows = 6, kTileVectors = 2;
 #elif HWY_TARGET == HWY_SCALAR
@@ -28,21 +28,21 @@ constexpr std::size_t kPanel = kTileVectors * kLanes;
 // Few queries take several panels at once: one alone would leave the units waiting for its sums.
 constexpr std::size_t kMostVectors = 4 * kTileVectors;
 
-// Scores that are worked on at a time, in floats: they stay in the second-level cache.
+// Scores worked on at a time, in floats; few enough for the second-level cache.
 constexpr std::size_t kMostScores = std::size_t{96} << 10;
 constexpr std::size_t kMostRows = 16 * kTileRows;
-// Floats on their way from memory while keys or values are read where they are: a kilobyte is read
-// from here and another from there, which no CPU foresees.
+// How many floats ahead keys or values are prefetched when they are read in place: they come as
+// separate runs of about a kilobyte, which no hardware prefetcher follows.
 constexpr std::size_t kFloatsAhead = 1024;
-// Up to here rows read keys that stand in columns where they are.
+// Up to this number of rows, column-major keys are read in place.
 constexpr std::size_t kRowsInPlace = 2 * kTileRows;
 
 HWY_INLINE std::size_t round_up(std::size_t n, std::size_t step) {
   return (n + step - 1) / step * step;
 }
 
-// c[r][j] (+)= sum over i < k of a[r][i] b[i][j], at most one block of a sum. Row r has
-// `terms[r]` >= k terms, at most kTileRows more, where they are not all alike.
+// c[r][j] (+)= sum over i < k of a[r][i] b[i][j], at most one block of a sum. If rows differ in
+// their number of terms, row r has `terms[r]`: at least k, at most k + kTileRows.
 struct Part {
   const float* a;
   std::size_t a_row;
@@ -111,7 +111,7 @@ void tile(const Part& part) {
   }
 }
 
-// The widest tile of so many rows for the vectors that are left.
+// The widest tile of `rows` rows for the vectors that are left.
 constexpr std::size_t width_of(std::size_t rows, std::size_t vectors) {
   if (vectors < kTileVectors) return vectors;
   std::size_t width = kTileVectors;
@@ -141,7 +141,7 @@ constexpr Tiles make_tiles() {
 }
 constexpr Tiles kTiles = make_tiles();
 
-// Where things stand in a thread's scratch, in floats.
+// Offsets in a thread's scratch, in floats.
 struct Layout {
   std::size_t rows, score_row, value_row;
   std::size_t queries, scores, keys, values, results, end;
@@ -198,15 +198,16 @@ class Run {
   }
 
  private:
-  // The keys before the first that a row cannot see; in a block they grow by one a row, or not.
+  // The number of keys that causal order lets a row see. Within a block it grows by one per row, or
+  // is constant.
   HWY_INLINE std::size_t limit(std::size_t row) const {
     const std::int64_t last = a_.ahead + static_cast<std::int64_t>(row % a_.queries);
     if (last < 0) return 0;
     return HWY_MIN(static_cast<std::size_t>(last) + 1, a_.keys);
   }
 
-  // `width` columns of keys side by side, from key c on. Where there is no further key the last one
-  // stands again; nobody looks.
+  // Packs `width` keys as adjacent columns, from key c on. Beyond the last key, that key is
+  // repeated; those columns are never used.
   void pack_keys(std::size_t c, std::size_t width, std::size_t step, float* out) const {
     const auto key = [&](std::size_t j) {
       return a_.k.data + HWY_MIN(j, a_.keys - 1) * a_.k.row_stride;
@@ -259,7 +260,7 @@ class Run {
     return scores_ + (row - rows.begin) * layout_.score_row;
   }
 
-  // Tiles of sizes that differ by one at most: a tile of few rows is slow.
+  // Tile sizes differ by at most one, as a tile of few rows is slow.
   template <class Visit>
   HWY_INLINE static void for_each_tile(Range rows, const Visit& visit) {
     const std::size_t count = rows.end - rows.begin;
@@ -272,7 +273,7 @@ class Run {
     }
   }
 
-  // Columns of keys from c on, and how many vectors of them may be read there.
+  // Columns of keys from c on, and how many vectors may be read there.
   struct Columns {
     const float* data;
     std::size_t panel, step, vectors;
@@ -327,13 +328,13 @@ class Run {
       const float* const added = a_.added + mask_row(row);
       for (std::size_t j = 0; j < n; ++j) scores[j] += added[j];
     }
-    // What it is has no weight, and adds +0 to the sum of the others.
+    // A masked key's weight becomes +0, which changes no sum.
     if (a_.seen != nullptr)
       for (std::size_t j = 0; j < n; ++j)
         if (!a_.seen[mask_row(row) + j]) scores[j] = -HUGE_VALF;
   }
 
-  // Rows that see no key are zeros.
+  // Rows without any visible key are zeros.
   void sum_values(Range rows) const {
     const float* const values = padded_ ? values_ : a_.v;
     float* const out = padded_ ? results_ : a_.out + rows.begin * a_.value_size;
@@ -371,7 +372,7 @@ class Run {
                          a_.value_size * sizeof(float));
   }
 
-  // A row whose mask leaves keys out between others.
+  // A row whose mask has gaps between its keys.
   void sum_seen(std::size_t row, const float* weights) const {
     const std::size_t n = limit(row);
     const std::uint8_t* const seen = a_.seen + mask_row(row);

@@ -14,8 +14,8 @@ namespace {
 
 // Whether this machine, its system included, runs what Highway compiles for its targets HWY_AVX2
 // and HWY_AVX3. Highway's own answer comes from its library, which measures a clock for 3 ms when a
-// program that is linked to it starts. F16C and LZCNT, which both need, came before AVX2
-// everywhere.
+// program that is linked to it starts. Both also need F16C and LZCNT, which every CPU with AVX2
+// has.
 #if defined(__x86_64__)
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

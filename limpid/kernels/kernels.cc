@@ -25,9 +25,10 @@ Kernels make_table(Isa isa) {
 }  // namespace
 
 const Kernels& kernels(Isa isa) {
-  // Only for those at hand: already the code that fills a table is code for its instruction set.
+  // Only for instruction sets of this CPU: even the code that fills a table is compiled for its
+  // set.
   static const std::array<Kernels, 4> tables = [] {
-    // Asked now, and then known: a kernel makes no system call and takes no lock.
+    // Asked here once, so that no kernel makes a system call or takes a lock later.
     second_level_cache_bytes();
     std::array<Kernels, 4> all{};
     for (const Isa available : available_isas())

@@ -1,6 +1,6 @@
 // Matrix products: docs/arithmetic.md, "Products and sums". Lanes and register tiles run over
-// outputs, never over k, so that their sizes cannot show in the result. A block of kBlock terms of
-// one panel of B stays in the first-level cache while the rows of A pass by.
+// outputs, never over k, so their sizes cannot change the result. A block of kBlock terms of one
+// panel of B stays in the first-level cache while all rows of A are multiplied with it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "limpid/kernels/matmul.cc"
 #include "limpid/kernels/cache_sizes.h"
@@ -16,23 +16,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// Rows whose part of A, kBlock columns of it, stays in the second-level cache.
+// Rows of A whose block of kBlock columns fits the second-level cache.
 constexpr std::size_t kRowBlock = 288;
-// Where B is packed, rows go through several blocks of the sum before the next columns: what a
-// block is added to is still in a near cache then. They are as many blocks as leave the rows' part
-// of A, kNearRows blocks of a row, in the second-level cache; and where there are more than
-// kRowBlock rows, kDeepRows of them go together.
+// If B is packed, several blocks of the sum are added before the next columns, while the part of C
+// is still in a near cache: as many blocks as keep the part of A, kNearRows blocks of one row in
+// total, in the second-level cache. If there are more than kRowBlock rows, they are taken kDeepRows
+// at a time.
 constexpr std::size_t kNearRows = 512, kDeepRows = 120;
 static_assert(kRowBlock <= kNearRows);
-// Columns of B packed at once where there are more rows than that.
+// Columns of B packed at a time if there are more than kRowBlock rows.
 constexpr std::size_t kColumnBlock = 512;
-// Panels of B packed at once where there are not.
+// Panels of B packed at a time if there are not.
 constexpr std::size_t kChunkPanels = 4;
-// A is read in place where fewer columns share the work of packing it. One in columns is read as
-// fast there: 128 x 128 x 768 of A^T B takes 225 us so and took 240 packed, 512 x 128 x 768 takes
-// 889 and took 986; 1024 x 1024 x 1024 takes 3 % longer.
+// With fewer columns than this, A is read in place: too few columns share the cost of packing it. A
+// column-major A is read in place as fast: A^T B of 128 x 128 x 768 takes 225 us in place and 240
+// packed, of 512 x 128 x 768 889 and 986; 1024 x 1024 x 1024 takes 3 % longer in place.
 constexpr std::size_t kPackAColumns = 512, kPackColumnMajorColumns = 1024;
-// Up to here rows read an unpacked row-major B in place.
+// Up to this number of rows, an unpacked row-major B is read in place.
 constexpr std::size_t kDirectRows = kTileRows;
 
 // Where a block of B is read: panel p, term i at data + p * panel + i * step. The last panel of a
@@ -126,7 +126,7 @@ class Product {
   }
 
   Panels scratch_panels(Range k) const { return {b_scratch_, (k.end - k.begin) * kPanel, kPanel}; }
-  // Packs what has to be packed of a chunk.
+  // Packs the part of a chunk that has to be packed.
   Panels panels_of(Range chunk, Range k) const {
     // The last columns cannot be read in place: a vector would reach beyond them.
     const bool in_place = source_ == Source::kDirect && (chunk.end - chunk.begin) % kPanel == 0;
@@ -146,7 +146,7 @@ class Product {
                  b_scratch_ + (c - columns.begin) * length);
   }
 
-  // Rows are cut into tiles of sizes that differ by one at most: a tile of few rows is slow.
+  // Splits rows into tiles whose sizes differ by at most one, as a tile of few rows is slow.
   template <class Visit>
   HWY_INLINE static void for_each_tile(Range rows, const Visit& visit) {
     const std::size_t count = rows.end - rows.begin;
@@ -167,20 +167,21 @@ class Product {
       });
     }
   }
-  // Where a block of a row stands: the rows of one block, then those of the next.
+  // The position of a row's block. The order is: all rows of one block, then all rows of the next.
   HWY_INLINE float* packed_a(std::size_t row, Range rows, std::size_t first_k, Range block) const {
     return a_scratch_ + (rows.end - rows.begin) * (block.begin - first_k) +
            (row - rows.begin) * (block.end - block.begin);
   }
 
-  // Adds the terms in `k`, panel after panel; several blocks of them only where B is packed.
+  // Adds the terms in `k`, panel after panel. `k` may span several blocks only if B is packed.
   void multiply(Range rows, Range columns, Range k, const Panels& panels) const {
     Part part;
     part.b_panel = panels.panel;
     part.c_row = m_.c_row_stride;
     const std::size_t count = rows.end - rows.begin;
     const bool few = count <= kTileRows;
-    // What is packed here is near by; of what was packed before, half of the cache may be.
+    // A B that this call packs is still in the second-level cache; one packed earlier is, if it
+    // takes at most half of that cache.
     const bool far =
         source_ == Source::kPacked && m_.n * m_.k * sizeof(float) > second_level_cache_bytes() / 2;
     const std::size_t step_ahead =
@@ -245,7 +246,7 @@ std::size_t matmul_scratch_floats(std::size_t m, std::size_t n, std::size_t k) {
   return Product::a_floats(m, k) + Product::b_floats(m, n, k);
 }
 
-// Up to here rows are taken one after the other where B would have to be packed for them.
+// Up to this number of rows, each row is multiplied by itself rather than packing B for them.
 constexpr std::size_t kVectorRows = 2;
 
 // Each row of A times the only column of B.
@@ -278,7 +279,7 @@ HWY_NOINLINE void row_times_columns(const Matmul& m, std::size_t row, Range colu
           .relu = m.relu});
 }
 
-// The part of a row in `columns`: panels do not know what is before them.
+// The part of a row in `columns`: panels are independent of each other.
 HWY_NOINLINE void row_times_packed(const Matmul& m, std::size_t row, Range columns) {
   const std::size_t first = columns.begin;
   matmul_row({.n = columns.end - first, .k = m.k, .relu = m.relu, .padded = false},
@@ -290,13 +291,13 @@ HWY_NOINLINE void product(const Matmul& matmul, Range rows, Range columns, float
   Product(matmul, rows, columns, scratch).run();
 }
 
-// Small: one row of a small network is through before the preparations for more would be.
+// Separate and small: one row of a small network takes less time than preparing for more rows.
 void matmul(const Matmul& matmul, Range rows, Range columns, float* scratch) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return;
   const std::size_t row_count = rows.end - rows.begin;
   if (row_count == 1 && matmul.packed_b != nullptr && matmul.a.col_stride == 1)
     return row_times_packed(matmul, rows.begin, columns);
-  // Fewer rows would leave lanes idle, and a packed column need not be read like that.
+  // Fewer rows would leave lanes idle, and a packed column has a faster way.
   const bool enough_rows = matmul.packed_b == nullptr || row_count >= kLanes;
   if (matmul.n == 1 && matmul.a.col_stride == 1 && enough_rows) return times_column(matmul, rows);
   const bool transposed_b = matmul.packed_b == nullptr && matmul.b.row_stride == 1;

@@ -1,5 +1,5 @@
-// Products with weights of bf16: each is widened exactly on its way to the multiply-add, and the
-// sums are those of f32 (docs/arithmetic.md, "Narrow weights").
+// Products with weights of bf16: each weight is widened exactly before the multiply-add, and sums
+// are those of f32 (docs/arithmetic.md, "Narrow weights").
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "limpid/kernels/narrow_bf16.cc"
 #include "limpid/kernels/families.h"
@@ -16,8 +16,8 @@ namespace {
 
 using arithmetic::kBlock;
 
-// A panel holds a term as words of 32 bits: word j has column j of a vector in its lower half and
-// column j of the next vector in its upper one, so that a shift and a mask widen both in order.
+// A panel stores each term as 32-bit words: word j holds column j of one vector in its lower half
+// and column j of the next vector in its upper half. A shift widens the first, a mask the second.
 constexpr std::size_t kWords = kPanel / 2;
 
 std::size_t packed_bytes(std::size_t k, std::size_t n) {

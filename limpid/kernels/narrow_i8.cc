@@ -1,5 +1,5 @@
-// Products with weights of i8: each row of f32 becomes i8 by its own scale, sums of products are
-// i32, which are exact, and scales bring them back (docs/arithmetic.md, "Narrow weights").
+// Products with i8 weights: each f32 row is quantised to i8 by a scale of its own, sums of products
+// are exact in i32, and the scales convert them back to f32 (docs/arithmetic.md, "Narrow weights").
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "limpid/kernels/narrow_i8.cc"
 #include <type_traits>
@@ -31,7 +31,8 @@ constexpr std::int32_t kOffset = 0;
 using Code = std::int16_t;
 #endif
 
-// Weights: one group of a vector of columns. Codes: one group of a row, for every column.
+// Of weights: one group for a vector of columns. Of codes: one group of a row, repeated for every
+// column.
 #if HWY_TARGET == HWY_AVX3
 using Terms = VI;
 HWY_INLINE Terms load_weights(const std::int8_t* from) { return load(I32(), from); }
@@ -57,7 +58,7 @@ HWY_INLINE Terms load_codes(const Code* from) {
   return hn::BitCast(I16(), hn::Set(I32(), two));
 }
 HWY_INLINE VI add_products(Terms codes, Terms weights, VI sum) {
-  // On x86 a lane of the sum takes the two products that stand in its place.
+  // On x86, a lane of the sum adds the two products at its own position.
   VI unused = hn::Zero(I32());
   return hn::ReorderWidenMulAccumulate(I32(), codes, weights, sum, unused);
 }
@@ -103,13 +104,13 @@ void pack(const void* b, std::size_t row_stride, std::size_t col_stride, std::si
 
 // ---- codes of rows
 
-// Rows whose codes are made before they are multiplied: they stay in the second-level cache.
+// Rows quantised together before they are multiplied; few enough for the second-level cache.
 constexpr std::size_t kRowBlock = 48;
 
 // A whole number of vectors: the last one may hold zeros.
 std::size_t code_stride(std::size_t k) { return round_up(round_up(k, kGroup), 64); }
 
-// Largest |x| of k; NaN where there is one: as bits, NaNs are above all numbers.
+// Largest |x| of k elements, or NaN if there is one: compared as bits, NaNs are above all numbers.
 HWY_INLINE float largest_magnitude(const float* x, std::size_t k) {
   VI most = hn::Zero(I32());
   const auto magnitude = [](V v) HWY_ATTR { return hn::BitCast(I32(), hn::Abs(v)); };
@@ -119,7 +120,7 @@ HWY_INLINE float largest_magnitude(const float* x, std::size_t k) {
   return hn::GetLane(hn::BitCast(F32(), hn::MaxOfLanes(I32(), most)));
 }
 
-// codes[i] = encode(x[i]), which gives a vector of floats whose low bits are the codes.
+// codes[i] = encode(x[i]). encode returns a vector of floats whose low bits are the codes.
 template <class Encode>
 HWY_INLINE void encode_with(const float* x, std::size_t k, Code* codes, const Encode& encode) {
   const hn::Rebind<std::make_unsigned_t<Code>, U32> bits;
@@ -134,12 +135,13 @@ HWY_INLINE void encode_with(const float* x, std::size_t k, Code* codes, const En
 
 // Codes of a row (+ kOffset); returns its scale.
 HWY_INLINE float encode_row(const float* x, std::size_t k, Code* codes) {
-  // A float of this size has no bits below one: a sum is rounded to nearest, ties to even, and its
-  // low bits are the integer's.
+  // A float of this size has no fraction bits: adding it rounds to the nearest integer, ties to
+  // even, and the low bits of the sum are that integer.
   const V integers = set(0x1.8p23f + kOffset);
   const float largest = largest_magnitude(x, k);
   const V factor = set(127.0f / largest);
-  // Below the first, 127 / largest is infinite. Within, no code is beyond 127 or of a NaN.
+  // Below the lower bound, 127 / largest is infinite. Between the bounds, no code exceeds 127 and
+  // none comes from a NaN.
   if (largest > 0x1p-120f && largest <= 0x1.fffffep127f)
     encode_with(x, k, codes, [&](V v) HWY_ATTR { return hn::Add(hn::Mul(v, factor), integers); });
   else
@@ -247,7 +249,7 @@ namespace limpid::kernels {
 
 void fill_i8(Kernels& table) {
 #if HWY_TARGETS & HWY_AVX3
-  // The first CPUs of AVX-512 have no VNNI.
+  // The first CPUs with AVX-512 have no VNNI.
   if (table.isa == Isa::kAvx512 && !__builtin_cpu_supports("avx512vnni"))
     return N_AVX2::fill_i8(table);
 #endif

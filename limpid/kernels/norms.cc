@@ -11,8 +11,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// The sums of term(r, x) over the x of each of kRows rows. Together, because a row alone waits for
-// each of its additions.
+// The sums of term(r, x) over the elements x of kRows rows. Several rows at once hide the latency
+// of the additions.
 template <std::size_t kRows, class Term>
 HWY_INLINE void sum_terms(const float* in, std::size_t n, const Term& term, V (&sums)[kRows]) {
   Partials partials[kRows];
@@ -45,7 +45,8 @@ HWY_INLINE V inverse_root(V sum, V n, float eps) {
   return hn::Div(set(1.0f), hn::Sqrt(hn::Add(hn::Div(sum, n), set(eps))));
 }
 
-// out[i] = ((in[i] - mean) * scale) * gamma[i] + beta[i], without what is not there.
+// out[i] = ((in[i] - mean) * scale) * gamma[i] + beta[i], where a missing gamma or beta is left
+// out.
 template <bool kGamma, bool kBeta>
 HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const float* gamma,
                           const float* beta, const Results& results, float* out) {
@@ -127,9 +128,9 @@ void rms_norm(const float* in, std::size_t rows, std::size_t columns, float eps,
   norm<false>(in, rows, columns, eps, gamma, nullptr, out);
 }
 
-// ((d[i] - h[i] * mean of d h) - mean of d) * scale for one row, with h the normalised x and
-// d = g * gamma; and gh[i] = g[i] * h[i]. Without kCentered no mean is taken away, and subtracting
-// +0 changes no number.
+// ((d[i] - h[i] * mean of d h) - mean of d) * scale for one row, with h the normalised x and d = g
+// * gamma; and gh[i] = g[i] * h[i]. Without kCentered the means are +0, and subtracting +0 changes
+// no number.
 template <bool kCentered, bool kGamma>
 HWY_INLINE void gradient_row(const float* x, const float* g, std::size_t columns, float eps,
                              const float* gamma, float* dx, float* gh) {

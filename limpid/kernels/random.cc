@@ -12,8 +12,8 @@
 #ifndef LIMPID_KERNELS_RANDOM_WORDS_
 #define LIMPID_KERNELS_RANDOM_WORDS_
 namespace limpid::kernels {
-// One call of the scalar bijection for every four words. Baseline code: std::array's functions must
-// not be instantiated for a target that the CPU may lack.
+// One call of the scalar bijection gives four words. It is baseline code: functions of std::array
+// must not be instantiated for a target that the CPU may lack.
 void random_words(std::uint64_t key, std::uint64_t first, std::size_t n, std::int32_t* out);
 }  // namespace limpid::kernels
 #endif
@@ -31,7 +31,7 @@ using U64 = hn::ScalableTag<std::uint64_t>;
 using VU64 = hn::Vec<U64>;
 
 constexpr int kRounds = 10;
-// Counters in one vector: a word takes the low half of a lane of 64 bits, where the products are.
+// Counters per vector: a word takes the low half of a 64-bit lane, which holds its products.
 constexpr std::size_t kCounters = kLanes / 2;
 // Vectors in flight, to cover the latency of the multiplications.
 constexpr std::size_t kFlight = 4;
@@ -56,8 +56,8 @@ HWY_INLINE VU64 product(VU64 word, std::uint32_t multiplier) {
   return hn::MulEven(hn::BitCast(U32(), word), hn::Set(U32(), multiplier));
 }
 
-// The words of kCounters counters in the order of the table. Lane 2 j is counter j, lane 2 j + 1
-// is counter kCounters / 2 + j: so that interleaving leaves them in order.
+// The words of kCounters counters in the order of the table. Lane 2 j is counter j, lane 2 j + 1 is
+// counter kCounters / 2 + j: so interleaving puts them in order.
 HWY_INLINE void store_words(const VU64 (&c)[4], std::int32_t* out) {
   const U64 d;
   const VU64 low = hn::Set(d, 0xffffffffu);

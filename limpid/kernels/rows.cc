@@ -51,7 +51,7 @@ void log_softmax(const float* in, std::size_t rows, std::size_t columns, float* 
   }
 }
 
-// Columns of a matrix in stripes of kStripe vectors, so that a row's cache lines are used whole.
+// Works on stripes of kStripe vectors of columns, so that every cache line of a row is used whole.
 constexpr std::size_t kStripe = 4;
 
 // A stripe of `width` columns; 1 or kStripe vectors of them, the last one perhaps partial.
@@ -122,7 +122,7 @@ void reduce_columns(const float* in, std::size_t rows, std::size_t columns, Rang
     Reduction::reduce(Stripe<1>{in + c, rows, columns, HWY_MIN(kLanes, part.end - c)}, out + c);
 }
 
-// A block of columns at a time: a line of `out` is filled while it is in the cache.
+// One block of columns at a time, so that a cache line of `out` is filled while it is in the cache.
 constexpr std::size_t kTransposeColumns = 32;
 
 void transpose(const float* in, std::size_t rows, std::size_t columns, float* out) {

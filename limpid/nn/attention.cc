@@ -12,7 +12,7 @@
 namespace limpid::nn {
 namespace {
 
-// What the hyper-parameters come to.
+// Sizes derived from the hyper-parameters.
 struct Sizes {
   std::int64_t kv_heads, head, q, kv;  // features of a head, of all queries, of all keys
 };

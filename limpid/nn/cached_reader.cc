@@ -12,15 +12,15 @@
 namespace limpid::nn::detail {
 namespace {
 
-// Columns of keys and rows of values: an odd number of cache lines, since rows that are a power of
-// two apart would evict each other.
+// The stride of columns of keys and rows of values is an odd number of cache lines: rows that are a
+// power of two apart would evict each other.
 std::int64_t columns_of(std::int64_t capacity) {
   constexpr std::int64_t kLine = 16;
   return ((capacity + kLine - 1) / kLine | 1) * kLine;
 }
 
-// The keys or the values of one block, of all places: for each place `rows` rows of `columns`
-// times `width` numbers.
+// The keys or the values of one block for all slots: per slot, `rows` rows of `columns` times
+// `width` numbers.
 struct Cache {
   float* data = nullptr;
   std::size_t rows = 0, columns = 0, width = 0;
@@ -34,13 +34,13 @@ struct Cache {
   }
 };
 
-// The next tokens of a sequence, perhaps none.
+// The next tokens of a sequence; may be empty.
 struct Part {
   TokenSequence* sequence = nullptr;
   std::size_t count = 0;
 };
 
-// `length` tokens of the sequences at `rows` neighbouring places.
+// `length` tokens of the sequences in `rows` adjacent slots.
 class Pass {
  public:
   Pass(const Executable& code, ThreadPool* pool, std::size_t rows, std::size_t length,
@@ -75,7 +75,7 @@ class Pass {
 
   void take(std::size_t row, const Part& part) {
     counts_[row] = static_cast<std::int32_t>(part.count);
-    // At -1 an idle row writes no keys and values, and sees none.
+    // At position -1 an idle row writes no keys and values, and sees none.
     positions_[row] = part.count == 0 ? -1 : static_cast<std::int32_t>(part.sequence->read);
     auto to = tokens_.begin() + at(row, length_);
     if (part.count > 0)
@@ -106,7 +106,7 @@ class CachedReader final : public TokenReader {
         options_(options),
         places_(static_cast<std::size_t>(options.sequences)),
         chunk_(static_cast<std::size_t>(options.chunk)) {
-    // First: parameters of another net are refused before its caches, of any size, are allocated.
+    // Checked first: parameters of another net are refused before caches of any size are allocated.
     (void)function(1, 1);
     for (const auto& [name, value] : params_) weight_bytes_ += value.type().bytes();
     allocate_caches();
@@ -134,7 +134,8 @@ class CachedReader final : public TokenReader {
     for (std::size_t length = 1; length < chunk_; length = pass_length(length + 1)) pass(1, length);
     pass(1, chunk_);
     params_ = {};  // the passes have what they read of them
-    // The system gives memory when it is first written to, which would take longer than the tokens.
+    // The system provides memory when it is first written, which would take longer than reading the
+    // tokens.
     constexpr std::size_t kPage = 4096;
     volatile std::byte* const bytes = memory_.get();
     for (std::size_t i = 0; i < cache_bytes_; i += kPage) bytes[i] = bytes[i];
@@ -197,7 +198,7 @@ class CachedReader final : public TokenReader {
     });
   }
 
-  // Adjacent, so that they lie on huge pages: a token reads a little of each from far apart.
+  // Allocated together, so that they are on huge pages: a token reads a little of each, far apart.
   void allocate_caches() {
     const std::vector<Input> inputs =
         net_.caches({.sequences = options_.sequences, .capacity = columns_of(options_.capacity)});

@@ -54,7 +54,7 @@ void Generation::append(std::int32_t token) {
   ahead_.reset();
   const std::span<const std::int32_t> all = sequence_.tokens();
   if (all.size() < capacity_) return sequence_.append(token);
-  // The later half, the new token included.
+  // Keeps the later half, the new token included.
   const std::size_t kept = std::max<std::size_t>(1, capacity_ / 2) - 1;
   std::vector<std::int32_t> half(all.end() - static_cast<std::ptrdiff_t>(kept), all.end());
   half.push_back(token);

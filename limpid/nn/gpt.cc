@@ -108,7 +108,7 @@ struct Setting {
   std::vector<KeysAndValues> caches;   // of every block
 };
 
-// Self-attention: causal, or to a cache.
+// Self-attention: causal, or over a cache.
 struct Attention {
   const Gpt& net;
   Setting* setting = nullptr;

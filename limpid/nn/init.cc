@@ -29,7 +29,7 @@ Fans fans_of(const Shape& shape) {
   return {static_cast<double>(shape[1] * receptive), static_cast<double>(shape[0] * receptive)};
 }
 
-// Compiled, since weights are large; the bits are those of the reference.
+// Compiled, as weights are large; the bits are those of the interpreter.
 Tensor draw(Key key, const std::function<Value(Value)>& code) {
   const Function f = trace("init", {{"key", {Dtype::kI64, {}}}}, [&](std::span<const Value> in) {
     return std::vector<Value>{code(in[0])};
@@ -55,8 +55,8 @@ Tensor draw_truncated(Key key, const Shape& shape, double std) {
   });
 }
 
-// Modified Gram-Schmidt, twice over, on the shorter side of a matrix of normal numbers; in double,
-// in a fixed order.
+// Modified Gram-Schmidt, applied twice, on the shorter side of a matrix of normal random numbers;
+// in double, in a fixed order.
 Tensor draw_orthogonal(Key key, const Shape& shape, double gain) {
   fans_of(shape);
   const auto out = static_cast<std::size_t>(shape[0]);

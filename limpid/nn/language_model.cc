@@ -71,8 +71,8 @@ void LanguageModel::State::append(TokenSequence& s, std::span<const std::int32_t
   s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
 }
 
-// A pass runs neighbouring places. Where gaps between them ask for a larger pass than the sequences
-// do, the last sequence moves into the first gap.
+// A pass computes adjacent slots. If gaps make the pass larger than the number of sequences
+// requires, the last sequence moves into the first gap.
 void LanguageModel::State::close_gaps() {
   const auto joined = [](const TokenSequence* s) { return s->joined; };
   const auto count =
@@ -95,7 +95,7 @@ LanguageModel::LanguageModel(const Gpt& net, const Params& params, const Options
   net.check();
   const Options all = checked(options, net.context, net.context);
   state_ = std::make_shared<State>(all, detail::cached_reader(net, params, all));
-  // A sequence that grows allocates nothing.
+  // Reserved now: a sequence that grows later allocates nothing.
   for (TokenSequence& s : state_->sequences)
     s.tokens.reserve(static_cast<std::size_t>(all.capacity));
 }
@@ -133,7 +133,7 @@ LanguageModel::Sequence LanguageModel::join(std::span<const std::int32_t> prompt
 
 void LanguageModel::step() {
   for (TokenSequence& s : state_->sequences)
-    // Truncated, and nothing appended: the last token is read again for its logits.
+    // After truncate() without append(), the last token is read again for its logits.
     if (s.unread() == 0 && s.follows != s.tokens.size()) --s.read;
   state_->close_gaps();
   state_->reader->read(state_->by_place);

@@ -129,7 +129,7 @@ Mlp::Training Mlp::training(const Args& params, const Args& state, Value x, Valu
 }
 
 Function Mlp::function() const {
-  // Types only: nothing is drawn.
+  // Types only: no random numbers are drawn.
   std::vector<Input> inputs;
   const auto add_vectors = [&](const std::string& name, const Params& of_one,
                                std::int64_t features) {

@@ -6,7 +6,7 @@
 namespace limpid::nn {
 namespace {
 
-// No key is needed: what is constant is not drawn.
+// No key is needed: the parameters are constants, not random.
 Params weight_and_bias(std::int64_t features, bool bias) {
   Params params{{"weight", constant(1)(Key(0), {features})}};
   if (bias) params.set("bias", zeros()(Key(0), {features}));

@@ -11,7 +11,7 @@
 namespace limpid::nn {
 namespace {
 
-// Both by series of IEEE operations alone: the C library's results depend on the library.
+// Both are series of IEEE operations: results of the C library's functions depend on the library.
 double natural_log(double x) {
   int exponent = 0;
   const double mantissa = std::frexp(x, &exponent);  // in [1/2, 1)

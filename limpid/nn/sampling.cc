@@ -37,7 +37,7 @@ void check(std::span<const float> logits, const Sampling& s) {
   if (!possible) refuse_sampling(fmt::format("none of the {} tokens is possible", logits.size()));
 }
 
-// A number that is the smaller, the larger x is; the same for both zeros.
+// A sort key that decreases as x increases; +0 and -0 have the same key.
 std::uint32_t descending(float x) {
   x += 0.0f;
   std::uint32_t bits = 0;
@@ -45,9 +45,9 @@ std::uint32_t descending(float x) {
   return (bits >> 31) != 0 ? bits : ~bits ^ 0x8000'0000;
 }
 
-// All tokens, largest logit first, smaller numbers first among equal ones. A radix sort: of 32,000
-// tokens it takes a fifteenth of the time that comparisons take, which would be most of a step of a
-// small model.
+// All tokens, largest logit first; among equal logits the smaller token first. A radix sort: for
+// 32,000 tokens it takes a fifteenth of the time of a comparison sort, which would be most of a
+// step of a small model.
 std::vector<std::int32_t> tokens_by_logit(std::span<const float> logits) {
   struct Entry {
     std::uint32_t rank = 0;

@@ -11,7 +11,7 @@
 namespace limpid::nn::detail {
 namespace {
 
-// What the model reads and gives. Throws kShape for another Function.
+// The model's input and output. Throws kShape if the Function is not of this form.
 struct Sizes {
   std::int64_t context, vocabulary;
 };

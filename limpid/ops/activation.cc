@@ -32,7 +32,7 @@ Values relu_body(std::span<const Value> in, const Attributes&) {
   return {maximum(in[0], number_like(in[0], 0))};
 }
 
-// By the result, which is positive where the input is: the input need not be kept for it.
+// Uses the result, which is positive where the input is, so that the input need not be kept.
 Values relu_gradient(const GradientCall& c) {
   const Value zero = number_like(c.outputs[0], 0);
   return {select(c.outputs[0] > zero, c.cotangents[0], zero)};
@@ -49,7 +49,7 @@ Values prelu_body(std::span<const Value> in, const Attributes&) {
 
 // ---- exponential
 
-// The exponential of a large x, which select would not take, must not be made: its derivative, inf
+// x is clamped first: select would discard the exponential of a large x, but its derivative, inf
 // times 0, would be NaN.
 Value exponential_unit(const Value& x, double alpha) {
   return select(positive(x), x, expm1(minimum(x, zero_like(x))) * alpha);
@@ -67,7 +67,7 @@ Values elu_body(std::span<const Value> in, const Attributes& attributes) {
   return {exponential_unit(in[0], attributes.get<double>("alpha"))};
 }
 
-// By the result y: scale where it is positive, else y + scale * alpha.
+// From the result y: scale where y is positive, else y + scale * alpha.
 Values exponential_gradient(const GradientCall& c, double scale, double alpha) {
   const Value& y = c.outputs[0];
   return {c.cotangents[0] * select(positive(y), number_like(y, scale), y + scale * alpha)};
@@ -112,7 +112,8 @@ Values gelu_tanh_body(std::span<const Value> in, const Attributes&) {
   return {times_sigmoid(in[0], gelu_tanh_argument(in[0]))};
 }
 
-// s + x s (1 - s) (2 u)'. Where s is 0 or 1, 30 stands for a larger x, lest its square overflow.
+// s + x s (1 - s) (2 u)'. Where s is 0 or 1, a larger x is replaced by 30, so that its square does
+// not overflow.
 Values gelu_tanh_gradient(const GradientCall& c) {
   const Value& x = c.inputs[0];
   const Value s = sigmoid(gelu_tanh_argument(x));
@@ -414,8 +415,8 @@ Value leaky(Value x) { return leaky_relu(x); }
 Value unit_elu(Value x) { return elu(x); }
 Value identity(Value x) { return x; }
 
-// Gains: those that PyTorch's calculate_gain has are its; the others are 1 / sqrt(E f(z)^2), z
-// standard normal, which for ReLU is He's sqrt 2.
+// Gains are those of PyTorch's calculate_gain if it has one. The others are 1 / sqrt(E f(z)^2) for
+// standard normal z; for ReLU this gives He's sqrt 2.
 constexpr Activation kActivations[] = {
     {"relu", relu, kRootTwo, "1 where x > 0, else 0", 0, kNever, 1, 0, kNever},
     {"leaky_relu", leaky, 1.4141428569978354, "1 where x > 0, else 0.01", -kNever, kNever, 1,

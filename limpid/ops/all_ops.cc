@@ -1,6 +1,6 @@
-// The list of every op, joined from the lists of the files. A record in no list does not exist; one
-// in a list is printed, parsed, verified, interpreted, differentiated, batched, compiled, emitted,
-// documented and put under the laws.
+// The list of all ops, joined from the lists of the files. Being in a list is all that an op needs
+// to be printed, parsed, verified, interpreted, differentiated, batched, compiled, emitted,
+// documented and tested by the laws.
 #include <algorithm>
 #include <vector>
 

@@ -36,7 +36,7 @@ Value counting(const Value& like, const Shape& shape, std::size_t axis) {
   return broadcast(reshape(numbers, line), shape);
 }
 
-// The places in x of the elements that take_along_axis() means.
+// The positions in x of the elements that take_along_axis() selects.
 Value places_along_axis(Value indices, const Shape& x, std::size_t axis) {
   const Shape shape = indices.shape();
   bool fits = shape.rank() == x.rank();
@@ -54,7 +54,7 @@ Value places_along_axis(Value indices, const Shape& x, std::size_t axis) {
   return select(is_within(numbers, x[axis]), places, number_like(places, -1));
 }
 
-// Which element of x stands at each place of the padded axis.
+// Which element of x is at each position of the padded axis.
 Tensor padded_places(std::int64_t size, std::int64_t low, std::int64_t high, PadMode mode) {
   const auto place = [&](std::int64_t i) {
     if (mode == PadMode::kEdge) return std::clamp<std::int64_t>(i, 0, size - 1);

@@ -48,8 +48,8 @@ struct Multiply {
     return wrapping(a, b, [](auto x, auto y) { return x * y; });
   }
 };
-// Integers: toward zero; by zero 0, and the remainder is then a, so that a = (a / b) b + r holds.
-// By -1 they are negated, which wraps around for the lowest one.
+// Integer division truncates toward zero. Division by zero gives 0 with remainder a, so a = (a / b)
+// b + r always holds. Division by -1 negates, which wraps around for the lowest number.
 struct Divide {
   template <class T>
   T operator()(T a, T b) const {
@@ -187,7 +187,7 @@ Values divide_gradient(const GradientCall& c) {
 Values remainder_gradient(const GradientCall& c) {
   return {g(c), -(g(c) * truncate(in(c, 0) / in(c, 1)))};
 }
-// The winner takes it; a tie is split in halves.
+// The operand that was chosen gets the cotangent; for equal operands each gets half.
 Values extremum_gradient(const GradientCall& c, const Value& first_wins) {
   const Value zero = number_like(g(c), 0);
   const Value tie = in(c, 0) == in(c, 1);
@@ -225,9 +225,9 @@ Values cast_gradient(const GradientCall& c) {
   return {cast(g(c), in(c, 0).dtype())};
 }
 
-// ---- what is had for less
+// ---- simplifications
 
-// x beside the number, on either side, is x. Not x + 0, which turns -0 to +0.
+// Operations with a number, on either side, that give x. x + 0 is not one: it turns -0 into +0.
 Value beside(std::span<const Value> in_, double number) {
   if (every_element_is(in_[1], number)) return in_[0];
   return every_element_is(in_[0], number) ? in_[1] : Value();
@@ -240,7 +240,7 @@ Value simpler_multiply(std::span<const Value> in_, const Attributes&) { return b
 Value simpler_divide(std::span<const Value> in_, const Attributes&) {
   return every_element_is(in_[1], 1) ? in_[0] : Value();
 }
-// max(x, x) is x; so are the other choices between two.
+// max(x, x) is x; so it is for the other ops that choose one of two operands.
 template <double (*number)()>
 Value simpler_choice(std::span<const Value> in_, const Attributes&) {
   return same_value(in_[0], in_[1]) ? in_[0] : beside(in_, number());
@@ -272,7 +272,8 @@ bool holds(Dtype wide, Dtype narrow) {
                                : false;
 }
 
-// Through a dtype that holds every number of the first, to the third: from the first to the third.
+// A cast through a dtype that holds every number of the first is a direct cast from the first to
+// the third.
 Value simpler_cast(std::span<const Value> in_, const Attributes& attributes) {
   const Dtype to = attributes.get<Dtype>("dtype");
   const Dtype middle = in_[0].dtype();
@@ -280,7 +281,7 @@ Value simpler_cast(std::span<const Value> in_, const Attributes& attributes) {
   const Node* inner = made_by(in_[0], op::cast);
   if (!inner) return {};
   const Value x(&in_[0].builder(), inner->inputs[0]);
-  // Between integers a number that does not fit wraps; from a floating one it saturates.
+  // From an integer dtype, a number that does not fit wraps; from a floating dtype it saturates.
   const bool wraps = is_integer(x.dtype()) && is_integer(to) && !holds(to, x.dtype());
   if (!holds(middle, x.dtype()) || (wraps && is_floating(middle))) return {};
   return cast(x, to);
@@ -356,8 +357,8 @@ T saturate(double x) {
   return static_cast<T>(x);
 }
 
-// x, or a double beside it that ends in a one: rounding that to a shorter format gives what
-// rounding x would.
+// Round to odd: x, or an adjacent double whose last bit is 1. Rounding that to a shorter format
+// gives what rounding x would.
 double to_odd(std::int64_t x) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
   if (-kExact <= x && x <= kExact) return static_cast<double>(x);
@@ -443,7 +444,7 @@ constexpr AttributeSpec kCastAttributes[] = {{"dtype", AttributeKind::kDtype}};
 
 // ---- the families
 
-// A record of floating elements, made for integers as well.
+// Extends a record for floating dtypes to integers.
 template <class F>
 consteval Op for_integers(Op record, Element element_i32) {
   record.kernel.element_i32 = element_i32;

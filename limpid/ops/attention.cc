@@ -41,7 +41,7 @@ Shape scores_shape(const Shape& q, const Shape& k) {
   return with_matrix(leading(q, 2), from_end(q, 2), from_end(k, 2));
 }
 
-// k and v have the leading dimensions of q, but for the heads, which may be fewer.
+// k and v have the leading dimensions of q, except that they may have fewer heads.
 bool heads_fit(const Shape& q, const Shape& k) {
   if (q.rank() == 2) return true;
   const auto a = leading(q, 3), b = leading(k, 3);
@@ -106,14 +106,14 @@ Value causal_mask(Builder& builder, std::int64_t queries, std::int64_t keys) {
   return expand_axis(last, {queries, keys}, 1) >= iota(builder, keys);
 }
 
-// Attention as one product for all query heads of a key head, which stand below each other.
+// Attention with one product for all query heads of a key head: their rows are stacked.
 struct AttentionParts {
   Shape grouped;  // of q (..., G, H / G * L, D)
   Value scaled;   // q * scale in that shape
   Value weights;  // (..., G, H / G * L, S)
 };
 
-// Which keys are seen by bool, (..., H, L, S); no value where all of them are.
+// The boolean mask of visible keys, (..., H, L, S); no value if all are visible.
 Value seen_keys(std::span<const Value> in, bool causal, const Shape& scores) {
   const std::int64_t queries = from_end(scores, 2), keys = scores.back();
   Value seen;
@@ -136,7 +136,7 @@ AttentionParts parts_of(std::span<const Value> in, const Attributes& attributes)
   Value scores = reshape(matmul(parts.scaled, in[1], false, true), scores_shape(q, k));
   const Value seen = seen_keys(in, causal, scores.shape());
   if (in.size() == 4 && in[3].dtype() != Dtype::kBool) scores = scores + in[3];
-  // Not -infinity: a row without a key would be NaN, and so would its derivatives.
+  // Not -infinity: a row without a visible key would become NaN, and so would its derivatives.
   constexpr double kHidden = std::numeric_limits<float>::lowest();
   if (seen) scores = select(seen, scores, number_like(scores, kHidden));
   Value weights = softmax(scores, -1);
@@ -168,14 +168,14 @@ Values attention_gradient(const GradientCall& c) {
 Values attention_batching(const BatchingCall& c) {
   Values in;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) in.push_back(batched_input(c, i));
-  // Without heads the batch would take their place.
+  // Without a dimension of heads, the batch dimension would be taken for it.
   if (in[0].rank() > 3) return call(op::scaled_dot_product_attention, in, c.attributes);
   for (Value& v : in) v = reshape(v, v.shape().insert(1, 1));
   const Value y = call(op::scaled_dot_product_attention, in, c.attributes)[0];
   return {reshape(y, y.shape().erase(1))};
 }
 
-// For each pair of a query and a key that it may see: two products, and five for the softmax.
+// For each pair of a query and a visible key: two products, and five operations of softmax.
 std::int64_t attention_flops(const Call& call) {
   const arithmetic::AttentionSizes s = attention_sizes(call);
   const auto queries = static_cast<std::int64_t>(s.queries),

@@ -137,7 +137,7 @@ Values cached_batching(const BatchingCall& c) {
   return call(op::cached_attention, in, c.attributes);
 }
 
-// As if all places were seen.
+// As if all positions were visible.
 std::int64_t cached_flops(const Call& call) {
   const CachedAttentionSizes all = cached_attention_sizes(call);
   const arithmetic::AttentionSizes& s = all.each;

@@ -15,7 +15,7 @@ namespace {
 constexpr AttributeSpec kValueAttribute[] = {{"value", AttributeKind::kTensor}};
 constexpr AttributeSpec kSizeAttribute[] = {{"size", AttributeKind::kInteger}};
 
-// Without inputs nothing can be batched, so that vmap never comes here.
+// An op without inputs is never batched, so vmap does not call this.
 std::vector<Value> never_batched(const BatchingCall&) {
   throw Error(ErrorCode::kInternal, "an op without inputs has no batch");
 }
@@ -110,7 +110,7 @@ namespace {
 // A whole number that the type has.
 template <class T>
 Value whole_constant(Builder& builder, double number, Dtype dtype) {
-  // The highest of i64 is no double, and rounds to the power of two above it.
+  // The largest i64 is not a double; it rounds up to 2^63.
   constexpr double kAbove = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
   constexpr double kLowest = static_cast<double>(std::numeric_limits<T>::min());
   if (!(number >= kLowest && number < kAbove && number == std::trunc(number)))

@@ -27,9 +27,9 @@ std::vector<Type> cumulative_types(const Call& call) {
   return {call.inputs[0]};
 }
 
-// After Hillis and Steele, Data Parallel Algorithms (1986): when every element holds the sum of the
-// last d, adding the one d places away makes that 2 d. Sums of pairs of sums also lose less than
-// one long sum.
+// Hillis and Steele, Data Parallel Algorithms (1986): if every element holds the sum of the last d
+// elements, adding the element d places before gives the sum of the last 2 d. Sums of pairs of sums
+// also lose less than one long sum.
 Values cumulative_body(std::span<const Value> in, const Attributes& attributes) {
   const std::int64_t axis = attributes.integer("axis");
   const auto a = static_cast<std::size_t>(axis);

@@ -86,7 +86,7 @@ Values expm1_gradient(const GradientCall& c) { return {g(c) * (out(c) + 1.0)}; }
 Values sin_gradient(const GradientCall& c) { return {g(c) * cos(x(c))}; }
 Values cos_gradient(const GradientCall& c) { return {-(g(c) * sin(x(c)))}; }
 Values rsqrt_gradient(const GradientCall& c) { return {g(c) * (out(c) / (x(c) * -2.0))}; }
-// 0 * x^-1 and 0^y * log(0) are no numbers, where the derivatives are 0.
+// 0 * x^-1 and 0^y * log(0) would be NaN; the derivatives there are 0.
 Values power_gradient(const GradientCall& c) {
   const Value y = c.inputs[1];
   const Value zero = number_like(g(c), 0);
@@ -105,7 +105,7 @@ std::vector<Example> log1p_examples() {
   for (Example& e : examples) e.low = -0.9;
   return examples;
 }
-// Arguments on both sides of many integers, and of many quarter turns.
+// Arguments on both sides of many integers and of many multiples of pi / 2.
 std::vector<Example> wide_examples() {
   std::vector<Example> examples = unary_examples();
   for (Example& e : examples) {
@@ -126,7 +126,7 @@ consteval Op rounding(std::string_view name, std::string_view formula, Element e
 
 namespace op {
 
-// ONNX writes the first two and rsqrt with several operators.
+// ONNX needs several operators for the first two and for rsqrt.
 constexpr Op log1p =
     unary<log1p, Log1p>("log1p", "log(1 + x)", "0.51 ulp", gradient(log1p_gradient),
                         Element::kLog1p, {"log1p({0})"}, {}, log1p_examples);

@@ -105,7 +105,7 @@ bool all_are(const Tensor& tensor, T number) {
                      [&](T v) { return std::memcmp(&v, &number, sizeof v) == 0; });
 }
 
-// As a number of the dtype; an infinity is no integer.
+// Converted to the dtype; an infinity cannot become an integer.
 bool all_are(const Tensor& tensor, double number) {
   switch (tensor.dtype()) {
     case Dtype::kF32:
@@ -132,7 +132,7 @@ bool moves_elements(const Op& op) {
 
 bool every_element_is(const Value& v, double number) {
   const Node* node = v.builder().maker(v.id());
-  // A few steps, lest a long chain be walked again for every use of it.
+  // At most a few steps, so that a long chain is not walked again for every use.
   for (int steps = 0; steps < 8 && node && moves_elements(*node->op); ++steps)
     node = v.builder().maker(node->inputs[0]);
   return node && node->op == &op::constant &&

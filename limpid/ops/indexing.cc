@@ -188,7 +188,7 @@ Values pad_gradient(const GradientCall& c) {
   List strides;
   for (std::size_t d = 0; d < low.size(); ++d) {
     const std::int64_t size = c.inputs[0].shape()[d];
-    // Between fewer than two there is nothing, however much is asked for.
+    // Fewer than two elements have nothing between them, whatever the interior padding.
     strides.push_back(size < 2 ? 1 : list(c.attributes, "interior")[d] + 1);
     limits.push_back(low[d] + (size == 0 ? 0 : (size - 1) * strides[d] + 1));
   }
@@ -327,7 +327,7 @@ Values gather_gradient(const GradientCall& c) {
   return {scatter_add(c.inputs[1], c.cotangents[0], rows, batch), Value()};
 }
 
-// Numbers that differ along the batch choose from the same rows, unless the rows differ too.
+// If only the indices are batched, all of them choose from the same rows.
 Values gather_batching(const BatchingCall& c) {
   const std::int64_t batch = c.attributes.integer("batch");
   if (batch == 0 && !c.batched[0]) return {gather(c.inputs[0], c.inputs[1], 0)};
@@ -413,7 +413,7 @@ std::vector<Example> scatter_add_examples() {
 
 std::int64_t scatter_add_flops(const Call& call) { return call.inputs[1].shape.elements(); }
 
-// As many operands as a call may have.
+// The largest number of operands of a call.
 constexpr int kMostParts = 64;
 
 CppCall gather_cpp(const Call& call) {
@@ -570,7 +570,7 @@ Value concatenate(const std::vector<Value>& parts, std::int64_t axis) {
                 "concatenate: one part or more are expected, none came");
   const auto a =
       static_cast<std::int64_t>(normalize_axis(axis, parts[0].rank(), op::concatenate.name));
-  // More parts than one call takes are joined in groups.
+  // If there are more parts than a call takes, they are joined in groups.
   Values rest = parts;
   while (rest.size() > 1) {
     Values joined_parts;
@@ -591,7 +591,8 @@ Value gather(Value x, Value indices, std::int64_t batch) {
 Value take(Value x, Value indices, std::int64_t axis) {
   const std::size_t a = normalize_axis(axis, x.rank(), "take");
   if (a == 0) return gather(x, indices);
-  // The axis goes to the front; afterwards the dimensions of the numbers go back to its place.
+  // The axis is moved to the front; afterwards the dimensions of the indices are moved to its
+  // place.
   List to_front{static_cast<std::int64_t>(a)};
   for (std::size_t d = 0; d < x.rank(); ++d)
     if (d != a) to_front.push_back(static_cast<std::int64_t>(d));

@@ -49,7 +49,7 @@ void require_rank(const Call& call, std::size_t rank, std::string_view wanted) {
                                                to_string(call.inputs[0]), wanted));
 }
 
-// Rows of one shape: the last axis goes.
+// Inputs of one shape; the last axis is reduced.
 std::vector<Type> features_types(const Call& call) {
   floating_elementwise(call);
   require_rank(call, 1, "[..., features]");
@@ -76,7 +76,7 @@ std::vector<Type> cosine_types(const Call& call) {
 
 // ---- classes
 
-// Terms whose target is 0 are 0, whatever the logarithm: that of a class ruled out is -inf.
+// A term whose target is 0 is 0, even if its logarithm is -inf (a class of probability 0).
 Values soft_cross_entropy_body(std::span<const Value> in, const Attributes&) {
   const Value zero = number_like(in[1], 0);
   const Value terms = select(in[1] == zero, zero, in[1] * log_softmax(in[0], -1));
@@ -107,7 +107,7 @@ Values binary_body(std::span<const Value> in, const Attributes&) {
   return {(1.0 - t) * z + weight * (binary_tail(z) + maximum(-z, number_like(z, 0)))};
 }
 
-// prediction - target; with a weight w of the positive ones, (1 - t) - (1 + (w - 1) t) (1 - p).
+// prediction - target; with a positive weight w, (1 - t) - (1 + (w - 1) t) (1 - p).
 Values binary_gradient(const GradientCall& c) {
   const Value& z = c.inputs[0];
   const Value& t = c.inputs[1];
@@ -123,7 +123,7 @@ Values kl_body(std::span<const Value> in, const Attributes&) {
   const Value& t = in[1];
   const Value zero = number_like(t, 0);
   const Value none = t == zero;
-  // 1 stands for the target whose logarithm is infinite.
+  // A target whose logarithm is infinite is replaced by 1.
   const Value safe = select(none, number_like(t, 1), t);
   return {select(none, zero, t * (log(safe) - in[0]))};
 }
@@ -145,7 +145,7 @@ Values squared_gradient(const GradientCall& c) {
 
 Values absolute_body(std::span<const Value> in, const Attributes&) { return {abs(in[0] - in[1])}; }
 
-// The difference bounded to [-bound, bound] is the derivative of both parts.
+// The difference clamped to [-bound, bound] is the derivative of both parts.
 Value bounded_slope(const GradientCall& c, double bound) {
   const Value d = c.inputs[0] - c.inputs[1];
   return minimum(maximum(d, number_like(d, -bound)), number_like(d, bound));
@@ -197,8 +197,8 @@ Values triplet_body(std::span<const Value> in, const Attributes& attributes) {
 
 Values cosine_body(std::span<const Value> in, const Attributes& attributes) {
   const auto squares = [](const Value& x) { return sum(x * x, -1) + 1e-12; };
-  // One after the other: compilers order operands as they like, and the gradient adds in this
-  // order.
+  // Separate statements: the order in which a compiler evaluates operands is unspecified, and the
+  // gradient adds in this order.
   const Value product = sum(in[0] * in[1], -1);
   const Value a = squares(in[0]);
   const Value b = squares(in[1]);
@@ -274,7 +274,7 @@ struct LossExtras {
   int min_inputs = 2;
 };
 
-// Every input takes a batch in front.
+// Every input accepts leading batch dimensions.
 template <const Op& op>
 consteval Op loss(std::string_view name, std::string_view formula, Body body, GradientRule rule,
                   bool smooth, std::vector<Example> (*examples)(), const LossExtras& extras = {}) {
@@ -382,8 +382,8 @@ constexpr OpList loss_ops = kLossOps;
 
 namespace {
 
-// The losses of labels, each times the weight of its class (1 without class weights), 0 where it is
-// ignored, and the sum of the weights of those that count.
+// The loss of each label times the weight of its class (1 without class weights), 0 if the label is
+// ignored; and the sum of the weights of labels that are not ignored.
 class LabelWeights {
  public:
   LabelWeights(const Value& labels, std::int64_t classes, const Value& class_weights,
@@ -528,7 +528,7 @@ Value smooth_l1_loss(Value prediction, Value target, double beta, Reduction redu
   return reduced(call1(op::smooth_l1, {prediction, target}, {{"beta", beta}}), reduction);
 }
 
-// The bound stands under the root, which has no slope at 0.
+// The lower bound is applied before the root, whose slope is infinite at 0.
 Value normalize(Value x) {
   const Value squares = sum(x * x, -1);
   const Value length = sqrt(maximum(squares, number_like(squares, 1e-24)));

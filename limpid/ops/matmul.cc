@@ -52,7 +52,7 @@ Product product_of(const Call& call) {
   return p;
 }
 
-// Input 1 is what x, input 0, is multiplied with: of its dtype, or narrower.
+// Input 1, the right operand, has the dtype of x (input 0) or a narrower one.
 void require_weight(const Call& call) {
   const Dtype weight = call.inputs[1].dtype;
   if (call.inputs[0].dtype != Dtype::kF32) return require_dtype(call, 1, call.inputs[0].dtype);
@@ -69,7 +69,7 @@ std::vector<Type> matmul_types(const Call& call) {
       {bytes ? Dtype::kI32 : call.inputs[0].dtype, p.leading.insert(lead, p.n).insert(lead, p.m)}};
 }
 
-// Sum of products modulo 2^32: the order of the terms does not show.
+// Sum of products modulo 2^32, which does not depend on the order of the terms.
 std::int32_t dot(const std::int8_t* x, std::size_t x_stride, const std::int8_t* w,
                  std::size_t w_stride, std::size_t k) {
   std::uint32_t sum = 0;
@@ -77,7 +77,7 @@ std::int32_t dot(const std::int8_t* x, std::size_t x_stride, const std::int8_t* 
     sum += static_cast<std::uint32_t>(x[i * x_stride] * w[i * w_stride]);
   return static_cast<std::int32_t>(sum);
 }
-// As if the weights were widened before.
+// The result is as if the weights were widened first.
 float dot(const float* x, std::size_t x_stride, const Bf16* w, std::size_t w_stride,
           std::size_t k) {
   return arithmetic::in_blocks<float>(k, [&](float sum, std::size_t i) {
@@ -116,7 +116,7 @@ void matmul_reference(const Call& call, std::span<const void* const> in,
   });
 }
 
-// A cotangent in the dtype of what it is for: rounded as that was.
+// Casts a cotangent to the dtype of its operand.
 Value as(const Value& cotangent, const Value& of) {
   return cotangent.dtype() == of.dtype() ? cotangent : cast(cotangent, of.dtype());
 }
@@ -136,7 +136,7 @@ Values matmul_batching(const BatchingCall& c) {
   const bool ta = c.attributes.get<bool>("transpose_a");
   const bool tb = c.attributes.get<bool>("transpose_b");
   const Shape& a = c.inputs[0].shape();
-  // One matrix for the whole batch: its rows and those of the batch are one longer matrix.
+  // If the batch shares the right operand, its rows are stacked to one taller matrix.
   if (!c.batched[1] && !ta && a.rank() == 3) {
     const Value rows = reshape(c.inputs[0], {a[0] * a[1], a[2]});
     const Value product = matmul(rows, c.inputs[1], false, tb);
@@ -224,7 +224,7 @@ Values linear_gradient(const GradientCall& c) {
 }
 
 Values linear_batching(const BatchingCall& c) {
-  // A batch of inputs only is one more leading dimension, which linear keeps by itself.
+  // If only x is batched, that is one more leading dimension, which linear accepts.
   if (!c.batched[1] && (c.inputs.size() < 3 || !c.batched[2])) return call(op::linear, c.inputs);
   std::vector<Value> in;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) in.push_back(batched_input(c, i));

@@ -92,7 +92,7 @@ Values row_body(std::span<const Value> in, const Attributes& attributes) {
   return scaled_and_shifted(normalised<centered>(in[0], attributes), in);
 }
 
-// x, g and gamma where given, to dx and, where gamma is given, g h.
+// From x, g and gamma (if given) to dx and, if gamma is given, g h.
 std::vector<Type> row_gradient_types(const Call& call) {
   std::vector<Type> x_and_gamma(call.inputs.begin(), call.inputs.end());
   x_and_gamma.erase(x_and_gamma.begin() + 1);
@@ -103,7 +103,7 @@ std::vector<Type> row_gradient_types(const Call& call) {
 }
 
 // With h the normalised row, s its scale and d the cotangent of h: (d - mean(d) - h mean(d h)) s,
-// without mean(d) where no mean was taken away.
+// without mean(d) if no mean was subtracted.
 template <bool centered>
 Values row_gradient_body(std::span<const Value> in, const Attributes& attributes) {
   const Shape shape = in[0].shape();
@@ -134,7 +134,7 @@ Values row_gradient(const GradientCall& c) {
   return result;
 }
 
-// Examples more are rows more, unless gamma or beta differ from one to the next.
+// A batch is more rows, unless gamma or beta are batched too.
 template <const Op& op>
 Values row_batching(const BatchingCall& c) {
   Values in{batched_input(c, 0)};
@@ -175,7 +175,7 @@ std::vector<Example> row_examples_with(std::size_t most_inputs) {
 }
 std::vector<Example> layer_norm_examples() { return row_examples_with(3); }
 std::vector<Example> rms_norm_examples() { return row_examples_with(2); }
-// With a cotangent behind x.
+// With a cotangent as the input after x.
 std::vector<Example> row_gradient_examples() {
   std::vector<Example> examples = rms_norm_examples();
   for (Example& e : examples) e.inputs.insert(e.inputs.begin(), e.inputs[0]);
@@ -196,7 +196,7 @@ std::vector<Type> channel_types(const Call& call) {
   return {call.inputs[0]};
 }
 
-// A value of each channel, repeated to x.
+// Broadcasts one value per channel to the shape of x.
 Value by_channel(const Value& parameter, const Shape& x) {
   Shape shape{x[1]};
   while (shape.rank() + 1 < x.rank()) shape = shape.insert(shape.rank(), 1);
@@ -222,7 +222,7 @@ Values group_body(std::span<const Value> in, const Attributes& attributes) {
   return {y * by_channel(in[1], x) + by_channel(in[2], x)};
 }
 
-// The sum over all dimensions but the second: the last ones first, then the examples.
+// The sum over all dimensions but the second: first over the last ones, then over the examples.
 Value channel_sum(const Value& x) {
   const Shape shape = x.shape();
   if (shape.rank() == 2) return sum(x, 0);
@@ -233,7 +233,7 @@ Value channel_sum(const Value& x) {
 std::vector<Type> batch_norm_types(const Call& call) {
   const Type x = channel_types(call)[0];
   const Type channels{x.dtype, {x.shape[1]}};
-  // A division by one less than the elements follows.
+  // The unbiased variance divides by the number of elements minus one.
   if (x.shape[1] != 0 && x.shape.elements() / x.shape[1] < 2)
     throw Error(ErrorCode::kShape,
                 fmt::format("{}: input is {}, 2 or more elements of each channel are expected in "

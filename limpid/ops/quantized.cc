@@ -40,7 +40,7 @@ std::vector<Type> quantized_linear_types(const Call& call) {
   return {{Dtype::kF32, x.replace(x.rank() - 1, w[0])}};
 }
 
-// x (..., rows, in), weight (..., out, in), what is of columns (..., 1, out).
+// x (..., rows, in), weight (..., out, in), per-column operands (..., 1, out).
 Value product_of_codes(const Value& x, const Value& weight, const Value& scale, const Value& bias) {
   const QuantizedRows rows = quantize_rows(x);
   const Value sums = cast(matmul(rows.codes, weight, false, true), Dtype::kF32);
@@ -61,7 +61,7 @@ Values quantized_linear_body(std::span<const Value> in, const Attributes&) {
 Values quantized_linear_batching(const BatchingCall& c) {
   bool only_x = true;
   for (std::size_t i = 1; i < c.inputs.size(); ++i) only_x = only_x && !c.batched[i];
-  // A batch of inputs is one more leading dimension, which the op keeps by itself.
+  // If only x is batched, that is one more leading dimension, which the op accepts.
   if (only_x) return call(op::quantized_linear, c.inputs);
   Values in;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) in.push_back(batched_input(c, i));

@@ -52,7 +52,7 @@ void random_bits_reference(const Call& call, std::span<const void* const> in,
   }
 }
 
-// Keys with a batch dimension in front are a tensor of keys, which the ops take by themselves.
+// A batch of keys is a tensor of keys, which the ops accept.
 template <const Op& op>
 Values keyed_batching(const BatchingCall& c) {
   return call(op, c.inputs, c.attributes);
@@ -141,7 +141,7 @@ Values dropout_body(std::span<const Value> in, const Attributes& attributes) {
   return {select(u < number_like(u, rate), number_like(in[0], 0), in[0] * (1 / (1 - rate)))};
 }
 
-// Linear in x: the cotangent goes through the same mask.
+// Linear in x: the same mask is applied to the cotangent.
 Values dropout_gradient(const GradientCall& c) {
   return {dropout(c.cotangents[0], c.inputs[1], c.attributes.get<double>("rate")), Value()};
 }

@@ -19,7 +19,7 @@ using Values = std::vector<Value>;
 
 constexpr std::string_view kReductionShapes = "[...] -> [...] without `axis`";
 
-// The attribute holds the axis from the front, so that equal reductions are equal calls.
+// The attribute stores a non-negative axis, so that equal reductions are equal calls.
 std::size_t axis_of(const Call& call) {
   const std::int64_t axis = call.attributes.integer("axis");
   const std::size_t rank = call.inputs[0].shape.rank();
@@ -146,7 +146,7 @@ Values sum_gradient(const GradientCall& c) {
   return {expand_axis(c.cotangents[0], c.inputs[0].shape(), c.attributes.integer("axis"))};
 }
 
-// Every element that equals the largest (or smallest) takes an equal share.
+// Every element that equals the largest (or smallest) gets an equal share.
 Values extreme_gradient(const GradientCall& c) {
   const std::int64_t axis = c.attributes.integer("axis");
   const Shape& shape = c.inputs[0].shape();
@@ -286,7 +286,7 @@ Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
 Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
 Value min(Value x, std::int64_t axis) { return reduce(op::min, x, axis); }
 Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
-// -1 - x turns the order of integers around without an overflow.
+// -1 - x reverses the order of integers without overflow.
 Value argmin(Value x, std::int64_t axis) {
   return argmax(is_floating(x.dtype()) ? -x : -1.0 - x, axis);
 }

@@ -106,7 +106,7 @@ void numeric_reference(const Call& call, std::span<const void* const> in,
 
 // ---- gradients
 
-// The inputs of a gradient rule under their names.
+// The inputs of a gradient rule, by name.
 struct ScatterParts {
   explicit ScatterParts(const GradientCall& c)
       : x(c.inputs[0]),
@@ -117,9 +117,9 @@ struct ScatterParts {
         batch(c.attributes.integer("batch")),
         rows(x.shape()[static_cast<std::size_t>(batch)]) {}
 
-  // Of every update what stands in its row.
+  // For every update: the row that it goes to.
   Value of_rows(const Value& v) const { return gather(v, indices, batch); }
-  // Of every row the sum of what its updates have.
+  // For every row: the sum over its updates.
   Value of_updates(const Value& v) const { return scatter_add(indices, v, rows, batch); }
   Value as_number(const Value& mask) const { return cast(mask, x.dtype()); }
 
@@ -127,14 +127,14 @@ struct ScatterParts {
   std::int64_t batch, rows;
 };
 
-// A number for every row or update, repeated over the elements of it.
+// Broadcasts a number per row (or update) to the elements of that row.
 Value over_elements(Value v, const Shape& shape) {
   Shape narrow = v.shape();
   while (narrow.rank() < shape.rank()) narrow = narrow.insert(narrow.rank(), 1);
   return broadcast(reshape(v, narrow), shape);
 }
 
-// A row belongs to the last of its updates, or to x.
+// A row of the result is its last update, or the row of x if it has none.
 Values replace_gradient(const GradientCall& c) {
   const ScatterParts p(c);
   const Shape numbers = p.indices.shape();
@@ -149,7 +149,7 @@ Values replace_gradient(const GradientCall& c) {
           select(stays, from_row, number_like(from_row, 0))};
 }
 
-// The product of all other factors, which a zero among them must not make 0 / 0.
+// The product of all other factors, without dividing by a factor, which may be zero.
 Values multiply_update_gradient(const GradientCall& c) {
   const ScatterParts p(c);
   const auto without_zeros = [](Value v) {
@@ -169,7 +169,7 @@ Values multiply_update_gradient(const GradientCall& c) {
           p.of_rows(p.g) * others(p.updates, p.of_rows(zeros), p.of_rows(product))};
 }
 
-// All that equal the result take an equal share.
+// All elements that equal the result get an equal share.
 Values extreme_update_gradient(const GradientCall& c) {
   const ScatterParts p(c);
   const Value x_wins = p.as_number(p.x == p.result);

@@ -44,13 +44,14 @@ Values reshape_batching(const BatchingCall& c) {
   return {reshape(c.inputs[0], c.attributes.shape("shape").insert(0, c.size))};
 }
 
-// The value that a call of `op` made this one of, or the value itself.
+// If a call of `op` made this value: that call's input; otherwise the value itself.
 Value through(const Value& v, const Op& op) {
   const Node* inner = made_by(v, op);
   return inner ? Value(&v.builder(), inner->inputs[0]) : v;
 }
 
-// Reshapes and broadcasts in a row: the last says it all, and nothing where nothing changes.
+// Of consecutive reshapes or broadcasts only the last is needed, and none if the shape does not
+// change.
 template <const Op& op, Value (*write)(Value, const Shape&)>
 Value simpler_shape(std::span<const Value> in, const Attributes& attributes) {
   const Shape shape = attributes.shape("shape");
@@ -83,7 +84,7 @@ std::vector<Type> broadcast_types(const Call& call) {
   return {{call.inputs[0].dtype, shape}};
 }
 
-// Steps through an input, in elements, along every dimension of the result.
+// Strides of an input, in elements, along every dimension of the result.
 Strides broadcast_strides(const Shape& from, const Shape& to) {
   Strides strides{};
   std::int64_t step = 1;
@@ -120,7 +121,7 @@ Values broadcast_gradient(const GradientCall& c) {
 
 Values broadcast_batching(const BatchingCall& c) {
   const Shape to = c.attributes.shape("shape");
-  // Ones between the batch dimension and the rest keep the rest aligned to the right.
+  // Dimensions of 1 after the batch dimension keep the others aligned to the right.
   Shape from = c.inputs[0].shape();
   while (from.rank() < to.rank() + 1) from = from.insert(1, 1);
   return {broadcast(reshape(c.inputs[0], from), to.insert(0, c.size))};

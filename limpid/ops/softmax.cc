@@ -63,7 +63,7 @@ std::vector<Type> log_sum_exp_types(const Call& call) {
   return {{call.inputs[0].dtype, call.inputs[0].shape.erase(axis)}};
 }
 
-// An infinite maximum would make NaN of inf - inf; there the terms need no shift.
+// With an infinite maximum, inf - inf would be NaN; the terms need no shift then.
 Values log_sum_exp_body(std::span<const Value> in, const Attributes& attributes) {
   const std::int64_t axis = attributes.integer("axis");
   const Value largest = max(in[0], axis);
@@ -102,8 +102,8 @@ Values cross_entropy_body(std::span<const Value> in, const Attributes&) {
   return {-sum(chosen, -1)};
 }
 
-// prediction - target, each row times its cotangent, which is taken as 0 where the label is no
-// class: the sum of the target is 1 or 0.
+// prediction - target, each row times its cotangent. The cotangent counts as 0 if the label is not
+// a class: the target then sums to 0, otherwise to 1.
 Values cross_entropy_gradient(const GradientCall& c) {
   const Value prediction = softmax(c.inputs[0], -1);
   const Value target = cast(one_hot(c.inputs[1], prediction.shape().back()), prediction.dtype());

@@ -31,8 +31,8 @@ bool is_less(T a, T b) {
   return a < b || (a == a && b != b);
 }
 
-// By place where the elements are equal: no two compare alike, so that a sort without a buffer is
-// stable.
+// Equal elements are ordered by index: no two compare equal, so an unstable sort gives the stable
+// order.
 void argsort_reference(const Call& call, std::span<const void* const> in,
                        std::span<void* const> out) {
   const bool descending = call.attributes.get<bool>("descending");
@@ -56,7 +56,7 @@ std::vector<Value> argsort_batching(const BatchingCall& c) {
   return call(op::argsort, c.inputs, c.attributes);
 }
 
-// About n log2 n comparisons a line.
+// About n log2 n comparisons per line.
 std::int64_t argsort_flops(const Call& call) {
   std::int64_t rounds = 1;
   for (std::int64_t n = call.inputs[0].shape.back(); n > 1; n /= 2) ++rounds;

@@ -65,7 +65,7 @@ struct Atanh {
   }
 };
 
-// 1 - x^2 without the digits that x^2 would lose near 1.
+// 1 - x^2 without the cancellation near |x| = 1.
 Value one_minus_square(Value x) { return (1.0 - x) * (1.0 + x); }
 
 Values tan_gradient(const GradientCall& c) { return {g(c) * (1.0 + out(c) * out(c))}; }

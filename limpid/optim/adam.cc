@@ -12,7 +12,7 @@ constexpr std::string_view kLargest = "max_exp_avg_sq";
 constexpr const char* kPower1 = "beta1_power";
 constexpr const char* kPower2 = "beta2_power";
 
-// The numbers that both share.
+// The hyper-parameters that both share.
 struct Settings {
   double beta1, beta2, eps, weight_decay;
   bool amsgrad, decoupled, decay_vectors;
@@ -32,7 +32,7 @@ Params init_of(const Settings& s, const Params& params) {
   return state;
 }
 
-// What an update has in common for all parameters.
+// The part of an update that is the same for all parameters.
 struct Common {
   Value step_size, root, gradient_scale;
 };

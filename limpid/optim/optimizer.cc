@@ -94,7 +94,7 @@ Update update(const Optimizer& optimizer, const Args& params, const Args& gradie
 }
 
 std::vector<Input> state_inputs(const Optimizer& optimizer, const std::vector<Input>& params) {
-  // For the names and types of the state; nothing reads these values.
+  // Used for the names and types of the state; these values are never read.
   Params zeros;
   for (const Input& p : params) zeros.set(p.name, Tensor::zeros(p.type));
   std::vector<Input> inputs;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kNames[] = {"constant", "linear", "step", "cosine"};
 
-// cos(pi t) for t in [0, 1], by Taylor's series on the first half: sums and products of f64 in one
-// order.
+// cos(pi t) for t in [0, 1], by the Taylor series on the first half: f64 sums and products in a
+// fixed order.
 double cos_pi(double t) {
   if (t > 0.5) return -cos_pi(1 - t);
   constexpr double kPi = 3.14159265358979323846;

@@ -11,7 +11,7 @@
 namespace limpid::report {
 namespace {
 
-// In units of the view box; a phone shows them at about three quarters of a pixel.
+// In units of the view box; on a phone one is about three quarters of a pixel.
 constexpr double kWidth = 480, kHeight = 280;
 constexpr double kLeft = 58, kRight = 12, kTop = 12, kBottom = 40;
 constexpr double kPlotWidth = kWidth - kLeft - kRight;
@@ -32,7 +32,7 @@ struct Range {
   bool empty() const { return !(low <= high); }
 };
 
-// Beyond these sizes the arithmetic of the axes would itself overflow, or lose its last digits.
+// Beyond these magnitudes the arithmetic of the axes would overflow or lose its last digits.
 constexpr double kLargest = 1e300, kSmallest = 1e-300;
 
 bool shown(const Chart& chart, const Point& p) {
@@ -43,7 +43,7 @@ bool shown(const Chart& chart, const Point& p) {
 // "0.05", "1e-05", "12,000" without a comma: short, as ticks are.
 std::string tick_text(double v) { return fmt::format("{:.4g}", v == 0 ? 0.0 : v); }
 
-// A scale from numbers to places on the page.
+// A scale from numbers to positions on the page.
 struct Axis {
   std::vector<double> ticks;
   bool logarithmic = false;
@@ -73,8 +73,8 @@ Axis x_axis_of(Range range) {
   return {ticks, false, ticks.front(), ticks.back(), kLeft, kPlotWidth};
 }
 
-// Where there are many points, the lowest and the highest of each of kMostPoints / 2 stretches: a
-// peak is never lost.
+// If there are many points: the lowest and highest of each of kMostPoints / 2 intervals, so that no
+// peak is lost.
 std::vector<Point> thinned(const Chart& chart, const std::vector<Point>& points) {
   if (points.size() <= kMostPoints) return points;
   std::vector<Point> result;
@@ -109,8 +109,8 @@ std::string path_of(const Chart& chart, const std::vector<Point>& points, const 
   return path;
 }
 
-// Circles, mostly invisible, that tell the value under the pointer. A point without neighbours is
-// no line, so it is drawn.
+// Circles, mostly invisible, that show the value under the pointer. A point without neighbours is
+// drawn, as it has no line.
 std::string circles_of(const Chart& chart, const Series& series, const Axis& x, const Axis& y) {
   std::string text;
   const std::vector<Point>& points = series.points;
@@ -216,7 +216,7 @@ std::string to_html(const Chart& chart) {
         "<line class=\"marker\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"><title>{3}"
         "</title></line>",
         kLeft, kWidth - kRight, y(*chart.y_marker), escaped(chart.y_marker_label));
-  // The faint ones first: what is drawn later lies above.
+  // The faint ones first: later ones are drawn above them.
   for (const bool faint : {true, false})
     for (std::size_t s = 0; s < chart.series.size(); ++s) {
       const Series& series = chart.series[s];
@@ -228,8 +228,8 @@ std::string to_html(const Chart& chart) {
   return text + "</svg>" + legend_of(chart) + "</figure>\n";
 }
 
-// Okabe and Ito's colours, which people of every colour vision tell apart; yellow is darkened on
-// white.
+// The palette of Okabe and Ito, distinguishable with every kind of colour vision; yellow is
+// darkened on white.
 std::string_view chart_style() {
   return R"(.chart { margin: 0; min-width: 0; }
 .chart svg { display: block; width: 100%; height: auto; overflow: visible; }

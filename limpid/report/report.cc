@@ -24,9 +24,9 @@ using train::Numbers;
 using train::ProbeEvent;
 using train::RunLog;
 
-// Rows and columns of a confusion matrix that a page has room for.
+// The largest confusion matrix shown, in rows and columns.
 constexpr std::size_t kMostClasses = 40;
-// Curves of metrics, and of layers in a chart, that it has room for.
+// The largest numbers of metric curves and of layers in a chart.
 constexpr std::size_t kMostMetrics = 64;
 constexpr std::size_t kMostLayers = 256;
 
@@ -92,7 +92,7 @@ std::string findings_html(const std::vector<Finding>& findings,
         name(f.severity), escaped(f.rule), f.layer.empty() ? "" : " in " + escaped(f.layer),
         escaped(f.symptom), escaped(f.cause), f.follows_from.empty() ? "try" : "follows from",
         escaped(f.follows_from.empty() ? f.fix : f.follows_from));
-  // Without its remedy, which may be the opposite of what helps now.
+  // Without its remedy, which may now be the opposite of what helps.
   for (const Finding& f : earlier)
     text += fmt::format("<p>At step {}, no longer at the end: {}: {}</p>\n", grouped(f.step),
                         escaped(f.rule), escaped(f.symptom));
@@ -158,7 +158,7 @@ std::string curves(const RunLog& log) {
       if (name != "loss" && metrics.size() < kMostMetrics &&
           std::find(metrics.begin(), metrics.end(), name) == metrics.end())
         metrics.push_back(name);
-  // Shares of 1 in one chart, errors in their own units each in one.
+  // Metrics between 0 and 1 share a chart; errors have one each, in their own units.
   Chart shares{fmt::format("Metrics of the {} part", log.watched_part()), "step", "score", {}};
   for (const std::string& name : metrics) {
     Series series = epoch_series(log, metric_title(name), &EpochEvent::validation, name);
@@ -209,7 +209,7 @@ std::optional<double> norm(const LayerStatistics& layer,
   return std::sqrt(squares);
 }
 
-// The last one of a layer: behind its activation, where it has one.
+// The last one of a layer: after its activation, if it has one.
 std::function<std::optional<double>(const LayerStatistics&)> activation(
     double train::ActivationStatistics::*field) {
   return [field](const LayerStatistics& layer) -> std::optional<double> {
@@ -218,7 +218,7 @@ std::function<std::optional<double>(const LayerStatistics&)> activation(
   };
 }
 
-// What only layers with attention and around a residual stream have.
+// Statistics that only attention layers and residual blocks have.
 std::string transformer_charts(const RunLog& log) {
   using train::AttentionStatistics;
   const auto of_heads = [](double AttentionStatistics::*field) {
@@ -276,7 +276,8 @@ std::string layers_html(const RunLog& log) {
 
 // ---- texts
 
-// What a language model drew as it learnt: the first, the last, and some in between.
+// Samples that a language model generated during training: the first, the last, and some in
+// between.
 std::string samples_html(const RunLog& log) {
   constexpr std::size_t kMostSamples = 12;
   const std::size_t all = log.samples.size(), shown = std::min(all, kMostSamples);
@@ -296,7 +297,7 @@ std::string class_name(const RunLog& log, std::size_t c) {
   return c < names.size() ? escaped(names[c]) : fmt::format("{}", c);
 }
 
-// The share of the row decides how dark a cell is.
+// A cell's darkness is its share of the row.
 std::string confusion_html(const RunLog& log) {
   const auto& confusion = log.end->test.confusion;
   if (confusion.empty() || confusion.size() > kMostClasses) return "";

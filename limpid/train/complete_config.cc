@@ -1,5 +1,5 @@
-// A configuration made complete: what the data and the choices suggest where nobody chose, and what
-// comes of it.
+// Completes a configuration: defaults that depend on the data and on other keys, and the values
+// derived from them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ void fill_length(TrainConfig& c, const Split& data, const Recipe& recipe) {
 
 constexpr std::int64_t kSamples = 10;  // of a run
 
-// It has no variance of one example.
+// The variance of a single example is undefined.
 void check_batch_norm(const TrainConfig& c, std::int64_t rows) {
   const Cut cut{rows, *c.batch, *c.accumulate, *c.shards};
   for (const std::int64_t u : {std::int64_t{0}, cut.updates_an_epoch() - 1}) {

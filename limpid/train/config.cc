@@ -290,11 +290,11 @@ bool is_chosen(const TrainConfig& config, const ConfigKey& key) {
 }
 
 TrainConfig overridden(TrainConfig config, const TrainConfig& over) {
-  // Each of the two says all about the sizes; but of a gpt they are two things.
+  // Each of the two determines all sizes, except for a gpt, where they mean different things.
   const bool gpt = (over.model ? over.model : config.model) == "gpt";
   if (over.hidden && !gpt) config.layers.reset();
   if (over.layers && !gpt) config.hidden.reset();
-  // And each of these about the length.
+  // Each of these determines the length of training.
   if (over.epochs) config.steps.reset();
   if (over.steps) config.epochs.reset();
   if (over.preset) {

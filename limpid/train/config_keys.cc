@@ -1,5 +1,5 @@
-// The table of keys of config.h: names, ranges, defaults in words; and its reference page. What
-// optimisers and families of models say of themselves comes from their records.
+// The table of keys of config.h: names, ranges, descriptions of defaults; and its reference page.
+// Texts about optimisers and model families come from their records.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct Grouped {
   }
 };
 
-// What the first recipe says, and what those say that differ: "128; small recipe: 32; gpt: 12".
+// The first recipe's default, then those that differ: "128; small recipe: 32; gpt: 12".
 std::string by_recipe(const std::function<std::string(const detail::Recipe&)>& show) {
   std::string first;
   Grouped others;
@@ -78,7 +78,7 @@ std::string by_recipe(const std::function<std::string(const detail::Recipe&)>& s
   return first;
 }
 
-// "adam 0.001, adamw 0.001", or the value alone where all are alike.
+// "adam 0.001, adamw 0.001", or only the value if all are equal.
 std::string by_optimizer(const Grouped& values) {
   if (values.groups.size() == 1) return values.groups.front().first;
   std::string all;
@@ -130,7 +130,7 @@ std::string default_losses() {
 
 // ---- hyper-parameters of optimisers
 
-// "(sgd, rmsprop)", "(all but sgd)"; nothing where every optimiser has it.
+// "(sgd, rmsprop)", "(all but sgd)"; nothing if every optimiser has it.
 std::string owners_text(const std::vector<std::string>& owners) {
   const std::vector<std::string> all = optim::optimizer_names();
   if (owners.size() == all.size()) return "";

@@ -35,7 +35,7 @@ std::vector<Part> parts_of(const Split& data) {
 
 // ---- columns
 
-// Of finite values; sums of squares are about the first one, against cancellation.
+// Of finite values. Squares are of the difference from the first value, against cancellation.
 struct Sums {
   std::int64_t count = 0;
   double min = std::numeric_limits<double>::infinity();
@@ -117,7 +117,7 @@ void find_non_finite(const Part& part, DataFacts& facts) {
   }
 }
 
-// Of the bits of a row, eight bytes at a time; it is kept nowhere.
+// A hash of the bits of a row, eight bytes at a time. It is never stored.
 std::uint64_t key_of(std::span<const float> row) {
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ull;
   const std::span<const std::byte> bytes = std::as_bytes(row);
@@ -131,7 +131,7 @@ std::uint64_t key_of(std::span<const float> row) {
   return key;
 }
 
-// The first row of each kind, over all parts so far.
+// The first of all equal rows, over all parts so far.
 class Seen {
  public:
   struct Place {
@@ -139,7 +139,7 @@ class Seen {
     std::int64_t row;
   };
 
-  // Where a row of these bits was first seen, or nullptr; then it is remembered.
+  // Where a row with these bits was first seen; nullptr if this is the first, which is then stored.
   const Place* find_or_add(const Part& part, std::int64_t row) {
     const std::span<const float> values = part.row(row);
     const std::uint64_t key = key_of(values);
@@ -186,11 +186,11 @@ void describe_targets(const Dataset& train, DataFacts& facts) {
 
 // ---- columns that tell the target by themselves
 
-// Of fewer rows a column may do so by chance.
+// With fewer rows a column may do so by chance.
 constexpr std::int64_t kFewestRows = 20;
 constexpr std::int64_t kRowsOfAClass = 10;
 
-// Columns with one value per class. Listed where, together, they tell all classes apart.
+// Columns with one value per class. Listed if they, together, separate all classes.
 std::vector<std::size_t> columns_by_class(const Dataset& train) {
   const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
   const auto values = train.inputs.values<float>();
@@ -225,7 +225,7 @@ std::vector<std::size_t> columns_by_class(const Dataset& train) {
   return tell ? columns : std::vector<std::size_t>();
 }
 
-// Columns on a straight line with the one target, beside others.
+// Columns that are a linear function of the only target, if there are other columns.
 std::vector<std::size_t> columns_by_line(const Dataset& train) {
   const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
   const auto values = train.inputs.values<float>();

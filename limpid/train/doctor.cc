@@ -51,7 +51,7 @@ const ConfigKey* key_at(std::string_view path) {
 
 // ---- remedies
 
-// Numbers that nobody would tell apart by what they do.
+// Numbers too close to make a difference.
 bool alike(const Json& a, const Json& b) {
   constexpr double kNear = 0.1;
   if (!a.is_number() || !b.is_number()) return a == b;
@@ -96,8 +96,8 @@ std::string text_of(const std::vector<Remedy>& remedies) {
   return text;
 }
 
-// Drops what nobody should try (again), and what moves one of the keys, to which those of the rest
-// are added.
+// Drops remedies that make no sense or were tried already, and those that change a key in `moved`.
+// Adds the keys of the others to `moved`.
 void keep_useful(std::vector<Remedy>& remedies, const RunLog& log, std::span<const Json> earlier,
                  std::set<std::string>& moved) {
   const auto in_force = [&](const Setting& setting) { return has(log.run.config, setting); };
@@ -115,14 +115,14 @@ void keep_useful(std::vector<Remedy>& remedies, const RunLog& log, std::span<con
 
 // ---- findings
 
-// What was found, with its rule.
+// A finding and its rule.
 struct Found {
   const Rule* rule;
   Finding finding;
   const Found* root = nullptr;  // what explains it
 };
 
-// In the order of rules(). Whatever explains the explanation explains it, too.
+// In the order of rules(). Explanations are transitive.
 void find_roots(std::vector<Found>& all) {
   for (auto it = all.begin(); it != all.end(); ++it) {
     const auto root = std::find_if(all.begin(), it, [&](const Found& other) {

@@ -11,7 +11,7 @@
 namespace limpid::train {
 namespace {
 
-// What Linux calls the processor; on Arm it gives no name.
+// The processor's name as Linux gives it; on Arm there is none.
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)

@@ -19,7 +19,7 @@ void check_data(const Input& example, const Dataset& data) {
                             to_string(example.type), to_string(data.input_type())));
 }
 
-// So many examples that neither losses nor outputs of a batch are very many.
+// The number of examples per batch, bounded so that losses and outputs take little memory.
 std::int64_t batch_for(const Type& output, const Type& losses) {
   constexpr std::int64_t kExamples = 256, kLosses = 4096, kOutputs = std::int64_t{1} << 24;
   const auto least = [](std::int64_t most, const Type& one) {
@@ -53,7 +53,7 @@ Evaluator::Evaluator(const Function& inference, const Losses& losses, const Data
   predict_.emplace(function_, Params{}, options);
 }
 
-// How many of an example's losses count.
+// The number of an example's losses that count.
 std::int64_t Evaluator::counted(std::int64_t row) const {
   const std::int64_t each = function_.type(function_.outputs()[1].value).shape.elements();
   return std::min(each, data_.counted(row));
@@ -73,7 +73,7 @@ void Evaluator::Sums::add(const Scores& scores) {
   tokens.add(scores.tokens);
 }
 
-// Examples [first, first + count); their outputs stay where there is room for them.
+// Evaluates examples [first, first + count). Their outputs are kept if there is room for them.
 void Evaluator::run(std::span<const Tensor> params, std::int64_t first, std::int64_t count,
                     Scores& scores, std::span<std::byte> outputs) {
   std::vector<Tensor> inputs(params.begin(), params.end());
@@ -115,7 +115,7 @@ void Evaluator::run_all(std::span<const Tensor> params, std::span<std::byte> out
   ranks_->exchange(sent, {});
 }
 
-// One rank after the other, so that no more than the scores of one of them are in memory.
+// One rank after the other, so that the scores of only one of them are in memory.
 void Evaluator::receive(std::span<std::byte> outputs, Sums& sums) {
   for (int r = 1; r < size(); ++r) {
     const distribute::ShardRange theirs = examples_of(r);

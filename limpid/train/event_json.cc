@@ -269,7 +269,7 @@ struct Writer {
 
 class Reader {
  public:
-  // `path` says where the object stands: "data.features[3]".
+  // `path` is the position of the object: "data.features[3]".
   Reader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
     if (!object.is_object()) refuse(path_, "an object", object);
   }

@@ -44,8 +44,8 @@ struct Replay {
   Kind kind(ValueId id) const { return kinds[static_cast<std::size_t>(id)]; }
   const Tensor& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
 
-  // The operands that a value has its NaNs or infinities from: NaNs before infinities, and what the
-  // Function itself holds, such as a mask, is nobody's fault.
+  // The operands that a value's NaNs or infinities come from: NaNs before infinities. Constants of
+  // the Function, such as a mask, are not blamed.
   std::vector<ValueId> culprits(const Node& node) const {
     std::vector<ValueId> found;
     for (const Kind wanted : {Kind::kNan, Kind::kInfinite}) {
@@ -88,7 +88,7 @@ void describe_value(const Tensor& value, NonFiniteOrigin& origin) {
   origin.count = std::count_if(first, numbers.end(), [&](double v) { return !finite(v); });
 }
 
-// The op that made a value, and inside of a composition the one that did.
+// The op that made a value; for a composition, the op of its body that did.
 void describe_op(const Replay& replay, const Node& node, NonFiniteOrigin& origin) {
   origin.ops.emplace_back(node.op->name);
   std::vector<Tensor> operands;
@@ -99,7 +99,7 @@ void describe_op(const Replay& replay, const Node& node, NonFiniteOrigin& origin
         body_of({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
     const Replay inside(body, operands);
     const std::optional<ValueId> id = inside.origin();
-    // The body may hand on an operand as it is; then the call is all there is to say.
+    // The body may return an operand unchanged; then the call itself is the answer.
     const Node* maker = id ? inside.makers[static_cast<std::size_t>(*id)] : nullptr;
     if (maker) return describe_op(inside, *maker, origin);
   }

@@ -12,7 +12,7 @@ namespace {
 
 using Integers = TrainConfig::Integers;
 
-// One number of a key that is a list for the other models.
+// A single number for a key that is a list for the other models.
 std::int64_t one_of(std::string_view path, const std::optional<Integers>& list,
                     std::int64_t otherwise) {
   if (!list) return otherwise;

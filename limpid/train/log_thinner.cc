@@ -28,7 +28,7 @@ LogThinner::LogThinner(const Distances& distances)
       probes_{distances.probe, kMostProbes},
       samples_{distances.sample, kMostSamples} {}
 
-// Whatever happens, it happens at a step: the distances of all kinds follow from it alone.
+// The spacing of events of a kind follows from the steps (or epochs) at which they happen alone.
 void LogThinner::follow(const Event& event) {
   if (const auto* step = std::get_if<StepEvent>(&event))
     grown_ = steps_.grow(step->step) || grown_;

@@ -49,8 +49,8 @@ std::size_t label_of(std::string_view what, const Tensor& labels, std::int64_t r
   return static_cast<std::size_t>(label);
 }
 
-// -log softmax(logits)[label]; exp and log of f32, which have the same bits everywhere, since the
-// metric may say which epoch is the best.
+// -log softmax(logits)[label], by f32 exp and log, which have the same bits everywhere: the metric
+// may choose the best epoch.
 double cross_entropy_of(Row logits, std::size_t label) {
   const float largest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
@@ -78,7 +78,7 @@ bool among_top(Row row, std::size_t label) {
   return before < kTop;
 }
 
-// What is counted for each class.
+// Counts per class.
 struct Counts {
   std::int64_t right = 0, answers = 0, labels = 0;
 

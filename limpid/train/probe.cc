@@ -42,7 +42,7 @@ void each_number(std::vector<LayerStatistics>& layers, const F& f) {
 
 // ---- what is observed on the way
 
-// The activation that a node calls, whatever its op is called: hard_tanh is a clamp.
+// The activation that a node computes, under any op name: hard_tanh is a clamp.
 const nn::Activation* activation_of(const Node& node) {
   struct Known {
     const nn::Activation* activation;
@@ -73,7 +73,7 @@ struct Observed {
   const Node* attention = nullptr;   // its weights are observed, not its result
 };
 
-// Both operands are of the sum's own shape: neither is a parameter nor one that was stretched.
+// Both operands have the shape of the sum, so neither is a parameter or was broadcast.
 bool is_residual(const Function& loss, const Node& node) {
   const auto is_whole = [&](ValueId id) {
     if (static_cast<std::size_t>(id) < loss.inputs().size()) return false;
@@ -150,7 +150,7 @@ void add_attention_statistics(std::span<const Value> in, const Attributes& attri
       -1);
   const Value seen = sum(cast(positive, weights.dtype()), -1);
   const Value counts = cast(seen > number_like(seen, 1), weights.dtype());
-  // Of queries that see one key both are 0.
+  // For queries that see only one key both are 0.
   const Value most = log(maximum(seen, number_like(seen, 1))) + (number_like(seen, 1) - counts);
   const Value shares = entropy / most;
   // (heads): the mean over everything else.
@@ -184,7 +184,7 @@ LayerStatistics& layer_named(std::vector<LayerStatistics>& layers, const std::st
   return found != layers.end() ? *found : layers.emplace_back(LayerStatistics{name, {}, {}});
 }
 
-// The loss, and behind it the statistics of everything observed, in the order of the nodes.
+// The loss, followed by the statistics of everything observed, in node order.
 Function with_activations(const Function& loss, const std::vector<Observed>& all) {
   return trace("loss", loss.inputs(), [&](std::span<const Value> in) {
     Builder& builder = in[0].builder();
@@ -212,7 +212,7 @@ Function with_activations(const Function& loss, const std::vector<Observed>& all
 }  // namespace
 
 ProbeFunction probe_function(const Function& loss, std::size_t parameters) {
-  // The numbers of a layer stand together in the end; until then each has its own outputs.
+  // The statistics of a layer are grouped at the end; until then each has outputs of its own.
   enum class Kind { kParameter, kActivation, kAttention };  // in the order of their numbers
   struct Part {
     std::string layer;

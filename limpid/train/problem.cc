@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kLossNames[] = {"cross_entropy", "binary_cross_entropy", "mse", "mae",
                                            "huber"};
 
-// What with_standardization calls its parameters.
+// The names that with_standardization gives its parameters.
 constexpr const char* kStandardize = "standardize";
 constexpr const char* kInputCenter = "standardize.input.center";
 constexpr const char* kInputScale = "standardize.input.scale";
@@ -50,7 +50,7 @@ Model model_of(const nn::Mlp& net, Task task, const Standardization& standardiza
   return with_standardization(model, standardization);
 }
 
-// The loss that was chosen, or the usual one.
+// The chosen loss, or the default.
 Loss fitting(const std::optional<Loss>& chosen, Task task, std::string_view where) {
   const Loss loss = chosen.value_or(usual_loss(task));
   if (!fits(loss.kind, task))

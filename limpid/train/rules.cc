@@ -39,7 +39,7 @@ std::string_view text_at(const RunLog& log, std::string_view path) {
 
 namespace {
 
-// Nothing where the log names no data, or such as this version does not know.
+// Nothing if the log names no data, or a kind of data that this version does not know.
 std::optional<DataSpec> data_of(const RunLog& log) {
   const std::string_view text = text_at(log, "data");
   if (text.empty()) return {};
@@ -88,7 +88,7 @@ std::vector<Remedy> clip(const RunLog& log) {
 
 namespace {
 
-// Two digits, as somebody would type them.
+// Rounded to two digits, as a person would type them.
 double rounded(double value) {
   const std::string text = fmt::format("{:.1e}", value);
   double result = 0;
@@ -107,12 +107,11 @@ double update_ratio_of(const ProbeEvent& probe) {
   return largest;
 }
 
-// By the first probe with steps of some length: what comes later may be of a network that is
-// ruined.
+// Uses the first probe with non-zero steps: later ones may be of a network that is already ruined.
 std::optional<double> measured_rate(const RunLog& log) {
-  // Of the weights; beginnings go faster than the usual 1e-3.
+  // The update-to-weight ratio to aim for; at the beginning it is higher than the usual 1e-3.
   constexpr double kFirstSteps = 0.02;
-  // What momentum adds up to.
+  // The factor by which momentum lengthens steps.
   const bool adds = text_at(log, "optimizer.name") == "sgd";
   const double momentum = adds ? number_at(log, "optimizer.momentum", 0) : 0;
   const double gain = momentum < 1 ? 1 / (1 - momentum) : 1;
@@ -127,8 +126,9 @@ std::optional<double> measured_rate(const RunLog& log) {
   return {};
 }
 
-// Between what the first steps tell and the optimiser's usual rate: first gradients are larger than
-// those behind them. One of the two where there is but one, as after steps beyond all numbers.
+// The geometric mean of what the first steps suggest and the optimiser's default rate, as first
+// gradients are larger than later ones. If only one of the two is known, for example after
+// non-finite steps, it is that one.
 double suitable_rate(const RunLog& log, double otherwise) {
   const auto names = optim::optimizer_names();
   const std::string name(text_at(log, "optimizer.name"));

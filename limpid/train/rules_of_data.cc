@@ -27,17 +27,18 @@ std::string column_name(const FeatureFacts& f) {
   return f.name.empty() ? fmt::format("column {}", f.column) : in_quotes(f.name);
 }
 
-// What leaves a column out: of a table its name, which a category's column has before '='.
+// The option that drops a column: for a table the column's name, which a one-hot column has before
+// '='.
 Remedy without(const RunLog& log, const FeatureFacts& f) {
   if (!text_at(log, "data").starts_with("csv:") || f.name.empty())
     return words(fmt::format("leave out {}", column_name(f)));
   return set_data(log, "ignore", f.name.substr(0, f.name.rfind('=')));
 }
 
-// Whether the column is one of a category's: those are constant where a part lacks the category.
+// Whether this is a one-hot column: it is constant in a part of the data without that category.
 bool of_category(const FeatureFacts& f) { return f.name.find('=') != std::string::npos; }
 
-// The worst of the doubles between parts, or inside of one.
+// The worst case of duplicate rows, between parts or within one.
 const Duplicates* most_doubles(const DataFacts& facts, bool between_parts) {
   const Duplicates* most = nullptr;
   const auto share = [](const Duplicates& d) {
@@ -106,7 +107,7 @@ std::optional<Finding> targets_not_normalized(const RunLog& log, const Threshold
   return {};
 }
 
-// The best loss on rows that were not trained on; NaN without such.
+// The best loss on rows that were not trained on; NaN if there are none.
 double best_watched_loss(const RunLog& log) {
   double best = std::nan("");
   for (const EpochEvent& e : log.epochs) best = std::fmin(best, loss_of(e.validation));
@@ -148,7 +149,7 @@ std::optional<Finding> few_rows(const RunLog& log, const Thresholds& t) {
 }
 
 std::optional<Finding> inputs_not_normalized(const RunLog& log, const Thresholds& t) {
-  // What reaches the first layer of a language model is learnt.
+  // The input of a language model's first layer is learnt embeddings.
   if (log.probes.empty() || log.probes[0].step != 0 || log.run.task == "next_token") return {};
   for (const LayerStatistics& layer : log.probes[0].layers)
     for (const ActivationStatistics& a : layer.activations) {
@@ -205,7 +206,7 @@ std::optional<Finding> duplicate_rows(const RunLog& log, const Thresholds& t) {
 std::optional<Finding> constant_column(const RunLog& log, const Thresholds&) {
   if (!log.data) return {};
   for (const FeatureFacts& f : log.data->features) {
-    // Pixels at the rim of a picture are all 0.
+    // Pixels at the border of a picture are all 0.
     if (f.min != f.max || (f.min == 0 && f.name.empty()) || of_category(f) || log.data->rows < 2)
       continue;
     return finding(

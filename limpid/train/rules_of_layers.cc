@@ -1,4 +1,4 @@
-// The doctor's rules on what the probes saw, layer by layer.
+// The doctor's rules on the statistics of layers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ double update_norm(const LayerStatistics& l) {
   return norm_of(l, &ParameterStatistics::update_norm);
 }
 
-// A number of each layer and probe, `measure` giving nothing where it does not apply.
+// One number for each layer and probe; `measure` returns nothing if it does not apply.
 using Measure = std::function<std::optional<double>(const ProbeEvent&, const LayerStatistics&)>;
 
 struct Worst {
@@ -56,12 +56,12 @@ const nn::Activation* activation_of(const ActivationStatistics& a) {
   return nullptr;
 }
 
-// A hidden activation that is exactly 0, slope and all, on one side: ReLU and its like.
+// A hidden activation whose value and slope are exactly 0 on one side, such as ReLU.
 bool can_die(const ActivationStatistics& a) {
   const nn::Activation* known = activation_of(a);
   return known && known->low == 0 && known->flat_below == 0 && a.op != "step";
 }
-// One that is flat at both ends.
+// An activation that saturates at both ends.
 bool can_saturate(const ActivationStatistics& a) {
   const nn::Activation* known = activation_of(a);
   return known && !can_die(a) && std::isfinite(known->low) && std::isfinite(known->high);
@@ -75,7 +75,7 @@ const ActivationStatistics* find_op(const LayerStatistics& layer, std::string_vi
   return nullptr;
 }
 
-// The share of one kind of activations, the largest in the layer.
+// The largest share of one kind of activations in the layer.
 Measure share_of(bool (*applies)(const ActivationStatistics&),
                  double ActivationStatistics::*share) {
   return [=](const ProbeEvent&, const LayerStatistics& layer) {
@@ -86,7 +86,7 @@ Measure share_of(bool (*applies)(const ActivationStatistics&),
   };
 }
 
-// No dropout, where it leaves little of what goes through all the layers.
+// Suggests no dropout if the layers together drop most of the signal.
 std::vector<Setting> less_dropout(const RunLog& log) {
   constexpr double kLittle = 0.25;
   const Json* const layers = value_at(log.run.config, "model.layers");
@@ -95,7 +95,7 @@ std::vector<Setting> less_dropout(const RunLog& log) {
   return {{"model.dropout", 0.0}};
 }
 
-// What lets gradients through many layers. A gpt has its norms and sums already.
+// Remedies that let gradients pass through many layers. A gpt has norms and residual sums already.
 std::vector<Remedy> reviving(const RunLog& log) {
   if (text_at(log, "model.name") == "gpt") return {words("fewer --layers")};
   std::vector<Remedy> remedies;
@@ -122,9 +122,9 @@ std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t
       most.update = std::max(most.update, update(l));
     }
   }
-  // How many times smaller than the largest of the layers, each beside the size of its weights. A
-  // layer learns all the same where Adam and its like make steps as long as any of a small
-  // gradient.
+  // How many times smaller than that of the layer with the largest, each relative to the size of
+  // its weights. With Adam and similar optimisers, a layer with small gradients still learns: its
+  // steps are as long as any.
   constexpr double kStillLearns = 0.002;
   const auto smaller = [&](const ProbeEvent& probe,
                            const LayerStatistics& layer) -> std::optional<double> {
@@ -152,7 +152,7 @@ std::optional<Finding> exploding_gradient(const RunLog& log, const Thresholds& t
   };
   const auto worst = largest_median(log, relative);
   if (!worst || !(worst->value > t["exploding_factor"])) return {};
-  // What begins later is of steps that were too long.
+  // If it begins later, steps that were too long caused it.
   const auto& first = log.probes[0].layers;
   if (std::none_of(first.begin(), first.end(), [&](const LayerStatistics& layer) {
         return relative(log.probes[0], layer).value_or(0) > t["exploding_factor"];
@@ -204,7 +204,7 @@ std::optional<Finding> zero_activations(const RunLog& log, const Thresholds&) {
   return {};
 }
 
-// Where gradients are clipped to a fraction of their size, that makes the steps short.
+// If gradients are clipped to a fraction of their norm, clipping makes the steps short.
 std::vector<Remedy> unclip(const RunLog& log) {
   constexpr double kFraction = 0.01;
   std::vector<double> norms;
@@ -228,7 +228,7 @@ std::optional<Finding> update_ratio(const RunLog& log, const Thresholds& t) {
                                largest->value),
                    fmt::format("the learning rate of {:.3g} is too large", largest_rate(log)),
                    {lower_rate(log)});
-  // Where there is little left to learn, small steps are right.
+  // If there is little left to learn, small steps are right.
   const bool learnt = !log.epochs.empty() && !log.steps.empty() &&
                       log.epochs.back().train.find("loss") &&
                       log.epochs.back().train.at("loss") < 0.5 * log.steps.front().loss;
@@ -253,7 +253,7 @@ std::optional<Finding> frozen_weights(const RunLog& log, const Thresholds&) {
     double gradient = 0;
     for (const ProbeEvent& probe : log.probes)
       if (l < probe.layers.size()) {
-        // A NaN has moved.
+        // A NaN counts as moved.
         moved = moved || update_norm(probe.layers[l]) != 0;
         gradient = std::max(gradient, gradient_norm(probe.layers[l]));
       }
@@ -280,7 +280,7 @@ std::optional<Finding> poor_initialization(const RunLog& log, const Thresholds& 
     const ActivationStatistics* a = find_op(layer, "linear");
     if (!a || !(input > 0)) continue;
     for (const ParameterStatistics& p : layer.parameters)
-      // A norm that is not the mean's size is that of several numbers.
+      // If the norm differs from the mean's magnitude, there are several numbers.
       if (p.std == 0 && p.name.ends_with(".weight") &&
           (p.mean == 0 || p.norm > 1.01 * std::fabs(p.mean)))
         return finding(Severity::kError, layer.name,

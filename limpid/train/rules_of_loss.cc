@@ -9,7 +9,7 @@
 namespace limpid::train::detail {
 namespace {
 
-// The loss smoothed: by epoch where there are enough of them, else over windows of steps.
+// The smoothed loss: by epoch if there are enough epochs, otherwise over windows of steps.
 struct Levels {
   std::vector<double> losses;
   bool by_epoch = false;
@@ -36,14 +36,14 @@ Levels levels_of(const RunLog& log) {
   return levels;
 }
 
-// Whether the curve has never fallen by flat_drop, from where it began or from what chance gives:
-// the first weights may be worse than chance, and getting there is no learning.
+// Whether the curve has never fallen by flat_drop, from its beginning or from the loss of guessing:
+// initial weights may be worse than guessing, and reaching that is not learning.
 bool never_fell(const RunLog& log, double initial, const Levels& levels, const Thresholds& t) {
   const double lowest = *std::min_element(levels.losses.begin(), levels.losses.end());
   return lowest > (1 - t["flat_drop"]) * std::fmin(initial, loss_of_chance(log));
 }
 
-// Where the loss leaps above the steps shortly before, by far more than these scatter.
+// Where the loss jumps above the preceding steps by far more than their spread.
 struct Spikes {
   std::int64_t count = 0;  // steps close to each other are one
   const StepEvent* highest = nullptr;
@@ -77,7 +77,7 @@ Spikes spikes_of(const std::vector<StepEvent>& steps, double least_rise, double 
   return spikes;
 }
 
-// Hidden layers eight times as wide, or some where there are none. The sizes of a gpt are others.
+// Hidden layers eight times as wide, or one if there are none. A gpt has other keys for its sizes.
 std::vector<Remedy> wider(const RunLog& log) {
   constexpr std::int64_t kTimes = 8, kMost = 1024, kLargest = 1 << 24;
   const Json* const layers = value_at(log.run.config, "model.layers");
@@ -104,8 +104,8 @@ std::vector<Remedy> longer(const RunLog& log) {
   return {words("more --epochs")};
 }
 
-// A language model that counting beats: how far the perplexity of a text can fall is not known, but
-// that far it can. The metrics of the baseline stand beside the model's own.
+// A language model that is worse than counting n-grams: the lowest possible perplexity of a text is
+// not known, but it is at most that of counting. The baseline's metrics are beside the model's.
 std::optional<Finding> below_baseline(const RunLog& log) {
   const double* perplexity = log.end->test.metrics.find("perplexity");
   const double* baseline = log.end->test.metrics.find("ngram_perplexity");
@@ -127,7 +127,7 @@ std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
   auto bad = std::find_if(log.steps.begin(), log.steps.end(), [](const StepEvent& s) {
     return !std::isfinite(s.loss) || !std::isfinite(s.gradient_norm);
   });
-  // --check-finite ends a run whose last step shows nothing of it.
+  // If --check-finite ended the run, every logged loss may be finite: the last step is the one.
   const bool failed = log.end && log.end->reason == "non-finite loss" && !log.steps.empty();
   if (bad == log.steps.end() && failed) bad = log.steps.end() - 1;
   if (bad == log.steps.end()) return {};
@@ -160,7 +160,7 @@ std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
   if (last < (1 - t["flat_drop"]) * initial)
     symptom += fmt::format(", no better than the {:.4g} of chance", loss_of_chance(log));
   const double ratio = typical_update_ratio(log);
-  // All steps together, if each went the same way, would not take the weights far.
+  // Even if all steps went in the same direction, the weights would not move far.
   constexpr double kFar = 0.1;
   if (ratio * static_cast<double>(log.last_step()) < kFar)
     return finding(Severity::kError, "", symptom,
@@ -178,7 +178,7 @@ std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
                  joined({words("see that each target belongs to its row")}, wider(log)));
 }
 
-// The loss where everything has blown up before it calmed down: the largest of a step.
+// The largest loss of a step, which shows that training diverged before it settled.
 std::optional<double> blown_up(const RunLog& log, const Levels& levels, double initial,
                                const Thresholds& t) {
   double largest = 0;
@@ -218,7 +218,7 @@ std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
   });
   if (!finite || !(initial > 0)) return {};
   const Spikes spikes = spikes_of(log.steps, t["spike_rise"] * initial, t["spike_spread"]);
-  // Where they are common, it is how the losses of single batches are spread.
+  // If jumps are frequent, they are the normal spread of batch losses.
   if (spikes.count == 0 ||
       static_cast<double>(spikes.count) > t["spike_share"] * static_cast<double>(log.steps.size()))
     return {};
@@ -239,7 +239,7 @@ std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) 
   const Levels levels = levels_of(log);
   const double initial = initial_loss(log);
   const std::size_t n = levels.losses.size();
-  // Over fewer batches than an epoch has, luck alone makes a loss go up and down.
+  // Over fewer batches than an epoch has, the loss varies by chance alone.
   if (!levels.by_epoch || !all_finite(levels) || !(initial > 0)) return {};
   const std::span<const double> half = std::span(levels.losses).subspan(n / 2);
   std::size_t rises = 0;

@@ -1,4 +1,4 @@
-// The doctor's rules on what holds a network back, and on what it learns by heart.
+// The doctor's rules on underfitting and overfitting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
   const double low = loss_of(at_best.validation);
   const double initial = initial_loss(log);
   if (log.epochs.size() - 1 - best < 2) return {};
-  // One epoch alone may be bad luck.
+  // A single epoch may be chance.
   const double lately =
       std::fmin(loss_of(last.validation), loss_of(log.epochs[log.epochs.size() - 2].validation));
   const double rise = lately - low;
@@ -30,7 +30,7 @@ std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
       !(loss_of(last.train) < (1 - t["overfit_rise"]) * loss_of(at_best.train)))
     return {};
   std::vector<Remedy> remedies;
-  // There is no stopping early without rows to watch.
+  // Early stopping needs a validation set.
   if (log.run.data.validation > 0) remedies = {set("early_stopping.patience", 3)};
   if (number_at(log, "epochs", 0) > 0) remedies.push_back(set("epochs", at_best.epoch));
   for (const Remedy& remedy :
@@ -45,7 +45,8 @@ std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
                  std::move(remedies));
 }
 
-// Whether the training loss is still above a share of what it began at, or of a constant answer's.
+// Whether the training loss is still above a fraction of its first value, or of the loss of a
+// constant prediction.
 bool learnt_little(const RunLog& log) {
   constexpr std::size_t kFewestEpochs = 3;
   constexpr double kLittle = 0.5;

@@ -9,7 +9,7 @@
 namespace limpid::train::detail {
 namespace {
 
-// The size of the stream behind a layer's last sum; nothing where it has none.
+// The size of the residual stream after a layer's last sum; nothing if the layer has none.
 std::optional<double> stream_behind(const LayerStatistics& layer) {
   const auto& all = layer.activations;
   const auto last = std::find_if(all.rbegin(), all.rend(),
@@ -42,7 +42,7 @@ std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
   const ProbeEvent& last = log.probes.back();
   const LayerStatistics* worst = nullptr;
   double largest = t["residual_growth"], before = 0;
-  // The first block follows an embedding, which may well be small.
+  // The first block follows an embedding, which may be small.
   for (const LayerStatistics& layer : last.layers) {
     const std::optional<double> behind = stream_behind(layer);
     if (!behind) continue;

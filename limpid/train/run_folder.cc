@@ -55,7 +55,7 @@ std::vector<std::string> RunFolder::first_command() const {
   std::error_code ignored;
   std::ifstream file(log(), std::ios::binary);
   try {
-    // The first line alone: a log may have a million.
+    // Only the first line: a log may have a million.
     if (std::string line; std::getline(file, line))
       if (auto event = detail::parse_event(line))
         if (auto* const run = std::get_if<RunEvent>(&*event)) return std::move(run->command);

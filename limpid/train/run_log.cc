@@ -36,7 +36,8 @@ void each_line(std::string_view text, const F& f) {
   }
 }
 
-// Calls f(line, event or nothing) for all lines but a broken last one, for which it returns a note.
+// Calls f(line, event or nothing) for every line except a broken last one, for which it returns a
+// note.
 template <class F>
 std::optional<std::string> each_event(std::string_view text, const std::string& source,
                                       const F& f) {

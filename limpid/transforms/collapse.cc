@@ -32,7 +32,7 @@ std::vector<int> reads_of(const Function& f) {
   return reads;
 }
 
-// A linear as it stands in the new Function.
+// A linear of the new Function.
 struct Layer {
   std::string name;
   Value x, weight, bias;  // the bias may be no Value
@@ -66,7 +66,8 @@ class Collapse {
  private:
   std::vector<Value> write(Builder& builder, const Node& node, std::span<const Value> inputs) {
     const bool is_linear = node.op == &op::linear;
-    // Channels are the second dimension: the last one, as linear gives them, of two.
+    // Channels are the second dimension; that is the last one, as linear gives it, only if there
+    // are two.
     const bool is_norm = node.op == &op::batch_norm_inference && inputs[0].rank() == 2;
     const auto before = is_linear || is_norm ? layers_.find(inputs[0].id()) : layers_.end();
     if (before == layers_.end() || reads_[static_cast<std::size_t>(node.inputs[0])] != 1) {

@@ -30,7 +30,7 @@ void check_index(const Edit& edit, const Type& type) {
                                                fmt::join(edit.index, ", "), to_string(type)));
 }
 
-// True where the edit is at work; nothing where it is everywhere.
+// A mask of the edited elements; nothing if all are edited.
 std::optional<Tensor> mask_of(const Edit& edit, const Type& type) {
   if (edit.index.empty()) return {};
   check_index(edit, type);
@@ -126,7 +126,7 @@ std::optional<T> whole_number(std::string_view text) {
   return number;
 }
 
-// A name, and perhaps "[0, -1]" behind it.
+// A name, optionally followed by an index such as "[0, -1]".
 bool read_place(std::string_view text, Edit& edit) {
   if (text.size() < 2 || text.front() != '%') return false;
   if (text.back() == ']') {

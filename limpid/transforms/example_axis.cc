@@ -26,7 +26,7 @@ std::size_t first_with_examples(const ExampleCall& c) {
   return static_cast<std::size_t>(found - c.inner.begin());
 }
 
-// Whether an operand holds the examples at this place, or can be taken so.
+// Whether an operand holds the examples at this position, or can be read that way.
 bool holds(const ExampleCall& c, std::size_t operand, std::int64_t inner) {
   if (!c.inner[operand] && c.repeats(operand, inner)) c.inner[operand] = inner;
   return c.inner[operand] == inner;
@@ -37,8 +37,8 @@ Results one_result(const ExampleCall& c, std::size_t axis, std::int64_t after) {
   return {{inner_of(c.call.outputs[0].shape, axis, after)}};
 }
 
-// The examples are in one of the first `leading` dimensions, which all operands and the result have
-// in common, and about which the op does the same for each place.
+// The examples are in one of the first `leading` dimensions, which all operands and the result
+// share. The op does the same at each index of them.
 Results in_leading(const ExampleCall& c, std::size_t leading) {
   const auto at = axis_of(c, first_with_examples(c));
   if (!at || at->axis >= leading) return {};
@@ -62,7 +62,7 @@ Results of_transpose(const ExampleCall& c) {
   return one_result(c, static_cast<std::size_t>(to - permutation.begin()), at->after);
 }
 
-// All examples are kept, and in their places.
+// All examples are kept, at their indices.
 Results of_slice(const ExampleCall& c) {
   const auto at = axis_of(c, 0);
   if (!at) return {};
@@ -98,7 +98,7 @@ Results of_reduction(const ExampleCall& c) {
   return one_result(c, at->axis - (at->axis > axis ? 1 : 0), at->after);
 }
 
-// Rows of a by example, or columns of b, if the other operand is shared.
+// Examples as rows of a, or as columns of b, if the other operand is shared.
 Results of_matmul(const ExampleCall& c) {
   const std::size_t lead = c.call.outputs[0].shape.rank() - 2;
   if (Results r = in_leading(c, lead)) return r;
@@ -111,8 +111,8 @@ Results of_matmul(const ExampleCall& c) {
   return one_result(c, lead + operand, at->after);
 }
 
-// Besides the common leading dimensions: each example has its indices into one table, or its part
-// of each row.
+// Besides the common leading dimensions: each example has its own indices into one table, or its
+// part of each row.
 Results of_gather(const ExampleCall& c) {
   const auto batch = static_cast<std::size_t>(c.call.attributes.integer("batch"));
   if (Results r = in_leading(c, batch)) return r;
@@ -128,7 +128,7 @@ Results of_gather(const ExampleCall& c) {
 // Each result is its operand.
 Results of_barrier(const ExampleCall& c) { return c.inner; }
 
-// Heads are examples of their own where each query head has a key head.
+// Heads can be examples if each query head has a key head of its own.
 std::size_t leading_of_attention(const ExampleCall& c) {
   const Shape &q = shape_of(c, 0), &k = shape_of(c, 1);
   if (q.rank() < 3) return 0;

@@ -16,7 +16,7 @@ namespace {
 
 bool differentiable(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
 
-// Which values depend on the inputs in `wrt`, by any path, whatever its dtypes.
+// Which values depend on the inputs in `wrt` by any path, through any dtypes.
 std::vector<bool> dependents(const Function& f, const std::vector<std::size_t>& wrt) {
   std::vector<bool> depends(f.types().size(), false);
   for (std::size_t i : wrt) depends[i] = true;
@@ -29,8 +29,8 @@ std::vector<bool> dependents(const Function& f, const std::vector<std::size_t>& 
   return depends;
 }
 
-// The values of a Function as its gradient rules see them: those of the sweep forward, or written
-// again for the node's segment.
+// The values of a Function as its gradient rules see them: those of the forward pass, or those
+// recomputed for the node's segment.
 class Recompute {
  public:
   Recompute(const Function& f, std::span<const Value> values, const Segments& segments)
@@ -65,8 +65,8 @@ class Recompute {
     }
   }
 
-  // Behind a barrier, so that the ops written again are not joined with the first ones. Constants
-  // stay what they are.
+  // A barrier keeps the recomputed ops from being merged with the first ones. Constants are not
+  // recomputed.
   static Value entering(const Builder& builder, const Value& value) {
     const Node* maker = builder.maker(value.id());
     return maker && maker->inputs.empty() ? value : barrier(value);
@@ -78,7 +78,7 @@ class Recompute {
   std::map<std::string, std::vector<Value>> again_;
 };
 
-// The sweep from the outputs back to the inputs.
+// The backward pass.
 class Reverse {
  public:
   Reverse(const Function& f, std::span<const Value> values, const std::vector<std::size_t>& wrt,
@@ -99,7 +99,7 @@ class Reverse {
     for (auto node = order.rbegin(); node != order.rend(); ++node) step(builder, f_.nodes()[*node]);
   }
 
-  // The gradient of one input; zeros where the outputs do not depend on it.
+  // The gradient of one input; zeros if the outputs do not depend on it.
   Value gradient_of(std::size_t input) const {
     if (cotangents_[input]) return cotangents_[input];
     check_not_cut(input);
@@ -127,8 +127,8 @@ class Reverse {
         add(node.inputs[i], result[i]);
   }
 
-  // Throws where an output depends on the input and yet no cotangent came: some op on the way has
-  // no derivative.
+  // Throws if an output depends on the input but no cotangent reached it: some op in between has no
+  // derivative.
   void check_not_cut(std::size_t input) const {
     const std::vector<bool> depends = dependents(f_, {input});
     bool any = false;
@@ -165,12 +165,12 @@ void check_differentiable(const Function& f, const std::vector<std::size_t>& wrt
   }
 }
 
-// Writes the ops of f and then the sweep, seeded by further inputs or by a one for the first
-// output.
+// Writes the ops of f, then the backward pass. Its cotangents are further inputs, or 1 for the
+// first output.
 Function differentiate(const Function& original, const std::vector<std::size_t>& wrt,
                        const GradOptions& options, bool keep_outputs, bool with_cotangents) {
   check_differentiable(original, wrt);
-  // Compositions whose derivative is that of their body stand open.
+  // A composition whose derivative is that of its body is inlined.
   const Function f = expand(original, [](const Call& c) { return c.op.gradient.through_body; });
   Builder builder(original.name());
   std::vector<Value> values;

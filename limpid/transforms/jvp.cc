@@ -14,7 +14,7 @@
 namespace limpid {
 namespace {
 
-// The last `count` outputs alone.
+// Only the last `count` outputs.
 Function last_outputs(const Function& f, std::size_t count) {
   Builder builder(f.name());
   std::vector<Value> in;
@@ -23,8 +23,8 @@ Function last_outputs(const Function& f, std::size_t count) {
   return builder.finish(std::span<const Value>(out).last(count));
 }
 
-// The derivative of a linear function does not depend on where it is taken. What does is the fault
-// of a gradient rule.
+// The derivative of a linear function is the same at every point. If it is not, a gradient rule is
+// wrong.
 void check_unused(const Function& f, std::size_t first, std::size_t count) {
   for (const Node& node : f.nodes())
     for (ValueId id : node.inputs)
@@ -61,7 +61,7 @@ Function jvp(const Function& f, const Wrt& by_inputs) {
   std::vector<Value> tangents;
   for (std::size_t i = 0; i < wrt.size(); ++i)
     tangents.push_back(builder.input(moving[i], f.inputs()[wrt[i]].type));
-  // Nobody uses the cotangents: any constants do.
+  // The cotangents are unused: any constants will do.
   for (const Output& o : f.outputs())
     values.push_back(constant(builder, Tensor::zeros(f.type(o.value))));
   std::vector<Value> outputs = builder.inline_function(backward, values);

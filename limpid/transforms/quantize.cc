@@ -17,7 +17,8 @@
 namespace limpid {
 namespace {
 
-// How a parameter is multiplied with: as the weight (out, in) of a linear, or as (in, out).
+// The layout in which a parameter is multiplied: (out, in), as the weight of a linear, or (in,
+// out).
 enum class Layout : std::uint8_t { kOutIn, kInOut };
 
 std::optional<Layout> layout_of_use(const Function& f, const Node& node, std::size_t operand) {
@@ -29,12 +30,12 @@ std::optional<Layout> layout_of_use(const Function& f, const Node& node, std::si
   return node.attributes.get<bool>("transpose_b") ? Layout::kOutIn : Layout::kInOut;
 }
 
-// Whether rows of an operand are taken by number.
+// Whether the op gathers rows of an operand.
 bool is_table(const Node& node, std::size_t operand) {
   return operand == 0 && node.op == &op::gather && node.attributes.integer("batch") == 0;
 }
 
-// The layout that all products of an input agree on; nothing where something else reads it.
+// The layout that all products of an input agree on; nothing if any other op reads the input.
 std::optional<Layout> layout_of(const Function& f, ValueId input) {
   std::optional<Layout> layout;
   bool table = false;
@@ -90,7 +91,7 @@ class Quantize {
     return std::move(result_);
   }
 
-  // With the narrow parameters that there are.
+  // With the quantised parameters so far.
   Function run_given() {
     for (std::size_t i = 0; i < f_.inputs().size(); ++i) take(static_cast<ValueId>(i));
     write();
@@ -166,7 +167,7 @@ class Quantize {
 
   static std::string name_of_scale(const std::string& weight) { return weight + "_scale"; }
 
-  // The Function with narrow inputs, and the parameters in its order.
+  // The Function with quantised inputs, and the parameters in its order.
   void write() {
     Builder builder(f_.name());
     std::vector<Value> values;

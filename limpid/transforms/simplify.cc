@@ -30,9 +30,9 @@ std::vector<bool> needed_values(const Function& f) {
   return needed;
 }
 
-// Calls that compare equal here have the same op and inputs and print the same attributes: one in a
-// bucket is then compared exactly. Large tensors are told apart by their type and address only, to
-// keep this linear.
+// Calls in one bucket have the same op and inputs and print the same attributes; they are then
+// compared exactly. Large tensors are distinguished only by type and address, which keeps this
+// linear.
 std::string bucket(const Node& node, std::span<const Value> inputs) {
   std::string key(node.op->name);
   for (const Value& v : inputs) key += "," + std::to_string(v.id());
@@ -49,7 +49,7 @@ struct Seen {
   std::vector<Value> results;
 };
 
-// One walk over a Function.
+// One pass over a Function.
 class Pass {
  public:
   explicit Pass(const Function& f) : f_(f), needed_(needed_values(f)) {}
@@ -84,7 +84,7 @@ class Pass {
     return results;
   }
 
-  // The results of a call of constants; nothing where that is not worth it.
+  // The results of a call of constants; nothing if the call is not worth folding.
   std::vector<Value> folded(Builder& builder, const Node& node,
                             std::span<const Value> inputs) const {
     if (inputs.empty() || node.op->kernel.kind == KernelKind::kBroadcast) return {};

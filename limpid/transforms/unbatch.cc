@@ -1,4 +1,5 @@
-// Forward through the graph: each value with the place of the examples in it, written for one.
+// Walks forward through the graph. Each value is rewritten for one example, together with the axis
+// that held the examples.
 #include "limpid/transforms/unbatch.h"
 
 #include <fmt/format.h>
@@ -22,14 +23,14 @@ using detail::ExampleCall;
 using detail::Inner;
 using List = std::vector<std::int64_t>;
 
-// A value of the batch as written for one example; shared, as it was.
+// A value of the batch rewritten for one example. A shared value is unchanged.
 struct Version {
   Inner inner;
   Value value;
 };
 
-// The first one counts. More are there of a shared value that repeats itself for each example: an
-// op with examples in another operand takes the part of one.
+// The first axis counts. A shared value that repeats itself for each example may have several: an
+// op whose other operand holds examples takes the part of one example.
 using Versions = std::vector<Version>;
 
 const Version* find(const Versions& versions, const Inner& inner) {
@@ -38,7 +39,7 @@ const Version* find(const Versions& versions, const Inner& inner) {
   return nullptr;
 }
 
-// The part of one example, if all are alike.
+// The part of one example, if the parts of all examples are equal.
 std::optional<Tensor> repeated_part(const Tensor& tensor, std::int64_t inner, std::int64_t size) {
   const std::size_t block = static_cast<std::size_t>(inner) * size_of(tensor.dtype());
   const auto count = static_cast<std::size_t>(size);
@@ -59,7 +60,7 @@ class Unbatch {
 
   void input(Version version) { values_.push_back({version}); }
 
-  // False where a call may mix examples: failed() is its node.
+  // False if a call may mix examples; failed() is then its node.
   bool nodes() {
     for (const Node& node : f_.nodes()) {
       const Builder::Scope scope(builder_, node.scope);
@@ -73,8 +74,8 @@ class Unbatch {
   const Node& failed() const { return *failed_; }
 
   const Version& value(ValueId id) const { return at(id).front(); }
-  // The value with all examples in one dimension, a leading one where there is a choice; nullptr
-  // where there is none.
+  // The value with all examples in one dimension, preferably a leading one; nullptr if there is no
+  // such dimension.
   const Version* by_example(ValueId id) const {
     const Shape& shape = f_.type(id).shape;
     const Version* best = nullptr;
@@ -104,7 +105,7 @@ class Unbatch {
     return true;
   }
 
-  // Empty where examples may mix.
+  // Empty if examples may mix.
   std::vector<Inner> results_of(const Call& call, const Node& node,
                                 std::vector<Inner>& inner) const {
     const auto repeats = [&](std::size_t operand, std::int64_t at_inner) {
@@ -116,8 +117,8 @@ class Unbatch {
     return results.value_or(std::vector<Inner>());
   }
 
-  // A shared operand that repeats itself is taken by example where it has the dimensions that lead
-  // to the examples in another.
+  // A shared operand that repeats itself is taken per example if it has the dimensions that hold
+  // the examples in another operand.
   void take_by_example(const ExampleCall& c) const {
     const auto with = std::find_if(c.inner.begin(), c.inner.end(), [](auto& i) { return !!i; });
     const Shape& shape = c.call.inputs[static_cast<std::size_t>(with - c.inner.begin())].shape;
@@ -150,14 +151,14 @@ class Unbatch {
     return results;
   }
 
-  // Nothing where no dimension holds the examples.
+  // Nothing if no dimension holds the examples.
   std::optional<Type> type_of_one(const Type& type, const Inner& inner) const {
     if (!inner) return type;
     if (!detail::example_axis(type.shape, *inner, size_)) return {};
     return Type{type.dtype, detail::of_one(type.shape, *inner, size_)};
   }
 
-  // The results of a call for one example; none where that is no call of this op.
+  // The results of a call for one example; none if no call of this op computes them.
   std::vector<Version> written(const Call& call, const Node& node, const std::vector<Inner>& inner,
                                const std::vector<Inner>& results) {
     std::vector<Type> types;
@@ -219,7 +220,7 @@ class Unbatch {
     if (!find(versions, version.inner)) versions.push_back(version);
   }
 
-  // Calls f with the places in a shape where examples may be: the first or the last part of a
+  // Calls f with each position in a shape that may hold examples: the first or the last factor of a
   // dimension.
   template <class F>
   void for_each_place(const Shape& shape, const F& f) const {
@@ -277,7 +278,7 @@ std::size_t axis_of_input(const Function& f, std::size_t input, std::int64_t axi
   return a;
 }
 
-// The inputs of one example, with a dimension of 1 where the examples were.
+// The inputs of one example, with a dimension of 1 in place of the examples.
 std::vector<Version> inputs_of_one(Builder& builder, const Function& f,
                                    const std::vector<std::optional<std::int64_t>>& in_axes,
                                    std::int64_t size) {
@@ -304,7 +305,7 @@ std::vector<Version> inputs_of_one(Builder& builder, const Function& f,
   throw Error(ErrorCode::kUnsupported, what);
 }
 
-// An output without the dimension of 1 that the examples left.
+// An output without that dimension of 1.
 Value without_axis(const Function& f, const Output& output, const Version* version,
                    std::int64_t size) {
   const Shape& shape = f.type(output.value).shape;

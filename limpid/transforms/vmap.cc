@@ -20,7 +20,7 @@ struct Mapped {
 
 void map_nodes(Builder& builder, const Function& f, Mapped& state, std::int64_t size);
 
-// The results of one node, batched in front.
+// The results of one node, with the batch as first dimension.
 std::vector<Value> map_node(Builder& builder, const Function& f, const Node& node,
                             const std::vector<Value>& inputs, const bool* batched,
                             std::int64_t size) {

@@ -17,7 +17,7 @@
 namespace limpid::detail {
 namespace {
 
-// One batch that a call stands in.
+// One batch around a call.
 struct Level {
   std::int64_t size;
   std::set<std::size_t> batched;
@@ -35,8 +35,9 @@ std::vector<Level> levels_of(const Attributes& attributes) {
   return levels;
 }
 
-// The code under the vmaps of all levels. With `sum_shared` results of inputs that a level
-// does not batch are summed over it: they are cotangents of what the whole batch shares.
+// The code under the vmaps of all levels. With `sum_shared`, results that belong to inputs which a
+// level does not batch are summed over that level: they are cotangents of values that the whole
+// batch shares.
 std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code,
                          std::span<const Value> values, bool sum_shared) {
   if (levels.empty()) return code(values);
