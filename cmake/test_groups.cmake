@@ -36,8 +36,8 @@ foreach(program IN ITEMS trainer_test serve_test limpid_tool)
     add_dependencies(threads_programs ${program})
   endif()
 endforeach()
-# The promise of the same bits, where an emulator runs it.
-limpid_test_group(bits emulated)
-if(CMAKE_CROSSCOMPILING)
+# The promise of the same bits, for another architecture or by another compiler.
+limpid_test_group(bits bits)
+if(LIMPID_BUILD_BITS)
   add_dependencies(bits_programs laws_test kernels_test compile_test trainer_test)
 endif()

@@ -206,7 +206,7 @@ TEST(Shards, AnyNumberOfRanksGivesTheSameBits) {
   }
 }
 
-// State, model and evaluations, by ranks in process; tests/emulated runs it as an AArch64 program.
+// State, model and evaluations, by ranks in process; tests/bits runs it as an AArch64 program.
 TEST(Shards, EveryMachineGivesTheseBits) {
   const Split data = drawn_split(Task::kClassification);
   const Problem problem = mlp_problem(nn::mlp({kInputs, 70, 70, 2}, gelu, 0.2));
