@@ -1,10 +1,12 @@
 """OpenAI's completions: what they say, as `limpid generate` says it, whoever else is asking."""
 
+import contextlib
 import json
 import math
 import pathlib
 import random
 import re
+import select
 import shutil
 import subprocess
 import tempfile
@@ -105,7 +107,9 @@ class CompletionsTest(served.ServeTest):
         return text[len(prompt):-1]
 
     def until(self, server, line):
-        while line + "\n" not in server.get("/metrics").body.decode():
+        end = time.monotonic() + 60
+        while line + "\n" not in (metrics := server.get("/metrics").body.decode()):
+            self.assertLess(time.monotonic(), end, f"{line} is expected, came {metrics}")
             time.sleep(0.01)
 
     def refused(self, answer, status, part=""):
@@ -299,8 +303,27 @@ class Limits(CompletionsTest):
         for stream in (True, False):
             with server.connect() as connection:
                 self.begin(server, connection, stream=stream)
-                self.until(server, 'limpid_texts{model="charlm"} 1')
+                with self.reading(connection):  # a stream that nobody reads may end by itself
+                    self.until(server, 'limpid_texts{model="charlm"} 1')
             self.until(server, 'limpid_texts{model="charlm"} 0')
+
+    @contextlib.contextmanager
+    def reading(self, connection):
+        """Reads what comes meanwhile, and drops it."""
+        enough = threading.Event()
+
+        def read():
+            while not enough.is_set():
+                if select.select([connection], [], [], 0.01)[0] and not connection.recv(65536):
+                    return
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            yield
+        finally:
+            enough.set()
+            reader.join()
 
     def test_log_probabilities_of_an_answer_that_is_no_stream_are_bounded(self):
         server = self.serve(self.models["charlm"], "--max-answer", "100000")
