@@ -1,0 +1,170 @@
+"""Measures the constants that were chosen by measurement: each with smaller and larger values, in turns, on this machine.
+
+usage: constants.py [--rounds N] [NAME...]
+       constants.py --check
+
+It needs the build of the preset release (./dev build). For each other value of a constant it compiles what reads it again, as
+tests/mutations/mutate.py does for a mutation, links the program subject_limpid with it, and runs both programs in turns. The
+table on the standard output is Markdown: time with the other value over time with the value that stands in the source. Above 1 the
+source's value is better. A ratio is the median over the rounds; its quartiles stand beside it. The answers of both programs must be
+the same bits: no constant here may change a result. --check only looks whether each constant stands where it should.
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/mutations"))
+import mutate  # noqa: E402
+
+PROGRAM = "subject_limpid"
+MILLISECONDS = 60
+
+
+@dataclass
+class Constant:
+    name: str
+    file: str
+    text: str  # in the source, with {} for the value
+    value: str
+    others: list[str]
+    tasks: list[str]  # as subject_main.cc reads them
+
+
+DIGITS = "relu:784-256-128-10"
+SQUARE = "relu:1024-1024"
+WIDE = "gelu:1024-4096-1024"
+TRAINING = ["train sgd 128 1 3", "train adamw 512 1 3"]
+CONSTANTS = [
+    Constant("kRowBlock", "limpid/kernels/matmul.cc", "kRowBlock = {};", "288", ["192", "384"], [f"forward {SQUARE} 1024 1", *TRAINING]),
+    Constant("kNearRows", "limpid/kernels/matmul.cc", "kNearRows = {},", "512", ["384", "1024"], [f"forward {SQUARE} 256 1", f"forward {WIDE} 128 1"]),
+    Constant("kDeepRows", "limpid/kernels/matmul.cc", "kDeepRows = {};", "120", ["60", "240"], [f"forward {SQUARE} 1024 1"]),
+    Constant("kColumnBlock", "limpid/kernels/matmul.cc", "kColumnBlock = {};", "512", ["256", "1024"], TRAINING),
+    Constant("kChunkPanels", "limpid/kernels/matmul.cc", "kChunkPanels = {};", "4", ["2", "8"], TRAINING),
+    Constant("kPackAColumns", "limpid/kernels/matmul.cc", "kPackAColumns = {},", "512", ["256", "1024"], [f"forward {SQUARE} 256 1", *TRAINING]),
+    Constant("kBeyondCaches", "limpid/kernels/lanes-inl.h", "kBeyondCaches = std::size_t{{{}}} << 20;", "4", ["1", "16"],
+             ["function relu 1024 1024 1", "function relu 2048 2048 1", "function relu 4096 4096 1"]),
+    Constant("kMostRows", "limpid/compile/bands.cc", "kMostRows = {};", "96", ["48", "192"], [f"forward {DIGITS} 4096 1", f"forward {DIGITS} 4096 2"]),
+    Constant("kBytesOfRows", "limpid/compile/bands.cc", "kBytesOfRows = std::size_t{{{}}} << 10;", "64", ["32", "256"],
+             ["function softmax 4096 4096 1", "function layer_norm 4096 4096 1"]),
+    Constant("kInOwnCache", "limpid/compile/run.cc", "kInOwnCache = std::size_t{{1}} << {};", "20", ["19", "21"],
+             [f"forward {DIGITS} 8 2", f"forward {DIGITS} 32 2", "forward relu:784-512-256-10 32 2"]),
+    Constant("kChunk", "limpid/compile/plan.h", "kChunk = {};", "1024", ["512", "2048"], ["train sgd 128 1 3", "train adamw 128 1 3"]),
+]  # fmt: skip
+
+
+class Subject:
+    """A running program with one task prepared."""
+
+    def __init__(self, program: str, task: str) -> None:
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.say(task)
+        kind, _, count = self.line().partition(" ")
+        if kind != "floats":
+            raise SystemExit(f"constants: {task}: 'floats N' is expected, got '{kind} {count}'")
+        assert self.process.stdout is not None
+        self.answer = self.process.stdout.read(4 * int(count))
+
+    def say(self, text: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{text}\n".encode())
+        self.process.stdin.flush()
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().decode().strip()
+
+    def nanoseconds(self) -> float:
+        self.say(f"time {MILLISECONDS}")
+        return float(self.line().split()[1])
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def mutation(constant: Constant, other: str) -> mutate.Mutation:
+    before, after = constant.text.format(constant.value), constant.text.format(other)
+    return mutate.Mutation(f"{constant.name}={other}", constant.file, before, after, [], [PROGRAM], (PROGRAM, ""))
+
+
+def variants(build: mutate.Build, constant: Constant) -> dict[str, str]:
+    """The program for every value."""
+    own = str(mutate.BUILD / build.path(PROGRAM))
+    programs = {constant.value: own}
+    for other in constant.others:
+        folder = mutate.WORK / "constants" / f"{constant.name}={other}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        programs[other] = mutate.mutated_programs(build, mutation(constant, other), folder)[own]
+    return programs
+
+
+def compared(programs: dict[str, str], value: str, task: str, rounds: int) -> dict[str, list[float]]:
+    """For every other value, round by round: its time over that of `value`."""
+    subjects = {v: Subject(program, task) for v, program in programs.items()}
+    try:
+        for other, subject in subjects.items():
+            if subject.answer != subjects[value].answer:
+                raise SystemExit(f"constants: {task}: the bits with {other} are not those with {value}")
+        ratios: dict[str, list[float]] = {v: [] for v in programs if v != value}
+        order = list(subjects)
+        for _ in range(rounds):
+            order.append(order.pop(0))
+            times = {v: subjects[v].nanoseconds() for v in order}
+            for v in ratios:
+                ratios[v].append(times[v] / times[value])
+        return ratios
+    finally:
+        for subject in subjects.values():
+            subject.end()
+
+
+def cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="constants", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--rounds", type=int, default=15, metavar="N")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.check:
+        for constant in CONSTANTS:
+            mutation(constant, constant.others[0]).text()
+        return 0
+    strange = set(arguments.names) - {c.name for c in CONSTANTS}
+    if strange or arguments.rounds < 3:
+        parser.error(f"no such constant: {', '.join(sorted(strange))}" if strange else "--rounds: 3 or more is expected")
+    mutate.WORK.mkdir(parents=True, exist_ok=True)
+    build = mutate.Build()
+    print(f"{cpu()}, {os.cpu_count()} CPUs, {arguments.rounds} rounds of {MILLISECONDS} ms\n")
+    print("| constant | value | other | task | time, other / value |\n|---|---|---|---|---|")
+    chosen = [c for c in CONSTANTS if not arguments.names or c.name in arguments.names]
+    # First all of them, so that no compiler runs beside a measurement.
+    built = [(constant, variants(build, constant)) for constant in chosen]
+    for constant, programs in built:
+        for task in constant.tasks:
+            for other, ratios in compared(programs, constant.value, task, arguments.rounds).items():
+                low, middle, high = statistics.quantiles(ratios, n=4)
+                print(f"| {constant.name} | {constant.value} | {other} | {task} | {middle:.3f} ({low:.3f} to {high:.3f}) |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except mutate.Failed as failure:
+        print(f"constants: {failure}", file=sys.stderr)
+        sys.exit(1)
