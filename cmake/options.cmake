@@ -9,6 +9,10 @@ function(limpid_target_options target)
     # At -O1 it sees parts of a std::variant that nobody reads.
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Release>>:-Wno-maybe-uninitialized>)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 17)
+    # GCC 12's std::stable_sort calls a function that the same library calls deprecated.
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+  endif()
   if(LIMPID_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -46,18 +46,18 @@ Params stack(std::span<const Params> groups) {
   Params all;
   for (const auto& [name, first] : groups.front()) {
     const Type type{first.dtype(), first.shape().insert(0, count)};
-    all.set(name, Tensor::generate_bytes(type, [&, &name = name,
-                                                &first = first](std::span<std::byte> out) {
-              auto* to = out.data();
-              for (const Params& group : groups) {
-                const Tensor& part = group.at(name);
-                if (!(part.type() == first.type()))
-                  throw Error(ErrorCode::kShape,
-                              fmt::format("stack: '{}' is {} in one group and {} in another", name,
-                                          to_string(first.type()), to_string(part.type())));
-                to = std::copy(part.bytes().begin(), part.bytes().end(), to);
-              }
-            }));
+    const auto write = [&, &key = name, &one = first](std::span<std::byte> out) {
+      auto* to = out.data();
+      for (const Params& group : groups) {
+        const Tensor& part = group.at(key);
+        if (!(part.type() == one.type()))
+          throw Error(ErrorCode::kShape,
+                      fmt::format("stack: '{}' is {} in one group and {} in another", key,
+                                  to_string(one.type()), to_string(part.type())));
+        to = std::copy(part.bytes().begin(), part.bytes().end(), to);
+      }
+    };
+    all.set(name, Tensor::generate_bytes(type, write));
   }
   return all;
 }

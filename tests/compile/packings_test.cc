@@ -104,9 +104,9 @@ TEST(Packings, KeepNothingOfDeferredWeights) {
   int made = 0;
   Params deferred;
   for (const auto& [name, p] : net.params)
-    deferred.set(name, Tensor::deferred(p.type(), [&made, p = p](std::span<std::byte> out) {
+    deferred.set(name, Tensor::deferred(p.type(), [&made, from = p](std::span<std::byte> out) {
                    ++made;
-                   std::copy(p.bytes().begin(), p.bytes().end(), out.begin());
+                   std::copy(from.bytes().begin(), from.bytes().end(), out.begin());
                  }));
   const CompileOptions options{.packings = std::make_shared<Packings>()};
   const Tensor x = numbers({2, 300}, Key(1));
