@@ -136,7 +136,7 @@ row(
       fetch('/api/run/start', {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${bearer}` },
-        body: JSON.stringify({ name: 'long', config: { data: 'moons', epochs: 100000 } }),
+        body: JSON.stringify({ name: 'long', config: { data: 'moons', epochs: 100_000_000 } }),
       }),
     token,
   );
@@ -157,6 +157,7 @@ row(
     series.push(await heap());
   }
   row('heap of a page that follows a training: after 10 s, then every minute', `${series.map((mib) => mib.toFixed(1)).join(', ')} MiB`);
+  if (page.problems.length) throw new Error(page.problems[0]);
   await page.getByRole('button', { name: 'Stop' }).first().click();
   await page.context().close();
 }

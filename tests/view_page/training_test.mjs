@@ -24,7 +24,11 @@ killed.kill('SIGKILL');
 await new Promise((resolve) => killed.on('exit', resolve));
 const unfinished = !eventsOf('killed').some((e) => e.event === 'end');
 
-// The first run with one bit of one logged loss changed.
+// The first run with one bit of one logged loss changed, and a finding with remedies of settings and of words, as the doctor writes them.
+const FOUND = {
+  ...{ event: 'finding', rule: 'overfitting', severity: 'warning', layer: '', symptom: 'the test loss rose', cause: 'the network learns its examples by heart' },
+  ...{ fix: '--epochs 32, or more data', step: 9, remedies: [{ settings: [{ key: 'epochs', value: 32 }] }, { words: 'more data' }] },
+};
 const PLANTED = { step: 9, bit: 3 };
 const f64 = (x) => Buffer.from(new Float64Array([x]).buffer).readBigUInt64LE();
 cpSync(join(work, 'a'), join(work, 'planted'), { recursive: true });
@@ -33,7 +37,7 @@ writeFileSync(
   eventsOf('a')
     .map((e) => {
       const loss = e.event === 'step' && e.step === PLANTED.step ? Number(new Float64Array(new BigUint64Array([f64(e.loss) ^ (1n << BigInt(PLANTED.bit))]).buffer)[0]) : e.loss;
-      return `${JSON.stringify(e.loss === undefined ? e : { ...e, loss })}\n`;
+      return `${e.event === 'end' ? `${JSON.stringify(FOUND)}\n` : ''}${JSON.stringify(e.loss === undefined ? e : { ...e, loss })}\n`;
     })
     .join(''),
 );
@@ -56,6 +60,14 @@ async function resumeToTheEnd(name) {
 const plain = (text) => text.replaceAll(',', '').replaceAll('\u2212', '-');
 
 const failed = await paths({
+  'a finding with a remedy of words': async () => {
+    await page.to('training?runs=r3');
+    const finding = page.locator('.finding', { hasText: FOUND.symptom });
+    await finding.waitFor();
+    assert.match(await finding.textContent(), /or more data/);
+    assert.deepEqual(await finding.getByRole('button').allTextContents(), ['epochs = 32']);
+    assert.deepEqual(page.problems, []);
+  },
   'two runs, one over the other': async () => {
     await page.to('training?runs=r0,r1');
     await row('a').locator('td[title]').waitFor();

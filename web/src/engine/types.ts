@@ -223,7 +223,7 @@ export type Columns<K extends string> = { [k in K]: Num[] };
 export interface Finding {
   rule: string; severity: 'info' | 'warning' | 'error'; layer: string; symptom: string; cause: string; fix: string;
   step: number; follows_from: string;
-  remedies: { words: string; settings: { key: string; value: any }[] }[];
+  remedies?: { words?: string; settings?: { key: string; value: any }[] }[]; // of each one or the other
 }
 // GET /api/run/events?run=r0&cursor=N&token=T: server-sent events, each `data:` a RunLog.
 // GET /api/run/report?run=r0&token=T: the report.html of the run's folder.

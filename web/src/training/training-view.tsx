@@ -88,6 +88,7 @@ function Confusion({ matrix, names }: { matrix: number[][]; names: readonly stri
 }
 
 function FindingCard({ finding, onTry }: { finding: Finding; onTry: (settings: Record<string, unknown>) => void }) {
+  const settings = (finding.remedies ?? []).flatMap((r) => (r.settings?.length ? [r.settings] : []));
   return (
     <li class={`finding ${finding.severity}`}>
       <p>
@@ -105,13 +106,11 @@ function FindingCard({ finding, onTry }: { finding: Finding; onTry: (settings: R
         </p>
       )}
       <div class="row">
-        {(finding.remedies ?? [])
-          .filter((r) => r.settings.length > 0)
-          .map((r, i) => (
-            <button key={i} onClick={() => onTry(Object.fromEntries(r.settings.map((s) => [s.key, s.value as unknown])))}>
-              {r.settings.map((s) => `${s.key} = ${JSON.stringify(s.value)}`).join(', ')}
-            </button>
-          ))}
+        {settings.map((all, i) => (
+          <button key={i} onClick={() => onTry(Object.fromEntries(all.map((s) => [s.key, s.value as unknown])))}>
+            {all.map((s) => `${s.key} = ${JSON.stringify(s.value)}`).join(', ')}
+          </button>
+        ))}
         <span class="small quiet">
           step {count(finding.step)} · {finding.rule}
         </span>
