@@ -229,8 +229,8 @@ struct Writer {
     if (!field.empty()) (*this)(name, field);
   }
   template <class T>
-  void if_there(const char* name, const T& value) {
-    (*this)(name, value);
+  void if_there(const char* name, const std::optional<T>& value) {
+    if (value) (*this)(name, *value);
   }
   void beside(const Numbers& numbers) { object.update(json(numbers)); }
 
@@ -285,8 +285,8 @@ class Reader {
   }
   // Logs of older versions do not know of it.
   template <class T>
-  void if_there(const char* name, T& field) {
-    if (object_.contains(name)) (*this)(name, field);
+  void if_there(const char* name, std::optional<T>& field) {
+    if (object_.contains(name)) (*this)(name, field.emplace());
   }
   // Those members that are numbers; the others are fields with a name.
   void beside(Numbers& numbers) {

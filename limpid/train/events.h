@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -220,7 +221,7 @@ struct EndEvent {
   Numbers validation;
   TestResult test;
   double seconds = 0;
-  std::int64_t step = 0;  // steps done; 0 in logs of older versions
+  std::optional<std::int64_t> step = {};  // steps done; logs of older versions do not say
 };
 
 // Any event.

@@ -97,7 +97,7 @@ void RunLog::add(const Event& event) {
 }
 
 std::int64_t RunLog::steps_done() const {
-  if (end && end->step > 0) return end->step;
+  if (end && end->step) return *end->step;
   return std::max(last_step(), resumes.empty() ? 0 : resumes.back().step);
 }
 

@@ -38,6 +38,7 @@ std::vector<Bytes> seeds() {
                                   {{"relu", 0.1, 0.2, 0.3, 0.4, 0.5}}}}};
   train::EndEvent end;
   end.reason = "finished";
+  end.step = 2;
   end.best_epoch = 1;
   end.validation = {{"loss", 0.5}};
   end.test = {
