@@ -28,7 +28,7 @@ endif()
 # together, so that it reads the headers once for all of them: eight where sources change, whole folders where a build is made once
 # and thrown away. A source that shares a name of an unnamed namespace with another is compiled alone. All of them have the options.
 set(LIMPID_ALONE
-  tests/compile/count_allocations.cc)
+  tests/compile/count_allocations.cc tests/serve/failing_memory.cc)
 function(limpid_unity_build target group)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "OPTIONS")
   if(NOT LIMPID_UNITY_BATCH)

@@ -70,7 +70,7 @@ class Json {
   // Throws kInvalidArgument for text that is not UTF-8, unless the format replaces it.
   std::string dump(const JsonFormat& format = {}) const;
 
-  bool is_null() const { return is<std::monostate>(); }
+  bool is_null() const { return is<Null>(); }
   bool is_bool() const { return is<bool>(); }
   bool is_small_integer() const { return is<std::int64_t>(); }  // below 2^63
   bool is_integer() const { return is_small_integer() || is<std::uint64_t>(); }
@@ -114,6 +114,15 @@ class Json {
   bool operator==(const Json& other) const;
 
  private:
+  // Not trivial: of a variant of trivial types, strings and vectors alone libstdc++ 12 believes
+  // that it always has a value, and destroys one where a copy found no memory.
+  struct Null {
+    Null() noexcept {}
+    Null(const Null&) noexcept {}
+    Null& operator=(const Null&) noexcept { return *this; }
+    bool operator==(const Null&) const = default;
+  };
+
   template <class T>
   bool is() const {
     return std::holds_alternative<T>(value_);
@@ -121,9 +130,7 @@ class Json {
   template <class T>
   const T& get(std::string_view expected) const;
 
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
-               Object>
-      value_;
+  std::variant<Null, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object> value_;
 };
 
 // One member of an object.

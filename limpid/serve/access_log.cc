@@ -57,41 +57,43 @@ AccessLog::~AccessLog() {
   if (owned_) ::close(fd_);
 }
 
-void AccessLog::write(const LogEntry& entry) {
-  if (fd_ < 0) return;
-  Json line{{"time", now()},
-            {"client", entry.client},
-            {"method", entry.method},
-            {"target", entry.target.substr(0, 256)},
-            {"status", entry.status},
-            {"in", entry.request_bytes},
-            {"out", entry.answer_bytes},
-            {"seconds", microseconds(entry.seconds)}};
-  const Facts& facts = entry.facts;
-  if (!facts.model.empty()) {
-    line["model"] = facts.model;
-    line["queue_seconds"] = microseconds(facts.queue_seconds);
-    line["compute_seconds"] = microseconds(facts.compute_seconds);
-  }
-  if (facts.rows > 0) line["rows"] = facts.rows;
-  add(line.dump({.ascii = true, .replace_invalid = true}) + '\n');
-}
-
-void AccessLog::event(std::string_view what, std::string_view message) {
-  if (fd_ < 0) return;
-  add(Json{{"time", now()}, {"event", what}, {"message", message}}.dump(
-          {.ascii = true, .replace_invalid = true}) +
-      '\n');
-}
-
-void AccessLog::add(const std::string& line) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (waiting_.size() + line.size() > kMostWaiting) {
-      ++lost_;
-      return;
+void AccessLog::write(const LogEntry& entry) noexcept {
+  add([&] {
+    Json line{{"time", now()},
+              {"client", entry.client},
+              {"method", entry.method},
+              {"target", entry.target.substr(0, 256)},
+              {"status", entry.status},
+              {"in", entry.request_bytes},
+              {"out", entry.answer_bytes},
+              {"seconds", microseconds(entry.seconds)}};
+    const Facts& facts = entry.facts;
+    if (!facts.model.empty()) {
+      line["model"] = facts.model;
+      line["queue_seconds"] = microseconds(facts.queue_seconds);
+      line["compute_seconds"] = microseconds(facts.compute_seconds);
     }
-    waiting_ += line;
+    if (facts.rows > 0) line["rows"] = facts.rows;
+    return line;
+  });
+}
+
+void AccessLog::event(std::string_view what, std::string_view message) noexcept {
+  add([&] { return Json{{"time", now()}, {"event", what}, {"message", message}}; });
+}
+
+template <typename Make>
+void AccessLog::add(Make make) noexcept {
+  if (fd_ < 0) return;
+  try {
+    const std::string line = make().dump({.ascii = true, .replace_invalid = true}) + '\n';
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() + line.size() > kMostWaiting)
+      ++lost_;
+    else
+      waiting_ += line;
+  } catch (...) {
+    ++lost_;
   }
   added_.notify_one();
 }

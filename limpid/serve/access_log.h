@@ -34,14 +34,16 @@ class AccessLog {
   AccessLog(const AccessLog&) = delete;
   AccessLog& operator=(const AccessLog&) = delete;
 
-  void write(const LogEntry& entry);
+  // Without memory for a line, it is lost.
+  void write(const LogEntry& entry) noexcept;
   // An event of the server: {"time": ..., "event": ..., "message": ...}.
-  void event(std::string_view what, std::string_view message);
+  void event(std::string_view what, std::string_view message) noexcept;
   // The number of lines that could not be written.
   std::size_t lost() const { return lost_.load(); }
 
  private:
-  void add(const std::string& line);
+  template <typename Make>
+  void add(Make make) noexcept;
   void work();
   bool write_out(const std::string& lines) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 
 namespace limpid::serve {
@@ -37,7 +38,7 @@ class Batcher::Lane {
   explicit Lane(Runner its_runner) : runner(std::move(its_runner)) {}
 
   Runner runner;
-  std::deque<std::shared_ptr<Job>> jobs;
+  std::list<std::shared_ptr<Job>> jobs;
   std::int64_t rows = 0;  // of the jobs, not taken yet
   // Of the last batch; guarded by the mutex.
   double last_seconds = std::numeric_limits<double>::infinity();
@@ -50,7 +51,8 @@ class Batcher::Lane {
 };
 
 Batcher::Batcher(const Options& options) : options_(options) {
-  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
+  for (int i = 0; i < options_.workers; ++i)
+    workers_.emplace_back([this, pieces = room_for_pieces()]() mutable { work(pieces); });
 }
 
 Batcher::~Batcher() {
@@ -76,19 +78,24 @@ bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inpu
   job->ticket = std::move(ticket);
   job->done = std::move(done);
   job->asked = Clock::now();
-  {
-    const std::lock_guard lock(mutex_);
-    if (jobs_ >= options_.max_queue) return false;
-    ++jobs_;
-    if (lane->jobs.empty()) waiting_.push_back(lane);
-    lane->jobs.push_back(std::move(job));
-    lane->rows += rows;
-  }
+  std::list<std::shared_ptr<Job>> one;
+  one.push_back(std::move(job));
+  const std::lock_guard lock(mutex_);
+  if (jobs_ >= options_.max_queue) return false;
+  if (lane->jobs.empty()) waiting_.push_back(lane);
+  lane->jobs.splice(lane->jobs.end(), one);
+  lane->rows += rows;
+  ++jobs_;
   return true;
 }
 
 void Batcher::wake() {
-  while (run_brief_batch()) {
+  try {
+    std::vector<Piece> pieces = room_for_pieces();
+    while (run_brief_batch(pieces)) {
+    }
+  } catch (const std::bad_alloc&) {
+    // The workers have their room.
   }
   bool any = false, several = false;
   {
@@ -103,34 +110,40 @@ void Batcher::wake() {
 }
 
 // False where none waits that may be computed here.
-bool Batcher::run_brief_batch() {
+bool Batcher::run_brief_batch(std::vector<Piece>& pieces) {
   if (options_.max_delay > std::chrono::microseconds(0)) return false;
   std::unique_lock lock(mutex_);
   const auto at = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& lane) {
     return lane->rows <= options_.max_batch && lane->expected_seconds() < kBrief;
   });
   if (at == waiting_.end()) return false;
-  const std::shared_ptr<Lane> lane = *at;
-  waiting_.erase(at);
-  const std::vector<Piece> pieces = take(*lane);
-  if (!lane->jobs.empty()) waiting_.push_back(lane);
-  run_batch(lock, lane, pieces);
+  run_batch(lock, at, pieces);
   return true;
 }
 
-// Without the lock, which is there again at the end.
-void Batcher::run_batch(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Lane>& lane,
-                        std::span<const Piece> pieces) {
+// A lane's next batch, computed without the lock, which is there again at the end. Then the lane
+// is the last.
+void Batcher::run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vector<Piece>& pieces) {
+  const std::shared_ptr<Lane> lane = *at;
+  take(*lane, pieces);
+  if (lane->jobs.empty()) {
+    waiting_.erase(at);
+  } else {
+    waiting_.splice(waiting_.end(), waiting_, at);
+    changed_.notify_one();
+  }
   if (pieces.empty()) return;
   lock.unlock();
+  std::int64_t rows = 0;
+  for (const Piece& piece : pieces) rows += piece.count;
   const Clock::time_point begin = Clock::now();
   run(*lane, pieces);
   const double taken = seconds(Clock::now() - begin);
+  // A job may own its model.
+  pieces.clear();
   lock.lock();
   lane->last_seconds = taken;
-  lane->last_rows = 0;
-  for (const Piece& piece : pieces) lane->last_rows += piece.count;
-  lane->last_rows = std::max<std::int64_t>(lane->last_rows, 1);
+  lane->last_rows = std::max<std::int64_t>(rows, 1);
 }
 
 std::size_t Batcher::waiting() const {
@@ -138,25 +151,25 @@ std::size_t Batcher::waiting() const {
   return jobs_;
 }
 
-void Batcher::work() {
+// Of a batch.
+std::vector<Batcher::Piece> Batcher::room_for_pieces() const {
+  constexpr std::int64_t kMost = 1024;
+  std::vector<Piece> pieces;
+  pieces.reserve(static_cast<std::size_t>(std::min(options_.max_batch, kMost)));
+  return pieces;
+}
+
+void Batcher::work(std::vector<Piece>& pieces) {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto at = ripe(lock);
     if (at == waiting_.end()) return;
-    const std::shared_ptr<Lane> lane = *at;
-    waiting_.erase(at);
-    const std::vector<Piece> pieces = take(*lane);
-    if (!lane->jobs.empty()) {
-      waiting_.push_back(lane);
-      changed_.notify_one();
-    }
-    run_batch(lock, lane, pieces);
+    run_batch(lock, at, pieces);
   }
 }
 
 // The first lane whose batch is full or has waited long enough; the end when the Batcher stops.
-std::list<std::shared_ptr<Batcher::Lane>>::iterator Batcher::ripe(
-    std::unique_lock<std::mutex>& lock) {
+Batcher::LaneAt Batcher::ripe(std::unique_lock<std::mutex>& lock) {
   for (;;) {
     if (stop_) return waiting_.end();
     const Clock::time_point now = Clock::now();
@@ -173,11 +186,12 @@ std::list<std::shared_ptr<Batcher::Lane>>::iterator Batcher::ripe(
   }
 }
 
-// Up to max_batch rows, whole jobs where possible.
-std::vector<Batcher::Piece> Batcher::take(Lane& lane) {
-  std::vector<Piece> pieces;
+// Up to max_batch rows, whole jobs where possible. There is room for the pieces: to begin a batch
+// takes no memory, so that its jobs can be told where there is none to compute it.
+void Batcher::take(Lane& lane, std::vector<Piece>& pieces) {
+  pieces.clear();
   std::int64_t room = options_.max_batch;
-  while (!lane.jobs.empty()) {
+  while (!lane.jobs.empty() && pieces.size() < pieces.capacity()) {
     const std::shared_ptr<Job>& job = lane.jobs.front();
     const std::int64_t left = job->rows - job->taken;
     if (job->ticket->given_up() || job->finished) {
@@ -196,18 +210,16 @@ std::vector<Batcher::Piece> Batcher::take(Lane& lane) {
     job->taken += count;
     lane.rows -= count;
     room -= count;
-    std::shared_ptr<Job> taken = std::move(lane.jobs.front());
-    lane.jobs.pop_front();
-    if (taken->taken < taken->rows) {
+    if (job->taken < job->rows) {
       // The others first.
-      lane.jobs.push_back(std::move(taken));
+      lane.jobs.splice(lane.jobs.end(), lane.jobs, lane.jobs.begin());
       break;
     }
+    lane.jobs.pop_front();
   }
-  return pieces;
 }
 
-void Batcher::run(const Lane& lane, std::span<const Piece> pieces) {
+void Batcher::run(const Lane& lane, std::span<const Piece> pieces) noexcept {
   std::int64_t rows = 0;
   for (const Piece& piece : pieces) rows += piece.count;
   std::vector<Tensor> outputs;
@@ -238,7 +250,7 @@ void Batcher::run(const Lane& lane, std::span<const Piece> pieces) {
     hash(lane, pieces);
     lane.runner.on_batch(rows);
   } catch (...) {
-    if (pieces.size() == 1) return fail(pieces.front(), std::current_exception());
+    if (pieces.size() == 1) return fail(*pieces.front().job, std::current_exception());
     // Whatever it was, it is to be the answer of none but who asked for it.
     for (const Piece& piece : pieces) run(lane, {&piece, 1});
     return;
@@ -267,11 +279,11 @@ void Batcher::keep(const Lane& lane, const Piece& piece, std::span<const Tensor>
                    std::int64_t at) {
   Job& job = *piece.job;
   Result result;
-  if (piece.count == job.rows) {
-    for (const Tensor& output : outputs) result.outputs.push_back(output.rows(at, piece.count));
-    return finish(job, std::move(result));
-  }
   try {
+    if (piece.count == job.rows) {
+      for (const Tensor& output : outputs) result.outputs.push_back(output.rows(at, piece.count));
+      return finish(job, std::move(result));
+    }
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::size_t row = lane.runner.outputs[i].bytes();
@@ -291,24 +303,28 @@ void Batcher::keep(const Lane& lane, const Piece& piece, std::span<const Tensor>
           Tensor::borrow(all, {job.outputs[i].get(), all.bytes()}, job.outputs[i]));
     }
   } catch (...) {
-    return fail(piece, std::current_exception());
+    return fail(job, std::current_exception());
   }
   finish(job, std::move(result));
 }
 
-void Batcher::fail(const Piece& piece, const std::exception_ptr& error) {
+void Batcher::fail(Job& job, const std::exception_ptr& error) {
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(piece.job->finished, true)) return;
+    if (std::exchange(job.finished, true)) return;
   }
-  finish(*piece.job, {.error = error});
+  finish(job, {.error = error});
 }
 
-void Batcher::finish(Job& job, Result result) {
+void Batcher::finish(Job& job, Result result) noexcept {
   result.input_hash = job.input_hash;
   result.queue_seconds = seconds(job.begun - job.asked);
   result.compute_seconds = seconds(Clock::now() - job.begun);
-  job.done(std::move(result));
+  try {
+    job.done(std::move(result));
+  } catch (...) {
+    // Nobody else can be told.
+  }
 }
 
 }  // namespace limpid::serve

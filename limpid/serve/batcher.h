@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <list>
@@ -43,7 +42,7 @@ class Batcher {
     double queue_seconds = 0;
     double compute_seconds = 0;
   };
-  // Called on a worker, or by wake(); must not throw.
+  // Called on a worker, or by wake(). What it throws is ignored.
   using Done = std::function<void(Result result)>;
 
   // A model to run jobs on.
@@ -91,16 +90,18 @@ class Batcher {
     std::int64_t first = 0, count = 0;
   };
 
-  void work();
-  bool run_brief_batch();
-  void run_batch(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Lane>& lane,
-                 std::span<const Piece> pieces);
-  std::list<std::shared_ptr<Lane>>::iterator ripe(std::unique_lock<std::mutex>& lock);
-  std::vector<Piece> take(Lane& lane);
-  void run(const Lane& lane, std::span<const Piece> pieces);
+  using LaneAt = std::list<std::shared_ptr<Lane>>::iterator;
+
+  std::vector<Piece> room_for_pieces() const;
+  void work(std::vector<Piece>& pieces);
+  bool run_brief_batch(std::vector<Piece>& pieces);
+  void run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vector<Piece>& pieces);
+  LaneAt ripe(std::unique_lock<std::mutex>& lock);
+  void take(Lane& lane, std::vector<Piece>& pieces);
+  void run(const Lane& lane, std::span<const Piece> pieces) noexcept;
   void keep(const Lane& lane, const Piece& piece, std::span<const Tensor> outputs, std::int64_t at);
-  void fail(const Piece& piece, const std::exception_ptr& error);
-  void finish(Job& job, Result result);
+  void fail(Job& job, const std::exception_ptr& error);
+  static void finish(Job& job, Result result) noexcept;
   void hash(const Lane& lane, std::span<const Piece> pieces);
 
   const Options options_;

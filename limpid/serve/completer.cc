@@ -35,12 +35,14 @@ struct Completer::Job {
 class Completer::Lane {
  public:
   Lane(nn::LanguageModel its_model, std::int64_t its_chunk, ThreadPool* its_pool)
-      : model(std::move(its_model)), chunk(static_cast<std::size_t>(its_chunk)), pool(its_pool) {}
+      : model(std::move(its_model)), chunk(static_cast<std::size_t>(its_chunk)), pool(its_pool) {
+    drawing.reserve(static_cast<std::size_t>(model.places()));
+  }
 
   nn::LanguageModel model;  // the Completer's thread's
   const std::size_t chunk;
   ThreadPool* const pool;
-  std::deque<Job> queue;     // guarded by the Completer's mutex
+  std::list<Job> queue;      // guarded by the Completer's mutex
   std::list<Job> jobs = {};  // with places; the Completer's thread's
   std::vector<Job*> drawing = {};
   std::atomic<std::size_t> running{0};
@@ -68,13 +70,14 @@ std::shared_ptr<Completer::Lane> Completer::lane(nn::LanguageModel model, std::i
 }
 
 bool Completer::submit(const std::shared_ptr<Lane>& lane, std::vector<Text> texts) {
+  std::list<Job> jobs;
+  for (Text& text : texts) jobs.push_back({.text = std::move(text), .asked = Clock::now()});
   {
     const std::lock_guard lock(mutex_);
-    if (texts.size() > options_.max_queue - waiting_) return false;
-    waiting_ += texts.size();
-    for (Text& text : texts)
-      lane->queue.push_back({.text = std::move(text), .asked = Clock::now()});
+    if (jobs.size() > options_.max_queue - waiting_) return false;
     if (std::find(busy_.begin(), busy_.end(), lane) == busy_.end()) busy_.push_back(lane);
+    waiting_ += jobs.size();
+    lane->queue.splice(lane->queue.end(), jobs);
   }
   changed_.notify_one();
   return true;
@@ -93,13 +96,16 @@ void Completer::work() {
     changed_.wait(lock, [&] { return stop_ || !busy_.empty(); });
     if (stop_) return;
     // The first lane's turn; then it is the last.
-    const std::shared_ptr<Lane> lane = busy_.front();
+    const auto at = busy_.begin();
+    const std::shared_ptr<Lane> lane = *at;
     admit(*lane);
     lock.unlock();
     run(*lane);
     lock.lock();
-    busy_.erase(std::find(busy_.begin(), busy_.end(), lane));
-    if (!lane->jobs.empty() || !lane->queue.empty()) busy_.push_back(lane);
+    if (lane->jobs.empty() && lane->queue.empty())
+      busy_.erase(at);
+    else
+      busy_.splice(busy_.end(), busy_, at);
   }
 }
 
@@ -111,14 +117,15 @@ void Completer::admit(Lane& lane) {
   auto places = static_cast<std::size_t>(lane.model.places());
   while (!lane.queue.empty()) {
     Job& next = lane.queue.front();
-    if (!next.given_up()) {
+    if (next.given_up()) {
+      lane.queue.pop_front();
+    } else {
       if (places == 0 || reading >= lane.chunk) break;
       --places;
       reading += next.text.reads_prompt ? 1 : std::min(next.text.prompt.size(), lane.chunk);
       next.begun = Clock::now();
-      lane.jobs.push_back(std::move(next));
+      lane.jobs.splice(lane.jobs.end(), lane.queue, lane.queue.begin());
     }
-    lane.queue.pop_front();
     --waiting_;
   }
   lane.running = lane.jobs.size();
@@ -139,7 +146,7 @@ void Completer::draw_ahead(Lane& lane) {
   if (!lane.pool) return;
   lane.drawing.clear();
   for (Job& job : lane.jobs)
-    if (job.draws()) lane.drawing.push_back(&job);
+    if (job.draws()) lane.drawing.push_back(&job);  // there is room for all places
   const auto draw = [](void* jobs, std::size_t i, int) {
     try {
       static_cast<Job**>(jobs)[i]->sequence->draw_ahead();
@@ -171,10 +178,14 @@ void Completer::run(Lane& lane) {
   const auto end = [&](std::list<Job>::iterator job, const std::exception_ptr& error) {
     // Its place is free before anybody hears of the end.
     job->sequence.reset();
-    if (job->text.on_end && !job->given_up())
-      job->text.on_end({.error = error,
-                        .queue_seconds = seconds(job->begun - job->asked),
-                        .compute_seconds = seconds(Clock::now() - job->begun)});
+    try {
+      if (job->text.on_end && !job->given_up())
+        job->text.on_end({.error = error,
+                          .queue_seconds = seconds(job->begun - job->asked),
+                          .compute_seconds = seconds(Clock::now() - job->begun)});
+    } catch (...) {
+      // Nobody else can be told.
+    }
     return lane.jobs.erase(job);
   };
   for (auto job = lane.jobs.begin(); job != lane.jobs.end();) {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <list>
@@ -37,11 +36,12 @@ class Completer {
   };
   // The end of a text.
   struct End {
-    std::exception_ptr error = {};  // the exception of the model
+    std::exception_ptr error = {};  // the exception of the model or of on_token
     double queue_seconds = 0;       // until the text got a place in the model
     double compute_seconds = 0;     // from then to the end
   };
-  // A text to generate. The functions are called on the Completer's thread and must not throw.
+  // A text to generate. The functions are called on the Completer's thread. What on_token throws is
+  // the error that ends the text; what on_end throws is ignored.
   struct Text {
     std::vector<std::int32_t> prompt;
     nn::Generation::Options drawing = {};

@@ -492,14 +492,22 @@ class Completion {
       answer_whole();
   }
 
+  // The other texts end by the ticket, after which nothing more is sent.
   void fail(const std::exception_ptr& error) {
     failed_ = true;
+    try {
+      Response response = openai_error(to_http_error(error));
+      response.facts.model = model_->signature.name;
+      if (stream_) {
+        stream_->event(response.body);
+        stream_->end(std::move(response.facts));
+      } else {
+        answer_->send(std::move(response));
+      }
+    } catch (...) {
+      // Without memory even for the error, the end of the answer closes the connection.
+    }
     ticket_->give_up();
-    Response response = openai_error(to_http_error(error));
-    response.facts.model = model_->signature.name;
-    if (!stream_) return answer_->send(std::move(response));
-    stream_->event(response.body);
-    stream_->end(std::move(response.facts));
   }
 
   Json head() const {

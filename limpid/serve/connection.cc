@@ -36,31 +36,37 @@ class SocketAnswer final : public Answer {
  public:
   SocketAnswer(Shared& shared, std::weak_ptr<Connection> connection, std::uint64_t exchange,
                std::shared_ptr<Ticket> ticket)
-      : context_(shared.context),
+      : loop_(shared.loop),
         connection_(std::move(connection)),
         exchange_(exchange),
         ticket_(std::move(ticket)),
-        most_unsent_(shared.options.limits.stream) {}
+        most_unsent_(shared.options.limits.stream) {
+    cut_off_.push_back(task([](Connection& to, std::uint64_t e) { to.cut_off(e); }));
+  }
   ~SocketAnswer() override {
-    if (unsent_ && !ended_) cut_off();
+    if (!ended_) cut_off();
   }
 
   void send(Response response) override {
-    if (unsent_) return;
-    hand_over(
-        [r = std::move(response)](Connection& to, std::uint64_t exchange) mutable {
-          to.answer(exchange, std::move(r));
-        },
-        [](asio::io_context& to, Together::Task task) { asio::dispatch(to, std::move(task)); });
+    if (unsent_ || ended_) return;
+    if (loop_->is_this_thread()) {
+      if (const auto connection = connection_.lock())
+        connection->answer(exchange_, std::move(response));
+    } else {
+      post([r = std::move(response)](Connection& to, std::uint64_t exchange) mutable {
+        to.answer(exchange, std::move(r));
+      });
+    }
+    ended_ = true;
   }
 
   void begin(Response response) override {
-    if (unsent_) return;
-    unsent_ = std::make_shared<std::atomic<std::size_t>>(response.body.size());
-    post([unsent = unsent_, r = std::move(response)](Connection& to,
-                                                     std::uint64_t exchange) mutable {
+    if (unsent_ || ended_) return;
+    auto unsent = std::make_shared<std::atomic<std::size_t>>(response.body.size());
+    post([unsent, r = std::move(response)](Connection& to, std::uint64_t exchange) mutable {
       to.begin(exchange, std::move(r), std::move(unsent));
     });
+    unsent_ = std::move(unsent);
   }
 
   bool part(std::string bytes) override {
@@ -81,41 +87,49 @@ class SocketAnswer final : public Answer {
 
   void end(Facts facts) override {
     if (!unsent_ || ended_) return;
-    ended_ = true;
     post([f = std::move(facts)](Connection& to, std::uint64_t exchange) mutable {
       to.end(exchange, std::move(f));
     });
+    ended_ = true;
   }
 
  private:
-  template <typename Task>
-  void post(Task task) {
-    hand_over(std::move(task),
-              [](asio::io_context& to, Together::Task run) { asio::post(to, std::move(run)); });
+  template <typename Step>
+  std::function<void()> task(Step step) const {
+    return [weak = connection_, exchange = exchange_, s = std::move(step)]() mutable {
+      if (const auto connection = weak.lock()) s(*connection, exchange);
+    };
   }
 
-  template <typename Task, typename Post>
-  void hand_over(Task task, Post post) {
-    Together::hand_over(
-        context_.get(),
-        [context = context_, post](Together::Task run) { post(*context, std::move(run)); },
-        [weak = connection_, exchange = exchange_, t = std::move(task)]() mutable {
-          if (const auto connection = weak.lock()) t(*connection, exchange);
-        });
+  template <typename Step>
+  void post(Step step) {
+    Together::hand_over(loop_, task(std::move(step)));
   }
 
-  void cut_off() {
-    post([](Connection& to, std::uint64_t exchange) { to.cut_off(exchange); });
-  }
+  void cut_off() { loop_->post(std::move(cut_off_)); }
 
-  std::shared_ptr<asio::io_context> context_;
+  std::shared_ptr<EventLoop> loop_;
   std::weak_ptr<Connection> connection_;
   std::uint64_t exchange_;
   std::shared_ptr<Ticket> ticket_;
   std::size_t most_unsent_;
   std::shared_ptr<std::atomic<std::size_t>> unsent_;  // of an answer in parts
   bool ended_ = false;
+  Receiver::Tasks cut_off_;  // made at the beginning: at the end there may be no memory for it
 };
+
+void handle_or_refuse(const Server::Options& options, Request request,
+                      const std::shared_ptr<Answer>& answer, std::string_view target) noexcept {
+  try {
+    try {
+      options.handle(std::move(request), answer);
+    } catch (...) {
+      answer->send(options.say(to_http_error(std::current_exception()), target));
+    }
+  } catch (...) {
+    // No memory even for the error: the end of the answer closes the connection.
+  }
+}
 
 // "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string date_at(std::time_t now) {
@@ -149,14 +163,28 @@ std::chrono::milliseconds time_of(const Request& request, std::chrono::milliseco
 Connection::Connection(asio::ip::tcp::socket socket, Shared& shared)
     : socket_(std::move(socket)),
       shared_(shared),
-      timer_(*shared.context),
+      timer_(shared.loop->context()),
       reader_(shared.options.limits, &shared.spare) {
   error_code error;
   const auto peer = socket_.remote_endpoint(error);
   if (!error) client_ = peer.address().to_string();
 }
 
+// What fails ends the connection, and nothing else: there may be no memory for an answer.
+template <typename Step>
+void Connection::guard(Step step) noexcept {
+  try {
+    step();
+  } catch (...) {
+    close();
+  }
+}
+
 void Connection::start() {
+  guard([&] { begin_reading(); });
+}
+
+void Connection::begin_reading() {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -171,14 +199,15 @@ void Connection::start() {
 
 void Connection::drain() {
   close_after_ = true;
-  if (phase_ == Phase::kStreaming && endless_) {
+  guard([&] {
+    if (phase_ != Phase::kStreaming || !endless_) return;
     end_parts();
     write_parts();
-  }
+  });
   if (phase_ == Phase::kReading && reader_.buffered() == 0 && !in_header_ && !in_body_) close();
 }
 
-void Connection::close() {
+void Connection::close() noexcept {
   if (phase_ == Phase::kClosed) return;
   const bool streaming = phase_ == Phase::kStreaming;
   const bool waiting = streaming || phase_ == Phase::kHandling || phase_ == Phase::kWriting;
@@ -204,10 +233,12 @@ void Connection::watch() {
                      [self = shared_from_this()](const error_code& error) {
                        self->watching_ = false;
                        if (self->phase_ == Phase::kClosed) return;
-                       if (error)
-                         self->on_end();
-                       else
-                         self->on_readable();
+                       self->guard([&] {
+                         if (error)
+                           self->on_end();
+                         else
+                           self->on_readable();
+                       });
                      });
 }
 
@@ -322,11 +353,7 @@ void Connection::handle() {
     } else {
       asio::post(shared_.readers, [&options = shared_.options, target = entry_.target, answer,
                                    r = std::make_shared<Request>(std::move(request))] {
-        try {
-          options.handle(std::move(*r), answer);
-        } catch (...) {
-          answer->send(options.say(to_http_error(std::current_exception()), target));
-        }
+        handle_or_refuse(options, std::move(*r), answer, target);
         options.on_round();
       });
     }
@@ -364,8 +391,10 @@ void Connection::set_timer() {
   timer_.async_wait([self = shared_from_this()](const error_code& error) {
     if (error || self->phase_ == Phase::kClosed) return;
     self->timing_ = false;
-    if (Clock::now() < self->deadline_) return self->set_timer();
-    self->on_deadline();
+    self->guard([&] {
+      if (Clock::now() < self->deadline_) return self->set_timer();
+      self->on_deadline();
+    });
   });
 }
 
@@ -420,16 +449,17 @@ void Connection::add_head(std::string& to, const Response& response, bool in_par
 
 // Once for all requests whose bytes came together.
 void Shared::tell_of_round() {
-  if (std::exchange(round_told, true)) return;
-  asio::post(*context, [this] {
+  if (round_told) return;
+  asio::post(loop->context(), [this] {
     round_told = false;
     options.on_round();
   });
+  round_told = true;
 }
 
-void Connection::answer(std::uint64_t exchange, Response response) {
+void Connection::answer(std::uint64_t exchange, Response response) noexcept {
   if (exchange != exchange_ || phase_ != Phase::kHandling) return;
-  write(std::move(response));
+  guard([&] { write(std::move(response)); });
 }
 
 void Connection::write(Response response) {
@@ -454,7 +484,7 @@ void Connection::write(Response response) {
                     [self = shared_from_this()](const error_code& error, std::size_t) {
                       if (self->phase_ == Phase::kClosed) return;
                       if (error) return self->close();
-                      self->written();
+                      self->guard([&] { self->written(); });
                     });
 }
 
@@ -473,8 +503,12 @@ void Connection::written() {
 // ---- answering in parts
 
 void Connection::begin(std::uint64_t exchange, Response response,
-                       std::shared_ptr<std::atomic<std::size_t>> unsent) {
+                       std::shared_ptr<std::atomic<std::size_t>> unsent) noexcept {
   if (exchange != exchange_ || phase_ != Phase::kHandling) return;
+  guard([&] { begin_parts(response, std::move(unsent)); });
+}
+
+void Connection::begin_parts(Response& response, std::shared_ptr<std::atomic<std::size_t>> unsent) {
   phase_ = Phase::kStreaming;
   // Where there are no chunks, the end of the connection is that of the body.
   close_after_ = close_after_ || !chunks_;
@@ -491,21 +525,26 @@ void Connection::begin(std::uint64_t exchange, Response response,
   write_parts();
 }
 
-void Connection::part(std::uint64_t exchange, std::string_view bytes) {
+void Connection::part(std::uint64_t exchange, std::string_view bytes) noexcept {
   if (exchange != exchange_ || phase_ != Phase::kStreaming) return;
-  add_part(bytes);
-  write_parts();
+  guard([&] {
+    add_part(bytes);
+    write_parts();
+  });
 }
 
-void Connection::end(std::uint64_t exchange, Facts facts) {
+void Connection::end(std::uint64_t exchange, Facts facts) noexcept {
   if (exchange != exchange_ || phase_ != Phase::kStreaming) return;
-  entry_.facts = std::move(facts);
-  end_parts();
-  write_parts();
+  guard([&] {
+    entry_.facts = std::move(facts);
+    end_parts();
+    write_parts();
+  });
 }
 
-void Connection::cut_off(std::uint64_t exchange) {
-  if (exchange == exchange_ && phase_ == Phase::kStreaming && !ended_) close();
+void Connection::cut_off(std::uint64_t exchange) noexcept {
+  if (exchange != exchange_) return;
+  if (phase_ == Phase::kHandling || (phase_ == Phase::kStreaming && !ended_)) close();
 }
 
 void Connection::add_part(std::string_view bytes) {
@@ -543,7 +582,7 @@ void Connection::write_parts() {
                       if (error) return self->close();
                       self->unsent_->fetch_sub(taken);
                       self->writing_ = false;
-                      self->write_parts();
+                      self->guard([&] { self->write_parts(); });
                     });
 }
 
@@ -553,10 +592,14 @@ void Connection::arm_for(std::size_t bytes) {
   arm(Clock::now() + limits.slack + std::chrono::milliseconds(bytes * 1000 / limits.rate));
 }
 
-void Connection::finish(int status, const Facts& facts) {
+void Connection::finish(int status, const Facts& facts) noexcept {
   entry_.status = status;
   entry_.seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
-  shared_.metrics.request(facts, status, entry_.seconds);
+  try {
+    shared_.metrics.request(facts, status, entry_.seconds);
+  } catch (...) {
+    // The first of its kind, and no memory to count it.
+  }
   shared_.log.write(entry_);
 }
 

@@ -57,8 +57,9 @@ struct Response {
 };
 
 // Sends the response to a client. Any thread may use it, one at a time. Calls after the end of the
-// response, or after the client has disconnected, are ignored. If a streamed response is destroyed
-// before end(), the connection is aborted, so that no client takes it as complete.
+// response, or after the client has disconnected, are ignored. If it is destroyed before send() or
+// end(), the connection is aborted, so that no client waits, or takes a part as complete. A call
+// that throws std::bad_alloc sent nothing.
 class Answer {
  public:
   virtual ~Answer() = default;

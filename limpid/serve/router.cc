@@ -32,6 +32,23 @@ bool is(Path path, std::initializer_list<std::string_view> names) {
   return path.size() == names.size() && std::equal(path.begin(), path.end(), names.begin());
 }
 
+// Sends what `make` returns, or its exception as an error of this model. Without memory even for
+// the error, the end of the answer closes the connection.
+template <typename Make>
+void send_from(const std::shared_ptr<Answer>& answer, const std::string& model,
+               const Make& make) noexcept {
+  try {
+    try {
+      answer->send(make());
+    } catch (...) {
+      Response response = error_response(to_http_error(std::current_exception()));
+      response.facts.model = model;
+      answer->send(std::move(response));
+    }
+  } catch (...) {
+  }
+}
+
 std::int64_t version_of(const std::string& text) {
   std::int64_t version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
@@ -182,24 +199,20 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
   const auto lane = model->lane;
   const std::int64_t rows = asked->rows;
   std::vector<Tensor> inputs = asked->inputs;
-  const bool taken = parts_.batcher.submit(
-      lane, std::move(inputs), rows, request.ticket,
-      [asked, model, answer, rows](Batcher::Result result) {
-        try {
-          if (result.error) std::rethrow_exception(result.error);
-          Response response =
-              infer_response(model->signature, *asked, result.outputs, result.input_hash);
-          response.facts = {.model = model->signature.name,
-                            .queue_seconds = result.queue_seconds,
-                            .compute_seconds = result.compute_seconds,
-                            .rows = rows};
-          answer->send(std::move(response));
-        } catch (...) {
-          Response response = error_response(to_http_error(std::current_exception()));
-          response.facts.model = model->signature.name;
-          answer->send(std::move(response));
-        }
-      });
+  const bool taken =
+      parts_.batcher.submit(lane, std::move(inputs), rows, request.ticket,
+                            [asked, model, answer, rows](Batcher::Result result) {
+                              send_from(answer, model->signature.name, [&] {
+                                if (result.error) std::rethrow_exception(result.error);
+                                Response response = infer_response(
+                                    model->signature, *asked, result.outputs, result.input_hash);
+                                response.facts = {.model = model->signature.name,
+                                                  .queue_seconds = result.queue_seconds,
+                                                  .compute_seconds = result.compute_seconds,
+                                                  .rows = rows};
+                                return response;
+                              });
+                            });
   if (!taken) throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
 }
 
@@ -217,7 +230,7 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
   if (!asked->neuron.empty()) place = parse_neuron_place(asked->neuron);
   const bool posted = tracer_.post([asked, model, answer, place, ticket = request.ticket] {
     if (ticket->given_up()) return;
-    try {
+    send_from(answer, model->signature.name, [&] {
       Params inputs = model->source->params;
       for (std::size_t i = 0; i < asked->inputs.size(); ++i) {
         const Input& input = model->signature.inputs[i];
@@ -233,10 +246,8 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
       if (place) document["neuron"] = to_json(explain_neuron(run, place->layer, place->index));
       Response response = json_response(document);
       response.facts = {.model = model->signature.name, .rows = 1};
-      answer->send(std::move(response));
-    } catch (...) {
-      answer->send(error_response(to_http_error(std::current_exception())));
-    }
+      return response;
+    });
   });
   if (!posted) throw HttpError(503, "other traces are being computed", {{"Retry-After", "1"}});
 }
@@ -263,23 +274,22 @@ void Router::repository(const Request& request, const std::shared_ptr<Answer>& a
   const std::string name = path[1];
   const bool load = path[2] == "load";
   const bool posted = loader_.post([this, name, load, answer] {
-    try {
-      if (load)
-        parts_.models.load(name);
-      else
-        parts_.models.unload(name);
+    send_from(answer, "", [&]() -> Response {
+      try {
+        if (load)
+          parts_.models.load(name);
+        else
+          parts_.models.unload(name);
+      } catch (const Error& error) {
+        parts_.log.event("load failed", fmt::format("{}: {}", name, error.what()));
+        if (error.code() == ErrorCode::kNotFound)
+          throw HttpError(404, fmt::format("there is no model {}", in_quotes(name)));
+        throw HttpError(400, fmt::format("the model could not be read: {}; the log says more",
+                                         limpid::name(error.code())));
+      }
       parts_.log.event(load ? "load" : "unload", name);
-      answer->send({.body = "{}"});
-    } catch (const Error& error) {
-      parts_.log.event("load failed", fmt::format("{}: {}", name, error.what()));
-      answer->send(error_response(
-          error.code() == ErrorCode::kNotFound
-              ? HttpError(404, fmt::format("there is no model {}", in_quotes(name)))
-              : HttpError(400, fmt::format("the model could not be read: {}; the log says more",
-                                           limpid::name(error.code())))));
-    } catch (...) {
-      answer->send(error_response(to_http_error(std::current_exception())));
-    }
+      return {.body = "{}"};
+    });
   });
   if (!posted) throw HttpError(503, "other models are being loaded", {{"Retry-After", "1"}});
 }

@@ -5,6 +5,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <new>
+#include <thread>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
@@ -17,7 +19,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// The system has no more sockets: try again so much later.
+// The system has no more sockets, or no more memory: try again so much later.
 constexpr std::chrono::milliseconds kPause{50};
 
 }  // namespace
@@ -25,9 +27,9 @@ constexpr std::chrono::milliseconds kPause{50};
 struct Server::State {
   State(Options given, Metrics& metrics, AccessLog& log)
       : shared(std::move(given), metrics, log),
-        acceptor(*shared.context),
-        timer(*shared.context),
-        signals(*shared.context, SIGTERM, SIGINT) {}
+        acceptor(shared.loop->context()),
+        timer(shared.loop->context()),
+        signals(shared.loop->context(), SIGTERM, SIGINT) {}
 
   void listen() {
     error_code error;
@@ -47,18 +49,23 @@ struct Server::State {
   }
 
   void accept() {
+    if (accepting || shared.draining.load()) return;
     acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
+      accepting = false;
       if (shared.draining.load()) return;
       if (error) {
         timer.expires_after(kPause);
         timer.async_wait([this](const error_code&) {
-          if (!shared.draining.load()) accept();
+          accepting = false;
+          accept();
         });
+        accepting = true;
         return;
       }
       admit(std::move(socket));
       accept();
     });
+    accepting = true;
   }
 
   void admit(tcp::socket socket) {
@@ -74,46 +81,69 @@ struct Server::State {
       shared.metrics.request({}, 503, 0);
       return;
     }
-    ++shared.count;
     const auto connection = std::make_shared<Connection>(std::move(socket), shared);
     shared.connections.insert(connection);
+    ++shared.count;
     connection->start();
   }
 
   void wait_for_signal() {
+    if (waiting_for_signal) return;
     signals.async_wait([this](const error_code& error, int signal) {
+      waiting_for_signal = false;
       if (error) return;
-      if (shared.draining.load()) std::_Exit(128 + signal);
+      if (shared.draining.exchange(true)) std::_Exit(128 + signal);
       drain();
       wait_for_signal();
     });
+    waiting_for_signal = true;
   }
 
   void drain() {
-    shared.draining = true;
+    timer.expires_after(shared.options.limits.drain_time);
+    timer.async_wait([this](const error_code& error) {
+      if (!error) shared.loop->context().stop();
+    });
     shared.log.event("drain", "no further requests are taken");
     error_code ignored;
     acceptor.close(ignored);
     shared.on_close = [this] {
-      if (shared.connections.empty()) shared.context->stop();
+      if (shared.connections.empty()) shared.loop->context().stop();
     };
-    const auto all = shared.connections;
-    for (const auto& connection : all) connection->drain();
+    for_each_connection([](Connection& connection) { connection.drain(); });
     shared.on_close();
-    timer.expires_after(shared.options.limits.drain_time);
-    timer.async_wait([this](const error_code& error) {
-      if (!error) shared.context->stop();
-    });
+  }
+
+  // Where the memory for what is waited for was missing, it is waited for again.
+  void run() {
+    for (;;) try {
+        wait_for_signal();
+        accept();
+        if (shared.draining.load()) drain();
+        shared.loop->context().run();
+        return;
+      } catch (const std::bad_alloc&) {
+        std::this_thread::sleep_for(kPause);
+      }
   }
 
   void end() {
     shared.on_close = {};
-    const auto all = shared.connections;
-    for (const auto& connection : all) connection->close();
+    for_each_connection([](Connection& connection) { connection.close(); });
     shared.readers.join();
   }
 
+  // It may close.
+  template <typename F>
+  void for_each_connection(F f) {
+    for (auto at = shared.connections.begin(); at != shared.connections.end();) {
+      const std::shared_ptr<Connection> connection = *at++;
+      f(*connection);
+    }
+  }
+
   Shared shared;
+  bool accepting = false, waiting_for_signal = false;
   tcp::acceptor acceptor;
   asio::steady_timer timer;
   asio::signal_set signals;
@@ -134,9 +164,7 @@ std::string Server::url() const {
 }
 
 void Server::run() {
-  state_->wait_for_signal();
-  state_->accept();
-  state_->shared.context->run();
+  state_->run();
   state_->end();
 }
 

@@ -8,32 +8,30 @@
 namespace limpid::serve {
 namespace {
 
-struct Receiver {
-  const void* address = nullptr;
-  Together::Post post = {};
-  std::vector<Together::Task> tasks = {};
+struct Kept {
+  std::shared_ptr<Receiver> receiver;
+  Receiver::Tasks tasks = {};
 };
 
-thread_local std::optional<std::vector<Receiver>> receivers;
+thread_local std::optional<std::vector<Kept>> kept_tasks;
 
 }  // namespace
 
-Together::Together() { receivers.emplace(); }
+Together::Together() { kept_tasks.emplace(); }
 
 Together::~Together() {
-  std::vector<Receiver> all = *std::exchange(receivers, std::nullopt);
-  for (Receiver& receiver : all)
-    receiver.post([tasks = std::move(receiver.tasks)] {
-      for (const Task& task : tasks) task();
-    });
+  std::vector<Kept> all = *std::exchange(kept_tasks, std::nullopt);
+  for (Kept& kept : all) kept.receiver->post(std::move(kept.tasks));
 }
 
-void Together::hand_over(const void* receiver, const Post& post, Task task) {
-  if (!receivers) return post(std::move(task));
-  auto found = std::find_if(receivers->begin(), receivers->end(),
-                            [&](const Receiver& r) { return r.address == receiver; });
-  if (found == receivers->end()) found = receivers->insert(found, {receiver, post});
-  found->tasks.push_back(std::move(task));
+void Together::hand_over(const std::shared_ptr<Receiver>& receiver, std::function<void()> task) {
+  Receiver::Tasks one;
+  one.push_back(std::move(task));
+  if (!kept_tasks) return receiver->post(std::move(one));
+  auto found = std::find_if(kept_tasks->begin(), kept_tasks->end(),
+                            [&](const Kept& kept) { return kept.receiver == receiver; });
+  if (found == kept_tasks->end()) found = kept_tasks->insert(found, {receiver});
+  found->tasks.splice(found->tasks.end(), one);
 }
 
 }  // namespace limpid::serve

@@ -1,27 +1,36 @@
-// Together: what a thread hands over to other threads piece by piece, handed over at once. Depends
-// on nothing.
+// Together: tasks that a thread hands over to other threads one by one, handed over at once.
+// Depends on nothing.
 #pragma once
 
 #include <functional>
+#include <list>
+#include <memory>
 
 namespace limpid::serve {
 
+// A thread that runs tasks of others.
+class Receiver {
+ public:
+  using Tasks = std::list<std::function<void()>>;
+
+  virtual ~Receiver() = default;
+  // Has the tasks run in their order, after those of earlier calls. Needs no memory, so that a
+  // thread can report that it has none left.
+  virtual void post(Tasks tasks) noexcept = 0;
+};
+
 // While one lives, its thread's calls of hand_over() keep their tasks; its end posts those of each
-// receiver as one. A thread that computes is thus interrupted once by those that it wakes. There is
-// one on a thread at a time.
+// receiver together. A thread that computes is thus interrupted once by those that it wakes. There
+// is one on a thread at a time.
 class Together {
  public:
-  using Task = std::function<void()>;
-  using Post =
-      std::function<void(Task task)>;  // has a task run on another thread, after earlier ones
-
   Together();
   ~Together();
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
 
-  // The address tells receivers apart.
-  static void hand_over(const void* receiver, const Post& post, Task task);
+  // Throws std::bad_alloc; then the task is dropped.
+  static void hand_over(const std::shared_ptr<Receiver>& receiver, std::function<void()> task);
 };
 
 }  // namespace limpid::serve

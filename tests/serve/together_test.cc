@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,45 +12,47 @@ namespace limpid::serve {
 namespace {
 
 // A receiver that writes down when it is posted to and what its tasks do.
-struct Receiver {
-  std::string* log;
-  char name;
+struct Noted final : Receiver {
+  Noted(std::string& its_log, char its_name) : log(its_log), name(its_name) {}
 
-  void tell(char what) const {
-    Together::hand_over(
-        this,
-        [this](const Together::Task& task) {
-          *log += name;
-          task();
-          *log += ';';
-        },
-        [to = log, what] { *to += what; });
+  void post(Tasks tasks) noexcept override {
+    log += name;
+    for (const auto& task : tasks) task();
+    log += ';';
   }
+
+  std::string& log;
+  char name;
 };
+
+void tell(const std::shared_ptr<Noted>& receiver, char what) {
+  Together::hand_over(receiver, [&to = receiver->log, what] { to += what; });
+}
 
 TEST(Together, HandsOverAtOnceWithoutOne) {
   std::string log;
-  const Receiver a{&log, 'A'};
-  a.tell('1');
-  a.tell('2');
+  const auto a = std::make_shared<Noted>(log, 'A');
+  tell(a, '1');
+  tell(a, '2');
   EXPECT_EQ(log, "A1;A2;");
 }
 
 TEST(Together, HandsOverToEachReceiverOnceInItsOrder) {
   std::string log;
-  const Receiver a{&log, 'A'}, b{&log, 'B'};
+  const auto a = std::make_shared<Noted>(log, 'A');
+  const auto b = std::make_shared<Noted>(log, 'B');
   {
     const Together together;
-    a.tell('1');
-    b.tell('2');
-    a.tell('3');
+    tell(a, '1');
+    tell(b, '2');
+    tell(a, '3');
     EXPECT_EQ(log, "");
     // Another thread's are not kept.
-    std::thread([&] { b.tell('4'); }).join();
+    std::thread([&] { tell(b, '4'); }).join();
     EXPECT_EQ(log, "B4;");
   }
   EXPECT_EQ(log, "B4;A13;B2;");
-  a.tell('5');
+  tell(a, '5');
   EXPECT_EQ(log, "B4;A13;B2;A5;");
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "limpid/serve/cors.h"
+#include "limpid/serve/detail/event_loop.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/http_parser.h"
 #include "limpid/serve/server.h"
@@ -22,7 +22,7 @@ namespace limpid::serve {
 
 class Connection;
 
-// Shared by all connections. Only the thread that runs the context may use it, except the atomics.
+// Shared by all connections. Only the thread of the loop may use it, except the atomics.
 struct Shared {
   Shared(Server::Options given, Metrics& its_metrics, AccessLog& its_log)
       : options(std::move(given)),
@@ -36,8 +36,7 @@ struct Shared {
   Metrics& metrics;
   AccessLog& log;
   // Shared ownership: responses may still arrive, and are ignored, after the server has stopped.
-  std::shared_ptr<boost::asio::io_context> context =
-      std::make_shared<boost::asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_SAFE);
+  std::shared_ptr<EventLoop> loop = std::make_shared<EventLoop>();
   boost::asio::thread_pool readers{1};  // for large bodies
   std::set<std::shared_ptr<Connection>> connections;
   std::string scratch;        // read buffer
@@ -60,20 +59,24 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   // Takes no further request: closes now, or after the current response.
   void drain();
-  void close();
+  void close() noexcept;
 
   // The methods of Answer, for request number `exchange`; no effect if that request is over.
-  void answer(std::uint64_t exchange, Response response);
+  void answer(std::uint64_t exchange, Response response) noexcept;
   void begin(std::uint64_t exchange, Response response,
-             std::shared_ptr<std::atomic<std::size_t>> unsent);
-  void part(std::uint64_t exchange, std::string_view bytes);
-  void end(std::uint64_t exchange, Facts facts);
-  void cut_off(std::uint64_t exchange);
+             std::shared_ptr<std::atomic<std::size_t>> unsent) noexcept;
+  void part(std::uint64_t exchange, std::string_view bytes) noexcept;
+  void end(std::uint64_t exchange, Facts facts) noexcept;
+  // Closes the connection unless the response is whole.
+  void cut_off(std::uint64_t exchange) noexcept;
 
  private:
   enum class Phase { kReading, kHandling, kWriting, kStreaming, kLingering, kClosed };
   using Clock = std::chrono::steady_clock;
 
+  template <typename Step>
+  void guard(Step step) noexcept;
+  void begin_reading();
   void watch();
   void on_readable();
   void on_end();
@@ -85,11 +88,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse(const HttpError& error);
   void write(Response response);
   void written();
+  void begin_parts(Response& response, std::shared_ptr<std::atomic<std::size_t>> unsent);
   void add_part(std::string_view bytes);
   void end_parts();
   void write_parts();
   void arm_for(std::size_t bytes);
-  void finish(int status, const Facts& facts);
+  void finish(int status, const Facts& facts) noexcept;
   void linger();
   void arm(Clock::time_point deadline);
   void set_timer();
