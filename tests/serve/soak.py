@@ -1,6 +1,6 @@
 """A server under everything at once: rows, completions and streams whose answers are known, clients that leave, slow ones (as
-slowhttptest's: headers, bodies and readers that drip), bytes that are no requests, and models that are replaced. Every answer must be
-the right one, nobody may be kept waiting by the slow, and over a minute or more memory must stay within 5 %.
+slowhttptest's: headers, bodies and readers that drip), thousands that ask nothing, bytes that are no requests, and models that are
+replaced. Every answer must be the right one, nobody may be kept waiting by the slow, and over a minute or more memory must stay within 5 %.
 
 usage: soak.py LIMPID [SECONDS]
 """
@@ -8,6 +8,7 @@ usage: soak.py LIMPID [SECONDS]
 import json
 import os
 import random
+import resource
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ import completions_test  # noqa: E402
 import served  # noqa: E402
 import tool  # noqa: E402
 
+IDLE = 5000 if SECONDS >= 60 else 200
 ROW = [[1.0, -2.0]]
 PATH = completions_test.PATH
 
@@ -25,8 +27,9 @@ PATH = completions_test.PATH
 class Soak(completions_test.CompletionsTest):
     def setUp(self):
         super().setUp()
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self.wrong, self.counts = [], {}
-        self.end = time.monotonic() + SECONDS
 
     def often(self, kind):
         """A thread's work, over and over; what it returns is counted, what it raises is wrong."""
@@ -44,10 +47,20 @@ class Soak(completions_test.CompletionsTest):
 
     def rows(self, draw):
         chosen = draw.choices(self.examples, k=draw.choice([1, 1, 3, 40]))
+        rows = [row for row, _ in chosen]
+        body, headers = served.infer_binary(rows) if draw.random() < 0.5 else (served.infer_json(rows), ())
+        answer = self.server.post("/v2/models/net/infer", body, headers)
+        assert answer.status == 200, answer
+        assert served.outputs_of(answer)["logits"] == b"".join(output for _, output in chosen)
+
+    def many_rows(self, draw):
+        """A body that is large enough to be read on a thread of its own."""
+        chosen = draw.choices(self.examples, k=9000)
         body, headers = served.infer_binary([row for row, _ in chosen])
         answer = self.server.post("/v2/models/net/infer", body, headers)
         assert answer.status == 200, answer
         assert served.outputs_of(answer)["logits"] == b"".join(output for _, output in chosen)
+        time.sleep(0.1)
 
     def replaced(self, draw):
         answer = self.server.post("/v2/models/changing/infer", served.infer_json(ROW))
@@ -101,11 +114,15 @@ class Soak(completions_test.CompletionsTest):
         with self.server.connect() as connection:
             body, headers = served.infer_binary(ROW * 20_000)
             connection.sendall(served.request_bytes("POST", "/v2/models/net/infer", body, headers))
+            answered = False
             try:
                 while time.monotonic() < self.end and connection.recv(16):
+                    answered = True
                     time.sleep(0.05)
             except ConnectionResetError:
                 pass
+            except TimeoutError:  # the server closed it, and the system forgot the rest of the answer
+                assert answered
 
     def noise(self, draw):
         with self.server.connect() as connection:
@@ -143,20 +160,30 @@ class Soak(completions_test.CompletionsTest):
                 asked = {"prompt": "the cat", "max_tokens": 5 + 7 * seed, "seed": seed}
                 self.texts.append((model, asked, self.generated(model, asked["prompt"], asked["max_tokens"], seed)))
         self.server = self.serve(self.model, *self.models.values(), "--models", self.models_folder, "--header-time", "2",
-                                 "--slack", "2", "--max-texts", "4", "--max-queue", "100000")
-        kinds = [self.rows] * 4 + [self.completion, self.stream] * 3 + [self.replaced, self.metrics, self.leaver, self.replacer]
+                                 "--slack", "2", "--max-texts", "4", "--max-queue", "100000", "--idle-time", "100000")
+        idle = [self.server.connect() for _ in range(IDLE)]
+        begin = time.monotonic()
+        self.end = begin + SECONDS
+        kinds = [self.rows] * 4 + [self.completion, self.stream] * 3 + [self.many_rows, self.replaced, self.metrics, self.leaver, self.replacer]
         kinds += [self.slow_header, self.slow_body, self.slow_reader] * 10 + [self.noise]
         threads = [threading.Thread(target=self.often(kind), args=(number,)) for number, kind in enumerate(kinds)]
         for thread in threads:
             thread.start()
-        measured = []
+        measured, minutes = [], 0
         while any(thread.is_alive() for thread in threads):
-            if time.monotonic() > self.end - 0.8 * SECONDS:  # a fifth of the time warms up
-                measured.append(self.server.resident_kib())
+            now, resident = time.monotonic() - begin, self.server.resident_kib()
+            if now >= 60 * minutes:
+                print(f"minute {minutes}: {resident} KiB, {sum(self.counts.values())} requests", flush=True)
+                minutes += 1
+            if now > 0.2 * SECONDS:  # before, it warms up
+                measured.append(resident)
             time.sleep(0.5)
         self.assertEqual(self.wrong[:3], [])
         for kind in {kind.__name__ for kind in kinds} - {"slow_header", "slow_body", "slow_reader"}:
             self.assertTrue(self.counts.get(kind), f"{kind} was never through")
+        for connection in idle:
+            self.assertEqual(served.exchange(connection, "GET", "/health").status, 200)
+            connection.close()
         self.assertEqual(self.server.stop(), 0)
         print(self.counts, f"memory {measured[0]} to {measured[-1]} KiB, at most {max(measured)}")
         if SECONDS >= 60:
