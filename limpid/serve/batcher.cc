@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "limpid/serve/together.h"
+
 namespace limpid::serve {
 namespace {
 
@@ -84,8 +86,12 @@ bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inpu
   if (jobs_ >= options_.max_queue) return false;
   if (lane->jobs.empty()) waiting_.push_back(lane);
   lane->jobs.splice(lane->jobs.end(), one);
-  lane->rows += rows;
   ++jobs_;
+  // A batch that is full need not wait for the others that came with it.
+  const bool was_full = lane->rows >= options_.max_batch;
+  lane->rows += rows;
+  if (!was_full && lane->rows >= options_.max_batch && lane->expected_seconds() >= kBrief)
+    changed_.notify_one();
   return true;
 }
 
@@ -137,7 +143,10 @@ void Batcher::run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vect
   std::int64_t rows = 0;
   for (const Piece& piece : pieces) rows += piece.count;
   const Clock::time_point begin = Clock::now();
-  run(*lane, pieces);
+  {
+    const Together together;
+    run(*lane, pieces);
+  }
   const double taken = seconds(Clock::now() - begin);
   // A job may own its model.
   pieces.clear();

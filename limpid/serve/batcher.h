@@ -1,5 +1,5 @@
 // Batcher: dynamic batching: computes rows of several requests together. Independent of protocols
-// and HTTP. Depends on core and ticket.h.
+// and HTTP. Depends on core, ticket.h and together.h.
 #pragma once
 
 #include <chrono>
@@ -78,8 +78,9 @@ class Batcher {
   // Has the submitted jobs computed: here, or on the workers.
   void wake();
 
-  // The number of waiting jobs.
+  // The number of waiting jobs, and whether submit() would take no further one.
   std::size_t waiting() const;
+  bool full() const { return waiting() >= options_.max_queue; }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -194,6 +194,12 @@ void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
 void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
                    const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");
+  // Before the body is parsed, and without an exception: with many of them their cost is what the
+  // others' answers lack.
+  const auto refuse = [&] {
+    answer->send(error_response({503, "the queue is full", {{"Retry-After", "1"}}}));
+  };
+  if (parts_.batcher.full()) return refuse();
   auto asked = std::make_shared<InferRequest>(
       parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
   const auto lane = model->lane;
@@ -213,7 +219,7 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
                                 return response;
                               });
                             });
-  if (!taken) throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
+  if (!taken) refuse();
 }
 
 // What `limpid trace` shows of one example: op by op, by the interpreter.
