@@ -106,20 +106,30 @@ void AccessLog::work() {
     std::string lines;
     lines.swap(waiting_);
     lock.unlock();
-    if (!write_out(lines))
-      lost_ += static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
+    const std::string_view rest = write_out(lines);
+    lost_ += static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\n'));
     lock.lock();
   }
 }
 
-bool AccessLog::write_out(const std::string& lines) const {
-  for (std::size_t written = 0; written < lines.size();) {
-    const ssize_t count = ::write(fd_, lines.data() + written, lines.size() - written);
+// Returns what could not be written. A line that a full disk has cut ends before the next one.
+std::string_view AccessLog::write_out(std::string_view lines) {
+  if (cut_ && !write_bytes("\n").empty()) return lines;
+  const std::string_view rest = write_bytes(lines);
+  const std::string_view done = lines.substr(0, lines.size() - rest.size());
+  cut_ = !done.empty() && done.back() != '\n';
+  return rest;
+}
+
+// Returns the rest of the bytes.
+std::string_view AccessLog::write_bytes(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    written += static_cast<std::size_t>(count);
+    if (count <= 0) break;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
   }
-  return true;
+  return bytes;
 }
 
 }  // namespace limpid::serve

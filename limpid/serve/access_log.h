@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "limpid/serve/http.h"
@@ -45,10 +46,12 @@ class AccessLog {
   template <typename Make>
   void add(Make make) noexcept;
   void work();
-  bool write_out(const std::string& lines) const;
+  std::string_view write_out(std::string_view lines);
+  std::string_view write_bytes(std::string_view bytes) const;
 
   int fd_ = -1;
   bool owned_ = false;
+  bool cut_ = false;  // the file ends in the middle of a line; the thread's
   std::mutex mutex_;
   std::condition_variable added_;
   std::string waiting_;

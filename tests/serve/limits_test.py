@@ -1,6 +1,8 @@
 """Limits, deadlines, tokens, logs, metrics, and how a server ends."""
 
 import json
+import re
+import resource
 import signal
 import subprocess
 import time
@@ -181,8 +183,27 @@ class Log(served.ServeTest):
         server = self.serve(self.model, "--access-log", "/dev/full")
         for _ in range(3):
             self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
-        while "limpid_log_lines_lost 0\n" in server.get("/metrics").body.decode():
+        while self.lost(server) == 0:
             time.sleep(0.01)
+
+    def lost(self, server):
+        return int(re.search(r"^limpid_log_lines_lost (\d+)$", server.get("/metrics").body.decode(), re.M)[1])
+
+    def test_a_line_that_a_full_disk_cuts_is_one_line(self):
+        path = self.folder / "log"
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        server = self.serve(self.model, "--access-log", path, restore_signals=False,  # SIGXFSZ stays ignored
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard)))
+        while self.lost(server) == 0:
+            time.sleep(0.01)
+        self.assertEqual(path.stat().st_size, 1000)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        server.get("/health")
+        self.assertEqual(server.stop(), 0)
+        lines = path.read_text().splitlines()
+        whole = [json.loads(line) for line in lines if line.endswith("}")]
+        self.assertEqual([line.get("target") for line in whole[-2:]], ["/health", None])  # the last: the server's end
+        self.assertLessEqual(len(lines) - len(whole), 1)
 
 
 class Origins(served.ServeTest):
