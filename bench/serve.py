@@ -1,6 +1,6 @@
 """Measures `limpid serve` with serve_client, and beside it ONNX Runtime behind Node's HTTP server; prints tables in Markdown.
 
-usage: serve.py LIMPID SERVE_CLIENT [--seconds S] [--node-modules DIR] [--only NAME]...
+usage: serve.py LIMPID SERVE_CLIENT [--seconds S] [--overload-seconds S] [--node-modules DIR] [--only NAME]...
 """
 
 import argparse
@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -45,6 +46,30 @@ class Server:
         return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
 
 
+class Resident:
+    """The least and the most memory of a server while this lives, seen every half second after the first five."""
+
+    def __init__(self, server):
+        self.server, self.seen, self.ended = server, [], threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+
+    def watch(self):
+        pause = 5
+        while not self.ended.wait(pause):
+            self.seen.append(self.server.resident_mib())
+            pause = 0.5
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+        self.seen = self.seen or [self.server.resident_mib()]
+        self.least, self.most = min(self.seen), max(self.seen)
+
+
 class Bench:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -56,8 +81,8 @@ class Bench:
     def serve(self, *arguments, on=()):
         return Server([*on, self.options.limpid, "serve", *arguments, "--port", 0])
 
-    def ask(self, server, body, *more, path="/v2/models/net/infer", headers=(), on=()):
-        command = [*on, self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", self.seconds, *more]
+    def ask(self, server, body, *more, path="/v2/models/net/infer", headers=(), on=(), seconds=None):
+        command = [*on, self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", seconds or self.seconds, *more]
         for header in headers:
             command += ["--header", header]
         return json.loads(subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE).stdout)
@@ -119,13 +144,34 @@ class Bench:
             with self.serve(f"net={model}", "--max-queue", 64, on=on_server) as server:
                 options = {"headers": self.binary, "on": on_client}
                 capacity = self.ask(server, self.binary_body, "--connections", 64, **options)["per_second"]
-                for share in (0.3, 0.7, 3):
-                    before = server.resident_mib()
+                for share in (0.3, 0.7):
                     found = self.ask(server, self.binary_body, "--connections", 512, "--rate", share * capacity, **options)
                     rows.append((name, f"{100 * share:.0f} %", share * capacity, found["per_second"], *times(found["answered"]),
-                                 found["refused"]["count"] / self.seconds, found["refused"]["median"] * 1e3,
-                                 f"{before:.1f}, {server.resident_mib():.1f}"))
-        table(["network", "of the capacity", "offered/s", "answered/s", "median", "p99", "refused/s", "refusal's median from sending, ms", "memory before, after, MiB"], rows)
+                                 found["refused"]["count"] / self.seconds))
+        table(["network", "of the capacity", "offered/s", "answered/s", "median", "p99", "refused/s"], rows)
+
+    def overload(self):
+        """Three times the capacity. A request that finds no connection in a millisecond is not sent: the server cannot know of it."""
+        seconds, within, rows = self.options.overload_seconds, 0.1, []
+        for layers in ("784,256,128,10", "784,2048,2048,10", "784,4096,4096,10"):
+            model = self.folder / f"net-{layers}"
+            self.limpid("train", "--data", "digits", "--layers", layers, "--steps", 1, "--out", model)
+            with self.serve(f"net={model}", "--max-queue", 64) as server:
+                asked = {"headers": self.binary}
+                capacity = self.ask(server, self.binary_body, "--connections", 64, **asked)["per_second"]
+                spent = server.cpu_microseconds()
+                with Resident(server) as resident:
+                    found = self.ask(server, self.binary_body, "--connections", 2048, "--rate", 3 * capacity, "--patience", 0.001,
+                                     "--within", within, seconds=seconds, **asked)
+                spent = server.cpu_microseconds() - spent
+                refused = found["refused"]
+                sent = found["answered"]["count"] + refused["count"] + found["others"]
+                rows.append((layers.replace(",", "-"), capacity, 3 * capacity, sent / seconds, found["in_time"] / seconds,
+                             f"{100 * found['in_time'] / seconds / capacity:.0f} %", *times(found["answered"]),
+                             refused["count"] / seconds, *times(refused), f"{spent / sent:.1f} us",
+                             f"{resident.least:.1f} to {resident.most:.1f}"))
+        table(["network", "capacity/s", "offered/s", "sent/s", f"answered/s in {1000 * within:.0f} ms", "of the capacity", "median", "p99",
+               "refused/s", "a refusal from sending: median", "p99", "the server's CPU for a request sent", "memory, MiB"], rows)
 
     def idle(self):
         rows = []
@@ -223,6 +269,7 @@ def main():
     parser.add_argument("limpid")
     parser.add_argument("client")
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--overload-seconds", type=float, default=60)
     parser.add_argument("--node-modules")
     parser.add_argument("--only", action="append")
     options = parser.parse_args()
@@ -231,6 +278,7 @@ def main():
         bench.prepare()
         for name, title in (("closed", "784-256-128-10, a row a request"), ("node", "Beside ONNX Runtime in Node, JSON"),
                             ("open_loop", "Open-loop, binary, 512 connections, --max-queue 64"),
+                            ("overload", "Three times the capacity, open-loop, binary, 2048 connections, --max-queue 64"),
                             ("idle", "Idle connections"), ("streams", "Llama of 110 million parameters in bf16, streams of 128 tokens")):
             if options.only and name not in options.only:
                 continue

@@ -35,9 +35,11 @@ struct Options {
   std::vector<std::string> headers;  // "Name: value"
   int connections = 1;
   double seconds = 5, warm_up = 0.5;
-  double rate = 0;  // requests a second, open-loop; 0: as fast as they are answered
-  int tokens = 0;   // of each answer, a stream; 0: no streams
-  int idle = 0;     // further connections that ask nothing
+  double rate = 0;      // requests a second, open-loop; 0: as fast as they are answered
+  double patience = 0;  // seconds that a request waits for a connection; 0: as long as it takes
+  double within = 1e9;  // seconds: answers that take more are late
+  int tokens = 0;       // of each answer, a stream; 0: no streams
+  int idle = 0;         // further connections that ask nothing
 };
 
 [[noreturn]] void fail(const char* what) {
@@ -73,7 +75,9 @@ struct Connection {
 struct Tally {
   std::vector<double> answered, refused, first_token, per_token;
   std::uint64_t others = 0;
-  double lag = 0;  // the most that a request was sent late for want of a connection
+  std::uint64_t unsent = 0;   // no connection was free in time
+  std::uint64_t in_time = 0;  // of those answered
+  double lag = 0;             // the most that a request was sent late for want of a connection
 };
 
 double quantile(std::vector<double>& values, double share) {
@@ -116,6 +120,7 @@ class Clients {
           if (due > Clock::now()) break;
           waiting_.push_back(due);
         }
+        drop_late();
         while (!waiting_.empty() && !free_.empty()) {
           send(take_free(), waiting_.front());
           waiting_.pop_front();
@@ -137,6 +142,15 @@ class Clients {
  private:
   static Clock::duration span(double seconds) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  bool measured(Clock::time_point due) const { return due >= measured_ && due < end_; }
+
+  void drop_late() {
+    if (options_.patience <= 0) return;
+    const auto oldest = Clock::now() - span(options_.patience);
+    for (; !waiting_.empty() && waiting_.front() < oldest; waiting_.pop_front())
+      tally_.unsent += measured(waiting_.front());
   }
 
   Connection& take_free() {
@@ -201,13 +215,15 @@ class Clients {
 
   void done(Connection& c, int status) {
     const auto now = Clock::now();
-    if (c.due >= measured_ && c.due < end_) {
-      if (status == 200)
+    if (measured(c.due)) {
+      if (status == 200) {
         tally_.answered.push_back(seconds_of(now - c.due));
-      else if (status == 503)
+        tally_.in_time += tally_.answered.back() <= options_.within;
+      } else if (status == 503) {
         tally_.refused.push_back(seconds_of(now - c.sent));
-      else
+      } else {
         ++tally_.others;
+      }
       if (options_.tokens > 1 && c.first != Clock::time_point()) {
         tally_.first_token.push_back(seconds_of(c.first - c.due));
         tally_.per_token.push_back(seconds_of(c.last - c.first) / (options_.tokens - 1));
@@ -256,14 +272,19 @@ int main(int argc, char** argv) {
   app.add_option("--warm-up", options.warm_up, "seconds before");
   app.add_option("--rate", options.rate,
                  "requests a second, due at fixed times; 0: as fast as they are answered");
+  app.add_option("--patience", options.patience,
+                 "seconds that a request that is due waits for a connection; 0: no limit");
+  app.add_option("--within", options.within, "seconds for an answer to be in time");
   app.add_option("--tokens", options.tokens, "the answers are streams of so many tokens");
   CLI11_PARSE(app, argc, argv);
 
   Clients clients(options);
   Tally tally = clients.run();
-  std::printf("{\"per_second\": %.1f, \"others\": %llu, \"lag\": %.6f",
-              static_cast<double>(tally.answered.size()) / options.seconds,
-              static_cast<unsigned long long>(tally.others), tally.lag);
+  std::printf(
+      "{\"per_second\": %.1f, \"in_time\": %llu, \"unsent\": %llu, \"others\": %llu, \"lag\": %.6f",
+      static_cast<double>(tally.answered.size()) / options.seconds,
+      static_cast<unsigned long long>(tally.in_time), static_cast<unsigned long long>(tally.unsent),
+      static_cast<unsigned long long>(tally.others), tally.lag);
   print_times("answered", tally.answered);
   print_times("refused", tally.refused);
   print_times("first_token", tally.first_token);
