@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Times of calls from Python beside those from C++, and of an epoch from a Python loop.
 
-python_calls.py [the program of python_calls.cc]      (PYTHONPATH: the package in a build folder)
+python_calls.py [the program of python_calls.cc [node_modules with onnxruntime-node]]      (PYTHONPATH: the package in a build folder)
 
-Prints Markdown. PyTorch stands beside it where python3-torch is. The least mean of some rounds counts.
+Prints Markdown. PyTorch stands beside it where python3-torch is, ONNX Runtime in Node where the folder is named. The least mean of some
+rounds counts.
 """
 
+import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -39,13 +43,25 @@ def import_time():
     return min(float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout) for _ in range(10)) * 1e3
 
 
+def onnxruntime(net, params, sizes, count):
+    """Microseconds of a call of the same network in Node, by bench/onnxruntime/calls.js."""
+    if len(sys.argv) < 3:
+        return ""
+    f = lp.trace(lambda p, x: net(p, x), params, f"f32[{sizes[0]}]", names=["p", "x"], outputs=["y"])
+    script = pathlib.Path(__file__).parent / "onnxruntime/calls.js"
+    with tempfile.TemporaryDirectory() as folder:
+        lp.save(f"{folder}/net.onnx", lp.Model(f, params))
+        command = ["node", str(script), f"{folder}/net.onnx", str(sizes[0]), str(sizes[-1]), str(count)]
+        return subprocess.run(command, env={**os.environ, "NODE_PATH": sys.argv[2]}, capture_output=True, text=True, check=True).stdout.split()[0]
+
+
 def calls():
     there = {}
     if len(sys.argv) > 1:
         for line in subprocess.run([sys.argv[1]], capture_output=True, text=True, check=True).stdout.splitlines():
             name, how, took = line.split()
             there[name, how] = float(took)
-    print("| network, batch 1 | how | Python, us | C++, us | PyTorch eager, us | torch.jit, us |\n|---|---|---|---|---|---|")
+    print("| network, batch 1 | how | Python, us | C++, us | PyTorch eager, us | torch.jit, us | ONNX Runtime in Node, us |\n|---|---|---|---|---|---|---|")
     for sizes, count in (([3, 4, 2], 10_000), ([784, 256, 128, 10], 1_000)):
         name = "-".join(map(str, sizes))
         net = lp.nn.mlp(sizes, lp.relu)
@@ -61,9 +77,10 @@ def calls():
                 eager = f"{microseconds(lambda: module(t), count // 10):.2f}"
                 traced = torch.jit.freeze(torch.jit.trace(module.eval(), t))
                 jit = f"{microseconds(lambda: traced(t), count // 10):.2f}"
+        node = onnxruntime(net, params, sizes, count // 10)
         for how, call in (("compiled", lambda: compiled(params, x)), ("Function", lambda: f(x))):
             reference = there.get((name, how))
-            print(f"| {name} | {how} | {microseconds(call, count):.2f} | {f'{reference:.2f}' if reference else ''} | {eager} | {jit} |")
+            print(f"| {name} | {how} | {microseconds(call, count):.2f} | {f'{reference:.2f}' if reference else ''} | {eager} | {jit} | {node} |")
 
 
 def epoch():
