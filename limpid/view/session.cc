@@ -319,6 +319,31 @@ std::vector<std::string> layers_of(const Function& f) {
   return layers;
 }
 
+// A text to begin with, of what the vocabulary has.
+std::string first_text(const Tokenizer& tokenizer) {
+  constexpr std::string_view kText = "The quick brown fox";
+  const auto knows = [&](std::string_view text) {
+    try {
+      static_cast<void>(tokenizer.encode(text));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  if (knows(kText)) return std::string(kText);
+  std::string known;
+  for (const char c : kText) {
+    const char lower = c == 'T' ? 't' : c;
+    for (const char one : {c, lower})
+      if (knows({&one, 1})) {
+        known += one;
+        break;
+      }
+  }
+  const std::array<std::int32_t, 1> first{0};
+  return known.empty() ? tokenizer.decode(first) : known;
+}
+
 }  // namespace
 
 Json model_json(const OpenModel& open) {
@@ -360,7 +385,7 @@ Json model_json(const OpenModel& open) {
           {"picture", picture},
           {"classes", classes},
           {"features", features},
-          {"text", open.tokenizer.has_value()},
+          {"text", open.tokenizer ? Json(first_text(*open.tokenizer)) : Json()},
           {"data", open.data.empty() ? Json() : Json(open.data)},
           {"layers", Json(layers_of(f))},
           {"hash", fmt::format("{:016x}", open.hash)},

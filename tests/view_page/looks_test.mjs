@@ -69,6 +69,15 @@ checks['every view by its number, every drawing by Tab'] = async () => {
   await page.keyboard.press('Escape');
   assert.deepEqual(page.problems, []);
 };
+checks['in a narrow window the strips of links show where one is'] = async () => {
+  const page = await pageOf(browser, server.address, { viewport: { width: 400, height: 800 } });
+  await page.to('lab?of=approximation');
+  for (const strip of ['.rail', '.lab nav'])
+    await until(async () => {
+      const { x, width } = await page.locator(`${strip} [aria-current]`).boundingBox();
+      assert.ok(x >= 0 && x + width <= 400, `${strip}: ${x} to ${x + width}`);
+    });
+};
 checks['a link reopens the view'] = async () => {
   const page = await pageOf(browser, server.address);
   await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');

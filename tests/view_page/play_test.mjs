@@ -1,7 +1,7 @@
 // The playground, the lab and a language model on the page. What is taken along must be what the tool makes of it, to the hash.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { accessible, begin, fits, limpid, limpidJson, pageOf, paths, tool, until, view, work } from './browser.mjs';
@@ -99,6 +99,14 @@ const failed = await paths({
       await page.locator('.experiment canvas, .experiment td.number, .experiment [data-probability]').first().waitFor();
       assert.equal(await page.locator('.experiment .note.bad').count(), 0, href);
     }
+  },
+  'transformers: a text before one is typed, of a vocabulary without some of its characters': async () => {
+    await page.to('transformers?model=m0');
+    await page.locator('.tokens li').first().waitFor();
+    assert.equal(await page.locator('.note.bad').count(), 0);
+    const characters = new Set(readFileSync(join(work, 'text.txt'), 'utf8'));
+    const text = await page.getByRole('textbox', { name: /^Text/ }).inputValue();
+    assert.ok(text.length > 0 && [...text].every((c) => characters.has(c)), text);
   },
   'transformers: the next token, attention, and generation as the tool does it': async () => {
     await page.to(`transformers?model=m0&text=${encodeURIComponent(PROMPT)}`);

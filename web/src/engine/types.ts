@@ -59,7 +59,7 @@ export interface ModelInfo {
   picture: { height: number; width: number } | null;   // where the input is a square picture
   classes: string[] | null;       // names, or "0".."9"
   features: string[] | null;      // names of the input's numbers
-  text: boolean;                  // has a tokenizer: takes {text}
+  text: string | null;            // of a model with a tokenizer, which takes {text}: one that it can read
   data: string | null;            // the data set it was trained on, as {data} takes it
   layers: string[];               // that neuron() takes
   hash: string;                   // of the parameters

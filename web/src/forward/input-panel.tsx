@@ -5,7 +5,7 @@ import { ask } from '../engine/client';
 import { brief, count, exact, toNumber } from '../engine/numbers';
 import type { ExampleInfo, InputSpec, ModelInfo, Num } from '../engine/types';
 import { route, setParams } from '../state/route';
-import { FIRST_TEXT, inputSize, inputSpec, parseNumbers, source, sources } from '../state/subject';
+import { firstText, inputSize, inputSpec, parseNumbers, source, sources } from '../state/subject';
 import { Choice, Problem, Slider } from '../ui/controls';
 import { HeatMap } from '../ui/heat-map';
 import { useAsk } from '../ui/use-ask';
@@ -181,7 +181,7 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
 }
 
 function FromText({ onLive }: InputPanelProps) {
-  const [text, setText] = useState(route.peek().params['text'] ?? FIRST_TEXT);
+  const [text, setText] = useState(route.peek().params['text'] ?? firstText());
   return (
     <label class="field">
       <span>Text</span>

@@ -12,6 +12,7 @@ import { HeatMap } from '../ui/heat-map';
 import { LineChart, type Series } from '../ui/line-chart';
 import { classColours, paint } from '../ui/palette';
 import { useAsk } from '../ui/use-ask';
+import { useInSight } from '../ui/use-in-sight';
 import { RowsTable } from '../ui/value-table';
 import './lab.css';
 
@@ -467,11 +468,12 @@ export function LabView() {
   const named = route.value.params['of'];
   const chosen = experiments.find(([name]) => name === named) ?? experiments[0];
   const Body = chosen[2];
+  const strip = useInSight(chosen[0]);
   return (
     <>
       <Heading title="Lab">Small experiments on what networks are made of. Every number is the library’s.</Heading>
       <div class="lab">
-        <nav aria-label="Experiments">
+        <nav aria-label="Experiments" ref={strip}>
           <ul>
             {experiments.map(([name, title]) => (
               <li key={name}>

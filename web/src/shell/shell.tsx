@@ -7,6 +7,7 @@ import { formatRoute, go, route } from '../state/route';
 import { chooseModel, loadSession, model, models, notice, openFiles, runs, session, sessionError } from '../state/session';
 import { subjectParams } from '../state/subject';
 import { theme, toggleTheme } from '../state/theme';
+import { useInSight } from '../ui/use-in-sight';
 import { Icon } from './icons';
 import { Keys } from './keys';
 import { views, type View } from './views';
@@ -89,7 +90,7 @@ export function available() {
     (v) =>
       v.needs === 'nothing' ||
       (v.needs === 'model' && hasModel) ||
-      (v.needs === 'text' && model.value?.text === true) ||
+      (v.needs === 'text' && model.value?.text != null) ||
       (v.needs === 'file' && models.value.length > 0) ||
       (v.needs === 'run' && (runs.value.length > 0 || session.value?.folder !== null)),
   );
@@ -100,8 +101,9 @@ const kept = (v: View): Record<string, string> =>
   v.needs === 'model' || v.needs === 'text' ? subjectParams() : v.needs === 'file' && model.value ? { model: model.value.id } : {};
 
 function Rail({ current }: { current: string }) {
+  const strip = useInSight(`${current} of ${available().length}`); // more come with the models
   return (
-    <nav class="rail" aria-label="Views">
+    <nav class="rail" aria-label="Views" ref={strip}>
       <ul>
         {available().map((v, i) => (
           <li key={v.name} class={v.name === 'playground' && i > 0 ? 'apart' : ''}>

@@ -60,7 +60,8 @@ export const source = computed<Source>(() => {
   return named && list.includes(named) ? named : (list[0] ?? 'numbers');
 });
 
-export const FIRST_TEXT = 'The quick brown fox';
+/** The text before somebody types one. */
+export const firstText = (): string => model.value?.text ?? '';
 
 export const inputSpec = computed<InputSpec>(() => {
   const info = model.value;
@@ -72,7 +73,7 @@ export const inputSpec = computed<InputSpec>(() => {
     case 'draw':
       return { values: decodePixels(p['pixels'] ?? '', size) };
     case 'text':
-      return { text: p['text'] ?? FIRST_TEXT };
+      return { text: p['text'] ?? firstText() };
     case 'numbers': {
       const given = parseNumbers(p['values'] ?? '');
       return { values: Array.from({ length: size }, (_, i) => given[i] ?? 0) };

@@ -6,7 +6,7 @@ import { brief, bytes, count, elements, exact, percent, toNumber } from '../engi
 import type { GenerateAnswer, InputSpec, LanguageAnswer } from '../engine/types';
 import { route, setParams } from '../state/route';
 import { model } from '../state/session';
-import { edits, FIRST_TEXT } from '../state/subject';
+import { edits, firstText } from '../state/subject';
 import { Choice, Heading, Problem, Slider } from '../ui/controls';
 import { HeatMap } from '../ui/heat-map';
 import { useAsk, useStream } from '../ui/use-ask';
@@ -274,10 +274,10 @@ function Blocks({ answer }: { answer: LanguageAnswer }) {
 export function TransformersView() {
   const info = model.value!;
   const p = route.value.params;
-  const [text, setText] = useState(p['text'] ?? FIRST_TEXT);
+  const [text, setText] = useState(p['text'] ?? firstText());
   const [answer, setAnswer] = useState<LanguageAnswer | undefined>(undefined);
   const [error, setError] = useState<string | undefined>(undefined);
-  const input: InputSpec = useMemo(() => ({ text: p['text'] ?? FIRST_TEXT }), [p['text']]);
+  const input: InputSpec = useMemo(() => ({ text: p['text'] ?? firstText() }), [p['text']]);
   const options = [p['temperature'], p['top_k'], p['top_p']].join();
   const stream = useStream(
     (q: InputSpec) =>
