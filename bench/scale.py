@@ -1,76 +1,268 @@
 """Training on several processes, and a model of its cost (SCALE.md says what it gave, and what the letters of the model are).
 
-`python3 bench/scale.py threads <limpid> [rounds]`: ranks against threads. Trains in turns with one process of two threads and two
-processes of one, and writes examples a second and the CPU time of a step over all processes, without start and end.
-`python3 bench/scale.py ranks <limpid> <scale_bench> [rounds]`: the model against 1 to 16 ranks of Open MPI on this machine. What one
-rank takes for 8 and 16 shards gives g and u, a sum on two ranks (scale_bench) gives w and l; all else is foretold.
-`python3 bench/scale.py paper`: what the model says of 64 to 4,096 hosts.
-Every time is the best of all rounds."""
+`python3 bench/scale.py speed <limpid> [rounds]`: 2 ranks against 2 threads, against 2 processes that exchange nothing, and against
+PyTorch's DistributedDataParallel, where it is there. All take turns; medians of the rounds.
+`python3 bench/scale.py exchanges <limpid> <timed_mpi> [rounds]`: what part of a step each of 2 ranks is in exchanges; timed_mpi is the
+folder of the module of timed_mpi.cc. Medians.
+`python3 bench/scale.py memory <limpid>`: what each of 2 ranks holds of every kind of data, at most and while it trains.
+`python3 bench/scale.py ranks <limpid> <programs> [rounds]`: the model against 1 to 16 ranks of Open MPI on this machine. What one rank
+takes for 8 and 16 shards gives g and u, a sum on two ranks gives w and l; all else is foretold. Every time is the best of all rounds.
+`python3 bench/scale.py paper <programs>`: what the model says of 64 to 4,096 hosts.
+<programs> is the folder with scale_bench and draw; these two draw plots/ranks.svg and plots/hosts.svg, too."""
 
+import csv
 import dataclasses
 import json
 import math
 import os
 import pathlib
-import resource
+import random
+import statistics
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
+HERE = pathlib.Path(__file__).resolve().parent
 ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OPEN_MPI = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n"]
-WAYS = {
-    "1 rank of 2 threads": ["--threads", "2"],
-    "2 ranks of 1 thread": [*OPEN_MPI, "2"],
-    "2 ranks of 1 thread, MPICH": ["mpirun.mpich", "-n", "2"],
-}
+MPICH = ["mpirun.mpich", "-n"]
+OPEN_BLAS = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
 
 
 # ---- runs
 
-def trained(tool, way, recipe, batch, shards, steps, folder):
-    """Examples a second and trained numbers, as the log has them, and seconds of CPU time of all processes."""
-    launcher = way if way[0].startswith("mpirun") else []
-    threads = ["--threads", "1"] if launcher else way
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*launcher, tool, "train", *recipe, "--batch", str(batch), "--shards", str(shards), "--steps", str(steps), *threads,
-                    "--out", folder, "--overwrite"], check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+def command(tool, launcher, options, folder):
+    threads = ["--threads", "1"] if launcher else []
+    return [*launcher, tool, "train", *map(str, options), *threads, "--out", folder, "--overwrite"]
+
+
+def of_log(folder):
+    """Examples a second in the median epoch, and trained numbers."""
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    speed = [e["samples_per_second"] for e in events if e["event"] == "epoch"][-1]
-    parameters = next(e["parameters"] for e in events if e["event"] == "run")
-    return speed, parameters, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    speed = statistics.median(e["samples_per_second"] for e in events if e["event"] == "epoch")
+    return speed, next(e["parameters"] for e in events if e["event"] == "run")
 
 
-def recipes(folder):
-    """Title, options, batch."""
+def trained(tool, launcher, options, folder, **environment):
+    """What of_log() says of a training, and what it printed."""
+    said = subprocess.run(command(tool, launcher, options, folder), check=True, stdout=subprocess.PIPE, text=True,
+                          env=ENVIRONMENT | environment).stdout
+    return *of_log(folder), said
+
+
+@dataclasses.dataclass
+class Training:
+    title: str
+    options: list
+    batch: int
+    steps: int
+    pytorch: str  # its name in peer_ddp.py
+
+    def cut(self, batch, shards, steps):
+        return [*self.options, "--batch", batch, "--shards", shards, "--steps", steps]
+
+
+def trainings(folder, gpt_batch):
+    sentence = "the quick brown fox jumps over the lazy dog. "
     text = folder / "text.txt"
-    text.write_text("the quick brown fox jumps over the lazy dog. " * 4000)
-    return [("MLP 784-256-128-10", ["--data", "digits", "--probe-every", "0"], 512),
-            ("GPT of 4 blocks, width 128, context 64",
-             ["--data", f"text:{text}", "--model", "gpt", "--layers", "4", "--heads", "4", "--width", "128", "--context", "64",
-              "--sample-every", "0", "--probe-every", "0"], 16)]
+    text.write_text(sentence * 4000)
+    return [Training("MLP 784-256-128-10", ["--data", "digits", "--dropout", "0", "--probe-every", "0"], 512, 400, "mlp"),
+            Training("GPT of 4 blocks, width 128, context 64",
+                     ["--data", f"text:{text}", "--model", "gpt", "--layers", "4", "--heads", "4", "--width", "128", "--context", "64",
+                      "--sample-every", "0", "--probe-every", "0"], gpt_batch, 100, f"gpt:{len(set(sentence))}")]
 
 
-# ---- ranks against threads
+# ---- speed
 
-def measured(tool, way, recipe, batch, folder):
-    """Examples a second, and milliseconds of CPU time a step."""
-    few, many = 20, 100
-    *_, start = trained(tool, way, recipe, batch, 2, few, folder)
-    speed, _, all_of_it = trained(tool, way, recipe, batch, 2, many, folder)
-    return speed, 1000 * (all_of_it - start) / (many - few)
+def by_limpid(launcher):
+    def run(tool, training, folder):
+        threads = [] if launcher else ["--threads", "2"]
+        speed, parameters, _ = trained(tool, launcher, [*training.cut(training.batch, 2, training.steps), *threads], folder)
+        return speed, parameters
+    return run
 
 
-def compare_with_threads(tool, rounds, folder):
-    print("| training | " + " | ".join(WAYS) + " |\n|---|" + "---|" * len(WAYS))
-    for title, recipe, batch in recipes(folder):
-        found = {way: [] for way in WAYS}
+def by_limpid_alone(tool, training, folder):
+    """Two processes at a time, each on half of the batch, without each other."""
+    half = training.cut(training.batch // 2, 1, training.steps)
+    outs = [folder / str(i) for i in range(2)]
+    processes = [subprocess.Popen(command(tool, ["taskset", "-c", str(i)], half, out), stdout=subprocess.DEVNULL)
+                 for i, out in enumerate(outs)]
+    if any(process.wait() for process in processes):
+        sys.exit("a training failed")
+    logs = [of_log(out) for out in outs]
+    return 2 * min(speed for speed, _ in logs), logs[0][1]
+
+
+def by_pytorch(way):
+    def run(_, training, folder):
+        meeting = folder / "meeting"
+        meeting.unlink(missing_ok=True)
+        # An OpenBLAS that is told nothing finds out by itself what the CPU can do.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+        environment |= {"OMP_NUM_THREADS": "1", "LD_LIBRARY_PATH": f"{OPEN_BLAS}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text():
+            environment["ATEN_CPU_CAPABILITY"] = "avx512"  # as in peers.cc
+        processes = [subprocess.Popen(["/usr/bin/python3", HERE / "peer_ddp.py", way, str(rank), "2", meeting, training.pytorch,
+                                       str(training.batch), str(training.steps)], stdout=subprocess.PIPE, text=True, env=environment)
+                     for rank in range(2)]
+        said = [process.communicate()[0] for process in processes]
+        if any(process.returncode for process in processes):
+            sys.exit("PyTorch failed")
+        seconds, parameters, blas = said[0].split(maxsplit=2)
+        if "OpenBLAS for" not in blas:
+            sys.exit("PyTorch has no OpenBLAS (packages-bench.txt)")
+        return training.batch / float(seconds), int(parameters)
+    return run
+
+
+def has_gloo():
+    script = "import torch.distributed as d; raise SystemExit(not (d.is_available() and d.is_gloo_available()))"
+    return subprocess.run(["/usr/bin/python3", "-c", script], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def compare_speed(tool, rounds, folder):
+    ours = "2 ranks of 1 thread, Open MPI"
+    ways = {
+        ours: by_limpid([*OPEN_MPI, "2"]),
+        "2 ranks of 1 thread, MPICH": by_limpid([*MPICH, "2"]),
+        "1 rank of 2 threads": by_limpid([]),
+        "2 processes alone, half of the batch each": by_limpid_alone,
+    }
+    if has_gloo():
+        ways |= {"PyTorch DDP, Gloo, 2 processes": by_pytorch("ddp"), "PyTorch, 2 processes alone": by_pytorch("alone")}
+    else:
+        print("PyTorch is left out: no torch.distributed with Gloo\n")
+    for training in trainings(folder, 12):
+        found = {way: [] for way in ways}
+        parameters = set()
         for _ in range(rounds):
-            for way, how in WAYS.items():
-                found[way].append(measured(tool, how, recipe, batch, folder / "run"))
-        cells = [f"{max(s for s, _ in found[way]):.0f}/s, {min(c for _, c in found[way]):.1f} ms" for way in WAYS]
-        print(f"| {title}, batch {batch} | " + " | ".join(cells) + " |", flush=True)
+            for way, run in ways.items():
+                speed, trains = run(tool, training, folder)
+                found[way].append(speed)
+                parameters.add(trains)
+        if len(parameters) != 1:
+            sys.exit(f"{training.title}: the networks have {parameters} parameters")
+        print(f"{training.title}, batch {training.batch}, {rounds} rounds:\n\n"
+              f"| way | examples/s | {ours} against it |\n|---|---|---|")
+        for way, speeds in found.items():
+            ratios = [a / b for a, b in zip(found[ours], speeds)]
+            print(f"| {way} | {statistics.median(speeds):,.0f} | {statistics.median(ratios):.2f} "
+                  f"({min(ratios):.2f} to {max(ratios):.2f}) |", flush=True)
+        print()
+
+
+# ---- exchanges
+
+def show_exchanges(tool, timed_mpi, rounds, folder):
+    environment = {"LIMPID_MPI_MODULES": str(pathlib.Path(timed_mpi).resolve()),
+                   "LIMPID_TIMED_MODULE": str(pathlib.Path(tool).resolve().parent / "limpid-mpi-openmpi.so")}
+    print("| training | a step, ms | in exchanges: the rank that waits less, ms | the other one, ms |\n|---|---|---|---|")
+    for training in trainings(folder, 12):
+        steps, less, more = [], [], []
+        few = training.steps // 4
+        for _ in range(rounds):
+            seconds = {}
+            for count in (few, training.steps):
+                speed, _, said = trained(tool, [*OPEN_MPI, "2"], training.cut(training.batch, 2, count), folder, **environment)
+                lines = [line.split() for line in said.splitlines() if line.startswith("timed_mpi: rank")]
+                seconds[count] = [float(words[-2]) for words in sorted(lines)]
+            # Without what the beginning, the end and the evaluation at the end exchange.
+            spent = sorted((b - a) / (training.steps - few) for a, b in zip(seconds[few], seconds[training.steps]))
+            steps.append(training.batch / speed)
+            less.append(spent[0])
+            more.append(spent[1])
+        print(f"| {training.title}, batch {training.batch} | " +
+              " | ".join(f"{1000 * statistics.median(t):.2f} ({1000 * min(t):.2f} to {1000 * max(t):.2f})" for t in (steps, less, more)) +
+              " |", flush=True)
+
+
+# ---- memory
+
+ROWS, PIXELS = 60000, 784
+
+
+def write_idx(folder):
+    folder.mkdir()
+    for part, rows in (("train", ROWS), ("t10k", ROWS // 6)):
+        (folder / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">iiii", 2051, rows, 28, 28) + random.randbytes(rows * PIXELS))
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">ii", 2049, rows) + bytes(i % 10 for i in range(rows)))
+
+
+def write_npy(file, dtype, shape, content):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + content)
+
+
+def kinds_of_data(folder):
+    """Title, --data and the numbers in all parts of it, more options."""
+    columns, lines = 100, 100000
+    write_idx(folder / "idx")
+    numbers = [i % 251 / 251 for i in range(ROWS * 100)]
+    write_npy(folder / "x.npy", "<f4", (ROWS, 100), struct.pack(f"<{len(numbers)}f", *numbers))
+    write_npy(folder / "y.npy", "<i4", (ROWS,), struct.pack(f"<{ROWS}i", *(i % 10 for i in range(ROWS))))
+    with open(folder / "table.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow([*(f"c{i}" for i in range(columns)), "y"])
+        table.writerows([*((i * 7 + j) % 997 for j in range(columns)), "ab"[i % 2]] for i in range(lines))
+    (folder / "long.txt").write_bytes(b"the quick brown fox jumps over the lazy dog. " * 1_000_000)
+    npy = f"npy:{folder / 'x.npy'},targets={folder / 'y.npy'}"
+    return [("moons: next to nothing", "moons", 0, []),
+            ("idx: MNIST's size", f"idx:{folder / 'idx'}", ROWS * 7 // 6 * PIXELS, []),
+            ("idx, split=80/20", f"idx:{folder / 'idx'},split=80/20", ROWS * 7 // 6 * PIXELS, []),
+            (f"npy: f32 [{ROWS:,}, 100]", npy, ROWS * 100, []),
+            (f"csv: {lines:,} rows of {columns} numbers", f"csv:{folder / 'table.csv'},target=y", lines * columns, []),
+            ("text: 45 million characters", f"text:{folder / 'long.txt'}", 45_000_000,
+             ["--model", "gpt", "--layers", "1", "--heads", "1", "--width", "8", "--context", "16", "--sample-every", "0"])]
+
+
+def memory_of(process):
+    """VmHWM and VmRSS in bytes of the processes below one, by id."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            status = dict(line.split(":", 1) for line in (entry / "status").read_text().splitlines())
+        except OSError:
+            continue
+        if int(status["PPid"]) == process.pid and "VmRSS" in status:
+            found[int(entry.name)] = [1024 * int(status[key].split()[0]) for key in ("VmHWM", "VmRSS")]
+    return found
+
+
+def has_trained(log):
+    return log.exists() and '"event":"step"' in log.read_text()
+
+
+def show_memory(tool, folder):
+    print("| data | its files, MB | its numbers, 4 bytes each, MB | a rank at most, MB | a rank while it trains, MB |\n|" + "---|" * 5)
+    for at, (title, data, numbers, options) in enumerate(kinds_of_data(folder)):
+        out = folder / str(at)
+        process = subprocess.Popen(command(tool, [*OPEN_MPI, "2"], ["--data", data, *(options or ["--hidden", "8"]), "--shards", "2",
+                                                                    "--epochs", "1000000", "--probe-every", "0"], out),
+                                   stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+        while process.poll() is None and not has_trained(out / "log.jsonl"):
+            time.sleep(0.1)
+        ranks = memory_of(process)
+        process.terminate()
+        process.wait()
+        sources = [pathlib.Path(part.split("=")[-1].split(":")[-1]) for part in data.split(",")]
+        files = [f for s in sources if s.exists() for f in ([s] if s.is_file() else s.iterdir())]
+        print(f"| {title} | {sum(f.stat().st_size for f in files) / 1e6:.0f} | {4 * numbers / 1e6:.0f} | " +
+              " | ".join(f"{max(memory[i] for memory in ranks.values()) / 1e6:.0f}" for i in range(2)) + " |", flush=True)
+
+
+# ---- plots
+
+def draw(programs, name, title, y, curves):
+    """Curves over numbers of ranks, by name."""
+    plot = {"title": title, "x": "ranks", "y": y, "curves": curves}
+    with open(HERE / "plots" / name, "w") as file:
+        subprocess.run([pathlib.Path(programs) / "draw"], input=json.dumps(plot), check=True, stdout=file, text=True)
 
 
 # ---- the model
@@ -99,12 +291,19 @@ class Cost:
     def step(self, ranks):
         return sum(self.parts(ranks))
 
+    def hidden(self, ranks):
+        """What overlap could take from a step at most: half of the bytes are gradients, which could be on their way during a rank's last
+        backward pass, and half are parameters, during its next forward pass."""
+        sent = self.parts(ranks)[2] / 2
+        return min(sent, 2 / 3 * self.g) + min(sent, 1 / 3 * self.g)
 
-def tree_seconds(tool, scale_bench, elements, rounds):
+
+def tree_seconds(tool, programs, elements, rounds):
     """Of a sum on two ranks, by elements. The module for MPI is beside the tool."""
     best = {}
     for _ in range(rounds):
-        said = subprocess.run([*OPEN_MPI, "2", scale_bench, *map(str, elements)], check=True, capture_output=True, text=True,
+        said = subprocess.run([*OPEN_MPI, "2", pathlib.Path(programs) / "scale_bench", *map(str, elements)], check=True,
+                              capture_output=True, text=True,
                               env=ENVIRONMENT | {"LIMPID_MPI_MODULES": str(pathlib.Path(tool).resolve().parent)}).stdout
         for line in said.splitlines()[2:]:
             cells = line.split("|")
@@ -112,59 +311,72 @@ def tree_seconds(tool, scale_bench, elements, rounds):
     return [best[e] for e in elements]
 
 
-def compare_with_model(tool, scale_bench, rounds, folder):
+def compare_with_model(tool, programs, rounds, folder):
     cores = len(os.sched_getaffinity(0))
     few, many = 1000, 4_000_000
-    small, large = tree_seconds(tool, scale_bench, (few, many), rounds)
+    small, large = tree_seconds(tool, programs, (few, many), rounds)
     w, l = 4 * (many - few) / (large - small), small / 2
     print(f"{cores} cores; w = {w / 1e9:.2f} GB/s, l = {1e6 * l:.0f} microseconds\n")
-    all_shards = 16
-    for title, recipe, batch in recipes(folder):
+    all_shards, curves = 16, {}
+    for training in trainings(folder, all_shards):
         ways = [(shards, 1) for shards in (all_shards // 2, all_shards)] + [(all_shards, n) for n in (2, 4, 8, 16)]
         best, parameters = {}, 0
         for _ in range(rounds):
             for shards, ranks in ways:
-                of_step = batch * shards // all_shards  # as many examples a shard
-                how = ["--threads", "1"] if ranks == 1 else [*OPEN_MPI, str(ranks)]
-                speed, parameters, _ = trained(tool, how, recipe, of_step, shards, 60, folder / "run")
+                of_step = training.batch * shards // all_shards  # as many examples a shard
+                launcher = [] if ranks == 1 else [*OPEN_MPI, str(ranks)]
+                options = training.cut(of_step, shards, 60) + ([] if launcher else ["--threads", "1"])
+                speed, parameters, _ = trained(tool, launcher, options, folder)
                 best[shards, ranks] = min(best.get((shards, ranks), math.inf), of_step / speed)
         half, whole = best[all_shards // 2, 1], best[all_shards, 1]
         u = max(0.0, 2 * half - whole)
         cost = Cost(all_shards, (whole - u) / all_shards, u, 4 * parameters, w, l, cores)
-        print(f"{title}, batch {batch}, {all_shards} shards: g = {1000 * cost.g:.3f} ms, u = {1000 * cost.u:.3f} ms, B = {cost.gradient:,}\n")
-        print("| ranks | gradients | update | bytes | messages | pauses | model, ms | measured, ms | measured / model |\n|" + "---|" * 9)
+        print(f"{training.title}, batch {training.batch}, {all_shards} shards: g = {1000 * cost.g:.3f} ms, u = {1000 * cost.u:.3f} ms, "
+              f"B = {cost.gradient:,}\n")
+        print("| ranks | gradients | update | bytes | messages | pauses | model, ms | measured, ms | measured / model |\n|" +
+              "---|" * 9)
+        model, real = (curves.setdefault(f"{training.title}: {what}", []) for what in ("model", "measured"))
         for ranks in (1, 2, 4, 8, 16):
             took, parts = best[all_shards, ranks], cost.parts(ranks)
+            model.append((ranks, 1000 * sum(parts)))
+            real.append((ranks, 1000 * took))
             print(f"| {ranks} | " + " | ".join(f"{1000 * part:.2f}" for part in parts) +
                   f" | {1000 * sum(parts):.2f} | {1000 * took:.2f} | {took / sum(parts):.2f} |", flush=True)
         print()
+    draw(programs, "ranks.svg", f"A step of {all_shards} shards on {cores} cores", "milliseconds", curves)
 
 
-def on_paper():
+def on_paper(programs):
     """A GPT-2 of 124 million parameters, 4,096 sequences of 1,024 tokens a step, on hosts of 2 TFLOP/s at 25 Gb/s."""
     cost = Cost(shards=4096, g=0.38, u=0.04, gradient=498e6, w=3e9, l=20e-6)
-    print("| ranks | gradient, s | bytes, s | messages, s | step, s | speed against one rank | share of N |\n|" + "---|" * 7)
-    for ranks in (1, 64, 256, 1024, 2048, 4096):
+    print("| ranks | gradient, s | bytes, s | messages, s | step, s | with overlap, s | speed against one rank | share of N |\n|" +
+          "---|" * 8)
+    counts = (1, 64, 256, 1024, 2048, 4096)
+    for ranks in counts:
         gradients, _, sent, messages, _ = cost.parts(ranks)
         speed = cost.step(1) / cost.step(ranks)
-        print(f"| {ranks:,} | {gradients:.2f} | {sent:.2f} | {messages:.2f} | {cost.step(ranks):.2f} | {speed:,.0f} | "
-              f"{100 * speed / ranks:.1f} % |")
+        print(f"| {ranks:,} | {gradients:.2f} | {sent:.2f} | {messages:.2f} | {cost.step(ranks):.2f} | "
+              f"{cost.step(ranks) - cost.hidden(ranks):.2f} | {speed:,.0f} | {100 * speed / ranks:.1f} % |")
+    draw(programs, "hosts.svg", "124 million parameters in 4,096 shards, on paper", "speed against one rank", {
+        "as many times as ranks": [(n, n) for n in counts],
+        "with overlap": [(n, cost.step(1) / (cost.step(n) - cost.hidden(n))) for n in counts],
+        "as it is": [(n, cost.step(1) / cost.step(n)) for n in counts]})
 
 
 def main():
     what, *arguments = sys.argv[1:] or ["--help"]
-    programs = {"threads": 1, "ranks": 2, "paper": 0}.get(what)
-    if programs is None or not programs <= len(arguments) <= programs + 1:
-        sys.exit(__doc__)
-    rounds = int(arguments[programs]) if len(arguments) > programs else 5
+    modes = {"speed": (compare_speed, 1), "exchanges": (show_exchanges, 2), "ranks": (compare_with_model, 2)}
     with tempfile.TemporaryDirectory(prefix="limpid-scale-") as name:
         folder = pathlib.Path(name)
-        if what == "threads":
-            compare_with_threads(arguments[0], rounds, folder)
-        elif what == "ranks":
-            compare_with_model(arguments[0], arguments[1], rounds, folder)
+        if what in modes and modes[what][1] <= len(arguments) <= modes[what][1] + 1:
+            show, programs = modes[what]
+            show(*arguments[:programs], int(arguments[programs]) if len(arguments) > programs else 5, folder)
+        elif what == "memory" and len(arguments) == 1:
+            show_memory(*arguments, folder)
+        elif what == "paper" and len(arguments) == 1:
+            on_paper(*arguments)
         else:
-            on_paper()
+            sys.exit(__doc__)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 #include "limpid/compile/executable.h"
@@ -48,13 +49,16 @@ std::string first_difference(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void require_alike(distribute::Communicator& ranks, const std::string& config,
-                   std::uint64_t data_hash) {
+RankFacts rank_facts(std::string config, std::uint64_t data_hash) {
+  return {library_version(), std::move(config), data_hash, hash_of_arithmetic()};
+}
+
+void require_alike(distribute::Communicator& ranks, const RankFacts& facts) {
   const auto hex = [](std::uint64_t hash) { return fmt::format("{:016x}", hash); };
-  const Json mine{{"version", library_version()},
-                  {"config", config},
-                  {"data", hex(data_hash)},
-                  {"bits", hex(hash_of_arithmetic())}};
+  const Json mine{{"version", facts.version},
+                  {"config", facts.config},
+                  {"data", hex(facts.data_hash)},
+                  {"bits", hex(facts.bits)}};
   const std::string text = mine.dump({.replace_invalid = true});
   const auto all = distribute::all_gather(ranks, std::as_bytes(std::span(text)));
   const auto of = [&](std::size_t rank) {

@@ -8,10 +8,19 @@
 
 namespace limpid::train {
 
-// Compares the library version, the configuration, the hash of the data and the hash of a short
-// computation. Every rank must call it. Throws kInvalidArgument on all ranks, naming a rank that
-// differs from the first one, and the difference.
-void require_alike(distribute::Communicator& ranks, const std::string& config,
-                   std::uint64_t data_hash);
+// What every rank must have in common.
+struct RankFacts {
+  std::string version;  // of the library
+  std::string config;   // as text, a key a line
+  std::uint64_t data_hash = 0;
+  std::uint64_t bits = 0;  // hash of a short computation
+};
+
+// The facts of this process. Runs the short computation.
+RankFacts rank_facts(std::string config, std::uint64_t data_hash);
+
+// Every rank must call it. Throws kInvalidArgument on all ranks, naming a rank that differs from
+// the first one, and the difference.
+void require_alike(distribute::Communicator& ranks, const RankFacts& facts);
 
 }  // namespace limpid::train

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 import unittest
 
@@ -116,6 +117,43 @@ class WithoutMpi(Ranks):
         run = subprocess.run([tool.TOOL, "train", "--data", "moons", "--epochs", "1"], capture_output=True, timeout=60,
                              env=ENVIRONMENT | {"OMPI_COMM_WORLD_SIZE": "1", "LIMPID_MPI_MODULES": str(self.folder)})
         self.assertEqual((run.returncode, run.stderr), (0, b""))
+
+
+class Slurm(Ranks):
+    """The job of docs/scale.md, with an srun that starts one process."""
+
+    def setUp(self):
+        super().setUp()
+        guide = (pathlib.Path(__file__).parents[2] / "docs/scale.md").read_text()
+        self.job = textwrap.dedent(re.search(r"(    #!/bin/bash\n(?:    .*\n)+)", guide)[1])
+        self.assertIn("srun", self.job)
+        (self.folder / "corpus.txt").write_text("the quick brown fox jumps over the lazy dog. " * 400)
+        for name, does in (("srun", f'shift 2; exec {tool.TOOL} "$@"'), ("scontrol", 'echo "scontrol $*"')):
+            (self.folder / name).write_text(f"#!/bin/bash\n{does}\n")
+            (self.folder / name).chmod(0o755)
+
+    def submit(self):
+        environment = os.environ | {"HOME": str(self.folder), "PATH": f"{self.folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
+        return subprocess.Popen(["bash", "-c", self.job], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                stdin=subprocess.DEVNULL, env=environment)
+
+    def test_what_was_stopped_is_queued_again_and_goes_on(self):
+        for said_before in (b"", b"resum"):
+            process = self.submit()
+            self.wait_for(process, self.folder / "runs/gpt/checkpoint.safetensors")
+            while not (ids := self.ranks_of("runs/gpt")):
+                time.sleep(0.01)
+            time.sleep(0.5)
+            os.kill(ids[0], signal.SIGTERM)
+            said, _ = process.communicate(timeout=60)
+            self.assertIn(said_before, said)
+            self.assertTrue(said.endswith(b"scontrol requeue 7\n"), said)
+
+    def test_what_failed_is_not(self):
+        (self.folder / "corpus.txt").write_text("")
+        said, _ = self.submit().communicate(timeout=60)
+        self.assertIn(b"limpid: text ", said)
+        self.assertNotIn(b"scontrol", said)
 
 
 class VerifyStep(Ranks):
