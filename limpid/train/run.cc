@@ -235,7 +235,8 @@ void Run::Impl::begin_locked(const Begin& begin) {
 }
 
 void Run::Impl::compare_ranks() {
-  if (options_.ranks) require_alike(*options_.ranks, rank_facts(to_text(setup_.config), data_hash_));
+  if (options_.ranks)
+    require_alike(*options_.ranks, rank_facts(to_text(setup_.config), data_hash_));
 }
 
 void Run::Impl::start() {
