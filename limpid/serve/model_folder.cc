@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <vector>
 
@@ -74,19 +75,27 @@ void ModelFolder::watch() {
   std::unique_lock lock(mutex_);
   while (!stopped_.wait_for(lock, kBetweenLooks, [&] { return stop_; })) {
     lock.unlock();
-    Seen seen;
-    // A folder that cannot be read for a while is no order to serve nothing.
-    if (look(seen)) {
-      remove_others(seen);
-      for (const auto& [name, stamp] : seen) {
-        if (!known_.contains(name)) add(name);
-        const auto before = last_.find(name);
-        if (before != last_.end() && before->second == stamp) read(name, stamp);
-      }
-      last_ = std::move(seen);
+    try {
+      look_again();
+    } catch (const std::exception& error) {
+      // Memory is short. The next look may find some.
+      log_.event("look failed", error.what());
     }
     lock.lock();
   }
+}
+
+void ModelFolder::look_again() {
+  Seen seen;
+  // A folder that cannot be read for a while is no order to serve nothing.
+  if (!look(seen)) return;
+  remove_others(seen);
+  for (const auto& [name, stamp] : seen) {
+    if (!known_.contains(name)) add(name);
+    const auto before = last_.find(name);
+    if (before != last_.end() && before->second == stamp) read(name, stamp);
+  }
+  last_ = std::move(seen);
 }
 
 // False where the folder cannot be read.

@@ -38,6 +38,7 @@ class ModelFolder {
   using Seen = std::map<std::string, Stamp>;  // by name in the folder
 
   void watch();
+  void look_again();
   bool look(Seen& seen) const;
   void add(const std::string& name);
   void read(const std::string& name, const Stamp& stamp);

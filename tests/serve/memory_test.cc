@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "limpid/limpid.h"
+#include "limpid/serve/model_folder.h"
 #include "limpid/serve/router.h"
 #include "limpid/serve/server.h"
 #include "tests/serve/failing_memory.h"
@@ -174,6 +177,29 @@ TEST(Memory, OneAllocationThatFailsCostsOneAnswer) {
   fail_each(server.port(), {"texts", post(kComplete, text + R"(,"n":2})"), "}"});
   fail_each(server.port(),
             {"a stream", post(kComplete, text + R"(,"stream":true})"), "\r\n0\r\n\r\n"});
+}
+
+// The folder of models is looked at every second, by a thread of its own.
+TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
+  exempt_this_thread();
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "models_without_memory";
+  std::filesystem::create_directories(folder);
+  Metrics metrics;
+  AccessLog log("");
+  Batcher batcher({});
+  Completer completer({});
+  Models models({.open = [](const std::string&) { return network(); }}, batcher, completer,
+                metrics);
+  const ModelFolder watched(folder, models, log);
+  for (std::int64_t n = 1; n <= 3; ++n) {
+    fail_allocation(n);
+    while (!has_failed()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  fail_allocation(0);
+  std::ofstream(folder / "late.safetensors") << "a model";
+  while (!models.find("late")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Memory, OneAllocationThatFailsCostsOneAnswerOfAWorker) {
