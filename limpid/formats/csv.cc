@@ -31,8 +31,8 @@ bool is_missing(std::string_view cell) {
          });
 }
 
-// Whether a decimal number that is not 0 is below 1 in size: from the power of ten of its first
-// digit, since from_chars does not tell the too large from the too small.
+// Whether a non-zero decimal number is below 1 in magnitude, by the power of ten of its first
+// digit: from_chars does not distinguish overflow from underflow.
 bool below_one(std::string_view number) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 60;
   const std::size_t e = std::min(number.size(), number.find_first_of("eE"));
@@ -48,8 +48,7 @@ bool below_one(std::string_view number) {
   return power + std::clamp(value, -kHuge, kHuge) < 0;
 }
 
-// The number that the whole cell is, infinite where f32 has none that large; nothing for other
-// text.
+// The number in a cell, infinite if it overflows f32; nothing if the cell is not a number.
 std::optional<float> number_of(std::string_view cell) {
   if (cell.size() > 1 && cell.front() == '+' && cell[1] != '-') cell.remove_prefix(1);
   const char* const end = cell.data() + cell.size();
@@ -63,10 +62,10 @@ std::optional<float> number_of(std::string_view cell) {
   return static_cast<float>(wide);
 }
 
-// One column while its cells come in.
+// Collects the cells of one column.
 class ColumnReader {
  public:
-  // `rows`: as many as there may be.
+  // `rows`: an upper bound.
   ColumnReader(std::string name, Kind kind, std::size_t rows, const Reporter& report)
       : kind_(kind), rows_(rows), report_(report) {
     column_.name = std::move(name);
@@ -90,7 +89,7 @@ class ColumnReader {
       add_number(cell, line);
   }
 
-  // Sorts the categories. Throws where nothing says what the column is.
+  // Sorts the categories. Throws if the column has no values that determine its kind.
   CsvColumn finish() && {
     if (first_line_ == 0) {
       if (kind_ == Kind::kAny)
@@ -103,7 +102,7 @@ class ColumnReader {
   }
 
  private:
-  // The first value says what the column is.
+  // The first value determines the kind of column.
   void begin(std::string_view cell, std::int64_t line) {
     first_line_ = line;
     first_ = cell;
@@ -159,7 +158,7 @@ class ColumnReader {
                    column_.categorical ? "text" : "a number");
   }
 
-  // As categories such numbers would go unnoticed.
+  // Taken as categories, such numbers would go unnoticed.
   void refuse_decimal_comma(std::string_view cell, std::int64_t line) const {
     std::string with_point(cell);
     std::replace(with_point.begin(), with_point.end(), ',', '.');
@@ -227,8 +226,8 @@ std::vector<std::string> read_names(const CsvRecords& records, bool header,
   return names;
 }
 
-// The most rows that there may be: a line each that is not empty, and a separator or a line's end
-// for each field. Room for them at once takes half of what doubling would.
+// An upper bound on the rows: each takes a non-empty line, and each field a separator or line end.
+// Reserving memory once takes half of what doubling would.
 std::size_t most_rows(std::string_view text, std::size_t columns) {
   std::size_t lines = 1;
   bool empty = true;
@@ -239,7 +238,7 @@ std::size_t most_rows(std::string_view text, std::size_t columns) {
   return std::min(lines, text.size() / columns + 1);
 }
 
-// The text behind its byte order mark.
+// The text after its byte order mark.
 std::string_view without_mark(std::string_view text, const Reporter& report) {
   if (text.substr(0, 2) == "\xff\xfe" || text.substr(0, 2) == "\xfe\xff")
     report.unsupported("is UTF-16 text, UTF-8 is expected");

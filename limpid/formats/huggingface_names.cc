@@ -1,4 +1,4 @@
-// The names of parameters in Hugging Face's files: those of Llama are a Gpt's own.
+// Maps parameter names of Hugging Face's files to those of a Gpt. Llama's names are the same.
 #include <algorithm>
 #include <array>
 #include <utility>

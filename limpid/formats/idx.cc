@@ -24,17 +24,17 @@ using detail::Reporter;
 constexpr std::size_t kMagicBytes = 4;
 constexpr std::size_t kDimBytes = 4;
 
-// The bytes of an IDX file in order, wherever they come from.
+// A sequential source of the bytes of an IDX file.
 class Source {
  public:
   virtual ~Source() = default;
-  // Fills `out` with the next bytes, as far as there are any; says how many.
+  // Fills `out` with the next bytes, up to the end; returns how many.
   virtual std::size_t read(std::span<std::byte> out) = 0;
-  // The most bytes that are still to come.
+  // An upper bound on the remaining bytes.
   virtual std::uint64_t bound() const = 0;
-  // Throws where memory for `count` more bytes should not be asked for.
+  // Throws if the file cannot have `count` more bytes, before memory is allocated for them.
   virtual void check(std::uint64_t count) const = 0;
-  // Called when all that was wanted has been read: throws where more follows.
+  // Called after the last read: throws if more bytes follow.
   virtual void finish() = 0;
 };
 
@@ -78,7 +78,7 @@ class GzipSource : public Source {
     return done;
   }
   std::uint64_t bound() const override {
-    // What zlib holds back is within its window.
+    // zlib holds back at most its window.
     constexpr std::uint64_t kWindow = 1 << 16;
     return rest_.size() * detail::kMostDeflated + kWindow;
   }
@@ -114,7 +114,7 @@ void GzipSource::check(std::uint64_t count) const {
   }
 }
 
-// One call of zlib, whose counters hold 32 bits.
+// One call of zlib, whose counters have 32 bits.
 std::size_t GzipSource::step(std::span<std::byte> out) {
   constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
   const auto given = static_cast<uInt>(std::min(rest_.size(), kMostAtOnce));

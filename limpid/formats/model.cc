@@ -27,7 +27,7 @@ constexpr std::string_view kConfigKey = "limpid.config";
 constexpr std::string_view kInputsKey = "limpid.inputs";
 constexpr std::string_view kFormat = "1";
 
-// nullptr where the file says nothing under that key.
+// nullptr if the file does not have that key.
 const std::string* find_metadata(const Safetensors& file, std::string_view key) {
   for (const auto& [name, value] : file.metadata)
     if (name == key) return &value;
@@ -86,8 +86,8 @@ void check_tensors(const Model& model) {
   }
 }
 
-// The largest value that an op makes, those inside of compositions among them. Body by body: opened
-// all at once, a short text would take much.
+// The largest value that any op makes, also inside of compositions. Bodies are inlined one at a
+// time: all at once, a short text could need much memory.
 std::uint64_t largest_value(const Function& f) {
   std::uint64_t largest = 0;
   for (const Node& node : f.nodes()) {
@@ -141,7 +141,7 @@ bool is_batch_of(const Type& type, const Tensor& tensor) {
   return tensor.dtype() == type.dtype && shape.rank() > 0 && shape.erase(0) == type.shape;
 }
 
-// Throws where inputs are not exactly those that the model takes.
+// Throws if the inputs are not exactly those that the model takes.
 void check_names(const Model& model, const Params& inputs) {
   std::vector<const Input*> missing;
   std::vector<std::string> unknown;
@@ -158,7 +158,7 @@ void check_names(const Model& model, const Params& inputs) {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
-// The number of examples: nothing where every input is of one.
+// The number of examples; nothing if every input is a single example.
 std::optional<std::int64_t> count_of(const Model& model, const Params& inputs) {
   std::optional<std::int64_t> count;
   for (const Input* input : inputs_without_tensor(model)) {
@@ -199,7 +199,7 @@ void check_model(const Model& model) {
 
 namespace {
 
-// An op that a program has made has no text that reads back.
+// An op that a program defines has no text that can be parsed.
 void check_has_text(const Function& function) {
   for (const Node& node : function.nodes())
     if (find_op(node.op->name) != node.op)

@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::uint32_t kEnd64 = 0x06064b50;
 constexpr std::uint32_t kLocator64 = 0x07064b50;
-// What stands in a field of 32 bits whose value is in a ZIP64 record.
+// The content of a 32-bit field whose value is in a ZIP64 record.
 constexpr std::uint64_t kIn64 = 0xffffffff;
 constexpr std::uint64_t kZip64Field = 0x0001;
 
 constexpr std::uint64_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22, kEnd64Bytes = 56,
                         kLocator64Bytes = 20;
 
-// Little-endian numbers at places that are checked.
+// Reads little-endian numbers with bounds checks.
 class Bytes {
  public:
   Bytes(std::span<const std::byte> bytes, const Reporter& report)
@@ -60,7 +60,7 @@ struct Directory {
   std::uint64_t entries, size, start;
 };
 
-// The end record is the last thing in the file but for a comment, whose length it holds.
+// The end record is last in the file, except for a comment whose length it holds.
 std::uint64_t find_end(const Bytes& bytes, const Reporter& report) {
   constexpr std::uint64_t kMostComment = 65'535;
   if (bytes.size() < kEndBytes) report.broken("is too short for a ZIP archive");
@@ -93,7 +93,7 @@ Directory find_directory(const Bytes& bytes, const Reporter& report) {
   return directory;
 }
 
-// Sizes and offset of an entry that are too large for its record: behind each other in one field.
+// Sizes and offset of an entry that do not fit its record: consecutive numbers in one extra field.
 void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t length, std::uint64_t& size,
                 std::uint64_t& packed, std::uint64_t& offset, const Reporter& report) {
   if (size != kIn64 && packed != kIn64 && offset != kIn64) return;
@@ -115,7 +115,7 @@ void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t length, std:
   report.broken("a size that stands in a ZIP64 field is not there");
 }
 
-// Where an entry lies: its local header and its packed bytes.
+// The position of an entry: its local header and its packed bytes.
 struct Extent {
   std::uint64_t start, end;
 };
@@ -185,7 +185,7 @@ class Inflater {
     return ends(packed);
   }
 
-  // The same of any `size` bytes, which go nowhere.
+  // As above, for any `size` bytes, which are discarded.
   bool holds(std::span<const std::byte> packed, std::uint64_t size) {
     std::array<std::byte, std::size_t{1} << 16> place;
     while (size > 0) {

@@ -47,7 +47,7 @@ void ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
   const bool ascii = std::all_of(name.begin(), name.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   const std::size_t start = archive_.size();
-  // What both headers of the entry hold.
+  // The fields that both headers of an entry contain.
   const auto common = [&](Record record) {
     record.u16(kVersion).u16(ascii ? 0 : kUtf8).u16(0).u32(kFirstDay);
     record.u32(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));

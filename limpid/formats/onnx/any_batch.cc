@@ -1,4 +1,5 @@
-// A Function at three sizes of a batch, and numbers fitted to them.
+// Exports a Function for any batch: compares its forms at three batch sizes and fits each integer
+// as a multiple of the batch.
 #include "limpid/formats/onnx/detail/any_batch.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The calls of a Function in their order, and what is repeated only where somebody needs it.
+// The calls of a Function in order; a broadcast is exported only where its elements are needed.
 #include "limpid/formats/onnx/detail/calls.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void Calls::write() {
   graph_.set_scope("");
 }
 
-// A dimension that the operand has already is asked for as 1, which asks for nothing.
+// A dimension that the operand already has is requested as 1, which changes nothing.
 const std::string& Calls::name(ValueId id) {
   std::string& name = names_[static_cast<std::size_t>(id)];
   if (!name.empty()) return name;

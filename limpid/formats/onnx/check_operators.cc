@@ -51,7 +51,7 @@ class Walk {
   void node(const NodeContents& node, const Opsets& opsets, bool always) {
     const auto called = functions_.find({node.domain, node.op, node.overload});
     if (called != functions_.end()) return function(*called->second, always);
-    // Graphs inside of it may belong to a branch that is not taken.
+    // Its subgraphs may belong to a branch that is not taken.
     for (const AttributeContents& a : node.attributes)
       if (const auto* inner = std::get_if<std::shared_ptr<const GraphContents>>(&a.value))
         graph(**inner, opsets, false);

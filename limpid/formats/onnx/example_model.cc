@@ -72,7 +72,8 @@ Imported import(const ModelContents& contents, ImportOptions options, const Batc
   return imported;
 }
 
-// What save_onnx was given under this key: the tokenizer, names of columns and classes among it.
+// Metadata that save_onnx was given under this key, such as the tokenizer and the names of columns
+// and classes.
 std::string config_of(const Imported& imported) {
   for (const auto& [key, value] : imported.metadata)
     if (key == kConfigKey) return value;
@@ -143,7 +144,7 @@ Model model_of(const ModelContents& contents,
   try {
     return proved(contents, options, batch);
   } catch (const Error& e) {
-    // What is wrong with a batch of any size shows again; the rest is a matter of this size.
+    // An error that every batch size has is thrown again; any other concerns this size only.
     Model model = as_it_is(contents, options, batch);
     model.note = fmt::format("the model runs on a batch of 1: {}", e.what());
     return model;
@@ -225,7 +226,7 @@ Model checked(Model model) {
   return model;
 }
 
-// What `read` makes of the file, whose name errors get.
+// The result of `read` on the file; errors get the file's name.
 template <class Read>
 Model load(const std::filesystem::path& path, const Read& read) {
   try {

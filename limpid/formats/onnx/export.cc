@@ -44,7 +44,7 @@ bool is_written_by_body(const Call& call) {
   return !row || (row->only_where && !row->only_where(call));
 }
 
-// All calls that are not written, with their reasons.
+// All calls that cannot be exported, with the reasons.
 void refuse_what_has_no_counterpart(const Function& f) {
   std::vector<std::string> refused;
   for (const limpid::Node& node : f.nodes()) {
@@ -60,7 +60,7 @@ void refuse_what_has_no_counterpart(const Function& f) {
                 fmt::format("onnx: cannot be written: {}", fmt::join(refused, ", ")));
 }
 
-// The operator of attention is of a later version than what is written.
+// The Attention operator belongs to a later version than the one written.
 Function with_attention_by_parts(const Function& function) {
   return rewrite(function,
                  [](Builder& builder, const limpid::Node& node, std::span<const Value> in) {

@@ -1,4 +1,4 @@
-// Rows of arithmetic, comparison, choice and activations that are no single operator of ONNX.
+// Export of arithmetic, comparison, selection and activations that need several operators of ONNX.
 #include <algorithm>
 
 #include "limpid/core/coefficients.h"
@@ -10,7 +10,7 @@ namespace {
 
 // ---- what ONNX has otherwise
 
-// Integers by zero: ONNX leaves open what they give, and processors stop there.
+// Integer division by zero: ONNX does not define it, and processors trap.
 struct Division {
   std::string divisor;
   std::string is_zero;  // "" where it cannot be
@@ -33,7 +33,7 @@ Division safe_divisor(OpCall& c, const std::string& b) {
   return {g.node("Where", {is_zero, g.constant(1, c.dtype(1)), b}), is_zero};
 }
 
-// 0 where the divisor is zero.
+// 0 if the divisor is zero.
 Names write_divide(OpCall& c) {
   const Names in = c.stretching_inputs();
   const Division by = safe_divisor(c, in[1]);
@@ -42,7 +42,7 @@ Names write_divide(OpCall& c) {
   return {c.graph().node("Where", {by.is_zero, c.graph().constant(0, c.dtype(0)), quotient})};
 }
 
-// The dividend where the divisor is zero. fmod is C's, with the sign of the dividend.
+// The dividend if the divisor is zero. fmod is C's, with the sign of the dividend.
 Names write_remainder(OpCall& c) {
   const Names in = c.stretching_inputs();
   const Division by = safe_divisor(c, in[1]);
@@ -51,7 +51,7 @@ Names write_remainder(OpCall& c) {
   return {c.graph().node("Where", {by.is_zero, in[0], rest})};
 }
 
-// Neg is of signed numbers.
+// Neg takes only signed numbers.
 Names write_negate(OpCall& c) {
   if (c.dtype(0) != Dtype::kU8) return write_elementwise(c);
   return {c.graph().node("Sub", {c.graph().constant(0, Dtype::kU8), c.input(0)})};
@@ -80,8 +80,8 @@ Names write_truncate(OpCall& c) {
   return {g.node("Where", {negative, g.node("Ceil", {x}), g.node("Floor", {x})})};
 }
 
-// Kahan's way: with u the rounded 1 + x, log(u) x / (u - 1) loses what the rounding of u lost.
-// Where u is 1 that is x, and where u is x, infinite perhaps, log(u).
+// Kahan's method: with u = 1 + x rounded, log(u) x / (u - 1) cancels the rounding error of u. Where
+// u is 1 that is x, and where u is x, infinite perhaps, log(u).
 Names write_log1p(OpCall& c) {
   GraphWriter& g = c.graph();
   const std::string x = c.input(0), one = g.constant(1, c.dtype(0));
@@ -107,7 +107,7 @@ Names write_expm1(OpCall& c) {
   return {g.node("Where", {g.node("Equal", {u, one}), x, inner})};
 }
 
-// Numbers beyond a small integer type become its ends; ONNX leaves open what they become.
+// Numbers beyond a small integer type saturate; ONNX does not define them.
 Names write_cast(OpCall& c) {
   GraphWriter& g = c.graph();
   const Dtype from = c.dtype(0), to = c.output_dtype();
@@ -136,7 +136,7 @@ Names write_leaky_relu(OpCall& c) {
 Names write_elu(OpCall& c) {
   return {c.graph().node("Elu", {c.input(0)}, {{"alpha", static_cast<float>(c.real("alpha"))}})};
 }
-// The slope alone is stretched.
+// Only the slope is broadcast.
 Names write_prelu(OpCall& c) { return {c.graph().node("PRelu", {c.input(0), c.narrow_input(1)})}; }
 Names write_clamp(OpCall& c) {
   return {c.graph().node("Clip", {c.input(0), c.graph().constant(c.real("low"), c.dtype(0)),

@@ -1,4 +1,4 @@
-// Rows of products, norms and the softmax family.
+// Export of products, norms and the softmax family.
 #include "limpid/formats/onnx/detail/export_op.h"
 #include "limpid/ops/ops.h"
 
@@ -14,13 +14,13 @@ std::string transposed(GraphWriter& g, const std::string& x, std::size_t rank) {
   return g.node("Transpose", {x}, {{"perm", order}});
 }
 
-// An operand in the dtype of the result: weights of bf16 are widened where they are used.
+// An operand in the dtype of the result: bf16 weights are widened here.
 std::string widened(OpCall& c, std::size_t input) {
   if (c.dtype(input) != Dtype::kBf16) return c.input(input);
   return c.graph().node("Cast", {c.input(input)}, {{"to", element_type(c.output_dtype())}});
 }
 
-// Products of i8 have sums in i32.
+// Products of i8 have i32 sums.
 Names write_matmul(OpCall& c) {
   GraphWriter& g = c.graph();
   const auto operand = [&](std::size_t i, std::string_view flag) {
@@ -31,7 +31,7 @@ Names write_matmul(OpCall& c) {
   return {g.node(c.dtype(0) == Dtype::kI8 ? "MatMulInteger" : "MatMul", {a, b})};
 }
 
-// Gemm is of matrices.
+// Gemm takes only matrices.
 Names write_linear(OpCall& c) {
   GraphWriter& g = c.graph();
   const std::string weight = widened(c, 1);
@@ -45,8 +45,8 @@ Names write_linear(OpCall& c) {
   return {g.node("Add", {product, c.input(2)})};
 }
 
-// As the body, but each scale after the other: where they are multiplied first, ONNX Runtime 1.30
-// takes them for those of whole matrices and loses all but the first row's.
+// As the body, but with one scale after the other: if they are multiplied first, ONNX Runtime 1.30
+// treats them as scales of whole matrices and loses all but the first row's.
 Names write_quantized_linear(OpCall& c) {
   GraphWriter& g = c.graph();
   const auto number = [&](double value) { return g.constant(value, Dtype::kF32); };
@@ -67,7 +67,7 @@ Names write_quantized_linear(OpCall& c) {
 
 // ---- norms
 
-// ONNX has eps, and sums on the way, in f32.
+// ONNX has eps and intermediate sums in f32.
 bool has_gamma_in_f32(const Call& call) {
   return call.inputs.size() > 1 && call.inputs[0].dtype == Dtype::kF32;
 }

@@ -1,4 +1,4 @@
-// A call as the row of its op sees it, and the rows by op.
+// A call as its op's export function sees it, and the table of these functions.
 #include "limpid/formats/onnx/detail/export_op.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ Number from_right(const Numbers& shape, std::size_t d) {
   return d < shape.size() ? shape[shape.size() - 1 - d] : Number{1, 0};
 }
 
-// Whether values of these shapes stretch to exactly `whole`.
+// Whether values of these shapes broadcast to exactly `whole`.
 bool make(const std::vector<Numbers>& shapes, const Numbers& whole) {
   for (std::size_t d = 0; d < whole.size(); ++d) {
     const Number wanted = from_right(whole, d);

@@ -1,4 +1,4 @@
-// Rows of the table for ops that read and write rows of tensors by number.
+// Export of ops that read and write rows of tensors by index.
 #include <algorithm>
 
 #include "limpid/formats/onnx/detail/export_op.h"
@@ -9,7 +9,8 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-// Whether each number is in [0, size), and the numbers with `otherwise` for those that are not.
+// Whether each index is in [0, size), and the indices with `otherwise` in place of those that are
+// not.
 struct Checked {
   std::string inside;
   std::string numbers;
@@ -23,7 +24,7 @@ Checked check_numbers(OpCall& c, std::size_t input, Number size, Number otherwis
   return {inside, g.node("Where", {inside, numbers, g.integer(otherwise, d)})};
 }
 
-// Whether a constant holds numbers of [0, size) alone.
+// Whether all elements of a constant are in [0, size).
 bool all_inside(const Tensor* numbers, Number size) {
   if (!numbers || size.factor != 0) return false;
   const auto inside = [&](auto all) {
@@ -40,7 +41,7 @@ std::string as_lists(OpCall& c, const std::string& numbers, std::size_t rank) {
   return g.node("Unsqueeze", {wide, g.integers(List{static_cast<std::int64_t>(rank)})});
 }
 
-// A number that is none gives zeros, where ONNX counts from the end or fails.
+// An index out of range gives zeros here, while ONNX counts from the end or fails.
 Names write_gather(OpCall& c) {
   GraphWriter& g = c.graph();
   const std::int64_t batch = c.fixed_integer("batch");

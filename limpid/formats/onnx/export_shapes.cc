@@ -1,4 +1,4 @@
-// Rows of ops that move elements, reduce an axis or go along it.
+// Export of ops that move elements, reduce an axis or work along it.
 #include <algorithm>
 
 #include "limpid/formats/onnx/detail/export_op.h"
@@ -58,7 +58,7 @@ Names write_concatenate(OpCall& c) {
   return {c.graph().node("Concat", c.all_inputs(), {{"axis", c.fixed_integer("axis")}})};
 }
 
-// The axes that lose something.
+// The axes from which elements are removed.
 Names write_slice(OpCall& c) {
   const Numbers x = c.shape(0), starts = c.integers("starts"), limits = c.integers("limits");
   const List strides = c.fixed_integers("strides");
@@ -77,7 +77,7 @@ Names write_slice(OpCall& c) {
                            g.integers(steps)})};
 }
 
-// Elements of x with `value` behind each, and behind all before the last `between` of them.
+// Inserts `value`, `between` times, between the elements of x along an axis.
 std::string spread(OpCall& c, const std::string& x, const Numbers& shape, std::size_t axis,
                    std::int64_t between, const std::string& value) {
   GraphWriter& g = c.graph();
@@ -95,7 +95,7 @@ std::string spread(OpCall& c, const std::string& x, const Numbers& shape, std::s
                           g.integers(List{static_cast<std::int64_t>(axis)})});
 }
 
-// ONNX pads around, not between.
+// ONNX has no interior padding.
 Names write_pad(OpCall& c) {
   GraphWriter& g = c.graph();
   const Numbers low = c.integers("low"), high = c.integers("high");
@@ -122,7 +122,7 @@ Names write_sum(OpCall& c) {
                          {{"keepdims", std::int64_t{0}}})};
 }
 
-// What an empty line gives, of shape [1].
+// The result for an empty axis, of shape [1].
 Tensor of_no_element(const Op& op, Dtype dtype) {
   const Type none{dtype, Shape{0}};
   const Function f = trace("empty", {{"x", none}}, [&](std::span<const Value> in) {
@@ -131,7 +131,7 @@ Tensor of_no_element(const Op& op, Dtype dtype) {
   return interpret(f, std::vector{Tensor::zeros(none)}).front().reshape({1});
 }
 
-// Up to version 17 ONNX leaves open what an empty line gives.
+// Up to version 17, ONNX does not define the result for an empty axis.
 Names write_extreme(OpCall& c) {
   GraphWriter& g = c.graph();
   const std::int64_t axis = c.fixed_integer("axis");

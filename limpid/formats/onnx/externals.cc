@@ -1,5 +1,5 @@
-// Elements of tensors in files beside the model. A file may say where they are, but it may not lead
-// elsewhere: a plain name in the model's own folder, no link, and no byte outside of the file.
+// Elements of tensors in files beside the model. A model may only name files in its own folder:
+// plain names, no links, and no bytes beyond the end of the file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// A model without weights of its own may have this much beside its bytes.
+// The memory that external elements may take in addition to the model's own bytes.
 constexpr std::uint64_t kSlack = std::uint64_t{32} << 20;
 
 [[noreturn]] void fail(ErrorCode code, const std::string& location, std::string_view reason) {
@@ -36,7 +36,7 @@ class File {
  public:
   File(const std::filesystem::path& folder, const std::string& location)
       : location_(location),
-        // Not blocking: opening a pipe that nobody writes to would wait for ever.
+        // Non-blocking: opening a pipe without a writer would wait for ever.
         fd_(::open((folder / location).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)) {
     if (fd_ < 0 && errno == ELOOP) fail(ErrorCode::kIo, location_, "is a link");
     if (fd_ < 0) fail_with_errno(location_);

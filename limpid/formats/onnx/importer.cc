@@ -14,7 +14,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// Of function bodies and graphs in one another.
+// The limit on nested function bodies and graphs.
 constexpr int kMaxDepth = 64;
 // Longer names of nodes say nothing about layers.
 constexpr std::size_t kMaxScope = 128;
@@ -208,7 +208,8 @@ Values Importer::call_function(const FunctionContents& function, const NodeConte
   if (node.inputs.size() > function.inputs.size())
     broken(fmt::format("the function takes {} inputs, {} came", function.inputs.size(),
                        node.inputs.size()));
-  // What the body's nodes refer to: what the call gives, itself perhaps by reference, or a default.
+  // Resolves an attribute reference in a function body: the call's attribute (possibly a reference
+  // itself) or the default.
   AttributeMap attributes;
   for (const AttributeContents& a : function.defaults) attributes[a.name] = &a;
   for (const AttributeContents& a : node.attributes) {

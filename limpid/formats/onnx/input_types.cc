@@ -1,4 +1,4 @@
-// Types of a graph's inputs, whose dynamic dimensions somebody else must know.
+// Types of a graph's inputs; the sizes of dynamic dimensions come from the caller.
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
@@ -8,7 +8,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// The type of a value that is given, if it is one of the declared type's.
+// The type of a given value, if it matches the declared type.
 Type given_type(const ValueContents& input, const Tensor& value) {
   const Dtype dtype = dtype_of_element_type(input.element_type);
   if (value.dtype() != dtype)

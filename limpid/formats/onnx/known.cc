@@ -1,4 +1,4 @@
-// Constant chains: evaluated where somebody asks for their end.
+// Evaluates chains of constants, lazily.
 #include <algorithm>
 
 #include "limpid/core/counts.h"
@@ -10,7 +10,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// All together, for a model. Shapes, axes and masks have far fewer.
+// The limit for all values of a model. Shapes, axes and masks need far less.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 21;
 constexpr std::int64_t kMostFlops = std::int64_t{1} << 27;
 
@@ -21,7 +21,7 @@ std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
 void KnownValues::give(Value input, Tensor value) { given_.emplace(input.id(), std::move(value)); }
 
 ValueId KnownValues::unknown_input(Value value) {
-  // Values are numbered in the order in which they are made: what a call takes stands before it.
+  // Values are numbered in creation order: a call's inputs have smaller numbers.
   for (auto id = static_cast<ValueId>(unknown_.size()); id <= value.id(); ++id) {
     const limpid::Node* maker = value.builder().maker(id);
     ValueId unknown = -1;

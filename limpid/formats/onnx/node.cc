@@ -34,7 +34,7 @@ Value Node::input(std::size_t i) const {
 Value Node::optional_input(std::size_t i) const {
   if (i >= contents_.inputs.size() || contents_.inputs[i].empty()) return {};
   const Value value = scope_.find(contents_.inputs[i]);
-  // Within a function, the call may have left out what a node of the body takes.
+  // Within a function, the call may have omitted an input that a node of the body takes.
   if (!value && !scope_.may_be_left_out(contents_.inputs[i]))
     fail(ErrorCode::kFormat,
          fmt::format("nothing before it makes {}", in_quotes(contents_.inputs[i])));

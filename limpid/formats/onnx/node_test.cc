@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// NAME_0.pb, NAME_1.pb, ... of a folder, as many as there are.
+// All files NAME_0.pb, NAME_1.pb, ... of a folder.
 std::vector<Tensor> load_tensors(const fs::path& folder, std::string_view name) {
   std::vector<Tensor> tensors;
   for (;;) {
@@ -56,7 +56,7 @@ double number(const Tensor& tensor, std::size_t i) {
   throw Error(ErrorCode::kInternal, "a dtype that is none");
 }
 
-// Throws where a result is not the expected one, saying by how much.
+// Throws if a result differs from the expected one, and says by how much.
 void compare(std::size_t output, const Tensor& result, const Tensor& expected, bool types_only) {
   if (!(result.type() == expected.type()))
     throw Error(ErrorCode::kShape,

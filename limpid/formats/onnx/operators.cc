@@ -13,7 +13,7 @@
 namespace limpid::onnx {
 namespace {
 
-// Operators of one operand that are an op of Limpid by its record alone.
+// Operators of one operand that are one op of Limpid, as its record says.
 std::vector<NodeOp> operators_of_records(std::span<const std::span<const NodeOp>> tables) {
   const auto has_row = [&](std::string_view name) {
     return std::any_of(tables.begin(), tables.end(), [&](std::span<const NodeOp> table) {

@@ -19,7 +19,7 @@ Values import_leaky_relu(Node& node) {
   return {leaky_relu(node.input(0), node.real("alpha", 0.01f))};
 }
 
-// The slope is stretched to x's shape; before version 7, one in a row is that of the channels.
+// The slope is broadcast to x's shape; before version 7, a vector is per channel.
 Values import_prelu(Node& node) {
   const Value x = node.input(0);
   Value slope = node.input(1);
@@ -31,7 +31,7 @@ Values import_prelu(Node& node) {
   return {select(less(x, full_like(x, 0)), x * broadcast(slope, x.shape()), x)};
 }
 
-// alpha may be any number, which elu's may not.
+// alpha may be any number, unlike the op elu's.
 Value elu_of(Value x, double alpha) {
   if (alpha > 0) return elu(x, alpha);
   return select(less(full_like(x, 0), x), x, alpha * expm1(x));

@@ -13,7 +13,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// Before version 7 the second operand was stretched only where "broadcast" said so, its dimensions
+// Before version 7 the second operand was broadcast only if "broadcast" was set, its dimensions
 // matched from "axis" on.
 Value second_operand(const Node& node) {
   const Value b = node.input(1);
@@ -56,7 +56,7 @@ Values import_mod(Node& node) {
   return {select(broadcast(otherwise, r.shape()), r + b, r)};
 }
 
-// In f64 where anything is an integer or f64, else in f32.
+// In f64 if any operand is an integer or f64, otherwise in f32.
 Values import_pow(Node& node) {
   const Value base = node.input(0);
   const Value exponent = second_operand(node);

@@ -27,7 +27,7 @@ Value with_heads(const Node& node, const Value& x, std::string_view attribute) {
   return transpose(reshape(x, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
 }
 
-// Every head of keys or values again for each head of queries that belongs to it.
+// Repeats every head of keys or values for each of its query heads.
 Value repeated_heads(const Value& x, std::int64_t heads) {
   const Shape s = x.shape();
   if (s[1] == heads) return x;
@@ -35,7 +35,7 @@ Value repeated_heads(const Value& x, std::int64_t heads) {
   return reshape(broadcast(reshape(x, s.insert(2, 1)), each), s.replace(1, heads));
 }
 
-// What both kinds of mask say together: a bool one where no numbers are added.
+// Combines both kinds of mask: to a boolean one if no numbers are added.
 Value joined_masks(const Value& mask, const Value& more) {
   if (!mask) return more;
   if (!more) return mask;
@@ -55,7 +55,7 @@ struct Heads {
   std::int64_t keys() const { return k.shape()[2]; }
 };
 
-// Keys that a mask says nothing of are not seen.
+// Keys beyond the end of a mask are masked.
 Value mask_of_all_keys(const Value& mask, std::int64_t keys) {
   const std::int64_t missing = mask.rank() == 0 ? 0 : keys - mask.shape().back();
   if (missing <= 0 || mask.shape().back() == 1) return mask;
@@ -66,7 +66,7 @@ Value mask_of_all_keys(const Value& mask, std::int64_t keys) {
       {mask, cast(broadcast(constant(mask.builder(), hidden, drawn), rest), mask.dtype())}, -1);
 }
 
-// As many keys of each example as it has: (B, 1, 1, 1), or no value where all of them count.
+// The number of valid keys of each example: (B, 1, 1, 1), or no value if all are valid.
 Value counts_of_keys(const Node& node) {
   const Value counts = node.optional_input(6);
   if (!counts) return {};

@@ -1,5 +1,5 @@
-// Operators that draw at random: by a key made of the seed, or of the output's name where there is
-// none, so that a model gives the same numbers in every run.
+// Random operators. The key comes from the seed or, without one, from the output's name, so that a
+// model gives the same numbers in every run.
 #include <fmt/format.h>
 
 #include <bit>

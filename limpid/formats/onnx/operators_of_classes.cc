@@ -15,7 +15,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// Before version 13 x was made a matrix, its rows being all dimensions from the axis on.
+// Before version 13, x was reshaped to a matrix whose rows are all dimensions from the axis on.
 template <Value (*f)(Value, std::int64_t)>
 Values import_over_axis(Node& node) {
   const Value x = node.input(0);

@@ -1,4 +1,4 @@
-// Values that come from nowhere, or from a shape alone.
+// Operators without inputs, or that depend only on a shape.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Values import_constant_of_shape(Node& node) {
   return {broadcast(constant(node.builder(), value.reshape({})), Shape(node.known_integers(0)))};
 }
 
-// [start, end) of the dimensions, each counted from the end where it is negative, and cut off.
+// Dimensions [start, end); negative bounds count from the end, and both are clamped.
 Values import_shape(Node& node) {
   const Shape shape = node.input(0).shape();
   const auto rank = static_cast<std::int64_t>(shape.rank());
@@ -108,8 +108,8 @@ Values import_trilu(Node& node) {
   return {select(broadcast(kept, x.shape()), x, none)};
 }
 
-// `on` where the number of a place along a new axis is the index, counted from the end where it is
-// negative, else `off`.
+// `on` where the position along a new axis equals the index (negative: counted from the end), else
+// `off`.
 Values import_one_hot(Node& node) {
   const Value indices = cast(node.input(0), Dtype::kI64);
   const double size = node.known_real(1);

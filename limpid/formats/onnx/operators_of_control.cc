@@ -1,5 +1,5 @@
-// If and Loop. Of an If whose condition is known at import, the branch that is taken is written; of
-// another, both branches and a select, since Functions are pure. A Loop is written turn by turn.
+// If and Loop. If the condition of an If is known at import, only the taken branch is imported;
+// otherwise both branches and a select, since Functions are pure. A Loop is unrolled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// The outputs of a branch that runs whatever the condition is. Errors name it: the importer names
-// the node.
+// The outputs of a branch that runs unconditionally. Errors name the branch; the importer adds the
+// node.
 Values branch_of(const Node& node, std::string_view name) {
   try {
     return node.inline_graph(name, {});
@@ -50,7 +50,7 @@ Values select_branch(const Node& node) {
   return results;
 }
 
-// Nothing where it depends on inputs, or takes more arithmetic than an import does.
+// Nothing if it depends on inputs, or needs more arithmetic than an import performs.
 std::optional<bool> known_condition(const Node& node) {
   if (!node.is_known(0)) return {};
   try {
@@ -67,8 +67,8 @@ Values import_if(Node& node) {
   return node.inline_graph(*condition ? "then_branch" : "else_branch", {});
 }
 
-// What a body gives: whether to go on, the values that are carried on, and an element of each scan
-// output. The importer's limit on nodes ends loops without end.
+// A body's outputs: whether to continue, the carried values, and an element of each scan output.
+// The importer's limit on nodes ends infinite loops.
 struct Turn {
   bool go_on = false;
   Values carried;
@@ -92,7 +92,8 @@ Turn run_body(const Node& node, std::int64_t number, const Values& carried) {
       node.known(condition).item<bool>(), {results.begin() + 1, middle}, {middle, results.end()}};
 }
 
-// Elements in a row; of none, their type is that of an element of a turn that is not taken.
+// Stacks elements. If there are none, the element type comes from an iteration that is imported but
+// not used.
 Value stacked(const Values& elements, Value like) {
   Values rows;
   for (const Value& e : elements) rows.push_back(reshape(e, e.shape().insert(0, 1)));

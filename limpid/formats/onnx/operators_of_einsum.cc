@@ -34,7 +34,7 @@ struct Named {
   std::int64_t size(int label) const { return value.shape()[place(labels, label)]; }
 };
 
-// With its dimensions in another order.
+// The value with its dimensions in another order.
 Named ordered(const Named& x, const Labels& order) {
   if (order == x.labels) return x;
   std::vector<std::int64_t> permutation;
@@ -43,7 +43,7 @@ Named ordered(const Named& x, const Labels& order) {
   return {transpose(x.value, permutation), order};
 }
 
-// Of a name that comes twice only the elements with the same place in both dimensions.
+// If a name occurs twice, takes the diagonal of its two dimensions.
 Named without_repeats(Named x) {
   for (std::size_t first = 0; first < x.labels.size(); ++first)
     for (std::size_t second = x.labels.size() - 1; second > first; --second) {
@@ -64,7 +64,7 @@ Named without_repeats(Named x) {
       const Value front = transpose(x.value, permutation);
       const Value rows = reshape(front, front.shape().erase(1).replace(0, n * n));
       const Value diagonal = iota(x.value.builder(), n) * static_cast<double>(n + 1);
-      // The name stands in front now, so that no pair is overlooked.
+      // The name is now in front, so no pair is missed.
       return without_repeats({gather(rows, diagonal), labels});
     }
   return x;
@@ -84,7 +84,7 @@ Named summed_unless(Named x, const Keep& keep) {
   return x;
 }
 
-// The same size in both for every name in common: a dimension of 1 is stretched.
+// Gives shared names the same size in both: a dimension of 1 is broadcast.
 void match_sizes(Named& a, Named& b) {
   for (const int label : a.labels) {
     if (!contains(b.labels, label)) continue;
@@ -110,7 +110,7 @@ Labels joined(Labels a, const Labels& b) {
   return a;
 }
 
-// The product of two, summed over the names in common that nobody needs any more.
+// The product of two values, summed over shared names that are not needed later.
 template <class Needed>
 Named contracted(Named a, Named b, const Needed& needed) {
   a = summed_unless(a, [&](int l) { return needed(l) || contains(b.labels, l); });
@@ -198,7 +198,7 @@ class Equation {
     for (int d = -most_hidden_; d < 0; ++d) result.push_back(d);
   }
 
-  // The dimensions of the ellipsis, and the letters that come once, in alphabetical order.
+  // The dimensions of the ellipsis, then the letters that occur once, in alphabetical order.
   void implicit_result() {
     add_hidden();
     std::map<int, int> counts;

@@ -1,4 +1,4 @@
-// Elements chosen and written by their numbers.
+// Operators that gather and scatter elements by index.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -100,8 +100,8 @@ Values import_scatter_nd(Node& node) {
   return {reshape(scatter(by.x, by.rows, node.input(2), mode_of(node)), x.shape())};
 }
 
-// Rows of a cache (B, ..., S, ...) from a place of each example's own on, going on at the beginning
-// where it is circular.
+// Writes rows of a cache (B, ..., S, ...) from a position per example; a circular cache continues
+// at its beginning.
 Values import_tensor_scatter(Node& node) {
   const Value cache = node.input(0), update = node.input(1);
   const std::size_t axis = axis_of(node, cache, -2);
@@ -116,7 +116,7 @@ Values import_tensor_scatter(Node& node) {
   Value rows = broadcast(steps, {batch, count});
   if (node.has_input(2)) rows = rows + reshape(node.input(2), {batch, 1});
   if (mode == "circular") rows = remainder(rows, number_like(rows, static_cast<double>(size)));
-  // The axis comes to stand behind the batch, by the exchange of two dimensions.
+  // Moves the axis after the batch by swapping two dimensions.
   std::vector<std::int64_t> exchange(cache.rank());
   std::iota(exchange.begin(), exchange.end(), 0);
   std::swap(exchange[1], exchange[axis]);

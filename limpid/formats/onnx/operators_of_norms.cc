@@ -18,7 +18,7 @@ namespace {
 
 // ---- batches
 
-// The mean over the axes, which stay with one element.
+// The mean over the axes, which keep size 1.
 Value mean_keeping(Value x, const std::vector<std::size_t>& axes) {
   for (const std::size_t axis : axes)
     x = reshape(mean(x, static_cast<std::int64_t>(axis)), x.shape().replace(axis, 1));
@@ -90,8 +90,7 @@ std::size_t first_normalized(const Node& node, const Value& x) {
   return normalize_axis(node.integer("axis", -1), x.rank(), "axis");
 }
 
-// What stands for every row, as x has its dimensions, in the type that statistics are handed out
-// in.
+// A statistic per row with the rank of x, in the dtype in which statistics are output.
 Value of_rows(const Node& node, const Value& v, const Value& x, std::size_t axis) {
   Shape shape = x.shape();
   for (std::size_t d = axis; d < x.rank(); ++d) shape = shape.replace(d, 1);
@@ -114,7 +113,7 @@ Values import_layer_norm(Node& node) {
   return outputs;
 }
 
-// The factors stretch to all of x, or to its rows as those of rms_norm do.
+// The scale is broadcast to all of x, or to its rows as that of rms_norm.
 Values import_rms_norm(Node& node) {
   const Value x = node.input(0);
   const Value scale = node.input(1);
@@ -127,7 +126,7 @@ Values import_rms_norm(Node& node) {
 
 // ---- channels
 
-// Before version 21 there was a factor for every group instead of every channel.
+// Before version 21 there was one scale per group, not per channel.
 Values import_group_norm(Node& node) {
   const Value x = node.input(0);
   const std::int64_t groups = node.integer("num_groups");
@@ -171,7 +170,7 @@ Values import_local_response_norm(Node& node) {
 
 // ---- lines
 
-// 0 where all elements are.
+// 0 if all elements are 0.
 Values import_lp_norm(Node& node) {
   const Value x = node.input(0);
   const std::int64_t p = node.integer("p", 2);

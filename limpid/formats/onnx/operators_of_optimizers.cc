@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
-// Calls update(x, g, states) for every parameter; it returns the new x and states, which are given
-// out as they came in: all of a kind together.
+// Calls update(x, g, states) for every parameter. It returns the new x and states, which are output
+// grouped by kind, as the inputs are.
 template <class Update>
 Values for_each_parameter(const Node& node, std::size_t states, const Update& update) {
   const Values inputs = node.inputs(2);
@@ -43,7 +43,7 @@ Value rate_as(const Node& node, const Value& x) {
   return cast(reshape(node.input(0), {}), x.dtype());
 }
 
-// The gradient with that of the squared norm of the parameters.
+// The gradient plus that of the squared norm of the parameters.
 Value regularized(const Node& node, const Value& x, const Value& g) {
   return x * node.real("norm_coefficient", 0) + g;
 }
@@ -59,7 +59,7 @@ Values import_adagrad(Node& node) {
   });
 }
 
-// Corrected for the zeros that the moments began with, but in the very first step, number 0.
+// Bias correction, except in the first step, number 0.
 Values import_adam(Node& node) {
   const double alpha = node.real("alpha", 0.9), beta = node.real("beta", 0.999);
   const double epsilon = node.real("epsilon", 1e-6), post = node.real("norm_coefficient_post", 0);

@@ -1,4 +1,5 @@
-// Order along an axis: the largest and smallest elements, and sums of all before each one.
+// Operators that depend on the order along an axis: largest and smallest elements, and cumulative
+// sums.
 #include <fmt/format.h>
 
 #include "limpid/formats/onnx/detail/operators.h"
@@ -12,7 +13,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// A dtype that has an order in the ops, for those that are storage.
+// For a storage dtype, one that the ops can compare.
 Value comparable(const Value& x) {
   switch (x.dtype()) {
     case Dtype::kI8:
@@ -26,7 +27,7 @@ Value comparable(const Value& x) {
   }
 }
 
-// The last of equal ones is the first from the other end.
+// The last of equal elements is the first of the reversed axis.
 template <Value (*extreme)(Value, std::int64_t)>
 Values import_extreme_place(Node& node) {
   const Value x = comparable(node.input(0));
@@ -39,7 +40,8 @@ Values import_extreme_place(Node& node) {
   return {cast(place, Dtype::kI64)};
 }
 
-// The number of elements was an attribute before version 10. Those that need not be sorted are.
+// The number of elements was an attribute before version 10. With sorted = 0 they are sorted as
+// well.
 Values import_top_k(Node& node) {
   const Value x = node.input(0);
   const std::int64_t k = node.version() < 10 ? node.integer("k") : node.known_integer(1);

@@ -1,4 +1,4 @@
-// Parts of tensors, and tensors made of parts.
+// Operators that slice, split, pad, concatenate and select.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Values import_concat(Node& node) { return {concatenate(node.inputs(), node.integ
 
 // ---- split
 
-// Sizes of the parts: given, or as equal as can be, the last one being the smallest.
+// Sizes of the parts: given, or equal except for the last, which is the smallest.
 Numbers parts_of(const Node& node, std::int64_t size) {
   if (const auto given = node.known_integers("split", 1)) return *given;
   const auto outputs = static_cast<std::int64_t>(node.output_count());
@@ -60,8 +60,8 @@ struct Range {
   std::int64_t step = 1;
 };
 
-// Places counted from the end become those from the start, and what lies outside is cut off.
-// Backwards, -1 is the place before the first.
+// Converts indices counted from the end and clamps them to the axis. For a negative step, -1 is the
+// position before the first element.
 Range within(const Range& r, std::int64_t size) {
   const auto cut = [&](std::int64_t place, std::int64_t lowest, std::int64_t highest) {
     return std::clamp(place < 0 ? place + size : place, lowest, std::max(lowest, highest));
@@ -72,7 +72,7 @@ Range within(const Range& r, std::int64_t size) {
 
 std::int64_t count_of(const Range& r) {
   const std::int64_t way = r.step > 0 ? r.end - r.start : r.start - r.end;
-  // The step is not negated: its lowest value has no opposite.
+  // The step is not negated: the lowest i64 has no negative.
   const std::uint64_t stride =
       r.step > 0 ? static_cast<std::uint64_t>(r.step) : 0 - static_cast<std::uint64_t>(r.step);
   if (way <= 0) return 0;
@@ -124,7 +124,7 @@ Values import_slice(Node& node) {
 
 // ---- pad
 
-// How the places outside of x are filled, as places inside of it.
+// How positions outside of x are filled.
 enum class Fill { kConstant, kReflect, kEdge, kWrap };
 
 Fill fill_of(const Node& node) {
@@ -154,13 +154,13 @@ Value places(const Node& node, std::int64_t size, std::int64_t low, std::int64_t
     default:
       break;
   }
-  // There and back again without the ends twice.
+  // The period of a reflection that does not repeat the ends.
   const std::int64_t period = std::max<std::int64_t>(1, 2 * (size - 1));
   const Value there = modulo(at, period);
   return minimum(there, number(period) - there);
 }
 
-// What is added by axis; negative numbers take away.
+// Padding per axis; negative numbers remove elements.
 struct Padding {
   Numbers low;
   Numbers high;
@@ -189,7 +189,7 @@ Padding padding_of(const Node& node, std::size_t rank) {
   return padding;
 }
 
-// x without what negative numbers take away, which are then 0.
+// x after negative paddings have removed elements; they are then 0.
 Value crop(const Node& node, Value x, Padding& padding) {
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t start = -std::min<std::int64_t>(padding.low[axis], 0);
@@ -202,7 +202,7 @@ Value crop(const Node& node, Value x, Padding& padding) {
   return x;
 }
 
-// A bool has no number to be filled with: true is 1 of u8.
+// A bool cannot be padded with a number: true becomes 1 of u8.
 Value pad_with(Value x, const Padding& padding, double value) {
   const Numbers none(x.rank(), 0);
   if (x.dtype() != Dtype::kBool) return pad(x, padding.low, padding.high, none, value);
@@ -231,7 +231,7 @@ Values import_pad(Node& node) {
 
 // ---- chosen elements
 
-// Those where the condition holds, which must be known.
+// The elements where the condition is true; the condition must be known at import.
 Values import_compress(Node& node) {
   Value x = node.input(0);
   if (!node.has("axis")) x = reshape(x, {x.shape().elements()});

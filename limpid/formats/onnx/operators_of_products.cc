@@ -20,10 +20,10 @@ Shape with_matrix(const Shape& lead, std::int64_t rows, std::int64_t columns) {
 }  // namespace
 
 Value batched_product(Value a, Value b) {
-  // ONNX's MatMul takes no i8; the sums of those that MatMulInteger brings are i32.
+  // ONNX's MatMul does not take i8; MatMulInteger does, with i32 sums.
   if (is_floating(a.dtype()) || (a.dtype() == Dtype::kI8 && b.dtype() == Dtype::kI8))
     return matmul(a, b);
-  // Of integers there is no product but this one.
+  // Integer operands have no other product than this one.
   const Shape left = a.shape(), right = b.shape();
   const std::size_t last = left.rank();
   return sum(reshape(a, left.insert(last, 1)) * reshape(b, right.insert(last - 2, 1)),
@@ -59,7 +59,7 @@ namespace {
 
 Values import_matmul(Node& node) { return {product(node.input(0), node.input(1))}; }
 
-// In i32 without its zero point, which is one number, or one for each row or column.
+// As i32 minus its zero point: one number, or one for each row or column.
 Value without_zero_point(Node& node, std::size_t input, bool of_rows) {
   const Value x = cast(node.input(input), Dtype::kI32);
   Value zero = node.optional_input(input + 2);
@@ -79,7 +79,7 @@ Value transposed_if(Value x, bool transposed) { return transposed ? transpose(x,
 
 Value scaled(Value x, double factor) { return factor == 1 ? x : x * scalar_like(x, factor); }
 
-// linear, where it is one.
+// As linear, if it has that form.
 Values import_gemm(Node& node) {
   const Value a = node.input(0), b = node.input(1), c = node.optional_input(2);
   if (a.rank() != 2 || b.rank() != 2)

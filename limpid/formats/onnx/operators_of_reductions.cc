@@ -1,4 +1,4 @@
-// Reductions over any axes, which stay with size 1 unless the node says otherwise.
+// Reductions over any axes, which keep size 1 unless the node says otherwise.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Axes = std::vector<std::size_t>;
 
-// Sorted; those of no list are all of them, or none where the node says so.
+// The axes, sorted. Without a list: all, or none if the node says so.
 Axes axes_of(const Node& node, std::size_t rank) {
   const auto given = node.known_integers("axes", 1);
   Axes axes;
@@ -30,7 +30,7 @@ Axes axes_of(const Node& node, std::size_t rank) {
   return axes;
 }
 
-// The axes one after the other, each gone, the last first.
+// Reduces the axes one after the other, the last first.
 template <class F>
 Value reduce(Value x, const Axes& axes, const F& over_axis) {
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis)
@@ -42,8 +42,7 @@ Value total(Value x, const Axes& axes) {
   return reduce(x, axes, [](Value v, std::int64_t axis) { return sum(v, axis); });
 }
 
-// Narrow ones as i32, whose lowest and highest number stand for false and true where there is
-// nothing.
+// Narrow types as i32. Of an empty axis, i32's lowest and highest number become false and true.
 template <Value (*over_axis)(Value, std::int64_t)>
 Value extreme(Value x, const Axes& axes) {
   const Dtype dtype = x.dtype();
@@ -65,7 +64,7 @@ Value average(Value x, const Axes& axes) {
 Value sum_of_absolutes(Value x, const Axes& axes) { return total(abs(x), axes); }
 Value sum_of_squares(Value x, const Axes& axes) { return total(x * x, axes); }
 
-// What is no sum of integers is computed in f64 where they come.
+// Reductions of integers other than sums are computed in f64.
 template <Value (*floating)(Value, const Axes&)>
 Value through_f64(Value x, const Axes& axes) {
   if (!is_integer(x.dtype())) return floating(x, axes);
@@ -75,7 +74,7 @@ Value through_f64(Value x, const Axes& axes) {
 Value root_of_squares(Value x, const Axes& axes) { return sqrt(sum_of_squares(x, axes)); }
 Value log_of_sum(Value x, const Axes& axes) { return log(total(x, axes)); }
 
-// Less the largest, unless that is infinite, so that nothing overflows.
+// Subtracts the largest, unless it is infinite, so that nothing overflows.
 Value log_of_sum_of_exp(Value x, const Axes& axes) {
   Value largest = reduce(x, axes, [](Value v, std::int64_t axis) { return max(v, axis); });
   const Value infinite = full_like(largest, std::numeric_limits<double>::infinity());

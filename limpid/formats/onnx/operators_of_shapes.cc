@@ -1,4 +1,4 @@
-// Operators that move elements and leave their order, or permute dimensions.
+// Operators that reshape, repeat or permute dimensions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 Values import_identity(Node& node) { return {node.input(0)}; }
 
-// 0 stands for the size that there is (unless allowzero), -1 for what is left.
+// 0 means the size of x (unless allowzero), -1 the remaining size.
 Values import_reshape(Node& node) {
   const Value x = node.input(0);
   const bool allow_zero = node.flag("allowzero", false);
@@ -51,7 +51,7 @@ Values import_flatten(Node& node) {
       x, {Shape(shape.dims().first(at)).elements(), Shape(shape.dims().subspan(at)).elements()})};
 }
 
-// Distinct axes of a rank, in rising order.
+// Distinct axes, in ascending order.
 std::vector<std::size_t> sorted_axes(const Node& node, const std::vector<std::int64_t>& axes,
                                      std::size_t rank) {
   std::vector<std::size_t> sorted;
@@ -104,7 +104,7 @@ Values import_expand(Node& node) {
   return {broadcast(x, common_shape(x.shape(), Shape(node.known_integers(1)), "the shape"))};
 }
 
-// Each axis in turn: its elements together with all behind it, several times over.
+// Repeats each axis in turn, together with all later dimensions.
 Values import_tile(Node& node) {
   Value x = node.input(0);
   std::vector<std::int64_t> repeats;

@@ -1,4 +1,4 @@
-// quantized_linear from the operators that it is written in.
+// Recognises the operators that quantized_linear is exported as.
 #include "limpid/formats/onnx/detail/quantized.h"
 
 #include <optional>
@@ -17,7 +17,7 @@ struct Product {
   ValueId x, weight, scale, bias = -1;
 };
 
-// Looks at the calls that made a value.
+// Matches the calls that made a value.
 class Match {
  public:
   explicit Match(const Function& f) : f_(f), makers_(f.types().size(), nullptr) {
@@ -58,7 +58,7 @@ class Match {
     while (const limpid::Node* maker = made_by(id, op::reshape)) id = maker->inputs[0];
     return id;
   }
-  // The same where each reshape keeps the last dimension, and so the rows.
+  // As above, if each reshape keeps the last dimension, and so the rows.
   ValueId same_rows(ValueId id) const {
     if (f_.type(id).shape.rank() == 0) return id;
     const std::int64_t last = f_.type(id).shape.back();
@@ -71,7 +71,7 @@ class Match {
     return id;
   }
 
-  // One number for each row of a value: what was stretched along the last dimension alone.
+  // One number for each row of a value: the operand of a broadcast along the last dimension only.
   std::optional<ValueId> by_row(ValueId id) const {
     const limpid::Node* stretch = made_by(same_rows(id), op::broadcast);
     if (!stretch) return {};
@@ -81,7 +81,7 @@ class Match {
     return flat(stretch->inputs[0]);
   }
 
-  // A row of numbers that was stretched over all rows, [out] or [1, ..., out]: that of type [out].
+  // A vector broadcast to all rows, [out] or [1, ..., out], as type [out].
   std::optional<ValueId> column(ValueId id, const Type& type) const {
     id = same_rows(id);
     if (const limpid::Node* stretch = made_by(id, op::broadcast)) id = stretch->inputs[0];

@@ -138,7 +138,7 @@ class Reader {
     return node;
   }
 
-  // Its fields come in any order, its kind among them.
+  // Its fields, the kind among them, may come in any order.
   AttributeContents attribute(MessageBytes message) {
     constexpr std::int64_t kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6,
                            kInts = 7, kStrings = 8;

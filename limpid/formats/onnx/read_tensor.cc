@@ -63,7 +63,7 @@ void add_dim(Fields& fields, std::int64_t dim) {
   fields.dims.push_back(dim);
 }
 
-// All but the elements in typed fields.
+// All except the elements in typed fields.
 void read_fields(std::span<const std::byte> message, Fields& fields) {
   for (Wire wire(message); wire.next();) switch (wire.field()) {
       case kDims:
@@ -88,7 +88,7 @@ void read_fields(std::span<const std::byte> message, Fields& fields) {
     }
 }
 
-// Elements that the format writes as integers: narrow ones and 16-bit floating ones among them.
+// Elements that the format stores as integers: also narrow integers and 16-bit floats.
 template <class T>
 T element_of(std::int64_t value) {
   if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, Bf16>) {
@@ -162,7 +162,7 @@ Tensor read_raw(std::span<const std::byte> raw, const Type& type) {
   });
 }
 
-// Anything but 0 and 1 is no bool of C++.
+// A C++ bool may only be 0 or 1.
 void check_bools(const Tensor& tensor) {
   for (const std::byte b : tensor.bytes())
     if (std::to_integer<int>(b) > 1)
@@ -173,7 +173,7 @@ Tensor elements_of(std::span<const std::byte> message, const Fields& fields, Bud
                    Externals& externals) {
   const Type type{dtype_of_element_type(fields.element_type), Shape(fields.dims)};
   if (fields.external) return externals.read(type, fields.location, fields.offset, fields.length);
-  // Before memory is asked for: an element takes a byte of the file at least.
+  // Checked before allocating: an element takes at least one byte of the file.
   if (type.shape.elements() > static_cast<std::int64_t>(message.size()))
     broken_tensor(fmt::format("{} in {} bytes", to_string(type), message.size()));
   budget.charge(type.bytes());

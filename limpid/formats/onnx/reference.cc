@@ -1,4 +1,4 @@
-// The page of operators that can be read, made of their tables.
+// Writes the reference page of supported operators from their tables.
 #include <fmt/format.h>
 
 #include <algorithm>
