@@ -4,11 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/cpus.h"
 
@@ -28,6 +31,20 @@ double memory_mib(pid_t process, const std::string& word) {
   return sum;
 }
 
+// The caller's environment may hold settings of numeric libraries, such as OPENBLAS_CORETYPE. A
+// subject gets those of its options and no others.
+void forget_settings() {
+  constexpr std::string_view kPrefixes[] = {"ATEN_", "BLIS_", "DNNL_", "GOMP_",   "GOTO_",
+                                            "KMP_",  "MKL_",  "OMP_",  "ONEDNN_", "OPENBLAS_"};
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view text = *variable;
+    if (std::ranges::any_of(kPrefixes, [&](std::string_view p) { return text.starts_with(p); }))
+      names.emplace_back(text.substr(0, text.find('=')));
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
 }  // namespace
 
 Process::Process(const Options& options) : name_(options.name) {
@@ -40,6 +57,7 @@ Process::Process(const Options& options) : name_(options.name) {
     dup2(to[0], STDIN_FILENO);
     dup2(from[1], STDOUT_FILENO);
     if (options.cpu) pin(0, *options.cpu);
+    forget_settings();
     for (const auto& [variable, value] : options.environment)
       setenv(variable.c_str(), value.c_str(), 1);
     std::vector<char*> words;

@@ -119,6 +119,9 @@ class Waiting(served.ServeTest):
     def test_the_clients_own_deadline(self):
         server = self.slow()
         self.refused(server.post(INFER, served.infer_json(ROW), [("Limpid-Deadline-Ms", "100")]), 504)
+        # It may not be longer than that of the server.
+        server = self.slow("--deadline", "0.2")
+        self.refused(server.post(INFER, served.infer_json(ROW), [("Limpid-Deadline-Ms", "60000")]), 504)
 
     def test_a_full_queue_refuses_at_once(self):
         server = self.slow("--max-queue", "1")

@@ -20,20 +20,20 @@ Subject subject_of(const std::string& model, std::int64_t index) {
   return subject;
 }
 
-// The model of r0 with one bit of one weight flipped.
-std::string planted(Session& session, std::int64_t element, int bit) {
+// The model of r0 with bits of one weight flipped.
+std::string planted(Session& session, std::int64_t element, std::uint32_t bits) {
   OpenModel other{.name = "planted"};
   other.model = session.model("r0")->model;
   const Tensor& weight = other.model.params.at("layers.1.weight");
   std::vector<float> values(weight.values<float>().begin(), weight.values<float>().end());
   float& x = values[static_cast<std::size_t>(element)];
-  x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ (1u << bit));
+  x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ bits);
   other.model.params.set("layers.1.weight", Tensor::from<float>(weight.shape(), values));
   return session.add(std::move(other))->id;
 }
 
 TEST_F(ViewCompare, APlantedBitIsFound) {
-  const std::string other = planted(*session_, 11, 3);
+  const std::string other = planted(*session_, 11, 8);
   for (const bool with_input : {false, true}) {
     Subject a = subject_of("r0", 4), b = subject_of(other, 4);
     if (!with_input) a.input.reset(), b.input.reset();
@@ -49,6 +49,13 @@ TEST_F(ViewCompare, APlantedBitIsFound) {
     EXPECT_EQ(c.parameters[0].differ, 1);
     EXPECT_EQ(c.parameters[0].largest_ulp, 8);
   }
+}
+
+TEST_F(ViewCompare, OfSeveralBitsTheHighestIsNamed) {
+  const Compared c =
+      compare(*session_, subject_of("r0", 4), subject_of(planted(*session_, 11, 13), 4));
+  ASSERT_TRUE(c.first);
+  EXPECT_EQ(c.first->bit, 3);
 }
 
 TEST_F(ViewCompare, AModelIsItself) {
