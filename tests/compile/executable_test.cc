@@ -297,6 +297,19 @@ TEST(Plan, HasBiasAndReluInsideOfTheProduct) {
   EXPECT_EQ(std::count(plan.begin(), plan.end(), '\n'), 3) << plan;  // two steps and their heading
 }
 
+TEST(Plan, LeavesAReluOutsideOfAProductThatIsReadAgain) {
+  const Function f = trace(
+      "f",
+      {{"x", {Dtype::kF32, {7, 6}}}, {"w", {Dtype::kF32, {33, 6}}}, {"b", {Dtype::kF32, {33}}}},
+      [](std::span<const Value> in) {
+        const Value y = linear(in[0], in[1], in[2]);
+        return std::vector<Value>{relu(y) * y};
+      });
+  const std::vector<Tensor> inputs = numbers_for(f);
+  const Executable executable = compile(f);
+  EXPECT_TRUE(executable(inputs)[0].same_bits(interpret(f, inputs)[0])) << executable.plan();
+}
+
 TEST(Plan, MakesOnePassOfAChain) {
   const Function f =
       trace("f", {{"x", {Dtype::kF32, {1000}}}, {"y", {Dtype::kF32, {1000}}}},

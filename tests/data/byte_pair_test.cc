@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "limpid/data/tokenizer_files.h"
+#include "limpid/data/words.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -55,6 +56,23 @@ BytePairRules rules_with(std::vector<std::string> more,
   };
   for (const auto& [left, right] : merges) rules.merges.emplace_back(number(left), number(right));
   return rules;
+}
+
+TEST(Words, AreThoseOfTheirPatterns) {
+  const auto words = [](std::string_view text, WordPattern pattern) {
+    std::vector<std::string> all;
+    while (!text.empty()) {
+      all.emplace_back(text.substr(0, first_word(text, pattern)));
+      text.remove_prefix(all.back().size());
+    }
+    return all;
+  };
+  using All = std::vector<std::string>;
+  constexpr std::string_view kText = "I've 12345 dogs!!  ok\n";
+  EXPECT_EQ(words(kText, WordPattern::kGpt2),
+            (All{"I", "'ve", " 12345", " dogs", "!!", " ", " ok", "\n"}));
+  EXPECT_EQ(words(kText, WordPattern::kLlama3),
+            (All{"I", "'ve", " ", "123", "45", " dogs", "!!", " ", " ok", "\n"}));
 }
 
 TEST(BytePair, EncodesAsAnotherProgramDid) {

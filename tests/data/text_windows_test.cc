@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <set>
+#include <vector>
 
 #include "tests/formats/helpers.h"
 
@@ -99,6 +100,17 @@ TEST(TextWindows, ShiftedOnesAreWholeAndBeginEverywhere) {
       EXPECT_LT(n - 4 * windows.size(), 9);
     }
   }
+}
+
+TEST(TextWindows, ShiftedOnesBeginInAnotherOrderInEveryRound) {
+  const TokenWindows windows{counting(30), 4, Kind::kShifted};
+  std::set<std::vector<std::int64_t>> orders;
+  for (std::int64_t round = 0; round < 8; ++round) {
+    std::vector<std::int64_t> order;
+    for (std::int64_t i = 0; i < 4; ++i) order.push_back(windows.offset(Key(7), 4 * round + i));
+    orders.insert(order);
+  }
+  EXPECT_GT(orders.size(), 4u);
 }
 
 TEST(TextWindows, NeedTokens) {

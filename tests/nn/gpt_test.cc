@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "limpid/limpid.h"
 
@@ -173,6 +174,30 @@ TEST(Rotary, FrequenciesAreThePowersOfTheBase) {
     }
   EXPECT_THROW(rotary_frequencies(3, 10000), Error);
   EXPECT_THROW(rotary_frequencies(4, 1), Error);
+}
+
+// As the code of Llama 3.1's model card has it, by wavelengths.
+TEST(Rotary, LongContextsTurnSlowly) {
+  constexpr double kBase = 500000, kFactor = 8, kContext = 8192;
+  const std::vector<float> got = rotary_frequencies(128, kBase, RotaryScaling{});
+  int same = 0, divided = 0, between = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double plain = std::pow(kBase, -2.0 * static_cast<double>(i) / 128);
+    const double wavelength = 2 * std::numbers::pi / plain;
+    double expected = plain;
+    if (wavelength > kContext) {
+      expected = plain / kFactor;
+      ++divided;
+    } else if (wavelength >= kContext / 4) {
+      const double smooth = (kContext / wavelength - 1) / (4 - 1);
+      expected = (1 - smooth) * plain / kFactor + smooth * plain;
+      ++between;
+    } else {
+      ++same;
+    }
+    EXPECT_FLOAT_EQ(got[i], static_cast<float>(expected)) << i;
+  }
+  EXPECT_TRUE(same > 0 && divided > 0 && between > 0);
 }
 
 }  // namespace
