@@ -34,6 +34,8 @@ struct Settings {
   std::filesystem::path out;
 };
 
+const lp::optim::AdamW kOptimizer{.beta2 = 0.99, .weight_decay = 0.1};
+
 lp::Function training_step(const Settings& s) {
   lp::train::Problem problem;
   problem.task = lp::Task::kNextToken;
@@ -45,17 +47,17 @@ lp::Function training_step(const Settings& s) {
     return lp::train::Problem::Result{net(params, x, key), carried};
   };
   problem.losses = lp::train::losses_in_scale({lp::train::Loss::Kind::kCrossEntropy});
-  return lp::train::step_function(
-      problem, {lp::optim::AdamW{.beta2 = 0.99, .weight_decay = 0.1}, {.norm = 1.0}}, s.batch);
+  return lp::train::step_function(problem, {kOptimizer, {.norm = 1.0}}, s.batch);
 }
 
-// Parameters as a training begins with them, a text of all tokens and what follows each of them,
-// everything else zero.
+// The parameters and the optimiser's state as a training begins with them, a text of all tokens and
+// the next token of each.
 std::vector<lp::Tensor> first_inputs(const lp::Function& step, const Settings& s) {
-  const lp::Params params = s.net.init(lp::Key(1));
+  lp::Params begin = s.net.init(lp::Key(1));
+  begin.merge("", kOptimizer.init(begin));
   std::vector<lp::Tensor> inputs;
   for (const lp::Input& input : step.inputs()) {
-    if (const lp::Tensor* p = params.find(input.name)) {
+    if (const lp::Tensor* p = begin.find(input.name)) {
       inputs.push_back(*p);
     } else if (input.type.dtype == lp::Dtype::kI32) {
       const std::size_t first = input.name == "y" ? 1 : 0;
