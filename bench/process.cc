@@ -32,7 +32,7 @@ double memory_mib(pid_t process, const std::string& word) {
 }
 
 // The caller's environment may hold settings of numeric libraries, such as OPENBLAS_CORETYPE. A
-// subject gets those of its options and no others.
+// subject inherits none of them: it gets only the settings in its options.
 void forget_settings() {
   constexpr std::string_view kPrefixes[] = {"ATEN_", "BLIS_", "DNNL_", "GOMP_",   "GOTO_",
                                             "KMP_",  "MKL_",  "OMP_",  "ONEDNN_", "OPENBLAS_"};

@@ -20,8 +20,7 @@ bool is_by_rows(const LaneInput& input, std::size_t elements, std::size_t rows) 
 }
 
 std::size_t rows_of(const Step& step) { return step.root ? step.root->row_count() : 0; }
-// Whether the step can be split into that many rows; several of its own rows may make one of the
-// band.
+// Whether the step can be split into `rows` parts. A part may be several of its own rows.
 bool takes_rows(const Step& step, std::size_t rows) {
   if (rows == 0) return false;
   if (!step.root) return step.program.elements % rows == 0;

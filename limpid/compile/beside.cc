@@ -1,5 +1,5 @@
-// Independent products that threads run without a barrier in between: those of queries, keys and
-// values; of a gate and the values that it scales.
+// Finds independent products, which threads compute without a barrier in between. Examples: the
+// projections to queries, keys and values; a gate and the values that it scales.
 #include <algorithm>
 
 #include "limpid/compile/plan.h"

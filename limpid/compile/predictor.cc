@@ -33,7 +33,7 @@ class PlanRun {
     to_.resize(out_.size());
   }
 
-  // Computes rows [first, first + count) of `results` from those of `inputs`.
+  // Computes `count` rows of `results` from the same rows of `inputs`, beginning with row `first`.
   void run(std::span<const Tensor> inputs, std::span<void* const> results, RowCount first,
            RowCount count) {
     for (std::size_t i = 0; i < in_.size(); ++i) {

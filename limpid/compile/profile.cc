@@ -12,8 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The addresses of a plan's slots. A result has memory of its own, or that of an input donated to
-// it.
+// The addresses of a plan's slots. A result has its own memory, or the memory of a donated input.
 class Memory {
  public:
   Memory(const detail::Plan& plan, std::span<const Tensor> inputs, std::size_t threads,

@@ -32,8 +32,8 @@ float polynomial(float x, std::uint32_t piece, const float (&descending)[N][16])
   return y;
 }
 
-// 2^n as two factors: one float does not hold every 2^n that a result needs, such as a subnormal
-// one. The low bits of z hold n + 254: half of that is the biased exponent of 2^(n / 2).
+// 2^n as a product of two floats: if the result is subnormal, for example, 2^n itself is out of
+// range. The low bits of z hold n + 254: half of that is the biased exponent of 2^(n / 2).
 struct Powers {
   float first, second;
 };

@@ -24,7 +24,7 @@ namespace {
 }
 
 // Memory of this size or more is placed on huge pages if the system has them: one sequential read
-// is 1.5 times as fast, and no two parts of a page share a set of a cache.
+// is 1.5 times as fast, and a page's parts are spread evenly over a cache.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 alignas(Tensor::kAlignment) constexpr std::array<std::byte, Tensor::kAlignment> kNoElements{};
