@@ -38,13 +38,13 @@ std::int64_t prediction_of(std::span<const float> logits) {
   return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
 
-// Of the targets of a window that of its last token.
+// The target of the last token of a window.
 std::int32_t label_of(const Dataset& data, std::int64_t row) {
   const Tensor targets = data.targets_of(row, 1);
   return targets.values<std::int32_t>()[static_cast<std::size_t>(data.counted(row) - 1)];
 }
 
-// The logits of a model that gives some for every token of a window: those of the last one.
+// The logits of the last token, if the model gives logits for every token of a window.
 Tensor last_logits(const Dataset& data, const Tensor& outputs) {
   if (data.task != Task::kNextToken || outputs.shape().rank() != 3) return outputs;
   const std::int64_t rows = outputs.shape()[0];
@@ -56,7 +56,7 @@ Tensor last_logits(const Dataset& data, const Tensor& outputs) {
   return gather_rows(all, last);
 }
 
-// What a class is called, or the bytes of a token.
+// The name of a class, or the bytes of a token.
 std::optional<std::string> known_name(const Dataset& data, std::int64_t number) {
   const auto at = static_cast<std::size_t>(number);
   if (at < data.class_names.size()) return data.class_names[at];
@@ -65,7 +65,7 @@ std::optional<std::string> known_name(const Dataset& data, std::int64_t number) 
   return {};
 }
 
-// A class by its name, a token in quotes, or by its number where classes have no names.
+// A class by its name, a token in quotes; a class without a name by its number.
 std::string class_text(const Dataset& data, std::int64_t number) {
   const std::optional<std::string> name = known_name(data, number);
   if (!name) return std::to_string(number);
@@ -87,7 +87,7 @@ Json numbers_json(std::span<const float> numbers) {
 
 // ---- one example
 
-// The classes in their order, of very many tokens the likeliest.
+// All classes in their order; of many tokens, the most probable ones.
 std::vector<std::size_t> shown_classes(const Dataset& data, std::span<const float> logits) {
   constexpr std::size_t kTokens = 20;
   std::vector<std::size_t> order(logits.size());
@@ -117,7 +117,7 @@ struct NextToken {
   float logit, probability;
 };
 
-// Behind the last token of a text, the likeliest first; of equals, the lower number.
+// Candidates after the last token of a text, most probable first; if equal, lower number first.
 std::vector<NextToken> next_tokens(const Tokenizer& tokenizer, const Tensor& logits) {
   constexpr std::size_t kShown = 10;
   const std::int64_t width = logits.shape().back();
@@ -152,7 +152,7 @@ Table classes_table(const Examples& examples, const Tensor& logits, const Tensor
   return table;
 }
 
-// Of labels their probabilities, of a regression its numbers.
+// Probabilities for labels, numbers for a regression.
 Table numbers_table(const Examples& examples, const Tensor& numbers) {
   const Dataset& data = *examples.data;
   const bool labels = data.task == Task::kMultiLabel;

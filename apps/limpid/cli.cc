@@ -34,7 +34,7 @@ constexpr std::string_view kExpected<std::uint64_t> = "an integer from 0 to 2^64
 template <>
 constexpr std::string_view kExpected<double> = "a number";
 
-// An option of one text, which set() takes after all checks.
+// An option with one value, passed to set() after all checks.
 CLI::Option* text_option(CLI::App& app, const std::string& name, const std::string& help,
                          std::function<void(const std::string&)> set) {
   return app
@@ -47,7 +47,7 @@ CLI::Option* text_option(CLI::App& app, const std::string& name, const std::stri
       ->type_name("TEXT");
 }
 
-// Value: a number, or one that may be missing.
+// Value: a number or an optional number.
 template <class T>
 T number_in(const std::optional<T>&);
 template <class T>
@@ -84,7 +84,7 @@ const CLI::App& command_of(const CLI::App& app, const std::string& name) {
   throw UsageError(fmt::format("there is no command {}; there are:{}", in_quotes(name), names));
 }
 
-// The parser would only say that a command is required.
+// The parser's own message would only say that a command is required.
 void check_command(const CLI::App& app, int argc, char** argv) {
   if (app.get_subcommands({}).empty() || argc < 2 || argv[1][0] == '-') return;
   check_command(command_of(app, argv[1]), argc - 1, argv + 1);
@@ -173,7 +173,7 @@ Option& Option::path(const std::string& name) {
 }
 
 Option& Option::check(Check check) {
-  // First the latest check: what it expects says more than that of the option's type.
+  // The latest check first: it says more than the check of the type.
   option_->transform(CLI::Validator(
       [check = std::move(check)](std::string& text) {
         if (check.fits(text)) return std::string();
@@ -300,7 +300,7 @@ std::string Command::help_of(const std::vector<std::string>& command) const {
     found = &command_of(*found, name);
     called += " " + name;
   }
-  // App::help() would speak of the command that is under way.
+  // App::help() would describe the running command.
   return found->get_formatter()->make_help(found, called, CLI::AppFormatMode::Normal);
 }
 

@@ -1,5 +1,5 @@
-// limpid completion: scripts by which a shell completes the command line, written from the commands
-// and options as they are.
+// limpid completion: scripts that complete the command line in a shell, generated from the commands
+// and their options.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace limpid::tool {
 namespace {
 
-// Calls f(command, path) for a command and all below it; the path of "limpid lab init" is
-// "/lab/init", that of the line "".
+// Calls f(command, path) for a command and all its subcommands. The path of "limpid lab init" is
+// "/lab/init", that of "limpid" is "".
 void each_command(const CommandFacts& command, const std::string& path,
                   const std::function<void(const CommandFacts&, const std::string&)>& f) {
   f(command, path);
@@ -36,7 +36,7 @@ std::string options_of(const CommandFacts& command) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-// What the arguments of a command may be where they are no paths: choices, or the names of
+// The words that complete the arguments of a command, unless they are paths: choices, or names of
 // commands.
 std::vector<std::string> words_of(const CommandFacts& command, const CommandFacts& line) {
   std::vector<std::string> words;
@@ -49,7 +49,7 @@ std::vector<std::string> words_of(const CommandFacts& command, const CommandFact
   return words;
 }
 
-// With a backslash before each of `special`.
+// Puts a backslash before each of the characters in `special`.
 std::string escaped(std::string_view text, std::string_view special) {
   std::string result;
   for (const char c : text) {
@@ -59,7 +59,7 @@ std::string escaped(std::string_view text, std::string_view special) {
   return result;
 }
 
-// A word of a shell, in single quotes.
+// Quotes a word for a shell, in single quotes.
 std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
@@ -173,7 +173,8 @@ std::string zsh_script(const CommandFacts& line) {
   each_command(line, "", [&](const CommandFacts& command, const std::string& path) {
     text += zsh_function(command, path, line);
   });
-  // From a folder of $fpath it is the body of the function, on its first call; or it is sourced.
+  // In a folder of $fpath, the script is the body of the function on its first call. It may also be
+  // sourced.
   return text + R"(if [[ $funcstack[1] == _limpid ]]; then
   _limpid "$@"
 else
@@ -184,7 +185,7 @@ fi
 
 // ---- fish
 
-// Which words must stand before: "__fish_seen_subcommand_from lab; and ...".
+// The condition on the words before: "__fish_seen_subcommand_from lab; and ...".
 std::string fish_condition(const CommandFacts& command, const std::string& path) {
   std::vector<std::string> parts;
   std::size_t begin = 1;

@@ -1,4 +1,4 @@
-// limpid data: what a data set holds, before anything is trained on it.
+// limpid data: describes a data set.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string column_name(const std::vector<std::string>& names, std::int64_t colu
   return at < names.size() ? names[at] : std::to_string(column);
 }
 
-// What tells of columns fits a table: of images and texts it would not.
+// Statistics of columns are for tables, not for images and texts.
 constexpr std::int64_t kMostColumns = 64;
 
 bool has_columns(const Dataset& data) {

@@ -1,4 +1,4 @@
-// limpid doctor: what is wrong with a run of training, and what to try.
+// limpid doctor: finds problems of a training run, and says what to try.
 #include "limpid/train/doctor.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ struct DoctorArguments {
   bool markdown = false;
 };
 
-// A rule or a number that does not exist is a fault of the command line.
+// An unknown rule or an invalid number is a usage error.
 train::Thresholds parse_thresholds(const std::vector<std::string>& all) {
   train::Thresholds thresholds;
   for (const std::string& text : all) {
@@ -71,7 +71,7 @@ void doctor(const DoctorArguments& options) {
                        {"notes", log.notes}});
   for (const std::string& note : log.notes) print(fmt::format("note: {}\n", printable(note)));
   for (const train::Finding& f : found) print(to_text(f));
-  // Without its remedy, which may be the opposite of what helps now.
+  // Without its remedies: by now, the opposite may help.
   for (const train::Finding& f : earlier)
     print(fmt::format("at step {}, no longer at the end: {}: {}\n", f.step, printable(f.rule),
                       printable(f.symptom)));

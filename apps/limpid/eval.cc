@@ -1,4 +1,4 @@
-// limpid eval: how good a model is on examples that it was not trained on.
+// limpid eval: metrics of a model on examples that it was not trained on.
 #include <fmt/format.h>
 
 #include <memory>

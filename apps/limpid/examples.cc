@@ -44,7 +44,7 @@ std::vector<float> parse_numbers(std::string_view text) {
   }
 }
 
-// Numbers as f32, or those of tokens as i32.
+// Numbers as f32, token ids as i32.
 Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input) {
   const bool tokens = input.type.dtype == Dtype::kI32;
   if (!tokens && input.type.dtype != Dtype::kF32)
@@ -73,7 +73,7 @@ void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
                                  first));
 }
 
-// What the tokens of an example say, as far as its text goes.
+// The text of the tokens of an example, up to the end of the data's text.
 std::string text_of(const Dataset& data, std::int64_t row) {
   const Tensor example = data.inputs_of(row, 1);
   const auto tokens = example.values<std::int32_t>();
@@ -82,7 +82,7 @@ std::string text_of(const Dataset& data, std::int64_t row) {
   return in_quotes(data.tokenizer->decode(tokens.first(length)));
 }
 
-// The examples that the options count out of their data set.
+// The examples of the data set that the options select.
 Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const DataSpec spec = parse_data_option(options.data);
   const std::int64_t first = options.index;

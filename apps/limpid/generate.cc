@@ -1,4 +1,4 @@
-// limpid generate: a text that a language model goes on with.
+// limpid generate: text from a language model.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// limpid gradcheck: a model's gradient against differences.
+// limpid gradcheck: a model's gradient against central differences.
 #include "limpid/inspect/gradcheck.h"
 
 #include <fmt/format.h>

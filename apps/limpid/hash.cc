@@ -1,4 +1,4 @@
-// limpid hash: one number for everything that a model answers, so that two people can compare.
+// limpid hash: one hash of the outputs of a model, to compare between machines.
 #include <fmt/format.h>
 
 #include <memory>

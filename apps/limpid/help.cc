@@ -21,7 +21,7 @@ struct HelpArguments {
   std::string folder;  // "" unless --man-pages
 };
 
-// Text as troff takes it: no backslash is an escape, no line a request, a hyphen is one.
+// Escapes a text for troff: backslashes, dots and quotes at the start of a line, and hyphens.
 std::string troff(std::string_view text) {
   std::string result;
   bool line_begins = true;
@@ -43,7 +43,7 @@ std::string page_name(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, "-"));
 }
 
-// An option or argument: names and value, then its help.
+// Writes an option or argument: names and value, then its help.
 std::string entry(const OptionFacts& option) {
   std::string heading;
   for (const std::string& name : option.names)
@@ -115,7 +115,7 @@ void write_pages(const CommandFacts& command, std::vector<std::string>& words,
 }
 
 void help(const Command& app, const HelpArguments& options) {
-  const std::string text = app.help_of(options.command);  // first: it refuses what does not exist
+  const std::string text = app.help_of(options.command);  // first: it throws for an unknown command
   std::vector<std::string> words = {"limpid"};
   const CommandFacts line = app.line();
   if (!options.folder.empty()) return write_pages(line, words, options.folder);

@@ -21,7 +21,7 @@
 namespace limpid::tool {
 namespace {
 
-// What an experiment gave.
+// The result of an experiment.
 struct Outcome {
   std::string title, about;
   Table table;
@@ -89,7 +89,7 @@ void show(const Outcome& outcome, const std::string& html_path, bool json) {
   if (!html_path.empty()) print(fmt::format("saved {}\n", printable(html_path)));
 }
 
-// Adds an experiment as a command, with --html and --json. Its own options are the caller's.
+// Adds an experiment as a command with --html and --json. The caller adds its own options.
 Command add_experiment(Command& lab, const std::string& name, const std::string& help,
                        std::function<Outcome()> run) {
   Command command = lab.command(name, help);

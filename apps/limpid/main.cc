@@ -25,8 +25,8 @@ void add_gradcheck(Command& app);
 void add_hash(Command& app);
 void add_help(Command& app);
 void add_lab(Command& app);
-void add_onnx_ops(Command& app);   // where the tool is built with ONNX,
-void add_onnx_test(Command& app);  // and so is this
+void add_onnx_ops(Command& app);   // if the tool is built with ONNX
+void add_onnx_test(Command& app);  // likewise
 void add_ops(Command& app);
 void add_perceptron(Command& app);
 void add_quantize(Command& app);
@@ -91,7 +91,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   namespace tool = limpid::tool;
-  // A file that may not grow is an error like a full disk, not the end of the process.
+  // A write beyond the limit of a file's size fails like a full disk; it does not end the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return tool::run(argc, argv);

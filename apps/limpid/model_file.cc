@@ -19,7 +19,7 @@ namespace {
 Dimensions parse_dims(const std::vector<std::string>& dims) {
   Dimensions sizes;
   for (const std::string& dim : dims) {
-    // A dimension's name may be an expression with an equals sign of its own.
+    // A dimension's name may itself contain an equals sign.
     const std::size_t equals = dim.rfind('=');
     std::int64_t size = 0;
     if (equals != std::string::npos && equals > 0) {

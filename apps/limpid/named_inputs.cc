@@ -17,7 +17,7 @@ namespace {
 Params read_inputs(const std::vector<std::string>& texts) {
   Params inputs;
   for (const std::string& text : texts) {
-    // At the first '=': a file's name may contain more of them.
+    // Splits at the first '=': a file's name may contain more of them.
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
       throw UsageError(
@@ -30,7 +30,7 @@ Params read_inputs(const std::vector<std::string>& texts) {
   return inputs;
 }
 
-// Calls f with each of the first `most` elements, as an integer or a number.
+// Calls f with each of the first `most` elements, as an integer or a double.
 template <class F>
 void for_each_element(const Tensor& tensor, std::size_t most, const F& f) {
   const auto each = [&](auto values) {

@@ -1,4 +1,4 @@
-// What page_files.h has where the page was not built.
+// page_files.h for a tool without the page.
 #include "apps/limpid/page_files.h"
 
 namespace limpid::tool {

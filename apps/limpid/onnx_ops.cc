@@ -1,4 +1,4 @@
-// limpid onnx-ops: which operators of ONNX can be read.
+// limpid onnx-ops: the ONNX operators that Limpid reads.
 #include <memory>
 
 #include "apps/limpid/command.h"

@@ -1,4 +1,4 @@
-// limpid onnx-test: folders of tests in the form of the ONNX project.
+// limpid onnx-test: runs test folders in the ONNX project's format.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct OnnxTestArguments {
   bool json = false;
 };
 
-// A folder with a model, or all folders in it that have one, sorted by name.
+// The folder itself if it has a model, else all its folders that have one, sorted by name.
 std::vector<fs::path> tests_of(const fs::path& folder) {
   if (fs::exists(folder / "model.onnx")) return {folder};
   std::vector<fs::path> tests;

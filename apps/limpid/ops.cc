@@ -1,4 +1,4 @@
-// limpid ops: what the op table says.
+// limpid ops: the table of ops.
 #include <fmt/format.h>
 
 #include <memory>

@@ -38,7 +38,7 @@ void print(std::string_view text) {
 
 void print_control(std::string_view sequence) { write(sequence); }
 
-// Names come from files: what is not UTF-8 in them is replaced rather than refused.
+// Names come from files: invalid UTF-8 in them is replaced.
 void print_json(const Json& document) {
   print(document.dump({.indent = 2, .replace_invalid = true}) + "\n");
 }
@@ -51,7 +51,7 @@ void flush() {
 void print_error(std::string_view message) {
   const std::string line =
       fmt::format("limpid: {}\n", printable(message.substr(0, message.find('\n'))));
-  // Nobody can be told if standard error does not take it; the exit code still says it.
+  // If standard error fails, only the exit code can tell.
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

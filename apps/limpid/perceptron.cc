@@ -1,4 +1,4 @@
-// limpid perceptron: Rosenblatt's rule on a table of truth of two inputs, epoch by epoch.
+// limpid perceptron: Rosenblatt's learning rule on a truth table of two inputs, epoch by epoch.
 #include "apps/limpid/lab/perceptron.h"
 
 #include <fmt/format.h>

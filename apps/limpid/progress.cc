@@ -20,7 +20,7 @@ std::string clock(std::chrono::duration<double> time) {
   return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-// Numbers right-aligned under their titles.
+// Right-aligns a text under its title.
 std::string cell(const std::string& text, const std::string& title) {
   return fmt::format("   {:>{}}", text, std::max<std::size_t>(title.size(), 8));
 }
@@ -85,7 +85,7 @@ void Progress::step(const train::StepEvent& e) {
     left =
         fmt::format("   {} left", clock((now - start_) / static_cast<double>(e.step - first_step_) *
                                         static_cast<double>(steps_ - e.step)));
-  // A line that wraps could not be drawn over: the bar becomes shorter, then the end is left out.
+  // A wrapped line cannot be redrawn: first the bar becomes shorter, then the end is left out.
   const std::size_t columns = terminal_columns() - 1;
   std::string line = fmt::format("{:>9}   ", fmt::format("{}/{}", e.epoch, epochs_));
   const std::string numbers = fmt::format("{:>4}/{}   loss {:.4f}{}", step, length, e.loss, left);

@@ -1,4 +1,4 @@
-// limpid quantize: a model with narrower weights, and what that costs and gains.
+// limpid quantize: a model with narrower weights, and its size, speed and accuracy.
 #include "limpid/transforms/quantize.h"
 #include "limpid/core/number_text.h"
 
@@ -31,7 +31,7 @@ namespace limpid::tool {
 namespace {
 
 constexpr std::int64_t kBatches[] = {1, 256};
-// A batch is left out that would take longer than this for a call.
+// Batches whose call would take longer than this are left out.
 constexpr double kMostMicroseconds = 2e6;
 
 struct QuantizeArguments {
@@ -44,15 +44,15 @@ struct QuantizeArguments {
   bool json = false;
 };
 
-// What is told about a model.
+// The measurements of a model.
 struct Figures {
   std::int64_t parameter_bytes = 0;
   std::vector<double> microseconds;       // median time of a call, for each of kBatches
-  std::optional<double> tokens_a_second;  // of a transformer that goes on with one text
-  train::Numbers scores;                  // on the data, where there is any
+  std::optional<double> tokens_a_second;  // of a transformer that generates one text
+  train::Numbers scores;                  // on the data, if given
 };
 
-// Median over calls that take a fifth of a second together, after as many to warm up.
+// Median over the calls of a fifth of a second, after a warm-up of the same length.
 double median_microseconds(const Function& function, ThreadPool& pool) {
   using Clock = std::chrono::steady_clock;
   const Executable executable = compile(function);

@@ -21,8 +21,8 @@
 namespace limpid::tool {
 namespace {
 
-// The others wait for the first one, which may be about to say the same, and for the launcher,
-// which then ends them: on a busy machine that takes seconds.
+// The other ranks wait this long for the first rank, which may report the same error, and for the
+// launcher, which then ends them. On a busy machine that takes seconds.
 [[noreturn]] void end_all(distribute::LaunchedRanks& ranks, int code, const std::string& message) {
   constexpr std::chrono::seconds kWait{4};
   if (ranks.rank() > 0) std::this_thread::sleep_for(kWait);
@@ -71,7 +71,7 @@ int share_of_cpus(distribute::LaunchedRanks* ranks) {
   }
   const int cpus = allowed_cpus();
   if (!known || sharing == 1) return cpus;
-  // More ranks than CPUs have one each, evenly, with others.
+  // With more ranks than CPUs, each rank gets one CPU, which others share.
   cpu_set_t share;
   CPU_ZERO(&share);
   const int first = cpus * place / sharing;

@@ -35,7 +35,7 @@ std::string contents(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// A request for a text, or nothing: tensors in JSON may be more than Json takes.
+// The request as JSON if it is one for a completion; tensors may exceed the limits of Json.
 std::optional<Json> text_request(const std::string& body) {
   try {
     std::optional<Json> json = Json::try_parse(body);
@@ -50,7 +50,7 @@ std::optional<std::size_t> size_of(const std::optional<std::int64_t>& bytes) {
   return static_cast<std::size_t>(*bytes);
 }
 
-// Compares the receipt that was given, and what of the answer check_body() looks at.
+// Compares the given receipt, and the part of the answer that check_body() reads.
 template <class CheckBody>
 void compare_with(const serve::Receipt& again, const ReceiptArguments& options,
                   const CheckBody& check_body) {
@@ -77,7 +77,7 @@ void compare_with(const serve::Receipt& again, const ReceiptArguments& options,
   print(fmt::format("yes: {}\n", serve::to_text(again)));
 }
 
-// A text is drawn again from its seed, which the answer tells where the request does not.
+// Generates the text again from its seed: that of the request, else that of the answer.
 void check_completion(const ReceiptArguments& options, const Model& model, Json request,
                       ThreadPool& pool) {
   const Json* const seed = request.find("seed");

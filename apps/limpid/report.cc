@@ -1,4 +1,4 @@
-// limpid report: a run as one page of HTML.
+// limpid report: one HTML page about a run.
 #include "limpid/report/report.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct ModelAnswer {
   double probability;
 };
 
-// The wrong answers, the surest first.
+// The wrong predictions, those with the highest probability first.
 std::vector<ModelAnswer> wrong_answers(const Tensor& logits, const Tensor& labels) {
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);
@@ -50,7 +50,7 @@ std::vector<ModelAnswer> wrong_answers(const Tensor& logits, const Tensor& label
   return wrong;
 }
 
-// The side of square images, 0 where the examples are none.
+// The side of square images; 0 if the examples are no images.
 std::int64_t image_side(const Dataset& data) {
   const std::int64_t features = data.inputs.shape()[1];
   const auto side =
@@ -80,7 +80,7 @@ std::vector<report::Mistake> mistakes_of(const Model& model, const Dataset& data
   return mistakes;
 }
 
-// The data of a run's configuration, or nothing where it names none.
+// The data of a run's configuration; nullopt if it names none.
 std::optional<Dataset> test_part(const Json& config) {
   const Json* const data = config.find("data");
   if (!data || !data->is_string()) return {};
@@ -88,8 +88,8 @@ std::optional<Dataset> test_part(const Json& config) {
   return train::load_data(train::parse_train_config(text, "of the run")).test;
 }
 
-// Writes the page of a run that ended some time ago. A page without pictures is better than none:
-// what is missing from the folder by now, or data that lay elsewhere, is said in a note.
+// Writes the page of an earlier run. If files of the folder or the data are missing by now, it
+// leaves those parts out and says so in a note.
 void report_again(const std::string& folder) {
   train::RunLog log = train::parse_run_log(train::log_path(folder));
   const auto note = [&](const std::exception& e) {

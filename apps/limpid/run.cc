@@ -1,4 +1,4 @@
-// limpid run: what a model gives for some examples.
+// limpid run: runs a model on examples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-// A line of names, then one for each example; numbers read back as the same bits.
+// A header line, then a line for each example. Numbers read back as the same bits.
 std::string csv_text(const Model& model, const Tensor& output) {
   const std::int64_t rows = output.shape()[0];
   const std::int64_t columns = output.shape().elements() / std::max<std::int64_t>(rows, 1);
@@ -85,7 +85,7 @@ std::string csv_text(const Model& model, const Tensor& output) {
   return text;
 }
 
-// The outputs as they are: [N, ...], N examples.
+// The raw outputs: [N, ...] for N examples.
 void save_output(const Model& model, const Tensor& output, const std::filesystem::path& path) {
   if (path.extension() == ".npz") {
     save_npz(path, {{output_name(model), output}});

@@ -1,4 +1,4 @@
-// limpid runs: the training runs below a folder, a line each.
+// limpid runs: the training runs below a folder, one line each.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -35,19 +35,19 @@ struct RunsArguments {
   bool json = false;
 };
 
-// What the table says of a run.
+// One row of the table.
 struct RunFacts {
-  std::string name;  // its folder, relative to the one that was searched
+  std::string name;  // its folder, relative to the searched one
   std::string data, model;
   std::string state;  // "finished", "early stopping", "step 120 of 400"
   std::int64_t step = 0;
-  // Of the best epoch, or of the last where none is marked, on the validation or the test set.
+  // Of the best epoch, or of the last if none is marked; on the validation or the test set.
   std::optional<std::int64_t> epoch;
   std::optional<double> loss;
-  std::string metric;  // that its task shows; empty before the first epoch
+  std::string metric;  // the metric of its task; empty before the first epoch
   double score = 0;
   std::int64_t findings = 0;         // warnings and errors of the doctor
-  std::chrono::sys_seconds written;  // when the log grew last
+  std::chrono::sys_seconds written;  // when the log was last written
 };
 
 std::chrono::sys_seconds written_at(const fs::path& file) {
@@ -102,7 +102,7 @@ RunFacts facts_of(const fs::path& run, const fs::path& below) {
   return facts;
 }
 
-// The folders with a log below `folder`, itself among them, by name.
+// `folder` and the folders below it that have a log, sorted by name.
 std::vector<fs::path> run_folders(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> found;
@@ -125,7 +125,7 @@ std::vector<fs::path> run_folders(const fs::path& folder) {
   return found;
 }
 
-// Smaller comes first; what a run has no number for comes last.
+// Sorts by smaller values first; runs without a value come last.
 double sort_key(const RunFacts& run, const std::string& key) {
   constexpr double kLast = std::numeric_limits<double>::infinity();
   if (key == "loss") return run.loss.value_or(kLast);
@@ -176,7 +176,7 @@ void runs(const RunsArguments& options) {
   for (const fs::path& run : run_folders(options.folder)) {
     try {
       found.push_back(facts_of(run, options.folder));
-    } catch (const Error& e) {  // one log that is broken hides no other run
+    } catch (const Error& e) {  // a broken log must not hide other runs
       print_note(e.what());
     }
   }

@@ -18,7 +18,7 @@ namespace {
 
 // The largest confusion matrix that is printed.
 constexpr std::size_t kMostClasses = 20;
-// Of more classes those with the lowest F1 are printed.
+// With more classes, only those with the lowest F1 are printed.
 constexpr std::size_t kMostRows = 100;
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
@@ -74,7 +74,7 @@ Table confusion_table(const Dataset& data, const train::TestResult& result) {
   return table;
 }
 
-// What the model was trained to make small, or what its task usually has.
+// The loss of the model's training, else the default of its task.
 train::Loss loss_of(const Model& model, Task task) {
   const std::optional<train::Loss> loss = train::loss_config_of(model);
   return loss && train::fits(loss->kind, task) ? *loss : train::usual_loss(task);
@@ -88,7 +88,7 @@ std::string class_name(const Dataset& data, std::size_t c) {
 }
 
 train::TestResult scores_of(const Model& model, const Dataset& test, ThreadPool& pool) {
-  // Bound parameters are no inputs: what the loss asks of them is written beside the output.
+  // Bound parameters are no inputs, so the terms of the loss that need them are added as outputs.
   const train::Losses losses = [&, in_scale = train::losses_in_scale(loss_of(model, test.task))](
                                    const Args&, const Value& output, const Value& target) {
     Args values;

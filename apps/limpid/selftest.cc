@@ -1,4 +1,4 @@
-// limpid selftest: the promise of the same bits, tried on this machine against published hashes.
+// limpid selftest: checks the results of this machine against the published hashes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct SelftestArguments {
 
 constexpr int kThreads[] = {1, 2, 3, 5};
 
-// Compares hashes with the published ones, and counts. Prints each check as it ends, or all of them
-// as JSON at the end.
+// Compares hashes with the published ones and counts the results. Prints each check when it ends,
+// or all of them as JSON at the end.
 class Comparison {
  public:
   Comparison(std::string_view table, bool json) : json_(json) {
@@ -84,7 +84,7 @@ class Comparison {
   std::int64_t differing_ = 0;
 };
 
-// Everything on one instruction set; true where all is well.
+// Runs all checks on one instruction set; true if all pass.
 bool test(kernels::Isa isa, Comparison& comparison) {
   const std::int64_t before = comparison.differing();
   comparison.add(op_hashes(isa), std::string(name(isa)));
@@ -98,7 +98,7 @@ bool test(kernels::Isa isa, Comparison& comparison) {
                    fmt::format("networks forward, gradients, 20 steps of training, {} thread{}",
                                threads, threads == 1 ? "" : "s"),
                    comparison.differing() == start);
-    // One lane at a time: once is enough.
+    // The same code on every CPU: once is enough.
     if (isa == kernels::Isa::kExact) break;
   }
   const std::int64_t rows = isa == kernels::Isa::kExact ? 0 : rows_that_differ_in_batches(isa);

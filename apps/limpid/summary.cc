@@ -1,4 +1,4 @@
-// limpid summary: layers, shapes, parameters and work of a model.
+// limpid summary: layers, shapes, parameters and FLOPs of a model.
 #include "limpid/inspect/summary.h"
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace limpid::tool {
 namespace {
 
-// Keeps the count of FLOPs of whatever load_model lets through below 2^63.
+// Keeps the FLOPs of every model that load_model accepts below 2^63.
 constexpr std::int64_t kLargestBatch = 100'000;
 
 struct SummaryArguments {
@@ -65,7 +65,7 @@ Json rows_json(const std::vector<ShapeRow>& rows) {
   return Json{{"ops", list}};
 }
 
-// The model on a batch: what it is after batching, op by op.
+// The model after batching, op by op.
 std::vector<ShapeRow> ops_of(const Model& model, std::int64_t batch) {
   std::vector<std::optional<std::int64_t>> axes(model.function.inputs().size());
   for (const Input& input : data_inputs(model)) axes[model.function.input_index(input.name)] = 0;

@@ -1,4 +1,4 @@
-// limpid trace: one example on its way through a model, and the arithmetic of a neuron.
+// limpid trace: the values of a model for one example, and the arithmetic of a neuron.
 #include "limpid/inspect/trace.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ NeuronPlace place_of(const std::string& text) {
   }
 }
 
-// A layer or a neuron that does not exist is a fault of the command line.
+// A layer or neuron that does not exist is a usage error.
 Neuron find_neuron(const Observation& run, const NeuronPlace& spec) {
   try {
     return explain_neuron(run, spec.layer, spec.index);
@@ -48,8 +48,8 @@ Neuron find_neuron(const Observation& run, const NeuronPlace& spec) {
   }
 }
 
-// A run with the edits of the command line, under the names of the values of the model's own
-// Function.
+// Runs the model with the edits of the command line. Values have the names that they have in the
+// model's own Function.
 Observation observe_edited(const TraceArguments& options, const Function& function,
                            const Params& inputs) {
   if (options.edits.empty()) return observe(function, inputs);

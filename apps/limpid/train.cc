@@ -1,4 +1,4 @@
-// limpid train: trains a network, tells how it goes, and saves it.
+// limpid train: trains a network, reports progress, and saves it.
 #include <fmt/format.h>
 
 #include <map>

@@ -55,7 +55,7 @@ Json answer_close(Session& session, const JsonView& json) {
 
 // ---- the graph and its values
 
-// A model with the edits of a request that need no input.
+// The model with those edits of a request that need no input.
 Function shown_function(Session& session, const OpenModel& open, const JsonView& json) {
   const auto edits = json.find("edits");
   if (!edits || edits->elements().empty()) return open.model.function;

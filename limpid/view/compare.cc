@@ -12,7 +12,7 @@
 namespace limpid::view {
 namespace {
 
-// Bits of a floating number in the order of the numbers.
+// The bits of a floating-point number, mapped so that they sort as the numbers do.
 double ordered(const Exact& x) {
   const int width = static_cast<int>(8 * size_of(x.dtype));
   const std::uint64_t sign = std::uint64_t{1} << (width - 1);
@@ -33,8 +33,7 @@ FirstDifference first_of(const Tensor& a, const Tensor& b) {
   return first;
 }
 
-// What is compared of one side: values under names that both sides have where they are the same
-// computation.
+// One side of a comparison: values by name. Both sides give the same name to the same computation.
 struct Side {
   std::shared_ptr<const OpenModel> open;
   std::optional<Computed> computed;
@@ -50,8 +49,8 @@ Side side_of(Session& session, const Subject& subject) {
   return side;
 }
 
-// Values by their layer, op and how many of that op came before in the layer: the same computation
-// in two models, even where one has more ops elsewhere.
+// Names values by layer, op, and how often that op came before in the layer. The same computation
+// so has the same name in two models, even if one has more ops elsewhere.
 std::map<std::string, ValueId> values_by_place(const Function& f) {
   std::map<std::string, ValueId> places;
   std::map<std::string, int> count;
@@ -74,7 +73,7 @@ class Comparer {
     for (const auto& [name, tensor] : pb)
       if (!pa.find(name)) list(result_.only_b, name);
     if (a_.computed && b_.computed) values();
-    // Without a forward pass the first parameter is the first of all.
+    // Without a forward pass, the first difference is that of the first parameter.
     if (!result_.first && !parameters_.empty()) result_.first = parameters_.begin()->second;
     return std::move(result_);
   }
@@ -118,7 +117,7 @@ class Comparer {
     if (result_.values.size() < most_) result_.values.push_back(std::move(*d));
   }
 
-  // In the order of the ops of a; a parameter comes with the first op that takes it.
+  // In the order of a's ops; a parameter is compared with the first op that takes it.
   void values() {
     const Function &f = a_.function(), &g = b_.function();
     const auto at_a = values_by_place(f), at_b = values_by_place(g);
@@ -180,7 +179,7 @@ bool same_number(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-// The configuration's first difference that is not about how a run is logged or kept.
+// The first difference of the configurations, except in how a run is logged and stored.
 std::string first_key(Session& session, const std::string& a, const std::string& b) {
   const auto config = [&](const std::string& run) {
     return train::to_json(train::RunFolder(session.runs().folder(run)).read_config());
@@ -264,8 +263,8 @@ ComparedRuns compare_runs(Session& session, const std::string& a, const std::str
   if (result.first_step && !key.empty()) result.what += ", config: " + key;
   if (!recompute) return result;
 
-  // Training never comes together again by itself: the first step is found by halving. A loss is of
-  // the state before its step.
+  // Runs that differ once stay different, so bisection finds the first step. A loss belongs to the
+  // state before its step.
   std::int64_t high = result.first_step ? *result.first_step : common;
   if (same_after(session, a, b, high)) return result;
   std::int64_t low = -1;

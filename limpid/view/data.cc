@@ -10,7 +10,7 @@
 namespace limpid::view {
 namespace {
 
-// A square picture, as the tool draws one.
+// A square image, as the tool draws it.
 Json picture_json(const Dataset& data) {
   constexpr std::int64_t kSmallest = 8;
   const std::int64_t count = data.input_type().shape.elements();

@@ -15,7 +15,7 @@
 namespace limpid::view {
 namespace {
 
-// Elements of other bits.
+// The number of elements whose bits differ.
 std::int64_t differing(const Tensor& a, const Tensor& b) {
   const std::size_t size = size_of(a.dtype());
   std::int64_t count = 0;
@@ -24,7 +24,7 @@ std::int64_t differing(const Tensor& a, const Tensor& b) {
   return count;
 }
 
-// What the classes of a model are called, where it is a classification.
+// The class names of a model, if it is a classification.
 Spoken spoken_of(const Computed& computed, std::int64_t most) {
   Spoken spoken;
   const Function& f = computed.run.function;
@@ -44,7 +44,7 @@ Spoken spoken_of(const Computed& computed, std::int64_t most) {
   return spoken;
 }
 
-// The layer whose op made a value, through ops of one operand.
+// The layer of the op that made a value, looking through ops of one operand.
 std::string source_of(const Function& f, ValueId id) {
   for (;;) {
     if (static_cast<std::size_t>(id) < f.inputs().size()) return "";
@@ -110,7 +110,7 @@ Forward forward(Session& session, const ForwardRequest& request) {
   };
   if (request.only.empty()) {
     std::vector<TraceRow> rows = trace_rows(computed.run, computed.ready.model.params);
-    // The rows have the order of the values, parameters left out.
+    // Rows are in the order of the values, without parameters.
     std::size_t next = 0;
     for (std::size_t i = 0; i < f.types().size() && next < rows.size(); ++i) {
       const bool parameter =

@@ -24,7 +24,7 @@ bool has_derivative(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype
   throw Error(ErrorCode::kInvalidArgument, "gradient: " + why);
 }
 
-// The values from which the output can be reached through ops with a derivative.
+// The values that reach the output through ops with a derivative.
 std::vector<bool> reaching(const Function& f, ValueId output) {
   std::vector<bool> reached(f.types().size(), false);
   reached[static_cast<std::size_t>(output)] = true;
@@ -39,18 +39,17 @@ std::vector<bool> reaching(const Function& f, ValueId output) {
   return reached;
 }
 
-// The scalar that is differentiated, of the values of the Function, and of the target if it has
-// one.
+// The scalar to differentiate, from the values of the Function and the target, if any.
 using Scalar = std::function<Value(std::span<const Value> values, const Value& target)>;
 
 struct Probed {
-  // With a probe for each of these values, of which -0 changes no bit; and the target after them.
-  // It is an input, so that one plan serves all examples.
+  // Takes a probe for each of these values (-0 changes no bit), then the target. The target is an
+  // input, so that one plan serves all examples.
   Function function;
-  std::vector<ValueId> values;  // in the order of the probes, by the numbers of the Function
+  std::vector<ValueId> values;  // in the order of the probes, as numbered in the Function
 };
 
-// x + -0 is x, bit for bit, and the gradient by the second operand is that by x.
+// x + -0 is x, bit for bit, and the gradient with respect to -0 is that with respect to x.
 Probed with_probes(const Function& f, const std::vector<bool>& reached, const Scalar& scalar,
                    const std::optional<Tensor>& target) {
   Probed probed;
@@ -133,7 +132,7 @@ Tensor target_tensor(const Ready& ready, const std::optional<std::vector<double>
   });
 }
 
-// Of one element of an output: all the others times zero would be NaN where they are infinite.
+// Takes one element of an output. To multiply the others by zero would give NaN if one is infinite.
 Scalar element_of_output(ValueId id, const Type& type, std::int64_t element) {
   if (element < 0 || element >= type.shape.elements())
     refuse_gradient(
@@ -144,7 +143,7 @@ Scalar element_of_output(ValueId id, const Type& type, std::int64_t element) {
   };
 }
 
-// As in training: those of a regression count in the scales that the model carries.
+// As in training: a regression scales its targets as the model says.
 Scalar loss_of_output(const Function& f, ValueId id, const train::Loss& loss) {
   std::vector<std::pair<std::string, std::size_t>> scales;
   for (std::size_t i = 0; i < f.inputs().size(); ++i)
@@ -157,7 +156,7 @@ Scalar loss_of_output(const Function& f, ValueId id, const train::Loss& loss) {
   };
 }
 
-// Who makes every value, and who uses it: numbers of nodes.
+// The node that makes each value, and the nodes that use it.
 struct Places {
   std::vector<std::int64_t> maker;
   std::vector<std::vector<std::size_t>> users;
@@ -175,7 +174,7 @@ struct Places {
   }
 };
 
-// How gradient comes back through a node to one of its operands.
+// How the gradient flows through a node to one of its operands.
 std::string rule_of(const Node& node) {
   return node.op->gradient.none_because.empty()
              ? std::string(node.op->formula)
@@ -215,7 +214,7 @@ Gradients gradient(Session& session, const GradientRequest& request) {
   const Function with_gradients = value_and_grad(probed.function, Wrt(wrt));
   const std::vector<Tensor> results = session.compiled(with_gradients)(inputs, &session.pool());
 
-  // Under the names of the model's own Function, from the last value to the first.
+  // Under the names of the model's own Function, last value first.
   Gradients all{.value = exact_at(results[0], 0)};
   const Function& original = prepared.ready.model.function;
   const std::int64_t most = std::min(request.values, session.limits().values);

@@ -19,7 +19,7 @@ class Groups {
  public:
   explicit Groups(std::vector<Graph::Group>& groups) : groups_(groups) {}
 
-  // Of a scope; those around it are made, too.
+  // The group of a scope; makes those around it, too.
   std::int64_t at(const std::string& scope) {
     if (scope.empty()) return -1;
     if (const auto found = places_.find(scope); found != places_.end()) return found->second;
@@ -34,8 +34,8 @@ class Groups {
   std::map<std::string, std::int64_t> places_;
 };
 
-// Where nothing was written in a scope, as in a file of ONNX, the names of parameters tell of
-// layers: an op with "layers.0.weight" belongs to "layers.0".
+// A Function without scopes, such as one from an ONNX file, gets its layers from parameter names:
+// an op with "layers.0.weight" belongs to "layers.0".
 std::vector<std::string> scopes_of(const Function& f, const Params& params) {
   std::vector<std::string> scopes;
   bool any = false;

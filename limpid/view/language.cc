@@ -18,7 +18,7 @@ namespace limpid::view {
 namespace {
 
 ShownToken shown_token(const Tokenizer& tokenizer, std::int32_t id) {
-  // A head may have more rows than the tokenizer has tokens.
+  // The output may have more rows than the tokenizer has tokens.
   return {id, id < tokenizer.size() ? tokenizer.decode({&id, 1}) : fmt::format("<{}>", id)};
 }
 
@@ -39,7 +39,7 @@ Json tokens_json(const std::vector<ShownToken>& tokens) {
 
 // ---- attention
 
-// What an attention of a run takes of each key: f32 [heads, queries, keys].
+// The attention weights of one op in a run: f32 [heads, queries, keys].
 Tensor weights_of(Session& session, const Observation& run, const Node& node) {
   std::vector<Input> inputs;
   std::vector<Tensor> tensors;
@@ -86,8 +86,8 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// What each block hands on: the last sum that was written in its own scope, "layers.3"; and before
-// them what the first block takes.
+// The residual stream: the input of the first block, then the output of each block, which is the
+// last sum in its own scope, such as "layers.3".
 std::vector<Stream> streams_of(const Function& f) {
   std::vector<Stream> streams;
   for (const Node& node : f.nodes()) {
@@ -96,7 +96,7 @@ std::vector<Stream> streams_of(const Function& f) {
         !is_number(std::string_view(node.scope).substr(dot + 1)))
       continue;
     if (streams.empty() || streams.back().name != node.scope) {
-      // The first sum of a block adds to what came into it.
+      // The first sum of a block adds to the block's input.
       if (streams.empty()) streams.push_back({"embedding", node.inputs[0]});
       streams.push_back({node.scope, node.first_output});
     }
@@ -105,7 +105,7 @@ std::vector<Stream> streams_of(const Function& f) {
   return streams;
 }
 
-// The ops after `stream` that the outputs need: (inputs of f, "stream") to the outputs.
+// The ops after `stream` that the outputs need, as a Function of (the inputs of f, "stream").
 Function after(const Function& f, ValueId stream) {
   std::vector<bool> needed(f.types().size(), false);
   for (const Output& o : f.outputs()) needed[static_cast<std::size_t>(o.value)] = true;
@@ -156,7 +156,7 @@ std::vector<ShownBlock::Guess> guesses_of(const Tokenizer& tokenizer,
   return guesses;
 }
 
-// The lens on the last rows: the model for so few tokens has the same ops.
+// The lens on the last rows only: the model at that length has the same ops.
 class Lens {
  public:
   Lens(Session& session, const Ready& ready, std::int64_t rows)
@@ -344,7 +344,7 @@ std::span<const float> Speaker::logits(const std::shared_ptr<const OpenModel>& o
   while (common < std::min(known.size(), tokens.size()) && known[common] == tokens[common])
     ++common;
   if (common < known.size()) {
-    common = std::min(common, tokens.size() - 1);  // the logits of what is cut are gone
+    common = std::min(common, tokens.size() - 1);  // the logits of the removed tokens are lost
     sequence_->truncate(static_cast<std::int64_t>(common));
   }
   sequence_->append(tokens.subspan(common));

@@ -17,7 +17,7 @@
 namespace limpid::view {
 namespace {
 
-// An element of any dtype, by the address of its first byte.
+// Reads an element of any dtype at an address.
 double number_of(Dtype dtype, const std::byte* at) {
   const auto read = [&](auto zero) {
     std::memcpy(&zero, at, sizeof zero);
@@ -52,12 +52,12 @@ std::uint64_t bits_of(Dtype dtype, const std::byte* at) {
   return bits;
 }
 
-// The elements of a box, moved together.
+// Copies the elements of a box side by side.
 void copy_box(const Tensor& tensor, const Box& box, std::span<std::byte> out) {
   const std::size_t size = size_of(tensor.dtype()), rank = box.count.size();
   if (out.empty()) return;
   std::vector<std::int64_t> at(rank, 0);
-  // Rows of the last dimension in one piece.
+  // Copies whole rows of the last dimension.
   const std::size_t row = rank == 0 ? size : size * static_cast<std::size_t>(box.count.back());
   for (std::size_t written = 0; written < out.size(); written += row) {
     std::int64_t from = 0;
@@ -77,7 +77,7 @@ std::int64_t elements_in(const Box& box) {
   return product;
 }
 
-// Cuts dimensions from the first one on until no more than `most` elements are left.
+// Shortens dimensions, the first one first, until at most `most` elements are left.
 bool cut(Box& box, std::int64_t most) {
   bool whole = true;
   for (std::int64_t& count : box.count) {
@@ -191,7 +191,7 @@ Histogram histogram(const Tensor& tensor, std::int64_t bins) {
   if (least > most) return result;
   if (least == most) bins = 1;
   const auto n = static_cast<double>(bins);
-  // Halves, so that the width of all finite numbers is one.
+  // Half the range: the range itself may overflow.
   const double half = most / 2 - least / 2;
   for (std::int64_t i = 0; i <= bins; ++i)
     result.edges.push_back(i == bins ? most : least + half * (2 * static_cast<double>(i) / n));
@@ -200,7 +200,7 @@ Histogram histogram(const Tensor& tensor, std::int64_t bins) {
     if (!std::isfinite(x)) continue;
     const double place = half > 0 ? (x / 2 - least / 2) / half * n : 0;
     auto bin = std::min(bins - 1, static_cast<std::int64_t>(place));
-    // The edges decide, not the division.
+    // The edges decide: the division is rounded.
     while (bin > 0 && x < result.edges[static_cast<std::size_t>(bin)]) --bin;
     while (bin + 1 < bins && x >= result.edges[static_cast<std::size_t>(bin) + 1]) ++bin;
     ++result.counts[static_cast<std::size_t>(bin)];

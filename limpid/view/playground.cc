@@ -27,7 +27,7 @@ namespace limpid::view {
 namespace {
 
 constexpr std::int64_t kMostPlayRows = 5000, kMostPlaySteps = 1000, kMostGrid = 128;
-// Longer than anybody watches; the rate is constant, so that the length changes nothing.
+// More than anybody watches. The rate is constant, so that the length changes nothing.
 constexpr std::int64_t kRunLength = 100'000'000;
 
 [[noreturn]] void refuse_play(const std::string& why) {
@@ -57,7 +57,7 @@ void check_play(const PlayConfig& c) {
                                                   in_quotes(c.data), fmt::join(names, ", ")));
 }
 
-// The data as --data has it, in a file called `file` where it is a table.
+// The data as a spec of --data; a table is in a file called `file`.
 std::string spec_of(const PlayConfig& c, const std::string& file) {
   std::string spec;
   if (c.data == "csv") {
@@ -75,7 +75,7 @@ std::string state_text(std::uint64_t game, std::int64_t step) {
   return fmt::format("p{}@{}", game, step);
 }
 
-// The game and the step of a state; nothing for another text.
+// The game and step of a state; nullopt for any other text.
 std::optional<std::pair<std::uint64_t, std::int64_t>> read_state(std::string_view text) {
   std::uint64_t game = 0;
   std::int64_t step = 0;
@@ -87,7 +87,7 @@ std::optional<std::pair<std::uint64_t, std::int64_t>> read_state(std::string_vie
   return std::pair{game, step};
 }
 
-// The range of a column, with a margin.
+// The range of a column, and a margin.
 std::pair<double, double> range_of(const Tensor& inputs, std::int64_t column) {
   const std::int64_t width = inputs.shape()[1];
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -136,7 +136,7 @@ class Playground::Game {
   std::uint64_t number() const { return number_; }
   const PlayConfig& config() const { return config_; }
   std::int64_t step() const { return trainer_->steps_done(); }
-  // Whether a command repeats it.
+  // Whether a command can repeat it.
   bool is_pure() const { return pure_; }
   std::string state() const { return state_text(number_, step()); }
 
@@ -145,7 +145,7 @@ class Playground::Game {
       trainer_->step();
   }
 
-  // Weights by hand, or those of another training of the same network.
+  // Sets weights: edited ones, or those of another training of the same network.
   void set(const Params& params) {
     train::TrainState state = trainer_->state();
     for (const auto& [name, tensor] : params)
@@ -256,10 +256,10 @@ class Playground::Game {
   train::TrainConfig configured(const std::string& spec) const {
     train::TrainConfig chosen = train_config_of(config_, spec);
     chosen.steps = kRunLength;
-    // Checked as a file's would be.
+    // Checked like a configuration from a file.
     return train::parse_train_config(train::to_text(chosen), "playground");
   }
-  // Without evaluations at the end of each epoch: the answers have their own.
+  // No evaluation at the end of each epoch: answers evaluate for themselves.
   std::unique_ptr<train::Trainer> make_trainer() {
     unwatched_.train = setup_.data.train;
     unwatched_.validation = setup_.data.train.rows(0, 0);
@@ -274,7 +274,7 @@ class Playground::Game {
     return (*evaluator)(params);
   }
 
-  // [points, units] to [units, points]: a picture for each unit.
+  // [points, units] to [units, points]: an image for each unit.
   static Tensor transposed(const Tensor& x) {
     const auto rows = static_cast<std::size_t>(x.shape()[0]);
     const auto columns = static_cast<std::size_t>(x.shape()[1]);
@@ -285,7 +285,7 @@ class Playground::Game {
     });
   }
 
-  // Outputs (probabilities of a classification) and the last value of each hidden layer.
+  // The outputs (of a classification, probabilities) and the last value of each hidden layer.
   const Plan& plan_of(std::int64_t points) {
     for (const Plan& plan : plans_)
       if (plan.points == points) return plan;
@@ -332,7 +332,7 @@ class Playground::Game {
 Playground::Playground() = default;
 Playground::~Playground() = default;
 
-// The training of a state: as it is, further on, or computed again. Under the lock.
+// The training at a state: kept, continued to it, or computed again. Needs the lock.
 std::shared_ptr<Playground::Game> Playground::game(const PlayConfig& config,
                                                    const std::string& state) {
   constexpr std::size_t kMostGames = 8;
@@ -350,7 +350,7 @@ std::shared_ptr<Playground::Game> Playground::game(const PlayConfig& config,
   auto fresh = std::make_shared<Game>(next_++, config);
   const bool same = before ? before->config() == config : true;
   if (before && !same) {
-    // Another rate or another network: it goes on with the weights that fit.
+    // Another rate or network: it continues with the weights that fit.
     fresh->set(before->params());
   } else if (asked) {
     constexpr std::int64_t kMostAgain = 200'000;
@@ -434,7 +434,7 @@ PlayConfig play_config_from_json(const JsonView& json) {
     if (const auto v = data->find("seed")) c.data_seed = static_cast<std::uint64_t>(integer(*v));
     if (const auto v = data->find("count")) c.count = integer(*v);
     if (const auto v = data->find("noise")) c.noise = v->as_number();
-    // What stands in the text of a data set must not end one of its parts.
+    // A value in a data spec must not contain its separators.
     if (c.target.find_first_of(",\n") != std::string::npos)
       refuse_play("a column without commas is expected");
   }

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStates[] = {"running", "paused", "finished", "stopped", "elsewhere"};
 
-// A cursor is the number of the file that the log was, and how far it was read.
+// A cursor counts the files that the log has been (a new one after an overwrite), and bytes read.
 constexpr std::int64_t kOffsets = std::int64_t{1} << 40;
 
 // ---- a log as a file
@@ -38,7 +38,7 @@ std::optional<std::pair<ino_t, std::int64_t>> file_now(const fs::path& path) {
   return std::pair{found.st_ino, static_cast<std::int64_t>(found.st_size)};
 }
 
-// Bytes [from, to) of a file, fewer where it has become shorter.
+// Bytes [from, to) of a file; fewer if it became shorter.
 std::string part_of_file(const fs::path& path, std::int64_t from, std::int64_t to) {
   std::ifstream file(path, std::ios::binary);
   file.seekg(from);
@@ -48,7 +48,7 @@ std::string part_of_file(const fs::path& path, std::int64_t from, std::int64_t t
   return text;
 }
 
-// The whole lines of a text, and how many bytes they are.
+// The complete lines of a text, and their length in bytes.
 std::vector<std::string_view> lines_of(std::string_view text, std::size_t& bytes) {
   std::vector<std::string_view> lines;
   bytes = 0;
@@ -57,14 +57,14 @@ std::vector<std::string_view> lines_of(std::string_view text, std::size_t& bytes
   return lines;
 }
 
-// Gives each whole line in bytes [from, to) of a file, and returns how many bytes they are. In
-// pieces, so that a long log is never in memory as a whole.
+// Calls f for each complete line in bytes [from, to) of a file; returns their total length. Reads
+// in pieces, so that a long log is never in memory as a whole.
 template <class Each>
 std::int64_t each_line(const fs::path& path, std::int64_t from, std::int64_t to, const Each& each) {
   constexpr std::int64_t kPiece = std::int64_t{1} << 20;
   std::ifstream file(path, std::ios::binary);
   file.seekg(from);
-  std::string buffer;  // begins with the part of a line that the last piece ended with
+  std::string buffer;  // starts with the incomplete line at the end of the last piece
   std::int64_t whole = 0;
   while (from < to) {
     const std::size_t rest = buffer.size();
@@ -92,7 +92,7 @@ std::string event_name(const Json& line) {
   return name && name->is_string() ? name->as_string() : "";
 }
 
-// How a log ends: the reason of its last event, where that is an end.
+// The reason why a run ended, if the last event of its log is an end.
 std::optional<std::string> reason_of_end(const fs::path& log) {
   constexpr std::int64_t kTail = std::int64_t{1} << 20;
   const auto now = file_now(log);
@@ -108,7 +108,7 @@ std::optional<std::string> reason_of_end(const fs::path& log) {
   return reason && reason->is_string() ? reason->as_string() : "";
 }
 
-// The task that the first event of a log says; empty where there is none.
+// The task in the first event of a log; empty if there is none.
 std::string task_of(const fs::path& log) {
   constexpr std::int64_t kHead = std::int64_t{1} << 20;
   const auto now = file_now(log);
@@ -119,7 +119,7 @@ std::string task_of(const fs::path& log) {
   return task && task->is_string() ? task->as_string() : "";
 }
 
-// The steps done, as far as the end of a log says.
+// The number of steps done, from the end of a log.
 std::int64_t last_step(const fs::path& log) {
   constexpr std::int64_t kTail = std::int64_t{1} << 18;
   const auto now = file_now(log);
@@ -133,14 +133,14 @@ std::int64_t last_step(const fs::path& log) {
     if (!event) continue;
     const Json* const step = event->find("step");
     if (!step || !step->is_small_integer()) continue;
-    // A probe tells of the step that follows.
+    // A probe describes the next step.
     return step->as_integer() + (event_name(*event) == "probe" ? 1 : 0);
   }
   return 0;
 }
 
-// A step as to_json_line() writes it, without a detour through JSON: a log may have very many.
-// Nothing for any other line, which is then read as JSON.
+// Parses a step as to_json_line() writes it. This is faster than parsing JSON, and a log may have
+// millions of steps. Returns nullopt for any other line, which is then parsed as JSON.
 std::optional<train::StepEvent> plain_step(std::string_view line) {
   const auto read = [&](std::string_view before, auto& number) {
     if (!line.starts_with(before)) return false;
@@ -158,13 +158,13 @@ std::optional<train::StepEvent> plain_step(std::string_view line) {
   return whole ? std::optional(step) : std::nullopt;
 }
 
-// What was read of a log. Epochs, probes and samples stay text until it is known how many there
-// are: of a long log most are not shown, and reading them as JSON would take most of the time.
+// The parsed part of a log. Epochs, probes and samples stay text until their number is known: most
+// of those in a long log are not shown, and to parse them would take most of the time.
 struct Gathered {
   LogDelta& delta;
   std::vector<std::string> epochs = {}, probes = {}, samples = {};
 
-  // Where the lines of an event are kept as text; null for another event.
+  // The list that keeps the lines of such an event as text; null for other events.
   std::vector<std::string>* texts_of(std::string_view event) {
     if (event == "epoch") return &epochs;
     if (event == "probe") return &probes;
@@ -173,7 +173,7 @@ struct Gathered {
   }
 };
 
-// The event of a line as to_json_line() begins it; empty for any other line.
+// The event at the start of a line that to_json_line() wrote; empty for any other line.
 std::string_view plain_event(std::string_view line) {
   constexpr std::string_view kBefore = R"({"event":")";
   if (!line.starts_with(kBefore)) return {};
@@ -194,14 +194,14 @@ void add_line(std::string_view text, Gathered& gathered) {
     return;
   }
   std::optional<Json> line = Json::try_parse(text);
-  if (!line) return;  // one that was cut when a process ended
+  if (!line) return;  // incomplete: its process ended
   const std::string event = event_name(*line);
   if (event == "step") {
     try {
       if (const auto parsed = train::detail::parse_event(text))
         if (const auto* step = std::get_if<train::StepEvent>(&*parsed))
           delta.steps.push_back(*step);
-    } catch (const Error&) {  // passed over, as the log's other readers do with a broken line
+    } catch (const Error&) {  // skipped, as the log's other readers do with a broken line
     }
     return;
   }
@@ -212,8 +212,8 @@ void add_line(std::string_view text, Gathered& gathered) {
   if (event == "resume") delta.end.reset();
 }
 
-// At most `most` of the lines, evenly spaced, the first and the last among them, as JSON. A line
-// that was cut when a process ended is left out.
+// At most `most` of the lines as JSON, evenly spaced, with the first and the last. Leaves out
+// incomplete lines.
 std::vector<Json> some_of(const std::vector<std::string>& lines, std::size_t most) {
   const std::size_t count = std::min(lines.size(), most);
   std::vector<Json> kept;
@@ -256,7 +256,7 @@ Runs::Action action_from_name(std::string_view name) {
 
 // ---- computing steps again
 
-// A run that goes to any of its steps and remembers some of the states on the way.
+// Recomputes any step of a run, and keeps some of the states on the way.
 class Runs::Replayed {
  public:
   Replayed(const train::TrainConfig& config, ThreadPool& pool)
@@ -267,7 +267,7 @@ class Runs::Replayed {
   }
 
   std::int64_t steps() const { return trainer_.steps(); }
-  // What a checkpoint holds; passed over where it is of another run.
+  // The state in a checkpoint; skipped if it belongs to another run.
   void offer(const train::TrainState& state) {
     try {
       trainer_.restore(state);
@@ -308,7 +308,7 @@ class Runs::Replayed {
     states_.insert_or_assign(state.step, state);
     const std::size_t each = std::max<std::size_t>(1, bytes_of_state(state));
     const std::size_t most = std::clamp<std::size_t>(kMostBytes / each, 2, kMostStates);
-    // The first one stays; of the others those that are nearest to their neighbours go.
+    // The first one stays; of the others, the one closest to its neighbours is dropped.
     while (states_.size() > most) {
       auto victim = std::next(states_.begin());
       std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
@@ -332,21 +332,21 @@ struct Runs::Entry {
   train::RunFolder folder;
   std::string data;
 
-  // Of a run that trains here.
+  // If the run trains in this process:
   std::unique_ptr<train::Run> run = {};
   std::thread thread = {};
   std::atomic<bool> stop = false;
   std::atomic<bool> running = false;
-  std::atomic<bool> paused = false;  // what a stop was asked for
+  std::atomic<bool> paused = false;  // whether the requested stop is a pause
   std::mutex error_mutex = {};
   std::string error = {};
 
-  // The file that the log was when it was last looked at.
+  // The log's file when it was last read.
   std::mutex log_mutex = {};
   std::optional<ino_t> file = {};
   std::int64_t generation = 0;
 
-  std::atomic<std::int64_t> steps = -1;  // of the run, where that is known
+  std::atomic<std::int64_t> steps = -1;  // of the run; -1 if unknown
   std::mutex action_mutex = {};
   std::mutex replay_mutex = {};
   std::unique_ptr<Replayed> replayed = {};
@@ -380,7 +380,7 @@ std::string Runs::add(const fs::path& folder) {
     throw Error(ErrorCode::kNotFound, fmt::format("{} is no run", in_quotes(folder.string())));
   try {
     entry->data = entry->folder.read_config().data.value_or("digits");
-  } catch (const Error&) {  // a log alone can be looked at, too
+  } catch (const Error&) {  // a log can be shown without a configuration
   }
   entries_.push_back(std::move(entry));
   return entries_.back()->id;
@@ -473,7 +473,7 @@ LogDelta Runs::log(const LogRequest& request) {
     delta.reset = request.cursor != 0;
     offset = 0;
   }
-  constexpr std::int64_t kStepBytes = 100;  // about; plain lines are somewhat longer
+  constexpr std::int64_t kStepBytes = 100;  // a rough estimate; plain lines are longer
   delta.steps.reserve(static_cast<std::size_t>((now->second - offset) / kStepBytes));
   Gathered gathered{delta};
   const std::int64_t bytes = each_line(e.folder.log(), offset, now->second,
@@ -485,7 +485,7 @@ LogDelta Runs::log(const LogRequest& request) {
     const std::int64_t most = std::max<std::int64_t>(4, request.most);
     delta.steps = thinned(delta.steps, most);
     epochs = static_cast<std::size_t>(most);
-    others = std::max<std::size_t>(2, epochs / 8);  // a probe has the numbers of every layer
+    others = std::max<std::size_t>(2, epochs / 8);  // a probe has numbers for every layer
   }
   delta.epochs = some_of(gathered.epochs, epochs);
   delta.probes = some_of(gathered.probes, others);
@@ -593,7 +593,7 @@ std::string Runs::start(const std::string& run_name, const Json& config) {
     throw Error(ErrorCode::kInvalidArgument, "tokenizer: one of a folder was not named");
   auto run = std::make_unique<train::Run>(
       chosen, train::RunOptions{.folder = folder, .pool = nullptr, .command = {"limpid", "view"}});
-  run->start();  // what is wrong with the folder is an answer, not a message of the thread
+  run->start();  // an error of the folder is the answer here; later, the thread could only log it
   const std::string id = add(folder);
   Entry& e = entry(id);
   e.run = std::move(run);
@@ -625,7 +625,7 @@ void Runs::act(std::string_view id, Action action) {
       e.folder.read_config(),
       train::RunOptions{.folder = e.folder.path(), .pool = nullptr, .command = {"limpid", "view"}});
   {
-    // The run may have become longer since.
+    // The run may have become longer meanwhile.
     const std::lock_guard replay(e.replay_mutex);
     e.replayed.reset();
   }
@@ -644,9 +644,9 @@ StepAgain Runs::at(std::string_view id, std::int64_t step) {
   if (e.folder.has_checkpoint()) {
     try {
       saved = train::load_checkpoint(e.folder.checkpoint()).state;
-      // What is to be verified is computed from an earlier state.
+      // A state to verify is computed from an earlier one.
       if (saved->step != step) e.replayed->offer(*saved);
-    } catch (const Error&) {  // then it is computed from the beginning
+    } catch (const Error&) {  // then it is computed from the start
     }
   }
   if (step < 0 || step > e.replayed->steps() || step > session_.limits().steps)

@@ -47,7 +47,7 @@ bool is_run(const fs::path& path) {
          (fs::exists(folder.log(), ignored) || fs::exists(folder.config(), ignored));
 }
 
-// Work that is worth a plan: some milliseconds of the interpreter.
+// FLOPs above which compiling pays: some milliseconds in the interpreter.
 constexpr std::int64_t kFlopsWorthPlan = 4'000'000;
 
 std::int64_t flops_of(const Function& f) {
@@ -62,7 +62,7 @@ std::int64_t flops_of(const Function& f) {
   return total;
 }
 
-// The Function with every result of an op as an output.
+// The Function with the result of every op as an output.
 Function with_all_values(const Function& f) {
   Function::Parts parts{f.name(), f.inputs(), f.nodes(), {}, f.types()};
   for (std::size_t id = f.inputs().size(); id < f.types().size(); ++id)
@@ -83,7 +83,7 @@ void look_into(OpenModel& open) {
   try {
     open.config = data_config_of(open.model);
     open.tokenizer = open.config ? tokenizer_of(*open.config) : std::nullopt;
-  } catch (const Error&) {  // the config of a model is for whoever made it
+  } catch (const Error&) {  // a model may have a config in another form
   }
   open.hash = hash_of_model(open.model);
 }
@@ -153,7 +153,7 @@ std::shared_ptr<const OpenModel> Session::model(std::string_view id) {
     if (found) return found;
     throw Error(ErrorCode::kNotFound, fmt::format("no model {} is open", in_quotes(id)));
   }
-  // The model of a run is what its folder has now.
+  // A run's model is the one in its folder now.
   const train::RunFolder folder(runs_->folder(id));
   std::error_code error;
   const auto written = fs::last_write_time(folder.model(), error);
@@ -187,7 +187,7 @@ std::shared_ptr<const OpenModel> Session::open(std::string_view name,
       try {
         open.model = open_model(file.path(), {.onnx = options_.onnx});
       } catch (const Error& e) {
-        // Weights without a function are worth a look, too.
+        // Weights without a Function can be viewed, too.
         if (onnx || e.code() != ErrorCode::kFormat) throw;
         open.model.params = parse_safetensors(bytes, name).tensors;
         open.has_function = false;
@@ -215,7 +215,7 @@ void Session::close(std::string_view id) {
 
 // ---- data
 
-// Who may open the page may not read every file for it.
+// Access to the page is not access to every file.
 void Session::check_data(const std::string& spec) const {
   const DataSpec parsed = parse_data_spec(spec);
   for (const std::string& named : options_.data)
@@ -305,7 +305,7 @@ Json strings_or_null(const std::vector<std::string>& list) {
   return list.empty() ? Json() : Json(list);
 }
 
-// Layers that a neuron can be asked of: the scopes of ops with a weight.
+// The layers whose neurons can be shown: the scopes of ops with a weight.
 std::vector<std::string> layers_of(const Function& f) {
   std::vector<std::string> layers;
   std::map<std::string, int> count;
@@ -319,7 +319,7 @@ std::vector<std::string> layers_of(const Function& f) {
   return layers;
 }
 
-// A text to begin with, of what the vocabulary has.
+// An initial text of tokens in the vocabulary.
 std::string first_text(const Tokenizer& tokenizer) {
   constexpr std::string_view kText = "The quick brown fox";
   const auto knows = [&](std::string_view text) {
@@ -397,7 +397,7 @@ Json session_json(Session& session) {
   for (const std::string& id : session.runs().ids()) {
     runs.push_back(session.runs().info(id));
     try {
-      session.model(id);  // so that it is among the models
+      session.model(id);  // opens it, so that it is listed
     } catch (const Error&) {
     }
   }

@@ -107,7 +107,7 @@ Tensor input_tensor(const Input& input, const std::vector<double>& numbers) {
   return {};
 }
 
-// Fills in the data of a model that is being made ready.
+// Fills in the data of a model while it is opened.
 struct DataReader {
   Session& session;
   Ready& ready;

@@ -11,7 +11,7 @@
 namespace limpid::view {
 namespace {
 
-// For a shell.
+// Quotes a text for a shell.
 std::string for_shell(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
@@ -23,7 +23,7 @@ std::string for_shell(std::string_view text) {
   return result + "'";
 }
 
-// For C++.
+// Quotes a text for C++.
 std::string literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -50,14 +50,14 @@ std::string example_options(const Subject& subject, const OpenModel& open) {
   return "";
 }
 
-// Where the model is for whoever copies the text.
+// The path of the model in the copied text.
 std::string path_of(Session& session, const OpenModel& open) {
   if (open.origin == Origin::kNamed) return open.path;
   if (open.origin == Origin::kRun) return session.runs().folder(open.id).string();
   return open.name;
 }
 
-// The edits of a request for the model's own Function, or for that of its input.
+// The edits of a request, for the model's own Function or for that of its input.
 Edited edited_of(Session& session, const Subject& subject) {
   if (subject.input) {
     const Ready made = ready(session, subject);
