@@ -144,7 +144,7 @@ lp::Params narrowed(const lp::Function& f, const lp::Params& params, std::string
   return lp::quantize(f, params, {.to = dtype == "i8" ? lp::Dtype::kI8 : lp::Dtype::kBf16}).params;
 }
 
-// The pass that a LanguageModel compiles for a token, with half of the tokens behind it.
+// The pass that a LanguageModel compiles for a token, with half of the tokens before it.
 void show_profile(const Settings& s) {
   const lp::nn::Gpt net = net_of(s);
   const lp::Params params = narrowed(net.function(1), net.init(lp::Key(0)), s.profile);
@@ -154,7 +154,7 @@ void show_profile(const Settings& s) {
       lp::Tensor::from({1}, std::vector{static_cast<std::int32_t>(s.tokens / 2)});
   std::vector<lp::Tensor> inputs{lp::Tensor::zeros({lp::Dtype::kI32, {1, 1}}), behind,
                                  lp::Tensor::from({1}, std::vector<std::int32_t>{1})};
-  // Caches side by side as a LanguageModel's; they are the results behind the logits.
+  // Caches side by side as a LanguageModel's; they are the results after the logits.
   lp::CompileOptions options;
   const std::vector<lp::Input> caches = net.caches({});
   const std::size_t bytes = caches[0].type.bytes();

@@ -238,7 +238,7 @@ class Dnnl : public Subject {
     return x;
   }
 
-  // What is behind a ReLU has 255 steps, the input and every row of a weight have 127 to each side.
+  // What is after a ReLU has 255 steps, the input and every row of a weight have 127 to each side.
   static memory i8_layers(Model& model, const Network& network, const memory& f32,
                           const std::vector<float>& largest) {
     float of_input = largest[0] / 127;

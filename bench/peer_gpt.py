@@ -1,5 +1,5 @@
 """PyTorch's training step of a GPT, for gpt_bench.cc: pre-norm blocks, causal attention, GELU, learned
-positions, no biases in the projections, tied output; AdamW (foreach) behind clipping by the global
+positions, no biases in the projections, tied output; AdamW (foreach) after clipping by the global
 norm. Obeys lines on the standard input:
 
     describe             answers one line

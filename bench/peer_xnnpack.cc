@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-// The operators read up to this many bytes behind a row.
+// The operators read up to this many bytes after a row.
 constexpr std::size_t kPadding = XNN_EXTRA_BYTES / sizeof(float);
 
 void must(xnn_status status) {

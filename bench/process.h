@@ -33,7 +33,7 @@ class Process {
 
   // The answer. Throws where it begins with "error", and where the program has ended.
   std::string ask(const std::string& line);
-  // The numbers behind an answer "floats N"; none behind "none".
+  // The numbers after an answer "floats N"; none after "none".
   std::vector<float> ask_floats(const std::string& line);
 
  private:

@@ -139,7 +139,7 @@ void add_init_lab(Command& lab) {
         return Outcome{
             "First weights",
             fmt::format("64 standard normal rows through {} layers of {} units without biases: "
-                        "standard deviation behind a layer; \"over\" is beyond f32.",
+                        "standard deviation after a layer; \"over\" is beyond f32.",
                         options->layers, options->width),
             lab::to_table(spreads),
             {},

@@ -96,7 +96,7 @@ row(
   await requests('gradient', 100, (i) => ({ model: 'r0', input: { index: i % 40 }, of: { loss: { target: null } } })),
 );
 row(
-  'the next token of a GPT of 4 layers, width 128, behind 1 to 48 tokens: median, 95th of 96',
+  'the next token of a GPT of 4 layers, width 128, after 1 to 48 tokens: median, 95th of 96',
   await requests('generate', 96, (i) => ({ model: 'r2', tokens: Array.from({ length: 1 + (i % 48) }, (_, k) => k % 8), seed: i, count: 1 })),
 );
 

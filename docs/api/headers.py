@@ -1,7 +1,7 @@
 """Public headers with their comments as Doxygen reads them, each line in its place.
 
 The headers are written for people who read them. Their comments are `//`: one above declarations stands for all of them down to
-the next blank line, one behind a declaration for that one, and a file's first comment, "Tensor: ...", for what it names as well.
+the next blank line, one after a declaration for that one, and a file's first comment, "Tensor: ...", for what it names as well.
 Fields, accessors of one line and defaulted comparisons may do without: their names and types say it.
 """
 

@@ -41,7 +41,7 @@ void check_option(const DataSpec& spec, const DataSpec::Option& option,
   if (known.empty()) no("there is no such option; there are none");
   if (std::find(known.begin(), known.end(), option.key) == known.end())
     no(fmt::format("there is no such option; there are: {}", fmt::join(known, ", ")));
-  if (option.value.empty()) no("something is expected behind the =");
+  if (option.value.empty()) no("something is expected after the =");
 }
 
 void refuse_option(const DataSpec& spec, const DataSpec::Option& option, const Error& error) {

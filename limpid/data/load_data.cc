@@ -63,7 +63,7 @@ const DataKind& kind_of(const DataSpec& spec) {
 const DataKind& checked_kind(const DataSpec& spec) {
   const DataKind& kind = kind_of(spec);
   if (kind.value != DataKind::Value::kSeed && spec.value.empty())
-    refuse(spec, fmt::format("a {} belongs behind {}:",
+    refuse(spec, fmt::format("a {} belongs after {}:",
                              kind.value == DataKind::Value::kFile ? "file" : "folder", kind.name));
   try {
     if (kind.value == DataKind::Value::kSeed) detail::seed_of(spec);
@@ -91,7 +91,7 @@ DataSpec parse_data_spec(std::string_view text) {
   }
   const DataKind& kind = checked_kind(spec);
   if (colon + 1 == source.size() && kind.value == DataKind::Value::kSeed)
-    refuse(spec, "a seed belongs behind the colon");
+    refuse(spec, "a seed belongs after the colon");
   return spec;
 }
 

@@ -98,7 +98,7 @@ Vocabulary::Vocabulary(const std::vector<std::string>& characters) {
       throw Error(ErrorCode::kFormat,
                   fmt::format("vocabulary: {} is no character", in_quotes(character)));
     if (!code_points_.empty() && point->value <= code_points_.back())
-      throw Error(ErrorCode::kFormat, fmt::format("vocabulary: {} is not behind the one before it",
+      throw Error(ErrorCode::kFormat, fmt::format("vocabulary: {} is not after the one before it",
                                                   in_quotes(character)));
     code_points_.push_back(point->value);
   }

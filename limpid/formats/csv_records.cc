@@ -79,7 +79,7 @@ std::string_view CsvRecords::quoted_field() {
   }
   skip_blanks();
   if (!at(separator_) && !at_line_end())
-    report_.broken("line {}: text behind a closing quote; a quote inside of quotes is doubled",
+    report_.broken("line {}: text after a closing quote; a quote inside of quotes is doubled",
                    line_);
   return unescaped ? std::string_view(*unescaped) : value;
 }

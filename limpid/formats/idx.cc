@@ -52,7 +52,7 @@ class PlainSource : public Source {
   std::uint64_t bound() const override { return rest_.size(); }
   void check(std::uint64_t) const override {}
   void finish() override {
-    if (!rest_.empty()) report_.broken("{} bytes too many behind the array", rest_.size());
+    if (!rest_.empty()) report_.broken("{} bytes too many after the array", rest_.size());
   }
 
  private:
@@ -85,8 +85,8 @@ class GzipSource : public Source {
   void check(std::uint64_t count) const override;
   void finish() override {
     std::byte extra{};
-    if (read({&extra, 1}) != 0) report_.broken("bytes too many behind the array");
-    if (!rest_.empty()) report_.broken("{} bytes too many behind the gzip stream", rest_.size());
+    if (read({&extra, 1}) != 0) report_.broken("bytes too many after the array");
+    if (!rest_.empty()) report_.broken("{} bytes too many after the gzip stream", rest_.size());
   }
 
  private:

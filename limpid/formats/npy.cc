@@ -165,7 +165,7 @@ class HeaderText {
   const Reporter& report_;
 };
 
-// The header of a file, and the bytes behind it.
+// The header of a file, and the bytes after it.
 std::pair<Header, std::span<const std::byte>> split_header(std::span<const std::byte> bytes,
                                                            const Reporter& report) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

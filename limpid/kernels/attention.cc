@@ -52,7 +52,7 @@ struct Part {
   float* c;
   std::size_t c_row;
   bool first;                // c holds nothing yet
-  const float* next;         // what is read behind the last term, where b comes from memory
+  const float* next;         // what is read after the last term, where b comes from memory
   const std::size_t* terms;  // nullptr: k of every row
 };
 

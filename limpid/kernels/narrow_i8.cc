@@ -73,7 +73,7 @@ HWY_INLINE VI add_products(Terms codes, Terms weights, VI sum) {
 }
 #endif
 
-// ---- packing: panel after panel, and behind the last one kOffset times the sum of each column
+// ---- packing: panel after panel, and after the last one kOffset times the sum of each column
 
 std::size_t panel_bytes(std::size_t k) { return round_up(k, kGroup) * kPanel; }
 std::size_t weight_bytes(std::size_t k, std::size_t n) {

@@ -288,7 +288,7 @@ Value scatter(Value x, Value indices, Value updates, ScatterMode mode, std::int6
       break;
   }
   if (batch < 0 || batch >= static_cast<std::int64_t>(x.rank()))
-    throw Error(ErrorCode::kShape, fmt::format("scatter: {} has no rows behind {} dimensions",
+    throw Error(ErrorCode::kShape, fmt::format("scatter: {} has no rows after {} dimensions",
                                                to_string(x.type()), batch));
   return x + scatter_add(indices, updates, x.shape()[static_cast<std::size_t>(batch)], batch);
 }

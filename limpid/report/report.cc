@@ -233,7 +233,7 @@ std::string transformer_charts(const RunLog& log) {
   };
   std::string text;
   for (const Chart& chart :
-       {layer_chart(log, {"Residual stream behind each block", "step", "RMS", {}, true}, stream),
+       {layer_chart(log, {"Residual stream after each block", "step", "RMS", {}, true}, stream),
         layer_chart(log, {"Attention: entropy, 1 is even", "step", "share", {}},
                     of_heads(&AttentionStatistics::entropy)),
         layer_chart(log, {"Attention: entropy of the head where it is least", "step", "share", {}},

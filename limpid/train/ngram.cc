@@ -84,7 +84,7 @@ double NGram::loss(std::span<const std::int32_t> tokens, std::int64_t skipped) c
   const auto size = static_cast<std::int64_t>(tokens.size());
   if (skipped < 0 || skipped >= size)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("n-gram: {} tokens behind the first {} are none", size, skipped));
+                fmt::format("n-gram: {} tokens after the first {} are none", size, skipped));
   double sum = 0;
   for (std::int64_t i = skipped; i < size; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -220,7 +220,7 @@ ProbeFunction probe_function(const Function& loss, std::size_t parameters) {
     std::size_t index;  // of the parameter, or of the first output of what is observed
   };
   std::vector<Part> parts;
-  std::size_t next_output = 1;  // behind the loss
+  std::size_t next_output = 1;  // after the loss
   std::vector<Observed> all;
   ProbeFunction probe;
   for (std::size_t i = 0; i < parameters; ++i) {

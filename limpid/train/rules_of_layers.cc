@@ -195,7 +195,7 @@ std::optional<Finding> zero_activations(const RunLog& log, const Thresholds&) {
     for (const ActivationStatistics& a : layer.activations) {
       if (a.zero_share < 1) continue;
       return finding(Severity::kError, layer.name,
-                     fmt::format("all its values behind {} are 0 at step {}", a.op, last.step),
+                     fmt::format("all its values after {} are 0 at step {}", a.op, last.step),
                      a.op == "input" ? "the batch holds nothing but zeros"
                                      : "its weights are 0, or all its units have died",
                      a.op == "input" ? std::vector{words("look at the data")}
@@ -265,7 +265,7 @@ std::optional<Finding> frozen_weights(const RunLog& log, const Thresholds&) {
                     log.probes.size(), gradient),
         gradient > 0
             ? fmt::format("a learning rate of {:.3g} changes no bit of them", largest_rate(log))
-            : "no gradient reaches them: weights of 0 or dead units behind them",
+            : "no gradient reaches them: weights of 0 or dead units after them",
         {gradient > 0 ? higher_rate(log) : suitable_init(log)});
   }
   return {};

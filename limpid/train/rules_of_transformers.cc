@@ -54,7 +54,7 @@ std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
   }
   if (!worst) return {};
   return finding(Severity::kWarning, worst->name,
-                 fmt::format("at step {} the residual stream is {:.3g} times as large behind it as "
+                 fmt::format("at step {} the residual stream is {:.3g} times as large after it as "
                              "before it",
                              last.step, largest),
                  "what the layers before have found is drowned by what this one adds",
@@ -65,7 +65,7 @@ constexpr Threshold kCollapse[] = {
     {"attention_entropy", 0.02,
      "entropy of a layer's weights, as a share of the largest possible"}};
 constexpr Threshold kGrowth[] = {
-    {"residual_growth", 10, "root mean square behind a block over that before it"}};
+    {"residual_growth", 10, "root mean square after a block over that before it"}};
 
 constexpr Rule kTransformersRules[] = {
     {"attention_collapse", Cause::kRate, "an attention whose queries look at one key alone",

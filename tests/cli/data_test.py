@@ -170,13 +170,13 @@ class Mistakes(Data):
     def test_specs_that_mean_nothing(self):
         for part, spec in {
             "expected digits, xor, and, or, spiral, moons, circles, arms, sine, abs": "mnist",
-            "a file belongs behind csv:": "csv:",
-            "a file belongs behind npz:": "npz:,split=80/10/10",
+            "a file belongs after csv:": "csv:",
+            "a file belongs after npz:": "npz:,split=80/10/10",
             "'-1' came": "moons:-1",
             "targt: there is no such option; there are: split, seed": "csv:a.csv,targt=x",
             "noise: there is no such option": "csv:a.csv,noise=1",
             "target: there is no such option; there are: split, standardize, count": "moons,target=x",
-            "target: something is expected behind the =": "csv:a.csv,target=",
+            "target: something is expected after the =": "csv:a.csv,target=",
             "split: shares are integers as in 80/10/10": "csv:a.csv,split=80",
             "training must have a share, came 0/1/0": "csv:a.csv,split=0/1",
             "missing: one of error, drop, impute is expected, 'zero' came": "csv:a,missing=zero",

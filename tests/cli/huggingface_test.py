@@ -54,7 +54,7 @@ class HuggingFace(tool.ToolTest):
         self.assertEqual(shown, sorted(shown, key=lambda t: -t["logit"]))
         text = self.output("run", folder, "--prompt", "the fox")
         self.assertIn(f"{shown[0]['token']}  {shown[0]['text']}", text)
-        # What stands behind the prompt's tokens does not count.
+        # What stands after the prompt's tokens does not count.
         self.assertNotEqual(shown, self.document("run", folder, "--prompt", "the dog")["next"])
         self.assertIn("at most 24", self.error(2, "run", folder, "--prompt", "?" * 26))
         self.error(2, "run", folder, "--prompt", "")

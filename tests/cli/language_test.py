@@ -96,7 +96,7 @@ class LanguageTest(tool.ToolTest):
         shown = self.output("run", self.model, "--data", f"text:{self.text}", "--index", "3")
         self.assertIn(repr(part[36:48]), shown)
         self.assertIn(f"label {part[48]!r}", shown)
-        # The last window of the text has nothing behind its last token.
+        # The last window of the text has nothing after its last token.
         answer, = self.document("run", self.model, "--data", f"text:{self.text}", "--index", tested - 1)["answers"]
         self.assertEqual(answer["label"], sorted(set(MIXED)).index(part[-1]))
         self.assertEqual(len(answer["logits"]), len(set(MIXED)))
@@ -107,7 +107,7 @@ class LanguageTest(tool.ToolTest):
         page = html.unescape((self.run_folder / "report.html").read_text())
         shown = re.findall(r"<h3>After step ([\d,]+)</h3>\n<pre>(.*?)</pre>", page, re.S)
         self.assertEqual(shown, [(str(s["step"]), s["text"]) for s in samples])
-        for heading in ["Residual stream behind each block", "Attention: entropy, 1 is even"]:
+        for heading in ["Residual stream after each block", "Attention: entropy, 1 is even"]:
             self.assertIn(heading, page)
 
     def test_a_transformer_goes_on(self):

@@ -77,7 +77,7 @@ def file_of(header, data):
 
 
 def parts_of(content):
-    """The header of a safetensors file as a dict, and the bytes behind it."""
+    """The header of a safetensors file as a dict, and the bytes after it."""
     length, = struct.unpack("<Q", content[:8])
     return json.loads(content[8:8 + length]), content[8 + length:]
 

@@ -179,7 +179,7 @@ class Signals(TrainTest):
 
     def setUp(self):
         super().setUp()
-        # Checkpoints that take a moment to write, behind each of the 15 steps.
+        # Checkpoints that take a moment to write, after each of the 15 steps.
         self.big = ("--hidden", "900,900", "--epochs", "3", "--checkpoint-every", "1")
         self.whole = self.folder / "whole"
         self.output(*self.arguments(*self.big, out=self.whole))

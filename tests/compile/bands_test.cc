@@ -11,7 +11,7 @@ namespace {
 // Several panels of every instruction set, so that products are cut by columns too.
 constexpr std::int64_t kWide = 200;
 
-// Every kind of step that a band may hold: products with weights and what is behind them, functions
+// Every kind of step that a band may hold: products with weights and what is after them, functions
 // of a row, reductions of a row that are broadcast again, masks, and random bits, which depend on
 // the place of an element in the whole.
 Function everything(std::int64_t rows) {

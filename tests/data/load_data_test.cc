@@ -144,18 +144,18 @@ TEST_F(LoadData, SpecsThatMeanNothingAreRefusedWithWhatThereIs) {
        "data 'mnist': expected digits, xor, and, or, spiral, moons, circles, arms, sine, abs, with "
        "or without :SEED, idx:DIR, csv:FILE, npz:FILE, npy:FILE or text:FILE"},
       {"", "data '': expected digits"},
-      {"digits:", "a seed belongs behind the colon"},
+      {"digits:", "a seed belongs after the colon"},
       {"digits:-1", "an integer from 0 to 2^64 - 1 is expected, '-1' came"},
       {"moons:18446744073709551616", "is expected"},
-      {"csv:", "a file belongs behind csv:"},
-      {"idx", "a folder belongs behind idx:"},
+      {"csv:", "a file belongs after csv:"},
+      {"idx", "a folder belongs after idx:"},
       {"csv:a.csv,targt=x",
        "data 'csv:a.csv,targt=x': targt: there is no such option; there are: "
        "split, seed, standardize, target, ignore, categorical, task, missing, "
        "unseen, header, separator, test"},
       {"text:a,split=80/20", "split: there is no such option; there are none"},
       {"digits,noise=1", "there are: split, standardize, count"},
-      {"csv:a.csv,target=", "target: something is expected behind the ="},
+      {"csv:a.csv,target=", "target: something is expected after the ="},
       {"csv:a.csv,split=80", "split: shares are integers as in 80/10/10"},
       {"moons,count=0", "count: at least 1 row is expected"},
       {"digits,count=1e3", "count: a number of rows is expected, '1e3' came"},

@@ -90,8 +90,8 @@ TEST(Vocabulary, RefusesWhatItDoesNotHave) {
   };
   expect_error(ErrorCode::kFormat, "'ab' is no character", making({"ab"}));
   expect_error(ErrorCode::kFormat, "'' is no character", making({""}));
-  expect_error(ErrorCode::kFormat, "'a' is not behind the one before it", making({"b", "a"}));
-  expect_error(ErrorCode::kFormat, "'a' is not behind", making({"a", "a"}));
+  expect_error(ErrorCode::kFormat, "'a' is not after the one before it", making({"b", "a"}));
+  expect_error(ErrorCode::kFormat, "'a' is not after", making({"a", "a"}));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(Tokenizer, RefusesAConfigThatIsNone) {
           "config.tokenizer.characters[1]: expected a string, got 2");
   refused(R"({"kind":"words"})", "tokenizer: no kind is called 'words'");
   refused(R"({"kind":"characters"})", "'characters' is missing");
-  refused(R"({"kind":"characters","characters":["b","a"]})", "'a' is not behind");
+  refused(R"({"kind":"characters","characters":["b","a"]})", "'a' is not after");
   refused(R"({"kind":"bytes","kind":"bytes"})", "comes twice");
 }
 

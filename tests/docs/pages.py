@@ -1,9 +1,9 @@
 """The blocks of a page of documentation that can be run and compared.
 
     ```cpp          a part of the page's program; a page has one, in blocks from top to bottom
-    ```text         directly behind a cpp block: what that block prints
-    ```console      `$ command` lines, each with what it prints behind it, or nothing where that may be anything
-    ```csv NAME     a file, also json and others: every block with a name is written before what comes behind it
+    ```text         directly after a cpp block: what that block prints
+    ```console      `$ command` lines, each with what it prints after it, or nothing where that may be anything
+    ```csv NAME     a file, also json and others: every block with a name is written before what comes after it
 
 Blocks of other kinds are for reading only.
 """

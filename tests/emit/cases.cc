@@ -93,7 +93,7 @@ Case mlp_case(std::string name, const nn::Mlp& net) {
   return model_case(std::move(name), net.function(), with_noise(params));
 }
 
-// Elements that a reshape has to copy, and that the loop behind the copy reads.
+// Elements that a reshape has to copy, and that the loop after the copy reads.
 Case copied_case() {
   const Function f = trace("copied", {{"v", {Dtype::kF32, {4}}}}, [](std::span<const Value> in) {
     const Value rows = reshape(broadcast(in[0], {2, 3, 4}), {2, 12});

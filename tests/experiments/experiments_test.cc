@@ -151,7 +151,7 @@ std::string page() {
       "## The spread of values through fifty layers\n\n"
       "64 standard normal rows go through 50 layers of 256 units without biases. Standard "
       "deviation "
-      "of all values behind\nlayer 1, 2, 5, ..., by the way in which weights are first drawn "
+      "of all values after\nlayer 1, 2, 5, ..., by the way in which weights are first drawn "
       "(`limpid/nn/init.h`); \"over\" is beyond f32.\n\n";
   text += markdown(to_table(all_spreads()));
   text +=

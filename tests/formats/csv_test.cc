@@ -165,7 +165,7 @@ TEST(CsvFault, NamesLineAndColumn) {
 TEST(CsvFault, NamesTheLineOfAQuoteOutOfPlace) {
   expect_refused("line 2: a quote opens that never closes", "a\n\"x\ny\n");
   expect_refused("line 2: a quote inside of a field that has none around it", "a\nx\"y\"\n");
-  expect_refused("line 3: text behind a closing quote", "a\n\"x\ny\"z\n");
+  expect_refused("line 3: text after a closing quote", "a\n\"x\ny\"z\n");
   expect_refused("line 2: a carriage return without a line feed", "a\nx\ry\n");
   expect_refused("line 2: a byte 0", "a\nx\0\n"s);
 }

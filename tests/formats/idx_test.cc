@@ -84,7 +84,7 @@ TEST(IdxFault, InTheHeader) {
 TEST(IdxFault, InTheSize) {
   expect_error(ErrorCode::kFormat, "u8[2, 3] needs 6 bytes, at most 5 follow",
                [] { parse(kIdxSample.substr(0, kIdxSample.size() - 1)); });
-  expect_error(ErrorCode::kFormat, "2 bytes too many behind the array",
+  expect_error(ErrorCode::kFormat, "2 bytes too many after the array",
                [] { parse(kIdxSample + "xy"); });
 }
 
@@ -103,12 +103,12 @@ TEST(IdxFault, InTheGzipStream) {
                [&] { parse(std::span(good).first(good.size() - 1)); });
   Bytes longer = good;
   longer.push_back(std::byte{0});
-  expect_error(ErrorCode::kFormat, "1 bytes too many behind the gzip stream",
+  expect_error(ErrorCode::kFormat, "1 bytes too many after the gzip stream",
                [&] { parse(longer); });
   Bytes twice = good;
   twice.insert(twice.end(), good.begin(), good.end());
-  expect_error(ErrorCode::kFormat, "too many behind the gzip stream", [&] { parse(twice); });
-  expect_error(ErrorCode::kFormat, "bytes too many behind the array",
+  expect_error(ErrorCode::kFormat, "too many after the gzip stream", [&] { parse(twice); });
+  expect_error(ErrorCode::kFormat, "bytes too many after the array",
                [] { parse(gzip(bytes_of(kIdxSample + "x"))); });
   expect_error(ErrorCode::kFormat, "ended after 5 of the 6 bytes of u8[2, 3]",
                [] { parse(gzip(bytes_of(kIdxSample.substr(0, kIdxSample.size() - 1)))); });
@@ -117,7 +117,7 @@ TEST(IdxFault, InTheGzipStream) {
 TEST(IdxFault, ABombIsNeitherUnpackedNorAllocated) {
   // The stream unpacks to 64 MiB, the header in it announces 6 bytes.
   const Bytes more = gzip(bytes_of(kIdxSample + std::string(64 << 20, '\0')));
-  expect_error(ErrorCode::kFormat, "bytes too many behind the array", [&] { parse(more); });
+  expect_error(ErrorCode::kFormat, "bytes too many after the array", [&] { parse(more); });
   // The header announces 4 GiB, which a few packed bytes cannot hold.
   const Bytes less = gzip(bytes_of("\0\0\x08\x02\0\1\0\0\0\1\0\0"s));
   expect_error(ErrorCode::kFormat, "u8[65536, 65536] needs 4294967296 bytes, at most",

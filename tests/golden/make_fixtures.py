@@ -63,7 +63,7 @@ optimizers.safetensors: f64, two parameters "w" [3, 4] and "b" [5], made-up grad
     clip_value.{w,b}, clip_norm.{w,b}, norm
                                    the gradients of the first step clipped, and their norm
 schedules.safetensors: f64[24], the rates of 24 steps
-    constant, linear, step, cosine; warm_<name>: the same behind a warm-up of 5 steps
+    constant, linear, step, cosine; warm_<name>: the same after a warm-up of 5 steps
 """
 
 import json
@@ -599,7 +599,7 @@ def schedules():
             return lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=length)
         if kind == "step":
             return lr_scheduler.StepLR(optimiser, 4, gamma=0.3)
-        if kind == "cosine":  # the closed form; PyTorch's recursion rises again behind the end
+        if kind == "cosine":  # the closed form; PyTorch's recursion rises again after the end
             return lr_scheduler.LambdaLR(
                 optimiser,
                 lambda t: (1 + math.cos(math.pi * min(t, length) / length)) / 2,

@@ -24,7 +24,7 @@ inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Floats at the edge of memory that may be touched, so that a read beyond them faults: those of
 // offset 0 at its beginning, those of an odd offset at its end. Those of an even one begin as many
-// floats behind its beginning, misaligned whatever n is. A write where nothing is mapped beyond
+// floats after its beginning, misaligned whatever n is. A write where nothing is mapped beyond
 // them faults too; guards_intact() tells of the others.
 class Guarded {
  public:

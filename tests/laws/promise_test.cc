@@ -48,7 +48,7 @@ TEST(Promise, NetworksHaveThePublishedHashes) {
   }
 }
 
-// All floats take minutes; these are around 1, and around infinity with NaN behind it.
+// All floats take minutes; these are around 1, and around infinity with NaN after it.
 TEST(Promise, HashesAtFloatsAreThoseOfTheInterpreter) {
   constexpr std::uint64_t kBegins[] = {0x3f7c0000, 0x7f7c0000}, kSize = 0x80000;
   const Type type{Dtype::kF32, {kFloatsInOneHash}};

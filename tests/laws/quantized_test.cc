@@ -38,7 +38,7 @@ std::string error_of(ErrorCode code, const std::function<void()>& action) {
   return "";
 }
 
-// A layer with a ReLU behind it; its parameters are inputs.
+// A layer with a ReLU after it; its parameters are inputs.
 Function layer(Dtype weight, std::int64_t batch, std::int64_t in, std::int64_t out) {
   std::vector<Input> inputs{{"x", {Dtype::kF32, {batch, in}}}, {"weight", {weight, {out, in}}}};
   if (weight == Dtype::kI8) inputs.push_back({"scale", {Dtype::kF32, {out}}});

@@ -52,7 +52,7 @@ TEST(Files, ReachTheDiskBeforeTheirName) {
   EXPECT_EQ(calls.done, in_order);
 }
 
-// It alone, as those of a moment do, or with all that come behind it.
+// It alone, as those of a moment do, or with all that come after it.
 TEST(Files, StayWhatTheyWereWhereAnyCallFails) {
   for (const int error : {ENOSPC, EIO})
     for (const std::int64_t failures : {1, 1000})

@@ -48,7 +48,7 @@ TEST(Hostile, EveryTruncationIsAnErrorOrAModel) {
   std::size_t refused = 0;
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     try {
-      // A byte behind them is on a page that nobody may touch.
+      // A byte after them is on a page that nobody may touch.
       const std::vector<std::byte, AtGuardPage<std::byte>> part(
           bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
       onnx::parse_onnx(part);

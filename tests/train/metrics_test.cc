@@ -71,7 +71,7 @@ TEST(Metrics, NextToken) {
 }
 
 TEST(Metrics, TopFive) {
-  // Label 6 is the fifth, the sixth, behind five equal ones, and no number.
+  // Label 6 is the fifth, the sixth, after five equal ones, and no number.
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor logits = Tensor::from<float>({4, 7}, {1, 2,    3, 4, 9, 8, 2.5f,  //
                                                      1, 2.6f, 3, 4, 9, 8, 2.5f,  //

@@ -88,7 +88,7 @@ TEST(Edit, TheOrderCounts) {
 }
 
 TEST(Edit, WhatIsNotEditedKeepsItsBits) {
-  // -0 in a place beside the edited one, and NaN behind it.
+  // -0 in a place beside the edited one, and NaN after it.
   const Function f = trace("f", {{"x", f32({3})}}, [](std::span<const Value> in) {
     return std::vector<Value>{abs(in[0]) * in[0]};
   });

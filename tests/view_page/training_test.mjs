@@ -114,7 +114,7 @@ const failed = await paths({
     await until(async () => assert.equal(await page.getByText('Comparing').count(), 0));
     await verdict(`They first differ at step ${PLANTED.step}: loss.`);
     assert.equal(await page.getByRole('heading', { name: 'The first difference' }).count(), 0);
-    // Another learning rate: the first update that differs, and the numbers of the logs behind it.
+    // Another learning rate: the first update that differs, and the numbers of the logs after it.
     await page.to('compare?what=runs&ra=r0&rb=r1');
     const first = eventsOf('a').find((e) => e.event === 'step' && e.loss !== lossOf('b', e.step));
     await verdict(`They first differ at step ${first.step}: loss, config: optimizer.lr.`);

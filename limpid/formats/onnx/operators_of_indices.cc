@@ -42,7 +42,7 @@ Values import_gather_elements(Node& node) {
 }
 
 // Rows of x (N, ...) for numbers that stand in the last dimension of the indices: x with the
-// dimensions that they choose from joined to one, behind `batch` dimensions in common.
+// dimensions that they choose from joined to one, after `batch` dimensions in common.
 struct RowsByNumbers {
   Value x, rows;
   std::int64_t batch;
@@ -56,7 +56,7 @@ RowsByNumbers rows_by_numbers(const Node& node, const Value& x, const Value& ind
   if (batch < 0 || batch > most || depth < 1 ||
       depth > static_cast<std::int64_t>(shape.rank()) - batch)
     node.fail(ErrorCode::kShape,
-              fmt::format("indices {} of {} behind {} dimensions in common",
+              fmt::format("indices {} of {} after {} dimensions in common",
                           to_string(indices.type()), to_string(x.type()), batch));
   const auto first = static_cast<std::size_t>(batch), count = static_cast<std::size_t>(depth);
   const Shape chosen(shape.dims().subspan(first, count));

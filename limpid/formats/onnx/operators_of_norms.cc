@@ -150,7 +150,7 @@ Values import_instance_norm(Node& node) {
   return {group_norm(x, x.shape()[1], node.input(1), node.input(2), node.real("epsilon", 1e-5))};
 }
 
-// Over a window of channels around each one: (size - 1) / 2 before it, the rest behind.
+// Over a window of channels around each one: (size - 1) / 2 before it, the rest after.
 Values import_local_response_norm(Node& node) {
   const Value x = node.input(0);
   const std::int64_t size = node.integer("size");

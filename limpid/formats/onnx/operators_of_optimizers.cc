@@ -20,7 +20,7 @@ Values for_each_parameter(const Node& node, std::size_t states, const Update& up
   const Values inputs = node.inputs(2);
   const std::size_t kinds = 2 + states, count = (inputs.size() - 2) / kinds;
   if ((inputs.size() - 2) % kinds != 0)
-    node.fail(ErrorCode::kFormat, fmt::format("{} inputs behind R and T: a multiple of {} is "
+    node.fail(ErrorCode::kFormat, fmt::format("{} inputs after R and T: a multiple of {} is "
                                               "expected",
                                               inputs.size() - 2, kinds));
   Values outputs((1 + states) * count);
