@@ -23,7 +23,7 @@
 namespace limpid::tool {
 namespace {
 
-// Those of Limits that are times.
+// The members of Limits that are times.
 struct TimeOption {
   const char* flag;
   std::chrono::milliseconds serve::Limits::*member;
@@ -41,7 +41,7 @@ constexpr std::array<TimeOption, 5> kTimes{{
 
 struct ServeArguments {
   std::vector<std::string> models;
-  std::string folder;  // of further ones
+  std::string folder;  // --models
   std::string bind = "127.0.0.1";
   std::int64_t port = 8000;
   std::int64_t max_batch = 64;
@@ -59,15 +59,15 @@ struct ServeArguments {
   std::array<double, kTimes.size()> times = {};  // seconds
 };
 
-// Requests are larger than what malloc keeps in its fast bins, and each allocation of that size
-// empties these first.
+// Every allocation as large as a request empties malloc's fast bins first.
 void leave_out_fast_bins() {
 #ifdef __GLIBC__
   ::mallopt(M_MXFAST, 0);
 #endif
 }
 
-// In the order in which they end: nobody answers once the server is gone.
+// The server is declared last, so that it ends first: the others outlive all that uses
+// them.
 void run(const ServeArguments& options) {
   leave_out_fast_bins();
   const serve::Limits& limits = options.limits;

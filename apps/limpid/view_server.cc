@@ -37,7 +37,7 @@ constexpr std::string_view kNoPage =
     "This tool was built without its page: that needs npm (Node 20.19 or later). docs/view.md says "
     "how.\n";
 
-// No page may show one of these inside of itself.
+// No other page may embed these in a frame.
 std::vector<serve::Header> headers_with(const std::string& policy) {
   return {{"Content-Security-Policy",
            policy + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
@@ -47,7 +47,7 @@ std::vector<serve::Header> headers_with(const std::string& policy) {
           {"Cross-Origin-Resource-Policy", "same-origin"}};
 }
 
-// Nothing but what the tool itself serves.
+// The page may load only what the tool itself serves.
 const std::vector<serve::Header>& safe_headers() {
   static const std::vector<serve::Header> headers = headers_with(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -75,7 +75,7 @@ bool begins_with_api(const Request& request) {
   return !request.segments.empty() && request.segments.front() == "api";
 }
 
-// The value of a key of the query; percent signs stand for bytes.
+// The value of a key of the query, percent-decoded.
 std::optional<std::string> query_value(const Request& request, std::string_view key) {
   const std::size_t mark = request.target.find('?');
   if (mark == std::string::npos) return {};
@@ -121,7 +121,7 @@ Response failure(int status, std::string_view code, std::string_view message) {
           .headers = safe_headers()};
 }
 
-// In one sentence: the page shows it as it is.
+// One sentence: the page shows it unchanged.
 Response failure_of(std::exception_ptr thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -145,7 +145,7 @@ Response json(std::string body) {
 Response as_response(std::string body) { return json(std::move(body)); }
 Response as_response(Response response) { return response; }
 
-// A task whose failure is its answer.
+// A task that sends its exception as the response.
 template <class Make>
 auto answering(const std::shared_ptr<Answer>& answer, Make make) {
   return [answer, make = std::move(make)] {
@@ -266,7 +266,7 @@ void ViewServer::file(const Request& request, Answer& answer) const {
                       .content_type = std::string(type_of(path)),
                       .headers = safe_headers()};
     response.headers.push_back({"Content-Encoding", "gzip"});
-    // The names of assets have the hash of what is in them.
+    // Assets can be cached for ever: their names contain a hash of their contents.
     response.headers.push_back({"Cache-Control", path.starts_with("assets/")
                                                      ? "public, max-age=31536000, immutable"
                                                      : "no-cache"});
@@ -283,14 +283,14 @@ void ViewServer::open(const Request& request, const std::shared_ptr<Answer>& ans
        }));
 }
 
-// ---- runs that are followed
+// ---- following runs
 
 void ViewServer::follow(const Request& request, std::shared_ptr<Answer> answer) {
   Follower follower{.run = query_value(request, "run").value_or("")};
   if (!session_.runs().has(follower.run))
     return answer->send(failure(404, "not_found", "there is no such run"));
   const std::string cursor = query_value(request, "cursor").value_or("0");
-  // A browser that connects again says what it had last.
+  // A browser that reconnects sends the id of the last event that it received.
   const std::string* const last = request.header("last-event-id");
   const std::string& text = last ? *last : cursor;
   std::from_chars(text.data(), text.data() + text.size(), follower.cursor);
@@ -305,7 +305,7 @@ void ViewServer::follow(const Request& request, std::shared_ptr<Answer> answer) 
 
 void ViewServer::tell_followers() {
   constexpr std::chrono::milliseconds kRound{200};
-  constexpr int kBeat = 50;  // rounds without a word
+  constexpr int kBeat = 50;  // rounds without an event
   std::unique_lock lock(mutex_);
   while (!ends_) {
     changed_.wait_for(lock, kRound);
@@ -316,7 +316,7 @@ void ViewServer::tell_followers() {
       bool listens = true;
       try {
         const view::LogDelta delta = session_.runs().log({.run = f.run, .cursor = f.cursor});
-        // A run's state may change after the last line of its log.
+        // A run's state may change without a new line in its log.
         if (delta.cursor != f.cursor || delta.state != f.state) {
           f.cursor = delta.cursor;
           f.state = delta.state;
@@ -326,7 +326,7 @@ void ViewServer::tell_followers() {
           listens = f.stream->beat();
         }
       } catch (const std::exception&) {
-        listens = false;  // the page asks again
+        listens = false;  // the page connects again
       }
       if (listens) stay.push_back(std::move(f));
     }

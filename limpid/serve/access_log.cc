@@ -17,7 +17,7 @@
 namespace limpid::serve {
 namespace {
 
-// Lines that wait for the disk.
+// Bytes of lines not yet written; further lines are lost.
 constexpr std::size_t kMostWaiting = std::size_t{4} << 20;
 
 std::string now() {
@@ -112,7 +112,7 @@ void AccessLog::work() {
   }
 }
 
-// Returns what could not be written. A line that a full disk has cut ends before the next one.
+// Returns what could not be written. If a full disk has cut a line, ends it before the next one.
 std::string_view AccessLog::write_out(std::string_view lines) {
   if (cut_ && !write_bytes("\n").empty()) return lines;
   const std::string_view rest = write_bytes(lines);
@@ -121,7 +121,7 @@ std::string_view AccessLog::write_out(std::string_view lines) {
   return rest;
 }
 
-// Returns the rest of the bytes.
+// Returns the bytes that were not written.
 std::string_view AccessLog::write_bytes(std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd_, bytes.data(), bytes.size());

@@ -15,8 +15,8 @@ double seconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// A batch that takes less is computed at once, by the thread that submitted it: to wake another one
-// and to be woken by it takes about as long, and on a busy machine a time slice.
+// A batch that takes less is computed at once, by the thread that submitted it: waking a worker and
+// being woken by it takes about as long, and on a busy machine a time slice.
 constexpr double kBrief = 100e-6;  // seconds
 
 }  // namespace
@@ -29,7 +29,7 @@ struct Batcher::Job {
   Clock::time_point asked{}, begun{};
   std::int64_t taken = 0;  // rows
   std::uint64_t input_hash = 0;
-  // Of a job in pieces; guarded by the mutex.
+  // If the job is split into pieces; guarded by the mutex.
   std::vector<std::shared_ptr<std::byte>> outputs = {};
   std::int64_t kept = 0;  // rows
   bool finished = false;
@@ -41,12 +41,13 @@ class Batcher::Lane {
 
   Runner runner;
   std::list<std::shared_ptr<Job>> jobs;
-  std::int64_t rows = 0;  // of the jobs, not taken yet
-  // Of the last batch; guarded by the mutex.
+  std::int64_t rows = 0;  // of the jobs, not yet taken
+  // Time and rows of the last batch; guarded by the mutex.
   double last_seconds = std::numeric_limits<double>::infinity();
   std::int64_t last_rows = 1;
 
-  // What a batch of the waiting rows may take: that of more rows takes longer by their number.
+  // Estimated time of a batch of the waiting rows: proportional to the rows beyond those of the
+  // last batch.
   double expected_seconds() const {
     return last_seconds * std::max(1.0, static_cast<double>(rows) / static_cast<double>(last_rows));
   }
@@ -64,7 +65,7 @@ Batcher::~Batcher() {
   }
   changed_.notify_all();
   for (std::thread& worker : workers_) worker.join();
-  // A job that is left may own its lane, by way of its model.
+  // A job left in its lane owns the model, and the model owns the lane: a cycle.
   for (const std::shared_ptr<Lane>& lane : waiting_) lane->jobs.clear();
 }
 
@@ -87,7 +88,7 @@ bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inpu
   if (lane->jobs.empty()) waiting_.push_back(lane);
   lane->jobs.splice(lane->jobs.end(), one);
   ++jobs_;
-  // A batch that is full need not wait for the others that came with it.
+  // A full batch need not wait until all requests of this round are read.
   const bool was_full = lane->rows >= options_.max_batch;
   lane->rows += rows;
   if (!was_full && lane->rows >= options_.max_batch && lane->expected_seconds() >= kBrief)
@@ -101,7 +102,7 @@ void Batcher::wake() {
     while (run_brief_batch(pieces)) {
     }
   } catch (const std::bad_alloc&) {
-    // The workers have their room.
+    // The workers have reserved their memory.
   }
   bool any = false, several = false;
   {
@@ -115,7 +116,7 @@ void Batcher::wake() {
     changed_.notify_one();
 }
 
-// False where none waits that may be computed here.
+// Returns false if no waiting batch may be computed here.
 bool Batcher::run_brief_batch(std::vector<Piece>& pieces) {
   if (options_.max_delay > std::chrono::microseconds(0)) return false;
   std::unique_lock lock(mutex_);
@@ -127,8 +128,7 @@ bool Batcher::run_brief_batch(std::vector<Piece>& pieces) {
   return true;
 }
 
-// A lane's next batch, computed without the lock, which is there again at the end. Then the lane
-// is the last.
+// Computes a lane's next batch, unlocked, and locks again. Moves the lane to the end of the line.
 void Batcher::run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vector<Piece>& pieces) {
   const std::shared_ptr<Lane> lane = *at;
   take(*lane, pieces);
@@ -148,7 +148,7 @@ void Batcher::run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vect
     run(*lane, pieces);
   }
   const double taken = seconds(Clock::now() - begin);
-  // A job may own its model.
+  // Unlocked, as destroying the last job may destroy its model.
   pieces.clear();
   lock.lock();
   lane->last_seconds = taken;
@@ -160,7 +160,7 @@ std::size_t Batcher::waiting() const {
   return jobs_;
 }
 
-// Of a batch.
+// Memory for the pieces of a batch.
 std::vector<Batcher::Piece> Batcher::room_for_pieces() const {
   constexpr std::int64_t kMost = 1024;
   std::vector<Piece> pieces;
@@ -177,7 +177,7 @@ void Batcher::work(std::vector<Piece>& pieces) {
   }
 }
 
-// The first lane whose batch is full or has waited long enough; the end when the Batcher stops.
+// Waits for a lane whose batch is full or has waited long enough; the end if the Batcher stops.
 Batcher::LaneAt Batcher::ripe(std::unique_lock<std::mutex>& lock) {
   for (;;) {
     if (stop_) return waiting_.end();
@@ -195,8 +195,8 @@ Batcher::LaneAt Batcher::ripe(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Up to max_batch rows, whole jobs where possible. There is room for the pieces: to begin a batch
-// takes no memory, so that its jobs can be told where there is none to compute it.
+// Takes up to max_batch rows, whole jobs if possible. Allocates nothing, as the pieces have room:
+// if there is no memory to compute the batch, its jobs can still be told.
 void Batcher::take(Lane& lane, std::vector<Piece>& pieces) {
   pieces.clear();
   std::int64_t room = options_.max_batch;
@@ -220,7 +220,7 @@ void Batcher::take(Lane& lane, std::vector<Piece>& pieces) {
     lane.rows -= count;
     room -= count;
     if (job->taken < job->rows) {
-      // The others first.
+      // The other jobs come before its next piece.
       lane.jobs.splice(lane.jobs.end(), lane.jobs, lane.jobs.begin());
       break;
     }
@@ -260,7 +260,7 @@ void Batcher::run(const Lane& lane, std::span<const Piece> pieces) noexcept {
     lane.runner.on_batch(rows);
   } catch (...) {
     if (pieces.size() == 1) return fail(*pieces.front().job, std::current_exception());
-    // Whatever it was, it is to be the answer of none but who asked for it.
+    // Only the job that causes the error may get it: run each one alone.
     for (const Piece& piece : pieces) run(lane, {&piece, 1});
     return;
   }
@@ -271,7 +271,7 @@ void Batcher::run(const Lane& lane, std::span<const Piece> pieces) noexcept {
   }
 }
 
-// Of a job in pieces, with its first.
+// Hashes the inputs of each job, when its first piece is computed.
 void Batcher::hash(const Lane& lane, std::span<const Piece> pieces) {
   std::vector<std::span<const Tensor>> inputs;
   for (const Piece& piece : pieces)
@@ -332,7 +332,7 @@ void Batcher::finish(Job& job, Result result) noexcept {
   try {
     job.done(std::move(result));
   } catch (...) {
-    // Nobody else can be told.
+    // There is nobody else to report to.
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLeast = 8, kMost = 4096;
 
-// Looks at every character, whichever differ.
+// In constant time: compares all characters, wherever the first difference is.
 bool equal(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   volatile unsigned different = 0;
@@ -38,7 +38,7 @@ BearerToken::BearerToken(std::string secret) : secret_(std::move(secret)) {
 
 BearerToken BearerToken::read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(kMost + 1, '\0');  // never more, whatever the file is
+  std::string text(kMost + 1, '\0');  // an upper bound, as the file may be endless
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.empty())

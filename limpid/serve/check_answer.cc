@@ -18,7 +18,7 @@
 namespace limpid::serve {
 namespace {
 
-// A number as a message shows it.
+// An element as text, for a message.
 std::string shown(const Tensor& tensor, std::size_t i) {
   switch (tensor.dtype()) {
     case Dtype::kF32:

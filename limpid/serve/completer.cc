@@ -16,17 +16,17 @@ double seconds(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-// A text, and its sequence once it has a place.
+// A text, and its sequence once it has a place in the model.
 struct Completer::Job {
   Text text;
   Clock::time_point asked{}, begun{};
   std::optional<nn::Generation> sequence = {};
-  std::size_t unread = 0;  // tokens, of those that the sequence was given to begin with
-  std::size_t given = 0;   // tokens of the prompt, where they are read one by one
+  std::size_t unread = 0;  // tokens of the sequence's first prompt not yet read
+  std::size_t given = 0;   // tokens of the prompt given to the sequence
   std::int64_t drawn = 0;  // tokens
 
   bool given_up() const { return text.ticket && text.ticket->given_up(); }
-  // Whether the next token is one to draw, and there is what it is drawn from.
+  // Whether the next token is to be drawn, and its logits are computed.
   bool draws() const {
     return sequence->ready() && given == text.prompt.size() && drawn < text.tokens && !given_up();
   }
@@ -39,11 +39,11 @@ class Completer::Lane {
     drawing.reserve(static_cast<std::size_t>(model.places()));
   }
 
-  nn::LanguageModel model;  // the Completer's thread's
+  nn::LanguageModel model;  // used by the Completer's thread only
   const std::size_t chunk;
   ThreadPool* const pool;
   std::list<Job> queue;      // guarded by the Completer's mutex
-  std::list<Job> jobs = {};  // with places; the Completer's thread's
+  std::list<Job> jobs = {};  // with places; used by the Completer's thread only
   std::vector<Job*> drawing = {};
   std::atomic<std::size_t> running{0};
 };
@@ -57,7 +57,7 @@ Completer::~Completer() {
   }
   changed_.notify_all();
   thread_.join();
-  // A text that is left may own its lane, by way of its model.
+  // A text left in its lane owns the model, and the model owns the lane: a cycle.
   for (const std::shared_ptr<Lane>& lane : busy_) {
     lane->jobs.clear();
     lane->queue.clear();
@@ -95,7 +95,7 @@ void Completer::work() {
   for (;;) {
     changed_.wait(lock, [&] { return stop_ || !busy_.empty(); });
     if (stop_) return;
-    // The first lane's turn; then it is the last.
+    // The first lane has its turn and moves to the end of the line.
     const auto at = busy_.begin();
     const std::shared_ptr<Lane> lane = *at;
     admit(*lane);
@@ -109,8 +109,8 @@ void Completer::work() {
   }
 }
 
-// Texts join while there are places and their prompts are less than a step reads of one anyway, so
-// that those being written wait little for them.
+// Texts join while there are places, and while the prompts to read are shorter than one chunk: the
+// texts being generated wait for them.
 void Completer::admit(Lane& lane) {
   std::size_t reading = 0;
   for (const Job& job : lane.jobs) reading += std::min(job.unread, lane.chunk);
@@ -131,7 +131,7 @@ void Completer::admit(Lane& lane) {
   lane.running = lane.jobs.size();
 }
 
-// Its place is the model's. Throws what Generation throws.
+// Gives the text a place in the model. Throws what Generation throws.
 void Completer::join(Lane& lane, Job& job) {
   const std::span<const std::int32_t> prompt = job.text.prompt;
   const bool one_by_one = job.text.reads_prompt && !prompt.empty();
@@ -141,23 +141,23 @@ void Completer::join(Lane& lane, Job& job) {
   if (one_by_one) job.text.on_token({.token = prompt.front(), .of_prompt = true});
 }
 
-// The tokens that texts go on with, on all threads: with a large vocabulary it takes a while.
+// Draws the next token of all texts, on all threads: a large vocabulary takes long.
 void Completer::draw_ahead(Lane& lane) {
   if (!lane.pool) return;
   lane.drawing.clear();
   for (Job& job : lane.jobs)
-    if (job.draws()) lane.drawing.push_back(&job);  // there is room for all places
+    if (job.draws()) lane.drawing.push_back(&job);  // reserved for all places
   const auto draw = [](void* jobs, std::size_t i, int) {
     try {
       static_cast<Job**>(jobs)[i]->sequence->draw_ahead();
     } catch (...) {
-      // go_on() meets the same error.
+      // go_on() meets the same error and reports it.
     }
   };
   lane.pool->run(lane.drawing.size(), draw, lane.drawing.data());
 }
 
-// The next token, once what is before it was read. False at the end of the text.
+// Passes on the next token, if the tokens before it are read. Returns false at the end of the text.
 bool Completer::go_on(Job& job) {
   nn::Generation& sequence = *job.sequence;
   if (!sequence.ready()) return true;
@@ -173,10 +173,10 @@ bool Completer::go_on(Job& job) {
   return job.text.on_token({token, logits, false}) && job.drawn < job.text.tokens;
 }
 
-// A turn: the model reads what there is to read, and texts that are ready go on.
+// One step of a model: reads the pending tokens, then every text that is ready gets its next token.
 void Completer::run(Lane& lane) {
   const auto end = [&](std::list<Job>::iterator job, const std::exception_ptr& error) {
-    // Its place is free before anybody hears of the end.
+    // Frees the place before anybody learns of the end.
     job->sequence.reset();
     try {
       if (job->text.on_end && !job->given_up())
@@ -184,7 +184,7 @@ void Completer::run(Lane& lane) {
                           .queue_seconds = seconds(job->begun - job->asked),
                           .compute_seconds = seconds(Clock::now() - job->begun)});
     } catch (...) {
-      // Nobody else can be told.
+      // There is nobody else to report to.
     }
     return lane.jobs.erase(job);
   };

@@ -40,9 +40,9 @@ std::uint64_t random_bits() {
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
-// ---- what a request asks for
+// ---- parsing a request
 
-// A member that is there and not null.
+// A member; nullptr if it is missing or null.
 std::optional<JsonView> given(const Json& body, std::string_view key) {
   const Json* const found = body.find(key);
   if (!found || found->is_null()) return std::nullopt;
@@ -65,7 +65,7 @@ double number_in(const Json& body, std::string_view key, double otherwise) {
   return value ? value->as_number() : otherwise;
 }
 
-// What OpenAI has and Limpid has not may be there as if it were not.
+// Accepts parameters of OpenAI that Limpid lacks, if they have the value that changes nothing.
 struct Parameters {
   std::span<const std::string_view> known, neutral;
 };
@@ -141,7 +141,7 @@ CompletionRequest::Prompt token_prompt(const Tokenizer& tokenizer, const JsonVie
   return prompt;
 }
 
-// A text, tokens, or a list of either.
+// A text, a list of tokens, or a list of either.
 std::vector<CompletionRequest::Prompt> prompts_of(const Json& body, const Tokenizer& tokenizer) {
   const std::optional<JsonView> prompt = given(body, "prompt");
   if (!prompt) return {text_prompt(tokenizer, "")};
@@ -156,9 +156,9 @@ std::vector<CompletionRequest::Prompt> prompts_of(const Json& body, const Tokeni
   return prompts;
 }
 
-// ---- a text that is written
+// ---- generating a text
 
-// The bytes of a token as text: those that are no characters alone by their numbers.
+// A token as text. Bytes that are only a part of a character are shown as numbers.
 std::string text_or_escapes(const std::string& bytes) {
   if (utf8_fault(bytes) == bytes.size()) return bytes;
   std::string text;
@@ -166,7 +166,7 @@ std::string text_or_escapes(const std::string& bytes) {
   return text;
 }
 
-// As completions show a token.
+// A token as completions show it.
 std::string token_text(const Tokenizer& tokenizer, std::int32_t token) {
   const std::string bytes = tokenizer.decode({&token, 1});
   return (utf8_fault(bytes) == bytes.size() ? "" : "bytes:") + text_or_escapes(bytes);
@@ -177,8 +177,7 @@ std::int64_t characters_of(std::string_view text) {
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
-// Logarithms of the probabilities that logits stand for, as f64 of f32's functions, so that they
-// have the same bits everywhere.
+// Log-softmax of logits, in f64 by functions of f32 that have the same bits on every machine.
 class LogProbabilities {
  public:
   explicit LogProbabilities(std::span<const float> logits) : logits_(logits) {
@@ -190,7 +189,7 @@ class LogProbabilities {
   double operator[](std::int32_t token) const {
     return static_cast<double>(logits_[static_cast<std::size_t>(token)] - most_) - log_sum_;
   }
-  // The most likely tokens, in order; among equals those of smaller numbers first.
+  // The most probable tokens, in order; of equally probable ones the smaller token first.
   std::vector<std::int32_t> top(std::int64_t count) const {
     std::vector<std::int32_t> tokens(logits_.size());
     std::iota(tokens.begin(), tokens.end(), 0);
@@ -211,15 +210,15 @@ class LogProbabilities {
   double log_sum_ = 0;
 };
 
-// What the logprobs of an answer say of a token.
+// A token in the logprobs of a response.
 struct TokenFacts {
   std::int32_t token = 0;
   std::int64_t offset = 0;                                // in characters of the text
-  std::optional<double> logprob = {};                     // none of the first token of a prompt
-  std::vector<std::pair<std::int32_t, double>> top = {};  // the most likely tokens
+  std::optional<double> logprob = {};                     // none for the first token of a prompt
+  std::vector<std::pair<std::int32_t, double>> top = {};  // the most probable tokens
 };
 
-// The logprobs of a completion.
+// The logprobs of a completion, in OpenAI's form.
 Json of_texts(const Tokenizer& tokenizer, std::span<const TokenFacts> all) {
   Json tokens = Json::array(), logprobs = Json::array(), top = Json::array(),
        offsets = Json::array();
@@ -242,7 +241,7 @@ Json of_texts(const Tokenizer& tokenizer, std::span<const TokenFacts> all) {
           {"text_offset", std::move(offsets)}};
 }
 
-// The logprobs of a chat's message.
+// The logprobs of a chat message, in OpenAI's form.
 Json of_message(const Tokenizer& tokenizer, std::span<const TokenFacts> all) {
   const auto shown = [&](std::int32_t token, double logprob) {
     const std::string text = tokenizer.decode({&token, 1});
@@ -262,7 +261,8 @@ Json of_message(const Tokenizer& tokenizer, std::span<const TokenFacts> all) {
   return {{"content", std::move(content)}, {"refusal", Json()}};
 }
 
-// One text of an answer: what of it may be told already, and what may still be cut off.
+// One text of a response: the part that may be sent already, and the part that a stop text may
+// still cut off.
 class Choice {
  public:
   Choice(const CompletionRequest& request, const CompletionRequest::Prompt& prompt,
@@ -275,11 +275,11 @@ class Choice {
 
   bool reads_prompt() const { return request_.echo && request_.logprobs.has_value(); }
 
-  // The next token. False where the text ends with it.
+  // Adds the next token. Returns false if it ends the text.
   bool take(const Completer::Token& token) {
     if (token.of_prompt) {
       note(token);
-      // A mark before the text is no part of it.
+      // BOS is not a part of the text.
       const bool mark = token.logits.empty() && token.token == tokenizer_.marks().begin;
       if (!mark) offset_ += characters_of(prompt_characters_.take(decoded(token.token)));
       return true;
@@ -297,14 +297,14 @@ class Choice {
     return look_for_stops();
   }
 
-  // No further token comes.
+  // Ends the text: no further token comes.
   void end() {
     if (!reason_) {
       held_ += characters_.rest();
       if (look_for_stops()) reason_ = "length";
     }
     if (*reason_ == "stop" && stopped_) {
-      // Tokens behind the place where the text was cut.
+      // Removes the tokens after the position where the text was cut.
       const std::int64_t length = told_ + characters_of(held_);
       while (!facts_.empty() && facts_.back().offset >= length) facts_.pop_back();
     }
@@ -314,7 +314,7 @@ class Choice {
   const std::optional<std::string>& reason() const { return reason_; }
   const std::vector<std::int32_t>& tokens() const { return tokens_; }
   bool has_news() const { return !ready_.empty(); }
-  // What came since the last call, as an element of "choices".
+  // The text since the last call, as an element of "choices".
   Json news(std::size_t index) {
     if (request_.chat) {
       Json message = Json::object();
@@ -351,8 +351,8 @@ class Choice {
     facts_.push_back(std::move(facts));
   }
 
-  // Of the tokens that came since the last call. Those of which nothing was told yet wait: their
-  // text may be cut off.
+  // Log probabilities of the tokens since the last call. Tokens whose text is still held back wait:
+  // it may be cut off.
   Json logprobs() {
     if (!request_.logprobs) return {};
     const auto end = reason_ ? facts_.end()
@@ -364,7 +364,8 @@ class Choice {
     return all;
   }
 
-  // Tells what no text of `stop` can begin in. False where one is there: the text ends before it.
+  // Releases the text in which no stop text can begin. Returns false if there is a stop text: the
+  // text ends before it.
   bool look_for_stops() {
     std::size_t first = std::string::npos, safe = held_.size();
     for (const std::string& stop : request_.stop) {
@@ -389,17 +390,17 @@ class Choice {
   const CompletionRequest& request_;
   const Tokenizer& tokenizer_;
   CharacterStream characters_, prompt_characters_;
-  std::string held_;                    // may be the beginning of a text of `stop`
-  std::string ready_;                   // to be told next
+  std::string held_;                    // may be the beginning of a stop text
+  std::string ready_;                   // may be sent
   std::int64_t told_ = 0, offset_ = 0;  // characters
   std::vector<std::int32_t> tokens_;
   std::vector<TokenFacts> facts_;
   std::optional<std::string> reason_;
   bool stopped_ = false;
-  bool begun_ = false;  // of a chat: the message's role was told
+  bool begun_ = false;  // of a chat: the message's role was sent
 };
 
-// ---- an answer
+// ---- the response
 
 Tensor tensor_of(const std::vector<std::int32_t>& tokens) {
   return Tensor::generate<std::int32_t>(
@@ -407,7 +408,7 @@ Tensor tensor_of(const std::vector<std::int32_t>& tokens) {
       [&](std::span<std::int32_t> to) { std::copy(tokens.begin(), tokens.end(), to.begin()); });
 }
 
-// A request and what became of it; on the Completer's thread once it is submitted.
+// A request and its response. Used on the Completer's thread only, once it is submitted.
 class Completion {
  public:
   Completion(CompletionRequest request, std::shared_ptr<const ServedModel> model,
@@ -425,7 +426,7 @@ class Completion {
         writers_.push_back({Choice(request_, prompt, model_->language->tokenizer)});
   }
 
-  // The texts of a request, whose functions share it.
+  // The texts of a request; their functions share ownership of it.
   static std::vector<Completer::Text> texts_of(const std::shared_ptr<Completion>& all) {
     const CompletionRequest& request = all->request_;
     std::vector<Completer::Text> texts;
@@ -461,7 +462,7 @@ class Completion {
       if (writer.choice.tokens().empty()) writer.first = writer.last;
     }
     const bool goes_on = writer.choice.take(token);
-    // A text that ends has more to say.
+    // The last part of a text is sent by end(), with the reason.
     if (goes_on && request_.stream && writer.choice.has_news() && !token.of_prompt)
       return tell(Json::array({writer.choice.news(i)}));
     return goes_on;
@@ -492,7 +493,7 @@ class Completion {
       answer_whole();
   }
 
-  // The other texts end by the ticket, after which nothing more is sent.
+  // Sends the error. The ticket ends the other texts; nothing more is sent.
   void fail(const std::exception_ptr& error) {
     failed_ = true;
     try {
@@ -505,7 +506,7 @@ class Completion {
         answer_->send(std::move(response));
       }
     } catch (...) {
-      // Without memory even for the error, the end of the answer closes the connection.
+      // No memory for the error, either: destroying the answer closes the connection.
     }
     ticket_->give_up();
   }
@@ -531,7 +532,8 @@ class Completion {
             {"total_tokens", prompts + written}};
   }
 
-  // An event of these choices; the first begins the stream. False where nobody reads it.
+  // Sends these choices as an event; the first one begins the stream. Returns false if the client
+  // has disconnected.
   bool tell(Json choices) {
     if (!stream_) stream_.emplace(answer_);
     Json event = head();
@@ -595,7 +597,7 @@ std::string model_of_completion(const Json& body) {
 
 namespace {
 
-// What texts and chats have both.
+// Parameters that completions and chats share.
 CompletionRequest common_of(const Json& body, const Limits& limits) {
   CompletionRequest request;
   request.stream = flag_of(body, "stream");
@@ -615,7 +617,8 @@ CompletionRequest common_of(const Json& body, const Limits& limits) {
   return request;
 }
 
-// Tokens of each text: as asked for, by default `otherwise`, or what there is room for.
+// The most tokens of each text: max_tokens; by default `otherwise`, at most what the context
+// allows.
 void set_tokens(CompletionRequest& request, const Json& body, std::string_view key,
                 std::int64_t otherwise, const LanguageService& model, const Limits& limits) {
   std::int64_t longest = 0;
@@ -631,9 +634,9 @@ void set_tokens(CompletionRequest& request, const Json& body, std::string_view k
                       request.tokens, longest, model.context);
 }
 
-// An answer that is no stream holds all log probabilities until it is sent.
+// Bounds the memory: a whole response keeps all log probabilities until it is sent.
 void check_logprobs(const CompletionRequest& request, const Limits& limits) {
-  constexpr std::int64_t kBytesOfEach = 512;  // as JSON in memory, and as text
+  constexpr std::int64_t kBytesOfEach = 512;  // as JSON values and as text
   if (!request.logprobs || request.stream) return;
   std::int64_t tokens = 0;
   for (const CompletionRequest::Prompt& prompt : request.prompts)
@@ -646,7 +649,7 @@ void check_logprobs(const CompletionRequest& request, const Limits& limits) {
                                      *request.logprobs + 1, tokens, most));
 }
 
-// Log probabilities are asked for by a flag, and the most likely tokens by their number.
+// `logprobs` is a flag here; `top_logprobs` is the number of most probable tokens.
 std::optional<std::int64_t> logprobs_of_chat(const Json& body) {
   const std::int64_t top = integer_of(body, "top_logprobs", 0, 0, kMostLogprobs);
   if (flag_of(body, "logprobs")) return top;

@@ -1,5 +1,4 @@
-// A connection: reading requests, handing them on, writing answers; declared in
-// detail/connection.h.
+// A connection: reads requests, passes them on, writes responses. Declared in detail/connection.h.
 #include "limpid/serve/detail/connection.h"
 
 #include <fmt/format.h>
@@ -22,16 +21,17 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// A body that is read on the thread of all connections keeps them waiting so long.
+// Larger bodies are parsed on a thread of their own, as they would delay all connections.
 constexpr std::size_t kLargeBody = 65'536;
-// Bytes of further requests that are taken while one is answered.
+// Most bytes of further requests that are read while one is being answered.
 constexpr std::size_t kAhead = 65'536;
-// What is thrown away behind a refusal, so that the client reads it before it learns of the end.
+// After a refusal, input is discarded up to this size and for this time: closing at once would
+// reset the connection, and the client might not read the response.
 constexpr std::size_t kMostLingering = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kLingering{2000};
 
-// The way back: on the thread of the connections, if there is still one. What is posted there
-// comes in the order in which it was posted.
+// Passes a response to its connection, on the thread of all connections, if it still exists. Calls
+// arrive in order.
 class SocketAnswer final : public Answer {
  public:
   SocketAnswer(Shared& shared, std::weak_ptr<Connection> connection, std::uint64_t exchange,
@@ -113,9 +113,9 @@ class SocketAnswer final : public Answer {
   std::uint64_t exchange_;
   std::shared_ptr<Ticket> ticket_;
   std::size_t most_unsent_;
-  std::shared_ptr<std::atomic<std::size_t>> unsent_;  // of an answer in parts
+  std::shared_ptr<std::atomic<std::size_t>> unsent_;  // of a streamed response
   bool ended_ = false;
-  Receiver::Tasks cut_off_;  // made at the beginning: at the end there may be no memory for it
+  Receiver::Tasks cut_off_;  // made in advance: later there may be no memory for it
 };
 
 void handle_or_refuse(const Server::Options& options, Request request,
@@ -127,7 +127,7 @@ void handle_or_refuse(const Server::Options& options, Request request,
       answer->send(options.say(to_http_error(std::current_exception()), target));
     }
   } catch (...) {
-    // No memory even for the error: the end of the answer closes the connection.
+    // No memory for the error, either: destroying the answer closes the connection.
   }
 }
 
@@ -144,10 +144,10 @@ std::string date_at(std::time_t now) {
                      parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-// After how many silent seconds the system asks whether the other end is still there.
+// Idle seconds until the system probes whether the peer is still there.
 using KeepIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
 
-// The time that a client gives its request, at most that of the server.
+// The deadline of a request: the client's, at most the server's.
 std::chrono::milliseconds time_of(const Request& request, std::chrono::milliseconds most) {
   const std::string* const text = request.header("limpid-deadline-ms");
   if (!text) return most;
@@ -170,7 +170,7 @@ Connection::Connection(asio::ip::tcp::socket socket, Shared& shared)
   if (!error) client_ = peer.address().to_string();
 }
 
-// What fails ends the connection, and nothing else: there may be no memory for an answer.
+// An exception closes this connection only: there may be no memory for a response.
 template <typename Step>
 void Connection::guard(Step step) noexcept {
   try {
@@ -188,7 +188,7 @@ void Connection::begin_reading() {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // Of a client that is gone without a word the system learns, though nothing is sent to it.
+  // Detects clients that vanished without closing, even if nothing is sent to them.
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   socket_.set_option(
       KeepIdle(static_cast<int>(
@@ -256,7 +256,7 @@ void Connection::on_readable() {
   if (reader_.buffered() < kAhead) watch();
 }
 
-// The client sends no more: it has left, unless it is being answered already.
+// The client has closed its side: it has left, unless its response is being written.
 void Connection::on_end() {
   half_closed_ = true;
   if (phase_ == Phase::kWriting)
@@ -265,8 +265,8 @@ void Connection::on_end() {
     close();
 }
 
-// What is answered at once is over only after this, so that requests that came together do not
-// nest.
+// Requests that are answered at once end after this call returns, so that pipelined requests do not
+// recurse.
 void Connection::read() {
   reading_ = true;
   read_requests();
@@ -308,7 +308,7 @@ void Connection::on_head() {
   shared_.cors.check(reader_.head());
   if (!is_preflight(reader_.head())) shared_.options.admit(reader_.head());
   if (reader_.waits_for_continue()) {
-    // A few bytes, for which there is room: nothing else is being written.
+    // The socket has room for these few bytes, as nothing else is being written.
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     error_code ignored;
     socket_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ignored);
@@ -363,7 +363,7 @@ void Connection::handle() {
   if (phase_ != Phase::kClosed && reader_.buffered() < kAhead) watch();
 }
 
-// What came is no request, or not one for this server: it cannot be known where the next begins.
+// For an invalid or refused request: closes afterwards, as the start of the next one is unknown.
 void Connection::refuse(const HttpError& error) {
   ++exchange_;
   asked_ = Clock::now();
@@ -378,8 +378,8 @@ void Connection::refuse(const HttpError& error) {
   write(shared_.options.say(error, entry_.target));
 }
 
-// The timer runs until some deadline before this one, and then for the rest: most deadlines are
-// over before it ends, and setting it costs a call of the system.
+// If the timer is set to an earlier deadline, leaves it: it is set again when it expires. Most
+// deadlines are over by then, and setting a timer costs a system call.
 void Connection::arm(Clock::time_point deadline) {
   deadline_ = deadline;
   if (!timing_ || deadline < timer_.expiry()) set_timer();
@@ -418,9 +418,9 @@ void Connection::on_deadline() {
   }
 }
 
-// ---- answering
+// ---- responses
 
-// Of this second, and so of most answers.
+// Formatted once a second.
 const std::string& Shared::date() {
   const std::time_t now = std::time(nullptr);
   if (std::exchange(date_time, now) != now) date_text = date_at(now);
@@ -447,7 +447,7 @@ void Connection::add_head(std::string& to, const Response& response, bool in_par
   add({"\r\n"});
 }
 
-// Once for all requests whose bytes came together.
+// Calls on_round() once, after all requests that arrived together.
 void Shared::tell_of_round() {
   if (round_told) return;
   asio::post(loop->context(), [this] {
@@ -471,7 +471,7 @@ void Connection::write(Response response) {
   entry_.status = response.status;
   entry_.facts = std::move(response.facts);
   entry_.answer_bytes = body_.size();
-  // Most answers are taken at once.
+  // The socket takes most responses at once.
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_), asio::buffer(body_)};
   error_code ignored;
   const std::size_t taken = socket_.write_some(buffers, ignored);
@@ -500,7 +500,7 @@ void Connection::written() {
   read();
 }
 
-// ---- answering in parts
+// ---- streamed responses
 
 void Connection::begin(std::uint64_t exchange, Response response,
                        std::shared_ptr<std::atomic<std::size_t>> unsent) noexcept {
@@ -510,7 +510,7 @@ void Connection::begin(std::uint64_t exchange, Response response,
 
 void Connection::begin_parts(Response& response, std::shared_ptr<std::atomic<std::size_t>> unsent) {
   phase_ = Phase::kStreaming;
-  // Where there are no chunks, the end of the connection is that of the body.
+  // Without chunked coding, closing the connection ends the body.
   close_after_ = close_after_ || !chunks_;
   unsent_ = std::move(unsent);
   waiting_ = 0;
@@ -549,7 +549,7 @@ void Connection::cut_off(std::uint64_t exchange) noexcept {
 
 void Connection::add_part(std::string_view bytes) {
   waiting_ += bytes.size();
-  // A chunk of no bytes would be the last one.
+  // An empty chunk would end the body.
   if (bytes.empty() || head_only_ || ended_) return;
   entry_.answer_bytes += bytes.size();
   if (chunks_) parts_ += fmt::format("{:x}\r\n", bytes.size());
@@ -563,7 +563,7 @@ void Connection::end_parts() {
   if (chunks_ && !head_only_) parts_ += "0\r\n\r\n";
 }
 
-// One write at a time, of all that waits.
+// Writes all waiting parts, one write at a time.
 void Connection::write_parts() {
   if (writing_) return;
   if (parts_.empty()) {
@@ -586,7 +586,7 @@ void Connection::write_parts() {
                     });
 }
 
-// The time to write so many bytes, or to be closed.
+// Sets the deadline for the client to read `bytes` bytes.
 void Connection::arm_for(std::size_t bytes) {
   const Limits& limits = shared_.options.limits;
   arm(Clock::now() + limits.slack + std::chrono::milliseconds(bytes * 1000 / limits.rate));
@@ -598,7 +598,7 @@ void Connection::finish(int status, const Facts& facts) noexcept {
   try {
     shared_.metrics.request(facts, status, entry_.seconds);
   } catch (...) {
-    // The first of its kind, and no memory to count it.
+    // No memory for a new counter: the request is not counted.
   }
   shared_.log.write(entry_);
 }

@@ -12,7 +12,7 @@
 namespace limpid::serve {
 namespace {
 
-// scheme://host[:port], without a path, in lower case as browsers have it.
+// scheme://host[:port] without a path, in lower case as browsers send it.
 bool is_origin(std::string_view text) {
   const std::size_t colon = text.find("://");
   if (colon == std::string_view::npos || colon == 0) return false;
@@ -59,7 +59,7 @@ std::vector<Header> Cors::headers(const Request& head) const {
     return headers;
   }
   headers.push_back({"Access-Control-Allow-Methods", "GET, HEAD, POST"});
-  // The parser let no line end pass.
+  // The client's value cannot inject headers: the parser refuses line ends.
   if (const std::string* const asked = head.header("access-control-request-headers"))
     headers.push_back({"Access-Control-Allow-Headers", *asked});
   if (head.header("access-control-request-private-network"))

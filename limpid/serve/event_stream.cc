@@ -7,7 +7,7 @@ namespace limpid::serve {
 EventStream::EventStream(std::shared_ptr<Answer> answer, bool endless)
     : answer_(std::move(answer)) {
   answer_->begin({.content_type = "text/event-stream",
-                  // The second tells nginx not to gather parts.
+                  // The second turns off nginx's buffering.
                   .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
                   .endless = endless});
 }
@@ -16,7 +16,7 @@ bool EventStream::event(std::string_view data, std::string_view name) {
   std::string text;
   if (!name.empty()) text.append("event: ").append(name).append("\n");
   for (;;) {
-    // CR LF, LF and CR end a line.
+    // Lines end with CR LF, LF or CR.
     const std::size_t end = data.find_first_of("\r\n");
     text.append("data: ").append(data.substr(0, end)).append("\n");
     if (end == std::string_view::npos) break;

@@ -15,7 +15,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// A body that takes memory as bytes come, not as the header announces them.
+// A body that allocates memory for received bytes, not for those that the header announces.
 struct GrowingBody {
   using value_type = std::string;
   class reader {
@@ -53,12 +53,12 @@ HttpError error_of(const boost::beast::error_code& error) {
   return {400, fmt::format("no request of HTTP: {}", error.message())};
 }
 
-// What the parser would let pass, and other servers read in other ways.
+// Refuses what Beast's parser accepts but other servers read differently (request smuggling).
 void check_lines(std::string_view header) {
   for (std::size_t i = 0; i < header.size(); ++i) {
     const auto c = static_cast<unsigned char>(header[i]);
     if (c == '\r') {
-      // The header ends with a whole line.
+      // In bounds, as the header ends with CR LF.
       if (header[i + 1] != '\n') refuse(400, "a carriage return that ends no line");
       ++i;
       if (i + 1 < header.size() && (header[i + 1] == ' ' || header[i + 1] == '\t'))
@@ -137,7 +137,7 @@ RequestReader::~RequestReader() = default;
 RequestReader::State RequestReader::advance() {
   if (state_ == State::kIdle && !buffer_.empty()) state_ = State::kHeader;
   if (state_ == State::kHeader) {
-    // The caller looks at the header before the body counts.
+    // Returns first, so that the caller checks the header before the body is read.
     if (read_header()) state_ = State::kBody;
     return state_;
   }
@@ -149,7 +149,7 @@ bool RequestReader::read_header() {
   constexpr std::string_view kEnd = "\r\n\r\n";
   const std::size_t end = buffer_.find(kEnd, searched_);
   const std::string_view line = std::string_view(buffer_).substr(0, buffer_.find('\n'));
-  // Around the target: the method, HTTP/1.1, spaces.
+  // 32: for the method, HTTP/1.1 and spaces around the target.
   if (line.size() > limits_.url + 32) refuse(414, "the URL is too long");
   if (std::min(end, buffer_.size()) > limits_.header) refuse(431, "the header is too large");
   if (end == std::string::npos) {
@@ -167,7 +167,7 @@ bool RequestReader::read_header() {
   boost::beast::error_code error;
   const std::size_t read = parser_->put(boost::asio::buffer(buffer_.data(), size), error);
   if (error && error != http::error::need_more) throw error_of(error);
-  // What ended by an empty line was less than a request line.
+  // An empty line without a request line before it.
   if (!parser_->is_header_done()) refuse(400, "the header is not complete");
   buffer_.erase(0, read);
 
@@ -193,7 +193,7 @@ void RequestReader::read_body() {
     if (error && error != http::error::need_more) throw error_of(error);
     buffer_.erase(0, read);
     raw_body_ += read;
-    // Chunks of single bytes, or with long extensions.
+    // Refuses chunks of single bytes, and long chunk extensions.
     if (raw_body_ > 65536 + 16 * body_bytes()) refuse(400, "the chunks are larger than the body");
     if (read == 0 || error == http::error::need_more) break;
   }
@@ -203,7 +203,7 @@ void RequestReader::read_body() {
     check_chunk_header();
 }
 
-// What the parser leaves is the beginning of a line behind or between chunks.
+// The buffer holds an incomplete line that the parser left, after or between chunks.
 void RequestReader::check_chunk_header() const {
   if (buffer_.size() > limits_.header) refuse(400, "a chunk's header is too large");
   for (std::size_t i = 0; i < buffer_.size(); ++i)
@@ -226,7 +226,7 @@ Request RequestReader::take() {
   return std::move(request_);
 }
 
-// Idle connections are many.
+// Frees the buffer, as there may be many idle connections.
 void RequestReader::give_back_memory() {
   constexpr std::size_t kMostSpare = std::size_t{1} << 18;
   if (spare_ && buffer_.capacity() <= kMostSpare && buffer_.capacity() > spare_->capacity())
@@ -235,7 +235,7 @@ void RequestReader::give_back_memory() {
 }
 
 std::vector<std::string> path_segments(std::string_view target) {
-  // The absolute form, as proxies have it.
+  // Absolute form, as proxies send it.
   for (const std::string_view scheme : {"http://", "https://"})
     if (lower(target.substr(0, scheme.size())) == scheme) {
       target.remove_prefix(scheme.size());

@@ -22,13 +22,13 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// The place of something in a body, as text only where there is an error to tell: "inputs[0].data".
+// A position in a body, such as "inputs[0].data"; formatted only for an error message.
 struct Where {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   std::string_view name;
   std::size_t index = kNone;
-  std::string_view member = {};  // with its dot
+  std::string_view member = {};  // with a leading dot
 
   Where at(std::string_view its_member) const { return {name, index, its_member}; }
 };
@@ -65,7 +65,7 @@ constexpr DtypeName kNames[] = {
     {Dtype::kI8, "INT8"},  {Dtype::kU8, "UINT8"},  {Dtype::kBool, "BOOL"},
 };
 
-// ---- the members of objects
+// ---- members of objects
 
 dom::object object_of(const dom::element& element, const Where& what) {
   dom::object object;
@@ -102,7 +102,7 @@ dom::array array_at(const dom::object& object, std::string_view key, const Where
   return array;
 }
 
-// One of the parameters of an object; nothing where it has none of that name.
+// A member of an object's "parameters"; empty if there is none of this name.
 template <class T>
 std::optional<T> parameter(const dom::object& object, std::string_view key, const Where& where,
                            std::string_view expected) {
@@ -123,7 +123,7 @@ std::optional<std::uint64_t> size_parameter(const dom::object& object, std::stri
   return parameter<std::uint64_t>(object, key, where, "a number of bytes");
 }
 
-// ---- elements out of JSON
+// ---- elements from JSON
 
 double number_of(const dom::element& element, const Where& where) {
   double value = 0;
@@ -137,7 +137,7 @@ double number_of(const dom::element& element, const Where& where) {
   refuse("{}: expected a number, \"NaN\", \"Infinity\" or \"-Infinity\"", where);
 }
 
-// A number of JSON is finite; so is what it becomes.
+// JSON numbers are finite; refuses one that overflows the element type.
 void check_range(bool fits, std::string_view dtype, const Where& where) {
   if (!fits) refuse("{}: a number is beyond {}", where, dtype);
 }
@@ -171,7 +171,7 @@ void read_element(const dom::element& element, const Where& where, bool& to) {
   if (element.get(to)) refuse("{}: expected true or false", where);
 }
 
-// Fills `to` from all elements, in one list or in lists of lists as the shape has them.
+// Fills `to` with all elements, from a flat list or from lists nested like the shape.
 template <class T>
 class Filler {
  public:
@@ -259,7 +259,7 @@ Tensor tensor_of_bytes(const Type& type, std::string_view bytes, const Where& wh
   });
 }
 
-// ---- a request
+// ---- parsing a request
 
 class Reader {
  public:
@@ -279,7 +279,7 @@ class Reader {
     return std::move(request_);
   }
 
-  // Some of the `expected` tensors, all of as many rows, and nothing behind them.
+  // Some of the `expected` tensors, all with the same number of rows, and no further bytes.
   std::vector<std::optional<Tensor>> read_tensors(const dom::object& root, const char* key,
                                                   const std::vector<Input>& expected) {
     std::vector<std::optional<Tensor>> tensors(expected.size());
@@ -317,7 +317,7 @@ class Reader {
     refuse("{}: the model has no {}", where, in_quotes(name));
   }
 
-  // The shape that the request gives, with rows in front of those of one example.
+  // The shape in the request: rows, then the shape of one example.
   Type type_of(const dom::object& object, const Type& one, const Where& where) const {
     const std::string_view dtype = string_of(at(object, "datatype", where), where.at(".datatype"));
     if (dtype != v2_name(one.dtype))
@@ -358,7 +358,7 @@ class Reader {
     if (!data) refuse("{}: expected data", where);
     dom::array array;
     if (data->get(array)) refuse("{}.data: expected an array", where);
-    // Each element takes a digit and a comma: nothing is allocated on a shape's word alone.
+    // Each element takes at least a digit and a comma, so the body's size bounds the allocation.
     if (static_cast<std::uint64_t>(type.shape.elements()) > json_bytes_)
       refuse("{}.data: expected {} numbers for the shape", where, type.shape.elements());
     return tensor_of_json(type, array, where.at(".data"));
@@ -397,7 +397,7 @@ class Reader {
   InferRequest request_;
 };
 
-// A parser for each thread; what a large body made it allocate goes again.
+// One parser per thread, replaced after a large body to free its memory.
 class ThreadParser {
  public:
   ~ThreadParser() {
@@ -419,10 +419,10 @@ class ThreadParser {
   }
 };
 
-// ---- numbers into JSON
+// ---- numbers to JSON
 
-// The shortest digits of x. Readers take what looks like an integer for one, whose zero has no sign
-// and which ends at 64 bits.
+// The fewest digits that read back as x. Readers parse digits without point or exponent as
+// integers, which lack -0 and values beyond 64 bits: writes these as floating-point numbers.
 template <std::floating_point T>
 char* shortest(char* begin, char* end, T x) {
   if (x == 0) {
@@ -435,7 +435,7 @@ char* shortest(char* begin, char* end, T x) {
                               : std::to_chars(begin, end, x, std::chars_format::scientific).ptr;
 }
 
-// Writes what is no number, as a string.
+// Writes NaN and infinities as strings; returns false for other numbers.
 template <std::floating_point T>
 bool write_special(std::string& json, T x) {
   if (std::isfinite(x)) return false;
@@ -450,7 +450,8 @@ void write_element(std::string& json, double x) {
   char text[kDigits];
   json.append(text, shortest(text, text + kDigits, x));
 }
-// Read as f64 and rounded, the shortest digits of an f32 may lie in the middle between two.
+// The fewest digits of an f32, read as f64, may lie exactly between two f32: then writes those of
+// f64.
 void write_element(std::string& json, float x) {
   if (write_special(json, x)) return;
   char text[kDigits];
@@ -547,7 +548,7 @@ std::optional<std::size_t> json_bytes_of(const Request& request) {
 
 namespace {
 
-// A body: JSON, and what follows it.
+// A body, split into JSON and the bytes after it.
 std::pair<std::string_view, std::string_view> parts_of(std::string_view body,
                                                        std::optional<std::size_t> json_bytes) {
   const std::size_t size = json_bytes.value_or(body.size());

@@ -9,7 +9,7 @@
 namespace limpid::serve {
 namespace {
 
-// 10 microseconds to 100 seconds.
+// Seconds, from 10 microseconds to 50 seconds.
 std::vector<double> time_bounds() {
   std::vector<double> bounds;
   for (double decade = 1e-5; decade < 50; decade *= 10)
@@ -19,7 +19,7 @@ std::vector<double> time_bounds() {
 
 std::vector<double> row_bounds() { return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}; }
 
-// A label's value as the format has it.
+// A label's value, quoted for Prometheus' text format.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -36,7 +36,7 @@ void describe(std::string& text, const char* name, const char* type, const char*
   text += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
 }
 
-// Pages of this process that are in memory; 0 where the system does not say.
+// Resident memory of this process in bytes; 0 if the system does not report it.
 std::size_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::size_t size = 0, resident = 0;

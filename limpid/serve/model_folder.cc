@@ -26,7 +26,7 @@ bool is_model(const fs::path& path, const std::string& name) {
   return path.extension() == ".safetensors" || path.extension() == ".onnx";
 }
 
-// One that no two states of a file share; of one that is gone too.
+// Identifies a state of a file; also defined for a missing file.
 std::string stamp_of_file(const fs::path& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return "gone;";
@@ -78,7 +78,7 @@ void ModelFolder::watch() {
     try {
       look_again();
     } catch (const std::exception& error) {
-      // Memory is short. The next look may find some.
+      // Out of memory: the next look tries again.
       log_.event("look failed", error.what());
     }
     lock.lock();
@@ -87,7 +87,7 @@ void ModelFolder::watch() {
 
 void ModelFolder::look_again() {
   Seen seen;
-  // A folder that cannot be read for a while is no order to serve nothing.
+  // Keeps serving the models if the folder cannot be read for a while.
   if (!look(seen)) return;
   remove_others(seen);
   for (const auto& [name, stamp] : seen) {
@@ -98,7 +98,7 @@ void ModelFolder::look_again() {
   last_ = std::move(seen);
 }
 
-// False where the folder cannot be read.
+// Returns false if the folder cannot be read.
 bool ModelFolder::look(Seen& seen) const {
   std::error_code error;
   fs::directory_iterator at(path_, error);

@@ -16,7 +16,7 @@
 namespace limpid::serve {
 namespace {
 
-// Of an error whose message may name files.
+// The reason for clients: the error's own message may name files.
 std::string reason_of(const Error& error) {
   return fmt::format("the model could not be read: {}; the log says more", name(error.code()));
 }
@@ -29,9 +29,10 @@ std::optional<Tokenizer> tokenizer_if_any(const Model& model) {
   }
 }
 
-// As many texts of the whole context as the memory takes; one of fewer tokens where it takes none.
+// Limits the number of texts to what fits in `memory` with a full context; if not even one fits,
+// one text with a shorter context.
 void fit_caches(const nn::Gpt& net, std::size_t memory, nn::LanguageModel::Options& sizes) {
-  // Of a sequence of a line of columns, to which capacities are rounded, and one more at most.
+  // Capacities are rounded up to lines of 16 columns, plus at most one line per sequence.
   constexpr std::int64_t kLine = 16;
   std::size_t line = 0;
   for (const Input& cache : net.caches({.sequences = 1, .capacity = kLine}))
@@ -46,7 +47,7 @@ void fit_caches(const nn::Gpt& net, std::size_t memory, nn::LanguageModel::Optio
   sizes.sequences = std::clamp((lines + 2) / of_one, std::int64_t{1}, sizes.sequences);
 }
 
-// A Predictor that is made when it is first needed.
+// A Predictor that is compiled at its first use.
 class LatePredictor {
  public:
   LatePredictor(const Model& model, const Predictor::Options& options)
@@ -183,12 +184,13 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   served->signature.version = version;
   served->language = language_of(model);
   if (options_.keep_sources) served->source = std::make_shared<Model>(model);
-  // The workers, and the threads that submit: of the connections, and of large bodies.
+  // + 2: the threads that submit compute, too: the event loop, and the reader of large bodies.
   const auto predictor =
       std::make_shared<LatePredictor>(model, Predictor::Options{.most_rows = options_.max_batch,
                                                                 .pool = options_.pool,
                                                                 .most_runs = options_.workers + 2});
-  // It compiles, or is not served. Of a language model who asks for its logits waits for that.
+  // A model that does not compile is not served. A language model compiles at the first request for
+  // logits, as most clients ask for texts only.
   if (!served->language) predictor->get();
   served->bytes = [predictor, language = served->language] {
     std::size_t bytes = predictor->bytes();
@@ -206,7 +208,8 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   return served;
 }
 
-// nullptr where the model writes no text: it has no tokenizer, or does not say what follows one.
+// nullptr for a model that is not a language model: no tokenizer, or outputs that are no next-token
+// logits.
 std::shared_ptr<const LanguageService> Models::language_of(const Model& model) const {
   constexpr std::int64_t kChunk = 64;
   const std::optional<Tokenizer> tokenizer = tokenizer_if_any(model);

@@ -21,7 +21,7 @@ Response json_response(const Json& json) { return {.body = json.dump({.replace_i
 
 [[noreturn]] void not_found() { throw HttpError(404, "there is no such resource"); }
 
-// GET stands for HEAD too.
+// GET includes HEAD.
 void expect_method(const Request& request, std::string_view method) {
   if (request.method == method || (method == "GET" && request.method == "HEAD")) return;
   throw HttpError(405, fmt::format("expected the method {}", method),
@@ -32,8 +32,8 @@ bool is(Path path, std::initializer_list<std::string_view> names) {
   return path.size() == names.size() && std::equal(path.begin(), path.end(), names.begin());
 }
 
-// Sends what `make` returns, or its exception as an error of this model. Without memory even for
-// the error, the end of the answer closes the connection.
+// Sends what `make` returns, or its exception as an error response. If there is no memory for the
+// error, destroying the answer closes the connection.
 template <typename Make>
 void send_from(const std::shared_ptr<Answer>& answer, const std::string& model,
                const Make& make) noexcept {
@@ -194,8 +194,8 @@ void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
 void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
                    const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");
-  // Before the body is parsed, and without an exception: with many of them their cost is what the
-  // others' answers lack.
+  // Before the body is parsed, and without an exception: under overload, refusals take CPU time
+  // from the requests that are answered.
   const auto refuse = [&] {
     answer->send(error_response({503, "the queue is full", {{"Retry-After", "1"}}}));
   };
@@ -222,7 +222,7 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
   if (!taken) refuse();
 }
 
-// What `limpid trace` shows of one example: op by op, by the interpreter.
+// The output of `limpid trace` for one example: op by op, by the interpreter.
 void Router::trace(const Request& request, std::shared_ptr<const ServedModel> model,
                    const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");

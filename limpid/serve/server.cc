@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// The system has no more sockets, or no more memory: try again so much later.
+// Time to wait before trying again, after the system had no more sockets or memory.
 constexpr std::chrono::milliseconds kPause{50};
 
 }  // namespace
@@ -114,7 +114,7 @@ struct Server::State {
     shared.on_close();
   }
 
-  // Where the memory for what is waited for was missing, it is waited for again.
+  // Runs the loop. After std::bad_alloc, starts again whatever had no memory to start.
   void run() {
     for (;;) try {
         wait_for_signal();
@@ -133,7 +133,7 @@ struct Server::State {
     shared.readers.join();
   }
 
-  // It may close.
+  // `f` may close the connection, which removes it from the set.
   template <typename F>
   void for_each_connection(F f) {
     for (auto at = shared.connections.begin(); at != shared.connections.end();) {

@@ -15,7 +15,7 @@
 namespace limpid::serve {
 namespace {
 
-// Keeps a whole answer.
+// Receives a whole response.
 class KeptAnswer final : public Answer {
  public:
   void send(Response response) override { kept_.set_value(std::move(response)); }

@@ -13,7 +13,8 @@
 
 namespace limpid::serve {
 
-// It has room for the one handler that is posted at a time, where Asio would allocate each.
+// Keeps memory for the one handler that is posted at a time: posting never fails for want of
+// memory.
 class EventLoop final : public Receiver {
  public:
   boost::asio::io_context& context() { return context_; }
@@ -55,7 +56,7 @@ class EventLoop final : public Receiver {
     EventLoop* loop;
   };
 
-  // Asio has moved the handler out of the room before.
+  // The room is free again: Asio has moved the handler out of it.
   void run_tasks() {
     Tasks tasks;
     {
@@ -70,7 +71,7 @@ class EventLoop final : public Receiver {
   Tasks tasks_;  // guarded by the mutex
   bool posted_ = false;
   alignas(std::max_align_t) std::array<std::byte, kRoom> room_;
-  // The last, as it destroys what lies in the room.
+  // Declared last: its destructor destroys a handler that is still in the room.
   mutable boost::asio::io_context context_{BOOST_ASIO_CONCURRENCY_HINT_SAFE};
 };
 
