@@ -7,6 +7,8 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "limpid/core/error.h"
@@ -93,7 +95,10 @@ void ModelFolder::look_again() {
   for (const auto& [name, stamp] : seen) {
     if (!known_.contains(name)) add(name);
     const auto before = last_.find(name);
-    if (before != last_.end() && before->second == stamp) read(name, stamp);
+    if (before != last_.end() && before->second == stamp)
+      read(name, stamp);
+    else if (const auto changed = known_.find(name); changed != known_.end())
+      changed->second.skip = changed->second.pause = 0;
   }
   last_ = std::move(seen);
 }
@@ -124,16 +129,29 @@ void ModelFolder::add(const std::string& name) {
   }
 }
 
-// Unless it was read as it is.
+// Does nothing if this state of the model was read. One that finds no memory is tried again, at
+// growing intervals: a large model may never find enough.
 void ModelFolder::read(const std::string& name, const Stamp& stamp) {
+  constexpr int kLongestPause = 60;
   const auto found = known_.find(name);
   if (found == known_.end() || found->second.read == stamp) return;
-  found->second.read = stamp;
-  const Models::Id& id = found->second.id;
+  Known& known = found->second;
+  if (known.skip > 0) {
+    --known.skip;
+    return;
+  }
+  Stamp read = stamp;
   try {
-    models_.load(id.name, id.version);
-    log_.event("load", fmt::format("{} from {}", id.name, name));
+    models_.load(known.id.name, known.id.version);
+    known.read = std::move(read);
+    known.pause = 0;
+    log_.event("load", fmt::format("{} from {}", known.id.name, name));
+  } catch (const std::bad_alloc&) {
+    known.skip = known.pause;
+    known.pause = std::min(2 * known.pause + 1, kLongestPause);
+    log_.event("load failed", fmt::format("{}: out of memory", name));
   } catch (const std::exception& error) {
+    known.read = std::move(read);
     log_.event("load failed", fmt::format("{}: {}", name, error.what()));
   }
 }

@@ -33,7 +33,9 @@ class ModelFolder {
   using Stamp = std::string;
   struct Known {
     Models::Id id;
-    Stamp read;  // of the model that was read
+    Stamp read;     // of the model that was read, or that cannot be read
+    int skip = 0;   // looks until it is tried again after it found no memory
+    int pause = 0;  // looks between the next two tries
   };
   using Seen = std::map<std::string, Stamp>;  // by name in the folder
 

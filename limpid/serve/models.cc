@@ -151,6 +151,9 @@ void Models::load(std::string_view name, std::optional<std::int64_t> wanted) {
     } catch (const Error& error) {
       reason = reason_of(error);
       if (!first) first = std::current_exception();
+    } catch (const std::bad_alloc&) {
+      reason = "out of memory";
+      if (!first) first = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
     Place& place = places_.at(Id{std::string(name), version});

@@ -1,18 +1,25 @@
-"""docs/serving.md: its clients, run against a server of its model."""
+"""docs/serving.md: its clients, run against a server of its model, and its proxies, in front of one."""
 
 import importlib.util
+import json
+import os
 import pathlib
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
+import time
 import unittest
 
+import completions_test
 import served
 import tool
 
 PAGE_FILE = pathlib.Path(__file__).resolve().parents[2] / "docs/serving.md"
 PAGE = PAGE_FILE.read_text()
+INFER = "/v2/models/net/infer"
 
 
 class Page(served.ServeTest):
@@ -74,6 +81,99 @@ class Page(served.ServeTest):
         self.assertEqual(shown - known, set())
         limits = set(re.findall(r"--(?:max|min)-[a-z]+|--[a-z]+-time|--slack|--deadline|--drain", self.output("serve", "--help")))
         self.assertEqual(limits - set(re.findall(r"--[a-z-]+", PAGE)), set())
+
+
+@unittest.skipUnless(shutil.which("openssl") and (shutil.which("nginx") or shutil.which("caddy")), "no nginx, Caddy or OpenSSL")
+class Proxies(completions_test.CompletionsTest):
+    """The proxies of the page, with a port and a certificate of their own."""
+
+    SITE = "models.example.org"
+    TOKENS = 200_000
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.folder / "log"
+        self.server = self.serve(self.model, self.models["charlm"], "--max-tokens", self.TOKENS, "--access-log", self.log)
+        self.certificate, self.key = self.folder / "models.pem", self.folder / "models.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.key, "-out", self.certificate,
+                        "-days", "2", "-subj", f"/CN={self.SITE}", "-addext", f"subjectAltName=DNS:{self.SITE}"],
+                       check=True, capture_output=True)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+
+    def block(self, kind):
+        block, = re.findall(rf"(?ms)^```{kind}\n(.*?)^```$", PAGE)
+        self.assertIn(self.SITE, block)
+        return block.replace("127.0.0.1:8000", f"127.0.0.1:{self.server.port}")
+
+    def start(self, command):
+        proxy = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.folder,
+                                 env={**os.environ, "HOME": str(self.folder)})
+        self.addCleanup(proxy.communicate, timeout=60)
+        self.addCleanup(proxy.terminate)
+        while True:
+            try:
+                return self.connect().close()
+            except (ConnectionError, ssl.SSLError):
+                self.assertIsNone(proxy.poll(), "the proxy has ended")
+                time.sleep(0.02)
+
+    def connect(self):
+        context = ssl.create_default_context(cafile=self.certificate)
+        return context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), timeout=60), server_hostname=self.SITE)
+
+    def ask(self, path, body, headers=()):
+        request = served.request_bytes("POST", path, body, headers).replace(b"Host: test", f"Host: {self.SITE}".encode())
+        connection = self.connect()
+        connection.sendall(request)
+        return connection
+
+    def answer(self, *request):
+        with self.ask(*request) as connection, connection.makefile("rb") as stream:
+            return served.read_answer(stream)
+
+    def passes_everything(self):
+        # Rows beyond what a proxy keeps in memory.
+        for count in (1, 100_000):
+            body, headers = served.infer_binary([(0.5, -1.0)] * count)
+            expected, found = self.server.post(INFER, body, headers), self.answer(INFER, body, headers)
+            self.assertEqual((found.status, found.body), (200, expected.body))
+            self.assertEqual(found.headers["limpid-receipt"], expected.headers["limpid-receipt"])
+        # The pages of the site itself may ask, those of others may not.
+        for origin, status in ((f"https://{self.SITE}", 200), ("https://example.net", 403)):
+            found = self.answer(INFER, json.dumps(served.infer_json([(0.5, -1.0)])).encode(), [("Origin", origin)])
+            self.assertEqual(found.status, status, found)
+        # A stream comes while it is written, and is written no longer once its client has left.
+        asked = {"model": "charlm", "prompt": "the", "max_tokens": self.TOKENS, "seed": 1, "stream": True}
+        with self.ask(completions_test.PATH, json.dumps(asked).encode()) as connection:
+            received = b""
+            while received.count(b"data: ") < 100:
+                part = connection.recv(65536)
+                self.assertTrue(part, received)
+                received += part
+        self.until(self.server, 'limpid_texts{model="charlm"} 0')
+        self.assertEqual(self.server.stop(), 0)
+        statuses = [line["status"] for line in map(json.loads, self.log.read_text().splitlines()) if line.get("target") == completions_test.PATH]
+        self.assertEqual(statuses, [499])
+
+    @unittest.skipUnless(shutil.which("nginx"), "no nginx")
+    def test_nginx(self):
+        block = self.block("nginx").replace("listen 443", f"listen 127.0.0.1:{self.port}")
+        block = block.replace("/etc/ssl/models", str(self.folder / "models"))
+        temporary = "".join(f"  {kind}_temp_path {kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        user = "user root; " if os.geteuid() == 0 else ""
+        (self.folder / "nginx.conf").write_text(f"{user}daemon off; pid nginx.pid; events {{}}\n"
+                                                f"http {{\n  access_log off;\n{temporary}{block}}}\n")
+        self.start(["nginx", "-p", self.folder, "-e", "stderr", "-c", "nginx.conf"])
+        self.passes_everything()
+
+    @unittest.skipUnless(shutil.which("caddy"), "no caddy")
+    def test_caddy(self):
+        block = self.block("caddy").replace(f"{self.SITE} {{", f"https://{self.SITE}:{self.port} {{\n  bind 127.0.0.1\n"
+                                                               f"  tls {self.certificate} {self.key}")
+        (self.folder / "Caddyfile").write_text("{\n  admin off\n  auto_https disable_redirects\n}\n" + block)
+        self.start(["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"])
+        self.passes_everything()
 
 
 if __name__ == "__main__":

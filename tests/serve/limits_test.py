@@ -195,7 +195,7 @@ class Log(served.ServeTest):
     def test_a_line_that_a_full_disk_cuts_is_one_line(self):
         path = self.folder / "log"
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        server = self.serve(self.model, "--access-log", path, restore_signals=False,  # SIGXFSZ stays ignored
+        server = self.serve(self.model, "--access-log", path,
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard)))
         while self.lost(server) == 0:
             time.sleep(0.01)

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -199,6 +200,31 @@ TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
   fail_allocation(0);
   std::ofstream(folder / "late.safetensors") << "a model";
   while (!models.find("late")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Memory, AModelOfAFolderThatFoundNoneIsReadAgain) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "models_that_find_no_memory";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "large.safetensors") << "a model";
+  Metrics metrics;
+  AccessLog log("");
+  Batcher batcher({});
+  Completer completer({});
+  std::atomic<int> tries{0};
+  Models models({.open =
+                     [&](const std::string&) {
+                       if (++tries < 3) throw std::bad_alloc();
+                       return network();
+                     }},
+                batcher, completer, metrics);
+  const ModelFolder watched(folder, models, log);
+  ASSERT_EQ(models.index().size(), 1u);
+  EXPECT_EQ(models.index()[0].reason, "out of memory");
+  while (!models.find("large")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(tries, 3);
+  EXPECT_EQ(models.index()[0].reason, "");
   std::filesystem::remove_all(folder);
 }
 
