@@ -365,6 +365,19 @@ void Lowering::write_output(std::size_t index) {
   add_copy(slot, add_slot(f_.type(v), Place::kOutput, index));
 }
 
+namespace {
+
+// A constant, as virtual machines report third-level caches of hundreds of megabytes.
+bool exceed_caches(const std::vector<Step>& steps) {
+  constexpr std::size_t kLastLevel = std::size_t{32} << 20;
+  std::size_t weights = 0;
+  for (const Step& step : steps)
+    if (step.root) weights += step.root->weight_bytes();
+  return weights > kLastLevel;
+}
+
+}  // namespace
+
 Plan lower(const Function& function, kernels::Isa isa) {
   Plan plan = Lowering(function, isa).run();
   fuse(plan);
@@ -372,6 +385,7 @@ Plan lower(const Function& function, kernels::Isa isa) {
   for (Step& step : plan.steps) place_registers(step.program, plan.slots);
   place_slots(plan);
   place_scratch(plan);
+  plan.weights_in_memory = exceed_caches(plan.steps);
   find_actions(plan);
   find_beside(plan);
   return plan;

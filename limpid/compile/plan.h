@@ -237,9 +237,10 @@ struct Plan {
   std::vector<Action> actions;  // the same for one thread; empty if a band has several blocks
   std::vector<Constant> constants;
   std::size_t workspace_bytes = 0;
-  std::size_t band_bytes = 0;     // band memory of each thread, at the start of its scratch
-  std::size_t scratch_bytes = 0;  // for each thread
-  double worth_sharing = 0;       // least estimated nanoseconds per piece
+  std::size_t band_bytes = 0;      // band memory of each thread, at the start of its scratch
+  std::size_t scratch_bytes = 0;   // for each thread
+  double worth_sharing = 0;        // least estimated nanoseconds per piece
+  bool weights_in_memory = false;  // they are more than the caches hold, from one run to the next
 };
 
 // Elements per chunk of a program: a few buffers of this size fit in the L1 cache.

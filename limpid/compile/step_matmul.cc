@@ -133,6 +133,7 @@ struct MatmulStep final : Root {
     arguments.c_row_stride = n;
     arguments.bias = bias >= 0 ? worker.at<const float>(bias) : nullptr;
     arguments.relu = relu;
+    arguments.from_memory = worker.plan.weights_in_memory;
     return arguments;
   }
 };

@@ -15,16 +15,17 @@ HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
 // Vectors per panel and rows per tile: as many accumulators as possible with registers left for the
-// operands.
+// operands. kMostRows: as many rows that are all there are may be a tile, of one panel. It reads
+// the weights once, where two tiles of half the rows read them twice.
 #if HWY_TARGET == HWY_AVX3
 // With two panels, a tile loads six elements of x for four vectors; with one panel, twelve for two.
-constexpr std::size_t kTileRows = 6, kVectors = 2, kAccumulators = 24;
+constexpr std::size_t kTileRows = 6, kMostRows = 8, kVectors = 2, kAccumulators = 24;
 #elif HWY_TARGET == HWY_AVX2
-constexpr std::size_t kTileRows = 6, kVectors = 2, kAccumulators = 12;
+constexpr std::size_t kTileRows = 6, kMostRows = 6, kVectors = 2, kAccumulators = 12;
 #elif HWY_TARGET == HWY_NEON
-constexpr std::size_t kTileRows = 6, kVectors = 4, kAccumulators = 24;
+constexpr std::size_t kTileRows = 6, kMostRows = 6, kVectors = 4, kAccumulators = 24;
 #else
-constexpr std::size_t kTileRows = 2, kVectors = 4, kAccumulators = 8;
+constexpr std::size_t kTileRows = 2, kMostRows = 2, kVectors = 4, kAccumulators = 8;
 #endif
 constexpr std::size_t kPanel = kVectors * kLanes;
 
@@ -51,9 +52,9 @@ constexpr std::size_t panels_at_once(std::size_t rows, std::size_t most = 4) {
 template <class Format>
 struct Tiles {
   using Tile = void (*)(const typename Format::Work&, std::size_t row, std::size_t column);
-  Tile of[kTileRows + 1][3];
+  Tile of[kMostRows + 1][3];
 };
-template <class Format, std::size_t kRows = kTileRows>
+template <class Format, std::size_t kRows = kMostRows>
 constexpr void add_tiles(Tiles<Format>& tiles) {
   tiles.of[kRows][0] = Format::template tile<kRows, 1>;
   tiles.of[kRows][1] = Format::template tile<kRows, panels_at_once(kRows, 2)>;
@@ -68,11 +69,12 @@ constexpr Tiles<Format> make_tiles() {
 }
 
 // Splits rows into tiles whose sizes differ by at most one, as a tile of few rows is slow.
+// `in_one`: up to kMostRows rows are one tile.
 template <class Format>
-void run_tiles(const typename Format::Work& work, Range rows, Range columns) {
+void run_tiles(const typename Format::Work& work, Range rows, Range columns, bool in_one) {
   static constexpr Tiles<Format> kTiles = make_tiles<Format>();
   const std::size_t count = rows.end - rows.begin;
-  const std::size_t tiles = (count + kTileRows - 1) / kTileRows;
+  const std::size_t tiles = in_one && count <= kMostRows ? 1 : (count + kTileRows - 1) / kTileRows;
   const std::size_t most = panels_at_once((count + tiles - 1) / tiles);
   for (std::size_t c = columns.begin; c < columns.end;) {
     const std::size_t left = (columns.end - c + kPanel - 1) / kPanel;

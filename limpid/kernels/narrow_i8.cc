@@ -233,7 +233,7 @@ void matmul(const NarrowMatmul& m, Range rows, Range columns, void* scratch) {
     const Range some = {r, HWY_MIN(r + kRowBlock, rows.end)};
     for (std::size_t i = some.begin; i < some.end; ++i)
       scales[i - r] = encode_row(m.a + i * m.a_row_stride, m.k, codes + (i - r) * code_stride(m.k));
-    run_tiles<Format>({m, r, codes, scales, far}, some, columns);
+    run_tiles<Format>({m, r, codes, scales, far}, some, columns, true);
   }
 }
 

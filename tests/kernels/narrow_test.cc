@@ -19,7 +19,7 @@ class NarrowTest : public OnEveryIsa {
   // Rows and columns in parts, each with scratch of its own; operands end where a sanitizer sees.
   void expect_product(const NarrowKernels& narrow, const void* weights, const Floats& scale,
                       const std::vector<float>& expected, Sizes s, std::size_t row_parts,
-                      std::size_t column_parts) const {
+                      std::size_t column_parts, bool from_memory) const {
     std::vector<std::byte> packed(narrow.packed_bytes(s.k, s.n));
     narrow.pack(weights, 1, s.k, s.k, s.n, packed.data());
     const Floats a = values(1, s.m * s.k), bias = values(2, s.n);
@@ -34,7 +34,8 @@ class NarrowTest : public OnEveryIsa {
                                .c = c.data(),
                                .c_row_stride = s.n,
                                .bias = bias.data(),
-                               .relu = true};
+                               .relu = true,
+                               .from_memory = from_memory};
     const std::size_t panels = (s.n + narrow.panel_width - 1) / narrow.panel_width;
     const auto column = [&](std::size_t part) {
       return std::min(s.n, panels * part / column_parts * narrow.panel_width);
@@ -51,9 +52,10 @@ class NarrowTest : public OnEveryIsa {
   }
 
   // The last one's weights are beyond a second-level cache of 2 MB, or a quarter of it.
-  static constexpr Sizes kSizes[] = {{1, 1, 1},    {1, 33, 7},    {2, 16, 64},
-                                     {3, 31, 65},  {13, 70, 9},   {50, 35, 33},
-                                     {100, 5, 19}, {1, 129, 300}, {8, 700, 1000}};
+  static constexpr Sizes kSizes[] = {{1, 1, 1},      {1, 33, 7},   {2, 16, 64},  {3, 31, 65},
+                                     {13, 70, 9},    {50, 35, 33}, {100, 5, 19}, {1, 129, 300},
+                                     {8, 700, 1000}, {4, 66, 9},   {5, 66, 9},   {6, 66, 9},
+                                     {7, 66, 300},   {8, 66, 300}, {9, 66, 9}};
 };
 
 TEST_P(NarrowTest, Bf16IsTheProductOfWidenedWeights) {
@@ -71,7 +73,8 @@ TEST_P(NarrowTest, Bf16IsTheProductOfWidenedWeights) {
         expected.push_back(arithmetic::maximum(
             arithmetic::dot(&a[i * s.k], 1, &wide[j * s.k], 1, s.k) + bias[j], 0.0f));
     for (const std::size_t parts : {1, 2, 3})
-      expect_product(k().bf16, weights.data(), {}, expected, s, parts, 4 - parts);
+      for (const bool from_memory : {false, true})
+        expect_product(k().bf16, weights.data(), {}, expected, s, parts, 4 - parts, from_memory);
   }
 }
 
@@ -96,7 +99,7 @@ TEST_P(NarrowTest, I8IsItsDefinition) {
       }
     }
     for (const std::size_t parts : {1, 2, 3})
-      expect_product(k().i8, weights.data(), scale, expected, s, parts, 4 - parts);
+      expect_product(k().i8, weights.data(), scale, expected, s, parts, 4 - parts, false);
   }
 }
 
