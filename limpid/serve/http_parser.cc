@@ -147,6 +147,7 @@ RequestReader::State RequestReader::advance() {
 
 bool RequestReader::read_header() {
   constexpr std::string_view kEnd = "\r\n\r\n";
+  constexpr std::size_t kUsualHeaders = 8;
   const std::size_t end = buffer_.find(kEnd, searched_);
   const std::string_view line = std::string_view(buffer_).substr(0, buffer_.find('\n'));
   // 32: for the method, HTTP/1.1 and spaces around the target.
@@ -177,6 +178,7 @@ bool RequestReader::read_header() {
   request_.target = message.target().to_string();
   request_.minor_version = message.version() == 10 ? 0 : 1;
   request_.keep_alive = parser_->keep_alive();
+  request_.headers.reserve(kUsualHeaders);
   for (const auto& field : message)
     request_.headers.push_back({lower({field.name_string().data(), field.name_string().size()}),
                                 field.value().to_string()});
@@ -247,6 +249,7 @@ std::vector<std::string> path_segments(std::string_view target) {
   if (target.find('#') != std::string_view::npos) refuse(400, "URL: a fragment");
   std::vector<std::string> segments;
   if (target == "/") return segments;
+  segments.reserve(static_cast<std::size_t>(std::count(target.begin(), target.end(), '/')));
   while (!target.empty()) {
     target.remove_prefix(1);
     const std::size_t end = std::min(target.find('/'), target.size());

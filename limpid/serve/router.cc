@@ -194,11 +194,10 @@ void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
 void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
                    const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");
-  // Before the body is parsed, and without an exception: under overload, refusals take CPU time
-  // from the requests that are answered.
-  const auto refuse = [&] {
-    answer->send(error_response({503, "the queue is full", {{"Retry-After", "1"}}}));
-  };
+  // Made once, sent before the body is parsed, and without an exception: under overload, refusals
+  // take CPU time from the requests that are answered.
+  static const Response kFull = error_response({503, "the queue is full", {{"Retry-After", "1"}}});
+  const auto refuse = [&] { answer->send(kFull); };
   if (parts_.batcher.full()) return refuse();
   auto asked = std::make_shared<InferRequest>(
       parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
