@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
+#include <limits>
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
@@ -22,13 +23,17 @@
 namespace limpid {
 namespace {
 
-// Reduces the first output to one number that depends on all of its elements.
-Function weighted_sum(const Function& wide, Key key) {
+// Reduces the first output to one number that depends on all of its elements. With `magnitude`
+// there is a second output, the sum of the magnitudes of what is added.
+Function weighted_sum(const Function& wide, Key key, bool magnitude) {
   return trace("gradcheck", wide.inputs(), [&](std::span<const Value> in) {
     Builder& builder = in[0].builder();
     const Value y = builder.inline_function(wide, in)[0];
     const Value weights = constant(builder, widen(nn::normal(1)(key, y.shape())));
-    return std::vector<Value>{sum(y * weights)};
+    const Value terms = y * weights;
+    std::vector<Value> outputs{sum(terms)};
+    if (magnitude) outputs.push_back(sum(abs(terms)));
+    return outputs;
   });
 }
 
@@ -45,6 +50,15 @@ std::vector<std::int64_t> elements_of(std::int64_t count, std::int64_t samples, 
   return elements;
 }
 
+// A difference quotient.
+struct Slope {
+  double value;
+  // What rounding alone may make of it: the loss is a sum, rounded to a few units in the last place
+  // of what it adds, and the difference of two such sums is divided by a small step. Where the true
+  // gradient is 0, as that of a number added to all operands of a softmax, there is nothing else.
+  double noise;
+};
+
 // The loss as a function of one element of one input.
 class Moved {
  public:
@@ -53,23 +67,27 @@ class Moved {
     for (const Tensor& t : inputs) pointers_.push_back(t.bytes().data());
   }
 
-  double difference(std::size_t input, std::int64_t element, double step) {
+  Slope slope(std::size_t input, std::int64_t element, double step) {
     const auto values = inputs_[input].values<double>();
     std::vector<double> moved(values.begin(), values.end());
     const double x = moved[static_cast<std::size_t>(element)];
+    double magnitude = 0;
     const auto at = [&](double place) {
       moved[static_cast<std::size_t>(element)] = place;
       pointers_[input] = moved.data();
       double result = 0;
-      void* output = &result;
-      workspace_.run(pointers_, {&output, 1});
+      const std::array<void*, 2> outputs = {&result, &magnitude};
+      workspace_.run(pointers_, outputs);
       return result;
     };
     const double high = at(x + step);
     const double low = at(x - step);
     pointers_[input] = values.data();
     // The difference actually added, after rounding.
-    return (high - low) / ((x + step) - (x - step));
+    const double moved_by = (x + step) - (x - step);
+    constexpr double kUnits = 64;
+    return {(high - low) / moved_by,
+            kUnits * std::numeric_limits<double>::epsilon() * magnitude / moved_by};
   }
 
  private:
@@ -88,22 +106,23 @@ GradcheckRow check(Moved& loss, std::size_t input, const Tensor& value, const Te
   for (std::int64_t e : elements) {
     const double x = value.values<double>()[static_cast<std::size_t>(e)];
     const double g = gradient.values<double>()[static_cast<std::size_t>(e)];
-    const auto error_of = [&](double d) {
-      const double size = std::max({std::fabs(g), std::fabs(d), 1e-3 * largest});
-      return g == d ? 0 : std::fabs(g - d) / size;
+    const auto error_of = [&](const Slope& d) {
+      const double size = std::max({std::fabs(g), std::fabs(d.value), 1e-3 * largest});
+      const double beyond = std::fabs(g - d.value) - d.noise;
+      return beyond <= 0 ? 0 : beyond / size;
     };
     const double step = 1e-6 * std::max(1.0, std::fabs(x));
-    double difference = loss.difference(input, e, step);
+    Slope difference = loss.slope(input, e, step);
     if (!(error_of(difference) <= tolerance)) {
-      const double nearer = loss.difference(input, e, step / 10);
+      const Slope nearer = loss.slope(input, e, step / 10);
       if (error_of(nearer) < error_of(difference)) difference = nearer;
     }
     const double error = error_of(difference);
     if (!first && !(error > row.relative_error) && !std::isnan(error)) continue;
     first = false;
     row.gradient = g;
-    row.difference = difference;
-    row.absolute_error = std::fabs(g - difference);
+    row.difference = difference.value;
+    row.absolute_error = std::fabs(g - difference.value);
     row.relative_error = error;
     row.index.assign(1, e);
     if (std::isnan(error)) break;
@@ -119,7 +138,7 @@ std::vector<GradcheckRow> gradcheck(const Function& f, const Params& inputs, Key
   const DefaultFloatMode mode;
   if (f.outputs().empty() || !is_floating(f.type(f.outputs()[0].value).dtype))
     throw Error(ErrorCode::kDtype, "gradcheck: a floating output is expected");
-  const Function loss = weighted_sum(widen(f), key);
+  const Function wide = widen(f), loss = weighted_sum(wide, key, false);
   std::vector<Tensor> values;
   std::vector<std::size_t> wrt;
   for (std::size_t i = 0; i < loss.inputs().size(); ++i) {
@@ -127,7 +146,7 @@ std::vector<GradcheckRow> gradcheck(const Function& f, const Params& inputs, Key
     if (loss.inputs()[i].type.dtype == Dtype::kF64) wrt.push_back(i);
   }
   const std::vector<Tensor> gradients = compile(grad(loss, wrt))(values);
-  Moved moved(loss, values);
+  Moved moved(weighted_sum(wide, key, true), values);
   std::vector<GradcheckRow> rows;
   for (std::size_t w = 0; w < wrt.size(); ++w) {
     const Tensor& value = values[wrt[w]];

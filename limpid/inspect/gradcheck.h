@@ -25,8 +25,9 @@ struct GradcheckRow {
   std::vector<std::int64_t> index;  // of that element
   double gradient = 0, difference = 0;
   double absolute_error = 0;
-  // |gradient - difference| divided by the larger of the two, but at least by a thousandth of the
-  // tensor's largest gradient.
+  // |gradient - difference|, less what rounding may make of the difference (64 epsilon times the
+  // sum of the magnitudes that are added, divided by 2h), divided by the larger of the two, but at
+  // least by a thousandth of the tensor's largest gradient.
   double relative_error = 0;
   bool agrees = true;  // the relative error is within the tolerance
 };

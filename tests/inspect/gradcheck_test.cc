@@ -53,6 +53,34 @@ TEST(Gradcheck, ADifferenceIsNamedWithItsPlace) {
   EXPECT_NE(to_text(rows).find("DIFFERS"), std::string::npos);
 }
 
+// What is added to all operands of a softmax changes nothing: the gradient is 0 up to rounding, and
+// the difference nothing but rounding, which the step magnifies.
+TEST(Gradcheck, RoundingIsNoDifferenceWhereTheGradientIsZero) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4, 9}}}, {"b", {Dtype::kF32, {4}}}},
+                           [](std::span<const Value> in) {
+                             const Value shift = expand_axis(in[1], in[0].shape(), 1);
+                             return std::vector<Value>{softmax(in[0] + shift)};
+                           });
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    const auto rows = gradcheck(
+        f, {{"x", nn::normal(1)(Key(k), {4, 9})}, {"b", nn::normal(1)(Key(k + 50), {4})}}, Key(k));
+    for (const GradcheckRow& row : rows) EXPECT_TRUE(row.agrees) << to_text(rows);
+  }
+}
+
+// At a kink, a millionth where the gradient says 0: little, and far above rounding.
+TEST(Gradcheck, ASmallWrongGradientDiffers) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {9}}}, {"b", {Dtype::kF32, {}}}},
+                           [](std::span<const Value> in) {
+                             const Value kink = expand_axis(relu(in[1]) * 1e-6, in[0].shape(), 0);
+                             return std::vector<Value>{softmax(in[0]) + kink};
+                           });
+  const auto rows =
+      gradcheck(f, {{"x", nn::normal(1)(Key(1), {9})}, {"b", Tensor::scalar<float>(0)}}, Key(1));
+  EXPECT_TRUE(rows[0].agrees) << to_text(rows);
+  EXPECT_FALSE(rows[1].agrees) << to_text(rows);
+}
+
 TEST(Gradcheck, NotANumberDoesNotAgree) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{log(in[0])};
