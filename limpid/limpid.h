@@ -6,6 +6,7 @@
 #include "limpid/compile/executable.h"
 #include "limpid/compile/packings.h"
 #include "limpid/compile/predictor.h"
+#include "limpid/compile/stop_check.h"
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/error.h"
 #include "limpid/core/key.h"

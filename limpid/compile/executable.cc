@@ -7,6 +7,7 @@
 #include "limpid/compile/packings.h"
 #include "limpid/compile/pages.h"
 #include "limpid/compile/plan.h"
+#include "limpid/compile/stop_check.h"
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
@@ -50,12 +51,29 @@ std::size_t Executable::workspace_bytes() const {
 }
 
 std::vector<Tensor> Executable::operator()(std::span<const Tensor> inputs, ThreadPool* pool) const {
+  return *run(inputs, pool, nullptr);
+}
+std::optional<std::vector<Tensor>> Executable::operator()(std::span<const Tensor> inputs,
+                                                          StopCheck& check,
+                                                          ThreadPool* pool) const {
+  return run(inputs, pool, &check);
+}
+
+std::optional<std::vector<Tensor>> Executable::run(std::span<const Tensor> inputs, ThreadPool* pool,
+                                                   StopCheck* check) const {
   check_arguments(plan_->name, plan_->inputs, inputs);
   Workspace workspace(*this, pool);
   std::vector<const void*> in;
   for (const Tensor& t : inputs) in.push_back(t.bytes().data());
-  return generate_together(output_types(),
-                           [&](std::span<void* const> out) { workspace.run(in, out); });
+  bool whole = true;
+  std::vector<Tensor> results = generate_together(output_types(), [&](std::span<void* const> out) {
+    if (check)
+      whole = workspace.run(in, out, *check);
+    else
+      workspace.run(in, out);
+  });
+  if (!whole) return std::nullopt;
+  return results;
 }
 
 Workspace::Workspace(const Executable& executable, ThreadPool* pool)
@@ -66,6 +84,8 @@ Workspace::Workspace(const Executable& executable, ThreadPool* pool)
   memory_ = detail::allocate_pages(bytes_);
   scratch_ = memory_.get() + plan_->workspace_bytes;
   whole_ = detail::runs_whole(*plan_, static_cast<int>(threads));
+  constexpr double kLong = 2e7;
+  long_ = detail::nanoseconds_of(*plan_) >= kLong;
   input_slots_.resize(plan_->inputs.size());
   output_slots_.resize(plan_->outputs.size());
   for (std::size_t s = 0; s < slots_.size(); ++s) {
@@ -91,15 +111,32 @@ Workspace::Workspace(const Executable& executable, ThreadPool* pool)
   }
 }
 
-void Workspace::run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept {
+void Workspace::place(std::span<const void* const> inputs,
+                      std::span<void* const> outputs) noexcept {
   for (std::size_t i = 0; i < input_slots_.size(); ++i)
     slots_[input_slots_[i]] = const_cast<void*>(inputs[i]);
   for (std::size_t o = 0; o < output_slots_.size(); ++o) slots_[output_slots_[o]] = outputs[o];
+}
+
+void Workspace::run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept {
+  place(inputs, outputs);
   const DefaultFloatMode mode;
   if (whole_)
     detail::run_whole(*plan_, slots_.data(), scratch_);
   else
     detail::run(*plan_, slots_.data(), scratch_, pool_);
+}
+
+bool Workspace::run(std::span<const void* const> inputs, std::span<void* const> outputs,
+                    StopCheck& check) noexcept {
+  if (!long_) {
+    run(inputs, outputs);
+    return true;
+  }
+  place(inputs, outputs);
+  const DefaultFloatMode mode;
+  detail::run(*plan_, slots_.data(), scratch_, pool_, &check);
+  return !check.stopped();
 }
 
 }  // namespace limpid

@@ -16,6 +16,7 @@
 namespace limpid {
 
 class Packings;
+class StopCheck;
 
 namespace detail {
 struct Plan;
@@ -51,6 +52,9 @@ class Executable {
   // given; the bits do not depend on it. Throws kInvalidArgument, kShape or kDtype if the tensors
   // do not match the inputs.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs, ThreadPool* pool = nullptr) const;
+  // As above, but `check` may end the run early; then there is no result.
+  std::optional<std::vector<Tensor>> operator()(std::span<const Tensor> inputs, StopCheck& check,
+                                                ThreadPool* pool = nullptr) const;
 
   // The steps of the plan as text, for reading and for comparing plans.
   std::string plan() const;
@@ -61,6 +65,8 @@ class Executable {
   friend class Workspace;
   friend Executable compile(const Function& function, const CompileOptions& options);
   explicit Executable(std::shared_ptr<const detail::Plan> plan) : plan_(std::move(plan)) {}
+  std::optional<std::vector<Tensor>> run(std::span<const Tensor> inputs, ThreadPool* pool,
+                                         StopCheck* check) const;
 
   std::shared_ptr<const detail::Plan> plan_;
 };
@@ -80,11 +86,17 @@ class Workspace {
   // Outputs must not overlap inputs, except donated ones. Real-time safe: allocates nothing, takes
   // no lock, does not throw. The result does not depend on the thread's floating-point mode.
   void run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept;
+  // As above, but `check` may end the run early; then the result is false and the outputs hold no
+  // values. A run that takes less than 20 milliseconds by the plan's estimate does not ask.
+  bool run(std::span<const void* const> inputs, std::span<void* const> outputs,
+           StopCheck& check) noexcept;
 
   // Bytes allocated.
   std::size_t bytes() const { return bytes_; }
 
  private:
+  void place(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept;
+
   std::shared_ptr<const detail::Plan> plan_;
   ThreadPool* pool_;
   std::vector<void*> slots_;
@@ -94,6 +106,7 @@ class Workspace {
   std::shared_ptr<std::byte> memory_;
   std::byte* scratch_ = nullptr;
   bool whole_ = false;  // the calling thread runs the whole plan
+  bool long_ = false;   // a run is worth a StopCheck
 };
 
 // Compiles a Function. Throws kInvalidArgument if the instruction set is not available on this

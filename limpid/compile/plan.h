@@ -15,6 +15,7 @@
 #include "limpid/kernels/kernels.h"
 
 namespace limpid {
+class StopCheck;
 class ThreadPool;
 struct CompileOptions;
 }  // namespace limpid
@@ -283,7 +284,12 @@ void check_donation(const Plan& plan, std::size_t input, std::size_t output);
 
 // Runs a plan. `slots` holds the address of every slot; band memory is that of the first thread.
 // `scratch` has scratch_bytes for every thread of the pool (nullptr: only the calling thread).
-void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool) noexcept;
+// With a StopCheck, long steps and blocks are cut into parts, and the run may end between them.
+void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool,
+         StopCheck* check = nullptr) noexcept;
+
+// The estimated time of a run by one thread.
+double nanoseconds_of(const Plan& plan);
 
 // Whether, with this number of threads, one thread runs the whole plan by its actions.
 bool runs_whole(const Plan& plan, int threads);

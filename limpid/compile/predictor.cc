@@ -12,6 +12,7 @@
 
 #include "limpid/compile/packings.h"
 #include "limpid/compile/plan_store.h"
+#include "limpid/compile/stop_check.h"
 #include "limpid/core/error.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/vmap.h"
@@ -34,19 +35,24 @@ class PlanRun {
   }
 
   // Computes `count` rows of `results` from the same rows of `inputs`, beginning with row `first`.
-  void run(std::span<const Tensor> inputs, std::span<void* const> results, RowCount first,
-           RowCount count) {
+  // Returns false where `check` ended the run.
+  bool run(std::span<const Tensor> inputs, std::span<void* const> results, RowCount first,
+           RowCount count, StopCheck* check) {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       const std::byte* const all = inputs[i].bytes().data();
       from_[i] = axes_[i] ? read(in_[i], all + bytes_of(in_[i], first), count) : all;
     }
     for (std::size_t o = 0; o < out_.size(); ++o)
       to_[o] = count == rows_ ? at(results[o], out_[o], first) : padded(out_[o]);
-    workspace_.run(from_, to_);
-    if (count == rows_) return;
+    if (!check)
+      workspace_.run(from_, to_);
+    else if (!workspace_.run(from_, to_, *check))
+      return false;
+    if (count == rows_) return true;
     for (std::size_t o = 0; o < out_.size(); ++o)
       copy(static_cast<const std::byte*>(to_[o]), bytes_of(out_[o], count),
            at(results[o], out_[o], first));
+    return true;
   }
 
   std::size_t bytes() const { return bytes_; }
@@ -116,7 +122,8 @@ class Predictor::Plans {
 
   const std::vector<Input>& inputs() const { return function_.inputs(); }
 
-  std::vector<Tensor> run(std::span<const Tensor> inputs) {
+  // Returns nothing where `check` ended the run.
+  std::optional<std::vector<Tensor>> run(std::span<const Tensor> inputs, StopCheck* check) {
     const RowCount rows = rows_of(inputs);
     std::vector<Type> types;
     for (const Output& o : function_.outputs()) {
@@ -124,14 +131,18 @@ class Predictor::Plans {
       types.push_back({one.dtype, one.shape.insert(0, rows)});
     }
     const Turn turn(*this);
-    return generate_together(types, [&](std::span<void* const> results) {
-      for (RowCount first = 0; first < rows;) {
+    bool whole = true;
+    std::vector<Tensor> all = generate_together(types, [&](std::span<void* const> results) {
+      for (RowCount first = 0; first < rows && whole;) {
         const RowCount plan = plan_for(rows - first);
         const RowCount count = std::min(plan, rows - first);
-        Lease(*this, plan)->run(inputs, results, first, count);
+        whole = Lease(*this, plan)->run(inputs, results, first, count, check);
         first += count;
+        if (check && first < rows && check->stops()) whole = false;
       }
     });
+    if (!whole) return std::nullopt;
+    return all;
   }
 
   void prepare(std::span<const std::int64_t> all) {
@@ -287,7 +298,11 @@ Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 
 const std::vector<Input>& Predictor::inputs() const { return plans_->inputs(); }
 std::vector<Tensor> Predictor::operator()(std::span<const Tensor> inputs) const {
-  return plans_->run(inputs);
+  return *plans_->run(inputs, nullptr);
+}
+std::optional<std::vector<Tensor>> Predictor::operator()(std::span<const Tensor> inputs,
+                                                         StopCheck& check) const {
+  return plans_->run(inputs, &check);
 }
 void Predictor::prepare(std::span<const std::int64_t> rows) { plans_->prepare(rows); }
 std::vector<Predictor::Plan> Predictor::plans() const { return plans_->plans(); }

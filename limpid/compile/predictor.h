@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,10 @@ class Predictor {
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
     return (*this)(std::span(inputs));
   }
+
+  // As above, but `check` may end the call early; then there is no result.
+  std::optional<std::vector<Tensor>> operator()(std::span<const Tensor> inputs,
+                                                StopCheck& check) const;
 
   // Compiles plans for exactly these batch sizes. Throws kInvalidArgument unless each is from 1 to
   // most_rows.

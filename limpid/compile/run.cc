@@ -4,13 +4,29 @@
 #include <algorithm>
 #include <span>
 
+#include "limpid/compile/stop_check.h"
 #include "limpid/compile/thread_pool.h"
 #include "limpid/compile/worker.h"
 
 namespace limpid::detail {
 namespace {
 
-void run_band_rows(const Band& band, Worker& worker, Range rows) {
+// With a StopCheck, a part of the work takes about this long by the plan's estimate.
+constexpr double kBetweenChecks = 2e7;
+
+// The number of parts of this much work.
+std::size_t parts_between_checks(double nanoseconds) {
+  constexpr double kMost = 1 << 20;
+  return static_cast<std::size_t>(std::clamp(nanoseconds / kBetweenChecks, 1.0, kMost));
+}
+
+// Asks only in the thread that called run(); the others see the answer.
+bool stops(StopCheck* check, bool is_caller) {
+  return check && (is_caller ? check->stops() : check->stopped());
+}
+
+void run_band_rows(const Band& band, Worker& worker, Range rows, StopCheck* check = nullptr,
+                   bool is_caller = true) {
   const Step* const steps = worker.plan.steps.data() + band.first;
   const auto run_block = [&](Range block) {
     worker.band_row = block.begin;
@@ -18,9 +34,13 @@ void run_band_rows(const Band& band, Worker& worker, Range rows) {
     worker.band_row = 0;
   };
   const std::size_t count = rows.end - rows.begin;
-  if (count <= band.block) return run_block(rows);
-  const std::size_t blocks = (count + band.block - 1) / band.block;
-  for (std::size_t b = 0; b < blocks; ++b)
+  std::size_t most = band.block;
+  if (check)
+    most = std::clamp<std::size_t>(band.rows / parts_between_checks(band.nanoseconds), 1, most);
+  else if (count <= most)
+    return run_block(rows);
+  const std::size_t blocks = (count + most - 1) / most;
+  for (std::size_t b = 0; b < blocks && !stops(check, is_caller); ++b)
     run_block({rows.begin + count * b / blocks, rows.begin + count * (b + 1) / blocks});
 }
 
@@ -38,16 +58,18 @@ struct Shared {
   void* const* slots;
   std::byte* scratch;
   std::size_t pieces;
+  StopCheck* check;
 };
 
 void run_shared_rows(void* context, std::size_t index, int thread) {
   const auto& s = *static_cast<const Shared*>(context);
   Worker worker = worker_of(s.plan, s.slots, s.scratch, thread);
-  run_band_rows(s.band, worker, part(s.band.rows, 1, index, s.pieces));
+  run_band_rows(s.band, worker, part(s.band.rows, 1, index, s.pieces), s.check, thread == 0);
 }
 
 void run_shared_step(void* context, std::size_t index, int thread) {
   const auto& s = *static_cast<const Shared*>(context);
+  if (stops(s.check, thread == 0)) return;
   Worker worker = worker_of(s.plan, s.slots, s.scratch, thread);
   // All rows are in work at once, visible to all threads.
   worker.beyond = 0;
@@ -83,17 +105,25 @@ bool runs_whole(const Plan& plan, int threads) {
          });
 }
 
-void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool) noexcept {
+double nanoseconds_of(const Plan& plan) {
+  double all = 0;
+  for (const Band& band : plan.bands) all += band.nanoseconds;
+  return all;
+}
+
+void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* pool,
+         StopCheck* check) noexcept {
   const int threads = pool ? pool->threads() : 1;
   Worker alone = worker_of(plan, slots, scratch, 0);
   for (const Band& band : plan.bands) {
+    if (stops(check, true)) return;
     const std::size_t pieces = pieces_of(band.nanoseconds, plan.worth_sharing, threads);
     if (band.rows > 0 && pieces == 1) {
-      run_band_rows(band, alone, {0, band.rows});
+      run_band_rows(band, alone, {0, band.rows}, check);
       continue;
     }
     if (band.rows > 0 && shares_rows(band, pieces)) {
-      Shared shared{plan, band, {}, slots, scratch, std::min(pieces, band.rows)};
+      Shared shared{plan, band, {}, slots, scratch, std::min(pieces, band.rows), check};
       pool->run(shared.pieces, run_shared_rows, &shared);
       continue;
     }
@@ -102,13 +132,18 @@ void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* p
       std::size_t end = i + 1;
       double nanoseconds = steps[i].nanoseconds;
       for (; end < steps.size() && steps[end].beside; ++end) nanoseconds += steps[end].nanoseconds;
-      Shared shared{plan, band, steps.subspan(i, end - i), slots, scratch, 1};
-      if (!steps[i].root || steps[i].root->is_shared())
+      Shared shared{plan, band, steps.subspan(i, end - i), slots, scratch, 1, check};
+      if (!steps[i].root || steps[i].root->is_shared()) {
         shared.pieces = pieces_of(nanoseconds, plan.worth_sharing, threads);
+        if (check) shared.pieces = std::max(shared.pieces, parts_between_checks(nanoseconds));
+      }
       if (shared.pieces == 1)
         for (const Step& step : shared.steps) run_piece(step, alone, {0, 1});
-      else
+      else if (pool)
         pool->run(shared.pieces, run_shared_step, &shared);
+      else
+        for (std::size_t p = 0; p < shared.pieces; ++p) run_shared_step(&shared, p, 0);
+      if (stops(check, true)) return;
       i = end;
     }
   }

@@ -1,0 +1,98 @@
+// Runs that are ended early: what is asked, when, and that nothing is left behind.
+#include "limpid/compile/stop_check.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "limpid/limpid.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::int64_t kSize = 1024;
+
+// About 50 milliseconds: products that are split by rows and by columns, and steps of other kinds.
+Function long_function() {
+  return trace("long", {{"x", {Dtype::kF32, {kSize, kSize}}}}, [&](std::span<const Value> in) {
+    Builder& b = in[0].builder();
+    const Value weights = constant(b, nn::normal(0.03)(Key(1), {kSize, kSize}));
+    const Value x = softmax(linear(in[0], weights));
+    const Value squares = matmul(x, in[0], true, false);
+    return std::vector<Value>{gelu(squares), sum(squares, 0), layer_norm(x)};
+  });
+}
+
+const std::vector<Tensor>& square() {
+  static const std::vector<Tensor> all = {nn::normal(1.0)(Key(2), {kSize, kSize})};
+  return all;
+}
+
+class Stopping : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, Stopping, testing::Values(1, 2, 3));
+
+TEST_P(Stopping, ARunThatGoesOnHasTheSameBits) {
+  ThreadPool pool({.threads = GetParam()});
+  const Executable executable = compile(long_function());
+  int asked = 0;
+  StopCheck check([&, caller = std::this_thread::get_id()] {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    ++asked;
+    return false;
+  });
+  const auto checked = executable(square(), check, &pool);
+  ASSERT_TRUE(checked);
+  EXPECT_GT(asked, 0);
+  const std::vector<Tensor> expected = executable(square());
+  for (std::size_t o = 0; o < expected.size(); ++o)
+    EXPECT_TRUE((*checked)[o].same_bits(expected[o])) << o;
+}
+
+TEST_P(Stopping, AWorkspaceCanRunAgain) {
+  ThreadPool pool({.threads = GetParam()});
+  const Executable executable = compile(long_function());
+  Workspace workspace(executable, &pool);
+  const void* const in = square()[0].bytes().data();
+  std::vector<Tensor> results;
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<void*> out;
+  for (const Type& type : executable.output_types())
+    out.push_back(memory.emplace_back(type.bytes()).data());
+
+  StopCheck check([] { return true; });
+  EXPECT_FALSE(workspace.run({&in, 1}, out, check));
+  EXPECT_TRUE(check.stopped());
+  EXPECT_EQ(memory[1], std::vector<std::byte>(memory[1].size()));  // it did not come that far
+
+  workspace.run({&in, 1}, out);
+  const std::vector<Tensor> expected = executable(square());
+  for (std::size_t o = 0; o < expected.size(); ++o)
+    EXPECT_EQ(std::memcmp(out[o], expected[o].bytes().data(), memory[o].size()), 0) << o;
+}
+
+TEST_P(Stopping, APredictorStopsBetweenAndInItsRuns) {
+  ThreadPool pool({.threads = GetParam()});
+  const auto net = nn::mlp({4, 8, 2}, relu);
+  const Predictor predict(net.function(), net.init(Key(0)), {.most_rows = 16, .pool = &pool});
+  const std::vector<Tensor> examples = {nn::normal(1.0)(Key(3), {100, 4})};
+  StopCheck never([] { return false; });
+  const auto all = predict(examples, never);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(all->front().same_bits(predict(examples).front()));
+  StopCheck at_once([] { return true; });
+  EXPECT_FALSE(predict(examples, at_once));
+  EXPECT_TRUE(predict(examples).front().same_bits(all->front()));
+}
+
+TEST(Stopping, ShortRunsDoNotAsk) {
+  const auto net = nn::mlp({4, 8, 2}, relu);
+  const Executable executable = compile(bind(net.function(), net.init(Key(0))));
+  StopCheck check([] {
+    ADD_FAILURE();
+    return true;
+  });
+  EXPECT_TRUE(executable(std::vector{nn::normal(1.0)(Key(3), {4})}, check));
+}
+
+}  // namespace
+}  // namespace limpid
