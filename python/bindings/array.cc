@@ -10,6 +10,7 @@
 #include "limpid/core/half.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/promise.h"
+#include "lock.h"
 
 namespace limpid::python {
 namespace {
@@ -356,7 +357,7 @@ Tensor tensor_of(const Leaf& leaf) {
   // What was borrowed gets an owner of its own each time: nobody may take it for what it was
   // before.
   const std::shared_ptr<const void> owner(new py::object(leaf.owner), [](const void* pointer) {
-    const py::gil_scoped_acquire gil;
+    const Locked gil;
     delete static_cast<const py::object*>(pointer);
   });
   return Tensor::borrow(leaf.type, {static_cast<const std::byte*>(leaf.data), leaf.type.bytes()},

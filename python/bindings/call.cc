@@ -8,6 +8,8 @@
 #include "function.h"
 #include "limpid/compile/predictor.h"
 #include "limpid/transforms/bind.h"
+#include "lock.h"
+#include "signals.h"
 
 namespace limpid::python {
 namespace {
@@ -266,7 +268,7 @@ void add_calls(py::module_& m) {
              const Function& f = function_of(function, "Predictor");
              const Params p = params_from(params, "Predictor");
              ThreadPool* const pool = pool_of(threads);
-             const py::gil_scoped_release release;
+             const Unlocked release;
              return std::make_unique<Predictor>(
                  f, p, Predictor::Options{.most_rows = most_rows, .pool = pool, .shared = shared});
            }),
@@ -277,11 +279,8 @@ void add_calls(py::module_& m) {
              std::vector<Tensor> tensors;
              for (const py::handle o : inputs)
                tensors.push_back(tensor_of(leaf_of(o, "Predictor")));
-             std::vector<Tensor> results;
-             {
-               const py::gil_scoped_release release;
-               results = predict(tensors);
-             }
+             const std::vector<Tensor> results =
+                 interruptible([&](StopCheck& check) { return predict(tensors, check); });
              if (results.size() == 1) return to_python(results[0]);
              py::tuple all(results.size());
              for (std::size_t i = 0; i < results.size(); ++i) all[i] = to_python(results[i]);
@@ -290,7 +289,7 @@ void add_calls(py::module_& m) {
       .def(
           "prepare",
           [](Predictor& predict, const std::vector<std::int64_t>& rows) {
-            const py::gil_scoped_release release;
+            const Unlocked release;
             predict.prepare(rows);
           },
           py::arg("rows"), "Compiles plans of exactly so many rows each.")

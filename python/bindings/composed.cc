@@ -9,6 +9,7 @@
 #include "limpid/function/call.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/transforms/with_gradient.h"
+#include "lock.h"
 
 namespace limpid::python {
 namespace {
@@ -34,7 +35,7 @@ class Composed {
       static_cast<void>(code_.release());
       return;
     }
-    const py::gil_scoped_acquire locked;
+    const Locked locked;
     code_.reset();
   }
   Composed(const Composed&) = delete;
@@ -44,7 +45,7 @@ class Composed {
 
   // Each time anew, as all code that is not compiled is traced.
   Function gradient() const {
-    const py::gil_scoped_acquire locked;
+    const Locked locked;
     return trace_code(code_->gradient, code_->arguments, types_, "gradient", {}, false).function;
   }
 

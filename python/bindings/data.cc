@@ -28,7 +28,9 @@
 #include "limpid/nn/generation.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/train/metrics.h"
+#include "lock.h"
 #include "model.h"
+#include "signals.h"
 #ifdef LIMPID_PYTHON_ONNX
 #include "limpid/formats/onnx/model_format.h"
 #endif
@@ -38,7 +40,7 @@ namespace {
 
 template <class F>
 auto unlocked(const F& code) {
-  const py::gil_scoped_release release;
+  const Unlocked release;
   return code();
 }
 
@@ -159,16 +161,19 @@ void add_models(py::module_& m) {
              const bool one = leaf.type == input.type;
              if (one) examples = examples.reshape(examples.shape().insert(0, 1));
              const std::shared_ptr<Predictor> predictor = self.predictor();
-             Tensor result = unlocked([&] { return (*predictor)({examples}).front(); });
+             Tensor result = interruptible([&](StopCheck& check) {
+                               return (*predictor)({&examples, 1}, check);
+                             }).front();
              if (one) result = result.reshape(result.shape().erase(0));
              return to_python(std::move(result));
            })
       .def("_call_named",
            [](ModelObject& self, const py::object& data) {
              const Params inputs = params_from(data, "a model");
+             ThreadPool* const pool = pool_of(self.threads);
              py::list all;
-             for (const Tensor& t :
-                  unlocked([&] { return predict(self.model, inputs, pool_of(self.threads)); }))
+             for (const Tensor& t : interruptible(
+                      [&](StopCheck& check) { return predict(self.model, inputs, check, pool); }))
                all.append(to_python(t));
              return all;
            })
@@ -368,7 +373,7 @@ Writer::Writer(nn::LanguageModel model) : state_(std::make_shared<State>(std::mo
 
 void Writer::prepare() {
   const Use use(*state_);
-  const py::gil_scoped_release release;
+  const Unlocked release;
   state_->model.prepare();
 }
 
@@ -384,14 +389,18 @@ std::unique_ptr<Written> Writer::begin(const std::vector<std::int32_t>& prompt, 
 
 std::int32_t Written::draw() {
   const Writer::Use use(*state_);
-  const py::gil_scoped_release release;
-  while (!sequence_->ready()) state_->model.step();
-  return sequence_->draw();
+  return interruptible([&](StopCheck& check) -> std::optional<std::int32_t> {
+    while (!sequence_->ready()) {
+      state_->model.step();
+      if (check.stops()) return std::nullopt;
+    }
+    return sequence_->draw();
+  });
 }
 
 void Writer::step() {
   const Use use(*state_);
-  const py::gil_scoped_release release;
+  const Unlocked release;
   state_->model.step();
 }
 
@@ -428,7 +437,7 @@ Writer::Use::Use(State& state, Busy busy) : state_(state) {
     if (busy == Busy::kThrow)
       throw py::value_error(
           "a language model is used by one thread at a time; another one is at it");
-    const py::gil_scoped_release release;
+    const Unlocked release;
     std::this_thread::yield();
   }
 }

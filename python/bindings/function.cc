@@ -17,6 +17,7 @@
 #include "limpid/transforms/quantize.h"
 #include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"
+#include "lock.h"
 
 namespace limpid::python {
 namespace {
@@ -177,7 +178,7 @@ std::uint64_t hash_of(const Function& f) {
 
 template <class F>
 auto unlocked(const F& code) {
-  const py::gil_scoped_release release;
+  const Unlocked release;
   return code();
 }
 

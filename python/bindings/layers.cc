@@ -21,6 +21,7 @@
 #include "limpid/optim/clip.h"
 #include "limpid/optim/optimizer.h"
 #include "limpid/optim/schedule.h"
+#include "lock.h"
 
 namespace limpid::python {
 namespace {
@@ -150,7 +151,7 @@ void add_layers(py::module_& m) {
              if (!layer.init) return to_python(Params());
              Params params;
              {
-               const py::gil_scoped_release unlocked;
+               const Unlocked unlocked;
                params = layer.init(key);
              }
              return to_python(params);
@@ -276,7 +277,7 @@ void add_layers(py::module_& m) {
                  wanted = tensor_of(leaf_of(targets, "targets"));
     nn::PerceptronRun run;
     {
-      const py::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       run = nn::train_perceptron(nn::Perceptron{inputs}, examples, wanted, epochs, rate);
     }
     py::list params;

@@ -9,6 +9,9 @@
 
 #include "limpid/function/arguments.h"
 #include "limpid/kernels/isa.h"
+#include "lock.h"
+#include "results.h"
+#include "signals.h"
 
 namespace limpid::python {
 namespace {
@@ -21,7 +24,7 @@ void forked() { ++process; }
 constexpr double kShort = 50'000;
 
 Executable compile_unlocked(const Function& function, std::shared_ptr<Packings> packings) {
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   return compile(function, {.packings = std::move(packings)});
 }
 
@@ -108,18 +111,20 @@ std::vector<Tensor> Plan::run(std::span<const void* const> inputs) {
     place.process = process;
     place.workspace = std::make_unique<Workspace>(executable_, pool_of(threads_));
   }
-  const auto compute = [&] {
-    return generate_together(
-        types_, [&](std::span<void* const> out) { place.workspace->run(inputs, out); });
-  };
+  bool whole = true;
   std::vector<Tensor> results;
   if (short_) {
-    results = compute();
+    results = make_results(types_,
+                           [&](std::span<void* const> out) { place.workspace->run(inputs, out); });
   } else {
-    const py::gil_scoped_release unlocked;
-    results = compute();
+    StopCheck check = signal_check();
+    const Unlocked unlocked;
+    results = make_results(types_, [&](std::span<void* const> out) {
+      whole = place.workspace->run(inputs, out, check);
+    });
   }
   idle_.push_back(std::move(place));
+  if (!whole) throw py::error_already_set();
   return results;
 }
 

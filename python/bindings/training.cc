@@ -11,6 +11,7 @@
 #include "limpid/train/run.h"
 #include "limpid/train/run_folder.h"
 #include "limpid/train/run_log.h"
+#include "lock.h"
 #include "model.h"
 
 namespace limpid::python {
@@ -45,7 +46,7 @@ class RunObject {
       split = Split{py::cast<const Dataset&>(parts[0]), py::cast<const Dataset&>(parts[1]),
                     py::cast<const Dataset&>(parts[2])};
     }
-    const py::gil_scoped_release release;
+    const Unlocked release;
     run_ = split ? std::make_unique<train::Run>(chosen, std::move(*split), options)
                  : std::make_unique<train::Run>(chosen, options);
   }
@@ -53,14 +54,14 @@ class RunObject {
   void on_event(const py::function& listener) {
     const Use use(*this);
     run_->on_event([this, i = keep(listener)](const Event& event) {
-      const py::gil_scoped_acquire lock;
+      const Locked lock;
       listeners_[i](from_json(train::to_json_line(event)));
     });
   }
   void on_step(const py::function& listener) {
     const Use use(*this);
     run_->on_step([this, i = keep(listener)](const train::StepEvent& event) {
-      const py::gil_scoped_acquire lock;
+      const Locked lock;
       listeners_[i](from_json(train::to_json_line(event)));
     });
   }
@@ -81,10 +82,10 @@ class RunObject {
     std::optional<py::error_already_set> error;
     std::string end;
     {
-      const py::gil_scoped_release release;
+      const Unlocked release;
       try {
         end = train::to_json_line(run_->train([&] {
-          const py::gil_scoped_acquire lock;
+          const Locked lock;
           try {
             if (PyErr_CheckSignals() != 0) throw py::error_already_set();
             return !stop.is_none() && py::cast<bool>(py::bool_(stop()));
@@ -94,11 +95,11 @@ class RunObject {
           }
         }));
       } catch (py::error_already_set& e) {
-        const py::gil_scoped_acquire lock;
+        const Locked lock;
         const bool interrupted = e.matches(PyExc_KeyboardInterrupt);
         error.emplace(std::move(e));
         if (interrupted) {
-          const py::gil_scoped_release again;
+          const Unlocked again;
           run_->interrupt();
         }
       }
@@ -113,7 +114,7 @@ class RunObject {
   template <class F>
   auto use(const F& f) {
     const Use use(*this);
-    const py::gil_scoped_release release;
+    const Unlocked release;
     return f(*run_);
   }
   // A method of the run, and one that ends it and says how.

@@ -3,6 +3,8 @@
 
 import collections
 import os
+import subprocess
+import sys
 import threading
 import unittest
 
@@ -532,6 +534,63 @@ class Bits(unittest.TestCase):
             os._exit(0 if good else 1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         self.assertTrue(f(params, x).same_bits(want))
+
+
+    def test_results_that_are_held_keep_their_memory(self):
+        # Large results use the memory of results that nobody holds any more.
+        f = lp.compile(lambda x, n: (x + n, x * n))
+        x = np.arange(100_000, dtype=np.float32)
+        held, views = [], []
+        for n in range(200):
+            a, b = f(x, float(n))
+            if n % 7 == 0:
+                held.append((n, a))
+            elif n % 11 == 0:
+                views.append((n, np.asarray(b)[1:]))
+            elif n % 13 == 0:
+                held.append((n, lp.asarray(a)[:]))
+        for n, a in held:
+            np.testing.assert_array_equal(np.asarray(a), x + np.float32(n))
+        for n, b in views:
+            np.testing.assert_array_equal(b, (x * np.float32(n))[1:])
+
+    def test_results_of_many_threads_keep_their_memory(self):
+        f = lp.compile(lambda x, n: x + n)
+        x = np.arange(50_000, dtype=np.float32)
+        wrong = []
+
+        def work(number):
+            for n in range(100):
+                kept = [f(x, float(number * 1000 + n + i)) for i in range(3)]
+                for i, a in enumerate(kept):
+                    if not np.array_equal(np.asarray(a), x + np.float32(number * 1000 + n + i)):
+                        wrong.append((number, n, i))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_the_program_ends_while_daemon_threads_compute(self):
+        program = (
+            "import threading, numpy as np, limpid as lp\n"
+            "f, x = lp.compile(lambda x: lp.matmul(x, x)), np.zeros((300, 300), np.float32)\n"
+            "running = threading.Barrier(3)\n"
+            "def work():\n"
+            "    f(x)\n"
+            "    running.wait()\n"
+            "    while True:\n"
+            "        f(x)\n"
+            "for _ in range(2):\n"
+            "    threading.Thread(target=work, daemon=True).start()\n"
+            "running.wait()\n"
+            "print('end')\n"
+        )
+        for _ in range(3):
+            run = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "end\n", ""))
 
 
 class Networks(unittest.TestCase):

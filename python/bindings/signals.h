@@ -1,0 +1,29 @@
+// Ctrl-C during long runs of the library. Depends on lock.h and limpid/compile.
+#pragma once
+
+#include <optional>
+
+#include "limpid/compile/stop_check.h"
+#include "lock.h"
+
+namespace limpid::python {
+
+// Runs Python's signal handlers while a run is under way without the interpreter's lock. Where one
+// of them raises an exception, the run ends and the exception is set: throw
+// py::error_already_set() with the lock held. Python runs handlers in its main thread alone, so
+// the check does nothing in others.
+StopCheck signal_check();
+
+// code(check) without the interpreter's lock: a std::optional, empty where the check ended the run.
+template <class Code>
+auto interruptible(const Code& code) {
+  StopCheck check = signal_check();
+  auto result = [&] {
+    const Unlocked unlocked;
+    return code(check);
+  }();
+  if (!result) throw py::error_already_set();
+  return *std::move(result);
+}
+
+}  // namespace limpid::python

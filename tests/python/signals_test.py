@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Signals during a long call: their handlers run while it computes, and may end it."""
+
+import signal
+import threading
+import unittest
+
+import numpy as np
+
+import limpid as lp
+
+RNG = np.random.default_rng(0)
+
+
+def floats(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+@unittest.skipUnless(hasattr(signal, "setitimer"), "needs timers")
+class Interrupted(unittest.TestCase):
+    """A timer raises a signal every 50 ms, and its handler an exception at the third. The calls take seconds: where handlers
+    had to wait for the end of the call, there would be one."""
+
+    class Third(Exception):
+        pass
+
+    def setUp(self):
+        self.times = 0
+        self.before = signal.signal(signal.SIGALRM, self.handler)
+
+    def tearDown(self):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self.before)
+
+    def handler(self, number, frame):
+        self.times += 1
+        if self.times == 3:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise self.Third
+
+    def check(self, call):
+        self.times = 0
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+        with self.assertRaises(self.Third):
+            call()
+        self.assertEqual(self.times, 3)
+
+    def test_compiled_code(self):
+        def products(x):
+            for _ in range(40):
+                x = lp.tanh(lp.matmul(x, x))
+            return x
+
+        for threads in (1, 2):
+            f = lp.compile(products, threads=threads)
+            self.check(lambda: f(floats(2048, 2048)))
+            small = floats(64, 64)
+            self.assertTrue(f(small).same_bits(lp.compile(products)(small)))
+
+    def test_models(self):
+        net = lp.nn.mlp([8, 2048, 2048, 2], lp.relu)
+        params = net.init()
+        model = lp.Model(net.function(), params)
+        few, many = floats(3, 8), floats(50_000, 8)
+        expected = model(few)
+        for threads in (1, 2):
+            model.threads = threads
+            predict = lp.Predictor(net.function(), params, most_rows=4096, threads=threads)
+            for call in (lambda: model(many), lambda: model(x=many), lambda: predict(many)):
+                self.check(call)
+            self.assertTrue(model(few).same_bits(expected))
+            self.assertTrue(predict(few).same_bits(expected))
+
+    def test_a_prompt(self):
+        net = lp.nn.Gpt(64, context=2048, layers=8, width=512, heads=8)
+        model = lp.LanguageModel(net, net.init())
+        prompt = RNG.integers(0, 64, 1900).tolist()
+        self.check(lambda: next(iter(model.generate(prompt, 2))))
+
+    def test_other_threads_go_on(self):
+        f = lp.compile(lambda x: lp.matmul(x, x))
+        x = floats(1024, 1024)
+        expected, results, done = f(x), [], threading.Event()
+
+        def work():
+            results.extend(f(x) for _ in range(20))
+            done.set()
+
+        thread = threading.Thread(target=work)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+        thread.start()
+        with self.assertRaises(self.Third):
+            done.wait()
+        done.wait()
+        thread.join()
+        self.assertEqual(len(results), 20)
+        self.assertTrue(all(r.same_bits(expected) for r in results))
+
+
+if __name__ == "__main__":
+    unittest.main()
