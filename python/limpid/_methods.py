@@ -35,7 +35,16 @@ def _index(x: Any, index: Any) -> Any:
     """x[index] of a Value: integers, slices, None and Ellipsis, or one array of numbers of rows."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
-        return _core.gather(x, parts[0])
+        rows = np.asarray(parts[0]) if isinstance(parts[0], list) else parts[0]
+        if getattr(rows, "dtype", None) == np.bool_:
+            raise TypeError("a mask chooses a number of elements that is not known while code is traced; lp.select(mask, x, y) keeps the shape")
+        return _core.gather(x, rows)
+    for part in parts:
+        if part is not None and part is not Ellipsis and not isinstance(part, (int, slice, np.integer)):
+            raise TypeError(
+                f"an index of traced code is an integer, a slice, None or ..., not {type(part).__name__}; "
+                "lp.take and lp.gather take arrays of numbers"
+            )
     used = sum(1 for p in parts if p is not None and p is not Ellipsis)
     if used > x.ndim:
         raise IndexError(f"too many indices: {x.type} has {x.ndim} dimensions, {used} were given")
@@ -131,6 +140,24 @@ def _whole(x: Any) -> bool:
     return isinstance(x, (Array, Value)) and x.type.startswith(("i", "u"))
 
 
+def _contains(self: Array, item: Any) -> bool:
+    """Whether an element is equal to this one."""
+    return bool(np.any(np.asarray(_core.equal(self, item))))
+
+
+def _value_contains(self: Value, item: Any) -> bool:
+    raise TypeError("`in` has no answer while code is traced; (x == y).any() is a Value that holds it")
+
+
+def _round(self: Array, digits: Optional[int] = None) -> Any:
+    """The number rounded as Python does it; of more elements, to whole numbers."""
+    if self.ndim == 0:
+        return round(self.item(), digits)
+    if digits:
+        raise TypeError(f"round: digits are for one number, not {self.type}")
+    return _core.round(self)
+
+
 def _true_divide(a: Any, b: Any) -> Any:
     for x in (a, b):
         if _whole(x):
@@ -151,6 +178,19 @@ def _floor_divide(a: Any, b: Any) -> Any:
     negative = [_core.cast(_core.less(x, 0), "i32") for x in (rest, b)]
     below = _core.logical_and(_core.not_equal(rest, 0), _core.not_equal(*negative))
     return _core.subtract(q, _core.cast(below, q.type.split("[")[0]))
+
+
+def _modulo(a: Any, b: Any) -> Any:
+    # remainder() has the sign of a, NumPy's % that of b.
+    rest = _core.remainder(a, b)
+    b = _core.add(_core.multiply(rest, 0), b)
+    negative = [_core.cast(_core.less(x, 0), "i32") for x in (rest, b)]
+    other_sign = _core.logical_and(_core.not_equal(rest, 0), _core.not_equal(*negative))
+    return _core.select(other_sign, _core.add(rest, b), rest)
+
+
+def _divmod(a: Any, b: Any) -> Tuple[Any, Any]:
+    return _floor_divide(a, b), _modulo(a, b)
 
 
 def _astype(self: Any, dtype: Any) -> Any:
@@ -221,7 +261,8 @@ def _truth(x: Any) -> Any:
 
 
 def _tolist(self: Array) -> Any:
-    return np.asarray(self).tolist()
+    # ml_dtypes would give numbers of its own.
+    return np.asarray(_core.cast(self, "f32") if self.type.startswith("bf16") else self).tolist()
 
 
 def _array_text(self: Array) -> str:
@@ -271,6 +312,10 @@ def _install() -> None:
         "__rtruediv__": _turned(_true_divide),
         "__floordiv__": _other(_floor_divide),
         "__rfloordiv__": _turned(_floor_divide),
+        "__mod__": _other(_modulo),
+        "__rmod__": _turned(_modulo),
+        "__divmod__": _other(_divmod),
+        "__rdivmod__": _turned(_divmod),
         "__pow__": _other(_core.power),
         "__rpow__": _turned(_core.power),
         "__matmul__": _other(_core.matmul),
@@ -311,6 +356,7 @@ def _install() -> None:
         for kind in (Array, Value):
             setattr(kind, name, member)
     setattr(Value, "__getitem__", _index)
+    setattr(Value, "__contains__", _value_contains)
     setattr(Value, "__format__", _value_format)
     for name, member in {
         "__getitem__": _array_index,
@@ -319,6 +365,8 @@ def _install() -> None:
         "__int__": _number(int),
         "__index__": _as_index,
         "__format__": _format,
+        "__contains__": _contains,
+        "__round__": _round,
         "tolist": _tolist,
         "__reduce__": _reduce,
         "__str__": _array_text,

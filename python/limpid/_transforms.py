@@ -101,8 +101,9 @@ def _build(argument: Any, leaves: Sequence[Any]) -> Any:
 
 
 class _Gradient(_Code):
-    def __init__(self, code: Callable[..., Any], wrt: Wrt, recompute: Sequence[str], with_value: bool) -> None:
+    def __init__(self, code: Callable[..., Any], wrt: Wrt, recompute: Sequence[str], with_value: bool, has_aux: bool) -> None:
         super().__init__(code)
+        self._has_aux = has_aux
         self._names: List[str] = []
         self._positions: Union[int, Tuple[int, ...]] = 0
         self._recompute = list(recompute)
@@ -152,7 +153,11 @@ class _Gradient(_Code):
             gradients.append(_build(form, out[at : at + count]))
             at += count
         gradient = gradients[0] if isinstance(self._positions, int) else tuple(gradients)
-        return (value, gradient) if self._with_value else gradient
+        if self._has_aux and not (isinstance(value, tuple) and len(value) == 2):
+            raise TypeError(f"grad of code: has_aux: expected a pair (loss, aux) from {self.__name__}, got {type(value).__name__}")
+        if self._with_value:
+            return value, gradient
+        return (gradient, value[1]) if self._has_aux else gradient
 
 
 def _flatten_names(mapping: Mapping[str, Any]) -> List[str]:
@@ -161,7 +166,15 @@ def _flatten_names(mapping: Mapping[str, Any]) -> List[str]:
     return list(flat)
 
 
-def grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) -> Any:
+def _wrt_of(f: Any, wrt: Wrt, argnums: Wrt, has_aux: bool) -> Wrt:
+    if wrt is not None and argnums is not None:
+        raise TypeError("grad: expected wrt or argnums, got both")
+    if has_aux and isinstance(f, Function):
+        raise TypeError("grad: has_aux is for code; the gradient of a Function is by its first output")
+    return argnums if wrt is None else wrt
+
+
+def grad(f: Any, wrt: Wrt = None, *, argnums: Wrt = None, has_aux: bool = False, recompute: Sequence[str] = ()) -> Any:
     """The gradient of a loss.
 
     Parameters
@@ -170,14 +183,18 @@ def grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) -> Any:
         Gives a floating scalar, the loss, or a tuple that begins with one.
     wrt : int, sequence of int, str or sequence of str, optional
         By which arguments: their positions, or names in the first one, where ``"layers.2"`` stands for
-        all below it. The first argument, unless told. Of a Function positions or names of inputs.
+        all below it. Default: the first argument. Of a Function positions or names of inputs.
+    argnums
+        JAX's name for `wrt`.
+    has_aux : bool
+        As in JAX: f returns a pair (loss, aux), and the result is a pair (gradient, aux).
     recompute : sequence of str
-        Layers whose values are computed again in the sweep back instead of being kept.
+        Layers whose values are recomputed in the backward pass instead of being kept.
 
     Returns
     -------
     callable or Function
-        Called like `f`; gives the gradient in the form of what it is by.
+        Called like `f`; returns the gradient in the form of the arguments that it is with respect to.
 
     Examples
     --------
@@ -185,13 +202,16 @@ def grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) -> Any:
     >>> lp.grad(lambda x: (x * x).sum())(lp.asarray([1.0, 2.0]))
     limpid.Array(f32[2] (2.0, 4.0))
     """
+    by = _wrt_of(f, wrt, argnums, has_aux)
     if isinstance(f, Function):
-        return _core.grad(f, wrt, list(recompute))
-    return _Gradient(f, wrt, recompute, with_value=False)
+        return _core.grad(f, by, list(recompute))
+    return _Gradient(f, by, recompute, with_value=False, has_aux=has_aux)
 
 
-def value_and_grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) -> Any:
-    """What f gives, and the gradient of its first result: as `grad`, a pair.
+def value_and_grad(f: Any, wrt: Wrt = None, *, argnums: Wrt = None, has_aux: bool = False, recompute: Sequence[str] = ()) -> Any:
+    """A pair: what f returns, and the gradient of its first result. Parameters are those of `grad`.
+
+    With aux, f returns (loss, aux) and the pair is ((loss, aux), gradient), as in JAX.
 
     Examples
     --------
@@ -200,9 +220,10 @@ def value_and_grad(f: Any, wrt: Wrt = None, *, recompute: Sequence[str] = ()) ->
     >>> value, gradient
     (limpid.Array(f32[] (6.0)), {'w': limpid.Array(f32[] (3.0))})
     """
+    by = _wrt_of(f, wrt, argnums, has_aux)
     if isinstance(f, Function):
-        return _core.value_and_grad(f, wrt, list(recompute))
-    return _Gradient(f, wrt, recompute, with_value=True)
+        return _core.value_and_grad(f, by, list(recompute))
+    return _Gradient(f, by, recompute, with_value=True, has_aux=has_aux)
 
 
 class _Pullback(_Code):

@@ -188,6 +188,7 @@ class Out(unittest.TestCase):
     def test_bf16(self):
         a = lp.cast(lp.asarray([1.0, 2.5, -3.0]), "bf16")
         self.assertEqual(a.type, "bf16[3]")
+        self.assertEqual((a.tolist(), type(a.tolist()[0])), ([1.0, 2.5, -3.0], float))
         try:
             import ml_dtypes
         except ImportError:
@@ -195,7 +196,9 @@ class Out(unittest.TestCase):
             self.assertEqual(a.dtype, "bfloat16")
         else:
             self.assertEqual(np.asarray(a).dtype, ml_dtypes.bfloat16)
-            self.assertTrue(lp.asarray(np.asarray(a)).same_bits(a))
+            with lp.no_copy():
+                self.assertTrue(lp.asarray(np.asarray(a)).same_bits(a))
+            self.assertEqual(lp.asarray([1.0], dtype=ml_dtypes.bfloat16).type, "bf16[1]")
         with self.assertRaises(BufferError):
             memoryview(a)
 
@@ -248,6 +251,31 @@ class Use(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "x // y, or lp.divide"):
                 bad()
         self.assertEqual(lp.divide(a, b).tolist(), [3, -3, -3, 3, -2, 0])
+
+    def test_modulo_has_the_sign_of_the_divisor(self):
+        for kind in (np.float32, np.float64, np.int32, np.int64):
+            a = np.array([-7, -6, -1, 0, 1, 5, 6, 7], kind)
+            for b in (np.array([3] * 8, kind), np.array([-4] * 8, kind)):
+                np.testing.assert_array_equal(np.asarray(lp.asarray(a) % b), a % b)
+                np.testing.assert_array_equal(np.asarray(a % lp.asarray(b)), a % b)
+                np.testing.assert_array_equal(np.asarray(lp.compile(lambda a, b: a % b)(a, b)), a % b)
+                for mine, theirs in zip(divmod(lp.asarray(a), b), divmod(a, b)):
+                    np.testing.assert_array_equal(np.asarray(mine), theirs)
+        x = np.float32([-5.5, 5.5, 1e30, -0.1, np.inf, np.nan])
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(np.asarray(lp.asarray(x) % 2), x % np.float32(2))
+        self.assertEqual((7 % lp.asarray(4)).item(), 3)
+
+    def test_contains_and_round(self):
+        x = lp.asarray([[1.0, 2.0], [3.0, 4.0]])
+        self.assertTrue(3.0 in x and 4 in x)
+        self.assertFalse(5.0 in x)
+        self.assertEqual((round(lp.asarray(2.5678), 2), round(lp.asarray(3.6))), (2.57, 4))
+        self.assertEqual(round(lp.asarray([0.4, 2.6])).tolist(), [0.0, 3.0])
+        with self.assertRaisesRegex(TypeError, "one number"):
+            round(x, 2)
+        with self.assertRaisesRegex(TypeError, "traced"):
+            lp.compile(lambda a: 1.0 in a)(x)
 
     def test_truth_and_numbers(self):
         self.assertTrue(bool(lp.asarray(1.0)))

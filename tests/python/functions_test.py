@@ -74,6 +74,35 @@ class Transformations(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "argmax|derivative|gradient"):
             lp.grad(lambda x: lp.cast(lp.argmax(x), "f32"))(q)
 
+    def test_the_words_of_jax(self):
+        f = lambda a, b: ((a * b).sum(), {"sum": a + b})
+        a, b = floats(3), floats(3)
+        (value, aux), gradient = lp.value_and_grad(f, argnums=1, has_aux=True)(a, b)
+        self.assertTrue(gradient.same_bits(a) and aux["sum"].same_bits(lp.add(a, b)))
+        self.assertTrue(value.same_bits(lp.sum(lp.multiply(a, b))))
+        gradients, aux = lp.compile(lp.grad(f, argnums=(0, 1), has_aux=True))(a, b)
+        self.assertTrue(gradients[0].same_bits(b) and gradients[1].same_bits(a) and aux["sum"].same_bits(lp.add(a, b)))
+        with self.assertRaisesRegex(TypeError, "pair"):
+            lp.grad(lambda a: a.sum(), has_aux=True)(a)
+        with self.assertRaisesRegex(TypeError, "both"):
+            lp.grad(f, 0, argnums=1)
+        with self.assertRaisesRegex(TypeError, "code"):
+            lp.grad(lp.trace(lambda a: a.sum(), a), has_aux=True)
+        with self.assertRaisesRegex(AttributeError, "see lp.select"):
+            lp.where
+        self.assertFalse(hasattr(lp, "no_such_name"))
+        for instead in lp._ELSEWHERE.values():
+            self.assertTrue(hasattr(lp, instead.split("(")[0]), instead)
+
+    def test_indices_of_traced_code(self):
+        x = floats(4, 3)
+        for index in ([0, 2], np.array([1, 1])):
+            self.assertTrue(lp.compile(lambda a: a[index])(x).same_bits(x[index]))
+        with self.assertRaisesRegex(TypeError, "lp.select"):
+            lp.compile(lambda a: a[a > 0])(x)
+        with self.assertRaisesRegex(TypeError, "lp.take"):
+            lp.compile(lambda a: a[np.array([0, 1]), np.array([0, 1])])(x)
+
     def test_captured_values_and_nesting(self):
         def outer(p, x):
             inner = lambda q: (q * p["w"] * x).sum()
