@@ -1,5 +1,5 @@
 // Array: a Tensor as Python sees it, and how anything of Python's that holds numbers becomes a
-// Tensor. Leans on limpid/core.
+// Tensor. Depends on limpid/core.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@ namespace limpid::python {
 // An immutable array.
 struct Array {
   Tensor tensor;
-  // Somebody else may write to the elements: the array borrows a NumPy array that is not read-only.
+  // The elements may change: they are those of a NumPy array that is not read-only.
   bool borrowed = false;
 };
 
-// What an instance of one of the module's types holds. Throws TypeError where it was never made.
+// The C++ object of an instance of one of the module's types. Throws TypeError if __init__ was not
+// called.
 const void* held(py::handle object);
 
 // The type of the Python object; exact instances are recognised without a search.
@@ -55,7 +56,7 @@ Leaf leaf_of(py::handle object, const char* where);
 
 // The Tensor of a leaf: it shares the elements and keeps them alive.
 Tensor tensor_of(const Leaf& leaf);
-// The same, copied where somebody else may write to the elements: for constants.
+// As above, but copied if the elements may change: for constants.
 Tensor constant_of(const Leaf& leaf);
 
 // NumPy's dtype of these elements: that of ml_dtypes for bf16, or nothing where that is missing.

@@ -1,5 +1,5 @@
 // What the sources of the Python module share: pybind11 with its settings, and the parts of the
-// module in the order in which they are added. Leans on pybind11 and on limpid.
+// module in the order in which they are added. Depends on pybind11 and on limpid.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,5 @@
 // What is called on arrays again and again: compile() and Predictor; and code that is traced and
-// run once. Leans on plan.h and limpid/compile.
+// run once. Depends on plan.h and limpid/compile.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class Compiled {
   }
 
  private:
-  // An array that was in a mapping in the call before; it is not kept alive.
+  // An array of a mapping in the previous call; it is not kept alive.
   struct Buffer {
     const void* data = nullptr;
     std::weak_ptr<const void> owner;
@@ -114,11 +114,11 @@ class Compiled {
     std::vector<bool> in_mapping;
     std::shared_ptr<Plan> plan;
     Tree result;
-    // As limpid::Compiled has it: where the mappings stay the same objects, their arrays become
-    // constants, which are packed once.
+    // As in limpid::Compiled: if the mappings hold the same arrays as in the previous call, these
+    // become constants, which are packed once.
     std::vector<Buffer> seen;
     std::shared_ptr<Plan> bound;
-    std::vector<Tensor> constants;  // in the places of the leaves: what is bound stays alive
+    std::vector<Tensor> constants;  // by leaf: keeps the bound arrays alive
     std::int64_t same = 0, calls_until_bound = 1;
   };
 
@@ -148,7 +148,7 @@ class Compiled {
     entry->result = std::move(traced.result);
     entry->plan = std::make_shared<Plan>(std::move(traced.function), threads_, packings_);
     entry->arguments = std::move(call.tree);
-    // More than anybody needs; they would never end where each call has another shape.
+    // More than a program needs. Without a bound they would grow if each call had another shape.
     constexpr std::size_t kMost = 64;
     entries_.insert(entries_.begin(), entry);
     if (entries_.size() > kMost) entries_.pop_back();
@@ -183,12 +183,12 @@ class Compiled {
         constants[i] = *leaves[i].tensor;
         values.set(inputs[i].name, constants[i]);
       }
-      // Other threads may come by while this one compiles.
+      // Other threads may use the entry while this one compiles.
       auto bound = std::make_shared<Plan>(bind(e.plan->function(), values), threads_, packings_);
       e.constants = std::move(constants);
       e.bound = std::move(bound);
     }
-    // Held: another thread may drop it while this one runs.
+    // Held: another thread may replace it during the run.
     const std::shared_ptr<Plan> plan = e.bound ? e.bound : e.plan;
     const bool bound = plan == e.bound;
     std::vector<const void*> pointers;
@@ -201,7 +201,7 @@ class Compiled {
   py::object code_;
   int threads_;
   std::shared_ptr<Packings> packings_ = std::make_shared<Packings>();
-  std::vector<std::shared_ptr<Entry>> entries_;  // the last one used in front
+  std::vector<std::shared_ptr<Entry>> entries_;  // the most recently used one first
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
-// Types that take part in Python's collection of cycles: those that hold code, which may hold them.
-// Leans on bindings.h.
+// Types that take part in Python's cyclic garbage collection: they hold code, which may hold them.
+// Depends on bindings.h.
 #pragma once
 
 #include "bindings.h"
 
 namespace limpid::python {
 
-// What an instance holds, in the only place that a final type has; nullptr before it is made.
+// The C++ object of an instance of a final type; nullptr before __init__.
 template <class C>
 C* instance_of(PyObject* self) {
   return static_cast<C*>(reinterpret_cast<py::detail::instance*>(self)->simple_value_holder[0]);

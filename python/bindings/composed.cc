@@ -1,5 +1,5 @@
 // Python code with a gradient of its own: the op of limpid/transforms/with_gradient.h, with a body
-// and a gradient that are known only when the program runs. Leans on function.h.
+// and a gradient that are known only when the program runs. Depends on function.h.
 #include <atomic>
 #include <limits>
 #include <memory>

@@ -1,5 +1,5 @@
 // Data sets, files and models: limpid/data and limpid/formats, and what limpid/inspect says of a
-// model. Leans on model.h.
+// model. Depends on model.h.
 #include <pybind11/stl.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // The structures of DLPack (https://dmlc.github.io/dlpack), as version 1.0 lays them out in memory,
-// and the exchange of tensors by them. Leans on array.h.
+// and the exchange of tensors by them. Depends on array.h.
 #pragma once
 
 #include <cstdint>

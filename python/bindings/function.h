@@ -1,4 +1,4 @@
-// Functions in Python. Leans on plan.h.
+// Functions in Python. Depends on plan.h.
 #pragma once
 
 #include <memory>

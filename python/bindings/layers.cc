@@ -1,5 +1,5 @@
 // Layers, models and optimisers of limpid/nn and limpid/optim. The package's Python has a class
-// with the hyper-parameters of each; what they do is done here. Leans on function.h.
+// with the hyper-parameters of each; what they do is done here. Depends on function.h.
 #include <pybind11/stl.h>
 
 #include <functional>

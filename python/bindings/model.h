@@ -1,4 +1,4 @@
-// Models and language models in Python. Leans on function.h, limpid/formats and limpid/nn.
+// Models and language models in Python. Depends on function.h, limpid/formats and limpid/nn.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace limpid::python {
 
-// A Model, and what runs it once it has been called.
+// A Model, and the Predictor that runs it, made at the first call.
 struct ModelObject {
   Model model;
   std::shared_ptr<Predictor> kept;
@@ -39,7 +39,7 @@ class Writer {
     nn::LanguageModel model;
     std::atomic<bool> used{false};
   };
-  // Throws ValueError where another thread is at work, or waits for it.
+  // If another thread uses the model: kThrow throws ValueError, kWait waits.
   enum class Busy : std::uint8_t { kThrow, kWait };
   class Use {
    public:
@@ -64,7 +64,7 @@ class Writer {
   std::shared_ptr<State> state_;
 };
 
-// What is a sequence of a model, and leaves it when it ends, whichever thread ends it.
+// A sequence of a model. The destructor removes it from the model, in any thread.
 template <class Sequence>
 class OfModel {
  public:
@@ -82,7 +82,7 @@ class OfModel {
   std::optional<Sequence> sequence_;
 };
 
-// A text that grows.
+// A text being generated.
 class Written : public OfModel<nn::Generation> {
  public:
   using OfModel::OfModel;

@@ -1,4 +1,4 @@
-// The module limpid._core, and the errors of Python's that stand for the library's. Leans on
+// The module limpid._core, and the errors of Python's that stand for the library's. Depends on
 // bindings.h.
 #include "bindings.h"
 

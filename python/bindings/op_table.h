@@ -1,6 +1,6 @@
 // The functions of limpid/ops as Python calls them: a table with the signature of each. Arrays in,
-// arrays out; where a Value is among the arguments it is written into the Function under way. Leans
-// on value.h and limpid/ops.
+// arrays out; where a Value is among the arguments it is written into the Function under way.
+// Depends on value.h and limpid/ops.
 #pragma once
 
 #include <optional>

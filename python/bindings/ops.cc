@@ -1,5 +1,5 @@
 // The functions of op_table.h and those ops that it leaves out, as functions of the module, with
-// the docstrings that the records of limpid/ops give. Leans on op_table.h and plan.h.
+// the docstrings that the records of limpid/ops give. Depends on op_table.h and plan.h.
 #include <pybind11/eval.h>
 
 #include <cmath>
@@ -62,7 +62,7 @@ void describe(Row& row, const Op& op) {
   }
   for (const AttributeSpec& a : op.attributes) {
     constexpr const char* kKinds = "BIDSTC";
-    // Behind inputs that may be missing an attribute must have a default, too.
+    // After optional inputs an attribute must have a default, too.
     const bool open = op.max_inputs > op.min_inputs && op.max_inputs <= 8;
     add(std::string(a.name) + (open ? "=None" : ""), kKinds[static_cast<std::size_t>(a.kind)]);
   }
@@ -156,7 +156,7 @@ class Arguments {
         any = true;
       }
     }
-    // Of no input, and so of the Function under way.
+    // It depends on no input, so it belongs to the Function being traced.
     if (!any && !builder_) builder_ = under_way();
     if (!builder_) {
       own_ = std::make_unique<Builder>(name);
@@ -179,12 +179,12 @@ class Arguments {
     }
     for (const std::size_t i : numbers) {
       PyObject* const o = arguments[i];
-      // A number stands beside arrays as a constant of their dtype; alone it is an array itself.
+      // Beside arrays a number is a constant of their dtype; alone it is an array.
       if (!like) {
         values[i] = value(o);
         if (!PyBool_Check(o)) like = values[i];
       } else if (own_ && is_floating(like.dtype())) {
-        // Another number is no other Function.
+        // As an input, so that another number does not make another Function.
         Leaf leaf;
         leaf.type = {like.dtype(), Shape{}};
         const double number = number_of(o);
@@ -462,8 +462,8 @@ Reduction Given::reduction(std::size_t i) const {
 }
 
 void add_ops(py::module_& m) {
-  // What a function is bound to. pickle asks it for the function by name, and is sent to the
-  // module.
+  // The object that functions are bound to. pickle looks the function up in it by name; this refers
+  // pickle to the module.
   py::class_<Row>(m, "Row", py::is_final()).def("__reduce__", [](const Row&) {
     return py::make_tuple(py::module_::import("importlib").attr("import_module"),
                           py::make_tuple("limpid._core"));

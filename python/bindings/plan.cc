@@ -16,7 +16,7 @@
 namespace limpid::python {
 namespace {
 
-// Grows in a child process: the threads of its parent's pools are not there.
+// Increases in a forked child: the threads of the parent's pools do not exist there.
 std::atomic<std::uint64_t> process{1};
 void forked() { ++process; }
 
@@ -59,7 +59,8 @@ ThreadPool* pool_of(int threads) {
   if (threads == 1) return nullptr;
   static const int watched = pthread_atfork(nullptr, nullptr, forked);
   static_cast<void>(watched);
-  // By process and number. Never ended: at exit nobody would wait for them, and a child cannot.
+  // By process and number of threads. Never destroyed: nothing waits for them at exit, and a forked
+  // child cannot join its parent's threads.
   static auto* const pools = new std::map<std::pair<std::uint64_t, int>, ThreadPool*>;
   ThreadPool*& pool = (*pools)[{process, threads}];
   if (!pool) pool = new ThreadPool({.threads = threads});
@@ -129,13 +130,14 @@ std::vector<Tensor> Plan::run(std::span<const void* const> inputs) {
 }
 
 std::shared_ptr<Plan> kept_plan(const Function& function) {
-  // More plans than a program's code has; their constants and packed weights may be a model's.
+  // More plans than a program needs. The bytes are bounded, too: constants and packed weights may
+  // be those of a large model.
   constexpr std::size_t kMost = 256, kMostBytes = std::size_t{256} << 20;
   struct Kept {
     std::size_t digest, bytes;
     std::shared_ptr<Plan> plan;
   };
-  // Guarded by the interpreter's lock; the last one used in front.
+  // Guarded by the GIL; the most recently used one first.
   static auto* const all = new std::list<Kept>;
   static std::size_t bytes = 0;
   const std::size_t wanted = digest(function);
@@ -146,14 +148,14 @@ std::shared_ptr<Plan> kept_plan(const Function& function) {
     all->splice(all->begin(), *all, found);
     return found->plan;
   }
-  // Another thread may come by while this one compiles.
+  // Another thread may run Python code while this one compiles.
   const auto packings = std::make_shared<Packings>();
   auto plan = std::make_shared<Plan>(function, 1, packings);
   const std::size_t own =
       constant_bytes(function) + packings->bytes() + plan->executable().workspace_bytes();
   all->push_front({wanted, own, plan});
   bytes += own;
-  std::list<Kept> ended;  // when the list is whole again: their end may run code of Python's
+  std::list<Kept> ended;  // destroyed last: that may run Python code, which may call this again
   while (all->size() > 1 && (all->size() > kMost || bytes > kMostBytes)) {
     bytes -= all->back().bytes;
     ended.splice(ended.end(), *all, std::prev(all->end()));

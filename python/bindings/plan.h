@@ -1,5 +1,5 @@
 // Plan: a Function that is compiled for calls from Python: from any number of threads, without the
-// interpreter's lock where there is something to compute. Leans on limpid/compile.
+// interpreter's lock where there is something to compute. Depends on limpid/compile.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,8 @@
 
 namespace limpid::python {
 
-// A pool of so many threads, shared by all who ask for it; nullptr for one. They are started when
-// the first Plan with them runs, and again in a process that was forked. Throws ValueError below 1
-// or above ThreadPool::kMaxThreads.
+// The shared pool of this many threads; nullptr for 1. Its threads are started by the first call,
+// and again in a forked process. Throws ValueError below 1 or above ThreadPool::kMaxThreads.
 ThreadPool* pool_of(int threads);
 
 class Plan {
@@ -28,7 +27,7 @@ class Plan {
   // Checks the types of the leaves, and runs. Throws kInvalidArgument, kShape or kDtype, naming the
   // input. Holds the interpreter's lock when it is called and when it returns.
   std::vector<Tensor> operator()(std::span<const Leaf> inputs);
-  // Where they have been checked.
+  // As above, for inputs of the right types.
   std::vector<Tensor> run(std::span<const void* const> inputs);
 
  private:
@@ -42,12 +41,12 @@ class Plan {
   Executable executable_;
   std::vector<Type> types_;
   int threads_;
-  bool short_;               // it takes less than giving the lock away does
+  bool short_;               // a run takes less time than releasing the GIL
   std::vector<Place> idle_;  // guarded by the interpreter's lock
 };
 
-// The plan of a Function, kept for later Functions that are equal to it: what is called without
-// compile(). The last ones are kept.
+// The plan of a Function that is called without compile(). The most recently used plans are kept
+// for Functions that are equal.
 std::shared_ptr<Plan> kept_plan(const Function& function);
 
 // Multiply-adds and elements that a run computes, roughly.

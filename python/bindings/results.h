@@ -1,6 +1,6 @@
 // Memory for the results of runs. A training loop makes and drops the same arrays in every step;
 // memory that the system hands out anew has to be zeroed, page by page, while it is first written.
-// Leans on limpid/core.
+// Depends on limpid/core.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Training runs: limpid/train's Run, its events and the doctor. Leans on model.h.
+// Training runs: limpid/train's Run, its events and the doctor. Depends on model.h.
 #include <pybind11/stl.h>
 
 #include <atomic>
@@ -76,7 +76,8 @@ class RunObject {
       const py::object last = std::exchange(listener, py::none());
   }
 
-  // Ctrl-C, whoever notices it, writes a checkpoint before it passes on.
+  // On Ctrl-C, in a listener or between steps, a checkpoint is written before KeyboardInterrupt is
+  // raised.
   py::object train(const py::object& stop) {
     const Use use(*this);
     std::optional<py::error_already_set> error;
@@ -117,7 +118,7 @@ class RunObject {
     const Unlocked release;
     return f(*run_);
   }
-  // A method of the run, and one that ends it and says how.
+  // Call a method of the run; ended() returns the end event of one that ends it.
   template <auto method>
   void call() {
     use([](train::Run& run) {

@@ -8,7 +8,7 @@
 namespace limpid::python {
 namespace {
 
-// Deeper ones have no end, most likely: they hold themselves.
+// A deeper tree most likely contains itself.
 constexpr int kMaxDepth = 64;
 
 PyTypeObject* params_type = nullptr;
@@ -20,7 +20,7 @@ bool same_object(const py::object& a, const py::object& b) {
   return same != 0;
 }
 
-// Made once; never destroyed, for Python may end first.
+// Created once and never destroyed: Python may be finalized first.
 PyObject* entries_name() {
   static PyObject* const name = PyUnicode_InternFromString("_entries");
   return name;
@@ -36,7 +36,8 @@ bool is_mapping(py::handle object) {
 
 }  // namespace
 
-// Names that do not come twice: limpid::detail::InputNames, where trees are known when it runs.
+// Unique names, as limpid::detail::InputNames makes them, for trees that are known at run time
+// only.
 class Names {
  public:
   void add(const std::string& position, std::string name) {
@@ -97,7 +98,7 @@ void Tree::add(py::handle object, std::vector<py::object>& leaves, int depth) {
     return;
   }
   if (PyDict_Check(o)) {
-    // A copy: the code that is called may change the original.
+    // A copy: the called code may change the original.
     const py::object copy = py::reinterpret_steal<py::object>(PyDict_Copy(o));
     if (!copy) throw py::error_already_set();
     return add_mapping(Kind::kDict, copy, leaves, depth);

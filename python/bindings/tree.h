@@ -1,5 +1,5 @@
 // Trees: what Python code takes and gives. A leaf is an array, a number, a Key or a Value; a tree
-// is a leaf, None, or a dict, Params, list or tuple of trees, as JAX has them. Leans on array.h.
+// is a leaf, None, or a dict, Params, list or tuple of trees, as JAX has them. Depends on array.h.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ std::vector<Builder*>& stack() {
   return builders;
 }
 
-// What ops are written into while it lives.
+// While it lives, ops are added to its Function.
 class Tracing {
  public:
   explicit Tracing(Builder& builder) { stack().push_back(&builder); }
@@ -22,7 +22,7 @@ class Tracing {
   Tracing& operator=(const Tracing&) = delete;
 };
 
-// A scope as a context manager of Python's.
+// A scope as a Python context manager.
 class Scope {
  public:
   explicit Scope(std::string name) : name_(std::move(name)) {}
@@ -35,7 +35,7 @@ class Scope {
   void exit() {
     Builder::Scope* const scope = std::exchange(scope_, nullptr);
     Builder* const builder = under_way();
-    // Left behind its Function, or in another one's: there is nobody to put the scope back for.
+    // Its Function has ended, or another one is being traced: there is no scope to restore.
     if (scope && builder && builder->number() == number_) delete scope;
   }
 
@@ -60,7 +60,7 @@ Builder* under_way() { return stack().empty() ? nullptr : stack().back(); }
 
 Value value_in(Builder& builder, py::handle object, const char* where) {
   if (is_value(object)) {
-    static_cast<void>(value_of(object).builder());  // throws where it is of the past
+    static_cast<void>(value_of(object).builder());  // throws if its trace has ended
     return value_of(object);
   }
   return constant(builder, constant_of(leaf_of(object, where)));

@@ -1,4 +1,4 @@
-// Values in Python, and Python code that is traced. Leans on tree.h and on limpid/function.
+// Values in Python, and Python code that is traced. Depends on tree.h and on limpid/function.
 #pragma once
 
 #include <optional>
