@@ -3,6 +3,7 @@
 
 import signal
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -90,7 +91,8 @@ class Interrupted(unittest.TestCase):
         signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
         thread.start()
         with self.assertRaises(self.Third):
-            done.wait()
+            while True:
+                time.sleep(0.01)
         done.wait()
         thread.join()
         self.assertEqual(len(results), 20)
