@@ -1,12 +1,15 @@
 // The tree over shards against MPI_Allreduce of the same bytes, both at the end of a step with its
-// gradient on every rank: `mpirun -n 8 scale_bench [elements...]`. It says how long each takes, and
-// whether MPI's sum has the tree's bits. Depends on Open MPI, whose module the tree goes through.
+// gradient on every rank: `mpirun -n 8 scale_bench [whole|parts] [elements...]`. It says how long
+// each takes, and whether MPI's sum has the tree's bits. `whole` or `parts`: whether every rank
+// adds all elements or its part; default: by their number, as training does. Depends on Open MPI,
+// whose module the tree goes through.
 #include <mpi.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "limpid/core/key.h"
@@ -33,11 +36,15 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-void measure(ld::Communicator& ranks, std::size_t elements) {
+void measure(ld::Communicator& ranks, std::size_t elements, bool whole) {
   const auto size = static_cast<std::size_t>(ranks.size());
   std::vector<ld::ElementRange> parts;
-  for (std::size_t r = 0; r < size; ++r)
-    parts.push_back({elements * r / size, elements * (r + 1) / size});
+  for (std::size_t r = 0; r < size; ++r) {
+    if (whole)
+      parts.push_back({0, elements});
+    else
+      parts.push_back({elements * r / size, elements * (r + 1) / size});
+  }
   ld::Reduction sum(&ranks, {ranks.size(), parts, elements, 1});
   const limpid::Key key(static_cast<std::uint64_t>(ranks.rank()));
   std::vector<float> gradient(elements);
@@ -55,16 +62,14 @@ void measure(ld::Communicator& ranks, std::size_t elements) {
     const ld::Reduction::Sum total = sum.finish();
     std::vector<ld::Communicator::Sent> sent;
     std::vector<ld::Communicator::Received> received;
-    const std::size_t mine = parts[static_cast<std::size_t>(ranks.rank())].size();
-    for (int r = 0; r < ranks.size(); ++r) {
+    const ld::ElementRange& mine = parts[static_cast<std::size_t>(ranks.rank())];
+    std::copy(total.part, total.part + mine.size(), by_tree.data() + mine.begin);
+    for (int r = 0; r < ranks.size() && !whole; ++r) {
       const ld::ElementRange& part = parts[static_cast<std::size_t>(r)];
-      float* const out = by_tree.data() + part.begin;
-      if (r == ranks.rank()) {
-        std::copy(total.part, total.part + mine, out);
-        continue;
-      }
-      sent.push_back({r, std::as_bytes(std::span(total.part, mine))});
-      received.push_back({r, std::as_writable_bytes(std::span(out, part.size()))});
+      if (r == ranks.rank()) continue;
+      sent.push_back({r, std::as_bytes(std::span(total.part, mine.size()))});
+      received.push_back(
+          {r, std::as_writable_bytes(std::span(by_tree.data() + part.begin, part.size()))});
     }
     ranks.exchange(sent, received);
     tree_times.push_back(milliseconds_since(start));
@@ -95,8 +100,11 @@ int main(int argc, char** argv) {
         "| elements | ranks | tree, ms | MPI_Allreduce, ms | ratio | elements that differ |\n"
         "|---|---|---|---|---|---|\n");
   std::vector<std::size_t> sizes;
-  for (int i = 1; i < argc; ++i) sizes.push_back(std::strtoull(argv[i], nullptr, 10));
+  const std::string_view way = argc > 1 ? argv[1] : "";
+  const bool forced = way == "whole" || way == "parts";
+  for (int i = forced ? 2 : 1; i < argc; ++i) sizes.push_back(std::strtoull(argv[i], nullptr, 10));
   if (sizes.empty()) sizes = {1000, 10'000, 235'146, 1'000'000, 4'000'000};
-  for (const std::size_t elements : sizes) measure(*ranks, elements);
+  for (const std::size_t elements : sizes)
+    measure(*ranks, elements, forced ? way == "whole" : ld::sum_whole(elements, ranks->size()));
   ranks->end();
 }

@@ -12,8 +12,8 @@ void Communicator::exchange(std::span<const Sent> sent, std::span<const Received
                             const Arrived& arrived) {
   std::vector<Sent> out;
   std::vector<Received> in;
-  std::vector<std::size_t> whole;                     // of a piece: its message
-  std::vector<std::size_t> missing(received.size());  // pieces of a message
+  std::vector<std::size_t> whole;                     // by piece: the message it belongs to
+  std::vector<std::size_t> missing(received.size());  // by message: pieces yet to come
   const auto cut = [&](auto bytes, const auto& add) {
     for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), most_bytes_)))
       add(bytes.first(std::min(bytes.size(), most_bytes_)));
@@ -57,7 +57,7 @@ std::vector<std::vector<std::byte>> all_gather(Communicator& ranks,
   return all;
 }
 
-// A binomial tree: in round k those below 2^k send to those 2^k above them.
+// A binomial tree: in round k every rank below 2^k sends to the rank 2^k above it.
 std::vector<std::byte> from_first(Communicator& ranks, std::span<const std::byte> mine) {
   std::vector<std::byte> bytes;
   if (ranks.rank() == 0) bytes.assign(mine.begin(), mine.end());

@@ -14,7 +14,7 @@
 namespace limpid::distribute {
 namespace {
 
-// What all ranks share.
+// The state that all ranks share.
 struct World {
   explicit World(int ranks) : size(static_cast<std::size_t>(ranks)), boxes(size * size) {}
 
@@ -25,8 +25,9 @@ struct World {
   std::size_t size;
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<std::deque<std::vector<std::byte>>> boxes;  // messages under way, by from and to
-  int failed = -1;                                        // the rank that did first
+  std::vector<std::deque<std::vector<std::byte>>>
+      boxes;        // undelivered messages, by sender and receiver
+  int failed = -1;  // the first rank that failed; -1: none
   std::exception_ptr error;
 };
 
@@ -52,7 +53,7 @@ class ThreadRank : public Communicator {
     }
   }
 
-  // Waits for the first message of any rank that has one to come.
+  // Waits until one of the messages not yet received arrives, and returns its index.
   std::size_t take_one(std::span<const Received> received, const std::vector<bool>& done) {
     std::unique_lock lock(world_.mutex);
     for (;;) {

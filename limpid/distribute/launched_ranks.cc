@@ -32,13 +32,14 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// More than one, as far as the variable says.
+// Whether the variable is a number above 1.
 bool says_several(const char* name) {
   const std::string text = variable(name);
   return std::strtol(text.c_str(), nullptr, 10) > 1;
 }
 
-// Where modules are: LIMPID_MPI_MODULES, beside the program, and where they are installed.
+// The folders of the modules: LIMPID_MPI_MODULES alone if it is set; else that of the program, then
+// those of an installation.
 std::vector<std::filesystem::path> module_folders() {
   std::vector<std::filesystem::path> folders;
   if (const std::string own = variable("LIMPID_MPI_MODULES"); !own.empty()) return {own};
@@ -59,7 +60,7 @@ const MpiModule& load(const std::string& kind) {
     const std::filesystem::path path = folder / file;
     std::error_code error;
     if (!std::filesystem::exists(path, error)) continue;
-    // MPI loads modules of its own, which look for its names among the global ones.
+    // RTLD_GLOBAL: MPI loads plugins of its own, which need its symbols.
     void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     const void* const table = library ? ::dlsym(library, detail::kMpiModuleSymbol) : nullptr;
     if (!table) {
@@ -106,8 +107,8 @@ std::string launcher_of_environment() {
 
 // ---- the heart
 
-// A ring: every rank sends the next one a sign of life, and ends the job where the one before it
-// gives none.
+// Heartbeats go around a ring: each rank sends them to the next one, and ends the job if those of
+// the rank before it stop.
 struct LaunchedRanks::Heart {
   enum Sign : unsigned char { kAlive = 1, kGoodbye = 2 };
 
@@ -119,11 +120,11 @@ struct LaunchedRanks::Heart {
   std::chrono::seconds patience = distribute::patience();
 };
 
-// With mutex_ held. Cheap where nothing is due.
+// Requires mutex_. Cheap if nothing is due.
 void LaunchedRanks::beat() {
   Heart& heart = *heart_;
   const auto now = Clock::now();
-  // This process may have stood still itself.
+  // If this process itself was suspended, the other rank is not to blame.
   if (now - heart.beaten > heart.patience / 2) heart.heard = now;
   heart.beaten = now;
   const int before = (rank() + size() - 1) % size(), after = (rank() + 1) % size();
@@ -210,7 +211,7 @@ void LaunchedRanks::end() {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
-  // MPICH over TCP does not always come back from MPI_Finalize (docs/scale.md).
+  // MPI_Finalize of MPICH over TCP does not always return (docs/scale.md).
   std::mutex mutex;
   std::condition_variable changed;
   bool ended = false;
@@ -235,9 +236,9 @@ void LaunchedRanks::end() {
 void LaunchedRanks::abort(int code) {
   std::fflush(stdout);
   std::fflush(stderr);
-  // A launcher that ends a job at once may not have read what was said (MPICH's).
+  // Gives the launcher time to read what was printed: MPICH's ends the job at once.
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  // MPI waits for a launcher that the network has lost.
+  // MPI_Abort waits for the launcher, which may be out of reach: exit after 2 s in any case.
   std::thread([code] {
     std::this_thread::sleep_for(std::chrono::seconds(2));
     std::_Exit(code);
@@ -252,8 +253,8 @@ void LaunchedRanks::lose(int rank) const {
 
 // ---- messages
 
-// Looks again and again: at first at once, later with pauses, lest ranks that share a CPU wait for
-// one that waits.
+// Polls all requests: first without pauses, later with longer and longer ones, so that a rank that
+// waits leaves the CPU to others.
 void LaunchedRanks::transfer(std::span<const Sent> sent, std::span<const Received> received,
                              const Arrived& arrived) {
   struct Pending {

@@ -1,6 +1,7 @@
 #include "limpid/distribute/reduction.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "limpid/core/float_mode.h"
@@ -10,7 +11,7 @@
 namespace limpid::distribute {
 namespace {
 
-// The nodes of all ranks, from left to right.
+// The roots of all ranks' subtrees, from left to right.
 std::vector<ShardRange> nodes_of_all(std::int64_t shards, int ranks) {
   std::vector<ShardRange> all;
   for (int r = 0; r < ranks; ++r)
@@ -25,9 +26,36 @@ std::vector<ShardRange> each_alone(ShardRange run) {
   return all;
 }
 
+// By measurement (bench/SCALE.md). Up to kDirect, every rank sends its roots to every other one.
+constexpr std::size_t kDirect = std::size_t{8} << 10;        // bytes of a vector
+constexpr std::size_t kWhole = std::size_t{64} << 10;        // bytes of a vector
+constexpr std::size_t kWholeOfAll = std::size_t{512} << 10;  // bytes of the vectors of all ranks
+
+// Whether every rank has one node of the same depth.
+bool is_perfect(std::int64_t shards, int ranks) {
+  return std::has_single_bit(static_cast<std::uint64_t>(shards)) &&
+         std::has_single_bit(static_cast<unsigned>(ranks));
+}
+
 constexpr std::size_t kChunk = std::size_t{1} << 15;  // elements that a thread adds at once
 
+// Adds the messages by which every rank gets the notes of all others.
+void add_notes(std::span<const std::byte> note, std::span<const std::span<std::byte>> notes,
+               int self, std::vector<Communicator::Sent>& sent,
+               std::vector<Communicator::Received>& received) {
+  for (int r = 0; r < static_cast<int>(notes.size()); ++r) {
+    if (r == self) continue;
+    sent.push_back({r, note});
+    received.push_back({r, notes[static_cast<std::size_t>(r)]});
+  }
+}
+
 }  // namespace
+
+bool sum_whole(std::size_t elements, int ranks) {
+  const std::size_t bytes = elements * sizeof(float);
+  return bytes <= kWhole && bytes * static_cast<std::size_t>(ranks) <= kWholeOfAll;
+}
 
 Reduction::Reduction(Communicator* ranks, Shape shape, ThreadPool* pool)
     : ranks_(ranks),
@@ -37,7 +65,10 @@ Reduction::Reduction(Communicator* ranks, Shape shape, ThreadPool* pool)
       values_(static_cast<std::size_t>(own_.size())),
       own_roots_(roots_in(shape_.shards, own_)),
       parts_({0, shape_.shards}, nodes_of_all(shape_.shards, size())),
-      tails_(parts_) {
+      tails_(parts_),
+      doubling_(shape_.elements * sizeof(float) > kDirect && is_perfect(shape_.shards, size()) &&
+                std::all_of(shape_.parts.begin(), shape_.parts.end(),
+                            [&](const ElementRange& p) { return p.size() == shape_.elements; })) {
   for (int r = 0; r < size(); ++r)
     for (const ShardRange& root : roots_in(shape_.shards, shards_of(shape_.shards, size(), r)))
       roots_.push_back({r, root});
@@ -104,13 +135,21 @@ void Reduction::add(std::int64_t shard, float* values) {
   });
 }
 
-Reduction::Sum Reduction::finish() {
+Reduction::Sum Reduction::finish(std::span<const std::byte> note,
+                                 std::span<const std::span<std::byte>> notes) {
+  if (doubling_) return finish_by_doubling(note, notes);
+  // Of a root, a part of the sum and the tail. These are one message where they lie side by side.
+  struct Piece {
+    bool is_tail;
+    std::size_t root;
+  };
   const ElementRange& mine = part(rank());
   std::vector<float*> parts(roots_.size()), tails(roots_.size());
   std::vector<Communicator::Sent> sent;
   std::vector<Communicator::Received> received;
-  std::vector<std::pair<bool, std::size_t>> of_received;  // of a tail; which root
+  std::vector<std::vector<Piece>> in_message;  // by message
   auto* room = reinterpret_cast<float*>(received_.get());
+  const auto side_by_side = [&](int r) { return part(r).end == shape_.elements; };
   for (std::size_t i = 0; i < roots_.size(); ++i) {
     const Root& root = roots_[i];
     if (root.rank == rank()) {
@@ -119,24 +158,36 @@ Reduction::Sum Reduction::finish() {
       tails[i] = values + shape_.elements;
       for (int r = 0; r < size(); ++r) {
         if (r == rank()) continue;
-        sent.push_back({r, std::as_bytes(std::span(values + part(r).begin, part(r).size()))});
-        sent.push_back({r, std::as_bytes(std::span(tails[i], shape_.tail))});
+        const std::size_t with = side_by_side(r) ? shape_.tail : 0;
+        sent.push_back(
+            {r, std::as_bytes(std::span(values + part(r).begin, part(r).size() + with))});
+        if (with == 0) sent.push_back({r, std::as_bytes(std::span(tails[i], shape_.tail))});
       }
     } else {
       parts[i] = std::exchange(room, room + mine.size());
       tails[i] = std::exchange(room, room + shape_.tail);
-      received.push_back({root.rank, std::as_writable_bytes(std::span(parts[i], mine.size()))});
-      of_received.emplace_back(false, i);
-      received.push_back({root.rank, std::as_writable_bytes(std::span(tails[i], shape_.tail))});
-      of_received.emplace_back(true, i);
+      const auto receive = [&](float* into, std::size_t count, std::vector<Piece> pieces) {
+        received.push_back({root.rank, std::as_writable_bytes(std::span(into, count))});
+        in_message.push_back(std::move(pieces));
+      };
+      if (side_by_side(rank()) && shape_.tail > 0) {
+        receive(parts[i], mine.size() + shape_.tail, {{false, i}, {true, i}});
+      } else {
+        receive(parts[i], mine.size(), {{false, i}});
+        receive(tails[i], shape_.tail, {{true, i}});
+      }
     }
   }
-  // What is sent is not to be added to before it is gone.
-  std::vector<std::pair<bool, std::size_t>> there;
+  add_notes(note, notes, rank(), sent, received);
+  in_message.resize(received.size());
+  // Sums overwrite own values, so nothing is added before these are sent.
+  std::vector<Piece> there;
   for (std::size_t i = 0; i < roots_.size(); ++i)
     if (roots_[i].rank == rank()) there.insert(there.end(), {{false, i}, {true, i}});
   if (ranks_)
-    ranks_->exchange(sent, received, [&](std::size_t i) { there.push_back(of_received[i]); });
+    ranks_->exchange(sent, received, [&](std::size_t m) {
+      there.insert(there.end(), in_message[m].begin(), in_message[m].end());
+    });
   for (const auto& [is_tail, i] : there) {
     const auto& values = is_tail ? tails : parts;
     const std::size_t count = is_tail ? shape_.tail : mine.size();
@@ -145,6 +196,26 @@ Reduction::Sum Reduction::finish() {
     });
   }
   return {parts[0], tails[0]};
+}
+
+// The whole sum on every rank in log2(ranks) rounds. In each, two ranks whose sums are the children
+// of one node swap them, and both add them.
+Reduction::Sum Reduction::finish_by_doubling(std::span<const std::byte> note,
+                                             std::span<const std::span<std::byte>> notes) {
+  const std::size_t count = shape_.elements + shape_.tail;
+  float* mine = values_[0];
+  float* theirs = reinterpret_cast<float*>(received_.get());
+  for (int step = 1; step < size(); step *= 2) {
+    const int other = rank() ^ step;
+    std::vector<Communicator::Sent> sent{{other, std::as_bytes(std::span(mine, count))}};
+    std::vector<Communicator::Received> received{
+        {other, std::as_writable_bytes(std::span(theirs, count))}};
+    if (step == 1) add_notes(note, notes, rank(), sent, received);
+    ranks_->exchange(sent, received);
+    if (other < rank()) std::swap(mine, theirs);  // the lower rank's is the left child
+    accumulate(mine, theirs, count);
+  }
+  return {mine, mine + shape_.elements};
 }
 
 }  // namespace limpid::distribute

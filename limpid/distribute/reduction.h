@@ -1,6 +1,6 @@
-// Reduction: a deterministic reduce-scatter. Adds f32 vectors, one for each shard, by the tree over
-// the shards; each rank gets a part of the sum. Depends on compile for its threads and on kernels
-// for the addition.
+// Reduction: a deterministic reduce-scatter, or all-reduce. Adds f32 vectors, one for each shard,
+// by the tree over the shards; each rank gets a part of the sum. Depends on compile for its threads
+// and on kernels for the addition.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,19 @@ struct ElementRange {
   std::size_t size() const { return end - begin; }
 };
 
+// Whether every rank should get the whole sum of vectors of this size, which takes one round of
+// messages, instead of a part of it, which takes fewer bytes.
+bool sum_whole(std::size_t elements, int ranks);
+
 class Reduction {
  public:
   // The sizes of a Reduction.
   struct Shape {
     std::int64_t shards = 1;
-    std::vector<ElementRange> parts;  // the part of the sum for each rank, by rank
-    std::size_t elements = 0;         // total of all parts
-    std::size_t tail = 0;             // further elements, whose sum every rank gets
+    std::vector<ElementRange>
+        parts;                 // the part of the sum for each rank, by rank; parts may overlap
+    std::size_t elements = 0;  // of the sum
+    std::size_t tail = 0;      // further elements, whose sum every rank gets
   };
 
   // `ranks` is nullptr for a single rank. Ranks and pool must outlive the Reduction.
@@ -53,8 +58,11 @@ class Reduction {
     const float* part = nullptr;  // this rank's
     const float* tail = nullptr;
   };
-  // Call it after all shards were added. Throws what Communicator::exchange throws.
-  Sum finish();
+  // Call it after all shards were added. With the sums, every rank sends its `note` to all others:
+  // notes[r] has the size of that of rank r, and this rank's own entry is not used. Throws what
+  // Communicator::exchange throws.
+  Sum finish(std::span<const std::byte> note = {},
+             std::span<const std::span<std::byte>> notes = {});
 
  private:
   // A root of one rank's shards: see roots_in().
@@ -63,6 +71,8 @@ class Reduction {
     ShardRange shards;
   };
 
+  Sum finish_by_doubling(std::span<const std::byte> note,
+                         std::span<const std::span<std::byte>> notes);
   int rank() const { return ranks_ ? ranks_->rank() : 0; }
   int size() const { return ranks_ ? ranks_->size() : 1; }
   const ElementRange& part(int r) const { return shape_.parts[static_cast<std::size_t>(r)]; }
@@ -79,6 +89,7 @@ class Reduction {
   std::vector<ShardRange> own_roots_;
   std::vector<Root> roots_;  // of all ranks
   TreeSum parts_, tails_;    // over them
+  bool doubling_;            // see finish_by_doubling()
   std::shared_ptr<std::byte> received_;
 };
 

@@ -31,9 +31,9 @@ std::vector<std::size_t> element_offsets(const Buffers& params) {
   return offsets;
 }
 
-// Parts of about the same size that begin where a block of a parameter does.
-std::vector<ElementRange> divided(const Buffers& params, int ranks) {
-  std::vector<std::size_t> blocks;  // where they begin
+// Parts of about the same size. Each begins where a block of a parameter does.
+std::vector<ElementRange> equal_parts(const Buffers& params, int ranks) {
+  std::vector<std::size_t> blocks;  // the first element of each block
   for (std::size_t i = 0; i < params.size(); ++i)
     for (std::size_t at = 0; at < params.type(i).bytes(); at += kNormBlock * sizeof(float))
       blocks.push_back((params.offset(i) + at) / sizeof(float));
@@ -52,7 +52,7 @@ std::vector<ElementRange> divided(const Buffers& params, int ranks) {
 
 std::size_t blocks_in(std::size_t elements) { return (elements + kNormBlock - 1) / kNormBlock; }
 
-// The sums of the squares of blocks of a vector.
+// Appends the sum of squares of each block of a vector.
 void add_squares(const Value& x, std::vector<Value>& sums) {
   const std::int64_t n = x.shape()[0];
   constexpr auto kBlock = static_cast<std::int64_t>(kNormBlock);
@@ -66,7 +66,7 @@ void add_squares(const Value& x, std::vector<Value>& sums) {
   sums.push_back(reshape(sum(rest * rest), {1}));
 }
 
-// The root of the sum of all blocks' sums, which lie rank by rank.
+// The root of the sum of all blocks' sums, in the order of the parameters.
 float root_of_sum(std::span<const float> sums) {
   const DefaultFloatMode mode;
   return std::sqrt(arithmetic::sum(sums));
@@ -75,17 +75,20 @@ float root_of_sum(std::span<const float> sums) {
 }  // namespace
 
 ShardedUpdate::ShardedUpdate(const Problem& problem, const UpdateRule& rule, const Buffers& params,
-                             std::int64_t shards, std::size_t tail, Communicator* ranks,
-                             ThreadPool* pool)
+                             std::int64_t shards, std::size_t tail, std::optional<bool> divided,
+                             Communicator* ranks, ThreadPool* pool)
     : rule_(rule),
       parameters_(problem.parameters()),
       offsets_(element_offsets(params)),
       elements_(params.bytes() / sizeof(float)),
       ranks_(ranks),
-      parts_(divided(params, size())),
+      divided_(ranks && divided.value_or(!distribute::sum_whole(elements_, size()))),
+      parts_(divided_
+                 ? equal_parts(params, size())
+                 : std::vector<ElementRange>(static_cast<std::size_t>(size()), {0, elements_})),
       pieces_(pieces_of(rank())),
       sum_(ranks, {shards, parts_, elements_, tail}, pool),
-      own_norms_(2 * blocks_of(rank())) {
+      own_squares_(2 * blocks_of(rank())) {
   place_state();
   if (pieces_.empty()) return;
   squares_.emplace(compile(squares_function()), pool);
@@ -110,7 +113,7 @@ std::size_t ShardedUpdate::blocks_of(int rank) const {
   return blocks;
 }
 
-// Of the rank that a parameter has, by which optimisers tell vectors from matrices.
+// Pieces of matrices stay matrices, since optimisers treat vectors differently (weight decay).
 std::vector<Input> ShardedUpdate::inputs_of(const std::vector<Piece>& pieces) const {
   std::vector<Input> inputs;
   for (const Piece& p : pieces) {
@@ -122,8 +125,8 @@ std::vector<Input> ShardedUpdate::inputs_of(const std::vector<Piece>& pieces) co
   return inputs;
 }
 
-// Which parameter a tensor of the state belongs to: the longest name that its own ends with, of
-// its shape.
+// A tensor of the state belongs to the parameter with the longest name that the tensor's name ends
+// with, if it has the shape of the parameter.
 void ShardedUpdate::place_state() {
   whole_state_ = optim::state_inputs(rule_.optimizer, parameters_);
   for (const Input& s : whole_state_) {
@@ -163,6 +166,7 @@ Params ShardedUpdate::part_of(const Params& state) const {
 }
 
 Params ShardedUpdate::whole(const Buffers& state) const {
+  if (rank() > 0 && !divided_) return state.values();
   if (rank() > 0) {
     std::vector<Communicator::Sent> sent;
     for (std::size_t i = 0; i < whole_state_.size(); ++i)
@@ -177,7 +181,8 @@ Params ShardedUpdate::whole(const Buffers& state) const {
   Params whole;
   std::vector<Communicator::Received> received;
   std::vector<std::vector<Piece>> pieces;
-  for (int r = 0; r < size(); ++r) pieces.push_back(pieces_of(r));
+  const int owners = divided_ ? size() : 1;
+  for (int r = 0; r < owners; ++r) pieces.push_back(pieces_of(r));
   std::vector<Type> types;
   for (const Input& s : whole_state_) types.push_back(s.type);
   const std::vector<Tensor> tensors = generate_together(types, [&](std::span<void* const> memory) {
@@ -188,7 +193,7 @@ Params ShardedUpdate::whole(const Buffers& state) const {
         std::memcpy(out, state.now(mine), types[i].bytes());
         continue;
       }
-      for (int r = 0; r < size(); ++r)
+      for (int r = 0; r < owners; ++r)
         for (const Piece& p : pieces[static_cast<std::size_t>(r)]) {
           if (places_[i].parameter != p.parameter) continue;
           std::byte* const at = out + p.begin * sizeof(float);
@@ -199,7 +204,7 @@ Params ShardedUpdate::whole(const Buffers& state) const {
             received.push_back({r, {at, bytes}});
         }
     }
-    if (ranks_) ranks_->exchange({}, received);
+    if (divided_) ranks_->exchange({}, received);
   });
   for (std::size_t i = 0; i < whole_state_.size(); ++i) whole.set(whole_state_[i].name, tensors[i]);
   return whole;
@@ -207,8 +212,8 @@ Params ShardedUpdate::whole(const Buffers& state) const {
 
 // ---- the update
 
-// Inputs: the pieces of the gradient. Outputs: the sums of the squares of their blocks, and, where
-// values are clipped, those of what is left.
+// Inputs: the pieces of the gradient. Outputs: the sums of squares of their blocks; and if values
+// are clipped, those of the clipped gradient.
 Function ShardedUpdate::squares_function() const {
   std::vector<Input> inputs = inputs_of(pieces_);
   for (Input& i : inputs) i.type.shape = {i.type.shape.elements()};
@@ -227,8 +232,8 @@ Function ShardedUpdate::squares_function() const {
   });
 }
 
-// Inputs: the pieces of parameters, gradient and state, "rate", and "norm" of what is clipped by
-// it. Outputs: the next parameters and state.
+// Inputs: the pieces of parameters, gradient and state, "rate", and if the norm is clipped, "norm".
+// Outputs: the next parameters and state.
 Function ShardedUpdate::update_function() const {
   const std::vector<Input> params = inputs_of(pieces_);
   const std::vector<Input> state = optim::state_inputs(rule_.optimizer, params);
@@ -257,80 +262,76 @@ Function ShardedUpdate::update_function() const {
   });
 }
 
-ShardedUpdate::Made ShardedUpdate::operator()(const float* gradient, float loss,
-                                              const Buffers& params, const Buffers& state,
+// Finishes the sum. Wishes and hashes of all ranks come with the same messages.
+distribute::Reduction::Sum ShardedUpdate::finish_sum(std::span<const std::uint64_t> hashes,
+                                                     Made& made) {
+  std::vector<std::vector<std::uint64_t>> notes;  // of each rank: wishes, hashes
+  for (int r = 0; r < size(); ++r) {
+    const auto shards = distribute::shards_of(sum_.all_shards(), size(), r).size();
+    notes.emplace_back(1 + (hashes.empty() ? 0 : static_cast<std::size_t>(shards)));
+  }
+  std::vector<std::uint64_t>& own = notes[static_cast<std::size_t>(rank())];
+  own[0] = made.wishes;
+  std::copy(hashes.begin(), hashes.end(), own.begin() + 1);
+  std::vector<std::span<std::byte>> memory;
+  for (auto& note : notes) memory.push_back(std::as_writable_bytes(std::span(note)));
+  const distribute::Reduction::Sum sum = sum_.finish(std::as_bytes(std::span(own)), memory);
+  for (const auto& note : notes) {
+    made.wishes |= static_cast<std::uint32_t>(note[0]);
+    made.hashes.insert(made.hashes.end(), note.begin() + 1, note.end());
+  }
+  return sum;
+}
+
+// The sums of squares of all blocks, in the order of the parameters: of the gradient, and if values
+// are clipped, of the clipped gradient.
+std::vector<std::vector<float>> ShardedUpdate::gather_squares() {
+  const std::size_t kinds = rule_.clip.value ? 2 : 1;
+  const std::span<const float> own = std::span(own_squares_).first(kinds * blocks_of(rank()));
+  std::vector<std::vector<float>> of_rank;
+  std::vector<Communicator::Sent> sent;
+  std::vector<Communicator::Received> received;
+  for (int r = 0; r < (divided_ ? size() : 1); ++r) of_rank.emplace_back(kinds * blocks_of(r));
+  of_rank[divided_ ? static_cast<std::size_t>(rank()) : 0].assign(own.begin(), own.end());
+  for (int r = 0; r < size() && divided_; ++r) {
+    if (r == rank()) continue;
+    sent.push_back({r, std::as_bytes(own)});
+    received.push_back(
+        {r, std::as_writable_bytes(std::span(of_rank[static_cast<std::size_t>(r)]))});
+  }
+  if (divided_) ranks_->exchange(sent, received);
+  std::vector<std::vector<float>> sums(kinds);
+  for (const std::vector<float>& squares : of_rank)
+    for (std::size_t k = 0; k < kinds; ++k) {
+      const auto from = squares.begin() + static_cast<std::ptrdiff_t>(k * (squares.size() / kinds));
+      sums[k].insert(sums[k].end(), from,
+                     from + static_cast<std::ptrdiff_t>(squares.size() / kinds));
+    }
+  return sums;
+}
+
+ShardedUpdate::Made ShardedUpdate::operator()(const Buffers& params, const Buffers& state,
                                               float rate, std::uint32_t wishes,
                                               std::span<const std::uint64_t> hashes) {
+  Made made;
+  made.wishes = wishes;
+  const distribute::Reduction::Sum sum = finish_sum(hashes, made);
+  made.tail = sum.tail;
   const std::size_t first = parts_[static_cast<std::size_t>(rank())].begin;
-  const std::size_t kinds = rule_.clip.value ? 2 : 1;
   std::vector<const void*> gradients;
   for (const Piece& p : pieces_)
-    gradients.push_back(gradient + (offsets_[p.parameter] + p.begin - first));
-  const std::size_t own = blocks_of(rank());
+    gradients.push_back(sum.part + (offsets_[p.parameter] + p.begin - first));
   if (squares_) {
-    void* const outputs[] = {own_norms_.data(), own_norms_.data() + own};
-    squares_->run(gradients, std::span(outputs).first(kinds));
+    void* const outputs[] = {own_squares_.data(), own_squares_.data() + blocks_of(rank())};
+    squares_->run(gradients, std::span(outputs).first(rule_.clip.value ? 2 : 1));
   }
-
-  // One small message a rank: wishes, hashes, sums.
-  const auto message = [&](std::uint32_t w, std::span<const std::uint64_t> h,
-                           std::span<const float> sums) {
-    std::vector<std::byte> bytes(sizeof w);
-    std::memcpy(bytes.data(), &w, sizeof w);
-    const auto append = [&](std::span<const std::byte> more) {
-      bytes.insert(bytes.end(), more.begin(), more.end());
-    };
-    append(std::as_bytes(h));
-    append(std::as_bytes(sums));
-    return bytes;
-  };
-  std::vector<std::vector<std::byte>> all{
-      message(wishes, hashes, std::span(own_norms_).first(kinds * own))};
-  if (ranks_) {
-    std::vector<std::byte> mine = std::move(all[0]);
-    all.assign(static_cast<std::size_t>(size()), {});
-    std::vector<Communicator::Sent> sent;
-    std::vector<Communicator::Received> received;
-    for (int r = 0; r < size(); ++r) {
-      auto& theirs = all[static_cast<std::size_t>(r)];
-      if (r == rank()) continue;
-      const auto shards =
-          static_cast<std::size_t>(distribute::shards_of(sum_.all_shards(), size(), r).size());
-      theirs.resize(sizeof wishes + (hashes.empty() ? 0 : shards * sizeof(std::uint64_t)) +
-                    kinds * blocks_of(r) * sizeof(float));
-      sent.push_back({r, mine});
-      received.push_back({r, theirs});
-    }
-    ranks_->exchange(sent, received);
-    all[static_cast<std::size_t>(rank())] = std::move(mine);
-  }
-  Made made;
-  std::vector<float> sums[2];
-  for (int r = 0; r < size(); ++r) {
-    const std::vector<std::byte>& from = all[static_cast<std::size_t>(r)];
-    std::uint32_t theirs = 0;
-    std::memcpy(&theirs, from.data(), sizeof theirs);
-    made.wishes |= theirs;
-    const std::size_t blocks = blocks_of(r);
-    const std::size_t sums_at = from.size() - kinds * blocks * sizeof(float);
-    const std::size_t count = (sums_at - sizeof theirs) / sizeof(std::uint64_t);
-    const std::size_t before = made.hashes.size();
-    made.hashes.resize(before + count);
-    if (count > 0)
-      std::memcpy(made.hashes.data() + before, from.data() + sizeof theirs,
-                  count * sizeof(std::uint64_t));
-    for (std::size_t k = 0; k < kinds && blocks > 0; ++k) {
-      sums[k].resize(sums[k].size() + blocks);
-      std::memcpy(sums[k].data() + sums[k].size() - blocks,
-                  from.data() + sums_at + k * blocks * sizeof(float), blocks * sizeof(float));
-    }
-  }
-  made.gradient_norm = root_of_sum(sums[0]);
-  made.finite = std::isfinite(loss) && std::isfinite(made.gradient_norm);
+  const std::vector<std::vector<float>> squares = gather_squares();
+  made.gradient_norm = root_of_sum(squares.front());
+  made.finite = std::isfinite(sum.tail[0]) && std::isfinite(made.gradient_norm);
   if (!made.finite) return made;
 
   if (update_) {
-    const float norm = root_of_sum(sums[kinds - 1]);
+    const float norm = root_of_sum(squares.back());
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (const Piece& p : pieces_) {
@@ -346,12 +347,11 @@ ShardedUpdate::Made ShardedUpdate::operator()(const float* gradient, float loss,
     if (rule_.clip.norm) inputs.push_back(&norm);
     update_->run(inputs, outputs);
   }
-  gather_parameters(params);
+  if (divided_) gather_parameters(params);
   return made;
 }
 
 void ShardedUpdate::gather_parameters(const Buffers& params) {
-  if (!ranks_) return;
   const auto part = [&](int r) {
     const ElementRange& range = parts_[static_cast<std::size_t>(r)];
     return std::span(params.next() + range.begin * sizeof(float), range.size() * sizeof(float));

@@ -1,7 +1,8 @@
 // ShardedUpdate: an update whose gradient is a sum over shards, distributed over ranks. Each rank
 // reduces one part of the gradient, updates that part of the parameters with its part of the
-// optimiser state, and receives the other parts (as in ZeRO). docs/arithmetic.md, "Shards",
-// defines the bits. Depends on step.h and distribute.
+// optimiser state, and receives the other parts (as in ZeRO). A small model is not divided: each
+// rank makes the whole update, after one round of messages. docs/arithmetic.md, "Shards", defines
+// the bits. Depends on step.h and distribute.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,19 @@ inline constexpr std::size_t kNormBlock = 4096;
 
 class ShardedUpdate {
  public:
-  // `params` gives the layout of the parameters; `tail` more numbers follow a shard's gradient.
+  // `params` gives the layout of the parameters; `tail` numbers, the loss first, follow a shard's
+  // gradient. `divided`: whether each rank updates its part; default: if the model is large.
   // `ranks` is nullptr for a single rank. Pool and ranks must outlive it. Throws kUnsupported for
   // parameters that are not f32.
   ShardedUpdate(const Problem& problem, const UpdateRule& rule, const Buffers& params,
-                std::int64_t shards, std::size_t tail, distribute::Communicator* ranks,
-                ThreadPool* pool);
+                std::int64_t shards, std::size_t tail, std::optional<bool> divided,
+                distribute::Communicator* ranks, ThreadPool* pool);
 
   distribute::Reduction& sum() { return sum_; }
   // Number of elements of a shard's gradient. Parameter i starts at params.offset(i) bytes.
   std::size_t elements() const { return elements_; }
 
-  // This rank's part of the initial optimiser state.
+  // This rank's part of the initial optimiser state; all of it if the update is not divided.
   Params first_state() const;
   // This rank's part of a state; and the whole state, which only the first rank gets (the others
   // get their part). Every rank must call whole().
@@ -44,16 +46,16 @@ class ShardedUpdate {
 
   // The results of an update, the same on all ranks.
   struct Made {
+    const float* tail = nullptr;  // the sums after the gradient's; valid until the next sum
     float gradient_norm = 0;
     std::uint32_t wishes = 0;           // bits set by any rank
     std::vector<std::uint64_t> hashes;  // of all ranks, concatenated
     bool finite = false;                // loss and norm are finite; else nothing was written
   };
-  // Writes the next parameters and the next state. `gradient` is this rank's part of the reduced
-  // gradient; `hashes` has one entry for each of this rank's shards, or none. Every rank must call
-  // it.
-  Made operator()(const float* gradient, float loss, const Buffers& params, const Buffers& state,
-                  float rate, std::uint32_t wishes, std::span<const std::uint64_t> hashes);
+  // Finishes the sum, to which all shards were added, and writes the next parameters and the next
+  // state. `hashes` has one entry for each of this rank's shards, or none. Every rank must call it.
+  Made operator()(const Buffers& params, const Buffers& state, float rate, std::uint32_t wishes,
+                  std::span<const std::uint64_t> hashes);
   // Whether `here` is true on all ranks. Every rank must call it.
   bool all_agree(bool here);
 
@@ -75,6 +77,8 @@ class ShardedUpdate {
   Function squares_function() const;
   Function update_function() const;
   void place_state();
+  distribute::Reduction::Sum finish_sum(std::span<const std::uint64_t> hashes, Made& made);
+  std::vector<std::vector<float>> gather_squares();
   void gather_parameters(const Buffers& params);
 
   UpdateRule rule_;
@@ -82,13 +86,14 @@ class ShardedUpdate {
   std::vector<std::size_t> offsets_;  // of the parameters, in elements
   std::size_t elements_;
   distribute::Communicator* ranks_;
+  bool divided_;  // false: every rank makes the whole update
   std::vector<distribute::ElementRange> parts_;
   std::vector<Piece> pieces_;  // of this rank
   std::vector<Input> whole_state_;
   std::vector<Place> places_;
   distribute::Reduction sum_;
   std::optional<Workspace> squares_, update_;
-  std::vector<float> own_norms_;
+  std::vector<float> own_squares_;  // sums of blocks, then those of what clipping leaves
 };
 
 }  // namespace limpid::train

@@ -21,7 +21,7 @@ enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey };
   throw Error(code, "train: " + message);
 }
 
-// What the trainer's evaluations look at.
+// The data set of the evaluation after each epoch.
 const Dataset& watched(const Split& data) {
   return data.validation.size() > 0 ? data.validation : data.test;
 }
@@ -38,7 +38,7 @@ Params in_order_of(const std::vector<Input>& inputs, const Params& values) {
   return ordered;
 }
 
-// Throws kFormat where these are not values of the same names and types.
+// Throws kFormat unless the values have the expected names and types.
 void check_values(const std::vector<Input>& expected, const Params& values, std::string_view what) {
   if (values.size() != expected.size())
     refuse_training(fmt::format("the state has {} tensors of the {}, {} are expected",
@@ -61,7 +61,7 @@ std::vector<Input> inputs_of(const Buffers& buffers) {
   return inputs;
 }
 
-// Which of the carried values a step changes; the others stay to the bit.
+// For each carried value, whether a step changes it; the others keep their bits.
 std::vector<bool> changed_values(const Problem& problem, std::int64_t rows) {
   const Function loss = loss_function(problem, rows);
   std::vector<bool> changes;
@@ -76,7 +76,7 @@ std::vector<bool> changed_values(const Problem& problem, std::int64_t rows) {
   return changes;
 }
 
-// Numbers that follow a shard's gradient: its loss and what is carried on.
+// How many numbers follow a shard's gradient: its loss and the carried values that change.
 std::size_t tail_of(const Params& carried, const std::vector<bool>& changes) {
   std::size_t tail = 1, i = 0;
   for (const auto& [name, value] : carried)
@@ -131,7 +131,8 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
   if (options.shards > 1) {
     changes_ = changed_values(problem_, cut_.most_rows());
     sharded_ = std::make_unique<ShardedUpdate>(problem_, options.rule, params_, options.shards,
-                                               tail_of(problem_.carried, changes_), ranks, pool);
+                                               tail_of(problem_.carried, changes_),
+                                               options.divided_update, ranks, pool);
   }
   optimizer_ =
       Buffers(sharded_ ? sharded_->first_state()
@@ -166,7 +167,7 @@ void Trainer::check() const {
     refuse_training("early stopping needs a validation part, the data has none");
 }
 
-// Behind that many steps; one that the end cuts short counts.
+// The number of epochs done after `step` steps. At the end of the run, a partial epoch counts.
 std::int64_t Trainer::epochs_done(std::int64_t step) const {
   return step == steps_ ? Cut::ceil_div(step, steps_an_epoch_) : step / steps_an_epoch_;
 }
@@ -195,7 +196,7 @@ StepResult Trainer::step(std::uint32_t wishes) {
     if (sharded_) finite = sharded_->all_agree(finite);
   }
   if (!finite) {
-    // Swapped, not copied: replay() reads what the last micro batch read.
+    // Swapped, not copied: replay() reads the inputs of the last micro-batch.
     if (options_.accumulate > 1 && !sharded_) std::swap(carried_, carried_before_);
     ending_ = Ending::kNonFinite;
     return result;
@@ -213,7 +214,7 @@ StepResult Trainer::step(std::uint32_t wishes) {
   return result;
 }
 
-// Of micro batch `m` of the update under way.
+// The dropout key of micro-batch `m` of the current update.
 Key Trainer::key_of(std::int64_t m) const {
   const std::int64_t first = step_ / steps_an_epoch_ * cut_.batches_an_epoch() +
                              step_ % steps_an_epoch_ * options_.accumulate;
@@ -247,7 +248,7 @@ Trainer::Update Trainer::update(float rate) {
 
 // ---- an update of several shards
 
-// The last shard first, so that what observed() shows is the first one's.
+// The last shard comes first, because observed() shows the first one.
 Trainer::Update Trainer::sharded_update(float rate, std::uint32_t wishes) {
   Update result;
   result.examples = examples_of_update();
@@ -262,25 +263,23 @@ Trainer::Update Trainer::sharded_update(float rate, std::uint32_t wishes) {
     const std::uint64_t hash = add_shard(shard, result, hashed);
     if (hashed) hashes[static_cast<std::size_t>(shard - own.begin)] = hash;
   }
-  const distribute::Reduction::Sum total = sum.finish();
-  result.loss = total.tail[0];
-  const float* carried = total.tail + 1;
+  const ShardedUpdate::Made made = (*sharded_)(params_, optimizer_, rate, wishes, hashes);
+  result.loss = made.tail[0];
+  const float* carried = made.tail + 1;
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const std::size_t bytes = carried_.type(i).bytes();
     std::memcpy(carried_.next(i), changes_[i] ? static_cast<const void*>(carried) : carried_.now(i),
                 bytes);
     if (changes_[i]) carried += bytes / sizeof(float);
   }
-  const ShardedUpdate::Made made =
-      (*sharded_)(total.part, result.loss, params_, optimizer_, rate, wishes, hashes);
   result.gradient_norm = made.gradient_norm;
   result.wishes = made.wishes;
   result.hashes = made.hashes;
   return result;
 }
 
-// Adds the gradient of a shard to the sum: its micro batches one after the other, as they would be
-// without other shards. Returns its hash where one is asked for.
+// Adds the gradient of a shard to the sum. Its micro-batches are accumulated in order, as if there
+// were no other shards. Returns the hash of the gradient and loss if `hashed`.
 std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool hashed) {
   const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
   distribute::Reduction& sum = sharded_->sum();
@@ -314,7 +313,7 @@ std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool 
     sum.give_back(sums);
     sums = next;
   }
-  // Its share of what is carried on.
+  // The shard's share of the carried values.
   const auto share =
       static_cast<float>(static_cast<double>(rows.size()) / static_cast<double>(update.examples));
   float* tail = sums + sharded_->elements() + 1;
@@ -357,8 +356,8 @@ std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
   return hash;
 }
 
-// The pieces of this rank's shards, in the order in which updates want them; without shards those
-// of whole updates.
+// The next micro-batch of this rank's shards, in the order in which updates use them; without
+// shards, of the whole update.
 std::optional<Feeder::Piece> Trainer::next_piece() {
   const distribute::ShardRange own =
       sharded_ ? sharded_->sum().shards() : distribute::ShardRange{0, 1};
@@ -451,7 +450,7 @@ EpochEvent Trainer::end_epoch() {
   return epoch;
 }
 
-// Is this epoch the best so far; and was the best one too long ago? NaN is never better.
+// Decides whether this epoch is the best so far, and whether to stop early. NaN is never better.
 void Trainer::compare(EpochEvent& epoch) {
   const double score = epoch.validation.at(options_.metric);
   const double gain = larger_is_better(options_.metric) ? score - best_score_ : best_score_ - score;

@@ -50,6 +50,9 @@ struct TrainOptions {
   // Shards of an update's rows; their gradients are added in a tree (docs/arithmetic.md, "Shards").
   std::int64_t shards = 1;
   std::int64_t hash_shards_every = 0;  // hash the shards of every n-th step; 0: never
+  // With ranks: whether each updates a part of the parameters, or all of them; the bits are the
+  // same. Default: a part, unless the model is so small that messages take longer.
+  std::optional<bool> divided_update = {};
   optim::Schedule schedule{.kind = optim::Schedule::Kind::kLinear,
                            .rate = 0.05};  // steps: the run's
   UpdateRule rule = {};

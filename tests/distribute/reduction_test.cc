@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <mutex>
+#include <string>
 
 #include "limpid/core/key.h"
 #include "limpid/distribute/in_process.h"
@@ -12,7 +12,7 @@
 namespace limpid::distribute {
 namespace {
 
-constexpr std::size_t kElements = 1000, kTail = 3;
+constexpr std::size_t kTail = 3;
 
 float value(std::int64_t shard, std::size_t i) {
   return std::ldexp(Key(static_cast<std::uint64_t>(shard)).uniform(i) - 0.5f,
@@ -24,47 +24,75 @@ float sum_of(ShardRange node, std::size_t i) {
   return sum_of({node.begin, middle_of(node)}, i) + sum_of({middle_of(node), node.end}, i);
 }
 
+// Parts of about the same size; the last one is empty where there are several.
+std::vector<ElementRange> divided(std::size_t elements, int count) {
+  std::vector<ElementRange> parts;
+  const auto end = [&](int r) {
+    return std::min(elements, elements * static_cast<std::size_t>(r) /
+                                  static_cast<std::size_t>(std::max(1, count - 1)));
+  };
+  for (int r = 0; r < count; ++r) parts.push_back({end(r), end(r + 1)});
+  return parts;
+}
+
+// Each rank sums `parts` of `shards` twice, and checks its sum and what the others noted.
+void check_rank(Communicator* ranks, std::int64_t shards, std::size_t elements,
+                const std::vector<ElementRange>& parts) {
+  const auto self = static_cast<std::size_t>(ranks ? ranks->rank() : 0);
+  ThreadPool pool({.threads = 2});
+  Reduction sum(ranks, {shards, parts, elements, kTail}, &pool);
+  for (std::size_t step = 0; step < 2; ++step) {
+    sum.begin();
+    const ShardRange own = sum.shards();
+    for (std::int64_t s = own.end; s-- > own.begin;) {
+      float* const values = sum.take();
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(values) % 64, 0U);
+      for (std::size_t i = 0; i < elements + kTail; ++i) values[i] = value(s, i);
+      sum.add(s, values);
+    }
+    // Of rank r, r numbers; in the second step.
+    std::vector<std::vector<std::size_t>> notes;
+    std::vector<std::span<std::byte>> memory;
+    for (std::size_t r = 0; r < parts.size(); ++r) notes.emplace_back(r, r == self ? self : 99);
+    for (auto& note : notes) memory.push_back(std::as_writable_bytes(std::span(note)));
+    const Reduction::Sum total =
+        step == 0 ? sum.finish() : sum.finish(std::as_bytes(std::span(notes[self])), memory);
+    for (std::size_t i = 0; i < kTail; ++i)
+      ASSERT_EQ(total.tail[i], sum_of({0, shards}, elements + i));
+    const ElementRange mine = parts[self];
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      ASSERT_EQ(total.part[i], sum_of({0, shards}, mine.begin + i));
+    for (std::size_t r = 0; r < notes.size() && step == 1; ++r)
+      ASSERT_EQ(notes[r], std::vector<std::size_t>(r, r));
+  }
+}
+
 TEST(Reduction, AnyRanksGetTheSameSum) {
   for (const std::int64_t shards : {1, 2, 3, 5, 8, 13, 16})
-    for (int count = 1; count <= std::min<std::int64_t>(shards, 7); ++count) {
-      std::mutex mutex;
-      std::vector<float> whole(kElements);
-      const auto rank = [&](Communicator* ranks) {
-        const int self = ranks ? ranks->rank() : 0;
-        std::vector<ElementRange> parts;  // the last one is empty where there are several
-        for (int r = 0; r < count; ++r)
-          parts.push_back(
-              {kElements * static_cast<std::size_t>(r) /
-                   static_cast<std::size_t>(std::max(1, count - 1)),
-               std::min(kElements, kElements * static_cast<std::size_t>(r + 1) /
-                                       static_cast<std::size_t>(std::max(1, count - 1)))});
-        parts.back().begin = std::min(parts.back().begin, kElements);
-        ThreadPool pool({.threads = 2});
-        Reduction sum(ranks, {shards, parts, kElements, kTail}, &pool);
-        for (int step = 0; step < 2; ++step) {
-          sum.begin();
-          const ShardRange own = sum.shards();
-          for (std::int64_t s = own.end; s-- > own.begin;) {
-            float* const values = sum.take();
-            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(values) % 64, 0U);
-            for (std::size_t i = 0; i < kElements + kTail; ++i) values[i] = value(s, i);
-            sum.add(s, values);
-          }
-          const Reduction::Sum total = sum.finish();
-          for (std::size_t i = 0; i < kTail; ++i)
-            ASSERT_EQ(total.tail[i], sum_of({0, shards}, kElements + i));
-          const ElementRange mine = parts[static_cast<std::size_t>(self)];
-          const std::lock_guard lock(mutex);
-          for (std::size_t i = 0; i < mine.size(); ++i) whole[mine.begin + i] = total.part[i];
-        }
-      };
-      if (count == 1)
-        rank(nullptr);
-      else
-        run_in_process(count, [&](Communicator& ranks) { rank(&ranks); });
-      for (std::size_t i = 0; i < kElements; ++i)
-        ASSERT_EQ(whole[i], sum_of({0, shards}, i)) << shards << " shards, " << count << " ranks";
+    for (int count = 1; count <= std::min<std::int64_t>(shards, 8); ++count) {
+      SCOPED_TRACE(std::to_string(shards) + " shards, " + std::to_string(count) + " ranks");
+      // Parts; the whole, from all at once; and by doubling, where ranks and shards are powers
+      // of 2.
+      for (const auto& [elements, whole] :
+           {std::pair<std::size_t, bool>{500, false}, {500, true}, {2500, true}}) {
+        const std::vector<ElementRange> parts =
+            whole ? std::vector<ElementRange>(static_cast<std::size_t>(count), {0, elements})
+                  : divided(elements, count);
+        if (count == 1)
+          check_rank(nullptr, shards, elements, parts);
+        else
+          run_in_process(count, [&, size = elements](Communicator& ranks) {
+            check_rank(&ranks, shards, size, parts);
+          });
+      }
     }
+}
+
+TEST(Reduction, SmallVectorsAreSummedByEveryRank) {
+  EXPECT_TRUE(sum_whole(1000, 8));
+  EXPECT_TRUE(sum_whole(10'000, 8));
+  EXPECT_FALSE(sum_whole(1'000'000, 2));
+  EXPECT_FALSE(sum_whole(10'000, 1024));
 }
 
 }  // namespace

@@ -269,6 +269,24 @@ TEST(Shards, LawOfRandomModels) {
 
 // ---- what each rank has, knows and refuses
 
+// Small models are not divided, unless that is asked for.
+TEST(Shards, DividedUpdatesAndWholeOnesAreTheSame) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 70, 70, 2}, relu, 0.2));
+  for (const std::int64_t shards : {5, 8}) {
+    TrainOptions options = with_everything(shards);
+    const Trained alone = trained_by(problem, data, options, 0);
+    for (const bool divided : {false, true}) {
+      options.divided_update = divided;
+      for (const int ranks : {2, 3, 5}) {
+        EXPECT_EQ(trained_by(problem, data, options, ranks), alone)
+            << shards << " shards, " << ranks << " ranks" << (divided ? ", divided" : "");
+        EXPECT_EQ(trained(problem, data, options, ranks, 4, 5), alone);  // a checkpoint for others
+      }
+    }
+  }
+}
+
 TEST(Shards, EachRankKeepsItsPartOfTheMoments) {
   const Split data = drawn_split(Task::kClassification);
   const Problem problem = mlp_problem(nn::mlp({kInputs, 300, 300, 2}, relu));
