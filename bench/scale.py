@@ -208,19 +208,27 @@ def kinds_of_data(folder):
         table = csv.writer(file)
         table.writerow([*(f"c{i}" for i in range(columns)), "y"])
         table.writerows([*((i * 7 + j) % 997 for j in range(columns)), "ab"[i % 2]] for i in range(lines))
-    (folder / "long.txt").write_bytes(b"the quick brown fox jumps over the lazy dog. " * 1_000_000)
+    sentence = "the quick brown fox jumps over the lazy dog. "
+    (folder / "short.txt").write_text(sentence * 1_000_000)
+    (folder / "accents.txt").write_text(sentence.replace("jumps", "sprang \u00fcber") * 870_000, encoding="utf-8")
+    (folder / "long.txt").write_text(sentence * 4_000_000)
+    write_npy(folder / "wide.npy", "|u1", (ROWS, 4 * PIXELS), random.randbytes(ROWS * 4 * PIXELS))
     npy = f"npy:{folder / 'x.npy'},targets={folder / 'y.npy'}"
+    wide = f"npy:{folder / 'wide.npy'},targets={folder / 'y.npy'}"
+    gpt = ["--model", "gpt", "--layers", "1", "--heads", "1", "--width", "8", "--context", "16", "--sample-every", "0"]
     return [("moons: next to nothing", "moons", 0, []),
             ("idx: MNIST's size", f"idx:{folder / 'idx'}", ROWS * 7 // 6 * PIXELS, []),
             ("idx, split=80/20", f"idx:{folder / 'idx'},split=80/20", ROWS * 7 // 6 * PIXELS, []),
             (f"npy: f32 [{ROWS:,}, 100]", npy, ROWS * 100, []),
+            (f"npy: u8 [{ROWS:,}, {4 * PIXELS:,}]", wide, ROWS * 4 * PIXELS, []),
             (f"csv: {lines:,} rows of {columns} numbers", f"csv:{folder / 'table.csv'},target=y", lines * columns, []),
-            ("text: 45 million characters", f"text:{folder / 'long.txt'}", 45_000_000,
-             ["--model", "gpt", "--layers", "1", "--heads", "1", "--width", "8", "--context", "16", "--sample-every", "0"])]
+            ("text: 45 million characters", f"text:{folder / 'short.txt'}", 45_000_000, gpt),
+            ("text: 45 million, some not of ASCII", f"text:{folder / 'accents.txt'}", 45_000_000, gpt),
+            ("text: 180 million characters", f"text:{folder / 'long.txt'}", 180_000_000, gpt)]
 
 
 def memory_of(process):
-    """VmHWM and VmRSS in bytes of the processes below one, by id."""
+    """VmHWM, VmRSS and RssAnon in bytes of the processes below one, by id."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -230,7 +238,7 @@ def memory_of(process):
         except OSError:
             continue
         if int(status["PPid"]) == process.pid and "VmRSS" in status:
-            found[int(entry.name)] = [1024 * int(status[key].split()[0]) for key in ("VmHWM", "VmRSS")]
+            found[int(entry.name)] = [1024 * int(status[key].split()[0]) for key in ("VmHWM", "VmRSS", "RssAnon")]
     return found
 
 
@@ -239,21 +247,25 @@ def has_trained(log):
 
 
 def show_memory(tool, folder):
-    print("| data | its files, MB | its numbers, 4 bytes each, MB | a rank at most, MB | a rank while it trains, MB |\n|" + "---|" * 5)
+    print("| data | its files, MB | its numbers, 4 bytes each, MB | a rank at most, MB | of that its own, MB | while it trains, MB | "
+          "of that its own, MB |\n|" + "---|" * 7)
     for at, (title, data, numbers, options) in enumerate(kinds_of_data(folder)):
         out = folder / str(at)
         process = subprocess.Popen(command(tool, [*OPEN_MPI, "2"], ["--data", data, *(options or ["--hidden", "8"]), "--shards", "2",
                                                                     "--epochs", "1000000", "--probe-every", "0"], out),
                                    stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+        own = 0
         while process.poll() is None and not has_trained(out / "log.jsonl"):
-            time.sleep(0.1)
+            time.sleep(0.02)
+            own = max([own, *(memory[2] for memory in memory_of(process).values())])
         ranks = memory_of(process)
         process.terminate()
         process.wait()
         sources = [pathlib.Path(part.split("=")[-1].split(":")[-1]) for part in data.split(",")]
         files = [f for s in sources if s.exists() for f in ([s] if s.is_file() else s.iterdir())]
+        most, now, now_own = (max(memory[i] for memory in ranks.values()) for i in range(3))
         print(f"| {title} | {sum(f.stat().st_size for f in files) / 1e6:.0f} | {4 * numbers / 1e6:.0f} | " +
-              " | ".join(f"{max(memory[i] for memory in ranks.values()) / 1e6:.0f}" for i in range(2)) + " |", flush=True)
+              " | ".join(f"{bytes / 1e6:.0f}" for bytes in (most, own, now, now_own)) + " |", flush=True)
 
 
 # ---- plots

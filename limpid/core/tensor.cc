@@ -85,8 +85,10 @@ Tensor Tensor::zeros(const Type& type) {
   return generate_bytes(type, [](std::span<std::byte>) {});
 }
 
-// Guarded by the mutex.
+// Guarded by the mutex, except `rows`, which never changes.
 struct Tensor::Deferred {
+  ReadRows rows;               // of deferred_rows()
+  std::int64_t row_count = 0;  // of deferred_rows(); reshape() may have changed the shape
   mutable std::mutex mutex;
   mutable std::function<void(std::span<std::byte>)> fill;
   mutable std::shared_ptr<const std::byte> elements;  // when they have been read
@@ -97,6 +99,26 @@ Tensor Tensor::deferred(const Type& type, std::function<void(std::span<std::byte
   auto deferred = std::make_shared<Deferred>();
   deferred->fill = std::move(fill);
   return {type, nullptr, std::move(deferred)};
+}
+
+Tensor Tensor::deferred_rows(const Type& type, ReadRows read) {
+  if (type.shape.rank() == 0) throw Error(ErrorCode::kShape, "tensor: a scalar has no rows");
+  if (type.bytes() == 0) return zeros(type);
+  auto deferred = std::make_shared<Deferred>();
+  deferred->rows = std::move(read);
+  deferred->row_count = type.shape[0];
+  deferred->fill = [rows = deferred->rows, count = type.shape[0]](std::span<std::byte> out) {
+    rows(0, count, out);
+  };
+  return {type, nullptr, std::move(deferred)};
+}
+
+// nullptr where rows are not deferred, or no longer the rows of the reader.
+const Tensor::ReadRows* Tensor::row_reader() const {
+  if (data_) return nullptr;
+  const auto& deferred = *static_cast<const Deferred*>(owner_.get());
+  const bool same_rows = shape().rank() > 0 && shape()[0] == deferred.row_count;
+  return deferred.rows && same_rows ? &deferred.rows : nullptr;
 }
 
 const std::byte* Tensor::make_deferred() const {
@@ -139,14 +161,36 @@ Tensor Tensor::reshape(const Shape& shape) const {
   return {Type{dtype(), shape}, data_, owner_};
 }
 
-Tensor Tensor::rows(std::int64_t first, std::int64_t count) const {
+void Tensor::check_rows(std::int64_t first, std::int64_t count) const {
   if (shape().rank() == 0 || first < 0 || count < 0 || first > shape()[0] - count)
     throw Error(ErrorCode::kShape, fmt::format("rows: [{}, {} + {}) is outside of shape {}", first,
                                                first, count, to_string(shape())));
+}
+
+std::size_t Tensor::row_bytes() const {
+  return shape()[0] == 0 ? 0 : type_.bytes() / static_cast<std::size_t>(shape()[0]);
+}
+
+Tensor Tensor::rows(std::int64_t first, std::int64_t count) const {
+  check_rows(first, count);
   const Type part{dtype(), shape().replace(0, count)};
-  const std::size_t row =
-      shape()[0] == 0 ? 0 : type_.bytes() / static_cast<std::size_t>(shape()[0]);
-  return {part, data() + row * static_cast<std::size_t>(first), owner_};
+  if (row_reader())
+    return deferred_rows(part, [whole = *this, first](std::int64_t begin, std::int64_t rows,
+                                                      std::span<std::byte> out) {
+      (*whole.row_reader())(first + begin, rows, out);
+    });
+  return {part, data() + row_bytes() * static_cast<std::size_t>(first), owner_};
+}
+
+void Tensor::read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
+  check_rows(first, count);
+  const std::size_t row = row_bytes();
+  if (out.size() != row * static_cast<std::size_t>(count))
+    throw Error(ErrorCode::kShape, fmt::format("rows: {} rows of {} do not have {} bytes", count,
+                                               to_string(type_), out.size()));
+  if (out.empty()) return;
+  if (const ReadRows* const read = row_reader()) return (*read)(first, count, out);
+  std::memcpy(out.data(), data() + row * static_cast<std::size_t>(first), out.size());
 }
 
 bool Tensor::same_bits(const Tensor& other) const {
@@ -177,6 +221,23 @@ std::vector<Tensor> generate_together(std::span<const Type> types,
   return results;
 }
 
+void for_each_block(
+    const Tensor& tensor,
+    const std::function<void(std::int64_t first, std::span<const std::byte> bytes)>& use) {
+  if (!tensor.has_deferred_rows()) return use(0, tensor.bytes());
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // bytes
+  const std::int64_t all = tensor.shape()[0];
+  const std::size_t row = tensor.type().bytes() / static_cast<std::size_t>(all);
+  const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(1, kBlock / row));
+  const std::shared_ptr<std::byte> block = allocate_aligned(static_cast<std::size_t>(rows) * row);
+  for (std::int64_t first = 0; first < all; first += rows) {
+    const std::int64_t count = std::min(rows, all - first);
+    const std::span<std::byte> bytes(block.get(), static_cast<std::size_t>(count) * row);
+    tensor.read_rows(first, count, bytes);
+    use(first, bytes);
+  }
+}
+
 namespace {
 
 constexpr std::uint64_t kHashPrime = 0x100000001b3ull;
@@ -191,7 +252,10 @@ std::uint64_t hash(std::span<const std::byte> bytes, std::uint64_t seed) {
 
 std::uint64_t hash(const Tensor& tensor) {
   const std::string type = to_string(tensor.type());
-  return hash(tensor.bytes(), hash(std::as_bytes(std::span(type))));
+  std::uint64_t h = hash(std::as_bytes(std::span(type)));
+  for_each_block(tensor,
+                 [&](std::int64_t, std::span<const std::byte> bytes) { h = hash(bytes, h); });
+  return h;
 }
 
 // Each byte of a hash waits for a multiplication; four independent hashes take the time of one.

@@ -62,6 +62,15 @@ class Tensor {
   // called from any thread, and more than once: see read_once().
   static Tensor deferred(const Type& type, std::function<void(std::span<std::byte>)> fill);
 
+  // Writes rows [first, first + count) of the leading dimension to `out`, which has their size.
+  using ReadRows =
+      std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
+  // A tensor whose rows are computed at every read by read_rows(), by for_each_block() and through
+  // rows(), and not kept: a table that needs no memory. Any other read computes all elements and
+  // keeps them, as deferred() does. `read` may be called from several threads at once. Throws
+  // kShape for a scalar.
+  static Tensor deferred_rows(const Type& type, ReadRows read);
+
   // A tensor over memory that `owner` keeps alive (a mapped file, say); it is never written. Throws
   // kShape unless there are type.bytes() bytes, kInvalidArgument unless the address is a multiple
   // of size_of(type.dtype).
@@ -103,6 +112,10 @@ class Tensor {
   // Rows [first, first + count) of the leading dimension, without a copy. Throws kShape if out of
   // range.
   Tensor rows(std::int64_t first, std::int64_t count) const;
+  // Copies these rows to `out`. Throws kShape if they are out of range or `out` has another size.
+  void read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
+  // Whether this is a tensor of deferred_rows().
+  bool has_deferred_rows() const { return row_reader() != nullptr; }
 
   // Whether type and bytes are equal: -0 and +0 differ, a NaN equals a NaN with the same bits.
   bool same_bits(const Tensor& other) const;
@@ -116,6 +129,9 @@ class Tensor {
   void check_dtype(Dtype wanted) const;
   const std::byte* data() const { return data_ ? data_ : make_deferred(); }
   const std::byte* make_deferred() const;
+  const ReadRows* row_reader() const;
+  void check_rows(std::int64_t first, std::int64_t count) const;
+  std::size_t row_bytes() const;
 
   Type type_;
   const std::byte* data_;  // nullptr: the owner is a Deferred
@@ -125,6 +141,13 @@ class Tensor {
 // Allocates several tensors at once: `fill` receives the zeroed memory of all of them.
 std::vector<Tensor> generate_together(std::span<const Type> types,
                                       const std::function<void(std::span<void* const>)>& fill);
+
+// Calls use(first, bytes) for blocks of rows that make up the tensor, in order; `first` is the
+// first row of the block. Rows of Tensor::deferred_rows() are computed block by block; another
+// tensor is a single block.
+void for_each_block(
+    const Tensor& tensor,
+    const std::function<void(std::int64_t first, std::span<const std::byte> bytes)>& use);
 
 // Zeroed memory, aligned to Tensor::kAlignment. Throws kInvalidArgument if there is not enough
 // memory.

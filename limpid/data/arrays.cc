@@ -36,11 +36,12 @@ double wide(T number) {
 }
 double wide(F16 number) { return static_cast<double>(to_f32(number)); }
 
-// f(i, number i as f64) for every element. i64 beyond 2^53 is rounded, as f32 would round it more.
+// f(i, number i as f64) for elements [first, first + count). i64 beyond 2^53 is rounded, as f32
+// would round it more.
 template <class F>
-void for_each_number(const Tensor& tensor, const F& f) {
+void for_numbers(const Tensor& tensor, std::size_t first, std::size_t count, const F& f) {
   const auto walk = [&](const auto& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) f(i, wide(values[i]));
+    for (std::size_t i = first; i < first + count; ++i) f(i, wide(values[i]));
   };
   switch (tensor.dtype()) {
     case Dtype::kF32:
@@ -64,6 +65,11 @@ void for_each_number(const Tensor& tensor, const F& f) {
   }
 }
 
+template <class F>
+void for_each_number(const Tensor& tensor, const F& f) {
+  for_numbers(tensor, 0, static_cast<std::size_t>(tensor.elements()), f);
+}
+
 // ---- one array of a source
 
 struct Array {
@@ -82,14 +88,23 @@ struct Array {
   }
 
   // f32 [N, columns].
-  Tensor numbers() const {
-    return Tensor::generate<float>(Shape{rows(), columns()}, [&](std::span<float> out) {
-      for_each_number(values, [&](std::size_t i, double x) {
-        if (std::isfinite(x) && std::abs(x) > std::numeric_limits<float>::max())
-          refuse(i, x, "which is beyond f32");
-        out[i] = static_cast<float>(x);
-      });
+  Tensor numbers(Arrays memory) const {
+    for_each_number(values, [&](std::size_t i, double x) {
+      if (std::isfinite(x) && std::abs(x) > std::numeric_limits<float>::max())
+        refuse(i, x, "which is beyond f32");
     });
+    const Shape shape{rows(), columns()};
+    if (memory == Arrays::kConstant && values.dtype() == Dtype::kF32) return values.reshape(shape);
+    const Tensor converted = Tensor::deferred_rows(
+        {Dtype::kF32, shape}, [from = values, width = static_cast<std::size_t>(columns())](
+                                  std::int64_t row, std::int64_t count, std::span<std::byte> out) {
+          const DefaultFloatMode mode;
+          const std::size_t first = static_cast<std::size_t>(row) * width;
+          auto* const numbers = reinterpret_cast<float*>(out.data());
+          for_numbers(from, first, static_cast<std::size_t>(count) * width,
+                      [&](std::size_t i, double x) { numbers[i - first] = static_cast<float>(x); });
+        });
+    return memory == Arrays::kConstant ? converted : converted.read_once();
   }
 
   // i32 [N] in [0, classes); `expected` says why another number is none.
@@ -129,8 +144,8 @@ void check_rows(const Array& x, const Array& y) {
 
 class Source {
  public:
-  Source(const Params& arrays, std::string_view where, Targets targets)
-      : arrays_(arrays), targets_(targets), report_("arrays", where) {}
+  Source(const Params& arrays, std::string_view where, Targets targets, Arrays memory)
+      : arrays_(arrays), targets_(targets), memory_(memory), report_("arrays", where) {}
 
   bool has(const std::string& name) const { return arrays_.find(name) != nullptr; }
 
@@ -139,7 +154,7 @@ class Source {
   Dataset part(const std::string& suffix, std::optional<Task> task, std::int64_t classes) const {
     const Array x = array("x" + suffix);
     Dataset data;
-    data.inputs = x.numbers();
+    data.inputs = x.numbers(memory_);
     data.task = task.value_or(Task::kRegression);
     data.targets = Tensor::zeros({Dtype::kF32, Shape{x.rows(), 0}});
     if (targets_ == Targets::kIfPresent && !has("y" + suffix)) return data;
@@ -149,7 +164,7 @@ class Source {
     if (data.task == Task::kClassification)
       add_labels(data, y, classes);
     else
-      data.targets = y.numbers();
+      data.targets = y.numbers(Arrays::kMayChange);
     if (data.task == Task::kMultiLabel && !y.all_labels())
       report_.broken("{} has numbers other than 0 and 1, labels are 0 or 1", in_quotes(y.name));
     return data;
@@ -207,15 +222,16 @@ class Source {
 
   const Params& arrays_;
   Targets targets_;
+  Arrays memory_;
   Reporter report_;
 };
 
 }  // namespace
 
 Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task,
-                   Targets targets) {
+                   Targets targets, Arrays memory) {
   const DefaultFloatMode mode;
-  const Source source(arrays, where, targets);
+  const Source source(arrays, where, targets, memory);
   const bool given = source.has("x_train") || source.has("x_test");
   Split split;
   split.train = source.part(given ? "_train" : "", task, 0);

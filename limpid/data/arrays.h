@@ -15,6 +15,9 @@ namespace limpid {
 // The maximum number of classes.
 inline constexpr std::int64_t kMaxArrayClasses = 65'536;
 
+// Whether the memory of arrays may change after a data set was made of them.
+enum class Arrays : std::uint8_t { kMayChange, kConstant };
+
 // A data set from the arrays "x" and "y" (only a training set), or "x_train", "y_train", "x_test"
 // and "y_test". Other arrays are ignored. `where` names the source in errors; its last path
 // component becomes the name of the data set.
@@ -30,7 +33,10 @@ inline constexpr std::int64_t kMaxArrayClasses = 65'536;
 // there are no rows. Also throws kFormat, naming the row (from 0), for a label that is not a class
 // number, is beyond kMaxArrayClasses or does not occur in training; for too many classes; for a
 // target that the task does not allow; and for a number that overflows f32.
+//
+// x is converted at once, or with Arrays::kConstant whenever rows are read: then the data set takes
+// no memory but that of the arrays.
 Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task = {},
-                   Targets targets = Targets::kRequired);
+                   Targets targets = Targets::kRequired, Arrays memory = Arrays::kMayChange);
 
 }  // namespace limpid

@@ -56,13 +56,16 @@ void gather_rows(const Tensor& source, std::span<const std::int32_t> rows,
                                rows.size(), to_string(source.type()), wanted, out.size()));
   const std::int64_t limit = source.shape()[0];
   const std::size_t stride = rows.empty() ? 0 : wanted / rows.size();
+  const std::byte* const all = source.has_deferred_rows() ? nullptr : source.bytes().data();
   std::byte* place = out.data();
   for (const std::int32_t row : rows) {
     if (row < 0 || row >= limit)
       refuse_batches(
           fmt::format("gather_rows: row {} is outside of {}", row, to_string(source.type())));
-    if (stride != 0)
-      std::memcpy(place, source.bytes().data() + static_cast<std::size_t>(row) * stride, stride);
+    if (stride != 0 && all)
+      std::memcpy(place, all + static_cast<std::size_t>(row) * stride, stride);
+    else
+      source.read_rows(row, 1, {place, stride});
     place += stride;
   }
 }

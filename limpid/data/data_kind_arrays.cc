@@ -34,12 +34,13 @@ ArraysSettings arrays_settings(const DataSpec& spec) {
 // All rows as the training part, or the two parts that the arrays have.
 Split read_arrays(const DataSpec& spec, const ArraysSettings& s, std::optional<Task> task,
                   Targets targets) {
-  if (spec.kind == "npz") return arrays_split(load_npz(spec.value), spec.value, task, targets);
+  if (spec.kind == "npz")
+    return arrays_split(load_npz(spec.value), spec.value, task, targets, Arrays::kConstant);
   if (!s.targets_file && targets == Targets::kRequired)
     refuse(spec, "the file of the targets is missing: ,targets=FILE");
-  Params arrays{{"x", load_npy(spec.value)}};
-  if (s.targets_file) arrays.set("y", load_npy(*s.targets_file));
-  return arrays_split(arrays, spec.value, task, targets);
+  Params arrays{{"x", map_npy(spec.value)}};
+  if (s.targets_file) arrays.set("y", map_npy(*s.targets_file));
+  return arrays_split(arrays, spec.value, task, targets, Arrays::kConstant);
 }
 
 Split load_arrays(const DataSpec& spec, const LoadOptions& options) {

@@ -36,21 +36,28 @@ fs::path find_file(const fs::path& folder, std::string_view part, std::string_vi
 }
 
 Tensor load_checked(const fs::path& file, std::size_t rank, std::string_view axes) {
-  Tensor array = load_idx(file);
+  Tensor array = map_idx(file);
   if (array.dtype() != Dtype::kU8 || array.shape().rank() != rank)
     fail(file, fmt::format("expected u8[{}], came {}", axes, to_string(array.type())));
   if (array.elements() == 0) fail(file, fmt::format("no elements in {}", to_string(array.type())));
   return array;
 }
 
-// u8 [N, height, width] to f32 [N, height * width] in [0, 1].
+// u8 [N, height, width] to f32 [N, height * width] in [0, 1], when rows are read: the file's bytes
+// are a quarter of that.
 Tensor scale_pixels(const Tensor& images) {
+  std::array<float, 256> scaled{};
+  for (std::size_t p = 0; p < scaled.size(); ++p) scaled[p] = static_cast<float>(p) / 255.0f;
   const std::int64_t rows = images.shape()[0];
-  const std::span<const std::uint8_t> pixels = images.values<std::uint8_t>();
-  return Tensor::generate<float>(Shape{rows, images.elements() / rows}, [&](std::span<float> out) {
-    std::transform(pixels.begin(), pixels.end(), out.begin(),
-                   [](std::uint8_t p) { return static_cast<float>(p) / 255.0f; });
-  });
+  const std::int64_t width = images.elements() / rows;
+  return Tensor::deferred_rows(
+      {Dtype::kF32, Shape{rows, width}},
+      [=](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+        const auto pixels = images.values<std::uint8_t>().subspan(
+            static_cast<std::size_t>(first * width), static_cast<std::size_t>(count * width));
+        std::transform(pixels.begin(), pixels.end(), reinterpret_cast<float*>(out.data()),
+                       [&](std::uint8_t p) { return scaled[p]; });
+      });
 }
 
 // u8 [N] to i32 [N].
@@ -86,6 +93,24 @@ void check_labels(const Dataset& test, std::int64_t classes, const fs::path& fil
   if (bad != labels.end())
     fail(file, fmt::format("row {} has label {}, the training part has labels 0 to {}",
                            bad - labels.begin(), *bad, classes - 1));
+}
+
+// As gather_rows of batches.h. Of a large source nothing is copied: rows are read from it.
+Tensor select_rows(const Tensor& source, std::span<const std::int32_t> rows) {
+  constexpr std::size_t kCopied = std::size_t{16} << 20;  // bytes
+  const std::int64_t all = source.shape()[0];
+  const auto exists = [all](std::int32_t row) { return row >= 0 && row < all; };
+  if (source.type().bytes() <= kCopied || !std::all_of(rows.begin(), rows.end(), exists))
+    return gather_rows(source, rows);
+  const std::size_t one = source.type().bytes() / static_cast<std::size_t>(all);
+  return Tensor::deferred_rows(
+      {source.dtype(), source.shape().replace(0, static_cast<std::int64_t>(rows.size()))},
+      [=, order = std::vector(rows.begin(), rows.end())](std::int64_t first, std::int64_t count,
+                                                         std::span<std::byte> out) {
+        for (std::int64_t i = 0; i < count; ++i)
+          source.read_rows(order[static_cast<std::size_t>(first + i)], 1,
+                           out.subspan(static_cast<std::size_t>(i) * one, one));
+      });
 }
 
 // ---- windows
@@ -156,8 +181,8 @@ Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("gather_rows: {} is a text, arrays are expected", data.name));
   Dataset part = data;
-  part.inputs = gather_rows(data.inputs, rows);
-  part.targets = gather_rows(data.targets, rows);
+  part.inputs = select_rows(data.inputs, rows);
+  part.targets = select_rows(data.targets, rows);
   return part;
 }
 

@@ -12,6 +12,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/data/row_reader.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/arithmetic.h"
 
@@ -27,70 +28,78 @@ constexpr std::pair<Scaling, std::string_view> kScalings[] = {
 
 // ---- fitting
 
-// One column of a table, as f64.
-class Column {
- public:
-  Column(const Tensor& table, std::int64_t column)
-      : values_(table.values<float>()),
-        width_(static_cast<std::size_t>(table.shape()[1])),
-        column_(static_cast<std::size_t>(column)) {}
-
-  std::size_t size() const { return values_.size() / width_; }
-  double operator[](std::size_t row) const {
-    return static_cast<double>(values_[row * width_ + column_]);
-  }
-
- private:
-  std::span<const float> values_;
-  std::size_t width_;
-  std::size_t column_;
+// What the fit of a column needs. Columns are summed side by side, each in the order of the rows.
+struct Column {
+  double low = 0, high = 0, sum = 0, mean = 0, squares = 0;
 };
 
-struct Fit {
-  double center;
-  double scale;
-};
+[[noreturn]] void refuse_number(std::string_view what, std::int64_t row, double number,
+                                const std::string& column) {
+  refuse(ErrorCode::kInvalidArgument,
+         fmt::format("row {} of the training part has {} in column {} of the {}, a finite "
+                     "number is expected",
+                     row, number, column, what));
+}
 
-Fit fit(const Column& column, Scaling scaling, std::string_view what, const std::string& name) {
-  double low = column[0], high = column[0], sum = 0;
-  for (std::size_t row = 0; row < column.size(); ++row) {
-    const double x = column[row];
-    if (!std::isfinite(x))
-      refuse(ErrorCode::kInvalidArgument,
-             fmt::format("row {} of the training part has {} in column {} of the {}, a finite "
-                         "number is expected",
-                         row, x, name, what));
-    low = std::min(low, x);
-    high = std::max(high, x);
-    sum += x;
+// Calls use(row, column, x) for every number x of a table, as f64.
+template <class Use>
+void for_each_entry(const Tensor& table, const Use& use) {
+  RowReader<float> rows(table);
+  for (std::int64_t row = 0; row < rows.size(); ++row) {
+    const std::span<const float> numbers = rows[row];
+    for (std::size_t c = 0; c < numbers.size(); ++c) use(row, c, static_cast<double>(numbers[c]));
   }
-  // The mean of equal numbers may differ from them by rounding; that difference is not a deviation.
-  if (low == high) return {low, 1};
-  if (scaling == Scaling::kMinMax) return {low, high - low};
-  const auto n = static_cast<double>(column.size());
-  const double mean = sum / n;
-  double squares = 0;
-  for (std::size_t row = 0; row < column.size(); ++row)
-    squares += (column[row] - mean) * (column[row] - mean);
-  return {mean, std::sqrt(squares / n)};
 }
 
 Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, Scaling scaling,
                    std::string_view what) {
-  const std::int64_t columns = table.shape()[1];
+  const std::int64_t width = table.shape()[1];
+  const auto n = static_cast<double>(table.shape()[0]);
+  const auto name_of = [&](std::size_t c) {
+    return names.empty() ? std::to_string(c) : in_quotes(names[c]);
+  };
+  std::vector<Column> columns(static_cast<std::size_t>(width));
+  std::optional<std::pair<std::size_t, std::int64_t>> bad;  // column, row: the first in this order
+  double bad_number = 0;
+  for_each_entry(table, [&](std::int64_t row, std::size_t c, double x) {
+    Column& column = columns[c];
+    if (!std::isfinite(x) && (!bad || c < bad->first)) {
+      bad = {c, row};
+      bad_number = x;
+    }
+    column.low = row == 0 ? x : std::min(column.low, x);
+    column.high = row == 0 ? x : std::max(column.high, x);
+    column.sum += x;
+  });
+  if (bad) refuse_number(what, bad->second, bad_number, name_of(bad->first));
+  for (Column& column : columns) column.mean = column.sum / n;
+  if (scaling == Scaling::kZScore)
+    for_each_entry(table, [&](std::int64_t, std::size_t c, double x) {
+      columns[c].squares += (x - columns[c].mean) * (x - columns[c].mean);
+    });
   std::vector<float> centers, scales;
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const auto at = static_cast<std::size_t>(c);
-    const std::string name = names.empty() ? std::to_string(c) : in_quotes(names[at]);
-    const auto [center, scale] = fit(Column(table, c), scaling, what, name);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const Column& column = columns[c];
+    double center = column.low, scale = column.high - column.low;
+    if (scaling == Scaling::kZScore) {
+      center = column.mean;
+      scale = std::sqrt(column.squares / n);
+    }
+    // The mean of equal numbers may differ from them by rounding; that difference is not a
+    // deviation.
+    if (column.low == column.high) {
+      center = column.low;
+      scale = 1;
+    }
     // The differences from the centre are rounded to f32, too.
     if (2 * scale > std::numeric_limits<float>::max() || scale < std::numeric_limits<float>::min())
       refuse(ErrorCode::kInvalidArgument,
-             fmt::format("a spread of {} in column {} of the {} is beyond f32", scale, name, what));
+             fmt::format("a spread of {} in column {} of the {} is beyond f32", scale, name_of(c),
+                         what));
     centers.push_back(static_cast<float>(center));
     scales.push_back(static_cast<float>(scale));
   }
-  return {Tensor::from(Shape{columns}, centers), Tensor::from(Shape{columns}, scales)};
+  return {Tensor::from(Shape{width}, centers), Tensor::from(Shape{width}, scales)};
 }
 
 // ---- applying
@@ -99,12 +108,15 @@ Tensor apply(const Affine& affine, const Tensor& table, std::string_view what) {
   if (table.shape().rank() != 2 || table.shape()[1] != affine.center.elements())
     refuse(ErrorCode::kShape, fmt::format("{} are {}, the fit has {} columns", what,
                                           to_string(table.type()), affine.center.elements()));
-  const auto raw = table.values<float>();
+  RowReader<float> rows(table);
   const auto center = affine.center.values<float>();
   const auto scale = affine.scale.values<float>();
   return Tensor::generate<float>(table.shape(), [&](std::span<float> out) {
-    for (std::size_t i = 0, c = 0; i < out.size(); ++i, c = c + 1 == center.size() ? 0 : c + 1)
-      out[i] = (raw[i] - center[c]) / scale[c];
+    auto place = out.begin();
+    for (std::int64_t row = 0; row < rows.size(); ++row) {
+      const std::span<const float> raw = rows[row];
+      for (std::size_t c = 0; c < raw.size(); ++c) *place++ = (raw[c] - center[c]) / scale[c];
+    }
   });
 }
 

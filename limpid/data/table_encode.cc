@@ -13,6 +13,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/detail/table_encode.h"
+#include "limpid/data/row_reader.h"
 
 namespace limpid::detail {
 namespace {
@@ -145,27 +146,14 @@ Tensor encode_numbers(const TableSource& source) {
                                  });
 }
 
-// One column's features in all rows of a data set.
-class Features {
- public:
-  Features(std::span<const float> inputs, std::size_t stride, std::size_t offset, std::size_t width)
-      : inputs_(inputs), stride_(stride), offset_(offset), width_(width) {}
-
-  std::size_t rows() const { return inputs_.size() / stride_; }
-  std::span<const float> row(std::size_t i) const {
-    return inputs_.subspan(i * stride_ + offset_, width_);
-  }
-
- private:
-  std::span<const float> inputs_;
-  std::size_t stride_, offset_, width_;
-};
-
-std::optional<float> mean_of(const Features& features) {
+// The mean of column `at`, or of a category's columns the one that most rows have; the first of
+// several. Nothing without a value.
+std::optional<float> mean_of(const Tensor& inputs, std::size_t at) {
   double sum = 0;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < features.rows(); ++i) {
-    const float x = features.row(i)[0];
+  RowReader<float> rows(inputs);
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    const float x = rows[i][at];
     if (std::isnan(x)) continue;
     sum += static_cast<double>(x);
     ++count;
@@ -174,11 +162,13 @@ std::optional<float> mean_of(const Features& features) {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
-// The category that most rows have; the first of several.
-std::optional<float> mode_of(const Features& features, std::size_t categories) {
+std::optional<float> mode_of(const Tensor& inputs, std::size_t at, std::size_t categories) {
   std::vector<std::int64_t> counts(categories);
-  for (std::size_t i = 0; i < features.rows(); ++i)
-    for (std::size_t k = 0; k < categories; ++k) counts[k] += features.row(i)[k] == 1;
+  RowReader<float> rows(inputs);
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    const std::span<const float> row = rows[i];
+    for (std::size_t k = 0; k < categories; ++k) counts[k] += row[at + k] == 1;
+  }
   const auto most = std::max_element(counts.begin(), counts.end());
   if (*most == 0) return {};
   return static_cast<float>(most - counts.begin());
@@ -208,12 +198,11 @@ Dataset encode_table(const TableSource& source, const TableSchema& schema) {
 }
 
 void fit_fills(TableSchema& schema, const Dataset& train) {
-  const auto stride = static_cast<std::size_t>(train.inputs.shape()[1]);
   std::size_t offset = 0;
   for (TableColumn& column : schema.features) {
     const auto width = static_cast<std::size_t>(column.features());
-    const Features features(train.inputs.values<float>(), stride, offset, width);
-    column.fill = column.categorical ? mode_of(features, width) : mean_of(features);
+    column.fill =
+        column.categorical ? mode_of(train.inputs, offset, width) : mean_of(train.inputs, offset);
     if (!column.fill)
       throw Error(ErrorCode::kFormat,
                   fmt::format("table: column {} has no value in the training part",
@@ -225,8 +214,7 @@ void fit_fills(TableSchema& schema, const Dataset& train) {
 void impute(Dataset& data, const TableSchema& schema) {
   const Tensor holes = data.inputs;
   data.inputs = Tensor::generate<float>(holes.shape(), [&](std::span<float> out) {
-    const auto from = holes.values<float>();
-    std::copy(from.begin(), from.end(), out.begin());
+    holes.read_rows(0, holes.shape()[0], std::as_writable_bytes(out));
     for (std::size_t place = 0; place < out.size();)
       for (const TableColumn& column : schema.features) {
         const auto width = static_cast<std::size_t>(column.features());

@@ -41,19 +41,28 @@ std::string where(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string load_bytes(const std::filesystem::path& path) {
-  const Tensor bytes = read_file(path, kMaxTextBytes);
-  const auto values = bytes.values<std::uint8_t>();
+TextFile open_bytes(const std::filesystem::path& path) {
+  TextFile file{read_or_map_file(path, kMaxTextBytes), {}};
+  const auto values = file.bytes.values<std::uint8_t>();
   if (values.empty()) throw_empty(path);
-  return {reinterpret_cast<const char*>(values.data()), values.size()};
+  file.text = {reinterpret_cast<const char*>(values.data()), values.size()};
+  return file;
+}
+
+TextFile open_text(const std::filesystem::path& path) {
+  TextFile file = open_bytes(path);
+  if (file.text.starts_with("\xef\xbb\xbf")) file.text.remove_prefix(3);
+  if (file.text.empty()) throw_empty(path);
+  for_each_character(file.text, where(path), [](char32_t, std::size_t) {});
+  return file;
+}
+
+std::string load_bytes(const std::filesystem::path& path) {
+  return std::string(open_bytes(path).text);
 }
 
 std::string load_text(const std::filesystem::path& path) {
-  std::string text = load_bytes(path);
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-  if (text.empty()) throw_empty(path);
-  for_each_character(text, where(path), [](char32_t, std::size_t) {});
-  return text;
+  return std::string(open_text(path).text);
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {

@@ -15,6 +15,15 @@ namespace limpid {
 // The maximum size of a text in bytes.
 inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 30;
 
+// A text file: its bytes, u8, which may be mapped (see read_or_map_file), and its text in them.
+struct TextFile {
+  Tensor bytes;
+  std::string_view text;
+};
+// As load_bytes and load_text, without a copy.
+TextFile open_bytes(const std::filesystem::path& path);
+TextFile open_text(const std::filesystem::path& path);
+
 // The bytes of a file. Throws kIo if it cannot be read, kFormat if it is empty.
 std::string load_bytes(const std::filesystem::path& path);
 

@@ -71,9 +71,10 @@ void TokenWindows::write_targets(std::int64_t row, std::int64_t offset,
 }
 
 void TokenWindows::write(std::int64_t from, std::span<std::int32_t> out) const {
-  const auto rest = tokens.values<std::int32_t>().subspan(static_cast<std::size_t>(from));
-  const auto run = rest.first(std::min(out.size(), rest.size()));
-  std::fill(std::copy(run.begin(), run.end(), out.begin()), out.end(), 0);
+  const std::int64_t count = std::min(static_cast<std::int64_t>(out.size()), length() - from);
+  const auto run = out.first(static_cast<std::size_t>(count));
+  tokens.read_rows(from, count, std::as_writable_bytes(run));
+  std::fill(out.begin() + count, out.end(), 0);
 }
 
 }  // namespace limpid

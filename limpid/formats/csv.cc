@@ -248,7 +248,7 @@ std::string_view without_mark(std::string_view text, const Reporter& report) {
 }  // namespace
 
 CsvTable load_csv(const std::filesystem::path& path, const CsvOptions& options) {
-  const Tensor bytes = read_file(path, kMaxCsvBytes);
+  const Tensor bytes = read_or_map_file(path, kMaxCsvBytes);
   const auto text = bytes.values<std::uint8_t>();
   return parse_csv({reinterpret_cast<const char*>(text.data()), text.size()}, path.string(),
                    options);

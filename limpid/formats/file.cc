@@ -208,6 +208,13 @@ Tensor map_file(const fs::path& path, std::uint64_t limit) {
   return Tensor::borrow(type, {static_cast<const std::byte*>(start), size}, owner);
 }
 
+Tensor read_or_map_file(const fs::path& path, std::uint64_t limit) {
+  constexpr std::uintmax_t kMapped = std::uintmax_t{64} << 20;
+  std::error_code error;  // of a file that cannot be read, either
+  const std::uintmax_t size = fs::file_size(path, error);
+  return !error && size >= kMapped ? map_file(path, limit) : read_file(path, limit);
+}
+
 AppendFile::AppendFile(fs::path path)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {

@@ -20,6 +20,10 @@ Tensor read_file(const std::filesystem::path& path, std::uint64_t limit);
 // large weight files. If the file is truncated while in use, the process is killed. Throws kIo.
 Tensor map_file(const std::filesystem::path& path, std::uint64_t limit);
 
+// Maps a file of 64 MiB or more, of whose size a process may not have the memory, and reads a
+// smaller one. For data sets. Throws what the two throw.
+Tensor read_or_map_file(const std::filesystem::path& path, std::uint64_t limit);
+
 // Writes the concatenation of `parts` to `path`. A regular or new file is written atomically: to a
 // temporary file in the same folder, fsync, rename, and fsync of the folder. A replaced file passes
 // on its mode, and its owner if the system allows it; symbolic links are followed. Pipes, character

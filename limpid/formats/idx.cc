@@ -23,6 +23,7 @@ using detail::Reporter;
 
 constexpr std::size_t kMagicBytes = 4;
 constexpr std::size_t kDimBytes = 4;
+constexpr std::uint64_t kMaxIdxFile = kMaxIdxBytes + kMagicBytes + kDimBytes * Shape::kMaxRank;
 
 // A sequential source of the bytes of an IDX file.
 class Source {
@@ -34,6 +35,8 @@ class Source {
   virtual std::uint64_t bound() const = 0;
   // Throws if the file cannot have `count` more bytes, before memory is allocated for them.
   virtual void check(std::uint64_t count) const = 0;
+  // The next `count` bytes where they are in memory; empty if they have to be unpacked.
+  virtual std::span<const std::byte> look(std::uint64_t count) const = 0;
   // Called after the last read: throws if more bytes follow.
   virtual void finish() = 0;
 };
@@ -51,6 +54,7 @@ class PlainSource : public Source {
   }
   std::uint64_t bound() const override { return rest_.size(); }
   void check(std::uint64_t) const override {}
+  std::span<const std::byte> look(std::uint64_t count) const override { return rest_.first(count); }
   void finish() override {
     if (!rest_.empty()) report_.broken("{} bytes too many after the array", rest_.size());
   }
@@ -83,6 +87,7 @@ class GzipSource : public Source {
     return rest_.size() * detail::kMostDeflated + kWindow;
   }
   void check(std::uint64_t count) const override;
+  std::span<const std::byte> look(std::uint64_t) const override { return {}; }
   void finish() override {
     std::byte extra{};
     if (read({&extra, 1}) != 0) report_.broken("bytes too many after the array");
@@ -203,18 +208,17 @@ void check_size(const Type& type, const Source& source, const Reporter& report) 
   source.check(type.bytes());
 }
 
-}  // namespace
-
-Tensor load_idx(const std::filesystem::path& path) {
-  constexpr std::uint64_t kHeader = kMagicBytes + kDimBytes * Shape::kMaxRank;
-  return parse_idx(read_file(path, kMaxIdxBytes + kHeader).bytes(), path.string());
-}
-
-Tensor parse_idx(std::span<const std::byte> bytes, std::string_view where) {
+// `owner` keeps the bytes in memory, so that the array need not be copied; nullptr: it must be.
+Tensor parse_idx(std::span<const std::byte> bytes, std::string_view where,
+                 const std::shared_ptr<const void>& owner) {
   const Reporter report("idx", where);
   const std::unique_ptr<Source> source = open(bytes, report);
   const Type type = read_header(*source, report);
   check_size(type, *source, report);
+  const std::span<const std::byte> in_place = source->look(type.bytes());
+  if (owner && size_of(type.dtype) == 1 && !in_place.empty() &&
+      in_place.data() + in_place.size() == bytes.data() + bytes.size())
+    return Tensor::borrow(type, in_place, owner);
   return Tensor::generate_bytes(type, [&](std::span<std::byte> out) {
     const std::size_t n = source->read(out);
     if (n != out.size())
@@ -222,6 +226,21 @@ Tensor parse_idx(std::span<const std::byte> bytes, std::string_view where) {
     source->finish();
     detail::reverse_each(out, size_of(type.dtype));
   });
+}
+
+}  // namespace
+
+Tensor load_idx(const std::filesystem::path& path) {
+  return parse_idx(read_file(path, kMaxIdxFile).bytes(), path.string());
+}
+
+Tensor map_idx(const std::filesystem::path& path) {
+  const auto file = std::make_shared<const Tensor>(read_or_map_file(path, kMaxIdxFile));
+  return parse_idx(file->bytes(), path.string(), file);
+}
+
+Tensor parse_idx(std::span<const std::byte> bytes, std::string_view where) {
+  return parse_idx(bytes, where, nullptr);
 }
 
 }  // namespace limpid

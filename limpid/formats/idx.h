@@ -25,6 +25,10 @@ inline constexpr std::uint64_t kMaxIdxBytes = std::uint64_t{4} << 30;
 // limits, and for a suspected decompression bomb: over 64 MiB, compressed to less than a hundredth.
 Tensor load_idx(const std::filesystem::path& path);
 
+// The same, but maps a large file (see read_or_map_file) and, if its elements are bytes, borrows
+// them.
+Tensor map_idx(const std::filesystem::path& path);
+
 // The same from memory. `where` names the source in errors.
 Tensor parse_idx(std::span<const std::byte> bytes, std::string_view where);
 

@@ -207,10 +207,17 @@ void from_fortran_order(std::span<const std::byte> from, std::span<std::byte> to
   }
 }
 
+constexpr std::uint64_t kMaxNpyFile = kMaxNpyBytes + kMaxHeader + 12;
+
 }  // namespace
 
 Tensor load_npy(const std::filesystem::path& path) {
-  const auto file = std::make_shared<const Tensor>(read_file(path, kMaxNpyBytes + kMaxHeader + 12));
+  const auto file = std::make_shared<const Tensor>(read_file(path, kMaxNpyFile));
+  return detail::parse_npy(file->bytes(), path.string(), file);
+}
+
+Tensor map_npy(const std::filesystem::path& path) {
+  const auto file = std::make_shared<const Tensor>(read_or_map_file(path, kMaxNpyFile));
   return detail::parse_npy(file->bytes(), path.string(), file);
 }
 

@@ -29,6 +29,9 @@ inline constexpr std::size_t kMaxNpzCount = 16'384;
 // beyond the limits.
 Tensor load_npy(const std::filesystem::path& path);
 
+// The same, but maps a large file (see read_or_map_file).
+Tensor map_npy(const std::filesystem::path& path);
+
 // The same from memory. `where` names the source in errors.
 Tensor parse_npy(std::span<const std::byte> bytes, std::string_view where);
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "limpid/core/float_mode.h"
+#include "limpid/data/row_reader.h"
 
 namespace limpid::train {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 struct Part {
   std::string_view name;
   const Dataset* data;
-
-  std::span<const float> row(std::int64_t i) const {
-    const auto width = static_cast<std::size_t>(data->inputs.shape()[1]);
-    return data->inputs.values<float>().subspan(static_cast<std::size_t>(i) * width, width);
-  }
 };
 
 std::vector<Part> parts_of(const Split& data) {
@@ -57,11 +53,18 @@ struct Sums {
   }
 };
 
-// Of each column of a table, row by row.
-std::vector<Sums> sums_of(std::span<const float> values, std::size_t width) {
-  std::vector<Sums> columns(width);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (std::isfinite(values[i])) columns[i % width].add(static_cast<double>(values[i]));
+// Of each column of a table, row by row; and of all its numbers, if asked for.
+std::vector<Sums> sums_of(const Tensor& table, Sums* all = nullptr) {
+  RowReader<float> rows(table);
+  std::vector<Sums> columns(rows.width());
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const std::span<const float> row = rows[r];
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (!std::isfinite(row[c])) continue;
+      columns[c].add(static_cast<double>(row[c]));
+      if (all) all->add(static_cast<double>(row[c]));
+    }
+  }
   return columns;
 }
 
@@ -75,12 +78,8 @@ FeatureFacts facts_of(const Sums& s, const std::vector<std::string>& names, std:
 }
 
 void describe_columns(const Dataset& train, DataFacts& facts) {
-  const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
-  const auto values = train.inputs.values<float>();
-  const std::vector<Sums> columns = sums_of(values, width);
   Sums all;
-  for (const float v : values)
-    if (std::isfinite(v)) all.add(static_cast<double>(v));
+  const std::vector<Sums> columns = sums_of(train.inputs, &all);
   if (all.count > 0) {
     facts.min = all.min;
     facts.max = all.max;
@@ -88,7 +87,7 @@ void describe_columns(const Dataset& train, DataFacts& facts) {
   facts.mean = all.mean();
   facts.std = all.std();
 
-  for (std::size_t c = 0; c < width; ++c) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
     const Sums& s = columns[c];
     if (s.count == 0 || s.min == s.max) ++facts.constant_features;
     if (s.count == 0) continue;
@@ -105,8 +104,9 @@ void describe_columns(const Dataset& train, DataFacts& facts) {
 // ---- rows
 
 void find_non_finite(const Part& part, DataFacts& facts) {
-  for (std::int64_t r = 0; r < part.data->size(); ++r) {
-    const std::span<const float> row = part.row(r);
+  RowReader<float> rows(part.data->inputs);
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const std::span<const float> row = rows[r];
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (std::isfinite(row[c])) continue;
       ++facts.non_finite;
@@ -140,12 +140,12 @@ class Seen {
   };
 
   // Where a row with these bits was first seen; nullptr if this is the first, which is then stored.
-  const Place* find_or_add(const Part& part, std::int64_t row) {
-    const std::span<const float> values = part.row(row);
+  const Place* find_or_add(const Part& part, std::int64_t row, std::span<const float> values) {
     const std::uint64_t key = key_of(values);
     const auto [begin, end] = places_.equal_range(key);
     for (auto it = begin; it != end; ++it) {
-      const std::span<const float> other = it->second.part->row(it->second.row);
+      RowReader<float> rows(it->second.part->data->inputs);
+      const std::span<const float> other = rows[it->second.row];
       if (other.size() == values.size() &&
           std::memcmp(other.data(), values.data(), values.size_bytes()) == 0)
         return &it->second;
@@ -161,8 +161,9 @@ class Seen {
 void find_duplicates(const std::vector<Part>& parts, DataFacts& facts) {
   Seen seen;
   for (const Part& part : parts) {
-    for (std::int64_t r = 0; r < part.data->size(); ++r) {
-      const Seen::Place* place = seen.find_or_add(part, r);
+    RowReader<float> rows(part.data->inputs);
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      const Seen::Place* place = seen.find_or_add(part, r, rows[r]);
       if (!place) continue;
       auto found = std::find_if(
           facts.duplicates.begin(), facts.duplicates.end(),
@@ -178,9 +179,8 @@ void find_duplicates(const std::vector<Part>& parts, DataFacts& facts) {
 
 void describe_targets(const Dataset& train, DataFacts& facts) {
   if (train.task != Task::kRegression) return;
-  const auto width = static_cast<std::size_t>(train.outputs());
-  const std::vector<Sums> columns = sums_of(train.targets.values<float>(), width);
-  for (std::size_t c = 0; c < std::min(width, kListedFeatures); ++c)
+  const std::vector<Sums> columns = sums_of(train.targets);
+  for (std::size_t c = 0; c < std::min(columns.size(), kListedFeatures); ++c)
     facts.targets.push_back(facts_of(columns[c], train.target_names, c));
 }
 
@@ -192,32 +192,31 @@ constexpr std::int64_t kRowsOfAClass = 10;
 
 // Columns with one value per class. Listed if they, together, separate all classes.
 std::vector<std::size_t> columns_by_class(const Dataset& train) {
-  const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
-  const auto values = train.inputs.values<float>();
+  RowReader<float> rows(train.inputs);
   const auto labels = train.targets.values<std::int32_t>();
-  std::vector<std::ptrdiff_t> first(static_cast<std::size_t>(train.classes), -1);  // row of a class
-  std::vector<std::size_t> columns(width), seen;                                   // classes seen
+  using Row = std::vector<float>;
+  std::vector<Row> first(static_cast<std::size_t>(train.classes));  // of a class; empty: not seen
+  std::vector<const Row*> seen;
+  std::vector<std::size_t> columns(rows.width());
   std::iota(columns.begin(), columns.end(), std::size_t{0});
-  for (std::size_t r = 0; r < labels.size() && !columns.empty(); ++r) {
-    std::ptrdiff_t& row = first[static_cast<std::size_t>(labels[r])];
-    if (row < 0) {
-      row = static_cast<std::ptrdiff_t>(r);
-      seen.push_back(r);
+  for (std::int64_t r = 0; r < rows.size() && !columns.empty(); ++r) {
+    const std::span<const float> row = rows[r];
+    Row& known = first[static_cast<std::size_t>(labels[static_cast<std::size_t>(r)])];
+    if (known.empty()) {
+      known.assign(row.begin(), row.end());
+      seen.push_back(&known);
       continue;
     }
-    std::erase_if(columns, [&](std::size_t c) {
-      return !(values[r * width + c] == values[static_cast<std::size_t>(row) * width + c]);
-    });
+    std::erase_if(columns, [&](std::size_t c) { return !(row[c] == known[c]); });
   }
   std::erase_if(columns, [&](std::size_t c) {
-    return std::all_of(seen.begin(), seen.end(), [&](std::size_t r) {
-      return values[r * width + c] == values[seen[0] * width + c];
-    });
+    return std::all_of(seen.begin(), seen.end(),
+                       [&](const Row* row) { return (*row)[c] == (*seen[0])[c]; });
   });
-  std::set<std::vector<float>> kinds;
-  for (const std::size_t r : seen) {
-    std::vector<float> kind;
-    for (const std::size_t c : columns) kind.push_back(values[r * width + c]);
+  std::set<Row> kinds;
+  for (const Row* row : seen) {
+    Row kind;
+    for (const std::size_t c : columns) kind.push_back((*row)[c]);
     kinds.insert(std::move(kind));
   }
   const bool tell = kinds.size() == seen.size() && seen.size() > 1 &&
@@ -227,24 +226,26 @@ std::vector<std::size_t> columns_by_class(const Dataset& train) {
 
 // Columns that are a linear function of the only target, if there are other columns.
 std::vector<std::size_t> columns_by_line(const Dataset& train) {
-  const auto width = static_cast<std::size_t>(train.inputs.shape()[1]);
-  const auto values = train.inputs.values<float>();
-  const auto targets = train.targets.values<float>();
-  const Sums target = sums_of(targets, 1)[0];
-  const std::vector<Sums> columns = sums_of(values, width);
+  const Sums target = sums_of(train.targets)[0];
+  const std::vector<Sums> columns = sums_of(train.inputs);
+  std::vector<double> means, products(columns.size());
+  for (const Sums& column : columns) means.push_back(column.mean());
+  RowReader<float> rows(train.inputs), targets(train.targets);
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const std::span<const float> row = rows[r];
+    const double difference = static_cast<double>(targets[r][0]) - target.mean();
+    for (std::size_t c = 0; c < row.size(); ++c)
+      products[c] += (static_cast<double>(row[c]) - means[c]) * difference;
+  }
   std::vector<std::size_t> found;
-  for (std::size_t c = 0; c < width; ++c) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
     if (!(columns[c].std() > 0) || !(target.std() > 0)) continue;
-    double product = 0;
-    for (std::size_t r = 0; r < targets.size(); ++r)
-      product += (static_cast<double>(values[r * width + c]) - columns[c].mean()) *
-                 (static_cast<double>(targets[r]) - target.mean());
     const double correlation =
-        product / static_cast<double>(targets.size()) / columns[c].std() / target.std();
+        products[c] / static_cast<double>(rows.size()) / columns[c].std() / target.std();
     constexpr double kRounding = 1e-6;
     if (std::fabs(correlation) > 1 - kRounding) found.push_back(c);
   }
-  return found.size() < width ? found : std::vector<std::size_t>();
+  return found.size() < columns.size() ? found : std::vector<std::size_t>();
 }
 
 void find_giveaways(const Dataset& train, DataFacts& facts) {
@@ -253,8 +254,7 @@ void find_giveaways(const Dataset& train, DataFacts& facts) {
   if (train.task == Task::kClassification) columns = columns_by_class(train);
   if (train.task == Task::kRegression && train.outputs() == 1) columns = columns_by_line(train);
   if (columns.empty()) return;
-  const std::vector<Sums> sums =
-      sums_of(train.inputs.values<float>(), static_cast<std::size_t>(train.inputs.shape()[1]));
+  const std::vector<Sums> sums = sums_of(train.inputs);
   for (std::size_t i = 0; i < std::min(columns.size(), kListedFeatures); ++i)
     facts.giveaways.push_back(facts_of(sums[columns[i]], train.feature_names, columns[i]));
 }

@@ -14,7 +14,7 @@ std::shared_ptr<std::byte> room_for(const Type& one, std::int64_t rows) {
 
 void gather(const Tensor& source, std::span<const std::int32_t> rows, std::byte* out) {
   const auto count = static_cast<std::size_t>(source.shape()[0]);
-  gather_rows(source, rows, {out, source.bytes().size() / count * rows.size()});
+  gather_rows(source, rows, {out, source.type().bytes() / count * rows.size()});
 }
 
 // Rows of windows that begin at `offset`: what the call writes.

@@ -16,6 +16,25 @@ int bits_of(std::int64_t vocabulary) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(vocabulary - 1))));
 }
 
+// Calls use(run) for each token from the one at `first` on, in order; the run ends with that token
+// and has `length` tokens, or fewer at the beginning of the text.
+template <class Use>
+void for_each_run(const Tensor& tokens, std::int64_t first, std::int64_t length, const Use& use) {
+  constexpr std::int64_t kBlock = 65536;
+  const std::int64_t all = tokens.shape()[0];
+  std::vector<std::int32_t> block;
+  for (std::int64_t begin = first; begin < all; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, all);
+    const std::int64_t start = std::max<std::int64_t>(0, begin - length + 1);
+    block.resize(static_cast<std::size_t>(end - start));
+    tokens.read_rows(start, end - start, std::as_writable_bytes(std::span(block)));
+    for (std::int64_t last = begin; last < end; ++last) {
+      const auto until = std::span(block).first(static_cast<std::size_t>(last - start + 1));
+      use(until.last(std::min(static_cast<std::size_t>(length), until.size())));
+    }
+  }
+}
+
 const TokenWindows& windows_in(const Dataset& text) {
   if (!text.windows)
     throw Error(ErrorCode::kInvalidArgument,
@@ -29,8 +48,7 @@ int NGram::order_for(std::int64_t vocabulary, int most) {
   return std::min(most, 64 / bits_of(vocabulary));
 }
 
-NGram::NGram(std::span<const std::int32_t> tokens, std::int64_t vocabulary, int order)
-    : vocabulary_(vocabulary) {
+NGram::NGram(const Tensor& tokens, std::int64_t vocabulary, int order) : vocabulary_(vocabulary) {
   if (vocabulary < 1 || order < 1 || order > order_for(vocabulary, order))
     throw Error(
         ErrorCode::kInvalidArgument,
@@ -38,15 +56,14 @@ NGram::NGram(std::span<const std::int32_t> tokens, std::int64_t vocabulary, int 
             "n-gram: order {} of {} tokens, whose bits are at most 64 together, is expected", order,
             vocabulary));
   bits_ = bits_of(vocabulary);
-  for (std::size_t n = 1; n <= static_cast<std::size_t>(order); ++n) {
+  for (std::int64_t n = 1; n <= order; ++n) {
     auto& counts = counts_.emplace_back();
     auto& contexts = contexts_.emplace_back();
-    for (std::size_t end = n; end <= tokens.size(); ++end) {
-      const std::span<const std::int32_t> gram = tokens.subspan(end - n, n);
-      Context& context = contexts[packed(gram.first(n - 1))];
+    for_each_run(tokens, n - 1, n, [&](std::span<const std::int32_t> gram) {
+      Context& context = contexts[packed(gram.first(gram.size() - 1))];
       ++context.count;
       context.followers += counts[packed(gram)]++ == 0;
-    }
+    });
   }
 }
 
@@ -79,17 +96,16 @@ double NGram::probability(std::span<const std::int32_t> before, std::int32_t tok
   return p;
 }
 
-double NGram::loss(std::span<const std::int32_t> tokens, std::int64_t skipped) const {
+double NGram::loss(const Tensor& tokens, std::int64_t skipped) const {
   const DefaultFloatMode mode;
-  const auto size = static_cast<std::int64_t>(tokens.size());
+  const std::int64_t size = tokens.shape()[0];
   if (skipped < 0 || skipped >= size)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("n-gram: {} tokens after the first {} are none", size, skipped));
   double sum = 0;
-  for (std::int64_t i = skipped; i < size; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    sum -= arithmetic::log(probability(tokens.first(at), tokens[at]));
-  }
+  for_each_run(tokens, skipped, order(), [&](std::span<const std::int32_t> run) {
+    sum -= arithmetic::log(probability(run.first(run.size() - 1), run.back()));
+  });
   return sum / static_cast<double>(size - skipped);
 }
 
@@ -98,8 +114,8 @@ Numbers ngram_metrics(const Split& text) {
   const std::int64_t vocabulary = text.train.classes;
   const TokenWindows& train = windows_in(text.train);
   const TokenWindows& test = windows_in(text.test);
-  const NGram ngram(train.tokens.values<std::int32_t>(), vocabulary, NGram::order_for(vocabulary));
-  const double loss = ngram.loss(test.tokens.values<std::int32_t>(), test.first_target());
+  const NGram ngram(train.tokens, vocabulary, NGram::order_for(vocabulary));
+  const double loss = ngram.loss(test.tokens, test.first_target());
   return {{"ngram_perplexity", arithmetic::exp(loss)},
           {"ngram_bits_per_token", loss / arithmetic::log(2.0)}};
 }

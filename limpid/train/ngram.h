@@ -24,9 +24,10 @@ class NGram {
   // The largest order n, at most `most`, for which n tokens of the vocabulary fit into 64 bits.
   static int order_for(std::int64_t vocabulary, int most = 5);
 
-  // Counts of orders 1 to `order`. Throws kInvalidArgument unless 1 <= order <=
-  // order_for(vocabulary, order) and the tokens lie in [0, vocabulary).
-  NGram(std::span<const std::int32_t> tokens, std::int64_t vocabulary, int order);
+  // Counts of orders 1 to `order` in tokens i32 [n], which are read in blocks. Throws
+  // kInvalidArgument unless 1 <= order <= order_for(vocabulary, order) and the tokens lie in [0,
+  // vocabulary).
+  NGram(const Tensor& tokens, std::int64_t vocabulary, int order);
 
   // The order of the longest n-grams.
   int order() const { return static_cast<int>(counts_.size()); }
@@ -37,7 +38,7 @@ class NGram {
 
   // The mean of -ln p over the tokens of a text after the first `skipped`, each given all tokens
   // before it. Throws kInvalidArgument if no tokens are left.
-  double loss(std::span<const std::int32_t> tokens, std::int64_t skipped) const;
+  double loss(const Tensor& tokens, std::int64_t skipped) const;
 
  private:
   struct Context {

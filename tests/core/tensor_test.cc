@@ -114,6 +114,82 @@ TEST(Tensor, MakesDeferredElementsOnceForManyThreads) {
   EXPECT_EQ(made, 1);
 }
 
+// Row r of three has the numbers 10 r and 10 r + 1; `read` counts the rows that were computed.
+Tensor deferred_table(std::atomic<int>& read) {
+  return Tensor::deferred_rows(
+      {Dtype::kF32, {3, 2}},
+      [&read](std::int64_t first, std::int64_t count, std::span<std::byte> bytes) {
+        read += static_cast<int>(count);
+        auto* out = reinterpret_cast<float*>(bytes.data());
+        for (std::int64_t r = first; r < first + count; ++r)
+          for (int c = 0; c < 2; ++c) *out++ = static_cast<float>(10 * r + c);
+      });
+}
+
+std::vector<float> rows_of(const Tensor& table, std::int64_t first, std::int64_t count) {
+  std::vector<float> out(static_cast<std::size_t>(2 * count));
+  table.read_rows(first, count, std::as_writable_bytes(std::span(out)));
+  return out;
+}
+
+TEST(Tensor, ComputesDeferredRowsAtEveryRead) {
+  std::atomic<int> read{0};
+  const Tensor t = deferred_table(read);
+  EXPECT_TRUE(t.has_deferred_rows());
+  EXPECT_EQ(read, 0);
+  EXPECT_EQ(rows_of(t, 1, 2), (std::vector<float>{10, 11, 20, 21}));
+  EXPECT_EQ(rows_of(t, 1, 1), (std::vector<float>{10, 11}));
+  EXPECT_EQ(read, 3);
+  const Tensor part = t.rows(1, 2), row = part.rows(1, 1);
+  EXPECT_TRUE(row.has_deferred_rows());
+  EXPECT_EQ(read, 3);
+  EXPECT_EQ(rows_of(row, 0, 1), (std::vector<float>{20, 21}));
+  EXPECT_EQ(read, 4);
+  EXPECT_FALSE(t.rows(0, 0).has_deferred_rows());
+  const Tensor same = Tensor::from<float>({3, 2}, {0, 1, 10, 11, 20, 21});
+  EXPECT_EQ(hash(t), hash(same));
+  EXPECT_EQ(rows_of(same, 1, 2), (std::vector<float>{10, 11, 20, 21}));
+  EXPECT_TRUE(part.same_bits(same.rows(1, 2)));
+  EXPECT_TRUE(t.same_bits(same));
+  EXPECT_EQ(read, 12);
+  EXPECT_TRUE(t.same_bits(same));  // now it has its elements
+  EXPECT_EQ(read, 12);
+}
+
+TEST(Tensor, DeferredRowsAreThoseOfTheirOwnShape) {
+  std::atomic<int> read{0};
+  const Tensor t = deferred_table(read);
+  const Tensor flat = t.reshape({6}), wider = t.reshape({3, 1, 2});
+  EXPECT_TRUE(wider.has_deferred_rows());
+  EXPECT_FALSE(flat.has_deferred_rows());
+  EXPECT_TRUE(flat.rows(2, 2).same_bits(Tensor::from<float>({2}, {10, 11})));
+  for (const auto& [first, count] : {std::pair{-1, 1}, {3, 1}, {2, 2}})
+    EXPECT_THROW(rows_of(t, first, count), Error) << first;
+  EXPECT_THROW(t.read_rows(0, 2, {}), Error);
+  EXPECT_THROW(Tensor::deferred_rows({Dtype::kF32, {}}, {}), Error);
+}
+
+TEST(Tensor, GoesThroughBlocksInOrder) {
+  const Shape shape{50'000, 3};
+  const Tensor t = Tensor::deferred_rows(
+      {Dtype::kI32, shape}, [](std::int64_t first, std::int64_t count, auto bytes) {
+        auto* out = reinterpret_cast<std::int32_t*>(bytes.data());
+        for (std::int64_t i = 3 * first; i < 3 * (first + count); ++i)
+          *out++ = static_cast<std::int32_t>(i);
+      });
+  std::int64_t next = 0, blocks = 0;
+  for_each_block(t, [&](std::int64_t first, std::span<const std::byte> bytes) {
+    EXPECT_EQ(3 * first, next);
+    std::int32_t number = 0;
+    std::memcpy(&number, bytes.data(), sizeof number);
+    EXPECT_EQ(number, next);
+    next += static_cast<std::int64_t>(bytes.size() / sizeof number);
+    ++blocks;
+  });
+  EXPECT_EQ(next, shape.elements());
+  EXPECT_GT(blocks, 1);
+}
+
 // For any size of an object: that of this machine, and of one with addresses of 32 bits.
 TEST(Shape, HasAsManyElementsAsAnObjectMayHave) {
   for (const std::int64_t object : {std::int64_t{std::numeric_limits<std::ptrdiff_t>::max()},

@@ -56,6 +56,22 @@ TEST(Arrays, OfEveryDtypeBecomeF32) {
   EXPECT_EQ(of(floats(Shape{1, 1}, {inf}), ints(Shape{1}, {0})).inputs.item<float>(), inf);
 }
 
+// Of a file, which nobody changes: what is kept is the file's numbers.
+TEST(Arrays, ThatAreConstantAreConvertedWhenTheyAreRead) {
+  const Tensor y = floats(Shape{2}, {0, 1});
+  const Tensor bytes = Tensor::from<std::uint8_t>(Shape{2, 3}, {0, 1, 2, 3, 4, 255});
+  const Tensor f32 = floats(Shape{2, 3}, {0, 1, 2, 3, 4, 255});
+  const auto inputs = [&](const Tensor& x, Arrays memory) {
+    return arrays_split({{"x", x}, {"y", y}}, "a", {}, Targets::kRequired, memory).train.inputs;
+  };
+  EXPECT_TRUE(inputs(bytes, Arrays::kConstant).has_deferred_rows());
+  EXPECT_TRUE(inputs(bytes, Arrays::kConstant).rows(1, 1).same_bits(f32.rows(1, 1)));
+  EXPECT_FALSE(inputs(bytes, Arrays::kMayChange).has_deferred_rows());
+  EXPECT_TRUE(inputs(bytes, Arrays::kMayChange).same_bits(f32));
+  EXPECT_EQ(inputs(f32, Arrays::kConstant).identity(), f32.identity());
+  EXPECT_NE(inputs(f32, Arrays::kMayChange).identity(), f32.identity());
+}
+
 TEST(Arrays, TheTaskFollowsFromTheTargets) {
   const auto task = [](const Tensor& y) { return of(kX, y).task; };
   EXPECT_EQ(task(Tensor::from<bool>(Shape{2}, {true, false})), Task::kClassification);

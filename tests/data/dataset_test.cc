@@ -5,6 +5,8 @@
 #include <iostream>
 #include <optional>
 
+#include "limpid/data/batches.h"
+#include "limpid/data/row_reader.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -53,6 +55,15 @@ TEST_F(IdxFolder, GivesBothParts) {
   EXPECT_EQ(split.test.classes, 3);
   EXPECT_EQ(split.train.name, folder_.path().filename().string());
   EXPECT_EQ(load_idx_folder(folder_.path() / "").train.name, split.train.name);
+}
+
+// Pixels stay bytes until a row is read.
+TEST_F(IdxFolder, ConvertsRowsWhenTheyAreRead) {
+  const Split split = load_idx_folder(folder_.path());
+  EXPECT_TRUE(split.train.inputs.has_deferred_rows());
+  EXPECT_TRUE(gather_rows(split.train.inputs, std::vector<std::int32_t>{1, 0, 1})
+                  .same_bits(gather_rows(split.train.rows(0, 2).inputs.read_once(),
+                                         std::vector<std::int32_t>{1, 0, 1})));
 }
 
 TEST_F(IdxFolder, TakesEachWayOfNamingTheFiles) {
@@ -132,6 +143,50 @@ TEST(Mnist, LoadsAsItIsKnown) {
   double sum = 0;
   for (const float pixel : split.train.inputs.values<float>()) sum += pixel;
   EXPECT_NEAR(sum / 60'000 / 784, 0.1307, 0.00005);  // the mean that everybody subtracts
+}
+
+TEST(GatherRows, OfALargeDataSetAreNotCopied) {
+  constexpr std::int64_t kRows = 3000, kWidth = 2000;
+  Dataset data;
+  data.targets = Tensor::zeros({Dtype::kI32, {kRows}});
+  data.inputs = Tensor::deferred_rows({Dtype::kF32, {kRows, kWidth}},
+                                      [](std::int64_t first, std::int64_t count, auto bytes) {
+                                        auto* out = reinterpret_cast<float*>(bytes.data());
+                                        for (std::int64_t i = 0; i < count * kWidth; ++i)
+                                          out[i] = static_cast<float>(first * kWidth + i);
+                                      });
+  std::vector<std::int32_t> rows;
+  for (std::int32_t r = kRows; r-- > 0;) rows.push_back(r);
+  const Dataset turned = gather_rows(data, rows), few = gather_rows(data, std::span(rows).first(3));
+  EXPECT_TRUE(turned.inputs.has_deferred_rows());
+  EXPECT_FALSE(turned.targets.has_deferred_rows());
+  EXPECT_TRUE(few.inputs.has_deferred_rows());
+  EXPECT_TRUE(few.inputs.same_bits(turned.inputs.rows(0, 3)));
+  EXPECT_EQ(turned.inputs.rows(1, 1).values<float>()[7], (kRows - 2) * kWidth + 7);
+  rows[100] = kRows;
+  EXPECT_THROW(gather_rows(data, rows), Error);
+}
+
+// In order, where a block is computed at once; and in any other.
+TEST(RowReader, GivesTheRowsOfATable) {
+  constexpr std::int64_t kRows = 10'000;
+  std::int64_t read = 0;
+  const Tensor deferred = Tensor::deferred_rows(
+      {Dtype::kF32, {kRows, 5}}, [&](std::int64_t first, std::int64_t count, auto bytes) {
+        ++read;
+        auto* out = reinterpret_cast<float*>(bytes.data());
+        for (std::int64_t i = 0; i < count * 5; ++i) out[i] = static_cast<float>(first * 5 + i);
+      });
+  const Tensor plain = deferred.read_once();
+  read = 0;
+  RowReader<float> rows(deferred), expected(plain);
+  ASSERT_EQ(rows.size(), kRows);
+  ASSERT_EQ(rows.width(), 5U);
+  for (std::int64_t r = 0; r < kRows; ++r) ASSERT_TRUE(std::ranges::equal(rows[r], expected[r]));
+  EXPECT_LE(read, 5);
+  for (const std::int64_t r : {9999, 0, 1, 7, 6, 5000, 5000, 5001})
+    ASSERT_TRUE(std::ranges::equal(rows[r], expected[r]));
+  EXPECT_THROW(RowReader<std::int32_t>{deferred}, Error);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "limpid/core/utf8.h"
+#include "limpid/data/text.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -194,6 +196,29 @@ TEST(TextWindows, BytesNeedNoCharacters) {
   testing::write(folder / "none.bin", {});
   expect_error(ErrorCode::kFormat, "is empty",
                [&] { load_text_windows(folder / "none.bin", options); });
+}
+
+// Tokens are kept as the bytes of the file, in one byte or in two: they are those of encode().
+TEST(TextWindows, TokensOfAnyWidthAreThoseOfTheText) {
+  const testing::TemporaryFolder folder;
+  const std::string ascii = "to be, or not to be: that is\n";
+  std::string latin = ascii + "\u00e9\u00fc\n", many = latin;
+  for (char32_t c = 0x4e00; c < 0x4e00 + 400; ++c) many += utf8_of(c);
+  std::string large = "\xef\xbb\xbf";  // after the mark, several pieces of a MiB
+  while (large.size() < (std::size_t{3} << 20)) large += latin;
+  for (const std::string& text : {ascii, latin, many, large})
+    for (const std::string tokenizer : {"characters", "bytes"}) {
+      testing::write(folder / "a.txt", testing::bytes_of(text));
+      const Split split =
+          load_text_windows(folder / "a.txt", {.context = 1, .tokenizer = tokenizer});
+      const std::string whole =
+          tokenizer == "bytes" ? load_bytes(folder / "a.txt") : load_text(folder / "a.txt");
+      const TextParts parts = tokenizer == "bytes" ? split_bytes(whole) : split_text(whole);
+      const Tokenizer& known = *split.train.tokenizer;
+      EXPECT_TRUE(split.train.windows->tokens.has_deferred_rows());
+      EXPECT_TRUE(split.train.windows->tokens.same_bits(known.encode(parts.train)));
+      EXPECT_TRUE(split.test.windows->tokens.same_bits(known.encode(parts.test)));
+    }
 }
 
 TEST(TextWindows, TakeBytePairsFromAFolder) {

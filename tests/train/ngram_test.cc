@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "limpid/core/error.h"
 #include "limpid/data/text_windows.h"
@@ -11,7 +13,7 @@ namespace limpid::train {
 namespace {
 
 // a b a c a b, of three tokens.
-const std::vector<std::int32_t> kText = {0, 1, 0, 2, 0, 1};
+const Tensor kText = Tensor::from<std::int32_t>({6}, {0, 1, 0, 2, 0, 1});
 
 TEST(NGram, InterpolatesByHowManyFollow) {
   const NGram ngram(kText, 3, 2);
@@ -41,7 +43,7 @@ TEST(NGram, GivesProbabilities) {
 
 TEST(NGram, LosesByWhatIsSkipped) {
   const NGram ngram(kText, 3, 1);
-  EXPECT_DOUBLE_EQ(ngram.loss(std::vector<std::int32_t>{2, 2, 0}, 1),
+  EXPECT_DOUBLE_EQ(ngram.loss(Tensor::from<std::int32_t>({3}, {2, 2, 0}), 1),
                    -(std::log(2 / 9.) + std::log(4 / 9.)) / 2);
   EXPECT_THROW(ngram.loss(kText, 6), Error);
 }
@@ -55,18 +57,49 @@ TEST(NGram, TakesWhatFitsInto64Bits) {
   EXPECT_THROW(NGram(kText, 2, 2), Error);  // token 2
 }
 
+// Tokens are read in blocks of 65,536.
+TEST(NGram, CountsAcrossBlocks) {
+  std::vector<std::int32_t> tokens;
+  for (std::int32_t i = 0; i < 140'000; ++i) tokens.push_back(i % 7 * (i % 3) % 5);
+  const Tensor all = Tensor::from(Shape{140'000}, tokens);
+  const NGram ngram(all, 5, 3);
+  double sum = 0;
+  for (std::size_t i = 2; i < tokens.size(); ++i)
+    sum -= std::log(ngram.probability(std::span(tokens).first(i), tokens[i]));
+  EXPECT_NEAR(ngram.loss(all, 2), sum / static_cast<double>(tokens.size() - 2), 1e-12);
+  std::map<std::vector<std::int32_t>, double> counts;  // of three tokens, and of their contexts
+  std::map<std::vector<std::int32_t>, std::set<std::int32_t>> followers;
+  for (std::size_t i = 2; i < tokens.size(); ++i) {
+    const std::vector<std::int32_t> context(tokens.begin() + static_cast<std::ptrdiff_t>(i) - 2,
+                                            tokens.begin() + static_cast<std::ptrdiff_t>(i));
+    ++counts[context];
+    followers[context].insert(tokens[i]);
+    ++counts[{context[0], context[1], tokens[i]}];
+  }
+  for (const auto& [context, next] : followers)
+    for (const std::int32_t token : next) {
+      const auto n = static_cast<double>(next.size());
+      const double shorter = ngram.probability(std::span(context).last(1), token);
+      EXPECT_NEAR(ngram.probability(context, token),
+                  (counts[{context[0], context[1], token}] + n * shorter) / (counts[context] + n),
+                  1e-12);
+    }
+}
+
 TEST(NGram, IsTheBaselineOfWindows) {
   std::vector<std::int32_t> train, test;
   for (int i = 0; i < 40; ++i) train.push_back(i % 3);
   for (int i = 0; i < 10; ++i) test.push_back(i % 4 == 3 ? 0 : i % 3);
-  const auto windows = [](const std::vector<std::int32_t>& tokens) {
-    Dataset data =
-        windows_of(Tensor::from(Shape{static_cast<std::int64_t>(tokens.size())}, tokens), 4);
+  const auto tensor = [](const std::vector<std::int32_t>& tokens) {
+    return Tensor::from(Shape{static_cast<std::int64_t>(tokens.size())}, tokens);
+  };
+  const auto windows = [&](const std::vector<std::int32_t>& tokens) {
+    Dataset data = windows_of(tensor(tokens), 4);
     data.classes = 3;
     return data;
   };
   const Numbers metrics = ngram_metrics({windows(train), {}, windows(test)});
-  const double loss = NGram(train, 3, 5).loss(test, 4);
+  const double loss = NGram(tensor(train), 3, 5).loss(tensor(test), 4);
   EXPECT_DOUBLE_EQ(metrics.at("ngram_perplexity"), std::exp(loss));
   EXPECT_DOUBLE_EQ(metrics.at("ngram_bits_per_token"), loss / std::log(2.0));
 }
