@@ -31,13 +31,34 @@ void fail_allocation(std::int64_t n) {
 bool has_failed() { return failed.load(); }
 void exempt_this_thread() { exempt = true; }
 
-// The array and nothrow forms come through here.
+// All forms that are used: the address sanitizer has its own of those that are missing, and refuses
+// their memory in a delete of this file.
 void* operator new(std::size_t bytes) { return checked(std::malloc(bytes)); }
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& nothrow) noexcept {
+  return operator new(bytes, nothrow);
+}
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   const auto multiple = static_cast<std::size_t>(alignment);
   return checked(std::aligned_alloc(multiple, (bytes + multiple - 1) / multiple * multiple));
 }
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
