@@ -1,4 +1,4 @@
-"""What lists and describes: runs, data, help, man pages, completions."""
+"""Commands that list and describe: runs, data, help, man pages, completions."""
 
 import pathlib
 import re
@@ -131,7 +131,7 @@ class Schema(tool.ToolTest):
         pages = {c: self.output(c, "--help") for c in listed}
         self.assertEqual(sorted(sections), sorted(
             c for c in listed if "\n  --json" in pages[c] or c == "lab" and "--json" in self.output(c, "init", "--help")))
-        # Servers and scripts for shells alone have none.
+        # Servers have no completions, and scripts are for shells alone.
         self.assertLessEqual(set(listed) - set(sections), {"--version", "serve", "view", "help", "completion"})
         run = self.folder / "run"
         self.output("train", "--data", "moons,count=60", *SMALL, "--epochs", "1", "--out", run)
@@ -160,7 +160,7 @@ class Schema(tool.ToolTest):
 
 class Completion(tool.ToolTest):
     def by_bash(self, *words):
-        """What bash proposes for the last of the words."""
+        """The completions that bash proposes for the last word."""
         line = f'source ./script; COMP_WORDS=({" ".join(repr(w) for w in words)}); COMP_CWORD={len(words) - 1}; ' \
                '_limpid; printf "%s\\n" "${COMPREPLY[@]}"'
         return self.shell("bash", "-c", line).split()

@@ -1,4 +1,4 @@
-"""What --data means: tables, arrays and what is drawn, from training to answers."""
+"""The kinds of --data: tables, arrays and generated data, from training to predictions."""
 
 import json
 import math
@@ -14,7 +14,7 @@ import tool
 NUMPY = pathlib.Path(__file__).parents[1] / "formats/numpy"
 SMALL = ("--hidden", "4", "--epochs", "2", "--batch", "8", "--threads", "1", "--overwrite")
 
-# Two measures, a colour, the answer; cats are light.
+# Two measurements, a colour, the target; cats are light.
 PETS = "".join(
     f"{i},{'cat' if i % 3 else 'dog'},{4 if i % 3 else 20}.{i % 10},{('red', 'blue')[i % 2]}\n"
     for i in range(30)

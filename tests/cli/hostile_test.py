@@ -54,7 +54,7 @@ class BrokenModel(tool.ToolTest):
             self.error(1, "show", path)
 
     def test_bytes_flipped(self):
-        """Any answer is right but a crash, a hang or a second line."""
+        """Any result is correct except a crash, a hang or a second line of output."""
         path = self.folder / "broken.safetensors"
         for at in range(0, len(self.good) - len(self.data), 11):
             content = bytearray(self.good)

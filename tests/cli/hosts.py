@@ -22,7 +22,7 @@ IFF_TUN_NO_PI = 0x1001
 
 
 def missing():
-    """Why there can be no hosts here; "" where there can."""
+    """The reason why hosts are impossible here, or ""."""
     try:
         with Hosts(1, delay=0, loss=0):
             return ""
@@ -58,12 +58,12 @@ class Hosts:
         self._remove()
 
     def command(self, host, *command):
-        """The command line that runs a command on a host, which has a name of its own."""
+        """The command line that runs a command on a host, which has its own hostname."""
         return ["ip", "netns", "exec", self.names[host], "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"',
                 f"host{host}", *map(str, command)]  # fmt: skip
 
     def remote_shell(self, folder):
-        """A program that stands for ssh: its arguments are options, an address and a command line."""
+        """A program that acts as ssh: its arguments are options, an address and a command line."""
         path = pathlib.Path(folder) / "remote_shell"
         hosts = "\n".join(f"{address}) name={name}; host=host{i} ;;"
                           for i, (name, address) in enumerate(zip(self.names, self.addresses)))

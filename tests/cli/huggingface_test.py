@@ -54,7 +54,7 @@ class HuggingFace(tool.ToolTest):
         self.assertEqual(shown, sorted(shown, key=lambda t: -t["logit"]))
         text = self.output("run", folder, "--prompt", "the fox")
         self.assertIn(f"{shown[0]['token']}  {shown[0]['text']}", text)
-        # What stands after the prompt's tokens does not count.
+        # Text after the prompt's tokens is not compared.
         self.assertNotEqual(shown, self.document("run", folder, "--prompt", "the dog")["next"])
         self.assertIn("at most 24", self.error(2, "run", folder, "--prompt", "?" * 26))
         self.error(2, "run", folder, "--prompt", "")
@@ -64,7 +64,7 @@ class HuggingFace(tool.ToolTest):
     def test_it_goes_on_until_a_text_ends(self):
         folder = self.gpt2()
         likeliest = ("generate", folder, "--prompt", "the fox", "--temperature", "0")
-        # What such a model draws may be anything, control characters among it.
+        # Such a model may generate anything, including control characters.
         drawn = self.run_tool(*likeliest, "--tokens", "4")
         self.assertEqual((drawn.returncode, drawn.stdout[:7]), (0, b"the fox"))
         self.assertGreater(len(drawn.stdout), len("the fox\n"))

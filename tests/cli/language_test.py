@@ -14,11 +14,11 @@ import unittest
 
 import tool
 
-# A text that a model can learn by heart: what follows two characters is certain, nearly always.
+# A text that a model can memorise: the two previous characters nearly always determine the next.
 TEXT = "the cat sat on the mat.\nthe dog sat on the log.\n" * 60
 
 
-# The same two sentences in any order, one of them longer, so that they stand at every place of a window.
+# Two sentences of different lengths in random order, so that they occur at every position of a window.
 SENTENCES = ("the cat sat on the mat.\n", "the black dog lay on the log.\n")
 MIXED = "".join(random.Random(1).choices(SENTENCES, k=110))
 
@@ -96,7 +96,7 @@ class LanguageTest(tool.ToolTest):
         shown = self.output("run", self.model, "--data", f"text:{self.text}", "--index", "3")
         self.assertIn(repr(part[36:48]), shown)
         self.assertIn(f"label {part[48]!r}", shown)
-        # The last window of the text has nothing after its last token.
+        # The last window of the text has no target after its last token.
         answer, = self.document("run", self.model, "--data", f"text:{self.text}", "--index", tested - 1)["answers"]
         self.assertEqual(answer["label"], sorted(set(MIXED)).index(part[-1]))
         self.assertEqual(len(answer["logits"]), len(set(MIXED)))
@@ -115,7 +115,7 @@ class LanguageTest(tool.ToolTest):
         self.train_gpt("--steps", "300", "--lr", "0.01", "--sample-every", "0")
 
         def generate(*more, model=self.model):
-            return self.output("generate", model, "--tokens", "60", *more)  # five times what it sees
+            return self.output("generate", model, "--tokens", "60", *more)  # five times its context
         one = generate("--seed", "4")
         self.assertEqual(generate("--seed", "4", "--threads", "2"), one)
         self.assertEqual(generate("--seed", "4", "--sequences", "3").split("\n---\n"),
@@ -124,7 +124,7 @@ class LanguageTest(tool.ToolTest):
         words = set(MIXED.split())
         drawn = generate("--temperature", "0.5").split()[1:-1]
         self.assertGreater(sum(word in words for word in drawn) / len(drawn), 0.6)
-        # Of a prompt longer than the context the end counts.
+        # A prompt longer than the context keeps its last tokens.
         long = MIXED[:30]
         self.assertEqual(generate("--prompt", long)[30:], generate("--prompt", long[-12:])[12:])
 
@@ -147,7 +147,7 @@ class LanguageTest(tool.ToolTest):
         liar = self.folder / "liar.safetensors"
         commands = (("generate", liar), ("run", liar, "--prompt", "the"), ("convert", liar, f"{self.folder}/to/"),
                     ("quantize", liar, "--to", "int8", "--out", self.folder / "to.safetensors"))
-        # Sizes that nothing has, and some that this file does not have.
+        # Sizes that no model has, and some that do not match this file.
         for part, lie in (("layers", {"layers": 10**9}), ("width", {"width": 10**18}), ("context", {"context": 2**63}),
                           ("layers", {"layers": 1.5e300}), ("", {"layers": 1024, "width": 2**24, "hidden": 2**24})):
             header["__metadata__"]["limpid.config"] = json.dumps(config | lie)
@@ -165,13 +165,13 @@ class LanguageTest(tool.ToolTest):
         self.assertNotIn("\N{REPLACEMENT CHARACTER}", text[:-4])
 
     def on_a_terminal(self, *arguments):
-        """What a run shows on a terminal, which is told to change nothing of it."""
+        """The output of a run on a terminal, which is set to raw mode."""
         ours, theirs = pty.openpty()
         tty.setraw(theirs)
         process = subprocess.Popen([tool.TOOL, *map(str, arguments)], stdout=theirs)
         os.close(theirs)
         shown = b""
-        with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+        with contextlib.suppress(OSError):  # how a terminal reports that nobody writes any more
             while part := os.read(ours, 4096):
                 shown += part
         os.close(ours)
@@ -228,7 +228,7 @@ class LanguageTest(tool.ToolTest):
         self.assertEqual(document["prompt"], "the")
         self.assertEqual([("the" + text["text"] + "\n", text["seed"]) for text in document["texts"]],
                          [(generate("--seed", seed, "--prompt", "the"), seed) for seed in (4, 5)])
-        # Of a prompt longer than the context the end counts.
+        # A prompt longer than the context keeps its last tokens.
         self.assertEqual(generate("--prompt", "zzz the cat"[4:])[7:], generate("--prompt", "dog the cat")[11:])
 
     def test_run_and_generate_take_the_same_prompts(self):

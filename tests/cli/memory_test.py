@@ -82,7 +82,7 @@ class Memory(tool.ToolTest):
             yield to, narrow, narrow
 
     def test_weights_are_there_once(self):
-        # What a process has besides: its tokenizer, plans, caches, and a thread's stack.
+        # Other memory of the process: tokenizer, plans, caches, and a thread's stack.
         besides = 8 << 20
         for name, model, file in self.weights(self.folder, 16_000, 64, 384, 8):  # 20.4 million parameters
             with self.subTest(weights=name):

@@ -164,7 +164,7 @@ class Quantize(tool.ToolTest):
             self.assertIn(f"in {dtype}", self.output("summary", self.small))
             self.assertIn(f"layers.0.weight {dtype} (2, 4)",
                           self.output("summary", self.small, "--ops"))
-            # Weights of a few 64ths are numbers of bf16.
+            # Weights that are multiples of 1/64 are exact in bf16.
             for before, after in zip(self.logits(self.model), self.logits(self.small)):
                 self.assertAlmostEqual(before, after, places=7 if to == "bf16" else 2)
 

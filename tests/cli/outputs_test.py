@@ -111,7 +111,7 @@ class Terminal(tool.ToolTest):
         process = subprocess.Popen([tool.TOOL, *map(str, arguments)], stdout=theirs, env={**os.environ, "TERM": term})
         os.close(theirs)
         shown = b""
-        with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+        with contextlib.suppress(OSError):  # how a terminal reports that nobody writes any more
             while part := os.read(ours, 4096):
                 shown += part
         os.close(ours)
@@ -121,7 +121,7 @@ class Terminal(tool.ToolTest):
     TRAIN = ("train", "--data", "moons,count=3000", "--hidden", "40,40", "--epochs", "3", "--threads", "1")
 
     def bars(self, text):
-        """Lines that are drawn over: a carriage return follows. The rows of epochs end in a newline."""
+        """Lines that are overwritten: a carriage return follows. The rows of epochs end in a newline."""
         return re.findall(r"\r\x1b\[K([^\r\n]+)(?=\r)", text)
 
     def test_a_bar_fits_the_terminal(self):
@@ -132,7 +132,7 @@ class Terminal(tool.ToolTest):
         self.assertTrue(any(re.search("[━╌]{20}", b) for b in bars))
 
     def test_there_are_no_colours(self):
-        """Nor anything else that NO_COLOR would forbid."""
+        """Nor anything else that NO_COLOR forbids."""
         self.assertNotRegex(self.shown(80, "xterm-256color", *self.TRAIN, "--lr", "30"), r"\x1b\[[\d;]*m")
 
     def test_a_terminal_without_orders_gets_none(self):

@@ -27,8 +27,8 @@ LAUNCHERS = {
 }
 # Open MPI wants to be asked twice by root.
 ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# How each MPI starts a rank on each of some hosts through a program that stands for ssh, and speaks TCP alone: it would take ranks of
-# one machine to share its memory.
+# How each MPI starts a rank on each host through a program that acts as ssh, over TCP only. Otherwise ranks of one machine would share its
+# memory.
 OVER_A_NETWORK = {
     "openmpi": lambda shell, addresses: (
         ["--mca", "plm_rsh_agent", shell, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
@@ -58,13 +58,13 @@ class Ranks(tool.ToolTest):
                                 stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=ENVIRONMENT | environment)
 
     def launched(self, kind, ranks, *arguments, **environment):
-        """What several ranks say, and how they end."""
+        """The output of several ranks, and how they end."""
         process = self.start(kind, ranks, *arguments, **environment)
         said, _ = process.communicate(timeout=120)
         return process.returncode, said.decode()
 
     def log(self, out):
-        """The log's events without what differs from life to life."""
+        """The log's events without fields that differ from run to run."""
         events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
         for event in events:
             for key in ("samples_per_second", "seconds", "command", "environment"):
@@ -166,12 +166,12 @@ class VerifyStep(Ranks):
             self.assertEqual(self.output("verify-step", out, "--step", 4, "--shard", shard),
                              f"step 4, shard {shard}: {steps[2]['shards'][shard]}, as logged\n")
         self.assertIn("which the log has not", self.output("verify-step", out, "--step", 5, "--shard", 0))
-        # A checkpoint that was kept is where it begins.
+        # The check starts from a stored checkpoint.
         long = self.folder / "long"
         self.output(*self.arguments("--log-shards", "--log-every", "2", "--steps", "3", out=long)[:-2])
         found = self.document("verify-step", out, "--step", 4, "--shard", 2)
         self.assertEqual((found["from"], found["hash"]), (0, found["logged"]))
-        # A log that says otherwise.
+        # A log with another hash.
         log = out / "log.jsonl"
         log.write_text(log.read_text().replace(steps[2]["shards"][1], "0" * 16))
         run = self.run_tool("verify-step", out, "--step", 4, "--shard", 1)
@@ -297,7 +297,7 @@ class UnderMpi:
         with hosts.Hosts(3, delay=0.001, loss=0.01) as network:
             process = self.start_on(network, *self.arguments(out=out))
             said, _ = process.communicate(timeout=300)
-        # MPICH's launcher takes a rank for lost whose MPI does not end.
+        # MPICH's launcher reports a rank as lost if its MPI does not end.
         if self.kind != "mpich" or b"is done, but its MPI has not ended" not in said:
             self.assertEqual(process.returncode, 0, said.decode())
         self.assertIn("on 3 ranks of 1 thread", said.decode())
@@ -346,7 +346,7 @@ class UnderMpi:
         self.assertRegex(
             self.differing(f'exec "$1" train --data idx:{self.data} {arguments} --seed $((RANK % 2))'),
             r"rank 1 on \S+ has another configuration: \"seed\": 1, not \"seed\": 0 as rank 0 on")
-        # Its own fault, which the others do not share.
+        # A fault of one rank alone.
         (moved / "3").mkdir()
         self.assertRegex(
             self.differing(f'cd {moved}/$((RANK == 1 ? 3 : 0)) && exec "$1" train --data idx:. {arguments}'),

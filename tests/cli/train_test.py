@@ -37,7 +37,7 @@ class TrainTest(tool.ToolTest):
                                 stderr=subprocess.PIPE, **options)
 
     def interrupted(self, which=signal.SIGTERM, epochs=4000, *more):
-        """A run that a signal ended, with the rest of what it said."""
+        """A run that a signal ended, with the rest of its output."""
         process = self.start(*self.arguments("--epochs", epochs, *more))
         while not (self.out / "checkpoint.safetensors").exists():
             self.assertIsNone(process.poll())
@@ -48,7 +48,7 @@ class TrainTest(tool.ToolTest):
         return process.returncode, message.decode()
 
     def log(self, out=None):
-        """The log's events without what differs from life to life: times, how it was called, resumes."""
+        """The log's events without fields that differ from run to run: times, command line, resumes."""
         events = [json.loads(line) for line in ((out or self.out) / "log.jsonl").read_text().splitlines()]
         for event in events:
             for key in ("samples_per_second", "seconds", "command"):
@@ -81,7 +81,7 @@ class Killed(TrainTest):
             while True:
                 process = self.start(*command)
                 try:
-                    # Not more often than was asked for: the last run may then finish.
+                    # No kills beyond the requested number: the last run may then finish.
                     _, message = process.communicate(
                         timeout=chance.uniform(0, life) if kills < KILLS else 120)
                 except subprocess.TimeoutExpired:
@@ -175,11 +175,11 @@ class Stopped(TrainTest):
 
 
 class Signals(TrainTest):
-    """Whenever a signal comes: one line or none, whole files, and --resume goes on to the same bits."""
+    """A signal at any time: at most one line of output, no partly written files, and --resume continues to the same bits."""
 
     def setUp(self):
         super().setUp()
-        # Checkpoints that take a moment to write, after each of the 15 steps.
+        # Checkpoints that are slow to write, after each of the 15 steps.
         self.big = ("--hidden", "900,900", "--epochs", "3", "--checkpoint-every", "1")
         self.whole = self.folder / "whole"
         self.output(*self.arguments(*self.big, out=self.whole))
@@ -212,7 +212,7 @@ class Signals(TrainTest):
         return [p.name for p in self.out.iterdir() if p.name.endswith(".tmp")]
 
     def stop_while_it_writes(self, process):
-        """Stops the process, which holds a checkpoint that is not whole."""
+        """Stops the process while a checkpoint is partly written."""
         while True:
             self.assertIsNone(process.poll(), "no checkpoint was seen while it was written")
             if self.temporary_files():
@@ -245,7 +245,7 @@ class Signals(TrainTest):
 
     def test_the_same_signal_again_ends_it_at_once(self):
         for which in (signal.SIGINT, signal.SIGTERM):
-            for _ in range(20):  # until the second one comes before the first has ended it
+            for _ in range(20):  # until the second signal arrives before the first has ended the run
                 process = self.started()
                 self.stop_while_it_writes(process)
                 process.send_signal(which)
@@ -279,7 +279,7 @@ class Signals(TrainTest):
         self.expect_good_order(process, signal.SIGTERM, message)
 
     def test_a_closed_terminal(self):
-        for is_told in (True, False):  # by a SIGHUP, or by what it writes alone
+        for is_told in (True, False):  # by a SIGHUP, or only by failing writes
             ours, its = pty.openpty()
 
             def take_terminal():
@@ -292,7 +292,7 @@ class Signals(TrainTest):
                                        stderr=its, preexec_fn=take_terminal)
             os.close(its)
             said = b""
-            while b"epoch" not in said:  # the table's head: it is at the steps
+            while b"epoch" not in said:  # the table's heading: training steps have begun
                 said += os.read(ours, 1000)
             os.close(ours)
             self.assertEqual(process.wait(timeout=60), 128 + signal.SIGHUP)
@@ -333,7 +333,7 @@ class Disk(TrainTest):
         checkpoint = self.out / "checkpoint.safetensors"
         good = checkpoint.read_bytes()
         log = (self.out / "log.jsonl").stat().st_size
-        # Not even the log; the log, but no checkpoint; all for a while.
+        # Room for less than the log; for the log, but no checkpoint; for a few checkpoints.
         for size in (100, max(log, len(good) - 1), len(good) + log + 5000):
             process = self.start("train", "--resume", self.out, "--threads", "1", preexec_fn=self.limited(size))
             _, message = process.communicate(timeout=60)
@@ -450,7 +450,7 @@ class Told(TrainTest):
         self.assertEqual(sum(map(sum, events[-1]["test"]["confusion"])), 20)
 
     def test_everything_tells_the_steps_that_were_done(self):
-        """Though the log has one of seven."""
+        """Even if the log has only every seventh."""
         self.output("train", "--data", "moons,count=500", "--epochs", "40", "--batch", "50", "--log-every", "7", "--out", self.out,
                     "--threads", "1")
         self.assertEqual([e["step"] for e in self.log() if e["event"] == "step"][-1], 399)
@@ -460,7 +460,7 @@ class Told(TrainTest):
         self.assertIn("<dt>steps</dt><dd>400</dd>", (self.out / "report.html").read_text())
 
     def test_what_training_warned_of_is_told_again(self):
-        """Though the log shows nothing of it at its end, and whatever is asked of another rule."""
+        """Even if the end of the log does not show it, and whatever thresholds other rules get."""
         log = self.out / "log.jsonl"
         self.output("train", "--data", "moons,count=500", "--epochs", "40", "--batch", "50", "--out", self.out, "--threads", "1")
         *lines, end = log.read_text().splitlines(keepends=True)
@@ -531,7 +531,7 @@ class Told(TrainTest):
         self.assertIn("loss_not_finite", run.stdout.decode())
         self.assertEqual(self.log()[-1]["reason"], "non-finite loss")
         self.assertFalse((self.out / "model.safetensors").exists())
-        # Taken up again, the same step fails the same way.
+        # After resuming, the same step fails in the same way.
         again = self.run_tool("train", "--resume", self.out)
         self.assertEqual((again.returncode, again.stderr.decode()), (1, message))
 

@@ -17,7 +17,7 @@ GROUPS = {
     "Help": ("help", "completion"),
 }
 if "\nServe:\n" in subprocess.run([tool.TOOL, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout:
-    GROUPS["Serve"] = ("serve", "receipt", "view")  # where the tool is built with them
+    GROUPS["Serve"] = ("serve", "receipt", "view")  # if the tool is built with them
 
 
 class Help(tool.ToolTest):

@@ -1,5 +1,4 @@
-// Bands of rows: what goes through the steps together is the same, bit for bit, whatever the rows,
-// the blocks that they make and the threads that share them.
+// Bands of rows: results are bit-identical for any number of rows, blocks and threads.
 #include <gtest/gtest.h>
 
 #include "limpid/kernels/isa.h"
@@ -11,9 +10,9 @@ namespace {
 // Several panels of every instruction set, so that products are cut by columns too.
 constexpr std::int64_t kWide = 200;
 
-// Every kind of step that a band may hold: products with weights and what is after them, functions
-// of a row, reductions of a row that are broadcast again, masks, and random bits, which depend on
-// the place of an element in the whole.
+// Every kind of step that a band may hold: products with weights and their fused epilogues,
+// functions of a row, broadcast reductions of a row, masks, and random bits, which depend on an
+// element's index in the whole tensor.
 Function everything(std::int64_t rows) {
   const auto constant_of = [](Builder& builder, const Shape& shape, std::uint64_t key) {
     return constant(builder, nn::normal(0.5)(Key(key), shape));
@@ -58,7 +57,7 @@ TEST_P(Bands, HaveTheBitsOfTheInterpreter) {
 // One block of 96 rows and less, exactly one, one and a little, several.
 INSTANTIATE_TEST_SUITE_P(Rows, Bands, testing::Values(1, 2, 5, 95, 96, 97, 192, 193, 500));
 
-// Products of a batch: each of them, with the rows that belong to it, is one row of the band.
+// Products of a batch: each of them, with its rows, is one row of the band.
 Function attention_by_parts(std::int64_t items) {
   constexpr std::int64_t kQueries = 10, kKeys = 14, kSize = 9;
   return trace("attention",
@@ -112,8 +111,9 @@ TEST(BandsOfRows, KeepOnlyTheRowsAtWork) {
       << many.plan();
 }
 
-// What a step reads as a whole must be whole before it: a band ends there. One number a row, read
-// as one number a column, is of the right size for that to go unnoticed.
+// A value that a step reads as a whole must be complete before the step, so the band ends there.
+// The operand with one number per row, read as one number per column, has the same size, so a
+// mistake would go unnoticed.
 TEST(BandsOfRows, EndWhereAStepReadsMoreThanItsRow) {
   constexpr std::int64_t kSide = 200;
   using Reader = Value (*)(const Value& x, const Value& w, const Value& numbers);

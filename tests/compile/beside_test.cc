@@ -1,4 +1,4 @@
-// Products that threads go through without waiting in between.
+// Independent products that threads run without waiting in between.
 #include <gtest/gtest.h>
 
 #include "limpid/inspect/op_example.h"
@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t kWidth = 150, kHidden = 333;
 
-// As in a transformer: three products of one operand; a gate, what it lets through, and what is
-// made of that.
+// As in a transformer: three products of one operand; then a gate, the values that it multiplies,
+// and the product of the result.
 Function block(std::int64_t rows) {
   const Type square{Dtype::kF32, {kWidth, kWidth}}, up{Dtype::kF32, {kHidden, kWidth}},
       down{Dtype::kF32, {kWidth, kHidden}};
@@ -64,7 +64,7 @@ TEST(Beside, ProductsOfOneOperandStandBesideEachOther) {
   }
 }
 
-// One that reads what another writes waits for it.
+// A product that reads another's result waits for it.
 TEST(Beside, ProductsOfProductsDoNot) {
   const Type square{Dtype::kF32, {kWidth, kWidth}};
   const Function f = trace("chain", {{"x", {Dtype::kF32, {1, kWidth}}}, {"w", square}},

@@ -9,7 +9,7 @@ namespace {
 const Type kCache{Dtype::kF32, {2, 5, 3}}, kRows{Dtype::kF32, {2, 2, 3}},
     kPosition{Dtype::kI32, {}};
 
-// The cache with rows in it, and what `more` makes of the cache before and after.
+// The cache with rows in it, and the results of `more` on the cache before and after.
 Function updating(const std::function<std::vector<Value>(Value before, Value after)>& more) {
   return trace("updating", {{"cache", kCache}, {"rows", kRows}, {"position", kPosition}},
                [&](std::span<const Value> in) {
@@ -46,7 +46,7 @@ TEST(Donation, WritesTheRowsAlone) {
     workspace.run(in, out);
     EXPECT_TRUE(Tensor::from<float>(kCache.shape, memory).same_bits(want[0])) << position;
     EXPECT_EQ(total, want[1].values<float>()[0]) << position;
-    // Without a donation the cache stays what it was.
+    // Without a donation the cache stays unchanged.
     EXPECT_TRUE(compile(f)(std::vector<Tensor>{cache, rows, Tensor::scalar(position)})[0].same_bits(
         want[0]));
   }

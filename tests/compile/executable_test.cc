@@ -57,14 +57,14 @@ struct Prepared {
   std::vector<void*> outputs;
 };
 
-// A result that is read on the way and stored afterwards, narrow or a second time, keeps its
+// A result that later steps read before it is stored, in a narrow dtype or twice, keeps its
 // register until then.
 TEST(Executable, AResultIsStoredAfterOthersHaveBeenComputed) {
   Builder b("stored");
   const Value x = b.input("x", {Dtype::kF32, {3000}});
   const Value positive = x > x * x;
   const Value half = cast(x * 3, Dtype::kBf16);
-  // The last to read the mask, whose register others could take from here on.
+  // The last reader of the mask. Other values could take its register from here on.
   const Value y = select(positive, x, -x);
   const Value z = exp(y) * y - tanh(y);
   const Value w = z + cast(half, Dtype::kF32);
@@ -127,7 +127,7 @@ TEST(CalledFunction, IsCalledByManyThreadsAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Reference arithmetic serves where no kernel does, and keeps the promise too.
+// Reference arithmetic is used where there is no kernel, and keeps the promise, too.
 TEST(Executable, RunsReferenceStepsWithoutAllocation) {
   const Function f = trace("f", {{"x", {Dtype::kF64, {3, 4, 5}}}, {"k", {Dtype::kI64, {2}}}},
                            [](std::span<const Value> in) {
@@ -142,7 +142,7 @@ TEST(Executable, RunsReferenceStepsWithoutAllocation) {
   EXPECT_EQ(allocations(), before);
 }
 
-// Of every op on every example of its record, and of what those leave out.
+// Of every op on every example of its record, and of cases that the examples lack.
 TEST(Executable, RunsEveryOpWithoutAllocation) {
   const auto check = [](const Function& f) {
     for (const bool shared : {false, true}) {
@@ -173,7 +173,7 @@ TEST(Executable, RunsEveryOpWithoutAllocation) {
               [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; }));
 }
 
-// Values between the steps may be worked on in whole vectors; those of the caller may not.
+// Kernels may write whole vectors into values between steps, but not into the caller's outputs.
 TEST(Executable, WritesNoByteBeyondItsOutputs) {
   for (std::int64_t n = 1; n <= 40; ++n) {
     const nn::Mlp net = nn::mlp({3, n, n}, tanh);
@@ -201,12 +201,12 @@ TEST(Executable, WritesNoByteBeyondItsOutputs) {
   }
 }
 
-// As its outputs, an input ends where it ends: here a page follows that nobody may touch.
+// Inputs, like outputs, must not be read beyond their end: a protected page follows them here.
 TEST(Executable, ReadsNoByteBeyondItsInputs) {
   for (std::int64_t n = 1; n <= 40; ++n) {
     const Tensor weight = numbers({Dtype::kF32, {5, n}}, Key(7));
     const Function f = trace("f", {{"x", {Dtype::kF32, {n}}}}, [&](std::span<const Value> in) {
-      // What tanh gives stays between the steps.
+      // The result of tanh stays between the steps.
       return std::vector<Value>{linear(tanh(in[0]), constant(in[0].builder(), weight))};
     });
     const std::vector<Tensor> inputs = numbers_for(f);
@@ -227,7 +227,7 @@ TEST(Executable, ReadsNoByteBeyondItsInputs) {
 // A copy would share its memory.
 static_assert(!std::is_copy_constructible_v<Workspace> && std::is_move_constructible_v<Workspace>);
 
-// What all threads need together may be more than a size can say.
+// The memory of all threads together may overflow a size_t.
 TEST(Executable, RefusesMemoryForMoreThreadsThanThereIs) {
   const std::int64_t wide = Shape::kMaxElements / 2;
   const Executable plan =
@@ -241,8 +241,8 @@ TEST(Executable, RefusesMemoryForMoreThreadsThanThereIs) {
   EXPECT_THROW(Workspace(plan, &pool), Error);
 }
 
-// Two pools and a hundred Executables at once, each run with its own Workspace, give what one gives
-// alone.
+// Two pools and a hundred Executables at once, each run with its own Workspace, give the same
+// results as one alone.
 TEST(Executable, RunsFromManyThreadsAtOnce) {
   constexpr std::size_t kExecutables = 100;
   std::vector<Executable> executables;
@@ -260,7 +260,7 @@ TEST(Executable, RunsFromManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < 6; ++t)
     threads.emplace_back([&, t] {
-      // Every Executable from every thread, beginning at another one.
+      // Every Executable from every thread, each starting at another one.
       for (std::size_t i = 0; i < kExecutables; ++i) {
         const std::size_t e = (i + t * 17) % kExecutables;
         const std::vector<Tensor> got = executables[e](inputs[e], t < 2 ? nullptr : &pools[t % 2]);
@@ -271,7 +271,7 @@ TEST(Executable, RunsFromManyThreadsAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Kernels write around the caches then, and what one thread wrote the caller reads.
+// Kernels use streaming stores then, and the caller must see other threads' results.
 TEST(Executable, ResultsOfMoreThanTheCachesHold) {
   const Type type{Dtype::kF32, {2100, 4096}};
   const std::vector<Tensor> inputs = {numbers(type, Key(1))};
@@ -333,7 +333,7 @@ TEST(Plan, SharesMemoryBetweenValuesThatDoNotMeet) {
   EXPECT_TRUE(executable(inputs)[0].same_bits(interpret(f, inputs)[0])) << executable.plan();
 }
 
-// A barrier is no step, but what reads through it is not moved before what was written before it.
+// A barrier is no step, but reads through it are not moved before earlier writes.
 TEST(Plan, KeepsABarrierBetween) {
   const auto plan_of = [](bool barred) {
     return compile(trace("f", {{"x", {Dtype::kF32, {64, 64}}}},

@@ -1,5 +1,4 @@
-// What a program sets for its floating-point unit does not show in results, and is there
-// afterwards.
+// The program's floating-point environment does not affect results, and is restored afterwards.
 #include "limpid/core/float_mode.h"
 
 #include <gtest/gtest.h>

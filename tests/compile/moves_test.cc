@@ -1,4 +1,4 @@
-// Elements that are moved: the same as by the interpreter, in whatever pieces threads share them.
+// Moved elements: equal to the interpreter's, however threads split them.
 #include <gtest/gtest.h>
 
 #include "limpid/limpid.h"

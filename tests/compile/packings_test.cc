@@ -1,4 +1,4 @@
-// Packings: plans share packed weights, keep no others, and change no bit by it.
+// Packings: plans share packed weights, keep no others, and their bits do not change.
 #include "limpid/compile/packings.h"
 
 #include <gtest/gtest.h>
@@ -72,8 +72,8 @@ TEST(Packings, HoldOnePackingForAllPlans) {
   }
 }
 
-// The passes over a prompt and over a token of a transformer hold its weights once; what the
-// embedding's table takes, which is gathered from as it is, is not theirs.
+// A transformer's plans for a prompt and for a token hold its weights once. The embedding table,
+// which is gathered from in place, is not counted.
 TEST(Packings, HoldTheWeightsOfATransformerOnce) {
   for (const bool tied : {true, false}) {
     nn::Gpt net = nn::gpt2_shaped();
@@ -97,8 +97,8 @@ TEST(Packings, HoldTheWeightsOfATransformerOnce) {
   }
 }
 
-// A weight that is made when it is read, as those of a Hugging Face folder are, is made for its
-// packing alone, whatever else a compilation does with it.
+// A deferred weight, as in a Hugging Face folder, is computed only for packing, whatever else a
+// compilation does with it.
 TEST(Packings, KeepNothingOfDeferredWeights) {
   const Net net({300, 700, 10});
   int made = 0;
@@ -121,7 +121,7 @@ TEST(Packings, KeepNothingOfDeferredWeights) {
   EXPECT_EQ(made, 5) << "nothing was kept";
 }
 
-// Large matrices have memory of their own, and go alone.
+// Large matrices have their own memory, which is freed separately.
 TEST(Packings, KeepNothingThatNoPlanReads) {
   const Net large({2100, 2100, 10});
   const Function f = large.of(1);

@@ -91,7 +91,7 @@ TEST(Predictor, HoldsItsWeightsOnce) {
   EXPECT_LT(static_cast<double>(predict.bytes() - workspaces), 1.15 * static_cast<double>(weights));
 }
 
-// Several inputs and outputs, one input the same for all rows, and one the number of a row.
+// Several inputs and outputs; one input is shared by all rows, and one holds the row's number.
 TEST(Predictor, TakesInputsWithoutRows) {
   const Function f = trace("f",
                            {{"x", {Dtype::kF32, {4}}},

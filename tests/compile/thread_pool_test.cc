@@ -139,7 +139,7 @@ TEST(ThreadPool, TheCallerSleepsWhileOthersWork) {
 TEST(ThreadPool, UsesItsThreads) {
   ThreadPool pool({.threads = 2});
   bool helped = false;
-  // A task that waits for the other one can only end when both run at once.
+  // A task that waits for the other one can end only if both run at once.
   for (int attempt = 0; attempt < 50 && !helped; ++attempt) {
     std::atomic<int> inside{0};
     std::atomic<bool> met{false};
@@ -261,7 +261,7 @@ std::vector<int> cpus_of_pinned_threads() {
 
 TEST(ThreadPool, KeepsClearOfOtherPools) {
   if (allowed_cpus() < 2) GTEST_SKIP() << "one CPU";
-  for (int round = 0; round < 3; ++round) {  // what is given back is taken again
+  for (int round = 0; round < 3; ++round) {  // CPUs of destroyed pools are used again
     const ThreadPool first({.threads = 2}), second({.threads = 2});
     const std::vector<int> cpus = cpus_of_pinned_threads();
     ASSERT_EQ(cpus.size(), 2u);
@@ -279,7 +279,7 @@ TEST(ThreadPool, PinsTheCallerWhenAsked) {
   EXPECT_EQ(allowed_cpus(), cpus);
 }
 
-// Wherever the caller goes, the other thread is found elsewhere.
+// Wherever the caller runs, the other thread is on another CPU.
 TEST(ThreadPool, KeepsClearOfTheCaller) {
   cpu_set_t all;
   sched_getaffinity(0, sizeof all, &all);

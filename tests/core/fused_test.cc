@@ -1,4 +1,4 @@
-// The fused multiply-add without an instruction for it, against the machine's.
+// The fused multiply-add in software, against the machine's instruction.
 #include "limpid/core/fused.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(Fused, IsTheMachinesOnRandomValues) {
     const float b = float_of(key.word(4 * i + 1));
     const std::uint64_t bits = key.word(4 * i + 2);
     ASSERT_TRUE(agree(a, b, float_of(bits)));
-    // Of the product's size, where digits meet and cancel; and products among the subnormals.
+    // Addends of the product's size, where digits meet and cancel; and subnormal products.
     const int places = static_cast<int>(key.word(4 * i + 3) % 61) - 30;
     const float mantissa = float_of((bits & 0x807fffff) | 0x3f800000);
     const double product = static_cast<double>(a) * static_cast<double>(b);

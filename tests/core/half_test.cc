@@ -44,7 +44,7 @@ TYPED_TEST(Half, EveryNumberComesBack) {
 TYPED_TEST(Half, BetweenTwoNumbersTheNearerAndTheEvenOneOfATie) {
   for (int bits = 0; bits < TypeParam::kInfinity; ++bits) {
     const double low = TypeParam::wide(bits);
-    // Beyond the largest number as if the exponents went on.
+    // Beyond the largest number, ties are as if exponents continued.
     const double high = bits + 1 == TypeParam::kInfinity
                             ? 2 * low - static_cast<double>(TypeParam::wide(bits - 1))
                             : static_cast<double>(TypeParam::wide(bits + 1));
@@ -56,7 +56,7 @@ TYPED_TEST(Half, BetweenTwoNumbersTheNearerAndTheEvenOneOfATie) {
   }
 }
 
-// Each by a way of its own.
+// Each by a different method.
 TYPED_TEST(Half, OfAnF32TheSameAsOfAnF64) {
   const auto expect_same = [](std::uint32_t bits) {
     const auto x = std::bit_cast<float>(bits);
@@ -64,7 +64,7 @@ TYPED_TEST(Half, OfAnF32TheSameAsOfAnF64) {
   };
   for (std::uint64_t bits = 0; bits < 1ull << 32; bits += 4099)
     expect_same(static_cast<std::uint32_t>(bits));
-  // Numbers of the format, ties between two of them, and what is next to both.
+  // Numbers of the format, ties between two of them, and the neighbours of both.
   for (int i = 0; i < 0x10000; ++i)
     for (const float x : {TypeParam::wide(i), (TypeParam::wide(i) + TypeParam::wide(i ^ 1)) / 2})
       for (std::uint32_t off = 0; off < 3; ++off)

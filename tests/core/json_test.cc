@@ -36,7 +36,7 @@ std::string values(std::size_t count) { return "[" + repeat("0,", count - 2) + "
 
 void expect_refused(std::string_view part, const std::string& text) {
   expect_error(ErrorCode::kFormat, part, [&] { Json::parse(text); });
-  // It is no matter of syntax.
+  // This is not a syntax error.
   expect_error(ErrorCode::kFormat, part, [&] { Json::try_parse(text); });
 }
 

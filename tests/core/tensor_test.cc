@@ -98,7 +98,7 @@ TEST(Tensor, DoesNotKeepDeferredElementsThatAreReadOnce) {
   }
   EXPECT_TRUE(elements.expired());
   EXPECT_EQ(made, 1);
-  // Where somebody reads them anyway, there is nothing to make.
+  // If it has been read already, there is nothing to compute.
   const auto* const kept = t.bytes().data();
   EXPECT_EQ(t.read_once().bytes().data(), kept);
   EXPECT_EQ(made, 2);

@@ -44,7 +44,7 @@ std::string from_latin1(std::string_view utf8) {
   return bytes;
 }
 
-// The tokens of all bytes and these: a's and b's that make longer ones.
+// All byte tokens and these: a's and b's that merge into longer ones.
 BytePairRules rules_with(std::vector<std::string> more,
                          std::vector<std::pair<std::string, std::string>> merges) {
   BytePairRules rules;
@@ -124,7 +124,7 @@ TEST(BytePair, MergesTheFirstLearntAndTheLeftmost) {
   EXPECT_EQ(pairs.encode("bbb ab bbb"), (Ids{259, 98, 32, 257, 32, 259, 98}));
 }
 
-// Neither one word without an end nor a million of them takes long.
+// Neither one endless word nor a million words takes long.
 TEST(BytePair, TakesLongTexts) {
   const BytePair pairs(rules_with({"aa", "aaaa"}, {{"a", "a"}, {"aa", "aa"}}));
   const std::string word(1'000'001, 'a');

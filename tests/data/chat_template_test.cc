@@ -129,7 +129,7 @@ TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
   EXPECT_EQ(rendered("a\r\n  {% if true +%}\r\n  b\n  {%+ endif %}\t{#- c #}\n  {{ 1 }}\n"),
             "a\n\n  b\n    1");
   EXPECT_EQ(rendered("  {% if true %}\n  {% if true %}\n  x\n  {% endif %}\n{% endif %}"), "  x\n");
-  // What a turn sets is gone in the next.
+  // A variable set in one loop iteration is gone in the next.
   EXPECT_EQ(rendered("{% set x = 0 %}{% for m in messages %}{{ x }}{% set x = loop.index %}{{ x }}"
                      "{% endfor %}{{ x }}"),
             "010203040");
@@ -248,7 +248,7 @@ TEST(ChatTemplate, WorkAndTextAreBounded) {
     unsupported(all, "it makes too much text");
   }
   unsupported(key + "{{ [d, d, d] | tojson }}", "it makes too much text");
-  // So are the names that a loop's turn looks up, and its steps.
+  // So are names looked up in a loop iteration, and its steps.
   std::string names = "{% for c in '" + std::string(1000, 'x') + "' %}{% if 0 %}";
   for (int i = 0; i < 4000; ++i) names += fmt::format("{{{{ n{} }}}}", i);
   unsupported(names + "{% endif %}{% endfor %}", "it takes too long");

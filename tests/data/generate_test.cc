@@ -13,7 +13,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// As training leaves it: the tokenizer is that of the characters "\n", "a", "b" and "c".
+// As training stores it: the tokenizer has the characters "\n", "a", "b" and "c".
 std::string with_characters(const std::string& config) {
   return config.substr(0, config.size() - 1) +
          R"(,"data":{"task":"next_token","class_names":["\n","a","b","c"]}})";

@@ -17,7 +17,7 @@ using namespace std::string_literals;
 using testing::bytes_of;
 using testing::expect_error;
 
-// The same bits, or none of both.
+// Both have the same bits, or neither exists.
 void expect_same(const Dataset& a, const Dataset& b) {
   ASSERT_EQ(a.size(), b.size());
   if (a.size() == 0) return;
@@ -31,14 +31,14 @@ void expect_same(const Split& a, const Split& b) {
   expect_same(a.test, b.test);
 }
 
-// A model of the features of `data`, trained on nothing, that knows what data it is for.
+// An untrained model of the features of `data` that stores the description of its data.
 Model model_for(const Dataset& data) {
   const nn::Mlp net{{data.input_type().shape.elements(), data.outputs()}};
   return {net.function(), net.init(Key(0)),
           R"({"data": )" + to_json(data_config(data)).dump() + "}"};
 }
 
-// Files of every kind that reads some.
+// Files of every kind that reads files.
 class LoadData : public ::testing::Test {
  protected:
   LoadData() {
@@ -211,7 +211,7 @@ TEST_F(LoadData, ExamplesOfATableWithoutASplitAreItsRowsReadAsTheModelsWere) {
   EXPECT_EQ(load_examples(arrays, model_for(load_data(arrays).train)).size(), 6);
 }
 
-// What is scored of a table is what the training of the model held out.
+// For the training table, a model is scored on the rows that training held out.
 TEST_F(LoadData, ExamplesOfTheTableOfTrainingAreThoseItHeldOut) {
   const auto trained = [&](const std::string& text, bool recorded = true) {
     const Split split = load_data(text);
@@ -233,7 +233,7 @@ TEST_F(LoadData, ExamplesOfTheTableOfTrainingAreThoseItHeldOut) {
   for (const std::string& more : {std::string(), ",split=4/2/2,seed=3"s, ",missing=impute"s}) {
     const auto [model, split] = trained(pets + more);
     expect(load_held_out(whole, model), HeldOut::Part::kTest, split.test, 9);
-    // As another file, with its columns in another order.
+    // The same rows in another file, with columns in another order.
     put("other.csv",
         "kind,colour,weight\ncat,grey,4.1\ndog,brown,21.5\ncat,brown,3.6\ndog,grey,18\n"
         "dog,grey,24.3\ncat,white,4.4\ncat,grey,3.9\ndog,white,19.2\ncat,white,5\n");
@@ -251,7 +251,8 @@ TEST_F(LoadData, ExamplesOfTheTableOfTrainingAreThoseItHeldOut) {
   expect(load_held_out(parse_data_spec("npz:" + at("both.npz")), arrays), HeldOut::Part::kTest,
          cut.test, 6);
 
-  // Another table, as long; the split that the spec says; a model that does not know.
+  // Another table of the same length; then a split given in the spec; then a model without a record
+  // of its split.
   const auto [model, split] = trained(pets);
   put("another.csv",
       "weight,colour,kind\n4.1,grey,cat\n21.5,brown,dog\n3.6,brown,cat\n18,grey,dog\n"

@@ -24,7 +24,7 @@ Dataset table(const Shape& shape, std::initializer_list<float> inputs, Task task
   return data;
 }
 
-// Columns: 1 to 4, one value that f64 sums of it do not give back, and a large one.
+// Columns: 1 to 4; a constant that f64 sums do not reproduce; a large value.
 Dataset small_table() {
   Dataset data = table({4, 3}, {1, 0.1f, -1000, 2, 0.1f, 1000, 3, 0.1f, 3000, 4, 0.1f, 1000},
                        Task::kRegression, {10, 20, 20, 30});
@@ -126,7 +126,7 @@ Model small_model(std::int64_t features) {
   return {net.function(), net.init(Key(1)), net.config()};
 }
 
-// Raw numbers into the wrapped model give, to the bit, what standardised ones give in the bare one.
+// The wrapped model on raw numbers equals the bare one on standardised numbers, bit for bit.
 TEST(WithStandardization, OnRawNumbersIsTheBareModelOnStandardisedOnes) {
   const Dataset all = small_table();
   const Standardization fit = fit_standardization(all, Scaling::kZScore);

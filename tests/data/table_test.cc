@@ -17,7 +17,7 @@ using testing::expect_error;
 
 using Names = std::vector<std::string>;
 
-// A file, and what it is read as.
+// A file, and how it is read.
 class Table : public ::testing::Test {
  protected:
   std::filesystem::path put(std::string_view text, std::string_view name = "t.csv") {
@@ -195,7 +195,7 @@ TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   const Split split =
       load_table(train, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), test);
   EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{2, 2}, {0, 1, 0, 0})));
-  // A class is no feature: there is no number for one that training did not have.
+  // A class has no number if the training set did not have it.
   const auto labelled = put("x,y\n1,0\n2,1\n");
   const auto other = put("x,y\n1,0\n2,7\n", "other.csv");
   expect_error(ErrorCode::kFormat, "line 3, column 'y': training had no '7'", [&] {
@@ -306,7 +306,7 @@ TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
     EXPECT_EQ(data_config_of({net.function(), net.init(Key(0)), other}), std::nullopt) << other;
 }
 
-// Whatever a file holds, there are data sets that fit together, or an Error.
+// Any file gives consistent data sets, or an Error.
 TEST_F(Table, ChangedBytesLoadOrAreRefused) {
   constexpr std::string_view kWhole = "n,c,y\n1,a,0\n2,b,1\n,?,1\n5,\"a\",0\n";
   constexpr std::string_view kTelling = ",;\"\n01.?ab";
@@ -376,7 +376,7 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
   expect("2 targets for a classification", schema("error", y, "classification", x + "," + x));
   expect("target 'y' is none of a classification", schema("error", x, "classification", y));
   expect("target 'x' is none of a regression", schema("error", y, "regression", x));
-  // What is a feature in numbers cannot be a target in categories.
+  // A numeric feature cannot be a categorical target.
   const std::string z = R"({"name":"z","categorical":true,"categories":["a","b"]})";
   expect("column 'z' comes twice",
          schema("error", R"({"name":"z","categorical":false})", "classification", z));

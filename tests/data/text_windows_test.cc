@@ -82,7 +82,7 @@ TEST(TextWindows, ShiftedOnesAreWholeAndBeginEverywhere) {
   for (std::int64_t n = 5; n < 30; ++n) {
     const TokenWindows windows{counting(n), 4, Kind::kShifted};
     const std::int64_t places = n < 8 ? n - 4 : 4;
-    std::set<std::int64_t> offsets;  // of a round
+    std::set<std::int64_t> offsets;  // of one round of passes
     for (std::int64_t pass = 0; pass < 3 * places; ++pass) {
       if (pass % places == 0) offsets.clear();
       const std::int64_t offset = windows.offset(Key(7), pass);
@@ -98,7 +98,7 @@ TEST(TextWindows, ShiftedOnesAreWholeAndBeginEverywhere) {
         }
         EXPECT_EQ(windows.counted(i), 4);
       }
-      // Fewer than 2 context + 1 tokens are no target in this pass.
+      // Fewer than 2 context + 1 tokens are not targets in this pass.
       EXPECT_LT(n - 4 * windows.size(), 9);
     }
   }
@@ -160,7 +160,8 @@ TEST(TextWindows, ShareTheVocabularyOfTheWholeText) {
   EXPECT_EQ(every.test.counted(0), 1);
 }
 
-// The model's characters are those of its own text; the line is the file's, not the test part's.
+// The model's characters are those of its own text; the line number counts in the file, not in the
+// test set.
 TEST(TextWindows, OfAnotherTextNameTheFileAndTheLine) {
   const testing::TemporaryFolder folder;
   std::string text;

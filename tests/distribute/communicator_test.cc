@@ -1,4 +1,4 @@
-// Ranks in one process: exchanges whole and cut, what is made of them, and ranks that fail.
+// Ranks in one process: whole and split exchanges, what is computed from them, and ranks that fail.
 #include "limpid/distribute/communicator.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The tree over shards: its definition, how runs of it are cut, and that neither owners nor orders
-// of arrival show in the sum.
+// The tree over shards: its definition, how it is split into ranges, and that neither owners nor
+// arrival order affect the sum.
 #include "limpid/distribute/shard_tree.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string written(ShardRange node) {
          written({node.begin + half, node.end}) + ")";
 }
 
-// What TreeSum does with parts that arrive in this order.
+// The result of TreeSum if parts arrive in this order.
 std::string added(ShardRange whole, const std::vector<ShardRange>& parts,
                   std::vector<std::string> values, const std::vector<std::size_t>& order) {
   TreeSum sum(whole, parts);
@@ -93,7 +93,7 @@ constexpr int kRanks = 1024;
 constexpr std::size_t kNumbers = 5;
 using Vector = std::array<float, kNumbers>;
 
-// Numbers of many sizes: another order of adding them shows.
+// Numbers of many magnitudes, so that another order of addition gives another sum.
 Vector gradient(std::int64_t shard) {
   Vector v{};
   const Key key = Key(11).fold_in(static_cast<std::uint64_t>(shard));
@@ -128,7 +128,7 @@ void scatter(ShardRange node, Key key, std::vector<ShardRange>& nodes) {
 
 TEST(ShardTree, RandomOwnersAndOrdersOfArrivalGiveOneHash) {
   const std::uint64_t expected = hash_of(sum_of({0, kShards}));
-  // One after the other is another sum: the numbers can tell.
+  // Sequential addition gives another sum: the numbers are sensitive to order.
   Vector in_order = gradient(0);
   for (std::int64_t s = 1; s < kShards; ++s) add(in_order, gradient(s));
   ASSERT_NE(hash_of(in_order), expected);
@@ -136,7 +136,7 @@ TEST(ShardTree, RandomOwnersAndOrdersOfArrivalGiveOneHash) {
     const Key key = Key(3).fold_in(trial);
     std::vector<ShardRange> nodes;
     scatter({0, kShards}, key, nodes);
-    // Whose node is whose; a rank's own come in the order of the messages to it.
+    // The nodes of each rank. A rank's own arrive in the order of its messages.
     std::vector<std::vector<std::size_t>> of_rank(kRanks);
     for (std::size_t n = 0; n < nodes.size(); ++n)
       of_rank[key.fold_in(1).below(kRanks, n)].push_back(n);

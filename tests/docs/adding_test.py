@@ -60,7 +60,7 @@ class Adding(unittest.TestCase):
         return [f for f in flags[:end] if not f.startswith("-I")]
 
     def program(self, copy, patch, code):
-        """Prints what a program gives that is linked with the patched sources before the library."""
+        """The output of a program that links the patched sources before the library."""
         objects = []
         (copy / "main.cc").write_text(code)
         for name in [*filter(lambda n: n.endswith(".cc"), files_of(patch)), *self.also(patch), "main.cc"]:
@@ -68,13 +68,13 @@ class Adding(unittest.TestCase):
                 (copy / name).write_text((SOURCE / name).read_text())
             objects.append(self.folder / (name.replace("/", "_") + ".o"))
             link = self.compiled(copy / name, objects[-1], copy)
-        # Where the library's sources were compiled in groups, their objects bring the unpatched functions along; the first win.
+        # If the library's sources were compiled in groups, their objects contain the unpatched functions, too; the first definition wins.
         run([*link, "-Wl,--allow-multiple-definition", *objects, *LIBRARIES, "-pthread", "-o", self.folder / "program"])
         return run([self.folder / "program"])
 
     def also(self, patch):
-        """Sources that the patch does not touch, but that a header of it changes, or in which the compiler may have unfolded what it
-        changes, since they were compiled with it."""
+        """Untouched sources that include a changed header, or into which the compiler may have inlined changed code, since they were
+        compiled together with it."""
         others = {"limpid/optim/optimizer.h": "limpid/optim/optimizer.cc", "limpid/data/data_kind.cc": "limpid/data/load_data.cc"}
         return [source for touched, source in others.items() if f"+++ b/{touched}" in patch]
 

@@ -52,7 +52,7 @@ class Page(unittest.TestCase):
                     if expected:
                         self.assertEqual(run.stdout, expected, f"{at}: {command}")
                         compared += 1
-                    # It fails where the page shows that it does.
+                    # A command must fail exactly where the page shows a failure.
                     fails = expected.rpartition("\n")[0].rpartition("\n")[2].startswith("limpid: ")
                     self.assertEqual(run.returncode != 0, fails, f"{at}: {command}\n{run.stdout}")
         self.assertGreater(compared, 0, f"{PAGE} shows nothing that can be compared")

@@ -17,8 +17,8 @@ class Block:
     kind: str
     name: str
     body: str
-    line: int      # of the body's first line, counted from 1
-    adjacent: bool  # nothing but blank lines between the block before and this one
+    line: int      # line number of the body's first line, from 1
+    adjacent: bool  # whether only blank lines separate it from the previous block
 
 
 def blocks_of(text):
@@ -31,7 +31,7 @@ def blocks_of(text):
 
 
 def commands_of(block):
-    """The commands of a console block, each with what it is to print."""
+    """The commands of a console block, each with its expected output."""
     return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.body, re.M)
 
 
@@ -39,5 +39,5 @@ def function_name(page):
     return "page_" + re.sub(r"\W", "_", page)
 
 
-# Behind what each cpp block prints.
+# Printed after the output of each cpp block.
 SEPARATOR = "\x1e"

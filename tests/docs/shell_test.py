@@ -24,7 +24,7 @@ sys.path.insert(0, str(TESTS / "cli"))
 sys.argv, (TOOL, PAGE) = sys.argv[:1], sys.argv[1:]
 import huggingface_test  # noqa: E402  (reads sys.argv)
 
-# Commands that need what only a stranger has: why they are not run here.
+# Commands that need something that only a reader has: why they are not run here.
 NOT_RUN = {
     "./dev": "other tests build and install",
     "cmake": "other tests build and install",
@@ -79,7 +79,7 @@ class Shell(unittest.TestCase):
         self.assertEqual(run.returncode, 0, f"{line}\n{run.stdout}")
 
     def serve(self, line):
-        """A server is asked to end as soon as it says its address."""
+        """The server is stopped as soon as it prints its address."""
         server = subprocess.Popen(["bash", "-c", f"exec {line}"], cwd=self.work, env=self.environment,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertIn("http://127.0.0.1:", server.stdout.readline(), line)
@@ -96,7 +96,7 @@ class Shell(unittest.TestCase):
             for number, line in enumerate(block.body.splitlines()):
                 if not line or any(name in line for name in NOT_RUN):
                     continue
-                # The page makes its own runs where it does not go on with one.
+                # If the page continues no earlier run, it makes its own.
                 words = line.split()
                 if "--out" in words and "train" in words and words[words.index("--out") + 1] not in written:
                     written.add(words[words.index("--out") + 1])
@@ -107,7 +107,7 @@ class Shell(unittest.TestCase):
                     elif line.startswith("limpid view"):
                         self.serve(line.replace("limpid view", "limpid view --no-open --port 0"))
                     else:
-                        # A language model's own number of steps takes minutes.
+                        # A language model's default number of steps takes minutes.
                         self.run_line(line.replace("train --data text:", "train --steps 2 --data text:"))
                 run += 1
         self.assertGreater(run, 0, f"{PAGE} has no command")

@@ -119,10 +119,10 @@ class Illness:
     rule: str  # of the first finding
     flags: str
     metric: str
-    bound: float  # at least, of an rmse at most; the ill run misses it and the cured one does not
-    cure: str = ""  # flags, where the remedy is in words: what the data should have been
+    bound: float  # at least; for an rmse, at most. The ill run misses it and the cured one does not
+    cure: str = ""  # flags, if the remedy is in words: the healthy data
     words: str = ""  # then these are part of the remedy
-    harmless: bool = False  # the score is no worse for it: cured when it is not found
+    harmless: bool = False  # the remedy does not change the score: cured when there is no finding
 
 
 IMAGES = "--data idx:mnist --epochs 10"
@@ -183,7 +183,7 @@ class Run:
         self.path = folder / name
         command = [tool, "train", *flags, "--threads", "1", "--out", self.path]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
-        # A loss that is not finite ends a run with 1.
+        # A run with a loss that is not finite exits with 1.
         if done.returncode not in (0, 1) or not (self.path / "log.jsonl").exists():
             raise SystemExit(f"{name}: {done.stderr}")
         log = [json.loads(line) for line in (self.path / "log.jsonl").read_text().splitlines()]
@@ -192,7 +192,7 @@ class Run:
         said = json.loads(out.stdout)
         self.findings = said["findings"]
         told = {finding["rule"] for finding in said["findings"] + said["earlier"]}
-        # What training printed as it went.
+        # Findings that training printed on the way.
         self.unsaid = [e["rule"] for e in log if e["event"] == "finding" and e["rule"] not in told]
         self.config = json.loads((self.path / "config.json").read_text())
 
@@ -220,7 +220,7 @@ def remedied(flags, remedy):
 
 
 def faults_of(findings, config):
-    """What no list of findings may have."""
+    """What no list of findings may contain."""
     keys = {}
     for finding in findings:
         settings = [s for remedy in finding.get("remedies", []) for s in remedy.get("settings", [])]
@@ -238,9 +238,9 @@ def score_text(score):
 
 
 def examine(tool, folder, illness):
-    """The row of the table, and what is wrong with it."""
+    """The row of the table, and the errors in it."""
     name = illness.name.replace(" ", "-").replace(",", "")
-    # A folder for each, so that nothing was tried before.
+    # A new folder for each, without earlier attempts.
     run = Run(tool, folder, f"{name}/ill", illness.flags.split())
     found = [finding["rule"] for finding in run.findings]
     if found[:1] != [illness.rule]:
@@ -271,7 +271,7 @@ def examine(tool, folder, illness):
 
 
 def faults_of_trying_again(tool, folder):
-    """What an earlier run of the folder had is not recommended, however often the illness comes back."""
+    """A remedy that an earlier run of the folder used is not recommended again, however often the illness returns."""
     flags = f"--data moons {SGD} --lr 100 --epochs 20"
     rates = []
     for number in range(3):

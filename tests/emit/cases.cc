@@ -19,8 +19,8 @@
 namespace limpid::emit_test {
 namespace {
 
-// Ordinary numbers, then special ones. The arguments of all ops with a bounded domain are left as
-// they are drawn: NaN is as good an answer.
+// Ordinary numbers, then special ones. Arguments are not restricted to an op's domain: NaN is a
+// valid result, too.
 std::vector<std::vector<Tensor>> two_runs(std::vector<Tensor> inputs) {
   std::vector<Tensor> special = laws::special_inputs(inputs, Key(2));
   return {std::move(inputs), std::move(special)};
@@ -93,7 +93,7 @@ Case mlp_case(std::string name, const nn::Mlp& net) {
   return model_case(std::move(name), net.function(), with_noise(params));
 }
 
-// Elements that a reshape has to copy, and that the loop after the copy reads.
+// A reshape has to copy these elements, and the loop after the copy reads them.
 Case copied_case() {
   const Function f = trace("copied", {{"v", {Dtype::kF32, {4}}}}, [](std::span<const Value> in) {
     const Value rows = reshape(broadcast(in[0], {2, 3, 4}), {2, 12});
@@ -171,8 +171,8 @@ Case wide_case() {
   return model_case("wide", f, {{"w", random_tensor({Dtype::kF64, {9, 300}}, Key(8))}});
 }
 
-// Names in other letters, and such as would end a comment or turn the direction of writing. Each
-// input stands for itself: results tell which is which.
+// Names with non-ASCII letters, and names that would end a comment or change the direction of text.
+// Each input has its own value, so results show which is which.
 Case names_case() {
   const Type type{Dtype::kF32, {2}};
   const std::string names[] = {"größe",
