@@ -1,5 +1,5 @@
-// Memory between two pages that nobody may touch: what reads or writes beyond its edge ends the
-// program at once, in every build.
+// Memory between two protected pages: an access beyond its edge ends the program at once, in every
+// build.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 namespace limpid {
 
-// Which end of the memory stands against a page that nobody may touch.
+// The end of the memory that adjoins a protected page.
 enum class Edge { kBegin, kEnd };
 
 namespace detail {
@@ -51,7 +51,7 @@ inline void unmap_guarded(void* memory, std::size_t bytes) noexcept {
   ::munmap(begin - page, inner + 2 * page);
 }
 
-// An allocator of memory that ends where a page begins that nobody may touch.
+// An allocator of memory that ends at a protected page.
 template <class T>
 struct AtGuardPage {
   using value_type = T;

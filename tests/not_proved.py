@@ -1,4 +1,4 @@
-"""Lists the tests that were skipped, with what they said, from the log that CTest writes.
+"""Lists the skipped tests with their messages, from CTest's log.
 
 usage: not_proved.py BUILD_FOLDER
 

@@ -333,7 +333,7 @@ class Disk(TrainTest):
         checkpoint = self.out / "checkpoint.safetensors"
         good = checkpoint.read_bytes()
         log = (self.out / "log.jsonl").stat().st_size
-        # Room for less than the log; for the log, but no checkpoint; for a few checkpoints.
+        # Limits of file size: too small for the log; enough for the log but for no checkpoint; enough for both for a while.
         for size in (100, max(log, len(good) - 1), len(good) + log + 5000):
             process = self.start("train", "--resume", self.out, "--threads", "1", preexec_fn=self.limited(size))
             _, message = process.communicate(timeout=60)

@@ -122,7 +122,7 @@ class Illness:
     bound: float  # at least; for an rmse, at most. The ill run misses it and the cured one does not
     cure: str = ""  # flags, if the remedy is in words: the healthy data
     words: str = ""  # then these are part of the remedy
-    harmless: bool = False  # the remedy does not change the score: cured when there is no finding
+    harmless: bool = False  # the illness does not worsen the score: cured when there is no finding
 
 
 IMAGES = "--data idx:mnist --epochs 10"

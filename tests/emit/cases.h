@@ -1,4 +1,4 @@
-// What is emitted in the tests: every op, and networks of every kind.
+// The emitted cases of the tests: every op, and networks of every kind.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ struct Case {
   std::map<std::string, std::vector<std::string>> element_names = {};
 };
 
-// The calls of all examples of all ops of all_ops() beside each other, in a few Functions.
+// All examples of all ops of all_ops(), combined into a few Functions.
 std::vector<Case> op_cases();
 // Networks: forward, gradients, narrow weights, random functions.
 std::vector<Case> network_cases();

@@ -1,4 +1,4 @@
-// What emit_cpp() writes, as text. What it computes is compared by run.cmake.
+// The text that emit_cpp() writes. run.cmake compares what it computes.
 #include "limpid/emit/emit.h"
 
 #include <gtest/gtest.h>

@@ -38,7 +38,7 @@ std::string_view cpp_type(Dtype dtype) {
   return kTypes[static_cast<std::size_t>(dtype)];
 }
 
-// Calls run() of one case with untyped addresses, and says what stands there.
+// Calls run() of one case through type-erased pointers, and describes the case.
 std::string caller_text(const Case& c, const Function& bound) {
   std::string arguments;
   std::string inputs;

@@ -70,8 +70,8 @@ TEST(Perceptron, LearnsAndAndOr) {
   EXPECT_LE(learns_or().mistakes.size(), 10u);
 }
 
-// The weights of one epoch come back in a later one, so that what lies between goes on for ever; it
-// is never without a mistake.
+// The weights after one epoch recur after a later one, so the epochs in between repeat for ever,
+// and each of them has mistakes.
 TEST(Perceptron, NeverLearnsXor) {
   const nn::PerceptronRun& run = never_learns_xor();
   ASSERT_EQ(run.mistakes.size(), 100u);
@@ -83,7 +83,8 @@ TEST(Perceptron, NeverLearnsXor) {
 }
 
 TEST(Perceptron, FollowsRosenblattsRule) {
-  // From zero the answer to (1, 1) is 0, for 0 is not positive; the target 1 adds x and 1.
+  // With zero weights the answer to (1, 1) is 0, since 0 is not positive; the target 1 adds x and
+  // 1.
   const nn::PerceptronRun run = nn::train_perceptron(
       nn::Perceptron{2}, Tensor::from<float>({1, 2}, {1, 0.5f}), Tensor::from<float>({1}, {1}), 1);
   EXPECT_EQ(run.params[0].at("weight").values<float>()[0], 1);

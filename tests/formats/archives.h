@@ -35,7 +35,7 @@ inline Bytes gzip(std::span<const std::byte> bytes) {
   return packed;
 }
 
-// What is in a gzip stream that is whole and holds at most `limit` bytes; else nothing.
+// The content of a complete gzip stream of at most `limit` bytes; otherwise nothing.
 inline Bytes gunzip(std::span<const std::byte> packed, std::size_t limit) {
   z_stream stream{};
   constexpr int kGzipOnly = 16 + MAX_WBITS;

@@ -142,7 +142,7 @@ TEST(CsvFault, NamesLineAndColumn) {
   expect_refused("line 4, column 'b': '3' is a number, but 'x' in line 2 is text",
                  "a,b\n1,x\n1,y\n1,3\n");
   expect_refused("line 2, column 'a': '1e39' is no finite number of f32", "a\n1e39\n");
-  // Beyond f64, too, and sizes that only digits and exponent together tell.
+  // Also beyond f64, and magnitudes that depend on digits and exponent together.
   for (const std::string& text :
        {"1e400"s, "-1e99999999999999999999"s, "1e+9223372036854775807"s,
         "1" + std::string(400, '0'), "0." + std::string(400, '0') + "1e800",
@@ -190,7 +190,7 @@ TEST(CsvFault, RefusesWhatIsNoTable) {
 constexpr std::string_view kSample =
     "name,\"si\"\"ze\",n\r\n\"x, y\",1.5,2\r\nz,,-3e2\r\n\"a\nb\",?,4\r\n";
 
-// Whatever the bytes are, there is a table with as many values in every column, or an Error.
+// Any bytes give a table with equally many values in every column, or an Error.
 bool parses(std::string_view text) {
   try {
     const CsvTable table = parse(text);

@@ -86,7 +86,7 @@ TEST(ReadFile, RefusesWhatIsNoRegularFile) {
 }
 
 TEST(ReadFile, ReportsAFileThatEndsBeforeItsSize) {
-  // The kernel says that these files have a page, and gives a few bytes.
+  // The kernel reports a page as the size of these files, and returns a few bytes.
   const std::filesystem::path path = "/sys/class/net/lo/mtu";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "skipped: no " << path;
   expect_error(ErrorCode::kIo, "of its 4096 bytes", [&] { read_file(path, 4096); });
@@ -197,7 +197,7 @@ TEST(WriteFile, RefusesWhatTakesNoBytes) {
 }
 
 #ifdef __linux__
-// What fsync was asked for while it is watched: a file (under a temporary name) or a folder.
+// Calls of fsync while it is watched: a file (under a temporary name) or a folder.
 std::vector<std::string>* synced = nullptr;
 
 TEST(WriteFile, SynchronisesTheFileBeforeItsNameAndTheFolderAfterIt) {
@@ -214,7 +214,7 @@ TEST(WriteFile, SynchronisesTheFileBeforeItsNameAndTheFolderAfterIt) {
 
 TEST(WriteFile, TakesAnyName) {
   const testing::TemporaryFolder folder;
-  const std::string name(255, 'n');  // the most a name may have: the temporary one is shorter
+  const std::string name(255, 'n');  // the longest name allowed: the temporary one is shorter
   write_text(folder / name, "x");
   EXPECT_EQ(folder.names(), std::vector<std::string>{name});
 }
@@ -235,7 +235,7 @@ TEST(WriteFile, LeavesNothingBehindWhenTheNameCannotBeTaken) {
 TEST(WriteFile, LeavesTheOldFileWhenTheDiskIsFull) {
   const testing::TemporaryFolder folder;
   write_text(folder / "a", "old");
-  // A limit on the size of files stands for the full disk: the write fails half way.
+  // A limit on file size simulates the full disk: the write fails half way.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, SIG_IGN);

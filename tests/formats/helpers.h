@@ -1,4 +1,4 @@
-// What the tests of files share: a folder of their own, bytes from text, and what an error must be.
+// Shared by the tests of files: temporary folders, bytes from text, and expected errors.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -115,17 +115,17 @@ TEST(IdxFault, InTheGzipStream) {
 }
 
 TEST(IdxFault, ABombIsNeitherUnpackedNorAllocated) {
-  // The stream unpacks to 64 MiB, the header in it announces 6 bytes.
+  // The stream unpacks to 64 MiB, but its header announces 6 bytes.
   const Bytes more = gzip(bytes_of(kIdxSample + std::string(64 << 20, '\0')));
   expect_error(ErrorCode::kFormat, "bytes too many after the array", [&] { parse(more); });
   // The header announces 4 GiB, which a few packed bytes cannot hold.
   const Bytes less = gzip(bytes_of("\0\0\x08\x02\0\1\0\0\0\1\0\0"s));
   expect_error(ErrorCode::kFormat, "u8[65536, 65536] needs 4294967296 bytes, at most",
                [&] { parse(less); });
-  // 65 MiB that are there, in a thousandth of them.
+  // 65 MiB, as announced, compressed to a thousandth.
   const Bytes zeros = gzip(bytes_of("\0\0\x08\x01\x04\x10\0\0"s + std::string(65 << 20, '\0')));
   expect_error(ErrorCode::kUnsupported, "a bomb is refused", [&] { parse(zeros); });
-  // 60 MiB that its bytes could hold, and do not: seen before memory is asked for.
+  // 60 MiB announced, which these bytes could hold but do not: detected before allocation.
   std::string noise(70'000, '\0');
   for (std::size_t i = 0; i < noise.size(); ++i)
     noise[i] = static_cast<char>(Key(3).word(i) & 0xff);
@@ -149,8 +149,7 @@ TEST(IdxFuzz, EveryTruncationIsRefused) {
 }
 
 TEST(IdxFuzz, EveryFlippedBitOfGzipIsRefusedOrHarmless) {
-  // The checksum covers the array; only fields of the gzip header that say nothing of it may
-  // differ.
+  // The checksum covers the array, so only irrelevant fields of the gzip header may differ.
   const Bytes whole = gzip(bytes_of(kIdxSample));
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     Bytes changed = whole;

@@ -33,7 +33,7 @@ Safetensors file_of(const Model& model) {
   return {model.params, {{"limpid.format", "1"}, {"limpid.function", to_text(model.function)}}};
 }
 
-// The error that a file of this content gives, which must name the file.
+// The error for a file with this content, which must name the file.
 std::string load_error(ErrorCode code, const Safetensors& content) {
   const TemporaryFolder folder;
   const auto path = folder / "broken.safetensors";
@@ -168,7 +168,7 @@ TEST(LoadModel, RefusesNarrowWeightsThatDoNotFit) {
                 "'layers.1.weight' is u8[3, 7], the function expects i8[3, 7]");
   expect_tensor("layers.1.weight_scale", {Dtype::kF32, {1}},
                 "'layers.1.weight_scale' is f32[1], the function expects f32[3]");
-  // The function agrees with such a tensor, and then not with itself.
+  // The function's type matches this tensor, but then its ops are inconsistent.
   Safetensors file = file_of(model);
   std::string& text = file.metadata[1].second;
   const std::string scale = "%layers.1.weight_scale: f32[3]";
@@ -179,7 +179,7 @@ TEST(LoadModel, RefusesNarrowWeightsThatDoNotFit) {
             std::string::npos);
 }
 
-// Numbers that no quantization gives are numbers nevertheless.
+// Scales that no quantization produces are valid numbers, too.
 TEST(Model, OfScalesThatAreNanGivesNan) {
   Model model = quantized_model(Dtype::kI8);
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -229,7 +229,7 @@ TEST(Model, OfSeveralInputsAndOutputsComesBack) {
                [&] { data_input(back); });
 }
 
-// A few bytes of text must not ask for more memory than there is.
+// A few bytes of text must not request more memory than exists.
 TEST(LoadModel, RefusesHugeValues) {
   Safetensors file;
   file.metadata = {{"limpid.format", "1"}, {"limpid.function", ""}};
@@ -244,7 +244,7 @@ TEST(LoadModel, RefusesHugeValues) {
   expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
 }
 
-// The products of all pairs stand in no type of the function.
+// The products of all pairs appear in no type of the function.
 TEST(LoadModel, RefusesHugeValuesInsideOfACall) {
   Safetensors file;
   file.metadata = {{"limpid.format", "1"},
@@ -261,7 +261,7 @@ Tensor random_rows(std::int64_t count, std::int64_t features) {
   });
 }
 
-// Row by row with the interpreter.
+// Interpreted row by row.
 Tensor interpreted(const Model& model, const Tensor& rows) {
   const Function f = bound(model);
   return Tensor::generate<float>(Shape{rows.shape()[0], 3}, [&](std::span<float> out) {

@@ -232,7 +232,7 @@ TEST(Npz, ReadsZip64Records) {
   record.extra = "";
   expect_error(ErrorCode::kFormat, "a size that stands in a ZIP64 field is not there",
                [&] { parse_archive(zip_archive(entries, {record})); });
-  // The directory's own place in a record of 64 bits.
+  // The position of the directory in a ZIP64 record.
   const std::string directory = good_record().text();
   const std::string end64 = "PK\6\6"s + little(44, 8) + little(45, 4) + little(0, 8) +
                             little(1, 8) + little(1, 8) + little(directory.size(), 8) +
@@ -332,12 +332,12 @@ TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
   const std::string entries = zip_entry("x.npy", packed, 8);
   expect_error(ErrorCode::kFormat, "'x.npy' cannot hold 4294967294 bytes in",
                [&] { parse_archive(zip_archive(entries, {record})); });
-  // 64 MiB where a few bytes are announced.
+  // 64 MiB, but a few bytes announced.
   const std::string large = raw_deflate(kArray + std::string(64 << 20, '\0'));
   record = {"x.npy", 0, large.size(), kArray.size(), crc_of(kArray), 8};
   expect_error(ErrorCode::kFormat, "'x.npy' does not unpack to the",
                [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
-  // A little more than 64 MiB that are there, in a thousandth of them.
+  // A little more than 64 MiB, as announced, compressed to a thousandth.
   record = {"x.npy", 0, large.size(), kArray.size() + (std::size_t{64} << 20), 0, 8};
   expect_error(ErrorCode::kUnsupported, "a bomb is refused",
                [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
@@ -389,7 +389,7 @@ TEST(NpzFuzz, ChangedBytesLoadAsTheyWereOrAreRefused) {
         bytes_of_file(round % 2 == 0 ? "stored.npz" : "deflated.npz"), Key(8).fold_in(round));
     loaded += reads(
         [&] {
-          // The checksums cover the arrays; of the rest only what says nothing of them may differ.
+          // The checksums cover the arrays, so only irrelevant fields may differ.
           for (const auto& [name, array] : parse_npz(changed, "a"))
             EXPECT_TRUE(!expected.find(name) || array.same_bits(expected.at(name))) << round;
         },

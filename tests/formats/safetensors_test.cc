@@ -25,7 +25,7 @@ Bytes safetensors_file(std::string_view header, std::string_view data) {
 
 Safetensors parsed(std::span<const std::byte> file) { return parse_safetensors(file, "model"); }
 
-// A bit of everything: each dtype, a scalar, an empty tensor, names that JSON must escape.
+// One of everything: each dtype, a scalar, an empty tensor, names that JSON must escape.
 Safetensors sample_safetensors() {
   Safetensors content;
   Params& t = content.tensors;
@@ -433,8 +433,7 @@ TEST(SafetensorsFuzz, EveryTruncationIsRefused) {
   }
 }
 
-// Whatever loads must be a file that says what it holds: writing it and reading that again gives
-// the same.
+// A file that loads must be consistent: writing its content and reading it again gives the same.
 bool loads(const Bytes& file) {
   try {
     const Safetensors content = parsed(file);
@@ -454,7 +453,7 @@ TEST(SafetensorsFuzz, EveryFlippedBitLoadsOrIsRefused) {
     changed[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
     loaded += loads(changed);
   }
-  // A bit of a number that a tensor holds changes nothing else: 24 + 5 + 8 + 4 + 2 + 8 + 8 bytes.
+  // Flipping a bit of a tensor's element changes nothing else: 24 + 5 + 8 + 4 + 2 + 8 + 8 bytes.
   EXPECT_GT(loaded, 59u * 8);
   EXPECT_LT(loaded, file.size() * 8 / 2);
 }

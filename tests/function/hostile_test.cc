@@ -1,5 +1,5 @@
-// Functions from strangers whose attributes and shapes are as large as they can be: whatever is
-// done with them ends in an Error or in the interpreter's bits, soon.
+// Untrusted Functions with extreme attributes and shapes: every use ends soon, in an Error or in
+// the interpreter's bits.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kSome = 4;
 
-// All that is done with a Function without knowing more of it. "" where it goes well.
+// Every use of a Function that needs no knowledge of it. Returns "" on success.
 std::string error_of(const std::string& text, bool differentiate = true) {
   try {
     const Function f = parse_function(text);
@@ -118,7 +118,7 @@ TEST(Hostile, Attributes) {
   expect_errors(cases);
 }
 
-// Dimensions that are long beside an empty one: nothing is to be done, however often.
+// Long dimensions beside an empty one: no iteration may do anything, however long.
 TEST(Hostile, EmptyTensorsOfLongDimensions) {
   const std::string huge = "1125899906842624";
   const auto around = [&](const std::string& shape, const std::string& op) {
@@ -136,7 +136,7 @@ TEST(Hostile, EmptyTensorsOfLongDimensions) {
        {"softmax(%1) {axis = 1}", "softmax(%1) {axis = 0}", "log_softmax(%1) {axis = 1}",
         "layer_norm(%1) {dims = 1, eps = 0.1}", "rms_norm(%1) {dims = 1, eps = 0.1}", "exp(%1)",
         "concatenate(%1, %1) {axis = 1}"})
-    // The sums of the rows, which the gradient takes, are more than a machine holds.
+    // The row sums, which the gradient needs, exceed any machine's memory.
     EXPECT_EQ(error_of(around(rows, "%2 = " + op + " : f32" + rows), false), "") << op;
   EXPECT_EQ(
       error_of(around(rows, "%2 = transpose(%1) {permutation = [1, 0]} : f32[0, " + huge + "]")),
@@ -153,7 +153,7 @@ TEST(Hostile, EmptyTensorsOfLongDimensions) {
             "");
 }
 
-// More than a machine has: an Error of the allocation, or before it.
+// More memory than any machine has: an Error from the allocation, or before it.
 TEST(Hostile, MoreMemoryThanThereIs) {
   std::string ops =
       "%0 = broadcast(%x) {shape = [144115188075855871, 4]} : f32[144115188075855871, 4]\n";
@@ -168,7 +168,7 @@ TEST(Hostile, MoreMemoryThanThereIs) {
   EXPECT_THROW(compile(f)(x), Error);
 }
 
-// Eight values that live at once take 2^64 bytes, which must not count as none.
+// Eight values alive at the same time take 2^64 bytes, which must not overflow to 0.
 TEST(Hostile, MoreMemoryThanAddresses) {
   std::string ops;
   for (int i = 0; i < 8; ++i)
@@ -183,8 +183,8 @@ TEST(Hostile, MoreMemoryThanAddresses) {
   EXPECT_THROW(compile(f), Error);
 }
 
-// Text that names more of something than any function has is refused before memory for all of it is
-// taken.
+// Text that lists more of something than any function has is refused before memory for all of it is
+// allocated.
 TEST(Hostile, LimitsOfText) {
   const auto repeated = [](std::string_view text, int times) {
     std::string all;
@@ -208,7 +208,7 @@ TEST(Hostile, LimitsOfText) {
   expect(with(ops), "more than 100000 ops");
 }
 
-// A tensor in the text takes as many values as its type says; a type of very many takes no memory
+// A tensor in the text must have as many values as its type says. A huge type allocates no memory
 // for them.
 TEST(Hostile, TensorsWithOtherCounts) {
   const auto expect = [](const std::string& value, std::string_view part) {
@@ -222,7 +222,7 @@ TEST(Hostile, TensorsWithOtherCounts) {
   expect("f32[0] (1.0)", "takes 0 values, more are given");
 }
 
-// Reshapes and broadcasts that change nothing stand for each other, in a chain as long as the text.
+// Reshapes and broadcasts without effect are aliases, here in a chain as long as the text.
 TEST(Hostile, LongChains) {
   constexpr int kLength = 90'000;
   std::string text = "function f(%x: f32[4]) {\n";

@@ -1,4 +1,4 @@
-// The text form: what it looks like, and what it does with text that is not a Function.
+// The text form: its look, and the handling of text that is not a Function.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"function f(%x: f32[]) {\nreturn %x\n} more", ErrorCode::kParse, "after the end"},
         Broken{"function f(%x: f32[]) {\nreturn %x", ErrorCode::kParse, "'}' is missing"}));
 
-// Text cut anywhere, and text with any byte changed, is read or refused; nothing else happens.
+// Text that is truncated, or has any byte changed, is read or refused; nothing else happens.
 TEST(Text, MutatedTextNeverCrashes) {
   const std::string whole = to_text(train::step_function(
       train::mlp_problem(nn::mlp({6, 5, 4}, silu, 0.3)), {optim::Sgd{0.9}}, 3));

@@ -103,8 +103,8 @@ TEST(Vmap, OfVmapAndGradOfVmap) {
   EXPECT_EQ(g.values<double>()[0], 60);
 }
 
-// What is made of inputs that all examples share has no batch in front either, though its own
-// dimension be as long.
+// Results of inputs that all examples share have no batch dimension, even if their own dimension
+// has the same size.
 TEST(Vmap, OpsOnWhatIsSharedHaveNoBatch) {
   const Type three{Dtype::kF32, {3}};
   const Function f = trace("f", {{"x", three}, {"w", three}}, [](std::span<const Value> in) {
@@ -135,12 +135,12 @@ TEST(Simplify, SharesCallsAndDropsTheDead) {
     return std::vector<Value>{exp(in[0]) * exp(in[0]) + 1.0 + 1.0};
   });
   const Function g = simplify(f);
-  // exp, multiply, the constant once, two adds
+  // exp, multiply, the constant once, two additions
   EXPECT_EQ(g.nodes().size(), 5u) << to_text(g);
   EXPECT_EQ(at(f, 0.3), at(g, 0.3));
 }
 
-// They are there so that what reads them is not joined.
+// Barriers prevent the merging of their readers.
 TEST(Simplify, KeepsEveryBarrier) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{exp(barrier(in[0])), exp(barrier(in[0]))};

@@ -1,4 +1,4 @@
-// The verifier, the builder and the interpreter, given what is wrong.
+// The verifier, the builder and the interpreter with invalid arguments.
 #include <gtest/gtest.h>
 
 #include "limpid/core/error.h"

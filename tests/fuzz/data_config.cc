@@ -1,4 +1,4 @@
-// What a model remembers of its data, as JSON; and the other JSON in a model's configuration.
+// The data description that a model stores, as JSON; and the other JSON in a model's configuration.
 #include "limpid/data/data_config.h"
 #include "limpid/formats/model.h"
 

@@ -13,8 +13,8 @@
 namespace limpid::fuzz {
 namespace {
 
-// Whether all of its values, and those inside of compositions, are few: what is computed from them
-// is soon done.
+// Whether all of its values, including those inside compositions, are small, so that running it is
+// fast.
 bool is_small(const Function& f) {
   constexpr std::int64_t kFew = 4096;
   std::int64_t elements = 0;

@@ -62,12 +62,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     target().read(std::as_bytes(std::span(data, size)));
   } catch (const limpid::Error&) {
-    // An answer. Whatever else is thrown ends the process.
+    // A valid outcome. Any other exception ends the process.
   }
   return 0;
 }
 
-// As libFuzzer does by itself; in every other round inside of what ties the file together.
+// The mutation of libFuzzer; in every other round on the content inside a checksum or length.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
   if (target().within && seed % 2 == 0) {

@@ -1,4 +1,4 @@
-// Bytes of a connection: requests, and what the Open Inference Protocol and OpenAI's make of their
+// The bytes of a connection: requests, and how the Open Inference Protocol and OpenAI's read their
 // bodies.
 #include <algorithm>
 
@@ -23,7 +23,7 @@ const serve::Signature& model() {
   return signature;
 }
 
-// What OpenAI's protocol makes of a body.
+// Reads a body by OpenAI's protocol.
 void complete(const serve::Request& request) {
   const serve::Limits limits{.tokens = 50, .texts = 10};
   const serve::LanguageService language{
@@ -42,7 +42,7 @@ void complete(const serve::Request& request) {
   }
 }
 
-// As a server with an echo for a model answers.
+// Answers like a server whose model is an echo.
 void answer(const serve::Request& request) {
   if (request.target.starts_with("/v1/")) return complete(request);
   const serve::Limits limits{.answer = 1 << 20, .rows = 1000};
@@ -64,7 +64,7 @@ void answer(const serve::Request& request) {
             "an answer is read as it was written");
 }
 
-// The requests of a connection whose bytes come in pieces, up to the first that is refused.
+// The requests of a connection whose bytes arrive in pieces, up to the first refused one.
 std::vector<serve::Request> requests_of(std::string_view bytes, std::size_t piece, bool& refused) {
   const serve::Limits limits{.url = 200, .header = 1000, .body = 4000};
   RequestReader reader(limits);
@@ -93,7 +93,7 @@ void read(std::span<const std::byte> bytes) {
   bool refused = false;
   const std::vector<serve::Request> whole = requests_of(text_of(bytes), bytes.size() + 1, refused);
   const std::vector<serve::Request> pieces = requests_of(text_of(bytes), 7, refused);
-  // A line that never ends is refused as soon as enough of it has come.
+  // An endless line is refused as soon as enough of it has arrived.
   for (std::size_t i = 0; i < std::min(whole.size(), pieces.size()); ++i) {
     require(whole[i].body == pieces[i].body && whole[i].headers == pieces[i].headers,
             "pieces give the same requests");

@@ -28,7 +28,7 @@ void read(std::span<const std::byte> bytes) {
   const MemoryFile file(bytes);
   goes_well([&] { train::load_checkpoint(file.path()); });
   const Model model = load_model(file.path());
-  // What runs it may still find that it has too many dimensions for a batch of examples.
+  // Running the model may still fail, if it has too many dimensions for a batch of examples.
   goes_well([&] { use(model); });
 }
 

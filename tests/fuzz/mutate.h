@@ -10,9 +10,9 @@
 
 namespace limpid::fuzz {
 
-// One change of `file` in every other case, else two to four, by the key alone: bits flipped, bytes
-// set, the end cut off, a part taken out, repeated, or put in from another file, numbers of 1 to 8
-// bytes set to what lengths should not be, numbers in text replaced, words put in.
+// One change of `file` in every other case, otherwise two to four, determined by the key alone:
+// bits flipped, bytes set, the end cut off, a part removed, repeated, or inserted from another
+// file, integers of 1 to 8 bytes set to invalid lengths, numbers in text replaced, words inserted.
 Bytes mutated(Bytes file, std::span<const Bytes> others, std::span<const std::string> words,
               Key key);
 

@@ -1,5 +1,5 @@
-// 10,000 changed files of every format: each is read or refused by an Error, in little time and
-// memory. What a round does depends on its number alone.
+// 10,000 changed files of every format: each is read, or refused by an Error, in bounded time and
+// memory. A round depends on its number alone.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -18,13 +18,13 @@ namespace limpid::fuzz {
 namespace {
 
 constexpr std::uint64_t kRounds = 10'000;
-// Longer than any file of this size takes, on whatever machine: a hang.
+// More seconds than any file of this size takes on any machine: a hang.
 constexpr unsigned kHangSeconds = 60;
 
-// What memory reading may take at a time, the file itself aside.
+// The maximum of memory while reading, not counting the file itself.
 std::size_t most_memory(std::size_t file) { return 2 * file + (std::size_t{64} << 20); }
 
-// What is going on, for a signal that ends it.
+// The current round, for a signal handler that ends the program.
 char current[128];
 
 extern "C" void say_where(int signal) {
@@ -63,7 +63,7 @@ Outcome outcome_of(const Target& target, std::span<const std::byte> file) {
   return outcome;
 }
 
-// The file of a round: half of them changed within what ties a format's bytes together.
+// The file of a round. Half of them are changed inside a checksum or length.
 Bytes file_of(const Target& target, std::span<const Bytes> seeds,
               std::span<const std::string> words, std::uint64_t round) {
   const Key key = Key(2026).fold_in(round);
@@ -87,7 +87,7 @@ TEST_P(Mutation, IsReadOrRefused) {
   const std::vector<Bytes> seeds = target.seeds();
   const std::vector<std::string> words = target.words();
   ASSERT_FALSE(seeds.empty());
-  for (const Bytes& seed : seeds) outcome_of(target, seed);  // whatever is made once is made now
+  for (const Bytes& seed : seeds) outcome_of(target, seed);  // one-time initialisation
 
   std::map<std::string, int> answers;
   Outcome most;

@@ -21,7 +21,7 @@ inline Bytes bytes_of(std::string_view text) {
 }
 inline Bytes bytes_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
-// A promise that does not hold is a finding: no Error, so that nobody takes it for an answer.
+// An invariant that does not hold is a finding, not an Error: nobody must take it for a refusal.
 inline void require(bool holds, const char* promise) {
   if (!holds) throw std::logic_error(promise);
 }

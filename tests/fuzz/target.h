@@ -17,15 +17,15 @@ using Change = std::function<void(Bytes&)>;
 
 struct Target {
   std::string_view name;
-  // Reads the bytes, and uses what was read. An Error is an answer; whatever else it throws is a
+  // Reads the bytes, and uses the result. An Error is a valid outcome; any other exception is a
   // finding.
   void (*read)(std::span<const std::byte> bytes);
   // Small whole files: ours, and those that other programs wrote.
   std::vector<Bytes> (*seeds)();
-  // What such files are full of.
+  // Words that are common in such files.
   std::vector<std::string> (*words)();
-  // Of a format that ties its bytes together by a length or a checksum: what is inside changed, the
-  // tie renewed. The file as it is where it cannot be opened.
+  // For formats with a length or checksum over their content: changes the content and recomputes
+  // the length or checksum. Returns the file unchanged if it cannot be opened.
   Bytes (*within)(std::span<const std::byte> file, const Change& change) = nullptr;
 };
 

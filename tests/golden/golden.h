@@ -63,7 +63,7 @@ inline Tensor ones(const Shape& shape) {
   });
 }
 
-// The inputs of a fixture that Functions of this test take: floating ones as T, "same" as bool.
+// The fixture's inputs that this test's Functions take: floating ones as T, "same" as bool.
 template <class T>
 Params inputs_as(const Params& golden, const std::vector<std::string>& names) {
   Params inputs;

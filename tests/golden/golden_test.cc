@@ -1,5 +1,5 @@
-// What PyTorch computed, and what Limpid computes of the same: training, activations, losses.
-// make_fixtures.py describes the files.
+// PyTorch's results against Limpid's: training, activations, losses. make_fixtures.py describes the
+// files.
 #include <gtest/gtest.h>
 
 #include <cmath>

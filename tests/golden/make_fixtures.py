@@ -155,7 +155,7 @@ def training():
     for name, (make, options) in OPTIMISERS.items():
         losses, params = train(task, torch.float32, make, options)
         losses_f64, params_f64 = train(task, torch.float64, make, options)
-        # A training on the brink would make a poor witness.
+        # A training run at the edge of divergence would be a poor reference.
         drift = (losses - losses_f64).abs().max().item()
         assert drift < 1e-4, (name, drift)
         tensors = {"losses": losses, "losses_f64": losses_f64, **params}
@@ -166,8 +166,7 @@ def training():
 
 # ---- functions
 
-# PyTorch's own formulas subtract nearly equal numbers in the tails, which even f64 does not forgive;
-# these do not. stable() holds them against PyTorch's where both are good.
+# PyTorch's own formulas cancel in the tails, even in f64; these do not. stable() compares them with PyTorch's where both are accurate.
 SQRT_HALF = 0.5**0.5
 GELU_TANH = (2 / torch.pi) ** 0.5
 
@@ -216,7 +215,7 @@ def mish_derivative(x):
     return t + torch.where(slope == 0, slope, x * slope)
 
 
-ACTIVATIONS = {  # name: (PyTorch's, f, f'); None: PyTorch's is good everywhere
+ACTIVATIONS = {  # name: (PyTorch's, f, f'); None: PyTorch's is accurate everywhere
     "relu": (F.relu, None, None),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.01), None, None),
     "elu": (F.elu, None, None),

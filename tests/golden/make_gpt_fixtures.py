@@ -153,7 +153,7 @@ def fixture(name, shape):
     loss.backward()
     losses = train(start, tokens, torch.float64, **shape)
     losses_f32 = train(start, tokens, torch.float32, **shape)
-    # A training on the brink would make a poor witness.
+    # A training run at the edge of divergence would be a poor reference.
     drift = (losses - losses_f32).abs().max().item()
     assert drift < 1e-5, drift
     make_fixtures.save(

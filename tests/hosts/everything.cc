@@ -45,7 +45,8 @@ std::string bytes_of(const Split& split) {
   return all;
 }
 
-// Numbers between two of f32, of which every other one is rounded, and very small ones.
+// Numbers between two neighbours in f32, of which every other one is rounded up, and very small
+// ones.
 std::vector<double> awkward_numbers() {
   std::vector<double> all{0.1, 0.3, 1e-20, 1.7, 1e-310, 1e-42, 2e-38, 5e-324, 1e22};
   for (int i = 0; i < 40; ++i) all.push_back(std::ldexp(1.0 + 0x1p-24 * i + 0x1p-30, -100 + 5 * i));

@@ -1,5 +1,5 @@
-// What a program gets from the library, part by part, as bytes: to be compared between programs
-// that differ in what they set for their process or thread.
+// The library's results, part by part, as bytes, to be compared between programs that differ in the
+// settings of their process or thread.
 #pragma once
 
 #include <string>

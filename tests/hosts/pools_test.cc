@@ -18,7 +18,7 @@ constexpr int kThreads = 64;
 TEST(Pools, Of64ThreadsStartWorkAndStop) {
   for (int round = 0; round < 20; ++round) {
     ThreadPool pool({.threads = kThreads});
-    if (round % 2 == 0) continue;  // stops before its threads have begun
+    if (round % 2 == 0) continue;  // destroyed before its threads have started
     std::vector<std::atomic<int>> calls(1000);
     pool.run(
         calls.size(),
@@ -48,7 +48,7 @@ TEST(Pools, Of64ThreadsInSeveralThreadsAtOnce) {
   EXPECT_EQ(total.load(), 8 * 20 * 100);
 }
 
-// What a Function gives with every step cut for 64 threads.
+// The results of a Function with every step split among 64 threads.
 TEST(Pools, RandomFunctionsHaveTheBitsOfOneThread) {
   ThreadPool pool({.threads = kThreads});
   for (std::uint64_t seed = 0; seed < 40; ++seed) {

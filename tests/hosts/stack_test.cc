@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kToRun = 64 << 10, kToCompile = 256 << 10;
 
-// Runs code on a stack of that many bytes, and says how many of them it used: those after the
-// lowest that is no longer what it was. Behind the stack lies a page that nobody may touch.
+// Runs code on a stack of `bytes` and returns how many of them it used, found by the lowest byte
+// that changed. A protected page lies beyond the end of the stack.
 std::size_t used_of(std::size_t bytes, const std::function<void()>& code) {
   constexpr std::size_t kPage = 4096;
   constexpr unsigned char kFresh = 0xa5;

@@ -1,4 +1,4 @@
-// The gradient against differences: right ones pass, wrong ones are named with their place.
+// Gradients against finite differences: right ones pass, wrong ones are reported with their index.
 #include "limpid/inspect/gradcheck.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(Gradcheck, OfLargeTensorsAFewElementsAreTried) {
   EXPECT_EQ(rows[3].checked, 3);
 }
 
-// At 0 the derivative of relu counts as 0, and the difference is 1/2.
+// At 0 the derivative of relu is 0, but the finite difference is 1/2.
 TEST(Gradcheck, ADifferenceIsNamedWithItsPlace) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {2, 3}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{relu(in[0])};

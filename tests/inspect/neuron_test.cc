@@ -62,7 +62,7 @@ TEST(Neuron, OfTheMlpWithFractions) {
             "layers.1:0\nz = 0.6 * 1.61 + (-0.2) * 0.0 + 0.4 * 0.0 + 0.1 = 1.066\n");
 }
 
-// z and the activation are the bits of the run, not a sum of f64 products.
+// z and the activation have the bits of the run; they are not a sum of f64 products.
 TEST(Neuron, HoldsTheBitsOfTheRun) {
   const Worked w = real_mlp();
   const Observation seen = run(w);
@@ -120,7 +120,7 @@ TEST(Neuron, OfInfinitiesAndNaNs) {
   EXPECT_EQ(text_of(w, "layers.0", 0), "layers.0:0\nz = 0.8 * inf + (-0.3) * nan + 0.2 = nan\n");
 }
 
-// f64, no bias, no scope: the layer goes by the name of its value.
+// f64, no bias, no scope: the layer is called by the name of its value.
 TEST(Neuron, OfALayerWithoutNameOrBias) {
   const Function f = trace(
       "f", {{"x", {Dtype::kF64, {2}}}, {"w", {Dtype::kF64, {1, 2}}}},

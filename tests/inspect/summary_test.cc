@@ -133,7 +133,7 @@ TEST(Summary, CountsWhatIsMeasuredApart) {
   EXPECT_EQ(to_text(summary_of({3, 2}, 1)).find("statistics"), std::string::npos);
 }
 
-// A Function that nobody could run: its counts stay at the largest number.
+// A Function too large to run: its counts saturate at the largest number.
 TEST(Summary, CountsDoNotOverflow) {
   constexpr std::int64_t kSide = std::int64_t{1} << 20;
   const Function f =
@@ -145,7 +145,7 @@ TEST(Summary, CountsDoNotOverflow) {
   EXPECT_THROW(summarize(f, {}, 0), Error);
 }
 
-// 784-256-10 in training, at a batch of 32, as far as its loss.
+// 784-256-10 in training, at batch size 32, up to its loss.
 TEST(ShapeTrace, OfATrainingFunction) {
   const std::vector<Input> inputs = {{"layers.0.weight", {Dtype::kF32, {256, 784}}},
                                      {"layers.0.bias", {Dtype::kF32, {256}}},

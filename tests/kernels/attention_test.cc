@@ -175,7 +175,7 @@ TEST_P(AttentionTest, WithMasksAndQueriesThatSeeNothing) {
                            keys, false, 2);
 }
 
-// A key that is not seen may hold anything.
+// A hidden key may hold anything.
 TEST_P(AttentionTest, WithInfinitiesAndNanAnywhere) {
   for (std::uint64_t seed = 0; seed < 40; ++seed)
     for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded})

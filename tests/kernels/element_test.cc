@@ -13,7 +13,7 @@ struct ElementCase {
   Element element;
   const char* name;
   int arity;
-  // Lanes are passed as floats whatever they hold.
+  // Lanes are passed as floats, whatever their dtype.
   std::function<float(float, float, float)> reference;
 };
 
@@ -110,7 +110,7 @@ const std::vector<ElementCase>& element_cases() {
   return all;
 }
 
-// Operand `which` of a function in lane i. Masks must be masks, counts mostly small.
+// Operand `which` of a function in lane i. Masks must be valid masks; counts are mostly small.
 float operand(const ElementCase& c, int which, std::uint64_t i) {
   const auto& special = special_values();
   const std::uint32_t word = Key(static_cast<std::uint64_t>(which)).word(i);
@@ -178,7 +178,7 @@ TEST_P(ElementTest, InPlaceOfEachOperand) {
   }
 }
 
-// Enough lanes that they are written around the caches, as single calls of a few write them.
+// Enough lanes for streaming stores, against calls of a few lanes, which use none.
 TEST_P(ElementTest, MoreThanTheCachesHold) {
   constexpr std::size_t kLanes = (std::size_t{4} << 20) + 37, kPart = 1021;
   const Floats a = values(1, kLanes), b = values(2, kLanes);
@@ -201,7 +201,7 @@ TEST_P(ElementTest, MoreThanTheCachesHold) {
 TEST_P(ElementTest, UnaryFunctionsOverTheRangeOfFloats) {
   constexpr std::size_t kChunk = 4096;
   std::vector<float> in(kChunk), got(kChunk), want(kChunk);
-  // A prime: every exponent and both signs are met with ever other mantissas.
+  // A prime, so that every exponent and both signs occur with varying mantissas.
   constexpr std::uint64_t kStep = 16411;
   for (const ElementCase& c : element_cases()) {
     if (c.arity != 1 || c.element == Element::kMaskToF32) continue;

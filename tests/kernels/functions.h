@@ -21,7 +21,7 @@ struct ElementaryFunction {
   std::uint64_t hash;  // of the results for the sample: every kSampleStep-th float, from 0 on
 };
 
-// A prime: every exponent and both signs are met with ever other mantissas.
+// A prime, so that every exponent and both signs occur with varying mantissas.
 inline constexpr std::uint64_t kSampleStep = 4099;
 inline constexpr std::uint64_t kFloats = 1ull << 32;
 
@@ -31,14 +31,14 @@ std::span<const ElementaryFunction> elementary_functions();
 inline constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325ull;
 std::uint64_t hash_floats(std::span<const float> values, std::uint64_t seed = kHashSeed);
 
-// What a run over many arguments has found.
+// The errors found over many arguments.
 struct Errors {
   double largest = 0;
   float at = 0;
   std::uint64_t not_nearest = 0;
   std::string wrong;  // an argument with a wrong sign, infinity, zero or NaN, and what came
 
-  // `got` is the function's value at x, `exact` a more exact one.
+  // `got` is the computed value at x, `exact` a more exact one.
   void add(float x, float got, double exact);
   void add(const Errors& other);
 };

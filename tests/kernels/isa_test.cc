@@ -49,8 +49,7 @@ TEST(Isa, ExactIsTheLastOfTheAvailable) {
   EXPECT_EQ(available_isas().back(), Isa::kExact);
 }
 
-// Every law on kernels runs on the instruction sets that are available: one that is not was not
-// proved.
+// Every law on kernels runs on the available instruction sets. The others are not tested.
 class CompiledIsa : public ::testing::TestWithParam<const char*> {};
 TEST_P(CompiledIsa, IsAvailableHere) {
   const std::string wanted = GetParam();

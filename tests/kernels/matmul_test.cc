@@ -155,7 +155,7 @@ TEST_P(MatmulTest, BlocksOfTheSum) {
             check({m, 19, length}, {.a = a, .b = b, .bias = bias, .relu = bias, .padding = 3});
 }
 
-// One output, or few: where blocks of the sum may run side by side.
+// One output, or a few: here blocks of the sum may run side by side.
 TEST_P(MatmulTest, LongDots) {
   for (const std::size_t length : {256, 300, 2048, 2049, 4096, 4500, 9000})
     for (const Layout b : kLayouts)
@@ -181,7 +181,7 @@ TEST_P(MatmulTest, LargerThanEveryBlock) {
       check({195, 530, 40}, {.a = a, .b = b, .relu = true, .padding = 1});
       check({33, 64, 1024}, {.a = a, .b = b});
       check({290, 520, 20}, {.a = a, .b = b, .bias = true});
-      // Several blocks of the sum, and what is left of them, before the next rows; A packed, too.
+      // Several blocks of the sum, and a remainder, before the next rows; A packed, too.
       check({290, 35, 1030}, {.a = a, .b = b, .bias = true, .relu = true});
       check({289, 515, 300}, {.a = a, .b = b});
       check({130, 515, 800}, {.a = a, .b = b, .bias = true, .relu = true});
@@ -189,14 +189,14 @@ TEST_P(MatmulTest, LargerThanEveryBlock) {
     }
 }
 
-// Products of so many columns that the rows of A are packed, also where A is read by columns, as
-// for the gradient of a layer's weights; and of more rows than are worked on at a time.
+// Products with so many columns that the rows of A are packed, also if A is read by columns, as for
+// the gradient of a layer's weights; and with more rows than one block holds.
 TEST_P(MatmulTest, WideProducts) {
   for (const Layout b : kLayouts)
     for (const Layout a : {Layout::kRowMajor, Layout::kTransposed}) {
       for (const std::size_t m : {7, 11, 96, 121}) check({m, 1029, 9}, {.a = a, .b = b});
       check({13, 1040, 270}, {.a = a, .b = b, .bias = true, .padding = 3});
-      // So many rows that a panel is fetched ahead by one line of the cache for each term.
+      // So many rows that each term prefetches one cache line of a panel.
       check({50, 1040, 270}, {.a = a, .b = b, .relu = true});
       check({289, 1025, 5}, {.a = a, .b = b, .relu = true, .row_parts = 2});
       check({7, 511, 258}, {.a = a, .b = b, .column_parts = 2});
@@ -253,7 +253,7 @@ TEST_P(MatmulTest, SpecialValues) {
   }
 }
 
-// Terms that underflow leave -0, which +0 must not be added to on any path.
+// Terms that underflow leave -0; no path may add +0 to it.
 TEST_P(MatmulTest, UnderflowToMinusZero) {
   for (const Layout b : kLayouts)
     for (const Shape s : {Shape{1, 1, 3}, Shape{1, 1, 1500}, Shape{1, 40, 300}, Shape{30, 1, 300},
@@ -281,7 +281,7 @@ TEST_P(MatmulTest, UnderflowToMinusZero) {
     }
 }
 
-// The column of one output takes no more of the cache than its terms.
+// A single last column is packed without padding to a panel.
 TEST_P(MatmulTest, LastPackedColumnStandsAlone) {
   const std::size_t panel = k().panel_width, n = panel + 1, depth = 300;
   const Stored b = stored(2, depth, n, Layout::kRowMajor, 0);
@@ -293,7 +293,7 @@ TEST_P(MatmulTest, LastPackedColumnStandsAlone) {
   }
 }
 
-// matmul_row() writes n columns and no more, or whole vectors where it may.
+// matmul_row() writes exactly n columns, or whole vectors where that is allowed.
 TEST_P(MatmulTest, RowOfPacked) {
   for (const std::size_t length : {0, 1, 3, 4, 15, 16, 17, 64, 256, 261, 600})
     for (std::size_t n = 1; n <= 2 * k().panel_width + 1; n += n < 20 ? 1 : 7)

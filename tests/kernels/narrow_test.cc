@@ -1,5 +1,5 @@
-// Products with narrow weights where memory ends: nothing beyond the operands is read or written,
-// whichever part of the result is asked for.
+// Products with low-precision weights at the end of memory: nothing beyond the operands is read or
+// written, whichever part of the result is computed.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,8 @@ class NarrowTest : public OnEveryIsa {
     std::size_t m, n, k;
   };
 
-  // Rows and columns in parts, each with scratch of its own; operands end where a sanitizer sees.
+  // Rows and columns in parts, each with its own scratch memory; operands end at memory that a
+  // sanitizer checks.
   void expect_product(const NarrowKernels& narrow, const void* weights, const Floats& scale,
                       const std::vector<float>& expected, Sizes s, std::size_t row_parts,
                       std::size_t column_parts, bool from_memory) const {

@@ -95,8 +95,8 @@ TEST_P(RowsTest, LogSoftmax) { check("log_softmax", k().log_softmax, log_softmax
 TEST_P(RowsTest, SumRows) { check("sum_rows", k().sum_rows, sum_of, false); }
 TEST_P(RowsTest, MaxRows) { check("max_rows", k().max_rows, max_of, false); }
 
-// Enough that they are written around the caches, as calls of a few rows write them. The laws
-// demand the bits of the specification of those.
+// Enough elements for streaming stores, against calls of a few rows, which use none. The laws
+// compare those with the specification.
 TEST_P(RowsTest, NormsOfMoreThanTheCachesHold) {
   constexpr std::size_t kColumns = 1001, kRows = (std::size_t{4} << 20) / kColumns + 3;
   const Floats in = values(1, kRows * kColumns), gamma = values(2, kColumns);

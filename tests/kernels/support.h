@@ -69,7 +69,7 @@ class Guarded {
   std::byte* memory_;
 };
 
-// Operands that end where nothing may be read.
+// Operands that end at a protected page.
 using Floats = GuardedVector<float>;
 
 inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }

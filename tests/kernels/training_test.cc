@@ -11,7 +11,7 @@ struct NormGradient {
   std::vector<float> dx, gh;
 };
 
-// One row of the bodies in limpid/ops/norm.cc.
+// One row, computed as by the bodies in limpid/ops/norm.cc.
 NormGradient norm_gradient_of(const std::vector<float>& x, const std::vector<float>& g,
                               const std::vector<float>& gamma, bool centered, float eps) {
   const std::size_t columns = x.size();

@@ -26,7 +26,8 @@ TEST_P(Ulp, StaysBelowItsBound) {
   }
   EXPECT_EQ(errors.wrong, "") << f.name;
   EXPECT_LE(errors.largest, f.bound) << f.name << " at " << errors.at;
-  // A correctly rounded function errs by half a unit somewhere: less means that nothing ran.
+  // A correctly rounded function has an error near half a unit somewhere; less means that nothing
+  // ran.
   if (f.bound > 0) {
     EXPECT_GT(errors.largest, 0.49) << f.name;
   }
@@ -206,7 +207,7 @@ TEST(Arithmetic, MaximumAndMinimum) {
   }
 }
 
-// The definitions themselves, spelled out once more without loops that could share a mistake.
+// The definitions again, written without loops that could share a mistake.
 TEST(Arithmetic, SumsAreBlockedAsSpecified) {
   const Floats x = values(1, 600), w = values(2, 600);
   float blocks[3] = {};

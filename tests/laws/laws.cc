@@ -66,7 +66,7 @@ std::string about(std::string_view what, std::string_view complaint) {
   return complaint.empty() ? "" : fmt::format("{}: {}", what, complaint);
 }
 
-// Row i of every batched tensor, the others as they are.
+// Row i of every batched tensor; the other tensors unchanged.
 std::vector<Tensor> row_of(const std::vector<Tensor>& tensors,
                            const std::vector<std::optional<std::int64_t>>& axes, std::int64_t i) {
   std::vector<Tensor> row = tensors;
@@ -92,7 +92,7 @@ std::string rows_are_single_calls(const Function& g, const Function& f, const Ba
   return "";
 }
 
-// Copies whose memory ends, or begins, where nobody may touch what follows.
+// Copies whose memory ends, or begins, at a protected page.
 std::vector<Tensor> at_edge(std::span<const Tensor> tensors, Edge edge) {
   std::vector<Tensor> copies;
   for (const Tensor& t : tensors) {
@@ -115,7 +115,7 @@ std::vector<Tensor> run_at_edge(const Executable& executable, std::span<const Te
   std::vector<const void*> in;
   for (const Tensor& t : given) in.push_back(t.bytes().data());
   std::vector<void*> out;
-  // Nobody else has these yet.
+  // Nobody else refers to these yet.
   for (const Tensor& t : results) out.push_back(const_cast<std::byte*>(t.bytes().data()));
   Workspace(executable, pool).run(in, out);
   return results;
@@ -210,7 +210,7 @@ std::string donated_is_interpreted(const Function& f, std::span<const Tensor> in
       for (const Tensor& t : inputs) in.push_back(t.bytes().data());
       in[i] = memory[o].bytes().data();
       std::vector<void*> out;
-      // Nobody else has these yet.
+      // Nobody else refers to these yet.
       for (const Tensor& t : memory) out.push_back(const_cast<std::byte*>(t.bytes().data()));
       Workspace(*executable).run(in, out);
       if (const std::string d = difference(memory, expected); !d.empty())

@@ -36,7 +36,7 @@ TEST(WorkedNumbers, OneNeuron) {
   EXPECT_FLOAT_EQ(neuron({1.5f, -0.7f}, {0.8f, -0.3f}, 0.2f), 1.61f);
 }
 
-// Every value of a 2-3-1 network on the way: pre-activation, hidden, y.
+// Every intermediate value of a 2-3-1 network: pre-activation, hidden, y.
 std::vector<Tensor> two_three_one(const Params& params, const std::vector<float>& x) {
   const nn::Mlp net = nn::mlp({2, 3, 1}, relu);
   std::vector<Tensor> values;
@@ -190,7 +190,7 @@ TEST(SameBits, TrainingStepOnEveryInstructionSetAndThreadCount) {
   }
 }
 
-// The averages of squares and the powers of Adam as they may be: not negative, below 1.
+// Valid states of Adam: averages of squares are not negative, powers are below 1.
 TEST(SameBits, AdamStepOnEveryInstructionSetAndThreadCount) {
   const nn::Mlp net = nn::mlp({50, 40, 33, 7}, relu, 0.2);
   const optim::Clip clip{.value = 0.5, .norm = 0.1};

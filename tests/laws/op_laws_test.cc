@@ -27,8 +27,7 @@ class OpLaws : public testing::TestWithParam<const Op*> {
 
   static Domain domain_of(const Example& e) { return {e.low, e.high, e.bound}; }
 
-  // The inputs of a floating dtype, f32 if there are any; none where the op has no derivative by
-  // them.
+  // The inputs of a floating dtype, f32 if there are any; none if the op has no derivative.
   std::vector<std::size_t> differentiable_inputs(const Function& f) const {
     for (Dtype d : {Dtype::kF32, Dtype::kF64}) {
       const std::vector<std::size_t> places = inputs_of(f, d);
@@ -42,7 +41,7 @@ TEST_P(OpLaws, IsFoundByItsName) { EXPECT_EQ(find_op(op().name), &op()); }
 
 TEST_P(OpLaws, HasExamples) { EXPECT_FALSE(op().examples().empty()); }
 
-// What a composition's type rule says is what its body gives.
+// A composition's type rule agrees with the types of its body.
 TEST_P(OpLaws, FunctionIsWellFormedBodyIncluded) {
   for (const Example& e : op().examples()) {
     SCOPED_TRACE(example_text(op(), e));
@@ -167,7 +166,7 @@ TEST_P(OpLaws, JvpIsVjpTransposed) {
   }
 }
 
-// The gradient's plan has the gradient's bits.
+// Compiled gradients have the bits of interpreted ones.
 TEST_P(OpLaws, CompiledGradientEqualsInterpreted) {
   for (const Example& e : op().examples()) {
     const Function f = function_of(op(), e);
@@ -193,7 +192,7 @@ std::optional<Example> in_double(const Op& op, Example e) {
   return e;
 }
 
-// A scalar of f's outputs: the sum of each output of that dtype times fixed random weights.
+// A scalar from f's outputs: the sum of each output of that dtype times fixed random weights.
 Function weighted_sum(const Function& f, Key key, Dtype dtype = Dtype::kF64) {
   return trace(f.name(), f.inputs(), [&](std::span<const Value> in) {
     Value total;
@@ -215,7 +214,7 @@ TEST_P(OpLaws, GradientAgreesWithCentralDifferences) {
     if (!wide) continue;
     const Function f = function_of(op(), *wide);
     const std::vector<std::size_t> wrt = inputs_of(f, Dtype::kF64);
-    // A cast from an integer dtype has nothing to differentiate by, one to an integer no slope.
+    // A cast from an integer dtype has no floating input; a cast to an integer has no slope.
     if (wrt.empty() || !has_output_of(f, Dtype::kF64)) continue;
     SCOPED_TRACE(example_text(op(), *wide));
     const Function loss = weighted_sum(f, Key(7));
@@ -223,7 +222,7 @@ TEST_P(OpLaws, GradientAgreesWithCentralDifferences) {
     // Truncation of order step^2 and rounding of order epsilon / step leave about ten digits.
     EXPECT_EQ(gradient_is_difference(loss, inputs, wrt, {1e-5, 1e-8}, Key(6)), "");
     if (!op().smooth) continue;
-    // Second order: the gradient itself, weighted, is a loss again.
+    // Second order: the weighted gradient is a loss, too.
     const Function again = weighted_sum(grad(loss, wrt), Key(9));
     EXPECT_EQ(gradient_is_difference(again, inputs, wrt, {1e-5, 1e-7}, Key(6)), "");
   }
@@ -245,7 +244,7 @@ TEST_P(OpLaws, GradientInSinglePrecisionAgreesWithCentralDifferences) {
   }
 }
 
-// Asking an op for a derivative that it does not have says so, with its name and its layer.
+// Asking for a derivative that an op lacks gives an error with the op's name and layer.
 TEST_P(OpLaws, WithoutGradientSaysWhy) {
   if (op().gradient.none_because.empty()) return;
   for (const Example& e : op().examples()) {
@@ -253,8 +252,8 @@ TEST_P(OpLaws, WithoutGradientSaysWhy) {
     std::vector<Value> inputs;
     std::vector<Value> floating;
     for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-      // Every input is made of a floating one, so that the result depends on something
-      // differentiable.
+      // Every input is computed from a floating one, so that the result depends on a differentiable
+      // value.
       const Value x = builder.input("x" + std::to_string(i), {Dtype::kF64, e.inputs[i].shape});
       floating.push_back(x);
     }

@@ -77,7 +77,7 @@ TEST_P(NarrowWeights, CompiledEqualsInterpretedForEverySize) {
       for (const std::int64_t batch : {1, 2, 3, 5}) expect_same_bits(batch, {in, out});
 }
 
-// More rows than are encoded, or finished, at a time.
+// More rows than are quantised, or finished, at a time.
 TEST_P(NarrowWeights, CompiledEqualsInterpretedForManyRows) { expect_same_bits(203, {70, 33}); }
 
 TEST_P(NarrowWeights, RunInTheirKernel) {
@@ -109,7 +109,7 @@ TEST(Bf16Weights, GiveWhatTheWidenedOnesGive) {
   }
 }
 
-// A network may keep its weights in f32 and multiply with what bf16 makes of them.
+// A network may keep its weights in f32 and multiply with their bf16 values.
 TEST(Bf16Weights, ReceiveARoundedGradient) {
   const Function loss =
       trace("loss", {{"x", {Dtype::kF32, {4, 6}}}, {"w", {Dtype::kF32, {3, 6}}}},
@@ -155,7 +155,7 @@ Tensor quantized(const std::vector<float>& x, std::int64_t features,
   return interpret(f, inputs)[0];
 }
 
-// 0.5 and 1.5 units are ties, and go to even codes; 2.54 is 127 units of 0.02.
+// 0.5 and 1.5 units are ties and round to even codes; 2.54 is 127 units of 0.02.
 TEST(I8Weights, WorkedExample) {
   const Tensor y = quantized({2.54f, 0.01f, 0.03f, -1.0f}, 4, {1, 100, 100, 2}, {0.5f});
   const float unit = 2.54f / 127.0f;
@@ -169,7 +169,7 @@ TEST(I8Weights, RowsOfZerosAndOfTinyNumbersGiveNumbers) {
   for (const float value : y.values<float>()) EXPECT_FALSE(std::isnan(value));
 }
 
-// From where 127 / m is infinite to where m nearly is.
+// From magnitudes m at which 127 / m is infinite to nearly infinite m.
 TEST(I8Weights, RowsOfEveryMagnitudeAreTheirDefinition) {
   std::vector<float> x;
   for (int e = -149; e < 128; ++e)
@@ -178,7 +178,7 @@ TEST(I8Weights, RowsOfEveryMagnitudeAreTheirDefinition) {
   EXPECT_GT(y.values<float>().back(), 0x1p127f);
 }
 
-// And leave the other rows alone.
+// Other rows are not affected.
 TEST(I8Weights, RowsWithNanOrInfinityAreNan) {
   for (const float bad : {kNan, -kNan, kInf, -kInf}) {
     const Tensor y = quantized({1, 2, bad, 4, 0, bad, 5, 6}, 2, {1, 0, 0, 0}, {1.0f, 1.0f});
@@ -188,7 +188,7 @@ TEST(I8Weights, RowsWithNanOrInfinityAreNan) {
   }
 }
 
-// The largest sums that there can be, of either sign.
+// The largest possible sums, of either sign.
 TEST(I8Weights, SumsOfTheMostTermsAreExact) {
   const std::size_t k = arithmetic::kMostI8Terms;
   std::vector<std::int8_t> weight(2 * k, -128);
@@ -300,7 +300,7 @@ TEST(Quantize, StaysWithinItsBound) {
         EXPECT_LE(error, bound * (1 + 1e-5));
         largest_share = std::max(largest_share, error / bound);
       }
-    // A bound that nothing comes near would hold for anything.
+    // The bound is not vacuous: some errors exceed 2 % of it.
     EXPECT_GT(largest_share, 0.02);
   }
 }
@@ -369,7 +369,7 @@ TEST(Quantize, LeavesWhatIsNamedAndWhatIsReadOtherwise) {
               return std::vector<Value>{linear(linear(linear(x, in[1]), in[2]), in[0]), sum(in[0])};
             });
   const std::vector<Tensor> inputs = random_inputs(f, Key(1));
-  // "free" is no parameter, of "table" there is a sum too.
+  // "free" is not a parameter; "table" is also used in a sum.
   const Params params{{"table", inputs[0]}, {"kept", inputs[1]}};
   for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
     EXPECT_EQ(quantize(f, params, {.to = to}).done.size(), 1u);
@@ -379,7 +379,7 @@ TEST(Quantize, LeavesWhatIsNamedAndWhatIsReadOtherwise) {
   }
 }
 
-// An embedding that gives the logits too.
+// A tied embedding.
 TEST(Quantize, TakesRowsOfANarrowTable) {
   const Function f = trace("f", {{"table", {Dtype::kF32, {9, 6}}}, {"ids", {Dtype::kI32, {4}}}},
                            [](std::span<const Value> in) {
@@ -392,7 +392,7 @@ TEST(Quantize, TakesRowsOfANarrowTable) {
     const Quantized q = quantize(f, Params{{"table", table}}, {.to = to});
     ASSERT_EQ(q.done.size(), 1u);
     const std::vector<Tensor> got = compile(bind(q.function, q.params))(std::vector<Tensor>{ids});
-    // The rows are the numbers that the codes stand for.
+    // The rows are the dequantised codes.
     const Tensor stands_for = Tensor::generate<float>({9, 6}, [&](std::span<float> out) {
       for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = to == Dtype::kBf16
@@ -430,7 +430,7 @@ TEST(Quantize, FitsAFunctionToParametersThatAreNarrow) {
   refused(ErrorCode::kShape, g, {{"weight", Tensor::zeros({Dtype::kBf16, {4, 3}})}});
 }
 
-// matmul x w reads its weight the other way round.
+// matmul x w reads its weight transposed.
 TEST(Quantize, TurnsTheWeightsOfMatmul) {
   for (const bool transposed : {false, true}) {
     const Function f = trace("f",

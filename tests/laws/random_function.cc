@@ -13,8 +13,8 @@ namespace {
 
 bool is_real(Dtype d) { return d == Dtype::kF32 || d == Dtype::kF64; }
 
-// One draw a statement: compilers evaluate the operands of a call in different orders, and a seed
-// is to give the same Function everywhere.
+// One draw per statement: compilers evaluate the operands of a call in different orders, but a seed
+// must give the same Function everywhere.
 class Draw {
  public:
   // One Function in eight has dimensions beyond every size that kernels and plans work on at a
@@ -41,12 +41,12 @@ class Draw {
     return Shape(dims);
   }
 
-  // What is too large or of another dtype is left to be dead.
+  // A value that is too large or of another dtype becomes dead code.
   void add(const Value& v) {
     if (v.dtype() == dtype_ && v.rank() <= 4 && v.shape().elements() <= most_elements())
       values_.push_back(v);
   }
-  // Recent values are taken more often, so that chains grow.
+  // Recent values are chosen more often, so that chains grow.
   Value pick() {
     const std::size_t back = below(values_.size());
     const std::size_t nearer = below(back + 1);
@@ -54,7 +54,7 @@ class Draw {
   }
   Value last() const { return values_.back(); }
 
-  // A call of the op: of values as they are, where it takes them, else of values brought to the
+  // A call of the op: of existing values if it accepts them, otherwise of values converted to the
   // types of one of its examples.
   void call(const Op& op) {
     const std::vector<Example> examples = op.examples();
@@ -74,7 +74,7 @@ class Draw {
     }
   }
 
-  // Products of the shapes that there are.
+  // Products of existing shapes.
   void product() {
     const Value x = pick();
     if (x.rank() == 0) return;
@@ -92,7 +92,7 @@ class Draw {
   }
 
  private:
-  // Of a result; what has more takes too long, though nobody reads it.
+  // The maximum of elements of a result: larger ones take too long, even if nobody reads them.
   static constexpr std::int64_t kMostDead = 1'000'000;
 
   void add_call(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
@@ -118,7 +118,7 @@ class Draw {
     }
   }
 
-  // A value of the type, made of those that there are or drawn.
+  // A value of the type, derived from existing values or drawn.
   Value value_of(const Type& type, const Example& e) {
     if (below(4) == 0)
       return constant(builder_, random_tensor(type, key_.fold_in(next_++), e.low, e.high, e.bound));
@@ -133,14 +133,13 @@ class Draw {
     return constant(builder_, random_tensor(type, key_.fold_in(next_++), e.low, e.high, e.bound));
   }
 
-  // Into the range of an example, where that is not all around zero.
+  // Into the range of an example, unless that contains [-2, 2].
   static Value in_range(const Value& x, const Example& e) {
     if (e.low <= -2 && e.high >= 2) return x;
     return sigmoid(x) * (e.high - e.low) + e.low;
   }
 
-  // A value of the shape: one that has it, one reshaped or repeated to it, or what another one sums
-  // up to.
+  // A value of the shape: an existing one, one reshaped or broadcast to it, or one summed to it.
   Value of_shape(const Shape& shape) {
     std::vector<Value> fitting;
     for (const Value& v : values_)

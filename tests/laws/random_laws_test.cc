@@ -1,6 +1,5 @@
-// The laws on Functions nobody thought of: LIMPID_RANDOM_FUNCTIONS of them (250 if not set), others
-// in every run. LIMPID_RANDOM_SEED says where it begins; a failure names the seed and shows the
-// Function, shrunk.
+// The laws on random Functions: LIMPID_RANDOM_FUNCTIONS of them (default: 250), different in every
+// run. LIMPID_RANDOM_SEED sets the first seed; a failure prints its seed and the shrunk Function.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,7 +25,7 @@ namespace {
 
 using Law = std::function<std::string(const Function&, Key)>;
 
-// A law that holds for nothing where the Function has no derivative.
+// The law, which holds trivially if the Function has no derivative.
 Law where_differentiable(const Law& law) {
   return [law](const Function& f, Key key) -> std::string {
     try {
@@ -133,7 +132,7 @@ TEST(RandomFunctions, ObeyTheLaws) {
   }
 }
 
-// The generator comes by every op that can stand in a Function of f32, without being told of any.
+// The generator finds every op that can appear in a Function of f32, without a list.
 TEST(RandomFunctions, HoldEveryOp) {
   std::set<const Op*> missing(all_ops().begin(), all_ops().end());
   for (std::uint64_t seed = 0; seed < 400 && !missing.empty(); ++seed)
@@ -144,7 +143,7 @@ TEST(RandomFunctions, HoldEveryOp) {
 
 // ---- shrinking
 
-// Which values come from the result of an exp by any way.
+// The values that depend on the result of an exp.
 std::vector<bool> after_exp(const Function& f) {
   std::vector<bool> after(f.types().size(), false);
   for (const Node& node : f.nodes()) {
@@ -156,7 +155,7 @@ std::vector<bool> after_exp(const Function& f) {
   return after;
 }
 
-// A deliberate bug, seen where the result of an exp comes to a tanh by any way.
+// A deliberate bug, visible if a tanh depends on the result of an exp.
 bool has_tanh_after_exp(const Function& f) {
   const std::vector<bool> after = after_exp(f);
   return std::any_of(f.nodes().begin(), f.nodes().end(), [&](const Node& node) {
@@ -177,8 +176,8 @@ TEST(Shrink, LeavesWhatMattersAlone) {
     ASSERT_GE(small.nodes().size(), 2u);
     EXPECT_EQ(small.nodes().front().op, &op::exp) << short_text(small);
     EXPECT_EQ(small.nodes().back().op, &op::tanh) << short_text(small);
-    // Between the two only what changes a type on the way may be left: nothing else is needed, and
-    // no other op can be bypassed.
+    // Between the two, only ops that change a type on the path may remain: nothing else is needed,
+    // and no other op can be bypassed.
     const std::vector<bool> after = after_exp(small);
     for (std::size_t i = 1; i + 1 < small.nodes().size(); ++i) {
       const Node& node = small.nodes()[i];

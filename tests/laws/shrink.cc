@@ -8,8 +8,7 @@
 namespace limpid::laws {
 namespace {
 
-// What is to be other than it is: values taken from other values or (-1) from new inputs, and the
-// outputs.
+// A change: values replaced by other values or by new inputs (-1), and the outputs.
 struct Edit {
   std::map<ValueId, ValueId> instead;
   std::vector<ValueId> outputs;
@@ -23,7 +22,7 @@ std::vector<ValueId> outputs_of(const Function& f) {
 
 constexpr ValueId kNewInput = -1;
 
-// The value that stands for v; v itself where it has become an input.
+// The value that replaces v; v itself if it has become an input.
 ValueId resolve(const Edit& edit, ValueId v) {
   for (auto it = edit.instead.find(v); it != edit.instead.end() && it->second != kNewInput;
        it = edit.instead.find(v))
@@ -31,7 +30,7 @@ ValueId resolve(const Edit& edit, ValueId v) {
   return v;
 }
 
-// Which values the edited Function needs.
+// The values that the edited Function needs.
 std::vector<bool> needed(const Function& f, const Edit& edit) {
   std::vector<bool> live(f.types().size(), false);
   for (ValueId o : edit.outputs) live[static_cast<std::size_t>(resolve(edit, o))] = true;
@@ -83,13 +82,13 @@ Function edited(const Function& f, const Edit& edit) {
   return builder.finish(outputs);
 }
 
-// The most promising first: what takes away much.
+// The most promising first: those that remove much.
 std::vector<Edit> edits_of(const Function& f) {
   const std::vector<ValueId> outputs = outputs_of(f);
   std::vector<Edit> edits;
   if (outputs.size() > 1)
     for (ValueId o : outputs) edits.push_back({{}, {o}});
-  // Any value as the only output, the first ones first: dead branches too.
+  // Any value as the only output, the first ones first; dead branches, too.
   for (const Node& node : f.nodes()) edits.push_back({{}, {node.first_output}});
   for (std::size_t i = f.nodes().size(); i-- > 0;)
     for (std::size_t r = 0; r < f.output_count(f.nodes()[i]); ++r)
@@ -101,7 +100,7 @@ std::vector<Edit> edits_of(const Function& f) {
       for (ValueId id : node.inputs)
         if (f.type(id) == f.type(result)) edits.push_back({{{result, id}}, outputs});
     }
-  // Inputs alike as one.
+  // Inputs of the same type merged.
   for (std::size_t a = 0; a < f.inputs().size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
       if (f.inputs()[a].type == f.inputs()[b].type)

@@ -1,4 +1,4 @@
-// Makes a Function that breaks a law small, for the eyes of whoever has to find out why.
+// Shrinks a Function that breaks a law, so that people can find the cause.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace limpid::laws {
 
-// A Function for which `fails` still holds and for none that is one step simpler: with an output
-// less, another value as the only output, a value become an input, an op left out between values of
-// one type, two inputs become one. `fails` holds for f.
+// A Function for which `fails` holds, but not for any that is one step simpler: one output less,
+// another value as the only output, a value turned into an input, an op bypassed between values of
+// one type, two inputs merged. `fails` holds for f.
 Function shrink(Function f, const std::function<bool(const Function&)>& fails);
 
 }  // namespace limpid::laws

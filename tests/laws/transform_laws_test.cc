@@ -1,5 +1,5 @@
-// What single transformations promise beyond the laws that hold for every op: jvp, simplify,
-// collapse, and the gradient that recomputes.
+// Promises of single transformations beyond the laws for every op: jvp, simplify, collapse, and
+// gradients with recomputation.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -48,8 +48,8 @@ Function three_ways(bool reversed) {
   });
 }
 
-// Compilers evaluate the operands of an expression in orders of their own; the bits of a gradient,
-// where three cotangents meet, must not tell.
+// Compilers evaluate the operands of an expression in different orders. The bits of a gradient that
+// adds three cotangents must not depend on that.
 TEST(Grad, DoesNotDependOnTheOrderInWhichOpsWereWritten) {
   const Function one = vjp(three_ways(false), {0});
   const Function other = vjp(three_ways(true), {0});
@@ -254,7 +254,7 @@ TEST(Simplify, KeepsCastsOfCasts) {
 
 double value(const Tensor& t, std::size_t i) { return static_cast<double>(t.values<float>()[i]); }
 
-// The magnitude that the bound is about: |W| m + |b|, with m a magnitude of the operand.
+// The magnitude in the bound: |W| m + |b|, with m a magnitude of the operand.
 std::vector<double> through(const Tensor& w, const std::vector<double>& m, const Tensor* b) {
   std::vector<double> result(static_cast<std::size_t>(w.shape()[0]));
   for (std::size_t o = 0; o < result.size(); ++o) {
@@ -322,7 +322,7 @@ TEST(Collapse, OfTwoLinearsIsWithinItsBound) {
     for (double& b : bound) b *= static_cast<double>(n + h + 2) * kEps;
     expect_within(f, c.function, params, x, bound, moved);
   }
-  EXPECT_TRUE(moved);  // or nothing was measured
+  EXPECT_TRUE(moved);  // otherwise nothing was measured
 }
 
 TEST(Collapse, OfABatchNormIsWithinItsBound) {
@@ -364,8 +364,8 @@ TEST(Collapse, OfABatchNormIsWithinItsBound) {
   EXPECT_TRUE(moved);
 }
 
-// Three linears with dropout between them: one product of constants is left, and what was done is
-// said layer by layer.
+// Three linear layers with dropout between them: one product of constants remains, and the report
+// names each layer.
 TEST(Collapse, SaysWhatItDidAndFoldsConstants) {
   const nn::Mlp net = nn::mlp({20, 30, 10, 5}, nn::activation_from_name("identity").apply, 0.5);
   const Params params = net.init(Key(1));
@@ -426,7 +426,7 @@ Deep deep_net(std::int64_t layers, std::int64_t width, std::int64_t batch,
   return deep;
 }
 
-// "layers.13" in groups of six: "2".
+// The group of "layers.13", in groups of six: "2".
 std::string in_groups(std::string_view scope) {
   constexpr std::string_view kLayers = "layers.";
   if (!scope.starts_with(kLayers)) return "";
@@ -456,7 +456,7 @@ TEST(Recompute, TakesLessMemory) {
     const Executable all = compile(value_and_grad(deep.loss, deep.wrt));
     const Executable some = compile(value_and_grad(deep.loss, deep.wrt, {in_groups}));
     constexpr std::size_t kActivation = 256 * 64 * 4;
-    // All 32 activations at once; or those between the groups and within one, and a few more.
+    // All 32 activations at once; or those between the groups and those within one, plus a few.
     EXPECT_GE(all.workspace_bytes(), 31 * kActivation);
     EXPECT_LE(some.workspace_bytes(), all.workspace_bytes() / 2) << some.plan();
     RecordProperty(activation,
@@ -475,7 +475,7 @@ TEST(Recompute, OfScopesTakesWhatIsInside) {
   EXPECT_EQ(segments("b.c.0"), "b.c");
 }
 
-// Batches and derivatives of a gradient that recomputes are those of one that does not.
+// Batches and derivatives of a gradient are the same with and without recomputation.
 TEST(Recompute, GoesThroughOtherTransformations) {
   const Function f = trace("f", {{"x", {Dtype::kF64, {3}}}}, [](std::span<const Value> in) {
     const Builder::Scope scope(in[0].builder(), "head");

@@ -1,5 +1,5 @@
-// unbatch is the inverse of vmap, and proves nothing that does not hold: on every op, on random
-// Functions, and on what networks are made of.
+// unbatch is the inverse of vmap, and proves nothing false: on every op, on random Functions, and
+// on parts of networks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,8 +35,7 @@ Proof prove(const Function& f, const Axes& axes, std::int64_t size) {
   }
 }
 
-// Whether a tensor of all examples is that of vmap, whose examples come first, with them at some
-// axis.
+// Whether `all` equals `first`, vmap's result with examples first, with the examples at some axis.
 bool holds_examples(const Tensor& all, const Tensor& first) {
   for (std::size_t axis = 0; axis < all.shape().rank(); ++axis) {
     if (all.shape()[axis] != first.shape()[0]) continue;
@@ -70,7 +69,7 @@ class UnbatchLaws : public testing::TestWithParam<const Op*> {
   const Op& op() const { return *GetParam(); }
 };
 
-// Whatever vmap writes is proved, but for values without elements, about which nothing can be told.
+// Every result of vmap is proved, except for values without elements, which prove nothing.
 TEST_P(UnbatchLaws, UndoesVmap) {
   constexpr std::int64_t kSize = 11;
   if (&op() == &op::info_nce || &op() == &op::barrier) return;  // more than is proved
@@ -95,13 +94,13 @@ TEST_P(UnbatchLaws, UndoesVmap) {
   }
 }
 
-// Axes of a prime size, in any of the inputs, taken for a batch: where that is proved, it holds.
+// Axes of a prime size, in any of the inputs, treated as a batch: if that is proved, it holds.
 TEST_P(UnbatchLaws, ProvesOnlyWhatHolds) {
   for (const Example& e : op().examples()) {
     const Function f = function_of(op(), e);
     for (const std::int64_t size : {2, 3, 5, 7, 19}) {
       Axes axes(f.inputs().size());
-      // All choices of an axis of that size, or of none, in each input.
+      // Every choice of an axis of that size, or none, in each input.
       const auto choose = [&](const auto& self, std::size_t input) -> void {
         if (input == axes.size()) {
           if (std::none_of(axes.begin(), axes.end(), [](const auto& a) { return !!a; })) return;
@@ -148,7 +147,7 @@ TEST(Unbatch, OfRandomFunctionsUndoesVmap) {
   EXPECT_GT(proved, 50);
 }
 
-// Where nothing is left of the examples, nobody can tell where they were.
+// A value without elements does not show where the examples were.
 TEST(Unbatch, OfWhatHasNoElements) {
   const Function f =
       trace("nothing", {{"x", {Dtype::kF32, {5, 4, 3}}}}, [](std::span<const Value> in) {
@@ -158,7 +157,7 @@ TEST(Unbatch, OfWhatHasNoElements) {
   EXPECT_FALSE(prove(f, {0}, 5).function);
 }
 
-// Axes of an input that happen to be of a prime size, taken for a batch.
+// Axes of an input that happen to have a prime size, treated as a batch.
 TEST(Unbatch, OfRandomFunctionsProvesOnlyWhatHolds) {
   int proved = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {

@@ -1,4 +1,4 @@
-// Files in a world where calls move a part of what they are given, or fail.
+// Files when calls move only a part of their bytes, or fail.
 #include "limpid/formats/file.h"
 
 #include <cerrno>
@@ -41,7 +41,7 @@ TEST(Files, AreReadAndWrittenByCallsThatMoveAPart) {
   EXPECT_EQ(read_file(folder / "a", 1 << 20).bytes().size(), both.size() + first.size());
 }
 
-// A file that a power failure leaves is the old one or the new one.
+// After a power failure a file is the old one or the new one.
 TEST(Files, ReachTheDiskBeforeTheirName) {
   const TemporaryFolder folder;
   SystemCalls calls{.folder = folder.path()};
@@ -52,7 +52,7 @@ TEST(Files, ReachTheDiskBeforeTheirName) {
   EXPECT_EQ(calls.done, in_order);
 }
 
-// It alone, as those of a moment do, or with all that come after it.
+// One call fails, as with a temporary fault, or all calls from it on.
 TEST(Files, StayWhatTheyWereWhereAnyCallFails) {
   for (const int error : {ENOSPC, EIO})
     for (const std::int64_t failures : {1, 1000})

@@ -1,5 +1,5 @@
-// Runs on a disk that is full, or breaks, at any of their writes: they say so, leave nothing that
-// cannot be read, and go on afterwards to the same bits.
+// Runs on a disk that fills up or breaks at any of their writes: they report it, leave no
+// unreadable file, and later resume to the same bits.
 #include "limpid/train/run.h"
 
 #include <cerrno>
@@ -71,7 +71,7 @@ TEST(RunOnADisk, GoesOnAfterAnyWriteThatFailed) {
       {
         const Watch watch(calls);
         train::Run run(small_config(), {.folder = folder.path()});
-        // That a folder cannot be synchronised is left to the system.
+        // A failure to synchronise a folder is ignored.
         if (all.done[static_cast<std::size_t>(failing)] != "fsync folder" ||
             failing + 1 < all.changes)
           testing::expect_error(ErrorCode::kIo, std::generic_category().message(error),

@@ -1,5 +1,5 @@
-// The system calls by which this program reads and writes files: what they were, and what if one
-// moves few bytes or fails. Only files below `folder` are meant.
+// The system calls with which this program reads and writes files: a record of them, and partial or
+// failing calls. Only files below `folder` count.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace limpid::lives {
 
 struct SystemCalls {
   std::filesystem::path folder;
-  // That one read or write moves at most.
+  // The maximum that one read or write moves.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
-  // From which write, fsync or rename on (counted from 0) how many of them fail, and how; a write
-  // that fails first writes half of its bytes.
+  // The index of the first write, fsync or rename (from 0) that fails, how many fail, and the
+  // error. A failing write first writes half of its bytes.
   std::int64_t first_failure = std::numeric_limits<std::int64_t>::max();
   std::int64_t failures = std::numeric_limits<std::int64_t>::max();
   int error = 0;

@@ -51,16 +51,16 @@ LIST = Path(__file__).resolve().parent / "mutations.toml"
 BUILD = ROOT / "build/release"
 WORK = ROOT / "build/mutate"
 LEAST = 100  # mutations in the list
-FEW = 4  # objects: what --some compiles for one mutation at most
-LONGEST = 900  # seconds that a test may take before it is broken
-# ctest says so too.
+FEW = 4  # --some compiles at most this many objects per mutation
+LONGEST = 900  # maximum seconds of a test before it is broken
+# As ctest sets it.
 ENVIRONMENT = {"LOCPATH": str(BUILD / "tests/formats/locales")}
-# What a mutation may make a program ask for, less than a machine has.
+# Memory that a mutated program may use, less than a machine has.
 MEMORY = 16 << 30
 
 
 class Failed(Exception):
-    """What goes wrong before a mutation could be judged."""
+    """An error before a mutation could be judged."""
 
 
 class Skipped(Failed):

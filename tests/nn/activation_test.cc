@@ -1,4 +1,4 @@
-// The table of activations: what it says of each is what the function does.
+// The table of activations agrees with the functions.
 #include "limpid/nn/activation.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(Activations, AreFoundByNameAndFunction) {
   EXPECT_THROW(activation_from_name("none of them"), Error);
 }
 
-// Far out nothing overflows on the way to a finite result, nor to its slope.
+// For large arguments, neither a finite result nor its slope overflows on the way.
 TEST(Activations, AreStableFarOut) {
   const std::vector<float> far{-3e38f, -1e10f, -1e4f, -104, -89, 89, 104, 1e4f, 1e10f, 3e38f};
   const Tensor x = Tensor::from({10}, far);

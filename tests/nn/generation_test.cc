@@ -1,4 +1,4 @@
-// What a language model generates: by a key and the options alone, beyond its context too.
+// Generated text: determined by a key and the options alone, also beyond the context length.
 #include "limpid/nn/generation.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ Ids drawn(LanguageModel& model, Generation& generation, int count) {
   return ids;
 }
 
-// From the full forward pass of what the model sees: at most its capacity of tokens, of which a
-// full one drops the older half.
+// The full forward pass over the tokens in the context: at most the capacity; a full context drops
+// its older half.
 Ids expected(Ids seen, std::size_t capacity, const Generation::Options& options, int count) {
   if (seen.size() > capacity)
     seen.erase(seen.begin(), seen.end() - static_cast<std::ptrdiff_t>(capacity));
@@ -62,7 +62,7 @@ TEST(Generation, DrawsAheadWhatItDraws) {
     ids.push_back(generation.draw());
   }
   EXPECT_EQ(ids, expected({3}, 8, options, 20));
-  // A token that is appended takes its place.
+  // An appended token replaces the one drawn ahead.
   while (!generation.ready()) m.step();
   generation.draw_ahead();
   generation.append(7);

@@ -18,7 +18,7 @@ std::int64_t element_count(const Params& params) {
   return sum;
 }
 
-// Small nets of every choice.
+// Small networks with every combination of options.
 std::vector<Gpt> small_nets() {
   const auto shrink = [](Gpt net) {
     net.vocabulary = 11;
@@ -108,7 +108,7 @@ TEST(Gpt, DropsOutByAKeyAlone) {
   EXPECT_FALSE(with_key(3).same_bits(with_key(4)));
 }
 
-// Two that shared one would drop the same places of what they are given.
+// Two with the same key would drop the same elements.
 TEST(Gpt, EveryDropoutHasAKeyOfItsOwn) {
   Gpt net = small_nets()[0];
   net.dropout = 0.5;
@@ -157,7 +157,7 @@ TEST(Gpt, RefusesSizesBeyondAllUse) {
       EXPECT_THROW(Gpt::from_config(net.config()), Error) << net.config();
     }
   Gpt wide{.vocabulary = 5, .width = Gpt::kMaxSize};
-  EXPECT_THROW(wide.check(), Error);  // the feed-forward would be 4 times as wide
+  EXPECT_THROW(wide.check(), Error);  // by default the feed-forward is 4 times as wide
   wide.hidden = Gpt::kMaxSize;
   wide.layers = Gpt::kMaxLayers;
   wide.check();

@@ -1,5 +1,5 @@
-// Sequences of a language model: whoever joins, leaves or is read beside a sequence, and in
-// whatever chunks, its logits are those of the whole forward pass, bit for bit.
+// Sequences of a language model: whichever sequences join, leave or are read at the same time, and
+// in whatever chunks, the logits of each are bit-identical to a full forward pass.
 #include "limpid/nn/language_model.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using Ids = std::vector<std::int32_t>;
 
 constexpr std::int64_t kVocabulary = 11, kContext = 21;
 
-// Small nets of every choice: the cross product, and with each of these all weights.
+// Small networks: the cross product of all options, each with every dtype of weights.
 std::vector<Gpt> language_nets() {
   std::vector<Gpt> nets;
   for (const GptNorm norm : {GptNorm::kLayer, GptNorm::kRms})
@@ -37,7 +37,7 @@ std::vector<Gpt> language_nets() {
   return nets;
 }
 
-// A net with its parameters, f32 or narrower, and the logits that it gives without a cache.
+// A network with its parameters, f32 or low-precision, and its logits without a cache.
 class Net {
  public:
   Net(const Gpt& gpt, Dtype weights) : gpt_(gpt) {
@@ -55,7 +55,7 @@ class Net {
   const Gpt& gpt() const { return gpt_; }
   const Params& params() const { return params_; }
 
-  // After the last token. What follows a token in the pass does not matter to it.
+  // The logits after the last token. Later tokens of the pass do not affect it.
   std::vector<float> logits(std::span<const std::int32_t> tokens) const {
     Ids ids(tokens.begin(), tokens.end());
     ids.resize(static_cast<std::size_t>(kContext));
@@ -161,7 +161,7 @@ TEST(LanguageModel, GivesTheLogitsOfAWholePassOfTheSameLength) {
   }
 }
 
-// Many sequences, so that gaps are closed and passes are of many sizes.
+// Many sequences, so that gaps are closed and passes have many sizes.
 TEST(LanguageModel, ClosesTheGapsOfThoseThatLeave) {
   const Net net(language_nets()[7], Dtype::kF32);
   LanguageModel model(net.gpt(), net.params(), {.sequences = 9});
@@ -240,7 +240,7 @@ TEST(LanguageModel, KeepsAPlaceWhileTheSequenceLives) {
   moved = model->join(Ids{4});
   EXPECT_EQ(model->places(), 1);
   model->step();
-  model.reset();  // its last sequence keeps what it needs
+  model.reset();  // its last sequence keeps the memory alive
   EXPECT_TRUE(same_bits(moved.logits(), net.logits(Ids{4})));
 }
 
@@ -282,7 +282,7 @@ TEST(LanguageModel, RefusesParametersOfAnotherNet) {
   EXPECT_EQ(refusal(net, fewer), ErrorCode::kNotFound);
   EXPECT_EQ(refusal(net, other), ErrorCode::kShape);
   EXPECT_EQ(refusal(net, more), ErrorCode::kNotFound);
-  // Before there is memory for its caches, 1 << 48 bytes each.
+  // Refused before its caches, 1 << 48 bytes each, are allocated.
   const Gpt huge{.vocabulary = 5, .context = 1 << 24, .width = 1 << 22, .hidden = 8};
   EXPECT_EQ(refusal(huge, params), ErrorCode::kShape);
   EXPECT_EQ(refusal(huge, {}), ErrorCode::kNotFound);

@@ -27,7 +27,7 @@ std::int64_t parameters(const Params& params) {
   return count;
 }
 
-// A layer's result for x with its parameters of Key(0); with a key, as in training.
+// A layer's result for x with its parameters from Key(0); with a key, in training mode.
 template <Layer L>
 Tensor run(const L& layer, const Tensor& x, std::optional<Key> key = {}) {
   const Params params = init_layer(layer, Key(0));
@@ -124,7 +124,7 @@ TEST(Residual, BeforeAndBehindTheNorm) {
   const Names names{"norm.weight", "norm.bias", "layer.weight", "layer.bias"};
   EXPECT_EQ((PreNorm{LayerNorm{4}, Linear{4, 4}}.init(Key(0)).names()), names);
   EXPECT_EQ((PostNorm{LayerNorm{4}, Linear{4, 4}}.init(Key(0)).names()), names);
-  // Behind the norm every row has mean 0.
+  // After the norm every row has mean 0.
   const Tensor x = normal(3)(Key(5), {2, 4});
   const Tensor post = run(PostNorm{LayerNorm{4}, Linear{4, 4}}, x);
   const Tensor pre = run(PreNorm{LayerNorm{4}, Linear{4, 4}}, x);
@@ -147,7 +147,7 @@ TEST(Norms, ParametersAndFirstValues) {
   EXPECT_TRUE(BatchNorm{5}.init_state().at("running_var").same_bits(ones({5})));
 }
 
-// The running variance would be divided by zero, and be lost for ever.
+// The running variance would be divided by zero and stay invalid.
 TEST(BatchNorm, RefusesOneElementAChannel) {
   const auto train = [](const Shape& x) {
     Builder builder("train");
@@ -174,7 +174,7 @@ TEST(Embedding, TakesRows) {
   EXPECT_TRUE(got.rows(1, 1).same_bits(table.rows(0, 1)));
 }
 
-// 8/3 of the features as hidden width keep the parameters of a plain one of 4.
+// A hidden width of 8/3 of the features keeps the parameter count of a plain one of 4.
 TEST(FeedForward, CountsParameters) {
   const std::int64_t d = 48;
   const Params plain = FeedForward{d, 4 * d}.init(Key(0));
@@ -202,7 +202,7 @@ TEST(MultiHeadAttention, SharesKeysBetweenHeads) {
   EXPECT_THROW((MultiHeadAttention{.features = 12, .heads = 6, .kv_heads = 4}.init(Key(0))), Error);
 }
 
-// What comes later in the sequence does not act on what came before.
+// Later tokens of the sequence do not affect earlier ones.
 TEST(MultiHeadAttention, CausalLooksBackOnly) {
   const MultiHeadAttention layer{.features = 8, .heads = 2, .causal = true};
   const Tensor x = normal(1)(Key(2), {5, 8});
@@ -210,9 +210,8 @@ TEST(MultiHeadAttention, CausalLooksBackOnly) {
   EXPECT_TRUE(run(layer, x.rows(0, 3)).same_bits(longer.rows(0, 3)));
 }
 
-// A block of a transformer, put together from layers: forward and every gradient, compiled, have
-// the bits of the interpreter on every instruction set and number of threads; and batching is no
-// other function.
+// A transformer block, composed of layers: forward pass and every gradient, compiled, have the bits
+// of the interpreter on every instruction set and number of threads. Batching does not change them.
 TEST(Block, HasTheSameBitsHoweverItRuns) {
   const auto block = sequential(
       named("attention",

@@ -68,14 +68,14 @@ TEST(Sampling, IsAFunctionOfItsKey) {
   EXPECT_EQ(draws, (std::vector<std::int32_t>{1, 2, 3, 2, 1, 2, 1, 0}));
 }
 
-// The order and the weights as they are defined, one by one.
+// The order and the weights by their definition, one by one.
 TEST(Sampling, OrdersAndWeighsManyTokens) {
   for (const std::size_t count : {1, 2, 27, 300, 50'257}) {
     const Key key(count);
     std::vector<float> logits(count);
     for (std::size_t i = 0; i < count; ++i) {
       const float x = (key.uniform(i) - 0.5f) * 20;
-      // Equal ones, both zeros, subnormals, and what no draw can give.
+      // Ties, both zeros, subnormals, and tokens of probability 0.
       const float odd[] = {0.0f, -0.0f, std::round(x), 1e-42f * x, -kInfinity, x, x / 100, x};
       logits[i] = odd[i == 0 ? 5 : key.fold_in(1).below(8, i)];
     }

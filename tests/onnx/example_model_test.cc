@@ -1,5 +1,5 @@
-// A file as a model of one example: what is proved of its batch, models of several inputs, and what
-// is said beside the graph.
+// A file as a model of one example: the proof that it is a batch, models of several inputs, and
+// messages beside the graph.
 #include "limpid/formats/onnx/example_model.h"
 
 #include <fstream>
@@ -50,7 +50,7 @@ TEST(ExampleModel, OfAProvedBatchHasNoneOfIt) {
     EXPECT_EQ(model.note, "");
     EXPECT_EQ(to_string(data_input(model).type), "f32[4, 6]");
     EXPECT_EQ(to_string(model.function.type(model.function.outputs()[0].value)), "f32[4, 6]");
-    // The model of five examples at once, as the graph has it, and one after the other.
+    // The model on five examples at once, as in the graph, and on one after the other.
     const Tensor x = random_tensor({Dtype::kF32, {5, 4, 6}}, Key(1));
     const ModelFile file(proto);
     const Tensor together = predict(load_onnx_model_for(file.path(), {{"x", x}}), {{"x", x}})[0];
@@ -73,8 +73,7 @@ TEST(ExampleModel, OfABatchThatIsNotProvedRunsOnOneExample) {
   }
 }
 
-// x scaled by the size of the batch: no example affects another, yet each batch is another
-// function.
+// x scaled by the batch size: no example affects another, but each batch size is another function.
 TEST(ExampleModel, OfTheSizeOfTheBatchIsNotProved) {
   ::onnx::NodeProto* node = nullptr;
   ::onnx::ModelProto model = of_batch("Mul", {"x", "size"}, node);
@@ -90,7 +89,7 @@ TEST(ExampleModel, OfTheSizeOfTheBatchIsNotProved) {
             "the model runs on a batch of 1: what it computes depends on the size of the batch");
 }
 
-// A shape that is written down for a batch of 1 fits no other.
+// A shape written for batch size 1 fits no other.
 TEST(ExampleModel, OfAShapeForOneExampleRunsOnOne) {
   ::onnx::NodeProto* node = nullptr;
   ::onnx::ModelProto model = of_batch("Reshape", {"x", "shape"}, node);
@@ -195,7 +194,7 @@ TEST(SeveralInputs, OfBertRunInTheShapesOfTheFile) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(to_string(all[0].type()), "f32[3, 7, 16]");
   EXPECT_EQ(to_string(all[1].type()), "f32[3, 16]");
-  // Of the length that is given, the batch is proved, and each example alone has the same bits.
+  // For a given length the batch is proved, and each example alone has the same bits.
   const Model model = load_onnx_model(file.path(), {{"sequence", 7}});
   EXPECT_EQ(model.note, "");
   EXPECT_EQ(to_string(data_inputs(model)[0].type), "i64[7]");
@@ -291,7 +290,7 @@ TEST(SeveralInputs, ChooseABranchByTheirValues) {
                [&] { load_onnx_model(file.path()); });
 }
 
-// The state is by example in its middle dimension.
+// The examples are the state's middle dimension.
 TEST(SeveralInputs, HaveTheBatchWhereItsNameIs) {
   ::onnx::ModelProto model = detector();
   auto& graph = *model.mutable_graph();

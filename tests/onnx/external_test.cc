@@ -1,4 +1,4 @@
-// Weights in files beside the model: only there, and only what is in them.
+// Weights in files beside the model: only there, and only their own bytes.
 #include <filesystem>
 
 #include "tests/onnx/models.h"

@@ -1,4 +1,4 @@
-// Model-local functions, branches and loops: what is written in their place.
+// Model-local functions, branches and loops are replaced by their contents.
 #include <cmath>
 
 #include "tests/onnx/models.h"
@@ -6,7 +6,8 @@
 namespace limpid::testing {
 namespace {
 
-// A function of the domain "own" with an attribute: y = alpha-leaky ReLU of x, plus z where given.
+// A function of the domain "own" with an attribute: y = leaky ReLU of x with slope alpha, plus z if
+// given.
 ::onnx::FunctionProto& add_leaky(::onnx::ModelProto& model) {
   ::onnx::FunctionProto& f = *model.add_functions();
   f.set_name("Leaky");
@@ -173,7 +174,7 @@ TEST(If, OfAnUnknownConditionIsASelectOfBothBranches) {
   EXPECT_EQ(chosen(model, false), (std::vector<float>{8, -8}));
 }
 
-// A NaN or infinity of the branch that is not taken reaches no result.
+// A NaN or infinity of the branch not taken does not reach the result.
 TEST(If, TakesNothingFromTheOtherBranch) {
   ::onnx::NodeProto* node = nullptr;
   ::onnx::ModelProto model = choosing(node);
@@ -212,7 +213,7 @@ TEST(If, OfAConditionThatIsNoBoolIsRefused) {
                [&] { import(model); });
 }
 
-// Both branches use names of the same spelling, and the inner If those of the graphs around it.
+// Both branches use the same names, and the inner If those of the enclosing graphs.
 TEST(If, InsideOfAnotherSeesTheValuesAroundIt) {
   ::onnx::NodeProto* node = nullptr;
   ::onnx::ModelProto model = choosing(node);
@@ -233,8 +234,8 @@ TEST(If, InsideOfAnotherSeesTheValuesAroundIt) {
   EXPECT_EQ(run(false, true), (std::vector<float>{0, 8}));
 }
 
-// What a branch guards against in other programs is defined here: integer division by zero and a
-// row that is not there.
+// Cases that branches guard against in other programs are defined here: integer division by zero
+// and an index of no row.
 TEST(If, RunsABranchThatItsConditionGuards) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
@@ -268,8 +269,9 @@ TEST(If, RunsABranchThatItsConditionGuards) {
   EXPECT_EQ(run(-900), (std::vector<std::int64_t>{-900, 0}));
 }
 
-// A wake-word model as openWakeWord writes it: the features are normalized by their own mean and
-// deviation or by fixed ones, by a value that is computed from them, and a small network follows.
+// A wake-word model as openWakeWord writes it: a value computed from the features selects whether
+// they are normalised by their own mean and deviation or by fixed ones, and a small network
+// follows.
 TEST(If, ChoosesTheNormalizationOfAWakeWordModel) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
@@ -311,7 +313,7 @@ TEST(If, ChoosesTheNormalizationOfAWakeWordModel) {
   EXPECT_NEAR(score({4.5f, 0.5f, 0.5f, 0.5f}), sigmoid(1), 1e-6);
 }
 
-// Adds x to itself `turns` times (without a count: for ever), collecting each sum.
+// Adds x to itself `turns` times (without a count: endlessly), collecting each sum.
 ::onnx::ModelProto looping(std::optional<std::int64_t> turns) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();

@@ -1,4 +1,4 @@
-// Models that mean harm: each is an Error of one line, or a Function; never more.
+// Malicious models: each gives a one-line Error or a Function; never anything else.
 #include <random>
 
 #include "tests/guarded_memory.h"
@@ -7,7 +7,7 @@
 namespace limpid::testing {
 namespace {
 
-// Something of everything: types, attributes, an inner graph, a function.
+// One of everything: types, attributes, an inner graph, a function.
 ::onnx::ModelProto rich_model() {
   ::onnx::ModelProto model = empty_model();
   auto& own = *model.add_opset_import();
@@ -48,7 +48,7 @@ TEST(Hostile, EveryTruncationIsAnErrorOrAModel) {
   std::size_t refused = 0;
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     try {
-      // A byte after them is on a page that nobody may touch.
+      // The next byte is on a protected page.
       const std::vector<std::byte, AtGuardPage<std::byte>> part(
           bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
       onnx::parse_onnx(part);
@@ -115,7 +115,7 @@ TEST(Hostile, GraphsInGraphsEndSomewhere) {
                [&] { import(model); });
 }
 
-// An empty node takes two bytes of a file and a hundred times as many of memory.
+// An empty node takes two bytes of a file and a hundred times as much memory.
 TEST(Hostile, MemoryIsCountedBeforeItIsTaken) {
   std::string nodes;
   for (int i = 0; i < 4'000'000; ++i) nodes += std::string("\x0a\x00", 2);

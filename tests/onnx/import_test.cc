@@ -1,4 +1,4 @@
-// What models become: shapes that are found out, values that are known, names that stay.
+// Imported models: inferred shapes, values known at import, and names that stay.
 #include <limits>
 
 #include "tests/onnx/models.h"
@@ -44,7 +44,7 @@ TEST(Import, AllDimensionsThatAreMissingAreNamed) {
                [&] { import(model); });
 }
 
-// Each node looks its function up: a walk over all of them for each would not end today.
+// Each node looks its function up. A linear search for each would take hours.
 TEST(Import, FindsAnOperatorThatIsMissingAmongManyFunctions) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
@@ -111,7 +111,7 @@ TEST(Import, AShapeThatIsAnInputMustBeKnown) {
   EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "f32[3, 2]");
 }
 
-// The same name means other things in other versions: Clip's bounds, the axes of ReduceSum.
+// The same name has different meanings in different versions: Clip's bounds, the axes of ReduceSum.
 TEST(Import, MeaningsAreThoseOfTheVersion) {
   ::onnx::ModelProto old = empty_model(6);
   add_input(*old.mutable_graph(), "x", kFloat, {"3"});
@@ -129,7 +129,7 @@ TEST(Import, MeaningsAreThoseOfTheVersion) {
   add_output(*young.mutable_graph(), "y");
   EXPECT_EQ(numbers(import(young), {x}), (std::vector<float>{-2, 0.5f, 5}));
 
-  ::onnx::ModelProto sixth = empty_model(6);  // the second operand stretched from an axis on
+  ::onnx::ModelProto sixth = empty_model(6);  // the second operand broadcast from an axis on
   add_input(*sixth.mutable_graph(), "x", kFloat, {"2", "2"});
   add_input(*sixth.mutable_graph(), "b", kFloat, {"2"});
   auto& add = add_node(*sixth.mutable_graph(), "Add", {"x", "b"}, {"y"});

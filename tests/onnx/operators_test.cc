@@ -1,5 +1,5 @@
-// Operators whose meaning the ONNX project's own tests leave half untold: old versions, ranks and
-// dtypes beside the usual ones, places that come twice, caches, and what is refused.
+// Operator behaviour that the ONNX project's tests do not cover: old versions, unusual ranks and
+// dtypes, repeated indices, caches, and refusals.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ struct OneNode {
     return *this;
   }
 
-  // Nothing stands for an input that is left out.
+  // std::nullopt is an omitted input.
   onnx::Imported imported(const std::vector<std::optional<Tensor>>& inputs, int outputs = 1,
                           bool known = true) {
     ::onnx::GraphProto& graph = *model.mutable_graph();
@@ -257,7 +257,7 @@ TEST(OnnxOrder, TopKOfEveryVersion) {
 
 // ---- attention
 
-// Queries of zeros see all keys alike: the result is the mean of the values that are seen.
+// Zero queries weigh all keys equally, so the result is the mean of the visible values.
 TEST(OnnxAttention, MasksMeetEachOther) {
   const Tensor q = Tensor::zeros({Dtype::kF32, {1, 1, 2, 1}});
   const Tensor k = Tensor::zeros({Dtype::kF32, {1, 1, 4, 1}});
@@ -271,7 +271,7 @@ TEST(OnnxAttention, MasksMeetEachOther) {
               reals({1, 1, 2, 1}, {2.5f, 3}));
   expect_near(means({q, k, v, reals({1, 4}, {0, 0, -kInf, 0})}, true),
               reals({1, 1, 2, 1}, {1, 1.5f}));
-  // Three keys count: the last query sees them all, the one before it two.
+  // Three keys are valid: the last query sees all of them, the one before it two.
   const Tensor counts = whole({1}, {3});
   expect_near(means({q, k, v, std::nullopt, std::nullopt, std::nullopt, counts}, false),
               reals({1, 1, 2, 1}, {7.0f / 3, 7.0f / 3}));
@@ -341,7 +341,7 @@ TEST(OnnxChance, AMaskSaysWhatWasDropped) {
   }
   EXPECT_GT(kept, 0u);
   EXPECT_LT(kept, 8u);
-  // How much to drop matters in training alone, and must be known then; so must be whether to.
+  // The dropout rate matters only in training, and must be known then; so must the training flag.
   EXPECT_NO_THROW(OneNode("Dropout", 13).imported({x, reals({}, {0.5f})}, 1, false));
   EXPECT_THROW(
       OneNode("Dropout", 13).imported({x, reals({}, {0.5f}), truths({}, {true})}, 1, false), Error);

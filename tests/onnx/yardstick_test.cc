@@ -1,6 +1,6 @@
-// The ONNX project's own tests, where they are: those of a folder beside the project, and those of
-// Debian's libonnx-testdata. A test is beyond what is read where it has an operator or an element
-// type that Limpid does not have, or computes with f16, which is storage; all others pass.
+// The ONNX project's own tests, where available: in a folder beside the project, and in Debian's
+// libonnx-testdata. A test is not supported if it has an operator or an element type that Limpid
+// lacks, or computes in f16, which is storage only. All others pass.
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -26,7 +26,7 @@ struct Counts {
   std::size_t beyond = 0;
 };
 
-// Runs every test of a folder but those named.
+// Runs every test of a folder except those named.
 Counts run_all(const fs::path& folder, const std::set<std::string>& left_out = {}) {
   Counts counts;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {

@@ -72,7 +72,8 @@ Function function_of_mlp(const nn::Activation& activation, nn::MlpNorm norm) {
   return net.function();
 }
 
-// Embedding, learnt places, a block of causal attention and feed-forward, and the embedding again.
+// Token embedding, learned positions, a block of causal attention and feed-forward, and the tied
+// embedding.
 Function gpt() {
   constexpr std::int64_t kWords = 11, kLength = 6, kWidth = 16;
   const nn::PreNorm attention{

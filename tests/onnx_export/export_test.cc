@@ -1,4 +1,4 @@
-// What is written as ONNX: the ONNX project's checker accepts it and infers our types.
+// Exported ONNX: the ONNX project's checker accepts it and infers our types.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
@@ -25,7 +25,7 @@ namespace {
   return proto_of(onnx::serialize_onnx(c.function, c.params, c.options));
 }
 
-// Throws where the checker does, or where types that are inferred contradict those written.
+// Throws if the checker does, or if inferred types contradict the written ones.
 void check(::onnx::ModelProto& model) {
   ::onnx::checker::check_model(model);
   ::onnx::shape_inference::InferShapes(model, ::onnx::OpSchemaRegistry::Instance(),
@@ -86,7 +86,7 @@ TEST(OnnxExport, ParametersInputsAndOutputsKeepTheirNames) {
   EXPECT_EQ(shape.dim(0).dim_param(), "N");
   EXPECT_EQ(shape.dim(1).dim_value(), 5);
   EXPECT_EQ(graph.output(0).name(), "logits");
-  // The layers are the three operators that anybody would write.
+  // The layers are the three standard operators.
   std::vector<std::string> ops;
   for (const auto& n : graph.node()) ops.push_back(n.name());
   EXPECT_EQ(ops, (std::vector<std::string>{"layers.0/Gemm", "layers.0/Relu", "layers.1/Gemm"}));

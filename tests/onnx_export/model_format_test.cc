@@ -1,4 +1,4 @@
-// ONNX behind open_model and write_model.
+// ONNX through open_model and write_model.
 #include "limpid/formats/onnx/model_format.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is written as ONNX and read again gives the numbers that were given before.
+// ONNX export and import: the imported model gives the same numbers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::vector<Tensor> read_and_run(const Case& c) {
   return compile(read.function)(inputs);
 }
 
-// What is tried of each case, and counted.
+// The checks of each case, and their counts.
 struct Tally {
   int same_bits = 0;
   double most = 0;
@@ -67,8 +67,8 @@ void try_cases(const std::vector<Case>& cases) {
              cases.size(), tally.most);
 }
 
-// Weights of 8 bits stay as they are, products of them are quantized_linear again, and so bits,
-// size and what is said about the model come back, of any batch and of a fixed one.
+// 8-bit weights stay as they are and products with them become quantized_linear again. So bits,
+// size and metadata survive the round trip, with dynamic and with fixed batch size.
 TEST(OnnxRoundTrip, OfAModelKeepsWeightsOf8BitsAndTheConfig) {
   const nn::Mlp net = nn::mlp({40, 30, 5}, relu);
   const Quantized small = quantize(net.function(), net.init(Key(1)), {.to = Dtype::kI8});

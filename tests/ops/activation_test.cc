@@ -60,7 +60,7 @@ TEST(Clamp, KeepsNanAndHasNoSlopeAtItsEnds) {
   EXPECT_EQ(values(interpret(grad(f, {0}), x)[0]), (std::vector<float>{0, 0, 1, 0, 0}));
 }
 
-// The derivative at 0 is that of the left side, where elu and leaky_relu leave it.
+// The derivative at 0 is the left one, which elu and leaky_relu leave open.
 TEST(Kinks, SlopesAtZero) {
   const auto slope = [](const std::function<Value(Value)>& f) {
     const Function traced = trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {

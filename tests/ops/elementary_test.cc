@@ -1,4 +1,4 @@
-// Powers and their derivatives where the formulas have no number.
+// Powers and their derivatives where the formulas are undefined.
 #include "limpid/ops/elementary.h"
 
 #include <gtest/gtest.h>

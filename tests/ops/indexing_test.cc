@@ -1,5 +1,5 @@
-// What gather, the scatters and argsort give where numbers repeat, are outside, or elements are
-// equal, and what is made of them.
+// gather, the scatters and argsort, and functions made of them, with repeated and invalid indices
+// and equal elements.
 #include "limpid/ops/indexing.h"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ Tensor gradient_of(const std::vector<Tensor>& inputs, const Code& code) {
   return interpret(grad(traced(inputs, code), {0}), inputs)[0];
 }
 
-// No reference into a Tensor that is gone.
+// No reference into a destroyed Tensor.
 std::vector<float> numbers(const Tensor& t) {
   return {t.values<float>().begin(), t.values<float>().end()};
 }

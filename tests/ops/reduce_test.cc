@@ -1,4 +1,4 @@
-// What is made of reductions.
+// Functions made of reductions.
 #include "limpid/ops/reduce.h"
 
 #include <gtest/gtest.h>

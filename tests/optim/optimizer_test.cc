@@ -17,7 +17,7 @@
 namespace limpid::optim {
 namespace {
 
-// Every optimiser as it is by default, and with every switch and number at work.
+// Every optimiser with its defaults, and with every option and hyper-parameter set.
 std::vector<Optimizer> all() {
   std::vector<Optimizer> optimizers;
   for (const std::string& name : optimizer_names()) {
@@ -51,7 +51,7 @@ void step(const Executable& update, std::size_t params, Params& carried, const P
   for (const std::string& name : carried.names()) carried.set(name, outputs[i++]);
 }
 
-// The gradient of a sum of squares is twice the parameters: all of them find the way down.
+// The gradient of a sum of squares is twice the parameters: every optimiser decreases it.
 TEST(Optimizer, AllGoDownhill) {
   for (const Optimizer& optimizer : all()) {
     const Executable update = compile(update_function(optimizer, nn::inputs_of(start())));
@@ -111,7 +111,7 @@ TEST(Optimizer, StateComesOutAsItWentIn) {
   }
 }
 
-// A gradient that never changes has no variance; rounding must not make a NaN of it.
+// A constant gradient has no variance; rounding must not make it NaN.
 TEST(Optimizer, CenteredRmsPropOnAConstantGradient) {
   const Params params{{"w", Tensor::from<float>({3}, {1, 1, 1})}};
   const Params gradients{{"w", Tensor::from<float>({3}, {0.1f, 3.3333f, 1e-3f})}};
@@ -123,7 +123,7 @@ TEST(Optimizer, CenteredRmsPropOnAConstantGradient) {
   for (float x : carried.at("w").values<float>()) EXPECT_TRUE(std::isfinite(x));
 }
 
-// With gradients of zero, only what decays moves.
+// With zero gradients, only weight decay changes the parameters.
 TEST(Optimizer, VectorsDecayWhereAsked) {
   const Params params{{"weight", Tensor::from<float>({1, 2}, {1, 1})},
                       {"bias", Tensor::from<float>({2}, {1, 1})}};

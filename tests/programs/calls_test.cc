@@ -1,5 +1,5 @@
-// Calls of Functions and of code: what is captured, what names and positions choose, and the
-// sentences about what is wrong.
+// Calls of Functions and of code: captured values, arguments by name and position, and error
+// messages.
 #include <gtest/gtest.h>
 
 #include "limpid/limpid.h"
@@ -69,7 +69,7 @@ TEST(Call, KeepsWhatItCompiled) {
 // ---- what is captured
 
 TEST(Capture, ClosuresAreInputsThatNobodyNames) {
-  // d/dq of the sum over a of q a x, a being mapped over and x shared, from three Functions.
+  // d/dq of the sum over a of q a x, mapped over a, with x shared, by three Functions.
   auto f = compile([](Value as, Value x) {
     return vmap([&](Value a) { return grad([&](Value q) { return q * a * x; })(x); })(as);
   });
@@ -129,7 +129,7 @@ TEST(Capture, AValueOfThePastIsASentence) {
     return std::vector{in[0]};
   });
   EXPECT_NE(complaint([&] { kept.type(); }).find("the Value is of the past"), std::string::npos);
-  // Another Builder in the same place of memory is another Function.
+  // Another Builder at the same address is another Function.
   Builder later("later");
   EXPECT_NE(complaint([&] { kept.type(); }).find("the Value is of the past"), std::string::npos);
   EXPECT_NE(complaint([&] { Value().type(); }).find("default-constructed"), std::string::npos);
@@ -251,7 +251,7 @@ TEST(Compiled, TakesNumbersKeysAndTuples) {
 // ---- with_gradient
 
 TEST(WithGradient, KeepsItsGradientUnderVmapAndTwice) {
-  // y = x w, with twice the gradient that it has.
+  // y = x w, with a gradient twice the true one.
   const auto doubled = with_gradient([](Value x, Value w) { return sum(x * w); },
                                      [](Value x, Value w, Value, Value cotangent) {
                                        return std::tuple{2.0 * cotangent * w, 2.0 * cotangent * x};
@@ -263,7 +263,7 @@ TEST(WithGradient, KeepsItsGradientUnderVmapAndTwice) {
   EXPECT_TRUE(f(rows, kA).same_bits(Tensor::from<float>({3}, {10, 14, 18})))
       << to_text(f(rows, kA));
   auto second = compile([&](Value xs, Value w) {
-    // d/dv of x . d/du (u . v), u being x: with what is doubled, 2 x.
+    // d/dv of x . d/du (u . v), with u = x: 2 x because of the doubled gradient.
     return vmap([&](Value x) {
       return grad(
           [&](Value v) { return sum(x * grad([&](Value u) { return doubled(u, v); })(x)); })(w);

@@ -1,6 +1,6 @@
 // Programs against the library as people write them: training by hand, second derivatives,
-// gradients of single examples, ensembles, fine-tuning, layers of one's own. Each is tried as a
-// whole, with what it must come to.
+// per-example gradients, ensembles, fine-tuning, custom layers. Each is tested as a whole, by its
+// result.
 #include <gtest/gtest.h>
 
 #include <cmath>

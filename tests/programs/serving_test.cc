@@ -1,5 +1,5 @@
 // Programs that answer many callers: one Predictor for many threads, and a language model whose
-// sequences join and leave. Whatever shares the work, an answer has the bits that it has alone.
+// sequences join and leave. Each answer has the bits that it has alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST(Programs, OnePredictorForManyThreadsAndBatchesOfAnySize) {
 
 using Tokens = std::vector<std::int32_t>;
 
-// What follows each prompt, six tokens, while `sequences` of them are read together.
+// The six tokens generated after each prompt, with `sequences` of them at a time.
 std::vector<Tokens> talk(const lp::nn::Gpt& net, const Params& params, std::int64_t sequences,
                          const std::vector<Tokens>& prompts) {
   lp::nn::LanguageModel model(net, params, {.sequences = sequences});
@@ -55,7 +55,7 @@ std::vector<Tokens> talk(const lp::nn::Gpt& net, const Params& params, std::int6
   std::vector<Tokens> said(prompts.size());
   std::list<Talk> talks;
   for (std::size_t joined = 0; joined < prompts.size() || !talks.empty();) {
-    for (; joined < prompts.size() && model.places() > 0; ++joined)  // as soon as there is a place
+    for (; joined < prompts.size() && model.places() > 0; ++joined)  // when a sequence is free
       talks.push_back({joined, model.join(prompts[joined]), Key(joined)});
     model.step();  // prompts and new tokens in one pass
     for (Talk& t : talks) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Arrays: what comes in, what goes out, without a copy where that is promised."""
+"""Arrays in and out, without a copy where that is promised."""
 
 import array
 import copy
@@ -158,7 +158,7 @@ class Out(unittest.TestCase):
             # A capsule is used once.
             with self.assertRaises((TypeError, ValueError)):
                 _core.asarray(Holder())
-            # Before version 1.0 there is no word for read-only: a copy.
+            # Versions before 1.0 cannot express read-only: a copy.
             old = a.__dlpack__()
             self.assertIn('"dltensor"', repr(old))
             with lp.no_copy(), self.assertRaisesRegex(ValueError, "read-only"):

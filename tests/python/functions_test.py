@@ -468,7 +468,7 @@ class Bits(unittest.TestCase):
             self.assertTrue(f(params, x).same_bits(first))
         other = net.init(seed=2)
         self.assertTrue(f(other, x).same_bits(net(other, x)))
-        # What NumPy owns may be written to between two calls.
+        # NumPy's memory may be written between two calls.
         w = {name: np.array(value) for name, value in params.items()}
         for _ in range(4):
             self.assertTrue(f(w, x).same_bits(first))
@@ -520,7 +520,7 @@ class Bits(unittest.TestCase):
         want, failed = net(other, x), []
         for _ in range(20):
             f, go = lp.compile(net), threading.Event()
-            for params, times in ((one, 2), (other, 3), (one, 4)):  # params that come again are bound later from time to time
+            for params, times in ((one, 2), (other, 3), (one, 4)):  # repeated params are bound again from time to time
                 for _ in range(times):
                     f(params, x)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Whatever is passed, an exception of Python's comes back, or a result: the interpreter never ends.
+"""Any arguments give a Python exception or a result: the interpreter never crashes.
 
-Each round runs in a process of its own, with little memory; a seed that ends one is printed.
+Each round runs in its own process, with little memory; a seed that crashes one is printed.
 """
 
 import importlib.util
@@ -58,7 +58,7 @@ def values(np, lp):
     ]  # fmt: skip
 
 
-# They replace what the whole process has, wait, or write.
+# They change the whole process, wait, or write.
 LEFT_OUT = {"set_params_type", "set_on_copy", "save", "_save", "save_npy", "save_npz", "save_safetensors", "train_perceptron", "train"}
 
 
@@ -95,7 +95,7 @@ def fuzz(seed):
     fine = 0
     for target, kind in dice.sample(targets, len(targets)) * ARGUMENTS:
         args = [dice.choice(things) for _ in range(dice.randrange(5))]
-        # A method mostly gets an object that has it.
+        # A method mostly gets an object of its class.
         owners = [t for t in things if kind and isinstance(t, kind)]
         if owners and dice.random() < 0.8:
             args.insert(0, dice.choice(owners))

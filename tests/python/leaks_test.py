@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing is kept that nobody uses: ten thousand calls of each kind leave memory and reference counts as they were."""
+"""No memory leaks: ten thousand calls of each kind leave memory and reference counts unchanged."""
 
 import gc
 import os
@@ -12,7 +12,7 @@ import numpy as np
 import limpid as lp
 
 CALLS = 10_000
-# The allocators' own reserves; what leaks 100 bytes a call is beyond.
+# The allocators' reserves; a leak of 100 bytes a call exceeds them.
 SLACK = 1 << 20
 
 

@@ -1,5 +1,5 @@
-// What C++ makes of every op, layer, loss and optimiser, and of with_gradient: a table of Function
-// texts and hashes of results that parity_test.py compares with what Python makes. Leans on
+// C++'s results for every op, layer, loss and optimiser, and for with_gradient: a table of Function
+// texts and hashes of results, which parity_test.py compares with Python's. Depends on
 // inspect/op_example.h.
 //
 // parity FOLDER: writes FOLDER/table.json and FOLDER/inputs.safetensors
@@ -166,7 +166,7 @@ void add_optimizers(Table& table) {
   add("adam_amsgrad", optim::Adam{.weight_decay = 0.1, .amsgrad = true, .decay_vectors = false});
 }
 
-// Code with a gradient of its own: differentiated, of a batch, of a batch of batches, and twice.
+// Code with its own gradient: differentiated, of a batch, of a batch of batches, and twice.
 void add_with_gradient(Table& table) {
   const auto add = [&](const std::string& name, const Type& a, const Code& code) {
     const std::vector<Type> types{a, f32({6})};

@@ -14,7 +14,7 @@ std::atomic<std::size_t> locks{0};
 
 void count(std::atomic<std::size_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
-// The C library's function behind one of these.
+// The C library's function that one of these replaces.
 template <class F>
 F* behind(F*, const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));

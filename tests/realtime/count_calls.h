@@ -1,5 +1,5 @@
-// Calls of the C library that code for a real-time thread must not make, counted in the whole
-// program since it began. Linked into a test, they stand before the C library's own.
+// Counts calls of the C library that real-time code must not make, in the whole program since its
+// start. Linked into a test, they replace the C library's own.
 #pragma once
 
 #include <cstddef>

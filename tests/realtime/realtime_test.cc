@@ -1,6 +1,6 @@
 // Workspace::run in a real-time thread: from the first call on it allocates nothing, takes no lock
-// and makes no system call. Each case runs in a child process that the kernel watches: a system
-// call that is not expected ends it, and is named.
+// and makes no system call. Each case runs in a child process that the kernel watches: an
+// unexpected system call ends the child and is named.
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -30,20 +30,20 @@ namespace {
 
 // ---- a child process under watch
 
-// What a child says of itself by its exit status.
+// The exit status of a child.
 enum Verdict { kClean = 0, kSystemCall = 1, kAllocates = 2, kLocks = 3, kNotWatched = 4 };
 
 int to_parent = -1;
 
-// Of SIGSYS: tells the parent which call it was.
+// Handler of SIGSYS: tells the parent which call it was.
 void report_system_call(int, siginfo_t* info, void*) {
   const int number = info->si_syscall;
   (void)!write(to_parent, &number, sizeof number);
   _exit(kSystemCall);
 }
 
-// From here on, a system call of any thread of this process, other than these and what reports and
-// ends, is a SIGSYS.
+// From here on, any other system call of any thread of this process is a SIGSYS, except those that
+// report and exit.
 bool watch_system_calls(std::initializer_list<int> expected) {
   struct sigaction action {};
   action.sa_sigaction = report_system_call;
@@ -68,7 +68,7 @@ struct Watched {
   int system_call = -1;
 };
 
-// Prepares in a child, and there, under watch, makes the call that preparing gave.
+// A child calls prepare(), then makes the returned call under watch.
 Watched watch(const std::function<std::function<void()>()>& prepare,
               std::initializer_list<int> expected = {}) {
   int ends[2];
@@ -235,7 +235,7 @@ TEST_P(RealTime, RunsOnTheCallersThread) {
   EXPECT_EQ(watched.verdict, kClean) << "system call " << watched.system_call;
 }
 
-// Threads that look for work all the time are handed it without a system call too.
+// Spinning threads get their work without a system call, too.
 TEST_P(RealTime, RunsOnAPoolThatDoesNotSleep) {
   LIMPID_NEEDS_SECCOMP();
   const ThreadPool::Options options{

@@ -1,4 +1,4 @@
-// What a page is made of: escaped text and images.
+// The parts of a page: escaped text and images.
 #include "limpid/report/html.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(Png, HoldsThePixels) {
   EXPECT_EQ(png[0], 0x89);
   EXPECT_EQ(png[19], 7);  // width
   EXPECT_EQ(png[23], 3);  // height
-  // Behind the signature (8) and IHDR (25): the length, "IDAT", the data.
+  // After the signature (8) and IHDR (25): the length, "IDAT", the data.
   const std::size_t size = png[35] << 8 | png[36];
   std::array<unsigned char, 24> rows{};
   uLongf room = rows.size();

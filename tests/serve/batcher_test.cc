@@ -27,7 +27,7 @@ Tensor rows_from(std::int32_t first, std::int64_t rows) {
   });
 }
 
-// Gives its input back; remembers how many rows came together.
+// Returns its input; records how many rows came together.
 struct Echo {
   std::mutex mutex;
   std::vector<std::int64_t> batches;
@@ -44,7 +44,7 @@ struct Echo {
   }
 };
 
-// Waits in the first call until it is let go, so that jobs gather behind it.
+// Blocks the first call until it is released, so that jobs queue up.
 struct Gate {
   std::promise<void> entered, open;
   std::atomic<bool> first{true};
@@ -195,7 +195,7 @@ TEST(Batcher, ManyJobsOfManyModelsOnManyWorkersGetTheirOwnRows) {
   }
 }
 
-// Runs `body`, and remembers the thread.
+// Runs `body`, and records the thread.
 Batcher::Runner noting_threads(std::set<std::thread::id>& threads,
                                const std::function<void()>& body) {
   auto mutex = std::make_shared<std::mutex>();
@@ -210,7 +210,7 @@ Batcher::Runner noting_threads(std::set<std::thread::id>& threads,
           .hash = hashes_of_numbers};
 }
 
-// Known to be brief by a batch before it; on a busy machine not the first may be.
+// An earlier batch shows that it is brief; on a busy machine the first one may not be.
 TEST(Batcher, BriefBatchesAreComputedByTheThreadThatAsks) {
   std::set<std::thread::id> threads;
   Batcher batcher({.max_batch = 8});

@@ -1,4 +1,4 @@
-"""OpenAI's completions: what they say, as `limpid generate` says it, whoever else is asking."""
+"""OpenAI's completions: the same text as `limpid generate`, whatever other clients ask."""
 
 import contextlib
 import json
@@ -98,7 +98,7 @@ class CompletionsTest(served.ServeTest):
         cls.models = {"gpt": cls.shared / "gpt", "charlm": cls.shared / "charlm", "llama": llama_folder(cls.shared / "llama")}
 
     def generated(self, model, prompt, tokens, seed=0, temperature=1, top_k=0, top_p=1):
-        """What `limpid generate` writes behind the prompt."""
+        """The text that `limpid generate` writes after the prompt."""
         run = self.run_tool("generate", self.models[model], "--prompt", prompt, "--tokens", tokens, "--seed", seed,
                             "--temperature", temperature, "--top-k", top_k, "--top-p", top_p, "--threads", "1")
         self.assertEqual((run.returncode, run.stderr), (0, b""))
@@ -168,7 +168,7 @@ class Answers(CompletionsTest):
         self.assertEqual(answer["usage"]["prompt_tokens"], 14)
 
     def test_of_tokens(self):
-        tokens = [ord(c) for c in "the cat"]  # a character's token is its place among those of the text
+        tokens = [ord(c) for c in "the cat"]  # a character's token is its index in the tokenizer
         alphabet = sorted(set(TEXT.encode()))
         tokens = [alphabet.index(token) for token in tokens]
         expected = self.generated("gpt", "the cat", 9, 4)
@@ -336,7 +336,7 @@ class Limits(CompletionsTest):
 
     def test_a_full_queue_refuses_at_once(self):
         server = self.long_server("--max-texts", "1", "--max-queue", "2")
-        # No streams: nobody reads them, and they would end when the client's memory for them is full.
+        # No streams: nobody reads them, and they would end when the client's buffer is full.
         with server.connect() as first, server.connect() as second:
             self.begin(server, first, stream=False)
             self.until(server, 'limpid_texts{model="charlm"} 1')
@@ -496,7 +496,7 @@ class Chats(CompletionsTest):
                 self.assertEqual(list(choice["logprobs"]), ["content", "refusal"])
                 self.assertIsNone(choice["logprobs"]["refusal"])
                 content, logprobs = choice["logprobs"]["content"], text["logprobs"]
-                # A completion goes on behind a mark that ends an answer.
+                # A completion continues after a token that ends an answer.
                 self.assertEqual([one["logprob"] for one in content], logprobs["token_logprobs"][:len(content)])
                 self.assertGreater(len(content), 0)
                 for one, token, top in zip(content, logprobs["tokens"], logprobs["top_logprobs"]):
@@ -546,7 +546,7 @@ class Chats(CompletionsTest):
                            ("dated", "line 2, column 34: the function 'strftime_now' is not supported")):
             self.refused(server.post(CHAT, {"model": name, "messages": MESSAGES}), 501, part)
             self.assertEqual(server.post(PATH, {"model": name, "max_tokens": 1}).status, 200)
-        # What a template does not come to does not matter.
+        # Parts of a template that are not executed do not matter.
         self.assertEqual(server.post(CHAT, {"model": "dated", "messages": MESSAGES[:1], "max_tokens": 1}).status, 200)
 
 

@@ -1,4 +1,4 @@
-"""Clients that mean harm, or do not know better: what each of them is answered, and that others are answered as before."""
+"""Malicious or faulty clients: their answers, and that other clients are not affected."""
 
 import json
 import struct
@@ -44,7 +44,7 @@ def every(**data):
 GOOD = json.dumps(tensor()).encode()
 SIZED = tensor(data=None, parameters={"binary_data_size": 8})
 
-# Name, bytes of the connection, status of each answer. What comes first in the list comes first on the wire.
+# Name, bytes of the connection, status of each answer in the order on the wire.
 CASES = [
     # Lines and headers.
     ("well formed", get(), [200]),
@@ -306,7 +306,7 @@ class Hostile(served.ServeTest):
         self.expected = self.server.post(INFER, GOOD).body
 
     def answers(self, sent, count):
-        """The answers to these bytes, as many as are expected, and whether the server closed behind them."""
+        """The answers to these bytes, as many as expected, and whether the server then closed the connection."""
         with self.server.connect(timeout=20) as connection:
             try:
                 connection.sendall(sent)

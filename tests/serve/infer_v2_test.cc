@@ -43,7 +43,7 @@ TEST(InferV2, NumbersOfJsonReadBackAsTheSameBits) {
   for (int e = -149; e < 128; ++e)
     for (const float x : {std::ldexp(1.0f, e), std::nextafter(std::ldexp(1.0f, e), 0.0f)})
       singles.push_back(x);
-  // Its shortest digits lie, as f64, in the middle between two floats.
+  // Its shortest decimal digits, read as f64, are midway between two floats.
   singles.push_back(7.038531e-26f);
   for (const double x : {0.0, -0.0, 5e-324, std::numeric_limits<double>::max()})
     doubles.push_back(x);

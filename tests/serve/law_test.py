@@ -1,4 +1,4 @@
-"""The law: whoever else asks at the same time, an answer has the bits of `limpid run` for its rows alone."""
+"""The law: whatever other clients ask at the same time, an answer has the bits of `limpid run` for its rows alone."""
 
 import json
 import random
@@ -24,7 +24,7 @@ class Law(served.ServeTest):
             "layers.1.weight": ([5, 33], numbers(5 * 33)), "layers.1.bias": ([5], numbers(5))}))
 
     def examples(self, model, columns, count):
-        """Rows, each with the bytes that the tool gives for it alone."""
+        """Rows, each with the tool's output for it alone, as bytes."""
         rows = [[tool.f32(self.draw.gauss(0, 2)) for _ in range(columns)] for _ in range(count)]
         return [(row, self.run_rows([row], model)) for row in rows]
 

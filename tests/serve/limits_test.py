@@ -17,7 +17,7 @@ ROW = [[1.0, -2.0]]
 
 class Limits(served.ServeTest):
     def end_of(self, connection):
-        """What the server says before it closes the connection."""
+        """The bytes that the server sends before it closes the connection."""
         with connection.makefile("rb") as stream:
             return stream.read()
 
@@ -106,7 +106,7 @@ class Limits(served.ServeTest):
 
 
 class Waiting(served.ServeTest):
-    """A batch that waits half a minute for more rows: requests wait as long as a test wants."""
+    """A batch waits half a minute for more rows, so requests wait as long as a test needs."""
 
     def slow(self, *arguments):
         return self.serve(self.model, "--max-delay", "10000000", "--max-batch", "2", *arguments)

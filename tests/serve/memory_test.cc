@@ -1,5 +1,5 @@
-// The server where an allocation fails: whichever it is, the server goes on. The request that it
-// was for is answered with an error, or its connection ends; nobody else notices.
+// The server when an allocation fails: it keeps running, whichever it is. The request concerned
+// gets an error, or its connection ends; no other is affected.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -37,7 +37,7 @@ Model transformer() {
   return {net.function(), net.init(Key(1)), config};
 }
 
-// As `limpid serve` puts it together.
+// Composed as in `limpid serve`.
 class Whole {
  public:
   explicit Whole(std::chrono::microseconds max_delay) : batcher_({.max_delay = max_delay}) {
@@ -114,7 +114,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Of an answer of 200 what does not change from one to the next: the values of these members.
+// The values of these members, which are the same in every answer of 200.
 std::string facts_of(const std::string& answer) {
   std::string facts;
   for (const std::string_view member : {R"("data":)", R"("text":)", R"("finish_reason":)"})
@@ -180,7 +180,7 @@ TEST(Memory, OneAllocationThatFailsCostsOneAnswer) {
             {"a stream", post(kComplete, text + R"(,"stream":true})"), "\r\n0\r\n\r\n"});
 }
 
-// The folder of models is looked at every second, by a thread of its own.
+// A separate thread looks at the folder of models every second.
 TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
   exempt_this_thread();
   const std::filesystem::path folder =

@@ -1,4 +1,4 @@
-"""A folder of models: what comes, changes, is bad and leaves, while clients ask."""
+"""A folder of models: models that appear, change, are invalid or disappear, while clients ask."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class Folder(served.ServeTest):
         self.log = self.folder / "log"
 
     def put(self, name, content):
-        """In place of what was there, in one step."""
+        """Replaces a file atomically."""
         new = self.models / ".new"
         new.write_bytes(content)
         os.replace(new, self.models / name)

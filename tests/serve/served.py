@@ -1,4 +1,4 @@
-"""What the tests of the server share: a server of their own, sockets, answers taken apart."""
+"""Shared by the tests of the server: a server in a process, sockets, parsed answers."""
 
 import ast
 import json
@@ -184,7 +184,7 @@ class ServeTest(tool.ToolTest):
         return server
 
     def run_rows(self, rows, model=None):
-        """What `limpid run` gives for the rows, as bytes."""
+        """The output of `limpid run` for the rows, as bytes."""
         source, result = self.folder / "in.npy", self.folder / "out.npy"
         source.write_bytes(npy_bytes(rows))
         self.output("run", model or self.model, "--input", f"x={source}", "--out", result)

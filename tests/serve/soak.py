@@ -32,7 +32,7 @@ class Soak(completions_test.CompletionsTest):
         self.wrong, self.counts = [], {}
 
     def often(self, kind):
-        """A thread's work, over and over; what it returns is counted, what it raises is wrong."""
+        """A thread's work, repeated; results are counted, exceptions are failures."""
         def work(number):
             draw = random.Random(f"{kind.__name__} {number}")
             try:
@@ -43,7 +43,7 @@ class Soak(completions_test.CompletionsTest):
                 self.wrong.append((kind.__name__, repr(problem)))
         return work
 
-    # ---- those who are to be answered
+    # ---- clients that expect answers
 
     def rows(self, draw):
         chosen = draw.choices(self.examples, k=draw.choice([1, 1, 3, 40]))
@@ -82,7 +82,7 @@ class Soak(completions_test.CompletionsTest):
         assert self.server.get("/metrics").status == 200
         time.sleep(0.1)
 
-    # ---- those who are in the way
+    # ---- clients that disturb
 
     def leaver(self, draw):
         model, asked, _ = draw.choice(self.texts)

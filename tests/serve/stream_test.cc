@@ -25,7 +25,7 @@ void wait_until(const std::function<bool()>& done) {
   while (!done()) std::this_thread::sleep_for(milliseconds(1));
 }
 
-// A server whose handler is the test's; it ends as `limpid serve` does.
+// A server with the test's handler; it ends as `limpid serve` does.
 class Served {
  public:
   using Handle = std::function<void(Request, std::shared_ptr<Answer>)>;
@@ -75,7 +75,7 @@ class Client {
     EXPECT_EQ(::send(fd_, request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
   }
-  // What comes up to a text, or the end of the connection where it never comes.
+  // The bytes up to a text, or up to the end of the connection if it never comes.
   std::string read_to(const std::string& text) {
     while (text.empty() || buffer_.find(text) == std::string::npos) {
       char bytes[4096];
@@ -158,7 +158,7 @@ TEST(Stream, OfHeadIsItsHeadAlone) {
     EXPECT_FALSE(answer->part("two"));
   });
   Client client(server);
-  // The handler of a large body may wait.
+  // The handler of a large body may block.
   const std::string body(300'000, ' ');
   client.ask("HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n" + body);
   client.read_to("\r\n\r\n");
@@ -240,7 +240,7 @@ TEST(Stream, OfAClientThatReadsNothingIsCutOff) {
   Client client(server);
   client.ask();
   wait_until([&] { return producer.stopped.load(); });
-  // What the system's buffers hold beside the limit is some megabytes.
+  // The system's buffers hold some megabytes besides the limit.
   EXPECT_LT(producer.parts.load() * 65536, std::size_t{64} << 20);
   EXPECT_FALSE(client.read_all().ends_with("0\r\n\r\n"));
 }

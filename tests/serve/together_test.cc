@@ -1,4 +1,4 @@
-// What a thread hands over: at once, or together at the end of what it does.
+// A thread's posts: delivered at once, or together at the end of its work.
 #include "limpid/serve/together.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace limpid::serve {
 namespace {
 
-// A receiver that writes down when it is posted to and what its tasks do.
+// A receiver that records posts and the effects of its tasks.
 struct Noted final : Receiver {
   Noted(std::string& its_log, char its_name) : log(its_log), name(its_name) {}
 
@@ -47,7 +47,7 @@ TEST(Together, HandsOverToEachReceiverOnceInItsOrder) {
     tell(b, '2');
     tell(a, '3');
     EXPECT_EQ(log, "");
-    // Another thread's are not kept.
+    // Those of another thread are not delayed.
     std::thread([&] { tell(b, '4'); }).join();
     EXPECT_EQ(log, "B4;");
   }

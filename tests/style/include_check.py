@@ -80,7 +80,7 @@ def check(root):
                 if name.startswith(prefix) and path != root / source and path not in public:
                     report(path, line, f"{name}: only {source} includes it")
 
-    # Breadth first, so that the way to a violation is the shortest.
+    # Breadth first, for the shortest path to a violation.
     way = {path: path.relative_to(root).as_posix() for path in sorted(public)}
     queue = list(way)
     for path in queue:

@@ -223,7 +223,7 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
     net.width = 96;
     const TrainConfig whole = complete(preset, data);
     EXPECT_EQ(gpt_of(whole, 11).config(), net.config());
-    // What is said beside it counts, and what a file says of the choices does not.
+    // Options beside the preset override it, and a file's choices do not count.
     preset.norm = "rms";
     net.norm = nn::GptNorm::kRms;
     EXPECT_EQ(gpt_of(complete(preset, data), 11).config(), net.config());

@@ -1,4 +1,4 @@
-// The doctor's table and its ways; illness_test.cc provokes each illness in small runs.
+// The doctor's table and its behaviour; illness_test.cc provokes each illness in small runs.
 #include "limpid/train/doctor.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(Doctor, ThresholdsDecide) {
   EXPECT_THROW(strict.set("flat_drop", INFINITY), Error);
 }
 
-// What training warned of is not forgotten, but rules with other thresholds are asked anew.
+// Training's own findings are kept, but rules with other thresholds are evaluated again.
 TEST(Doctor, EarlierFindingsAreThoseThatAreOver) {
   std::vector<double> falling;
   for (int i = 0; i < 200; ++i) falling.push_back(1 - 0.0005 * i);
@@ -132,7 +132,7 @@ TEST(Doctor, LeapsAreSpikesWhereTheyAreRare) {
             "with a gradient of norm 25 where 1 was usual");
   leaps[150] = leaps[151] = leaps[155] = 4.5;
   EXPECT_EQ(diagnose(with_losses(leaps))[0].symptom.substr(0, 16), "2 times the loss");
-  // Of every batch in ten it is no exception.
+  // If every tenth batch does it, it is not an exception.
   for (std::size_t i = 0; i < leaps.size(); i += 10) leaps[i] = 4;
   EXPECT_FALSE(names(diagnose(with_losses(leaps))).count("loss_spikes"));
 }
@@ -149,7 +149,7 @@ TEST(Doctor, AnInterruptedRunHasNotEndedTooEarly) {
   EXPECT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
 }
 
-// After a divergence the squares of weights may be more than f64 holds.
+// After a divergence the squares of weights may overflow f64.
 TEST(Doctor, NoGradientIsSmallBesideInfiniteWeights) {
   RunLog log = with_losses({1, 0.9, 0.8});
   const auto layer = [](const std::string& name) {
@@ -159,7 +159,7 @@ TEST(Doctor, NoGradientIsSmallBesideInfiniteWeights) {
   EXPECT_EQ(names(diagnose(log)), std::set<std::string>{});
 }
 
-// No gradient passes dead units: that the layers before them stand still is no other illness.
+// Dead units pass no gradient, so frozen layers before them are not a separate illness.
 TEST(Doctor, WeightsThatDeadUnitsFreezeFollowFromThem) {
   RunLog log = with_losses({1, 0.9, 0.8});
   const LayerStatistics first{
@@ -190,7 +190,7 @@ TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
 
 // ---- one cause first
 
-// A run that diverged: its rate is too large.
+// A run that diverged: its learning rate is too large.
 RunLog diverged() {
   std::vector<double> losses(100, 2.38);
   losses[0] = 2.4;
@@ -225,7 +225,7 @@ TEST(Doctor, AnEarlierCauseExplainsAndIsAsGraveAsWhatItExplains) {
   EXPECT_EQ(found[0].fix, "--data csv:pets.csv,target=kind,standardize=zscore");
   EXPECT_EQ(found[1].follows_from, "targets_not_normalized");
   EXPECT_EQ(found[2].follows_from, "targets_not_normalized");
-  // What explains nothing stands for itself, however early its cause.
+  // A finding that explains no others stands alone, however early its cause.
   EXPECT_EQ(found[3].rule, "duplicate_rows");
   EXPECT_EQ(found[3].follows_from, "");
 }
@@ -241,7 +241,7 @@ TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
 }
 
 TEST(Doctor, NoTwoFindingsMoveTheSameKey) {
-  // The validation loss rises, since the few rows are learnt by heart, and single steps leap.
+  // The validation loss rises because the few rows are memorised, and some steps have loss spikes.
   std::vector<double> losses(200, 1);
   for (std::size_t i = 0; i < losses.size(); ++i)
     losses[i] = 3 - 0.01 * static_cast<double>(i) + (i % 2 ? 0.02 : 0);

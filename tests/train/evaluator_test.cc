@@ -1,4 +1,4 @@
-// Evaluation divided among ranks: each runs the model on its own examples alone, and every metric
+// Evaluation divided among ranks: each runs the model on only its own examples, and every metric
 // has the bits of one rank.
 #include "limpid/train/evaluator.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using distribute::Communicator;
 
-// The data as a rank may have it: of other ranks' examples there is nothing but their targets.
+// The data as a rank may have it: of other ranks' examples only the targets exist.
 using OwnExamples = std::function<Dataset(const Dataset&, distribute::ShardRange)>;
 
 Dataset without_other_inputs(const Dataset& data, distribute::ShardRange own) {
@@ -70,7 +70,7 @@ void expect_same_result(const TestResult& a, const TestResult& b) {
 void expect_divided(const Problem& problem, const Dataset& data, const OwnExamples& of_rank) {
   Params params = problem.init(Key(3));
   params.merge("", problem.carried);
-  // Sure of themselves: losses of all magnitudes, whose sum in another order has other bits.
+  // Confident predictions: losses of all magnitudes, whose sum depends on the order.
   for (const auto& [name, value] : problem.init(Key(3)))
     params.set(name, Tensor::generate<float>(value.shape(), [&](std::span<float> out) {
                  const auto values = value.values<float>();
@@ -93,7 +93,7 @@ void expect_divided(const Problem& problem, const Dataset& data, const OwnExampl
     });
 }
 
-// Rows of which the last ranks have none, one each, or more than a batch.
+// Row counts that give the last ranks none, one each, or more than a batch.
 constexpr std::int64_t kExamples[] = {1, 5, 16, 700};
 constexpr std::int64_t kColumns = 6, kOutputs = 7;
 

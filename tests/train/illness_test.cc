@@ -1,5 +1,5 @@
-// Every rule of the doctor: its illness is provoked in a small run and found, what the finding says
-// to try is tried, and the finding is gone. And healthy runs are called healthy.
+// Every rule of the doctor: a small run provokes its illness, the rule finds it, its remedy is
+// applied, and the finding is gone. Healthy runs have no findings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string text(const std::vector<Remedy>& remedies) {
   return all;
 }
 
-// Another finding may explain this one: its remedies are those of the rule itself.
+// Another finding may explain this one, so the remedies come from the rule itself.
 std::vector<Remedy> remedies_of(const RunLog& log, std::string_view name) {
   for (const Rule& rule : rules())
     if (rule.name == name)
@@ -81,7 +81,7 @@ void use(SmallRun& run, std::string_view activation, const std::string& init) {
   run.net.init_name = init;
 }
 
-// One column x and the number 3 x, or what `scale` makes of x, with a little noise.
+// One column x and the target 3 x, transformed by `scale`, with a little noise.
 SmallRun line(double rate, std::int64_t epochs, float scale = 1) {
   SmallRun run;
   run.task = Task::kRegression;
@@ -147,7 +147,7 @@ TEST(Illness, LossFlat) {
   expect_cured(slow, "loss_flat");
 }
 
-// The step's length grows until it is longer than the valley is wide.
+// The step length exceeds the width of the valley, so the loss grows.
 TEST(Illness, LossExploding) {
   SmallRun run = line(1.15, 60);
   run.options.schedule.kind = optim::Schedule::Kind::kConstant;
@@ -185,7 +185,7 @@ TEST(Illness, Overfitting) {
   SmallRun run = usual({784, 256, 10}, 200);
   run.net.dropout = 0;
   run.options.epochs = 60;
-  // Labels that nothing tells apart can only be learnt by heart.
+  // Random labels can only be memorised.
   run.data.train.targets = Tensor::generate<std::int32_t>({200}, [](std::span<std::int32_t> out) {
     for (std::size_t i = 0; i < out.size(); ++i)
       out[i] = static_cast<std::int32_t>(Key(9).below(10, static_cast<std::int64_t>(i)));
@@ -211,7 +211,7 @@ TEST(Illness, VanishingGradient) {
   SmallRun run = usual({784, 32, 32, 32, 32, 32, 32, 32, 32, 10}, 500);
   use(run, "sigmoid", "xavier");
   expect_ill(run, "vanishing_gradient", R"(model.activation="relu" model.init="he")");
-  // The half of a remedy that is in force is not said.
+  // The part of a remedy that is already set is not recommended.
   RunLog log = run.log();
   log.run.config["model"]["init"] = "he";
   std::set<std::string> keys;
@@ -345,7 +345,7 @@ TEST(Illness, DuplicateAndLeakedRows) {
   expect_cured(cured, "leaked_rows");
 }
 
-// No rule without an illness above, in transformer_illness_test.cc or, of the tool's own runs, in
+// Every rule has an illness above, in transformer_illness_test.cc or, for the tool's own runs, in
 // tests/doctor.
 TEST(Illness, EveryRuleIsProvoked) {
   std::set<std::string_view> names;

@@ -1,5 +1,5 @@
-// Models that go on with a text: what training them computes, that a run may be taken up anywhere,
-// and what they write on the way.
+// Training of language models: what it computes, that a run can resume anywhere, and what it
+// writes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kVocabulary = 7, kContext = 5;
 using Kind = TokenWindows::Kind;
 
-// Tokens of which each says much about the next one.
+// Tokens that mostly determine the next one.
 Tensor tokens(std::int64_t n, std::uint64_t seed) {
   return Tensor::generate<std::int32_t>({n}, [&](std::span<std::int32_t> out) {
     const Key key(seed);
@@ -85,7 +85,7 @@ TEST(GptProblem, LearnsEveryTokenOfAWindow) {
   inputs.insert(inputs.end(), {data.test.inputs_of(0, 2), data.test.targets_of(0, 2),
                                Tensor::scalar(std::int64_t{0})});
   const float loss = interpret(loss_function(problem, 2), inputs).front().item<float>();
-  // The mean over both windows of what each has alone.
+  // The mean of the losses of both windows alone.
   double sum = 0;
   for (std::int64_t row = 0; row < 2; ++row)
     sum += Evaluator(problem, data.test.rows(row, 1))(params).metrics.at("loss");
@@ -99,7 +99,7 @@ TEST(Trainer, LearnsALanguage) {
   longer.epochs = 40;
   Trainer trainer(gpt_problem(gpt(0)), data, longer);
   const std::vector<EpochEvent> epochs = finish(trainer);
-  // Half of the tokens are a matter of chance, by one bit.
+  // Half of the tokens are random, with one bit of entropy.
   EXPECT_GT(epochs.front().validation.at("bits_per_token"), 1.5);
   EXPECT_LT(epochs.back().validation.at("bits_per_token"), 1.2);
 }

@@ -18,7 +18,7 @@ void expect_class(const ClassScores& got, double precision, double recall, doubl
 }
 
 TEST(Metrics, Classification) {
-  // The answers are 0, 1, 0 (the first of equals), 2, 0, 2.
+  // The predictions are 0, 1, 0 (the first of equals), 2, 0, 2.
   const Tensor logits =
       Tensor::from<float>({6, 3}, {2, 1, 0, 0, 3, 1, 1, 1, 0, 0, 0, 5, 4, 0, 1, 0, 2, 3});
   const Tensor labels = Tensor::from<std::int32_t>({6}, {0, 1, 1, 2, 2, 1});
@@ -80,7 +80,7 @@ TEST(Metrics, TopFive) {
   const TestResult result =
       classification_metrics(logits, Tensor::from<std::int32_t>({4}, {6, 6, 6, 6}));
   EXPECT_DOUBLE_EQ(result.metrics.at("top_5_accuracy"), 0.25);
-  // The answer is the place of a NaN.
+  // The prediction is the index of a NaN.
   EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 0.25);
 }
 

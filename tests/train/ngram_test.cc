@@ -21,7 +21,7 @@ TEST(NGram, InterpolatesByHowManyFollow) {
   EXPECT_DOUBLE_EQ(ngram.probability({}, 0), 4 / 9.);
   EXPECT_DOUBLE_EQ(ngram.probability({}, 1), 3 / 9.);
   EXPECT_DOUBLE_EQ(ngram.probability({}, 2), 2 / 9.);
-  // Behind a, three times, b comes twice and c once.
+  // After a, which occurs three times, b comes twice and c once.
   const std::vector<std::int32_t> a = {0};
   EXPECT_DOUBLE_EQ(ngram.probability(a, 0), (0 + 2 * 4 / 9.) / 5);
   EXPECT_DOUBLE_EQ(ngram.probability(a, 1), (2 + 2 * 3 / 9.) / 5);

@@ -1,4 +1,4 @@
-// The probe's numbers against sums made by hand, and that it is a Function of its own.
+// The probe's statistics against sums by hand; the probe is a separate Function.
 #include "limpid/train/probe.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ Sums sums_of(const Tensor& t) {
   return sums_of(std::vector<double>(values.begin(), values.end()));
 }
 
-// What the probe is asked about, and the tensors it is given.
+// The probe's questions, and the tensors that it gets.
 struct Case {
   nn::Mlp net;
   Params params;
@@ -113,7 +113,7 @@ TEST(Probe, ParametersGradientsAndUpdates) {
 
 TEST(Probe, ActivationsOfAReluNetwork) {
   Case c({784, 12, 10}, relu, 0.25, 1);
-  // Unit 5 never answers.
+  // Unit 5 is always 0.
   const Tensor bias = c.inputs[1];
   c.inputs[1] = Tensor::generate<float>(bias.shape(), [&](std::span<float> out) {
     std::copy(bias.values<float>().begin(), bias.values<float>().end(), out.begin());

@@ -14,7 +14,7 @@
 namespace limpid::train {
 namespace {
 
-// What three ranks throw, the last of which has other facts.
+// The errors of three ranks, the last of which has other facts.
 std::vector<std::string> errors_with(const std::function<void(RankFacts&)>& change) {
   std::vector<std::string> errors;
   std::mutex mutex;

@@ -38,7 +38,7 @@ DataFacts data_facts() {
   return e;
 }
 
-// With an attention before the first step alone: other layers' lines say nothing of it.
+// With attention statistics only before the first step: other layers' lines have none.
 ProbeEvent probe_event(std::int64_t step) {
   std::vector<AttentionStatistics> attention;
   if (step == 0) attention.push_back({0.5, 0.25, 0.75});
@@ -100,7 +100,7 @@ TEST(RunLog, WhatIsReadWritesTheSameLines) {
   EXPECT_EQ(text_of(read), text_of(events()));
 }
 
-// Of a run of 4690 steps that logs every fourth: whichever events there are.
+// For a run of 4690 steps that logs every fourth, whichever events exist.
 TEST(RunLog, KnowsTheStepsDone) {
   RunLog log;
   EXPECT_EQ(log.steps_done(), 0);
@@ -108,11 +108,11 @@ TEST(RunLog, KnowsTheStepsDone) {
   EXPECT_EQ(log.steps_done(), 4688);
   RunLog epoch = log, probe = log, sample = log, resumed = log;
   epoch.add(EpochEvent{10, 4690, 0, {}, {}, 1, 1, false});
-  probe.add(probe_event(4689));  // it is of the step that follows
+  probe.add(probe_event(4689));  // it belongs to the next step
   sample.add(SampleEvent{4690, "text"});
   resumed.add(ResumeEvent{4690});
   for (const RunLog& other : {epoch, probe, sample, resumed}) EXPECT_EQ(other.steps_done(), 4690);
-  // A run that begins again from a checkpoint did no more for it.
+  // Resuming from a checkpoint does not add steps.
   EXPECT_EQ(resumed.last_step(), 4688);
   EndEvent end = end_event();
   end.step.reset();
@@ -121,12 +121,12 @@ TEST(RunLog, KnowsTheStepsDone) {
   end.step = 4690;
   log.add(end);
   EXPECT_EQ(log.steps_done(), 4690);
-  // A step whose loss is not finite is not done.
+  // A step whose loss is not finite does not count.
   end.step = 4687;
   log.add(end);
   EXPECT_EQ(log.steps_done(), 4687);
   EXPECT_EQ(log.last_step(), 4688);
-  // Not even where it was the first one.
+  // Not even if it was the first one.
   RunLog first;
   first.add(StepEvent{1, 1, std::nan(""), 0, 1});
   end.step = 0;
@@ -162,7 +162,7 @@ TEST(RunLog, ALogCutAnywhereBehindItsFirstLineIsRead) {
   const std::size_t first = to_json_line(run_event()).size();
   for (std::size_t size = first; size < text.size(); ++size) {
     const RunLog log = parse_run_log(text.substr(0, size), "log");
-    // What is whole but for its '\n' is read, too.
+    // A complete line without its '\n' is read, too.
     const bool whole = text[size - 1] == '\n' || text[size] == '\n';
     EXPECT_EQ(log.notes.size(), whole ? 0u : 1u) << size;
   }
@@ -221,7 +221,7 @@ TEST(RunLog, EventsOfUnknownKindsArePassedOver) {
 TEST(RunLog, GoesOnBehindACheckpoint) {
   std::vector<Event> all = events();
   const std::string kept = log_until(text_of(all), 1, "log");
-  // The probe of step 0 tells of the first step's update; all later ones are gone.
+  // The probe of step 0 describes the first step's update; all later ones are removed.
   EXPECT_EQ(kept, text_of({all[0], all[1], all[2], all[3]}));
   const std::string cut = text_of(all).substr(0, text_of(all).size() - 3);
   EXPECT_EQ(log_until(cut, 2, "log"),

@@ -1,4 +1,4 @@
-// Runs from code: what they tell, what they write, and that they go on after anything.
+// Runs from code: events, files, and resuming after anything.
 #include "limpid/train/run.h"
 
 #include <filesystem>
@@ -38,7 +38,7 @@ void expect_same(const Params& a, const Params& b) {
   for (const auto& [name, value] : a) EXPECT_TRUE(value.same_bits(b.at(name))) << name;
 }
 
-// The events of a log without what differs from life to life: times and resumes.
+// The events of a log without fields that differ from run to run: times and resumes.
 std::vector<std::string> told(const RunLog& log) {
   std::vector<std::string> lines;
   for (const StepEvent& e : log.steps) lines.push_back(to_json_line(e));
@@ -59,7 +59,7 @@ std::vector<std::string> told(const RunLog& log) {
 
 void expect_same(const RunLog& a, const RunLog& b) { EXPECT_EQ(told(a), told(b)); }
 
-// The model and the log of the run that nothing interrupts.
+// The model and the log of an uninterrupted run.
 struct Whole {
   Params params;
   RunLog log;
@@ -290,7 +290,7 @@ TEST(Run, ARunThatIsDestroyedHoldsNothing) {
   train::Run(small_config(), options).resume();
 }
 
-// With a rate that does not depend on the length, as long as one that was longer from the start.
+// If the rate does not depend on the length, it equals a run that was longer from the start.
 TEST(Run, AFinishedRunBecomesLonger) {
   TrainConfig config = small_config();
   config.schedule = "constant";
@@ -310,7 +310,7 @@ TEST(Run, AFinishedRunBecomesLonger) {
   EXPECT_EQ(run.log().resumes.back().command, options.command);
   EXPECT_EQ(parse_run_log(log_path(options.folder)).resumes.back().command, options.command);
   EXPECT_EQ(RunFolder(options.folder).read_config().epochs, 4);
-  // From then on it is a run of that length.
+  // From then on it is a run of the new length.
   train::Run again(RunFolder(options.folder).read_config(), options);
   again.resume();
   EXPECT_TRUE(again.log().resumes.back().command.empty());

@@ -51,7 +51,7 @@ std::uint64_t hash_of(const Trainer& trainer, const TrainState& state) {
   return limpid::hash(std::as_bytes(std::span(numbers)), h);
 }
 
-// What a training gives: the hash of its end, and every step.
+// The result of a training run: the hash of its end, and every step.
 struct Trained {
   std::uint64_t hash = 0;
   std::vector<double> losses, norms;
@@ -60,7 +60,7 @@ struct Trained {
   bool operator==(const Trained&) const = default;
 };
 
-// By `count` ranks up to step `change`, then by `then` ranks.
+// With `count` ranks up to step `change`, then with `then` ranks.
 Trained trained(const Problem& problem, const Split& data, const TrainOptions& options, int count,
                 std::int64_t change = 0, int then = 1, ThreadPool* pool = nullptr) {
   Trained result;
@@ -95,7 +95,7 @@ Trained trained(const Problem& problem, const Split& data, const TrainOptions& o
   return result;
 }
 
-// By the same ranks from the first step to the last.
+// With the same ranks from the first step to the last.
 Trained trained_by(const Problem& problem, const Split& data, const TrainOptions& options,
                    int ranks, ThreadPool* pool = nullptr) {
   return trained(problem, data, options, ranks, 0, ranks, pool);

@@ -1,4 +1,4 @@
-// The trainer: what its steps compute, that a run may be taken up anywhere, and how it ends.
+// The trainer: what its steps compute, that a run can resume anywhere, and how it ends.
 #include "limpid/train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Tensor uniform(const Shape& shape, std::uint64_t seed, double low = -1, double h
   return random_tensor({Dtype::kF32, shape}, Key(seed), low, high);
 }
 
-// Whether the first feature is above the second, or the numbers 100 + 10 x0 and x1 x2.
+// The target: whether the first feature exceeds the second, or the numbers 100 + 10 x0 and x1 x2.
 Dataset examples(Task task, std::int64_t rows, std::uint64_t seed) {
   Dataset data;
   data.inputs = uniform({rows, kFeatures}, seed);
@@ -152,7 +152,7 @@ TEST(Trainer, AccumulatesWhatOneLargeBatchGivesButForRounding) {
   EXPECT_EQ(parts.ending(), Ending::kFinished);
 }
 
-// Of examples that are all alike, a micro batch is told from another by what is dropped.
+// If all examples are equal, micro-batches differ only by their dropout masks.
 TEST(Trainer, EveryMicroBatchHasDropoutOfItsOwn) {
   Split data;
   data.train = examples(Task::kRegression, 8, 1);
@@ -181,7 +181,7 @@ TEST(Trainer, EveryTaskLearns) {
     while (trainer.ending() == Ending::kNone)
       if (const auto epoch = trainer.step().epoch) losses.push_back(epoch->validation.at("loss"));
     EXPECT_LT(losses.back(), losses.front() / 2) << limpid::name(task);
-    // The model takes and gives numbers in their own units.
+    // The model's inputs and outputs are in the original units.
     Evaluator evaluate(trainer.problem(), data.validation);
     const TestResult result = evaluate(trainer.model());
     EXPECT_EQ(result.metrics.at("loss"), losses.back());
@@ -223,7 +223,7 @@ TEST(Trainer, StepsAllocateNothing) {
     }
 }
 
-// What it points to must not move, nor end before it.
+// The objects that it points to must not move, nor be destroyed before it.
 static_assert(!std::is_move_constructible_v<Trainer> && !std::is_move_assignable_v<Trainer>);
 static_assert(std::is_constructible_v<Trainer, Problem, const Split&, TrainOptions>);
 static_assert(!std::is_constructible_v<Trainer, Problem, Split, TrainOptions>);
@@ -336,7 +336,7 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
 
 // ---- how a run ends
 
-// A metric that stays as it is does not get better: the first epoch remains the best one.
+// An equal metric is no improvement: the first epoch remains the best one.
 TEST(Trainer, ATieIsNotBetter) {
   const Split data = split(Task::kClassification);
   Trainer trainer(mlp_problem(network(0)), data,
@@ -357,7 +357,7 @@ TEST(Trainer, ATieIsNotBetter) {
 
 TEST(Trainer, StopsEarlyWithTheBestModel) {
   Split data = split(Task::kClassification);
-  // Labels of chance: what is learnt of them by heart does not carry over.
+  // Random labels: memorising them does not generalise.
   data.train.targets = Tensor::generate<std::int32_t>({45}, [](std::span<std::int32_t> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = Key(5).word(i) % 2 == 1;
   });

@@ -1,4 +1,4 @@
-// What the probe sees of attention and of the residual stream, and the doctor's rules on it.
+// The probe's statistics of attention and of the residual stream, and the doctor's rules on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ nn::Gpt small_net() {
   return net;
 }
 
-// Every parameter whose name ends so, times a number.
+// Multiplies every parameter whose name ends in this by a number.
 Params scaled(Params params, std::string_view ending, float factor) {
   for (const std::string& name : params.names()) {
     if (!name.ends_with(ending)) continue;
@@ -36,7 +36,7 @@ Params scaled(Params params, std::string_view ending, float factor) {
   return params;
 }
 
-// The probe of a step that takes a hundredth away from these parameters.
+// The probe of a step that subtracts a hundredth of these parameters.
 std::vector<LayerStatistics> statistics_of(const nn::Gpt& net, const Params& params) {
   std::vector<Input> inputs = nn::inputs_of(params);
   inputs.push_back({"tokens", {Dtype::kI32, {kRows, kContext}}});
@@ -73,7 +73,7 @@ TEST(TransformerIllness, AFreshTransformerIsHealthy) {
   const nn::Gpt net = small_net();
   const std::vector<LayerStatistics> layers = statistics_of(net, net.init(Key(1)));
   for (const Finding& f : findings_of(layers)) ADD_FAILURE() << f.rule << ": " << f.symptom;
-  // Small weights look at everything alike.
+  // Small weights attend to everything equally.
   for (const char* name : {"layers.0.self_attn", "layers.2.self_attn"}) {
     ASSERT_EQ(layer(layers, name).attention.size(), 1u);
     const AttentionStatistics& a = layer(layers, name).attention[0];
@@ -102,7 +102,8 @@ TEST(TransformerIllness, EntropyIsThatOfTheWeights) {
   const std::vector<LayerStatistics> layers = Probe(loss, 1)(pointers);
   ASSERT_EQ(layers.size(), 1u);
   ASSERT_EQ(layers[0].attention.size(), 1u);
-  // Head 0: even. Head 1, query 1: weights 1/4 and 3/4; query 2: 1/5, 3/5, 1/5. Query 0 sees one.
+  // Head 0: uniform. Head 1, query 1: weights 1/4 and 3/4; query 2: 1/5, 3/5, 1/5. Query 0 sees
+  // one.
   const auto part = [](double p) { return -p * std::log(p); };
   const double second = (part(0.25) + part(0.75)) / std::log(2.0);
   const double third = (2 * part(0.2) + part(0.6)) / std::log(3.0);

@@ -1,4 +1,4 @@
-"""limpid view over HTTP: its numbers are the tool's, and who may not ask is refused."""
+"""limpid view over HTTP: its numbers are the tool's, and unauthorised requests are refused."""
 
 import base64
 import json
@@ -245,7 +245,7 @@ class View(tool.ToolTest):
         for name in ("a.safetensors", "b.npz", "c.onnx"):
             for body in (b"", b"PK\x05\x06" + b"\0" * 18, b"\x08\x00\x00\x00\x00\x00\x00\x00{}", b"\xff" * 1000):
                 self.page.ask(f"open?name={name}", body=body)
-        # Nothing of that was lost on the way.
+        # Nothing was lost in transit.
         session = self.answered("session")
         self.assertEqual(session["models"][0]["id"], "r0")
         first = session["runs"][0]  # another test may have started more

@@ -91,8 +91,8 @@ TEST(ViewDifference, UnitsInTheLastPlaceCrossZero) {
 }
 
 TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
-  // The learning rate falls from step 14 on in one of them: the first other weights are those after
-  // step 15.
+  // The learning rate drops from step 14 on in one of them, so the weights first differ after step
+  // 15.
   train::TrainConfig a = moons_config(), b = moons_config();
   a.schedule = b.schedule = "step";
   a.decay_every = b.decay_every = 2;
@@ -106,7 +106,7 @@ TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
   ASSERT_TRUE(by_log.first_step);
   const ComparedRuns again = compare_runs(*session_, "r1", "r2", true);
   ASSERT_TRUE(again.first_step);
-  // A step's loss is of the weights before it.
+  // A step's loss is computed with the weights before it.
   EXPECT_EQ(*by_log.first_step, *again.first_step + 1);
   EXPECT_GT(*again.first_step, 1);
   ASSERT_TRUE(again.detail);

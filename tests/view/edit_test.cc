@@ -29,7 +29,7 @@ Tensor run(const Function& f, const Worked& w) { return interpret(f, inputs_of(w
 TEST(Edit, UnitSetToZeroTakesItsShareOutOfTheSum) {
   const Worked w = real_mlp();
   const Edited what_if = edit(w.function, {parse_edit("%1[0] = 0")});
-  // Behind unit 0: 0.6 * relu(0.8 * 1.5 - 0.3 * -0.7 + 0.2) is missing, units 1 and 2 are 0.
+  // After unit 0: 0.6 * relu(0.8 * 1.5 - 0.3 * -0.7 + 0.2) is missing, units 1 and 2 are 0.
   EXPECT_EQ(run(what_if.function, w).item<float>(), 0.1f);
   EXPECT_NE(run(w.function, w).item<float>(), 0.1f);
 }

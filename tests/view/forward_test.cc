@@ -149,7 +149,7 @@ TEST_F(ViewForward, GradientOfAnOutputByThatOutputIsOne) {
   const Gradients g = gradient(*session_, {.subject = example(4), .output = 1});
   EXPECT_EQ(g.rows.front().value, "%2");
   EXPECT_TRUE(g.rows.front().values->elements.same_bits(Tensor::from<float>({2}, {0, 1})));
-  // One layer back: the weights of that output, where they count.
+  // One layer back: the weights of that output, where they contribute.
   const Tensor weight = session_->model("r0")->model.params.at("layers.1.weight");
   EXPECT_EQ(g.rows[1].value, "%1");
   EXPECT_TRUE(g.rows[1].values->elements.same_bits(weight.rows(1, 1).reshape({8})));
@@ -254,7 +254,7 @@ TEST_F(ViewForward, WrongRequestsAreOneSentence) {
   for (const auto& [name, request] : requests) {
     try {
       const std::string said = answer(*session_, name, request);
-      // Of a run's model: it is closed, and opened again when it is asked for.
+      // The model of a run: it is closed, and reopened on demand.
       EXPECT_EQ(std::string(name), "close") << name << ' ' << request << ": " << said;
     } catch (const Error& e) {
       EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();

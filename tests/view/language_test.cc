@@ -120,7 +120,7 @@ TEST_F(ViewLanguage, WhatIsKeptBetweenTextsChangesNone) {
       came += all.tokens[i].text;
     EXPECT_EQ(came, expected) << prompt;
   };
-  // Longer, the same again, shorter, with another end, and all other.
+  // Longer, repeated, shorter, with another end, and entirely different.
   for (const char* const prompt : {"to", "to be or", "to be or", "to be", "to bt", "question"})
     expect_text(prompt);
   EXPECT_THROW(generate(*session_, {.model = "r1", .tokens = {1, 99}}, 0), Error);

@@ -28,7 +28,7 @@ TEST_F(ViewRuns, TheLogComesOnceAndThenWhatIsNew) {
   const LogDelta none = session_->runs().log({.run = "r0", .cursor = all.cursor});
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(none.cursor, all.cursor);
-  // Half a line is no line yet.
+  // An incomplete line is not read yet.
   const std::string line = train::to_json_line(train::StepEvent{.step = 29, .loss = 0.5});
   std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
   file << line.substr(0, 10) << std::flush;
@@ -65,7 +65,7 @@ TEST_F(ViewRuns, OddLinesAreReadOrPassedOver) {
     return train::to_json_line(train::StepEvent{.step = step, .epoch = 5, .loss = 0.5});
   };
   std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
-  // Cut when a process ended, and gone on with by the next one.
+  // Truncated when a process ended, and continued by the next one.
   file << line(29).substr(0, 40) << line(30);
   file << R"({"event":"epoch","epoch":5,"st)" << line(31) << "\n";
   // Ends of lines as another system has them, keys in another order, keys of another version.
@@ -93,7 +93,7 @@ TEST_F(ViewRuns, KnowsTheStepsDoneWhateverTheLastLineIs) {
   std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
   file << train::to_json_line(train::ResumeEvent{40}) << std::flush;
   EXPECT_EQ(told(), 40);
-  // A probe is of the step that follows.
+  // A probe belongs to the next step.
   file << train::to_json_line(train::ProbeEvent{42, {}}) << std::flush;
   EXPECT_EQ(told(), 43);
   train::EndEvent end;
@@ -130,7 +130,7 @@ TEST_F(ViewRuns, ALogThatBeganAnewIsSentAnew) {
   const LogDelta again = session_->runs().log({.run = "r0", .cursor = all.cursor});
   EXPECT_TRUE(again.reset);
   EXPECT_EQ(again.epochs.size(), 1u);
-  // A cursor that nobody gave.
+  // An invalid cursor.
   const std::int64_t wild = std::numeric_limits<std::int64_t>::max();
   EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = wild}).reset);
 }
@@ -153,7 +153,7 @@ TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
   for (const std::int64_t step : {28, 0, 13, 5, 14}) {
     const StepAgain again = session_->runs().at("r0", step);
     EXPECT_EQ(again.model->id, "r0@" + std::to_string(step));
-    // The same training up to there; the schedule is that of the whole run.
+    // The same training up to there, with the schedule of the whole run.
     train::Run run(moons_config());
     run.start();
     for (std::int64_t i = 0; i < step; ++i) run.step();

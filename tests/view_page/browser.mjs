@@ -105,7 +105,7 @@ export async function pageOf(browser, address, options = {}) {
   page.problems = [];
   page.on('pageerror', (e) => page.problems.push(`error: ${e.message}`));
   page.on('console', (m) => {
-    // An answer of 4xx is the engine's to give and the page's to show.
+    // Answers of 4xx come from the engine, and the page shows them.
     if (m.type() === 'error' && !m.text().startsWith('Failed to load resource')) page.problems.push(`console: ${m.text()}`);
   });
   page.on('request', (r) => {

@@ -183,7 +183,7 @@ const failed = await paths({
     await page.getByRole('button', { name: 'the whole tensor' }).click();
     await page.getByRole('spinbutton', { name: /test example/ }).fill('5');
     await page.getByRole('button', { name: 'Patch in' }).click();
-    // All that comes after the layer is of the other example, to the bit.
+    // All values after the layer are those of the other example, bit for bit.
     await answerIs(answerTo(5));
     await until(async () => assert.match(await page.locator('.edits li').textContent(), /^3: as it is for example 5/));
     await page.getByRole('button', { name: 'Reset' }).click();
@@ -196,7 +196,7 @@ const failed = await paths({
       const loss = Number(await page.locator('[data-number=value]').textContent());
       assert.ok(Math.abs(loss + Math.log(p[label])) < 1e-5 * Math.max(1, loss), `${loss}, by the tool's probabilities ${-Math.log(p[label])}`);
     }, 'the loss');
-    // Of softmax with cross-entropy by the logits: prediction - target.
+    // The derivative of softmax with cross-entropy by the logits: prediction - target.
     await page.locator('.forward-layers .heat-root').first().waitFor();
     const summary = page.locator('.forward-layers .layer').first().locator('summary');
     await summary.focus();

@@ -1,4 +1,4 @@
-// The playground, the lab and a language model on the page. What is taken along must be what the tool makes of it, to the hash.
+// The playground, the lab and a language model on the page. Exports must equal the tool's results, down to the hash.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -73,7 +73,7 @@ const failed = await paths({
     writeFileSync(join(work, 'data.csv'), csv);
     await page.locator('#csv').setInputFiles({ name: 'data.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
     await until(async () => assert.match(await page.locator('.axis-names').textContent(), /^a .* b |^a .*b /));
-    // A step that is asked for while the network is begun anew is not made.
+    // A step requested while the network restarts is ignored.
     await until(async () => {
       if ((await steps()) === 0) await page.getByRole('button', { name: 'One step' }).click();
       assert.ok((await steps()) > 0);

@@ -26,7 +26,7 @@ const { digitOf } = await module('forward/centre');
 const folds = await module('graph/folds');
 const { chain } = await module('graph/chain');
 
-// What a module of the page expects of a browser as soon as it is read.
+// What a page's module expects of a browser when it is loaded.
 Object.assign(globalThis, { location: { hash: '', search: '' }, addEventListener: () => {} });
 const store = await module('training/store');
 

@@ -1,4 +1,4 @@
-// An emitted function behind untyped addresses.
+// An emitted function behind a type-erased interface.
 #pragma once
 
 #include <cstddef>

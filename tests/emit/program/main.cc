@@ -1,5 +1,5 @@
-// Runs the emitted cases on the numbers of a file and compares the bits of their results; all NaNs
-// are alike. Ends with 0 where all are the expected ones.
+// Runs the emitted cases on the numbers of a file and compares the bits of their results, where all
+// NaNs are equal. Exits with 0 if all match.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
