@@ -29,16 +29,15 @@ struct ConvertArguments {
 
 void convert(const ConvertArguments& options) {
   if (options.json && is_standard_output(options.out))
-    throw UsageError("--json: standard output takes the model");
+    throw UsageError("--json: standard output is used for the model");
   const std::string& from = options.model.path;
   const bool from_folder = is_folder_path(from) && is_huggingface(from);
   if (is_onnx_path(options.out) == is_onnx_path(from) && is_folder_path(options.out) == from_folder)
-    throw UsageError(
-        fmt::format("{} to {}: one of them is to be called NAME.onnx, or be a folder "
-                    "of a GPT-2 or Llama",
-                    in_quotes(from), in_quotes(options.out)));
+    throw UsageError(fmt::format(
+        "{} to {}: one of them must be named NAME.onnx, or be a folder of a GPT-2 or Llama",
+        in_quotes(from), in_quotes(options.out)));
   if (options.batch && !is_onnx_path(options.out))
-    throw UsageError(fmt::format("--batch: {} is no ONNX model", in_quotes(options.out)));
+    throw UsageError(fmt::format("--batch: {} is not an ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);
   write_model(options.out, model, options.batch);
   const std::vector<std::string> lost =
@@ -49,7 +48,7 @@ void convert(const ConvertArguments& options) {
                            {"inputs", json_of(data_inputs(model))},
                            {"lost", lost}});
   if (!lost.empty())
-    print_note(fmt::format("{}: a Hugging Face folder has no place for {}", in_quotes(options.out),
+    print_note(fmt::format("{}: a Hugging Face folder cannot store {}", in_quotes(options.out),
                            fmt::join(lost, ", ")));
   if (is_standard_output(options.out)) return;
   std::vector<std::string> inputs;

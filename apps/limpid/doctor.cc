@@ -59,7 +59,7 @@ Json findings_json(const std::vector<train::Finding>& findings) {
 
 void doctor(const DoctorArguments& options) {
   if (options.markdown) return print(train::doctor_reference());
-  if (options.run.empty()) throw UsageError("a run's folder is expected");
+  if (options.run.empty()) throw UsageError("expected a run folder");
   const train::Thresholds thresholds = parse_thresholds(options.thresholds);
   const train::RunLog log = train::parse_run_log(train::log_path(options.run));
   const std::vector<train::Finding> found =

@@ -42,7 +42,7 @@ std::string header_of(const Model& model, const std::string& name) {
 
 void emit_model(const EmitArguments& options) {
   if (options.json && is_standard_output(options.cpp))
-    throw UsageError("--json: standard output takes the header");
+    throw UsageError("--json: standard output is used for the header");
   const Model model = open_model(options.model);
   const std::string name = options.namespace_name.empty()
                                ? std::filesystem::path(options.cpp).stem().string()

@@ -30,7 +30,7 @@ float parse_number(std::string_view text) {
   float number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw UsageError(fmt::format("--values: {} is no number that f32 holds", in_quotes(text)));
+    throw UsageError(fmt::format("--values: {} is not an f32 number", in_quotes(text)));
   return number;
 }
 
@@ -48,7 +48,7 @@ std::vector<float> parse_numbers(std::string_view text) {
 Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input) {
   const bool tokens = input.type.dtype == Dtype::kI32;
   if (!tokens && input.type.dtype != Dtype::kF32)
-    throw Error(ErrorCode::kDtype, fmt::format("the model takes {} as {}, f32 or i32 is expected",
+    throw Error(ErrorCode::kDtype, fmt::format("the model takes {} as {}, expected f32 or i32",
                                                to_string(input.type), in_quotes(input.name)));
   const std::int64_t expected = input.type.shape.elements();
   if (static_cast<std::int64_t>(numbers.size()) != expected)
@@ -60,7 +60,7 @@ Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input)
   std::vector<std::int32_t> integers;
   for (const float number : numbers) {
     if (!(std::fabs(number) <= kMost) || number != std::trunc(number))
-      throw UsageError(fmt::format("--values: {} is no number of a token", number));
+      throw UsageError(fmt::format("--values: {} is not a token index", number));
     integers.push_back(static_cast<std::int32_t>(number));
   }
   return Tensor::from<std::int32_t>(shape, integers);

@@ -58,11 +58,9 @@ void gradcheck_model(const GradcheckArguments& options) {
   const auto wrong =
       std::count_if(rows.begin(), rows.end(), [](const GradcheckRow& r) { return !r.agrees; });
   if (wrong > 0)
-    throw Error(
-        ErrorCode::kInternal,
-        fmt::format("gradcheck: the gradients of {} of {} inputs differ from differences by "
-                    "more than {}",
-                    wrong, rows.size(), options.check.tolerance));
+    throw Error(ErrorCode::kInternal, fmt::format("gradcheck: the gradients of {} of {} inputs "
+                                                  "differ from finite differences by more than {}",
+                                                  wrong, rows.size(), options.check.tolerance));
 }
 
 }  // namespace

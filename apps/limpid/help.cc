@@ -94,10 +94,9 @@ std::string man_page(const CommandFacts& command, const std::vector<std::string>
   section("COMMANDS", commands_section(command));
   section("OPTIONS", options);
   section("NOTES", command.footer.empty() ? "" : troff(command.footer) + "\n");
-  section(
-      "EXIT STATUS",
-      "0: done. 1: it failed. 2: the command line makes no sense. 129, 130 and 143: interrupted "
-      "by SIGHUP, SIGINT and SIGTERM.\n");
+  section("EXIT STATUS",
+          "0: success. 1: an error. 2: an invalid command line. 129, 130 and 143: interrupted by "
+          "SIGHUP, SIGINT and SIGTERM.\n");
   if (words.size() > 1) section("SEE ALSO", ".BR limpid (1)\n");
   return text;
 }

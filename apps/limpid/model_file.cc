@@ -62,7 +62,7 @@ void add_model_option(Command& command, ModelOptions& options) {
 Model open_model(const ModelOptions& options) {
   const Dimensions dimensions = parse_dims(options.dims);
   if (!dimensions.empty() && !is_onnx_path(options.path))
-    throw UsageError(fmt::format("--dim: {} is no ONNX model", in_quotes(options.path)));
+    throw UsageError(fmt::format("--dim: {} is not an ONNX model", in_quotes(options.path)));
   Model model = limpid::open_model(options.path, {.onnx = onnx_format(), .dimensions = dimensions});
   if (!model.note.empty()) print_note(model.note);
   return model;

@@ -139,7 +139,7 @@ void save_outputs(const Model& model, const std::vector<Tensor>& outputs,
     throw UsageError("--out: expected a .npy or .npz file for the outputs of --input");
   if (path.extension() != ".npz") {
     if (outputs.size() != 1)
-      throw UsageError(fmt::format("--out: {} outputs are expected in a .npz file, got {}",
+      throw UsageError(fmt::format("--out: expected a .npz file for {} outputs, got {}",
                                    outputs.size(), in_quotes(path.string())));
     return save_npy(path, outputs.front());
   }

@@ -22,7 +22,7 @@ void onnx_ops(const OnnxOpsArguments& options) {
       list.push_back({{"name", row.name}, {"versions", row.versions}, {"meaning", row.meaning}});
     return print_json(Json{{"operators", list}});
   }
-  Table table{{{"operator"}, {"versions"}, {"what it becomes"}}, {}};
+  Table table{{{"operator"}, {"versions"}, {"becomes"}}, {}};
   for (const onnx::OperatorRow& row : onnx::operators())
     table.rows.push_back({row.name, row.versions, row.meaning});
   print(to_text(table));

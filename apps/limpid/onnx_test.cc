@@ -31,8 +31,9 @@ std::vector<fs::path> tests_of(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (fs::exists(entry.path() / "model.onnx")) tests.push_back(entry.path());
   if (tests.empty())
-    throw UsageError(fmt::format("{} is no folder with a model.onnx, nor one of such folders",
-                                 in_quotes(folder.string())));
+    throw UsageError(
+        fmt::format("expected a folder with a model.onnx, or a folder of such folders, got {}",
+                    in_quotes(folder.string())));
   std::sort(tests.begin(), tests.end());
   return tests;
 }
@@ -54,7 +55,7 @@ void onnx_test(const OnnxTestArguments& options) {
       }
       if (!test.passed) print(fmt::format("FAILED {}: {}\n", name, test.reason));
       if (test.passed && test.random)
-        print(fmt::format("{}: random, only counts, shapes and dtypes are compared\n", name));
+        print(fmt::format("{}: random, so only counts, shapes and dtypes are compared\n", name));
     }
   if (options.json)
     print_json(Json{{"passed", passed}, {"failed", failed}, {"tests", std::move(tests)}});

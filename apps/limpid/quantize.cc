@@ -150,7 +150,7 @@ void check_names(const QuantizeArguments& options, const Model& model) {
 
 void quantize_model(const QuantizeArguments& options) {
   const bool to_output = !options.out.empty() && is_standard_output(options.out);
-  if (options.json && to_output) throw UsageError("--json: standard output takes the model");
+  if (options.json && to_output) throw UsageError("--json: standard output is used for the model");
   std::optional<DataSpec> spec;
   if (!options.data.empty()) spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
@@ -179,7 +179,7 @@ void quantize_model(const QuantizeArguments& options) {
   }
   if (to_output) return;
   for (const std::string& line : quantized.done) print(printable(line) + "\n");
-  if (quantized.done.empty()) print("No parameter is the weight of products alone.\n");
+  if (quantized.done.empty()) print("No parameter is used by matrix products only.\n");
   print(fmt::format("\nthreads   {}\n", options.threads));
   if (test) print(examples_text(*test));
   print("\n" + table_of(before, after, options.to));

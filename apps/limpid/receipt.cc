@@ -69,7 +69,7 @@ void compare_with(const serve::Receipt& again, const ReceiptArguments& options,
   if (!options.answer.empty()) check_body(contents(options.answer));
   if (!options.receipt.empty() && serve::parse_receipt(options.receipt) != again)
     throw Error(ErrorCode::kInvalidArgument,
-                "no: the answer has the bits computed here, the receipt has others");
+                "no: the answer has the bits computed here, but the receipt has others");
   const auto hex = [](std::uint64_t hash) { return fmt::format("{:016x}", hash); };
   if (options.json)
     return print_json(Json{
@@ -83,7 +83,7 @@ void check_completion(const ReceiptArguments& options, const Model& model, Json 
   const Json* const seed = request.find("seed");
   if (!seed || seed->is_null()) {
     if (options.answer.empty())
-      throw UsageError("the request names no seed: --answer is required, which tells it");
+      throw UsageError("the request has no seed: expected --answer, which has it");
     request["seed"] = Json::parse(contents(options.answer)).at("seed");
   }
   const serve::Rewritten again = serve::write_again(model, std::move(request), &pool);
@@ -111,8 +111,8 @@ void check(const ReceiptArguments& options) {
 
 void add_receipt(Command& app) {
   auto options = std::make_shared<ReceiptArguments>();
-  Command command =
-      app.command("receipt", "Compute a server's answer again: whether it has the same bits here");
+  Command command = app.command(
+      "receipt", "Recompute a server's answer and check that it has the same bits here");
   add_model_option(command, options->model);
   command
       .option("--request", options->request,
@@ -124,11 +124,11 @@ void add_receipt(Command& app) {
       .type("FILE");
   command
       .option("--request-json", options->request_json,
-              "Bytes of JSON that the request began with, where tensors followed")
+              "Bytes of JSON at the start of the request, if tensors followed")
       .check(positive(true));
   command
       .option("--answer-json", options->answer_json,
-              "Bytes of JSON that the answer began with, where tensors followed")
+              "Bytes of JSON at the start of the answer, if tensors followed")
       .check(positive(true));
   add_threads_option(command, options->threads);
   command.flag("--json", options->json, "Print JSON");

@@ -201,7 +201,7 @@ void add_runs(Command& app) {
       "runs", "List the training runs below a folder: data, model, best epoch, findings, state");
   command.option("DIR", options->folder, "Folder to search").path("DIR").required();
   command.choice("--sort", options->sort, {"name", "loss", "metric", "findings", "time"},
-                 "What comes first: the least loss, the best metric, most findings, the latest");
+                 "Order: the least loss, the best metric, the most findings or the latest first");
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { runs(*options); });
 }

@@ -63,7 +63,7 @@ Table class_table(const Dataset& data, const train::TestResult& result) {
 }
 
 Table confusion_table(const Dataset& data, const train::TestResult& result) {
-  Table table{{{"label \\ answer", Align::kLeft}}, {}};
+  Table table{{{"label \\ prediction", Align::kLeft}}, {}};
   for (std::size_t c = 0; c < result.confusion.size(); ++c)
     table.columns.push_back({class_name(data, c), Align::kRight});
   for (std::size_t c = 0; c < result.confusion.size(); ++c) {

@@ -184,8 +184,8 @@ void add_selftest(Command& app) {
               "Table of hashes to compare with; default: the built-in table")
       .path("FILE");
   command.flag("--every-float", options->every_float,
-               "Check instead each elementary function at all 2^32 floats, on all CPUs; it takes "
-               "minutes an instruction set, and hours for the last one, exact");
+               "Check each elementary function at all 2^32 floats instead, on all CPUs; takes "
+               "minutes per instruction set, and hours for the last one, exact");
   const Option json = command.flag("--json", options->json, "Print JSON, once all is compared");
   command
       .flag("--print", options->print,

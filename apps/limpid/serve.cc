@@ -30,13 +30,14 @@ struct TimeOption {
   const char* help;
 };
 constexpr std::array<TimeOption, 5> kTimes{{
-    {"--header-time", &serve::Limits::header_time, "Seconds for a header"},
-    {"--idle-time", &serve::Limits::idle_time, "Seconds between two requests"},
-    {"--slack", &serve::Limits::slack, "Seconds that a body or an answer may stand still"},
+    {"--header-time", &serve::Limits::header_time, "Maximum seconds for a header"},
+    {"--idle-time", &serve::Limits::idle_time, "Maximum seconds between two requests"},
+    {"--slack", &serve::Limits::slack, "Maximum seconds without progress in a body or an answer"},
     {"--deadline", &serve::Limits::request_time,
-     "Seconds from a request to its answer, or to the first part of a streamed one; later it is "
+     "Maximum seconds from a request to its answer, or to the first part of a streamed one; then "
      "504"},
-    {"--drain", &serve::Limits::drain_time, "Seconds for what is under way when SIGTERM comes"},
+    {"--drain", &serve::Limits::drain_time,
+     "Maximum seconds to finish requests in progress after SIGTERM"},
 }};
 
 struct ServeArguments {
@@ -143,25 +144,25 @@ void add_serve(Command& app) {
                  "NAME@VERSION=PATH");
   command
       .option("--models", options->folder,
-              "Folder of models: those that appear, change or leave while the server runs are "
-              "loaded, replaced or served no longer")
+              "Folder of models; models that are added, changed or removed while the server runs "
+              "are loaded, replaced or unloaded")
       .type("DIR");
   command.option("--port", options->port, "Port to listen on; 0: a free one")
       .check(within(0, 65535));
   command.option("--bind", options->bind, "Address to listen on").type("ADDRESS");
-  command.option("--max-batch", options->max_batch, "Rows that are computed together, at most")
+  command.option("--max-batch", options->max_batch, "Maximum number of rows computed together")
       .check(within(1, 65536));
   command
       .option("--max-delay", options->max_delay,
               "Microseconds that a request may wait for others to share its batch; 0: a free "
-              "worker takes what is there")
+              "worker starts at once")
       .check(within(0, 10'000'000));
-  command.option("--workers", options->workers, "Batches that are computed at the same time")
+  command.option("--workers", options->workers, "Number of batches computed at the same time")
       .check(within(1, 256));
   add_threads_option(command, options->threads);
   command
       .option("--token-file", options->token_file,
-              "File whose first line every request must bring: Authorization: Bearer LINE")
+              "File whose first line every request must send: Authorization: Bearer LINE")
       .type("FILE");
   command
       .option("--access-log", options->access_log,
@@ -170,51 +171,53 @@ void add_serve(Command& app) {
   command.flag("--allow-load", options->allow_load,
                "Let clients load and unload the models through /v2/repository");
   command.flag("--inspect", options->inspect,
-               "Let clients trace models: /v2/models/M/trace answers with what limpid trace shows");
+               "Let clients trace models: /v2/models/M/trace answers like limpid trace");
   command
-      .option(
-          "--allow-origin", options->origins,
-          "Origin whose web pages may ask and read answers, https://example.org, or *: all; may be "
-          "repeated")
+      .option("--allow-origin", options->origins,
+              "Origin whose web pages may send requests and read answers (CORS): "
+              "https://example.org, or * for all; may be repeated")
       .type("URL");
 
   command
       .option("--max-texts", options->max_texts,
-              "Texts that a language model writes at a time, at most")
+              "Maximum number of texts that a language model generates at a time")
       .check(within(1, 1024));
   command
       .option("--cache-memory", options->cache_memory,
-              "Bytes for the caches of a language model's texts; less memory: fewer texts at a "
-              "time, then a shorter context")
+              "Bytes for the KV caches of a language model; less memory: fewer texts at a time, "
+              "then a shorter context")
       .check(within(1, kMost));
 
   serve::Limits& limits = options->limits;
-  command.option("--max-url", limits.url, "Bytes of a URL").check(within(64, 1 << 20));
-  command.option("--max-header", limits.header, "Bytes of a header").check(within(256, 1 << 20));
-  command.option("--max-body", limits.body, "Bytes of a body").check(within(0, kMost));
-  command.option("--max-bodies", limits.bodies, "Bytes of all bodies under way")
+  command.option("--max-url", limits.url, "Maximum bytes of a URL").check(within(64, 1 << 20));
+  command.option("--max-header", limits.header, "Maximum bytes of a header")
+      .check(within(256, 1 << 20));
+  command.option("--max-body", limits.body, "Maximum bytes of a body").check(within(0, kMost));
+  command.option("--max-bodies", limits.bodies, "Maximum bytes of all bodies in progress")
       .check(within(0, kMost));
   command
       .option("--max-answer", limits.answer,
-              "Bytes of the tensors, or of the log probabilities, of an answer")
+              "Maximum bytes of the tensors, or of the log probabilities, of an answer")
       .check(within(1, kMost));
-  command.option("--max-rows", limits.rows, "Rows of a request").check(within(1, 1 << 30));
-  command.option("--max-tokens", limits.tokens, "Tokens that a completion writes")
+  command.option("--max-rows", limits.rows, "Maximum rows of a request").check(within(1, 1 << 30));
+  command.option("--max-tokens", limits.tokens, "Maximum tokens of a completion")
       .check(within(1, 1 << 30));
-  command.option("--max-completions", limits.texts, "Completions of a request")
+  command.option("--max-completions", limits.texts, "Maximum completions of a request")
       .check(within(1, 1 << 16));
   command.option("--max-connections", limits.connections, "Connections").check(within(1, 1 << 20));
   command
       .option("--max-queue", limits.queue,
-              "Requests, and texts of completions, that wait; others are refused, 503")
+              "Maximum number of waiting requests and texts of completions; others are refused "
+              "with 503")
       .check(within(1, 1 << 20));
   command
       .option("--min-rate", limits.rate,
-              "Bytes a second of a body or an answer; slower clients are cut off")
+              "Minimum bytes per second of a body or an answer; slower clients are disconnected")
       .check(within(1, 1 << 30));
   command
       .option("--max-stream", limits.stream,
-              "Bytes of a streamed answer that wait for its client; with more it is cut off")
+              "Maximum bytes of a streamed answer that wait for its client; beyond that the client "
+              "is disconnected")
       .check(within(1, kMost));
   for (std::size_t i = 0; i < kTimes.size(); ++i) {
     options->times[i] = std::chrono::duration<double>(limits.*kTimes[i].member).count();

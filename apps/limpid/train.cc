@@ -52,7 +52,7 @@ void train(TrainArguments options) {
     if (key->flag != "--epochs" && key->flag != "--steps" && key->flag != "--patience")
       throw UsageError(
           fmt::format("{}: --resume takes the run's own configuration; only --epochs, --steps and "
-                      "--patience may be others",
+                      "--patience may differ",
                       key->flag));
   options.run.out = options.resume;
   train_from_checkpoint(chosen_config(options), options.run);

@@ -33,10 +33,10 @@ void verify_step(const VerifyArguments& options) {
     if (found.logged) json["logged"] = *found.logged;
     print_json(json);
   } else if (!differs) {
-    print(fmt::format("step {}, shard {}: {}, {}\n", options.step, options.shard, found.hash,
-                      found.logged ? "as logged"
-                                   : "which the log has not: it needs --log-shards, and the step "
-                                     "among those of --log-every"));
+    print(fmt::format(
+        "step {}, shard {}: {}, {}\n", options.step, options.shard, found.hash,
+        found.logged ? "as logged"
+                     : "not in the log: it needs --log-shards and a step logged by --log-every"));
   }
   if (differs)
     throw Error(ErrorCode::kInvalidArgument,

@@ -78,7 +78,7 @@ void view_them(const ViewArguments& options) {
   print(url + "\n");
   flush();
   if (page_files().empty())
-    print_note("this tool was built without npm and has no page: docs/view.md says what it needs");
+    print_note("this tool was built without npm and has no page: see docs/view.md");
   else if (!options.no_open)
     open_browser(url);
   server.run();
@@ -88,9 +88,8 @@ void view_them(const ViewArguments& options) {
 
 void add_view(Command& app) {
   auto options = std::make_shared<ViewArguments>();
-  Command command = app.command("view",
-                                "Look at models, runs and training in a browser, on this machine "
-                                "alone: docs/view.md");
+  Command command = app.command(
+      "view", "View models, runs and training in a browser, on this machine only: docs/view.md");
   command
       .option(
           "PATH", options->paths,

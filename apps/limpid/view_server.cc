@@ -34,8 +34,8 @@ using serve::Request;
 using serve::Response;
 
 constexpr std::string_view kNoPage =
-    "This tool was built without its page: that needs npm (Node 20.19 or later). docs/view.md says "
-    "how.\n";
+    "This tool was built without its page, which needs npm (Node 20.19 or later). See "
+    "docs/view.md.\n";
 
 // No other page may embed these in a frame.
 std::vector<serve::Header> headers_with(const std::string& policy) {
@@ -174,7 +174,7 @@ Response report_of(view::Session& session, const std::string& run) {
 void post(serve::Worker& worker, const std::shared_ptr<Answer>& answer,
           std::function<void()> task) {
   if (!worker.post(std::move(task)))
-    answer->send(failure(503, "busy", "too many requests are waiting: ask again"));
+    answer->send(failure(503, "busy", "too many requests are waiting: try again"));
 }
 
 }  // namespace
@@ -182,7 +182,7 @@ void post(serve::Worker& worker, const std::shared_ptr<Answer>& answer,
 std::string random_token() {
   std::array<unsigned char, 16> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw Error(ErrorCode::kIo, "the system gives no random numbers");
+    throw Error(ErrorCode::kIo, "the system provides no random numbers");
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   return text;

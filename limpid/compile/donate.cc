@@ -21,7 +21,7 @@ SlotId slot_of(const Plan& plan, Place place, std::size_t number) {
 void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("compile of '{}': input {} cannot be given away for output {}: {}",
+                fmt::format("compile of '{}': input {} cannot be donated to output {}: {}",
                             plan.name, input, output, why));
   };
   if (input >= plan.inputs.size() || output >= plan.outputs.size())
@@ -29,7 +29,8 @@ void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
         fmt::format("there are {} inputs and {} outputs", plan.inputs.size(), plan.outputs.size()));
   const Type& from = plan.inputs[input].type;
   const Type& to = plan.outputs[output];
-  if (!(from == to)) refuse(fmt::format("one is {}, the other {}", to_string(from), to_string(to)));
+  if (!(from == to))
+    refuse(fmt::format("their types differ, {} and {}", to_string(from), to_string(to)));
 
   const SlotId in = slot_of(plan, Place::kInput, input);
   const SlotId out = slot_of(plan, Place::kOutput, output);
@@ -48,7 +49,7 @@ void check_donation(const Plan& plan, std::size_t input, std::size_t output) {
         for_each_slot(plan.steps[j],
                       [&](SlotId s, bool writing) { written = written || (s == out && writing); });
       if (reads && written)
-        refuse(fmt::format("'{}' is read where the output may have been written",
+        refuse(fmt::format("'{}' is read after the output may have been written",
                            plan.inputs[input].name));
       written = written || writes;
     }

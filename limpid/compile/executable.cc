@@ -21,7 +21,7 @@ Plan make_plan(const Function& function, const CompileOptions& options) {
   const auto available = kernels::available_isas();
   if (std::find(available.begin(), available.end(), isa) == available.end())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("compile of '{}': instruction set {} is not available here",
+                fmt::format("compile of '{}': instruction set {} is not available on this machine",
                             function.name(), name(isa)));
   Plan plan = lower(function, isa);
   for (const CompileOptions::Donation& d : options.donations)

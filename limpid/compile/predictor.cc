@@ -108,13 +108,12 @@ class Predictor::Plans {
   Plans(const Function& of_one, const Params& params, const Options& options)
       : function_(bind(of_one, params)), options_(options), axes_(function_.inputs().size(), 0) {
     if (options.most_rows < 1 || options.most_runs < 1 || !options.compile.donations.empty())
-      refuse(
-          fmt::format("{} rows and {} runs at once and {} donations; sizes of 1 and more and no "
-                      "donation are expected",
-                      options.most_rows, options.most_runs, options.compile.donations.size()));
+      refuse(fmt::format(
+          "expected at least 1 row, at least 1 run at once and no donation, got {}, {} and {}",
+          options.most_rows, options.most_runs, options.compile.donations.size()));
     for (const std::string& name : options.shared) axes_[function_.input_index(name)].reset();
     if (std::none_of(axes_.begin(), axes_.end(), [](const auto& axis) { return axis.has_value(); }))
-      refuse("no input has rows");
+      refuse("expected at least one input with rows, got none");
     if (!options_.compile.packings) options_.compile.packings = std::make_shared<Packings>();
     for_each_plan_rows(static_cast<std::size_t>(options_.most_rows),
                        [&](std::size_t rows) { sizes_.insert(static_cast<RowCount>(rows)); });
@@ -148,7 +147,7 @@ class Predictor::Plans {
   void prepare(std::span<const std::int64_t> all) {
     for (const RowCount rows : all) {
       if (rows < 1 || rows > options_.most_rows)
-        refuse(fmt::format("a plan of {} rows, 1 to {} are expected", rows, options_.most_rows));
+        refuse(fmt::format("expected a plan of 1 to {1} rows, got {0}", rows, options_.most_rows));
       {
         const std::lock_guard lock(mutex_);
         sizes_.insert(rows);
@@ -258,7 +257,7 @@ class Predictor::Plans {
 
   RowCount rows_of(std::span<const Tensor> inputs) const {
     if (inputs.size() != axes_.size())
-      refuse(fmt::format("{} inputs are expected, {} came", axes_.size(), inputs.size()));
+      refuse(fmt::format("expected {} inputs, got {}", axes_.size(), inputs.size()));
     std::optional<RowCount> rows;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       const Input& one = function_.inputs()[i];
@@ -267,9 +266,10 @@ class Predictor::Plans {
       const Type expected{one.type.dtype,
                           axes_[i] ? one.type.shape.insert(0, *rows) : one.type.shape};
       if (inputs[i].type() == expected) continue;
-      throw Error(inputs[i].dtype() == expected.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
-                  fmt::format("predict with '{}': input '{}' is {}, {} came", function_.name(),
-                              one.name, to_string(expected), to_string(inputs[i].type())));
+      throw Error(
+          inputs[i].dtype() == expected.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+          fmt::format("predict with '{}': input '{}': expected {}, got {}", function_.name(),
+                      one.name, to_string(expected), to_string(inputs[i].type())));
     }
     return *rows;
   }

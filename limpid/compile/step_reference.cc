@@ -58,7 +58,7 @@ struct CopyStep final : UnaryRoot {
 void Lowering::add_reference(const Node& node, const Call& call) {
   if (std::max(call.inputs.size(), call.outputs.size()) > ReferenceStep::kMost)
     throw Error(ErrorCode::kInternal,
-                fmt::format("{}: {} operands, reference arithmetic in a plan takes {} at most",
+                fmt::format("{}: {} operands, reference arithmetic in a plan takes at most {}",
                             where(call), call.inputs.size(), ReferenceStep::kMost));
   ReferenceStep root;
   root.op = node.op;

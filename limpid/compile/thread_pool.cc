@@ -159,8 +159,8 @@ class ThreadPool::PinnedCaller {
 
 ThreadPool::ThreadPool(const Options& options) : threads_(options.threads), spin_(options.spin) {
   if (threads_ < 1 || threads_ > kMaxThreads)
-    throw Error(ErrorCode::kInvalidArgument, "a thread pool takes 1 to " +
-                                                 std::to_string(kMaxThreads) + " threads, not " +
+    throw Error(ErrorCode::kInvalidArgument, "expected a thread pool of 1 to " +
+                                                 std::to_string(kMaxThreads) + " threads, got " +
                                                  std::to_string(threads_));
   const std::vector<int> cpus = allowed_cpus();
   const bool enough_cpus = cpus.size() >= static_cast<std::size_t>(threads_);
@@ -171,7 +171,7 @@ ThreadPool::ThreadPool(const Options& options) : threads_(options.threads), spin
     for (int i = 1; i < threads_; ++i) lanes_[i].thread = std::thread([this, i] { work(i); });
   } catch (const std::system_error& e) {
     stop();
-    throw Error(ErrorCode::kUnsupported, "the system refuses a pool of " +
+    throw Error(ErrorCode::kUnsupported, "the system cannot start a pool of " +
                                              std::to_string(threads_) + " threads: " + e.what());
   }
   if (enough_cpus) place_threads(cpus, options);

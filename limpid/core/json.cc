@@ -99,9 +99,9 @@ class Builder final : public JsonEvents {
   void key(std::string& name) override {
     Level& level = open_.back();
     if (!level.keys.insert(name).second)
-      refuse(fmt::format("the key {} comes twice in an object", in_quotes(name)));
+      refuse(fmt::format("duplicate key {} in an object", in_quotes(name)));
     if (level.keys.size() > limits_.members)
-      refuse(fmt::format("an object of JSON has more than {} members", limits_.members));
+      refuse(fmt::format("a JSON object has more than {} members", limits_.members));
     level.next = std::move(name);
   }
   void fault(std::size_t, const std::string& why) override { throw SyntaxError(why); }
@@ -126,8 +126,7 @@ class Builder final : public JsonEvents {
   }
   void open(Json container) {
     if (open_.size() == limits_.depth)
-      refuse(
-          fmt::format("JSON is nested too deeply: at most {} levels are expected", limits_.depth));
+      refuse(fmt::format("JSON is nested too deeply: expected at most {} levels", limits_.depth));
     Json& place = add(std::move(container));
     open_.push_back({place.is_array() ? &place.elements() : nullptr,
                      place.is_object() ? &place.members() : nullptr,
@@ -254,7 +253,7 @@ void read_json(std::string_view text, JsonEvents& events) {
 
 Json Json::parse(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.bytes)
-    refuse(fmt::format("JSON has {} bytes, at most {} are expected", text.size(), limits.bytes));
+    refuse(fmt::format("JSON: expected at most {1} bytes, got {0}", text.size(), limits.bytes));
   Builder builder(limits);
   read_json(text, builder);
   return std::move(builder.document);

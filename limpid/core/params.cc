@@ -28,14 +28,13 @@ void throw_other_names(const std::vector<std::string>& names,
     return found == from.end() ? std::string() : *found;
   };
   const std::string missing = first_without(names, others);
-  throw Error(ErrorCode::kInvalidArgument,
-              missing.empty()
-                  ? fmt::format("groups: expected the same names in both, got '{}' in the second "
-                                "alone",
-                                first_without(others, names))
-                  : fmt::format("groups: expected the same names in both, got '{}' in the first "
-                                "alone",
-                                missing));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      missing.empty()
+          ? fmt::format("groups: expected the same names in both, got '{}' in the second only",
+                        first_without(others, names))
+          : fmt::format("groups: expected the same names in both, got '{}' in the first only",
+                        missing));
 }
 
 Params stack(std::span<const Params> groups) {

@@ -20,7 +20,7 @@ namespace {
 
 [[noreturn]] void throw_no_memory(std::size_t bytes) {
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("tensor: the system has no {} bytes of memory left", bytes));
+              fmt::format("tensor: cannot allocate {} bytes of memory", bytes));
 }
 
 // Memory of this size or more is placed on huge pages if the system has them: one sequential read
@@ -144,8 +144,8 @@ Tensor Tensor::read_once() const {
 Tensor Tensor::borrow(const Type& type, std::span<const std::byte> bytes,
                       std::shared_ptr<const void> owner) {
   if (bytes.size() != type.bytes())
-    throw Error(ErrorCode::kShape, fmt::format("tensor: {} takes {} bytes, {} were given",
-                                               to_string(type), type.bytes(), bytes.size()));
+    throw Error(ErrorCode::kShape, fmt::format("tensor: {} takes {} bytes, got {}", to_string(type),
+                                               type.bytes(), bytes.size()));
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(type.dtype) != 0)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("tensor: elements of {} must begin at a multiple of {} bytes",
@@ -200,14 +200,14 @@ bool Tensor::same_bits(const Tensor& other) const {
 
 void Tensor::check_count(const Shape& shape, std::size_t count) {
   if (static_cast<std::size_t>(shape.elements()) != count)
-    throw Error(ErrorCode::kShape, fmt::format("tensor: shape {} takes {} values, {} were given",
+    throw Error(ErrorCode::kShape, fmt::format("tensor: shape {} takes {} values, got {}",
                                                to_string(shape), shape.elements(), count));
 }
 
 void Tensor::check_dtype(Dtype wanted) const {
   if (wanted != dtype())
-    throw Error(ErrorCode::kDtype, fmt::format("tensor: elements are {}, {} was asked for",
-                                               name(dtype()), name(wanted)));
+    throw Error(ErrorCode::kDtype,
+                fmt::format("tensor: elements are {}, not {}", name(dtype()), name(wanted)));
 }
 
 std::vector<Tensor> generate_together(std::span<const Type> types,

@@ -61,7 +61,7 @@ void for_numbers(const Tensor& tensor, std::size_t first, std::size_t count, con
     case Dtype::kBool:
       return walk(tensor.values<bool>());
     case Dtype::kBf16:
-      throw Error(ErrorCode::kDtype, "arrays: bf16 is none of NumPy's types");
+      throw Error(ErrorCode::kDtype, "arrays: bf16 is not a NumPy type");
   }
 }
 
@@ -133,11 +133,11 @@ Task task_of(const Array& y) {
 
 void check_rows(const Array& x, const Array& y) {
   if (y.values.shape().rank() > 2 || y.rows() != x.rows())
-    throw Error(ErrorCode::kShape,
-                fmt::format("arrays: {} is {} and {} is {}, [N, ...] and [N] or [N, outputs] are "
-                            "expected",
-                            in_quotes(x.name), to_string(x.values.type()), in_quotes(y.name),
-                            to_string(y.values.type())));
+    throw Error(
+        ErrorCode::kShape,
+        fmt::format("arrays: {} is {} and {} is {}; expected [N, ...] and [N] or [N, outputs]",
+                    in_quotes(x.name), to_string(x.values.type()), in_quotes(y.name),
+                    to_string(y.values.type())));
 }
 
 // ---- the parts
@@ -166,7 +166,7 @@ class Source {
     else
       data.targets = y.numbers(Arrays::kMayChange);
     if (data.task == Task::kMultiLabel && !y.all_labels())
-      report_.broken("{} has numbers other than 0 and 1, labels are 0 or 1", in_quotes(y.name));
+      report_.broken("{}: expected labels 0 and 1, got other numbers", in_quotes(y.name));
     return data;
   }
 
@@ -174,26 +174,26 @@ class Source {
   Array array(const std::string& name) const {
     const Tensor* found = arrays_.find(name);
     if (!found)
-      throw Error(
-          ErrorCode::kNotFound,
-          fmt::format("arrays: x and y, or x_train, y_train, x_test and y_test are expected; "
-                      "there is no {} among: {}",
-                      in_quotes(name), list()));
+      throw Error(ErrorCode::kNotFound,
+                  fmt::format("arrays: expected x and y, or x_train, y_train, x_test and y_test; "
+                              "there is no {} among: {}",
+                              in_quotes(name), list()));
     if (found->shape().rank() == 0)
       throw Error(ErrorCode::kShape, fmt::format("arrays: {} is a scalar", in_quotes(name)));
     if (found->elements() == 0)
-      report_.broken("{} is {}, which has no numbers", in_quotes(name), to_string(found->type()));
+      report_.broken("{} is {}, which has no elements", in_quotes(name), to_string(found->type()));
     return {*found, name, report_};
   }
 
   void add_labels(Dataset& data, const Array& y, std::int64_t classes) const {
     if (y.columns() != 1)
-      throw Error(ErrorCode::kShape, fmt::format("arrays: {} is {}, labels are [N]",
+      throw Error(ErrorCode::kShape, fmt::format("arrays: {} is {}, expected labels [N]",
                                                  in_quotes(y.name), to_string(y.values.type())));
     data.targets =
         classes == 0
-            ? y.labels(kMaxArrayClasses, fmt::format("labels are 0 to {}", kMaxArrayClasses - 1))
-            : y.labels(classes, fmt::format("the training part has labels 0 to {}", classes - 1));
+            ? y.labels(kMaxArrayClasses,
+                       fmt::format("expected labels 0 to {}", kMaxArrayClasses - 1))
+            : y.labels(classes, fmt::format("the training set has labels 0 to {}", classes - 1));
     const auto labels = data.targets.values<std::int32_t>();
     data.classes = classes == 0 ? classes_seen(labels, y) : classes;
   }
@@ -206,9 +206,10 @@ class Source {
     const auto different =
         static_cast<std::int64_t>(std::set<std::int32_t>(labels.begin(), labels.end()).size());
     if (classes > std::max(kUnseenClasses, kClassesForALabel * different))
-      report_.broken("row {} of {} has label {}, but {} {} different; renumber the labels from 0",
-                     largest - labels.begin(), in_quotes(y.name), *largest, different,
-                     different == 1 ? "label is" : "labels are");
+      report_.broken(
+          "row {} of {} has label {}, but only {} distinct {}; renumber the labels from 0",
+          largest - labels.begin(), in_quotes(y.name), *largest, different,
+          different == 1 ? "label occurs" : "labels occur");
     return classes;
   }
 
@@ -246,10 +247,10 @@ Split arrays_split(const Params& arrays, std::string_view where, std::optional<T
   if (!same_inputs || !same_targets)
     throw Error(
         ErrorCode::kShape,
-        fmt::format("arrays: rows of the test part are {} to {}, those of the training part "
-                    "{} to {}",
-                    test.inputs.shape()[1], to_string(test.targets.type()),
-                    split.train.inputs.shape()[1], to_string(split.train.targets.type())));
+        fmt::format(
+            "arrays: rows of the test set map {} inputs to {}, those of the training set {} to {}",
+            test.inputs.shape()[1], to_string(test.targets.type()), split.train.inputs.shape()[1],
+            to_string(split.train.targets.type())));
   split.test.inputs = test.inputs;
   split.test.targets = test.targets;
   return split;

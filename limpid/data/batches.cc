@@ -19,7 +19,7 @@ namespace {
 
 std::vector<std::int32_t> in_order(std::int64_t n) {
   if (n < 0 || n > std::numeric_limits<std::int32_t>::max())
-    refuse_batches(fmt::format("permutation: {} rows, expected 0 to 2^31 - 1", n));
+    refuse_batches(fmt::format("permutation: expected 0 to 2^31 - 1 rows, got {}", n));
   std::vector<std::int32_t> rows(static_cast<std::size_t>(n));
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
@@ -52,8 +52,9 @@ void gather_rows(const Tensor& source, std::span<const std::int32_t> rows,
                  std::span<std::byte> out) {
   const std::size_t wanted = Type{source.dtype(), rows_shape(source, rows.size())}.bytes();
   if (out.size() != wanted)
-    refuse_batches(fmt::format("gather_rows: {} rows of {} need {} bytes, the memory has {}",
-                               rows.size(), to_string(source.type()), wanted, out.size()));
+    refuse_batches(
+        fmt::format("gather_rows: {} rows of {} need {} bytes of memory, the machine has {}",
+                    rows.size(), to_string(source.type()), wanted, out.size()));
   const std::int64_t limit = source.shape()[0];
   const std::size_t stride = rows.empty() ? 0 : wanted / rows.size();
   const std::byte* const all = source.has_deferred_rows() ? nullptr : source.bytes().data();
@@ -73,7 +74,7 @@ void gather_rows(const Tensor& source, std::span<const std::int32_t> rows,
 Batches::Batches(std::int64_t examples, const BatchOptions& options, Key key, std::int64_t epoch)
     : rows_(options.size) {
   if (options.size <= 0)
-    refuse_batches(fmt::format("batches: size {}, expected at least 1", options.size));
+    refuse_batches(fmt::format("batches: expected a size of at least 1, got {}", options.size));
   if (epoch < 0) refuse_batches(fmt::format("batches: epoch {} is negative", epoch));
   order_ = options.shuffle ? permutation(key.fold_in(static_cast<std::uint64_t>(epoch)), examples)
                            : in_order(examples);

@@ -25,7 +25,7 @@ std::string in_byte_quotes(std::string_view bytes) {
 void check_count(std::size_t count, std::size_t most, const char* what) {
   if (count > most)
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("byte pairs: {} {}, at most {} are expected", count, what, most));
+                fmt::format("byte pairs: {} {}, expected at most {}", count, what, most));
 }
 
 std::uint64_t key_of(std::int32_t left, std::int32_t right) {
@@ -45,13 +45,13 @@ void BytePair::index_tokens() {
   const std::set<std::int32_t> special(rules_.special.begin(), rules_.special.end());
   const auto count = static_cast<std::int32_t>(rules_.tokens.size());
   if (!special.empty() && (*special.begin() < 0 || *special.rbegin() >= count))
-    bad_byte_pairs(fmt::format("a special token {} of {} tokens",
+    bad_byte_pairs(fmt::format("special token {} is outside of {} tokens",
                                *special.begin() < 0 ? *special.begin() : *special.rbegin(), count));
   for (std::int32_t i = 0; i < count; ++i) {
     const std::string& token = rules_.tokens[static_cast<std::size_t>(i)];
     if (token.empty()) bad_byte_pairs(fmt::format("token {} is empty", i));
     if (!special.contains(i) && !numbers_.emplace(token, i).second)
-      bad_byte_pairs(fmt::format("the token {} comes twice", in_byte_quotes(token)));
+      bad_byte_pairs(fmt::format("duplicate token {}", in_byte_quotes(token)));
   }
   for (std::size_t byte = 0; byte < std::size(byte_tokens_); ++byte) {
     const char value = static_cast<char>(byte);
@@ -67,7 +67,8 @@ void BytePair::index_merges() {
   std::string joined;
   for (const auto& [left, right] : rules_.merges) {
     if (left < 0 || right < 0 || left >= count || right >= count)
-      bad_byte_pairs(fmt::format("a merge of tokens {} and {} of {}", left, right, count));
+      bad_byte_pairs(
+          fmt::format("a merge of tokens {} and {} is outside of {} tokens", left, right, count));
     const std::string& first = rules_.tokens[static_cast<std::size_t>(left)];
     const std::string& second = rules_.tokens[static_cast<std::size_t>(right)];
     joined = first + second;
@@ -78,7 +79,7 @@ void BytePair::index_merges() {
                                  in_byte_quotes(joined)));
     const auto rank = static_cast<std::int32_t>(merges_.size());
     if (!merges_.emplace(key_of(left, right), Merge{rank, found->second}).second)
-      bad_byte_pairs(fmt::format("the merge of {} and {} comes twice", in_byte_quotes(first),
+      bad_byte_pairs(fmt::format("duplicate merge of {} and {}", in_byte_quotes(first),
                                  in_byte_quotes(second)));
   }
 }
@@ -195,8 +196,9 @@ std::string BytePair::decode(std::span<const std::int32_t> tokens) const {
   std::string text;
   for (const std::int32_t token : tokens) {
     if (token < 0 || static_cast<std::size_t>(token) >= rules_.tokens.size())
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("tokenizer: token {} of {}", token, rules_.tokens.size()));
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("tokenizer: token {} is outside of {} tokens", token, rules_.tokens.size()));
     text += rules_.tokens[static_cast<std::size_t>(token)];
   }
   return text;

@@ -22,7 +22,7 @@ std::string bytes_of_token(const std::string& token) {
   const std::optional<std::string> bytes = from_byte_alphabet(token);
   if (!bytes)
     bad_bytes(
-        fmt::format("the token {} has a character that stands for no byte", in_quotes(token)));
+        fmt::format("the token {} has a character that represents no byte", in_quotes(token)));
   return *bytes;
 }
 
@@ -63,8 +63,8 @@ BytePairRules rules_of(const BytePairText& text) {
     const std::string_view both = merge;
     const std::size_t space = both.find(' ');
     if (space == std::string_view::npos)
-      bad_bytes(
-          fmt::format("the merge {} is not two tokens with a space between", in_quotes(merge)));
+      bad_bytes(fmt::format("expected a merge of two tokens separated by a space, got {}",
+                            in_quotes(merge)));
     rules.merges.emplace_back(number(both.substr(0, space), merge),
                               number(both.substr(space + 1), merge));
   }

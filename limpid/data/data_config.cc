@@ -23,7 +23,7 @@ std::uint64_t number_in(const JsonView& json, int base) {
   std::uint64_t number = 0;
   const auto [behind, error] = std::from_chars(text.data(), end, number, base);
   if (error != std::errc{} || behind != end)
-    json.refuse(fmt::format("an unsigned number of 64 bits to the base {}", base));
+    json.refuse(fmt::format("an unsigned 64-bit number in base {}", base));
   return number;
 }
 
@@ -68,7 +68,7 @@ Json to_json(const DataConfig& config) {
 
 DataConfig data_config_from_json(const JsonView& json) {
   const std::string& task = json.at("task").as_string();
-  if (!task_from_name(task)) bad_data_config(fmt::format("no task is called {}", in_quotes(task)));
+  if (!task_from_name(task)) bad_data_config(fmt::format("there is no task {}", in_quotes(task)));
   DataConfig config;
   config.task = *task_from_name(task);
   const auto read = [&](const char* key, std::vector<std::string>& names) {

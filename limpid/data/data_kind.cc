@@ -38,10 +38,10 @@ void check_option(const DataSpec& spec, const DataSpec::Option& option,
   const auto no = [&](std::string_view why) {
     refuse(spec, fmt::format("{}: {}", option.key, why));
   };
-  if (known.empty()) no("there is no such option; there are none");
+  if (known.empty()) no("unknown option; this data set has none");
   if (std::find(known.begin(), known.end(), option.key) == known.end())
-    no(fmt::format("there is no such option; there are: {}", fmt::join(known, ", ")));
-  if (option.value.empty()) no("something is expected after the =");
+    no(fmt::format("unknown option; expected one of: {}", fmt::join(known, ", ")));
+  if (option.value.empty()) no("expected a value after the =");
 }
 
 void refuse_option(const DataSpec& spec, const DataSpec::Option& option, const Error& error) {
@@ -66,7 +66,7 @@ Task task_from_text(std::string_view text) {
 
 std::int64_t count_from_text(std::string_view text) {
   const auto count = number_from_text<std::int32_t>(text, "a number of rows");
-  if (count < 1) fail("at least 1 row is expected");
+  if (count < 1) fail("expected at least 1 row");
   return count;
 }
 
@@ -77,7 +77,7 @@ T number_from_text(std::string_view text, std::string_view expected) {
   T number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size())
-    fail(fmt::format("{} is expected, {} came", expected, in_quotes(text)));
+    fail(fmt::format("expected {}, got {}", expected, in_quotes(text)));
   return number;
 }
 template double number_from_text(std::string_view, std::string_view);
@@ -85,7 +85,7 @@ template std::int32_t number_from_text(std::string_view, std::string_view);
 template std::uint64_t number_from_text(std::string_view, std::string_view);
 
 void refuse_word(std::string_view text, const std::vector<std::string_view>& words) {
-  fail(fmt::format("one of {} is expected, {} came", fmt::join(words, ", "), in_quotes(text)));
+  fail(fmt::format("expected one of {}, got {}", fmt::join(words, ", "), in_quotes(text)));
 }
 
 // ---- the parts

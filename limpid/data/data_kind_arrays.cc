@@ -37,7 +37,7 @@ Split read_arrays(const DataSpec& spec, const ArraysSettings& s, std::optional<T
   if (spec.kind == "npz")
     return arrays_split(load_npz(spec.value), spec.value, task, targets, Arrays::kConstant);
   if (!s.targets_file && targets == Targets::kRequired)
-    refuse(spec, "the file of the targets is missing: ,targets=FILE");
+    refuse(spec, "expected the file of the targets: ,targets=FILE");
   Params arrays{{"x", map_npy(spec.value)}};
   if (s.targets_file) arrays.set("y", map_npy(*s.targets_file));
   return arrays_split(arrays, spec.value, task, targets, Arrays::kConstant);

@@ -13,7 +13,7 @@ struct SyntheticSettings : CommonSettings {
 void set_noise(SyntheticSettings& settings, std::string_view text) {
   const auto noise = number_from_text<double>(text, "a number");
   if (!(noise >= 0 && noise <= 1e6))
-    throw Error(ErrorCode::kParse, "a noise from 0 to 1e6 is expected");
+    throw Error(ErrorCode::kParse, "expected a standard deviation from 0 to 1e6");
   settings.generated.noise = noise;
 }
 

@@ -38,7 +38,7 @@ fs::path find_file(const fs::path& folder, std::string_view part, std::string_vi
 Tensor load_checked(const fs::path& file, std::size_t rank, std::string_view axes) {
   Tensor array = map_idx(file);
   if (array.dtype() != Dtype::kU8 || array.shape().rank() != rank)
-    fail(file, fmt::format("expected u8[{}], came {}", axes, to_string(array.type())));
+    fail(file, fmt::format("expected u8[{}], got {}", axes, to_string(array.type())));
   if (array.elements() == 0) fail(file, fmt::format("no elements in {}", to_string(array.type())));
   return array;
 }
@@ -75,7 +75,7 @@ Dataset load_part(const fs::path& folder, std::string_view part) {
   const Tensor images = load_checked(image_file, 3, "N, height, width");
   const Tensor labels = load_checked(label_file, 1, "N");
   if (images.shape()[0] != labels.shape()[0])
-    fail(label_file, fmt::format("{} labels for the {} images of {}", labels.shape()[0],
+    fail(label_file, fmt::format("got {} labels for the {} images of {}", labels.shape()[0],
                                  images.shape()[0], image_file.filename().string()));
   // A folder's path may end in a separator; then its last component is empty.
   const fs::path named = folder.has_filename() ? folder : folder.parent_path();
@@ -91,7 +91,7 @@ void check_labels(const Dataset& test, std::int64_t classes, const fs::path& fil
   const auto bad = std::find_if(labels.begin(), labels.end(),
                                 [&](std::int32_t label) { return label >= classes; });
   if (bad != labels.end())
-    fail(file, fmt::format("row {} has label {}, the training part has labels 0 to {}",
+    fail(file, fmt::format("row {} has label {}, the training set has labels 0 to {}",
                            bad - labels.begin(), *bad, classes - 1));
 }
 
@@ -179,7 +179,7 @@ std::int64_t Dataset::counted(std::int64_t row) const {
 Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
   if (data.windows)
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("gather_rows: {} is a text, arrays are expected", data.name));
+                fmt::format("gather_rows: expected arrays, got the text {}", data.name));
   Dataset part = data;
   part.inputs = select_rows(data.inputs, rows);
   part.targets = select_rows(data.targets, rows);
@@ -195,7 +195,7 @@ Split load_idx_folder(const fs::path& folder) {
   const std::int64_t features = split.train.inputs.shape()[1];
   if (split.test.inputs.shape()[1] != features)
     fail(find_file(folder, "t10k", "images-idx3"),
-         fmt::format("images of {} pixels, those of the training part have {}",
+         fmt::format("the images have {} pixels, those of the training set {}",
                      split.test.inputs.shape()[1], features));
   const std::span<const std::int32_t> labels = split.train.targets.values<std::int32_t>();
   const std::int64_t classes =

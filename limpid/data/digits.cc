@@ -261,7 +261,9 @@ void write_digit(std::size_t label, Draws& draws, std::span<float> image) {
 
 Dataset digits(Key key, std::int64_t count) {
   const DefaultFloatMode mode;
-  if (count < 0) throw Error(ErrorCode::kInvalidArgument, fmt::format("digits: {} images", count));
+  if (count < 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("digits: expected 0 or more images, got {}", count));
   const auto n = static_cast<std::size_t>(count);
   std::vector<std::int32_t> labels(n);
   Dataset data;

@@ -63,7 +63,7 @@ const DataKind& kind_of(const DataSpec& spec) {
 const DataKind& checked_kind(const DataSpec& spec) {
   const DataKind& kind = kind_of(spec);
   if (kind.value != DataKind::Value::kSeed && spec.value.empty())
-    refuse(spec, fmt::format("a {} belongs after {}:",
+    refuse(spec, fmt::format("expected a {} after {}:",
                              kind.value == DataKind::Value::kFile ? "file" : "folder", kind.name));
   try {
     if (kind.value == DataKind::Value::kSeed) detail::seed_of(spec);
@@ -91,7 +91,7 @@ DataSpec parse_data_spec(std::string_view text) {
   }
   const DataKind& kind = checked_kind(spec);
   if (colon + 1 == source.size() && kind.value == DataKind::Value::kSeed)
-    refuse(spec, "a seed belongs after the colon");
+    refuse(spec, "expected a seed after the colon");
   return spec;
 }
 
@@ -109,7 +109,7 @@ std::string data_spec_help() {
   for (const DataKind& kind : data_kinds())
     if (kind.value != DataKind::Value::kSeed) read.emplace_back(kind.help);
   return fmt::format(
-      "Examples: {} or {}, drawn here (with :SEED), {}; options follow as in ,split=80/10/10: "
+      "Data set: {} or {}, generated (with :SEED), {}; options follow, as in ,split=80/10/10: "
       "docs/data.md",
       generated.front(), fmt::join(generated.begin() + 1, generated.end(), ", "),
       fmt::join(read, ", "));

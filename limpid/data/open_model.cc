@@ -20,9 +20,8 @@ namespace {
 
 const ModelFormat& onnx_of(const ModelFormat* onnx, const std::filesystem::path& path) {
   if (onnx == nullptr)
-    refuse_model(
-        ErrorCode::kUnsupported, path,
-        "ONNX needs the component limpid::onnx, whose onnx::model_format() is not given here");
+    refuse_model(ErrorCode::kUnsupported, path,
+                 "ONNX needs the component limpid::onnx: pass its onnx::model_format()");
   return *onnx;
 }
 
@@ -38,8 +37,7 @@ bool is_folder_path(const std::filesystem::path& path) {
 Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
   if (is_onnx_path(path)) return onnx_of(options.onnx, path).load(path, options.dimensions);
   if (!options.dimensions.empty())
-    refuse_model(ErrorCode::kInvalidArgument, path,
-                 "sizes of dimensions are for ONNX models alone");
+    refuse_model(ErrorCode::kInvalidArgument, path, "sizes of dimensions are for ONNX models only");
   if (!is_folder_path(path)) return load_model(path);
   return is_huggingface(path) ? load_pretrained(path) : load_model(path / kRunModelFile);
 }
@@ -48,7 +46,7 @@ void write_model(const std::filesystem::path& path, const Model& model,
                  const WriteOptions& options) {
   if (is_onnx_path(path)) return onnx_of(options.onnx, path).save(path, model, options.batch);
   if (options.batch)
-    refuse_model(ErrorCode::kInvalidArgument, path, "a batch is for ONNX models alone");
+    refuse_model(ErrorCode::kInvalidArgument, path, "a batch size is for ONNX models only");
   if (is_folder_path(path))
     save_pretrained(path, model);
   else

@@ -12,7 +12,7 @@ namespace limpid {
 std::string half_blocks(std::span<const float> pixels, std::int64_t width) {
   if (width <= 0 || pixels.size() % static_cast<std::size_t>(width) != 0)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("half_blocks: {} pixels in rows of {}", pixels.size(), width));
+                fmt::format("half_blocks: {} pixels do not make rows of {}", pixels.size(), width));
   constexpr std::array<std::string_view, 4> kBlocks = {" ", "\u2580", "\u2584", "\u2588"};
   const auto columns = static_cast<std::size_t>(width);
   const auto ink = [&](std::size_t i) { return i < pixels.size() && pixels[i] >= 0.5f; };

@@ -63,9 +63,9 @@ std::vector<std::string> lost_in_pretrained(const Model& model) {
     const auto tokenizer = tokenizer_of(*data);
     if (tokenizer && !fits_tokenizer_files(*tokenizer)) lost.emplace_back("the tokenizer");
     if (!data->feature_names.empty() || !data->target_names.empty() || data->table)
-      lost.emplace_back("the names of the columns");
+      lost.emplace_back("the column names");
     // Those of a language model are its tokens.
-    if (!data->class_names.empty() && !tokenizer) lost.emplace_back("the names of the classes");
+    if (!data->class_names.empty() && !tokenizer) lost.emplace_back("the class names");
   }
   const Json config = Json::try_parse(model.config).value_or(Json());
   if (config.is_object() && config.contains("chat")) lost.emplace_back("the chat template");

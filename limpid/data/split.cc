@@ -29,10 +29,10 @@ void check_shares(const Shares& shares) {
   for (const std::int64_t share : {shares.train, shares.validation, shares.test})
     if (share < 0 || share > kMostShare)
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("shares are 0 to {}, came {}", kMostShare, to_text(shares)));
+                  fmt::format("expected shares of 0 to {}, got {}", kMostShare, to_text(shares)));
   if (shares.train == 0)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("training must have a share, came {}", to_text(shares)));
+                fmt::format("expected a training share above 0, got {}", to_text(shares)));
 }
 
 std::size_t part_size(std::int64_t rows, std::int64_t share, std::int64_t sum) {
@@ -60,10 +60,11 @@ Shares parse_shares(std::string_view text) {
     rest.remove_prefix(part.size() + 1);
   }
   if (!well_formed || numbers.size() < 2 || numbers.size() > 3)
-    throw Error(ErrorCode::kParse,
-                fmt::format("shares are integers as in 80/10/10 (training, validation, test) or "
-                            "90/10 (no test), came {}",
-                            in_quotes(text)));
+    throw Error(
+        ErrorCode::kParse,
+        fmt::format(
+            "expected shares like 80/10/10 (training, validation, test) or 90/10 (no test), got {}",
+            in_quotes(text)));
   const Shares shares{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
   check_shares(shares);
   return shares;
@@ -87,9 +88,9 @@ Split split_rows(const Dataset& all, const Shares& shares, Key key) {
 Split with_validation(Split data, const Shares& shares, Key key) {
   check_shares(shares);
   if (shares.test != 0)
-    bad_split(fmt::format("the data has its own test part: a test share of 0 is expected, came {}",
+    bad_split(fmt::format("the data has its own test set: expected a test share of 0, got {}",
                           to_text(shares)));
-  if (data.validation.size() != 0) bad_split("the data has a validation part already");
+  if (data.validation.size() != 0) bad_split("the data already has a validation set");
   if (shares.validation == 0) return data;
   Split parts = split_rows(data.train, shares, key);
   parts.test = std::move(data.test);

@@ -36,9 +36,9 @@ struct Column {
 [[noreturn]] void refuse_number(std::string_view what, std::int64_t row, double number,
                                 const std::string& column) {
   refuse(ErrorCode::kInvalidArgument,
-         fmt::format("row {} of the training part has {} in column {} of the {}, a finite "
-                     "number is expected",
-                     row, number, column, what));
+         fmt::format(
+             "row {} of the training set has {} in column {} of the {}, expected a finite number",
+             row, number, column, what));
 }
 
 // Calls use(row, column, x) for every number x of a table, as f64.
@@ -93,9 +93,10 @@ Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, S
     }
     // The differences from the centre are rounded to f32, too.
     if (2 * scale > std::numeric_limits<float>::max() || scale < std::numeric_limits<float>::min())
-      refuse(ErrorCode::kInvalidArgument,
-             fmt::format("a spread of {} in column {} of the {} is beyond f32", scale, name_of(c),
-                         what));
+      refuse(
+          ErrorCode::kInvalidArgument,
+          fmt::format("the standard deviation or range {} of column {} of the {} is outside of f32",
+                      scale, name_of(c), what));
     centers.push_back(static_cast<float>(center));
     scales.push_back(static_cast<float>(scale));
   }

@@ -86,7 +86,7 @@ constexpr std::int64_t kCurveCount = 1000;
 std::int64_t checked_count(std::int64_t count, std::string_view name) {
   if (count < 0 || count > std::numeric_limits<std::int32_t>::max())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} rows, expected 0 to 2^31 - 1", name, count));
+                fmt::format("{}: expected 0 to 2^31 - 1 rows, got {}", name, count));
   return count;
 }
 
@@ -96,7 +96,7 @@ class Noise {
   Noise(Key key, const Shape& shape, double deviation, std::string_view name) {
     if (!(deviation >= 0) || std::isinf(deviation))
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: a noise of {}, 0 or more is expected", name, deviation));
+                  fmt::format("{}: expected a noise of 0 or more, got {}", name, deviation));
     if (deviation > 0) numbers_ = nn::normal(deviation)(key, shape);
   }
   float operator[](std::size_t i) const {
@@ -165,7 +165,7 @@ Dataset synthetic(std::string_view name, Key key, const SyntheticOptions& option
   for (const CurveRule& rule : kCurves)
     if (rule.name == name) return draw(rule, key, options);
   throw Error(ErrorCode::kNotFound,
-              fmt::format("no data set {} is drawn here; there are: {}", in_quotes(name),
+              fmt::format("there is no synthetic data set {}; expected one of: {}", in_quotes(name),
                           fmt::join(synthetic_names(), ", ")));
 }
 

@@ -43,14 +43,14 @@ Task task_of(const std::vector<const CsvColumn*>& targets) {
 
 void check_targets(const TableSource& source, Task task) {
   if (task == Task::kClassification && source.targets.size() != 1)
-    source.report.broken("a classification has 1 target, {} are named", source.targets.size());
+    source.report.broken("a classification has 1 target, got {}", source.targets.size());
   for (const CsvColumn* column : source.targets) {
     if (task == Task::kClassification) continue;
     if (column->categorical)
-      source.report.broken("target {} has text, a {} needs numbers", in_quotes(column->name),
+      source.report.broken("target {} has text, {} needs numbers", in_quotes(column->name),
                            name(task));
     if (task == Task::kMultiLabel && !are_labels(*column))
-      source.report.broken("target {} has numbers other than 0 and 1, labels are 0 or 1",
+      source.report.broken("target {}: expected labels 0 and 1, got other numbers",
                            in_quotes(column->name));
   }
 }
@@ -58,7 +58,7 @@ void check_targets(const TableSource& source, Task task) {
 void check_category_count(const TableSource& source, const std::string& column, std::size_t count) {
   if (count > kMaxCategories)
     source.report.unsupported(
-        "column {} has {} different values, at most {} are supported as categories or classes; "
+        "column {} has {} distinct values, at most {} are supported as categories or classes; "
         "ignore={} leaves it out",
         in_quotes(column), count, kMaxCategories, in_quotes(column));
 }
@@ -71,7 +71,7 @@ std::vector<std::string> classes_of(const TableSource& source, const CsvColumn& 
     for (const float number : distinct) classes.push_back(fmt::format("{}", number));
   }
   if (classes.size() < 2)
-    source.report.broken("target {} has the one class {}, a classification needs two",
+    source.report.broken("target {} has the single class {}, a classification needs two",
                          in_quotes(column.name), in_quotes(classes.at(0)));
   return classes;
 }

@@ -65,7 +65,7 @@ std::vector<std::int32_t> places_of(const CsvColumn& column, const TableColumn& 
 
 [[noreturn]] void refuse_unseen(const TableSource& source, const CsvColumn& column, std::size_t row,
                                 const std::string& value) {
-  source.report.broken("line {}, column {}: training had no {}", source.table.lines[row],
+  source.report.broken("line {}, column {}: the training set has no {}", source.table.lines[row],
                        in_quotes(column.name), in_quotes(value));
 }
 
@@ -204,9 +204,9 @@ void fit_fills(TableSchema& schema, const Dataset& train) {
     column.fill =
         column.categorical ? mode_of(train.inputs, offset, width) : mean_of(train.inputs, offset);
     if (!column.fill)
-      throw Error(ErrorCode::kFormat,
-                  fmt::format("table: column {} has no value in the training part",
-                              in_quotes(column.name)));
+      throw Error(
+          ErrorCode::kFormat,
+          fmt::format("table: column {} has no value in the training set", in_quotes(column.name)));
     offset += width;
   }
 }

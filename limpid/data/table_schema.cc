@@ -60,7 +60,7 @@ TableColumn column_of(const JsonView& json) {
 void verify_categories(const TableColumn& column) {
   const std::set<std::string_view> distinct(column.categories.begin(), column.categories.end());
   if (distinct.size() < column.categories.size())
-    bad_schema(fmt::format("column {} has a category twice", in_quotes(column.name)));
+    bad_schema(fmt::format("column {} has a duplicate category", in_quotes(column.name)));
 }
 
 void verify_feature(const TableColumn& column, Missing missing) {
@@ -77,7 +77,7 @@ void verify_feature(const TableColumn& column, Missing missing) {
 template <class T>
 T known(std::optional<T> (*from_name)(std::string_view), const JsonView& name) {
   const std::optional<T> value = from_name(name.as_string());
-  if (!value) bad_schema(fmt::format("{} is not known", in_quotes(name.as_string())));
+  if (!value) bad_schema(fmt::format("unknown value {}", in_quotes(name.as_string())));
   return *value;
 }
 
@@ -103,16 +103,16 @@ void verify(const TableSchema& schema) {
   for (const TableColumn& column : schema.features) verify_feature(column, schema.missing);
   const bool classes = schema.task == Task::kClassification;
   if (schema.targets.empty() || (classes && schema.targets.size() != 1))
-    bad_schema(fmt::format("{} targets for a {}", schema.targets.size(), name(schema.task)));
+    bad_schema(fmt::format("{} targets do not fit {}", schema.targets.size(), name(schema.task)));
   for (const TableColumn& column : schema.targets)
     if (classes ? column.categories.size() < 2 : column.categorical)
       bad_schema(
-          fmt::format("target {} is none of a {}", in_quotes(column.name), name(schema.task)));
+          fmt::format("target {} does not fit {}", in_quotes(column.name), name(schema.task)));
   std::set<std::string_view> names;
   for (const auto* columns : {&schema.features, &schema.targets})
     for (const TableColumn& column : *columns) {
       if (!names.insert(column.name).second)
-        bad_schema(fmt::format("column {} comes twice", in_quotes(column.name)));
+        bad_schema(fmt::format("duplicate column {}", in_quotes(column.name)));
       verify_categories(column);
     }
 }

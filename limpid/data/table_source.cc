@@ -46,8 +46,9 @@ class Choice {
     const bool categorical = named(options_.categorical, name, number);
     const bool target = named(options_.targets, name, number);
     if (ignored + categorical + target > 1)
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("table: column {} is named for two purposes", in_quotes(name)));
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("table: column {} is named in more than one option", in_quotes(name)));
     return ignored       ? ColumnKind::kIgnored
            : categorical ? ColumnKind::kCategorical
                          : ColumnKind::kAny;
@@ -110,7 +111,7 @@ TableSource read_table(const fs::path& file, const TableOptions& options) {
   for (const CsvColumn& column : source.table.columns)
     if (std::find(targets.begin(), targets.end(), column.name) == targets.end())
       source.features.push_back(&column);
-  if (source.features.empty()) source.report.broken("has no column but the targets");
+  if (source.features.empty()) source.report.broken("has no columns other than the targets");
   return source;
 }
 

@@ -127,13 +127,13 @@ void TemplateWork::refuse_construct(const TemplateNode& node, std::string_view w
 
 void TemplateWork::step(const TemplateNode& node, std::size_t count) {
   steps_ += count;
-  if (steps_ > kMostSteps) refuse(node, "it takes too long", ErrorCode::kUnsupported);
+  if (steps_ > kMostSteps) refuse(node, "rendering takes too many steps", ErrorCode::kUnsupported);
 }
 
 void TemplateWork::make(const TemplateNode& node, std::size_t bytes) {
   read(node, bytes);
   bytes_ += bytes;
-  if (bytes_ > kMostMade) refuse(node, "it makes too much text", ErrorCode::kUnsupported);
+  if (bytes_ > kMostMade) refuse(node, "the text is too long", ErrorCode::kUnsupported);
 }
 
 // ---- values
@@ -158,7 +158,7 @@ std::string TemplateOperations::shown(const TemplateNode& node, const TemplateVa
     work_.read(node, text->size());
     return *text;
   }
-  work_.refuse_construct(node, "a list, an object or a fraction as text");
+  work_.refuse_construct(node, "converting a list, an object or a fraction to text");
 }
 
 std::vector<TemplateValue> TemplateOperations::elements(const TemplateNode& node,
@@ -173,7 +173,7 @@ std::vector<TemplateValue> TemplateOperations::elements(const TemplateNode& node
     work_.step(node, text->size());
     for (const std::string_view c : characters_of_text(*text)) all.emplace_back(std::string(c));
   } else {
-    work_.refuse(node, "expected a list, got what has no elements");
+    work_.refuse(node, "expected a list, got a value without elements");
   }
   work_.step(node, all.size());
   return all;
@@ -190,7 +190,7 @@ TemplateValue TemplateOperations::list(const TemplateNode& node, Sequence kind,
   TemplateSequence made{.kind = kind, .elements = std::move(elements)};
   for (const TemplateValue& one : made.elements)
     made.depth = std::max(made.depth, depth_of(one) + 1);
-  if (made.depth > kDeepestValue) work_.refuse_construct(node, "so deep a list");
+  if (made.depth > kDeepestValue) work_.refuse_construct(node, "a list nested this deeply");
   return made;
 }
 
@@ -199,28 +199,29 @@ TemplateValue TemplateOperations::dictionary(const TemplateNode& node,
   TemplateDictionary made;
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
     const std::string* const key = pairs[i].text();
-    if (!key) work_.refuse_construct(node, "a dictionary of other keys than texts");
+    if (!key) work_.refuse_construct(node, "a dictionary with keys that are not strings");
     work_.step(node, 1 + made.members.all.size() / 32);
     work_.make(node, key->size());
     made.depth = std::max(made.depth, depth_of(pairs[i + 1]) + 1);
     made.members.set(*key, std::move(pairs[i + 1]));
   }
-  if (made.members.all.size() > kMostMembers) work_.refuse_construct(node, "so large a dictionary");
-  if (made.depth > kDeepestValue) work_.refuse_construct(node, "so deep a dictionary");
+  if (made.members.all.size() > kMostMembers)
+    work_.refuse_construct(node, "a dictionary this large");
+  if (made.depth > kDeepestValue) work_.refuse_construct(node, "a dictionary nested this deeply");
   return made;
 }
 
 const TemplateValue& TemplateOperations::kept(const TemplateNode& node,
                                               const TemplateValue& value) const {
   if (is_kind(value, Sequence::kIterator))
-    work_.refuse_construct(node, "an iterator that is no list");
+    work_.refuse_construct(node, "an iterator that is not a list");
   return value;
 }
 
 const std::string& TemplateOperations::expect_text(const TemplateNode& node,
                                                    const TemplateValue& value,
                                                    std::string_view of) const {
-  if (!value.text()) work_.refuse(node, fmt::format("{}: expected a text", of));
+  if (!value.text()) work_.refuse(node, fmt::format("{}: expected a string", of));
   return *value.text();
 }
 
@@ -245,7 +246,7 @@ void TemplateOperations::check_attribute(const TemplateNode& node, const Templat
 TemplateValue TemplateOperations::member(const TemplateNode& node, const TemplateValue& of,
                                          const std::string& name) {
   if (of.is_undefined())
-    work_.refuse(node, fmt::format("the member {} of what is not defined", in_quotes(name)));
+    work_.refuse(node, fmt::format("the member {} of an undefined value", in_quotes(name)));
   check_attribute(node, of, name);
   if (const TemplateDictionary* const dictionary = of.dictionary())
     return find(node, dictionary->members, name);
@@ -258,9 +259,10 @@ TemplateValue TemplateOperations::member(const TemplateNode& node, const Templat
 
 TemplateValue TemplateOperations::element(const TemplateNode& node, const TemplateValue& of,
                                           const TemplateValue& by) {
-  if (of.is_undefined()) work_.refuse(node, "an element of what is not defined");
+  if (of.is_undefined()) work_.refuse(node, "an element of an undefined value");
   if (of.other_number() || (of.sequence() && !plain_sequence(of)))
-    work_.refuse_construct(node, "an element of other than a list, a text or a dictionary");
+    work_.refuse_construct(node,
+                           "an element of something other than a list, a string or a dictionary");
   if (const std::string* const key = by.text()) {
     if (of.dictionary())
       if (const TemplateValue found = find(node, of.dictionary()->members, *key);
@@ -309,8 +311,10 @@ TemplateValue TemplateOperations::slice(const TemplateNode& node, const Template
       part.push_back(all->elements[i]);
     return list(node, all->kind, std::move(part));
   }
-  if (!of.text()) work_.refuse_construct(node, "a slice of other than a list or a text");
-  if (of.text()->size() > kMostSliced) work_.refuse_construct(node, "a slice of so long a text");
+  if (!of.text())
+    work_.refuse_construct(node, "a slice of something other than a list or a string");
+  if (of.text()->size() > kMostSliced)
+    work_.refuse_construct(node, "a slice of a string this long");
   work_.step(node, of.text()->size() / 64);
   const std::vector<std::string_view> all = characters_of_text(*of.text());
   std::string part;
@@ -370,7 +374,7 @@ bool TemplateOperations::contains(const TemplateNode& node, const TemplateValue&
     work_.step(node, dictionary->members.all.size() / 32);
     return one.text() && dictionary->members.find(*one.text());
   }
-  if (!all.sequence()) work_.refuse(node, "in: expected a text, a list or an object");
+  if (!all.sequence()) work_.refuse(node, "in: expected a string, a list or an object");
   if (!plain_sequence(all) && (one.sequence() || one.dictionary()))
     work_.refuse_construct(node, "such a key in a view");
   const auto& elements = all.sequence()->elements;
@@ -399,8 +403,8 @@ TemplateValue TemplateOperations::binary(const TemplateNode& node, const std::st
   if (x && y) return arithmetic(node, which, *x, *y);
   if ((which == "%" && a.text()) ||
       (which == "*" && (a.text() || b.text() || a.sequence() || b.sequence())))
-    work_.refuse_construct(node, fmt::format("{} of texts or lists", which));
-  work_.refuse(node, fmt::format("{}: expected two texts or two integers", which));
+    work_.refuse_construct(node, fmt::format("{} of strings or lists", which));
+  work_.refuse(node, fmt::format("{}: expected two strings or two integers", which));
 }
 
 TemplateValue TemplateOperations::order(const TemplateNode& node, const std::string& which,
@@ -414,7 +418,7 @@ TemplateValue TemplateOperations::order(const TemplateNode& node, const std::str
     x = a.text()->compare(*b.text());
     y = 0;
   } else if (!a.integer() || !b.integer()) {
-    work_.refuse(node, fmt::format("{}: expected two texts or two integers", which));
+    work_.refuse(node, fmt::format("{}: expected two strings or two integers", which));
   }
   return which == "<" ? x < y : which == "<=" ? x <= y : which == ">" ? x > y : x >= y;
 }
@@ -437,7 +441,7 @@ TemplateValue TemplateOperations::arithmetic(const TemplateNode& node, const std
     const bool lower = rest != 0 && (rest < 0) != (y < 0);
     result = which == "%" ? rest + (lower ? y : 0) : x / y - (lower ? 1 : 0);
   }
-  if (overflow) work_.refuse(node, fmt::format("{}: the result is no integer of 64 bits", which));
+  if (overflow) work_.refuse(node, fmt::format("{}: the result is not a 64-bit integer", which));
   return result;
 }
 
@@ -452,7 +456,7 @@ std::int64_t TemplateOperations::length(const TemplateNode& node, const Template
   if (const TemplateDictionary* const all = value.dictionary())
     return static_cast<std::int64_t>(all->members.all.size());
   if (!value.sequence() || is_kind(value, Sequence::kIterator))
-    work_.refuse(node, "length: expected a text, a list or a dictionary");
+    work_.refuse(node, "length: expected a string, a list or a dictionary");
   return static_cast<std::int64_t>(value.sequence()->elements.size());
 }
 
@@ -484,7 +488,7 @@ TemplateValue TemplateOperations::filter(const TemplateNode& node, const Templat
   if (name == "items") {
     with_at_most(0);
     if (!value.is_undefined() && !value.dictionary())
-      work_.refuse_construct(node, "items of other than a dictionary");
+      work_.refuse_construct(node, "items of something other than a dictionary");
     return list(node, Sequence::kIterator,
                 value.dictionary() ? elements(node, view(node, value, "items"))
                                    : std::vector<TemplateValue>());
@@ -603,7 +607,7 @@ void TemplateOperations::add_json(const TemplateNode& node, std::string& json,
   } else if (value.other_number()) {
     work_.refuse_construct(node, "tojson of a fraction");
   } else {
-    work_.refuse(node, "tojson: expected a text, a number, a list or a dictionary");
+    work_.refuse(node, "tojson: expected a string, a number, a list or a dictionary");
   }
   // Its elements were counted when they were added.
   if (!value.sequence() && !value.dictionary()) work_.make(node, json.size() - before);
@@ -651,14 +655,14 @@ TemplateValue TemplateOperations::method(const TemplateNode& node, const Templat
       work_.refuse_construct(node, fmt::format("{} with these arguments", name));
   };
   if (of.is_undefined())
-    work_.refuse(node, fmt::format("the method {} of what is not defined", in_quotes(name)));
+    work_.refuse(node, fmt::format("the method {} of an undefined value", in_quotes(name)));
   if (const std::string* const text_of = of.text()) {
     with_at_most(1);
     if (name == "strip" || name == "lstrip" || name == "rstrip")
       return trimmed(node, *text_of, arguments, name != "rstrip", name != "lstrip");
     if (name == "split") return split(node, *text_of, arguments);
     if (name == "startswith" || name == "endswith") {
-      if (values.empty()) work_.refuse(node, fmt::format("{}: expected a text", name));
+      if (values.empty()) work_.refuse(node, fmt::format("{}: expected a string", name));
       if (values[0].sequence())
         work_.refuse_construct(node, fmt::format("{} with these arguments", name));
       const std::string& part = expect_text(node, values[0], name);
@@ -683,7 +687,7 @@ TemplateValue TemplateOperations::method(const TemplateNode& node, const Templat
   if (of.other_number() || name.starts_with("__") ||
       std::find(attributes.begin(), attributes.end(), name) != attributes.end())
     work_.refuse_construct(node, fmt::format("the method {}", in_quotes(name)));
-  work_.refuse(node, fmt::format("{} is no method", in_quotes(name)));
+  work_.refuse(node, fmt::format("{} is not a method", in_quotes(name)));
 }
 
 TemplateValue TemplateOperations::trimmed(const TemplateNode& node, const std::string& of,
@@ -725,7 +729,7 @@ TemplateValue TemplateOperations::split(const TemplateNode& node, const std::str
     return list(node, Sequence::kList, std::move(parts));
   }
   const std::string& by = expect_text(node, arguments.values[0], "split");
-  if (by.empty()) work_.refuse(node, "split: expected a text that is not empty");
+  if (by.empty()) work_.refuse(node, "split: expected a string that is not empty");
   work_.read(node, of.size() * (1 + by.size() / 16));
   std::size_t begin = 0;
   for (std::size_t end = 0; end != std::string::npos; begin = end + by.size()) {

@@ -40,7 +40,7 @@ class TemplateParser {
 
   std::unique_ptr<TemplateNode> parse() {
     Pointer root = block({});
-    if (next_ + 1 < tokens_.size()) refuse("a tag that belongs to no statement");
+    if (next_ + 1 < tokens_.size()) refuse("a tag without its statement");
     return root;
   }
 
@@ -60,7 +60,7 @@ class TemplateParser {
   }
   void add(TemplateNode& to, Pointer child) {
     to.height = std::max(to.height, child->height + 1);
-    if (to.height > kHighestTree) refuse_construct("so deep a nesting");
+    if (to.height > kHighestTree) refuse_construct("nesting this deep");
     to.children.push_back(std::move(child));
   }
   Pointer constant(std::size_t at, TemplateNode::Constant which) {
@@ -89,7 +89,7 @@ class TemplateParser {
       case TokenKind::kOperator:
         return in_quotes(token().text);
       case TokenKind::kText:
-        return "a text";
+        return "a string";
       case TokenKind::kInteger:
         return "a number";
       default:
@@ -116,13 +116,13 @@ class TemplateParser {
   // A name that is assigned.
   std::string target() {
     if (token().kind == TokenKind::kName && is_one_of(kReservedNames, token().text))
-      refuse_construct(fmt::format("the name {} of a value", shown()));
+      refuse_construct(fmt::format("{} as the name of a variable", shown()));
     return name();
   }
 
   struct Deeper {
     explicit Deeper(TemplateParser& parser) : of(parser) {
-      if (++of.depth_ > kDeepestNesting) of.refuse_construct("so deep a nesting");
+      if (++of.depth_ > kDeepestNesting) of.refuse_construct("nesting this deep");
     }
     ~Deeper() { --of.depth_; }
     TemplateParser& of;
@@ -218,7 +218,7 @@ class TemplateParser {
       if (!made->names.empty()) expect_operator(",");
       std::string parameter = target();
       if (std::find(made->names.begin(), made->names.end(), parameter) != made->names.end())
-        refuse(fmt::format("a second parameter {}", in_quotes(parameter)));
+        refuse(fmt::format("duplicate parameter {}", in_quotes(parameter)));
       made->names.push_back(std::move(parameter));
       if (take_operator("="))
         defaults.push_back(expression());
@@ -288,8 +288,8 @@ class TemplateParser {
     if (which.empty()) return left;
     Pointer made = node(Kind::kBinary, at, which, std::move(left), sum());
     for (const std::string_view known : {"==", "!=", "<", "<=", ">", ">="})
-      if (is_operator(known)) refuse_construct("a comparison of comparisons");
-    if (is_word("in") || is_word("not")) refuse_construct("a comparison of comparisons");
+      if (is_operator(known)) refuse_construct("a chained comparison");
+    if (is_word("in") || is_word("not")) refuse_construct("a chained comparison");
     return made;
   }
 
@@ -322,7 +322,8 @@ class TemplateParser {
     const Deeper deeper(*this);
     if (take_operator("-")) {
       // Jinja's filters bind less than this sign.
-      if (token().kind != TokenKind::kInteger) refuse_construct("- before what is no number");
+      if (token().kind != TokenKind::kInteger)
+        refuse_construct("- before something other than a number");
       Pointer number = primary();
       number->integer = -number->integer;
       if (is_operator(".") || is_operator("[") || is_operator("|") || is_word("is"))
@@ -374,7 +375,7 @@ class TemplateParser {
   // Values with commas between them, and perhaps one after the last, up to a closing bracket.
   void add_parts(TemplateNode& to, std::string_view close, bool pairs) {
     while (!take_operator(close)) {
-      if (to.children.size() >= 2 * kMostParts) refuse_construct("so long a list");
+      if (to.children.size() >= 2 * kMostParts) refuse_construct("a list this long");
       add(to, expression());
       if (pairs) {
         expect_operator(":");
@@ -389,13 +390,13 @@ class TemplateParser {
     expect_operator("(");
     while (!take_operator(")")) {
       if (is_operator("*") || is_operator("**"))
-        refuse_construct(fmt::format("{} of arguments", shown()));
+        refuse_construct(fmt::format("{} before arguments", shown()));
       const TemplateToken& after = tokens_[next_ + 1];
       const bool with_name = token().kind == TokenKind::kName &&
                              after.kind == TokenKind::kOperator && after.text == "=";
       if (with_name) {
         if (std::find(to.names.begin(), to.names.end(), token().text) != to.names.end())
-          refuse(fmt::format("a second argument {}", shown()));
+          refuse(fmt::format("duplicate argument {}", shown()));
         to.names.push_back(token().text);
         next_ += 2;
       } else if (!to.names.empty()) {
@@ -427,17 +428,17 @@ class TemplateParser {
   Pointer members(Pointer value) {
     std::size_t count = 0;
     for (;; ++count) {
-      if (count + depth_ > kDeepestNesting) refuse_construct("so deep a nesting");
+      if (count + depth_ > kDeepestNesting) refuse_construct("nesting this deep");
       const std::size_t at = token().at;
       if (take_operator(".")) {
-        if (token().kind == TokenKind::kInteger) refuse_construct("an index after a point");
+        if (token().kind == TokenKind::kInteger) refuse_construct("an index after a dot");
         const std::size_t of_member = token().at;
         value = node(Kind::kMember, of_member, name(), std::move(value));
       } else if (take_operator("[")) {
         value = subscript(at, std::move(value));
       } else if (is_operator("(")) {
         if (value->kind != Kind::kName && value->kind != Kind::kMember)
-          refuse_construct("a call of what is no name");
+          refuse_construct("a call of something other than a name");
         const std::size_t of_function = value->at;
         value = node(Kind::kCall, of_function, "", std::move(value));
         add_arguments(*value);
@@ -470,7 +471,7 @@ class TemplateParser {
   Pointer filtered(Pointer value) {
     std::size_t count = 0;
     for (;; ++count) {
-      if (count + depth_ > kDeepestNesting) refuse_construct("so deep a nesting");
+      if (count + depth_ > kDeepestNesting) refuse_construct("nesting this deep");
       if (take_operator("|")) {
         const std::size_t at = token().at;
         value = node(Kind::kFilter, at, name(), std::move(value));

@@ -62,7 +62,7 @@ class TemplateRenderer {
   struct Deeper {
     Deeper(TemplateRenderer& renderer, const TemplateNode& node) : of(renderer) {
       if (++of.depth_ > kDeepestCalls)
-        of.work_.refuse(node, "macros call each other too deep", ErrorCode::kUnsupported);
+        of.work_.refuse(node, "the macro calls are nested too deeply", ErrorCode::kUnsupported);
     }
     ~Deeper() { --of.depth_; }
     TemplateRenderer& of;
@@ -70,7 +70,7 @@ class TemplateRenderer {
 
   void write(const TemplateNode& node, std::string_view text) {
     if (out_.size() + text.size() > kMostRendered)
-      work_.refuse(node, "it makes too much text", ErrorCode::kUnsupported);
+      work_.refuse(node, "the text is too long", ErrorCode::kUnsupported);
     // A macro's text becomes a value.
     if (in_macros_ > 0)
       work_.make(node, text.size());
@@ -129,13 +129,13 @@ class TemplateRenderer {
         at(frame, node.ref) = Value::Macro{&node, &frame};
         return;
       default:
-        work_.refuse(node, "no statement");
+        work_.refuse(node, "expected a statement");
     }
   }
 
   void set_member(const TemplateNode& node, Frame& frame) {
     TemplateNamespace* const space = at(frame, node.ref).name_space();
-    if (!space) work_.refuse(node, fmt::format("{} is no namespace", in_quotes(node.names[0])));
+    if (!space) work_.refuse(node, fmt::format("{} is not a namespace", in_quotes(node.names[0])));
     Value value = operations_.kept(node, evaluate(*node.children[0], frame));
     work_.step(node, space->members.all.size() / 32);
     work_.make(node, node.text.size());
@@ -267,7 +267,7 @@ class TemplateRenderer {
       case Kind::kCall:
         return call(node, frame);
       default:
-        work_.refuse(node, "no expression");
+        work_.refuse(node, "expected an expression");
     }
   }
 
@@ -358,7 +358,7 @@ class TemplateRenderer {
     if (function.global()) return call_global(node, function.global()->name, given);
     if (function.is_undefined())
       work_.refuse_construct(node, fmt::format("the function {}", in_quotes(callee.text)));
-    work_.refuse(node, fmt::format("{} is no function", in_quotes(callee.text)));
+    work_.refuse(node, fmt::format("{} is not a function", in_quotes(callee.text)));
   }
 
   Value call_macro(const TemplateNode& node, const Value::Macro& macro,
@@ -382,8 +382,8 @@ class TemplateRenderer {
       const auto found = std::find(names.begin(), names.end(), name);
       const auto i = static_cast<std::size_t>(found - names.begin());
       if (i == names.size() || has[i])
-        work_.refuse(node, fmt::format("macro {}: an argument {}", in_quotes(definition.text),
-                                       in_quotes(name)));
+        work_.refuse(node, fmt::format("macro {}: unexpected argument {}",
+                                       in_quotes(definition.text), in_quotes(name)));
       set(i, value);
     }
     const std::size_t defaults = definition.children.size() - 1;
@@ -414,16 +414,16 @@ class TemplateRenderer {
                   fmt::format("chat template: {}", operations_.shown(node, given.values[0])));
     if (name == "namespace" && given.values.size() <= 1) return make_namespace(node, given);
     work_.refuse_construct(
-        node,
-        fmt::format("the function {}{}", in_quotes(name),
-                    name == "raise_exception" || name == "namespace" ? " of these arguments" : ""));
+        node, fmt::format(
+                  "the function {}{}", in_quotes(name),
+                  name == "raise_exception" || name == "namespace" ? " with these arguments" : ""));
   }
 
   Value make_namespace(const TemplateNode& node, const TemplateArguments& given) {
     TemplateMembers members;
     if (!given.values.empty()) {
       if (!given.values[0].dictionary())
-        work_.refuse_construct(node, "a namespace of other than a dictionary");
+        work_.refuse_construct(node, "a namespace of something other than a dictionary");
       for (const auto& [key, value] : given.values[0].dictionary()->members.all) {
         work_.step(node);
         work_.make(node, key.size());
@@ -434,7 +434,7 @@ class TemplateRenderer {
       work_.step(node, 1 + members.all.size() / 32);
       members.set(key, value);
     }
-    if (namespaces_.size() >= kMostNamespaces) work_.refuse_construct(node, "so many namespaces");
+    if (namespaces_.size() >= kMostNamespaces) work_.refuse_construct(node, "this many namespaces");
     namespaces_.push_back({std::move(members)});
     return Value(&namespaces_.back());
   }

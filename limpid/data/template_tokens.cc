@@ -73,7 +73,7 @@ class TemplateLexer {
   void comment(std::size_t tag) {
     const std::size_t end = source_.find("#}", at_);
     if (end == std::string_view::npos)
-      refuse_template(ErrorCode::kFormat, source_, tag, "a comment without an end");
+      refuse_template(ErrorCode::kFormat, source_, tag, "a comment that does not end");
     const char sign = end > at_ ? source_[end - 1] : '\0';
     at_ = end + 2;
     after_tag(sign, true);
@@ -99,7 +99,7 @@ class TemplateLexer {
     for (;;) {
       while (at_ < source_.size() && is_template_blank(source_[at_])) ++at_;
       if (at_ >= source_.size())
-        refuse_template(ErrorCode::kFormat, source_, tag, "a tag without an end");
+        refuse_template(ErrorCode::kFormat, source_, tag, "a tag that does not end");
       const std::string_view rest = source_.substr(at_);
       const bool signed_end =
           (rest[0] == '-' || (rest[0] == '+' && !output)) && rest.substr(1).starts_with(end);
@@ -146,7 +146,7 @@ class TemplateLexer {
           return;
         }
       refuse_template(ErrorCode::kFormat, source_, begin,
-                      fmt::format("an unknown character {}", in_quotes(rest.substr(0, 1))));
+                      fmt::format("unexpected character {}", in_quotes(rest.substr(0, 1))));
     }
   }
 
@@ -160,7 +160,7 @@ class TemplateLexer {
         next == '.' && at_ + 1 < source_.size() && is_template_digit(source_[at_ + 1]);
     const bool leading_zero = source_[begin] == '0' && at_ - begin > 1;
     if (error != std::errc{} || is_template_letter(next) || fraction || leading_zero)
-      refuse_template(ErrorCode::kUnsupported, source_, begin, "a number that is no integer");
+      refuse_template(ErrorCode::kUnsupported, source_, begin, "a number that is not an integer");
     tokens_.push_back(std::move(token));
   }
 
@@ -178,11 +178,11 @@ class TemplateLexer {
       while (i < kEscapes.size() && kEscapes[i] != c) i += 2;
       if (i >= kEscapes.size())
         refuse_template(ErrorCode::kUnsupported, source_, at_ - 1,
-                        fmt::format("the escape \\{}", c == '\0' ? ' ' : c));
+                        fmt::format("the escape sequence \\{}", c == '\0' ? ' ' : c));
       text += kEscapes[i + 1];
     }
     if (at_++ >= source_.size())
-      refuse_template(ErrorCode::kFormat, source_, begin, "a text without an end");
+      refuse_template(ErrorCode::kFormat, source_, begin, "a string that does not end");
     return text;
   }
 

@@ -41,7 +41,7 @@ TemplateValue template_value(const Json& json) {
   if (json.is_string()) return json.as_string();
   const auto deeper = [](std::size_t depth, const TemplateValue& value) {
     if (depth_of(value) >= kDeepestValue)
-      throw Error(ErrorCode::kUnsupported, "chat template: a variable is nested too deep");
+      throw Error(ErrorCode::kUnsupported, "chat template: a variable is nested too deeply");
     return std::max(depth, depth_of(value) + 1);
   };
   if (json.is_array()) {

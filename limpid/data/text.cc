@@ -105,10 +105,11 @@ Vocabulary::Vocabulary(const std::vector<std::string>& characters) {
     const std::optional<CodePoint> point = first_code_point(character);
     if (!point || point->bytes != character.size())
       throw Error(ErrorCode::kFormat,
-                  fmt::format("vocabulary: {} is no character", in_quotes(character)));
+                  fmt::format("vocabulary: {} is not a character", in_quotes(character)));
     if (!code_points_.empty() && point->value <= code_points_.back())
-      throw Error(ErrorCode::kFormat, fmt::format("vocabulary: {} is not after the one before it",
-                                                  in_quotes(character)));
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("vocabulary: expected distinct characters in ascending order, got {}",
+                              in_quotes(character)));
     code_points_.push_back(point->value);
   }
 }
@@ -137,7 +138,7 @@ std::string Vocabulary::decode(std::span<const std::int32_t> numbers) const {
   for (const std::int32_t number : numbers) {
     if (number < 0 || number >= size())
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("vocabulary: number {} of {} characters", number, size()));
+                  fmt::format("vocabulary: index {} is outside of {} characters", number, size()));
     text += utf8_of(code_points_[static_cast<std::size_t>(number)]);
   }
   return text;

@@ -148,8 +148,8 @@ void check_tokenizer_name(std::string_view name) {
   const bool folder = name.starts_with(kBytePairs) && name.size() > kBytePairs.size();
   if (name != kCharacters && name != kBytes && !folder)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("there is no tokenizer {}; {}, {} or {}DIR is expected",
-                            in_quotes(name), kCharacters, kBytes, kBytePairs));
+                fmt::format("there is no tokenizer {}; expected {}, {} or {}DIR", in_quotes(name),
+                            kCharacters, kBytes, kBytePairs));
 }
 
 Tokenizer tokenizer_for(std::string_view name, std::string_view text) {
@@ -158,9 +158,11 @@ Tokenizer tokenizer_for(std::string_view name, std::string_view text) {
   if (name == kBytes) return Tokenizer::bytes();
   const std::filesystem::path folder(name.substr(kBytePairs.size()));
   if (const std::optional<Tokenizer> tokenizer = load_tokenizer(folder)) return *tokenizer;
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("tokenizer {}: neither tokenizer.json nor vocab.json and merges.txt",
-                          in_quotes(folder.string())));
+  throw Error(
+      ErrorCode::kNotFound,
+      fmt::format(
+          "tokenizer {}: the folder has neither tokenizer.json nor vocab.json and merges.txt",
+          in_quotes(folder.string())));
 }
 
 Split load_text_windows(const std::filesystem::path& path, const WindowOptions& options) {

@@ -11,18 +11,18 @@ namespace limpid {
 
 void TokenWindows::check() const {
   if (tokens.dtype() != Dtype::kI32 || tokens.shape().rank() != 1)
-    throw Error(ErrorCode::kShape, fmt::format("windows: the tokens are {}, i32[n] is expected",
+    throw Error(ErrorCode::kShape, fmt::format("windows: the tokens are {}, expected i32[n]",
                                                to_string(tokens.type())));
   if (context < 1)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("windows: a context of {}, 1 or more is expected", context));
+                fmt::format("windows: expected a context of 1 or more, got {}", context));
   if (kind == Kind::kTiled && length() < 2)
     throw Error(ErrorCode::kShape,
-                fmt::format("windows: {} tokens, 2 or more are expected", length()));
+                fmt::format("windows: expected 2 or more tokens, got {}", length()));
   if (kind != Kind::kTiled && length() <= context)
-    throw Error(ErrorCode::kShape, fmt::format("windows: {} tokens, more than the context of {} "
-                                               "are expected",
-                                               length(), context));
+    throw Error(ErrorCode::kShape,
+                fmt::format("windows: expected more tokens than the context of {1}, got {0}",
+                            length(), context));
 }
 
 std::int64_t TokenWindows::size() const {

@@ -39,7 +39,7 @@ std::string decode_bytes(std::span<const std::int32_t> tokens) {
   for (const std::int32_t token : tokens) {
     if (token < 0 || token >= kByteValues)
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("tokenizer: token {} of {}", token, kByteValues));
+                  fmt::format("tokenizer: token {} is outside of {} tokens", token, kByteValues));
     text.push_back(static_cast<char>(token));
   }
   return text;
@@ -60,7 +60,7 @@ Json json_of(const BytePairRules& rules) {
 WordPattern word_pattern_of(const std::string& name) {
   for (std::size_t i = 0; i < std::size(kWordPatterns); ++i)
     if (kWordPatterns[i] == name) return static_cast<WordPattern>(i);
-  bad_tokenizer(fmt::format("no way to cut words is called {}", in_quotes(name)));
+  bad_tokenizer(fmt::format("there is no word pattern {}", in_quotes(name)));
 }
 
 BytePairRules rules_of(const JsonView& json) {
@@ -89,7 +89,7 @@ Tokenizer Tokenizer::byte_pair(BytePairRules rules, Marks marks) {
   const auto count = static_cast<std::int32_t>(scheme->rules().tokens.size());
   for (const std::optional<std::int32_t> mark : {marks.begin, marks.end})
     if (mark && (*mark < 0 || *mark >= count))
-      bad_tokenizer(fmt::format("a mark is token {} of {}", *mark, count));
+      bad_tokenizer(fmt::format("special token {} is outside of {} tokens", *mark, count));
   return Tokenizer(Scheme(std::move(scheme)), marks);
 }
 
@@ -162,7 +162,7 @@ Tokenizer Tokenizer::from_config(const JsonView& json) {
   if (kind == kByteKind) return bytes();
   if (kind == kCharacterKind) return Tokenizer(Vocabulary(json.at("characters").as_strings()));
   if (kind == kBytePair) return byte_pair(rules_of(json), marks_of(json));
-  bad_tokenizer(fmt::format("no kind is called {}", in_quotes(kind)));
+  bad_tokenizer(fmt::format("there is no kind {}", in_quotes(kind)));
 }
 
 bool Tokenizer::operator==(const Tokenizer& other) const {

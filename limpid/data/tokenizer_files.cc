@@ -64,7 +64,7 @@ Json json_of_file(const fs::path& path) {
 // {"token": number, ...} as the tokens in the order of their numbers, which are 0, 1, ...
 std::vector<std::string> tokens_of(const Json& vocabulary,
                                    const std::map<std::int32_t, std::string>& added = {}) {
-  if (!vocabulary.is_object()) bad_file("an object of tokens and their numbers is expected");
+  if (!vocabulary.is_object()) bad_file("expected an object of tokens and their numbers");
   std::set<std::int32_t> there;
   for (const auto& [number, token] : added) there.insert(number);
   std::size_t count = added.size();
@@ -75,9 +75,9 @@ std::vector<std::string> tokens_of(const Json& vocabulary,
   const auto put = [&](std::int32_t number, const std::string& token) {
     const auto place = static_cast<std::size_t>(number);
     if (place >= count)
-      bad_file(
-          fmt::format("the token {} has number {}, of {} tokens", in_quotes(token), number, count));
-    if (taken[place]) bad_file(fmt::format("number {} comes twice", number));
+      bad_file(fmt::format("the token {} has number {}, but there are {} tokens", in_quotes(token),
+                           number, count));
+    if (taken[place]) bad_file(fmt::format("duplicate number {}", number));
     taken[place] = true;
     tokens[place] = token;
   };
@@ -88,7 +88,7 @@ std::vector<std::string> tokens_of(const Json& vocabulary,
     if (found == added.end())
       put(number, token);
     else if (found->second != token)
-      bad_file(fmt::format("number {} is {} and {}", number, in_quotes(token),
+      bad_file(fmt::format("number {} is both {} and {}", number, in_quotes(token),
                            in_quotes(found->second)));
   }
   return tokens;
@@ -158,24 +158,21 @@ WordPattern words_of(const Json& json) {
       part(part(parts.at(0), "pattern"), "Regex") == kLlama3Words)
     return WordPattern::kLlama3;
   unsupported_file(
-      "pre_tokenizer: that of GPT-2 (ByteLevel, without add_prefix_space) or that of Llama 3 is "
-      "expected");
+      "pre_tokenizer: expected that of GPT-2 (ByteLevel, without add_prefix_space) or of Llama 3");
 }
 
 // Refuses settings that change the tokens and are not supported.
 void check_model_of(const Json& json) {
   const Json& model = part(json, "model");
   if (type_of(model) != "BPE")
-    unsupported_file(
-        fmt::format("model.type: 'BPE' is expected, came {}", in_quotes(type_of(model))));
+    unsupported_file(fmt::format("model.type: expected 'BPE', got {}", in_quotes(type_of(model))));
   if (flag(model, "byte_fallback", false))
-    unsupported_file(
-        "model.byte_fallback: true, as SentencePiece's models have it, is not supported");
+    unsupported_file("model.byte_fallback: true (SentencePiece) is not supported");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const Json& value = part(model, key); !value.is_null() && value != "")
-      unsupported_file(fmt::format("model.{}: none is expected", key));
+      unsupported_file(fmt::format("model.{}: expected none", key));
   if (!part(json, "normalizer").is_null())
-    unsupported_file(fmt::format("normalizer: none is expected, came {}",
+    unsupported_file(fmt::format("normalizer: expected none, got {}",
                                  in_quotes(type_of(part(json, "normalizer")))));
 }
 
@@ -213,7 +210,7 @@ Contents contents_of_tokenizer_json(const Json& json) {
   std::map<std::int32_t, std::string> added;
   for (const Json& token : elements_of(part(json, "added_tokens")))
     if (!added.emplace(number_of(token.at("id")), token.at("content").as_string()).second)
-      bad_file("added_tokens: a number comes twice");
+      bad_file("added_tokens: duplicate number");
   const Json& model = json.at("model");
   detail::BytePairText text{.tokens = tokens_of(model.at("vocab"), added),
                             .merges = merges_of(model.at("merges"))};

@@ -236,8 +236,8 @@ std::string emit_cpp(const Function& function, const Params& params, const EmitO
   const DefaultFloatMode mode;
   if (!emit::is_identifier(options.namespace_name))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("emit of '{}': '{}' cannot name a namespace in C++", function.name(),
-                            options.namespace_name));
+                fmt::format("emit of '{}': '{}' is not a valid name of a C++ namespace",
+                            function.name(), options.namespace_name));
   return Writer(function, params, options).text();
 }
 

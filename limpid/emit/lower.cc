@@ -83,7 +83,7 @@ class Lowering {
     for (const Node& node : f_.nodes())
       if (node.op->cpp.by_emit && !find_row(*node.op)) missing.insert(node.op->name);
     if (!missing.empty())
-      throw Error(ErrorCode::kUnsupported, fmt::format("emit of '{}': no form in C++ for {}",
+      throw Error(ErrorCode::kUnsupported, fmt::format("emit of '{}': {} cannot be written as C++",
                                                        f_.name(), fmt::join(missing, ", ")));
   }
 

@@ -130,10 +130,10 @@ class ColumnReader {
     const std::optional<float> number = number_of(cell);
     if (!number && kind_ == Kind::kAny) refuse_mixture(cell, line);
     if (!number)
-      report_.broken("line {}, column {}: {} is no number", line, in_quotes(column_.name),
+      report_.broken("line {}, column {}: {} is not a number", line, in_quotes(column_.name),
                      in_quotes(cell));
     if (!std::isfinite(*number))
-      report_.broken("line {}, column {}: {} is no finite number of f32", line,
+      report_.broken("line {}, column {}: {} is not a finite f32 number", line,
                      in_quotes(column_.name), in_quotes(cell));
     column_.numbers.push_back(*number);
   }
@@ -163,7 +163,7 @@ class ColumnReader {
     std::string with_point(cell);
     std::replace(with_point.begin(), with_point.end(), ',', '.');
     if (with_point != cell && number_of(with_point))
-      report_.broken("line {}, column {}: {} has a comma, numbers have a point", line,
+      report_.broken("line {}, column {}: {} has a decimal comma, expected a decimal point", line,
                      in_quotes(column_.name), in_quotes(cell));
   }
 
@@ -241,7 +241,7 @@ std::size_t most_rows(std::string_view text, std::size_t columns) {
 // The text after its byte order mark.
 std::string_view without_mark(std::string_view text, const Reporter& report) {
   if (text.substr(0, 2) == "\xff\xfe" || text.substr(0, 2) == "\xfe\xff")
-    report.unsupported("is UTF-16 text, UTF-8 is expected");
+    report.unsupported("is UTF-16 text, expected UTF-8");
   return text.substr(text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0);
 }
 
@@ -260,7 +260,7 @@ CsvTable parse_csv(std::string_view text, std::string_view where, const CsvOptio
   text = without_mark(text, report);
   CsvRecords records(text, options.separator.value_or(detect_separator(text)), kMaxCsvColumns,
                      report);
-  if (!records.next()) report.broken("holds no line");
+  if (!records.next()) report.broken("has no lines");
   CsvTable table;
   table.header = options.header.value_or(
       std::none_of(records.fields().begin(), records.fields().end(),
@@ -282,9 +282,9 @@ CsvTable parse_csv(std::string_view text, std::string_view where, const CsvOptio
     for (std::size_t i = 0; i < fields.size(); ++i) readers[i].add(fields[i], records.line());
     table.lines.push_back(records.line());
   }
-  if (table.lines.empty()) report.broken("holds no row but the header");
+  if (table.lines.empty()) report.broken("has no rows after the header");
   if (table.lines.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-    report.unsupported("holds {} rows, at most 2^31 - 1 are supported", table.lines.size());
+    report.unsupported("has {} rows, at most 2^31 - 1 are supported", table.lines.size());
   for (ColumnReader& reader : readers)
     if (reader.kind() != Kind::kIgnored) table.columns.push_back(std::move(reader).finish());
   return table;

@@ -49,8 +49,8 @@ std::string_view CsvRecords::bare_field() {
       static_cast<std::size_t>(std::find_if(rest_.begin(), rest_.end(), ends) - rest_.begin());
   std::string_view value = rest_.substr(0, end);
   rest_.remove_prefix(end);
-  if (at('"')) report_.broken("line {}: a quote inside of a field that has none around it", line_);
-  if (at('\0')) report_.broken("line {}: a byte 0, which text does not have", line_);
+  if (at('"')) report_.broken("line {}: a quote inside an unquoted field", line_);
+  if (at('\0')) report_.broken("line {}: a zero byte", line_);
   if (!at(separator_) && !at_line_end())
     report_.broken("line {}: a carriage return without a line feed", line_);
   while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
@@ -64,8 +64,7 @@ std::string_view CsvRecords::quoted_field() {
   std::string* unescaped = nullptr;
   for (;;) {
     const std::size_t quote = rest_.find('"');
-    if (quote == std::string_view::npos)
-      report_.broken("line {}: a quote opens that never closes", opened);
+    if (quote == std::string_view::npos) report_.broken("line {}: a quote is never closed", opened);
     const std::string_view part = rest_.substr(0, quote);
     line_ += std::count(part.begin(), part.end(), '\n');
     rest_.remove_prefix(quote + 1);
@@ -79,7 +78,7 @@ std::string_view CsvRecords::quoted_field() {
   }
   skip_blanks();
   if (!at(separator_) && !at_line_end())
-    report_.broken("line {}: text after a closing quote; a quote inside of quotes is doubled",
+    report_.broken("line {}: text after a closing quote; inside a quoted field, double each quote",
                    line_);
   return unescaped ? std::string_view(*unescaped) : value;
 }

@@ -193,7 +193,7 @@ Tensor read_file(const fs::path& path, std::uint64_t limit) {
                                             read_exactly(file, path, std::as_writable_bytes(out));
                                           });
   } catch (const std::bad_alloc&) {
-    fail("read", path, fmt::format("no memory for its {} bytes", size));
+    fail("read", path, fmt::format("cannot allocate memory for its {} bytes", size));
   }
 }
 

@@ -55,16 +55,16 @@ using Tensors = std::map<std::string, Tensor, std::less<>>;
 std::map<std::string, std::set<std::string>> files_of(const Json& index, const Reporter& report) {
   const Json* const found = index.find("weight_map");
   if (!found || !found->is_object())
-    report.broken("weight_map: an object of tensors and their files is expected");
+    report.broken("weight_map: expected an object of tensors and their files");
   std::map<std::string, std::set<std::string>> files;
   for (const auto& [tensor, file] : found->members()) {
     if (!file.is_string())
-      report.broken("weight_map: {}: the name of a file is expected", in_quotes(tensor));
+      report.broken("weight_map: {}: expected the name of a file", in_quotes(tensor));
     const auto name = file.as_string();
     if (name.empty() || name == "." || name == ".." ||
         name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
-      report.broken("weight_map: {}: {} is no name of a file in this folder", in_quotes(tensor),
-                    in_quotes(name));
+      report.broken("weight_map: {}: {} is not the name of a file in this folder",
+                    in_quotes(tensor), in_quotes(name));
     files[name].insert(tensor);
     if (files.size() > kMaxFiles)
       report.unsupported("weight_map: more than {} files are named", kMaxFiles);
@@ -81,7 +81,7 @@ Tensors tensors_of_files(const fs::path& folder) {
     std::set<std::string> found;
     for (const auto& [name, tensor] : there) {
       if (!names.contains(name))
-        report.broken("weight_map: {} has the tensor {}, which is not said to be there",
+        report.broken("weight_map: {} has the tensor {}, which the index does not list",
                       in_quotes(file), in_quotes(name));
       found.insert(name);
       tensors.emplace(name, tensor);
@@ -170,7 +170,7 @@ class Weights {
       params.set(parameter.name, value_of(parameter));
     for (const auto& [name, tensor] : tensors_)
       if (!used_.contains(name) && !is_needless(name))
-        report_.broken("the tensor {} is none of such a model", in_quotes(name));
+        report_.broken("the model has no tensor {}", in_quotes(name));
     return params;
   }
 
@@ -184,8 +184,8 @@ class Weights {
     const Tensor& tensor = found->second;
     const Shape expected = shape_in_file(from, parameter.type.shape);
     if (!(tensor.shape() == expected))
-      report_.broken("the tensor {} is {}, {} is expected", in_quotes(name),
-                     to_string(tensor.shape()), to_string(expected));
+      report_.broken("the tensor {} is {}, expected {}", in_quotes(name), to_string(tensor.shape()),
+                     to_string(expected));
     switch (tensor.dtype()) {
       case Dtype::kF32:
         return kept<float>(tensor, from, parameter.type.shape);
@@ -196,7 +196,7 @@ class Weights {
                    ? kept<Bf16>(tensor, from, parameter.type.shape)
                    : turned<Bf16, float>(tensor, from, parameter.type.shape);
       default:
-        report_.unsupported("the tensor {} is {}; f32, f16 or bf16 is expected", in_quotes(name),
+        report_.unsupported("the tensor {} is {}; expected f32, f16 or bf16", in_quotes(name),
                             limpid::name(tensor.dtype()));
     }
   }
@@ -237,7 +237,7 @@ Tensor parameter_or_zeros(const Params& params, const Input& parameter) {
     return turned<Bf16, float>(*found, {}, parameter.type.shape);
   if (!(found->type() == parameter.type))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the parameter {} is {}, {} is expected", in_quotes(parameter.name),
+                fmt::format("the parameter {} is {}, expected {}", in_quotes(parameter.name),
                             to_string(found->type()), to_string(parameter.type)));
   return *found;
 }
@@ -293,9 +293,9 @@ nn::Gpt net_of(const Model& model) {
     const bool other = kind && kind->is_string() && kind->as_string() != "gpt";
     throw Error(
         e.code(),
-        fmt::format("expected a transformer (gpt) to write as a Hugging Face folder, got {}",
-                    other ? fmt::format("a model of the kind {}", in_quotes(kind->as_string()))
-                          : e.what()));
+        fmt::format(
+            "expected a transformer (gpt) to write as a Hugging Face folder, got {}",
+            other ? fmt::format("the architecture {}", in_quotes(kind->as_string())) : e.what()));
   }
 }
 
@@ -318,9 +318,10 @@ Model load_huggingface(const fs::path& folder, std::int64_t length) {
   const Reporter report = reporter_of(path);
   const HuggingFaceConfig config = huggingface_config(text_of(read_json(path)), report);
   if (length < 0 || length > config.net.context)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("hugging face {}: a length of {}, 1 to the context of {} is expected",
-                            in_quotes(folder.string()), length, config.net.context));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("hugging face {0}: expected a length of 1 to {2}, the context length, got {1}",
+                    in_quotes(folder.string()), length, config.net.context));
   const Reporter of_folder = reporter_of(folder);
   Params params = Weights(config, tensors_of(folder), of_folder).params();
   Function function = length == 0 ? function_that_fits(config.net, params)

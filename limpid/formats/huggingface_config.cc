@@ -12,7 +12,7 @@ namespace {
 class Keys {
  public:
   Keys(const Json& json, const Reporter& report) : json_(json), report_(report) {
-    if (!json.is_object()) report.broken("an object is expected, came {}", shown(json));
+    if (!json.is_object()) report.broken("expected an object, got {}", shown(json));
   }
 
   bool has(const char* key) const { return json_.contains(key) && !json_.at(key).is_null(); }
@@ -40,19 +40,18 @@ class Keys {
   }
   std::string text(const char* key, std::string_view otherwise) const {
     if (!has(key)) return std::string(otherwise);
-    if (!at(key).is_string()) expected(key, "a text");
+    if (!at(key).is_string()) expected(key, "a string");
     return at(key).as_string();
   }
   // Refuses a key that would make it another model.
   void must_be(const char* key, bool value) const {
-    if (flag(key, value) != value)
-      report_.unsupported("{} is {}, {} is expected", key, !value, value);
+    if (flag(key, value) != value) report_.unsupported("{} is {}, expected {}", key, !value, value);
   }
   void must_be_absent(const char* key) const {
-    if (has(key)) report_.unsupported("{} is {}, none is expected", key, shown(at(key)));
+    if (has(key)) report_.unsupported("{} is {}, expected none", key, shown(at(key)));
   }
   [[noreturn]] void expected(const char* key, std::string_view what) const {
-    report_.broken("{}: {} is expected, came {}", key, what, shown(at(key)));
+    report_.broken("{}: expected {}, got {}", key, what, shown(at(key)));
   }
 
   static std::string shown(const Json& json) { return in_quotes(brief(json)); }
@@ -80,7 +79,7 @@ nn::GptFeedForward feed_forward_of(const Keys& keys) {
   for (const Activation& activation : kActivations)
     if (name == activation.name) return activation.feed_forward;
   keys.report().unsupported(
-      "activation_function is {}; gelu_new, gelu_pytorch_tanh, gelu_fast or gelu is expected",
+      "activation_function is {}; expected gelu_new, gelu_pytorch_tanh, gelu_fast or gelu",
       in_quotes(name));
 }
 
@@ -136,7 +135,7 @@ void read_rotary(const Keys& keys, nn::Gpt& net) {
     if (type == "llama3")
       net.rotary_scaling = llama3_scaling(rope);
     else if (type != "default")
-      keys.report().unsupported("{} of type {}, 'default' or 'llama3' is expected", key,
+      keys.report().unsupported("{} of type {}, expected 'default' or 'llama3'", key,
                                 in_quotes(type));
     net.rotary_base = rope.number("rope_theta", net.rotary_base);
   }
@@ -144,7 +143,7 @@ void read_rotary(const Keys& keys, nn::Gpt& net) {
 
 nn::Gpt llama_of(const Keys& keys) {
   if (const std::string act = keys.text("hidden_act", "silu"); act != "silu")
-    keys.report().unsupported("hidden_act is {}, 'silu' is expected", in_quotes(act));
+    keys.report().unsupported("hidden_act is {}, expected 'silu'", in_quotes(act));
   keys.must_be_absent("sliding_window");
   nn::Gpt net = nn::llama_shaped();
   net.vocabulary = keys.integer("vocab_size", 32000);
@@ -159,11 +158,11 @@ nn::Gpt llama_of(const Keys& keys) {
   net.tied = keys.flag("tie_word_embeddings", false);
   net.bias = keys.flag("attention_bias", false);
   if (keys.flag("mlp_bias", false) != net.bias)
-    keys.report().unsupported("attention_bias is {} and mlp_bias {}, equal ones are expected",
+    keys.report().unsupported("expected attention_bias and mlp_bias to be equal, got {} and {}",
                               net.bias, !net.bias);
   if (const std::int64_t head = keys.integer("head_dim", net.head()); head * net.heads != net.width)
-    keys.report().unsupported("head_dim is {}, {} heads of a width of {} have {}", head, net.heads,
-                              net.width, net.head());
+    keys.report().unsupported("head_dim is {}, but {} heads of a width of {} have {}", head,
+                              net.heads, net.width, net.head());
   return net;
 }
 
@@ -209,7 +208,7 @@ HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& repo
   keys.must_be_absent("quantization_config");
   const std::string type = keys.text("model_type", "");
   if (type != "gpt2" && type != "llama")
-    report.unsupported("model_type is {}, 'gpt2' or 'llama' is expected", in_quotes(type));
+    report.unsupported("model_type is {}, expected 'gpt2' or 'llama'", in_quotes(type));
   const HuggingFaceConfig config = type == "gpt2"
                                        ? HuggingFaceConfig{HuggingFaceType::kGpt2, gpt2_of(keys)}
                                        : HuggingFaceConfig{HuggingFaceType::kLlama, llama_of(keys)};
@@ -232,14 +231,14 @@ HuggingFaceType huggingface_type(const nn::Gpt& net) {
   const bool gpt2 = net.norm == nn::GptNorm::kLayer;
   const auto refuse = [&](std::string_view what) {
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: a {} has none", what, gpt2 ? "GPT-2" : "Llama"));
+                fmt::format("{}: not supported by a {}", what, gpt2 ? "GPT-2" : "Llama"));
   };
   const bool gated = net.feed_forward == nn::GptFeedForward::kSwiglu;
   const bool rotary = net.positions == nn::GptPositions::kRotary;
   if (gated == gpt2) refuse(fmt::format("the feed-forward {}", name(net.feed_forward)));
   if (rotary == gpt2) refuse(fmt::format("{} positions", name(net.positions)));
   if (gpt2 && net.key_heads() != net.heads)
-    refuse(fmt::format("{} heads of keys for {} of queries", net.key_heads(), net.heads));
+    refuse(fmt::format("{} key/value heads for {} query heads", net.key_heads(), net.heads));
   return gpt2 ? HuggingFaceType::kGpt2 : HuggingFaceType::kLlama;
 }
 

@@ -113,7 +113,7 @@ void GzipSource::check(std::uint64_t count) const {
     const std::size_t n =
         again.read(std::span(place).first(std::min<std::uint64_t>(left, place.size())));
     if (n == 0)
-      report_.broken("ended after {} of the {} bytes that it announces", again.made_,
+      report_.broken("ended after {} of the {} bytes that its header declares", again.made_,
                      made_ + count);
     left -= n;
   }
@@ -132,7 +132,7 @@ std::size_t GzipSource::step(std::span<std::byte> out) {
   const int status = inflate(&stream_, Z_NO_FLUSH);
   rest_ = rest_.subspan(given - stream_.avail_in);
   ended_ = status == Z_STREAM_END;
-  if (status == Z_BUF_ERROR) report_.broken("the gzip stream is cut short");
+  if (status == Z_BUF_ERROR) report_.broken("the gzip stream is truncated");
   if (status == Z_MEM_ERROR) throw std::bad_alloc();
   if (status != Z_OK && !ended_)
     report_.broken("the gzip stream is broken: {}",
@@ -181,7 +181,7 @@ std::uint32_t read_word(Source& source, std::string_view what, const Reporter& r
 Type read_header(Source& source, const Reporter& report) {
   const std::uint32_t magic = read_word(source, "the magic number", report);
   if (magic >> 16 != 0)
-    report.broken("the magic number must begin with 00 00, came {:02x} {:02x}", magic >> 24,
+    report.broken("the magic number must begin with 00 00, got {:02x} {:02x}", magic >> 24,
                   magic >> 16 & 0xff);
   const Dtype dtype = element_type(magic >> 8 & 0xff, report);
   const std::uint32_t rank = magic & 0xff;

@@ -77,7 +77,7 @@ void check_tensors(const Model& model) {
     const auto found = inputs.find(name);
     if (found == inputs.end())
       throw Error(ErrorCode::kFormat,
-                  fmt::format("tensor {} is no input of the function", in_quotes(name)));
+                  fmt::format("tensor {} is not an input of the function", in_quotes(name)));
     const Input* const input = found->second;
     if (!(input->type == tensor.type()))
       throw Error(ErrorCode::kFormat,
@@ -109,7 +109,7 @@ Model model_of(Safetensors file) {
   const std::string* format = find_metadata(file, kFormatKey);
   if (!format || *format != kFormat)
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} is {}, {} is expected", kFormatKey,
+                fmt::format("{} is {}, expected {}", kFormatKey,
                             format ? in_quotes(*format) : "missing", in_quotes(kFormat)));
   const std::string* config = find_metadata(file, kConfigKey);
   const std::string* inputs = find_metadata(file, kInputsKey);
@@ -130,7 +130,7 @@ Model model_of(Safetensors file) {
 
 Error misfit(const Model& model, const Input& input, const Tensor& got) {
   return {got.dtype() == input.type.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
-          fmt::format("predict with '{}': input {} is {} for one example, {} came for all",
+          fmt::format("predict with '{}': input {} is {} for one example, got {} for all",
                       model.function.name(), in_quotes(input.name), to_string(input.type),
                       to_string(got.type()))};
 }
@@ -189,7 +189,7 @@ void check_model(const Model& model) {
   check_tensors(model);
   if (inputs_without_tensor(model).empty())
     throw Error(ErrorCode::kFormat,
-                "every input of the function has a tensor, none is left for the data");
+                "expected an input of the function without a tensor, for the data; all have one");
   if (model.function.outputs().empty())
     throw Error(ErrorCode::kFormat, "the function has no output");
   if (example_bytes(model) > kMaxExampleBytes)
@@ -204,8 +204,8 @@ void check_has_text(const Function& function) {
   for (const Node& node : function.nodes())
     if (find_op(node.op->name) != node.op)
       throw Error(ErrorCode::kUnsupported,
-                  fmt::format("model '{}': {} is an op that a program has made, which no file can "
-                              "hold; save expand(function), which has its body in its place",
+                  fmt::format("model '{}': {} is an op defined by a program, which cannot be "
+                              "saved; save expand(function), which replaces it by its body",
                               function.name(), node.op->name));
 }
 
@@ -244,8 +244,8 @@ const Input& data_input(const Model& model) {
   if (left.size() != 1 || outputs != 1)
     throw Error(
         ErrorCode::kInvalidArgument,
-        fmt::format("'{}' takes {} and gives {} output{}; a model of one input and one "
-                    "output is expected here",
+        fmt::format("'{}' takes {} and gives {} output{}; expected a model of one input and one "
+                    "output here",
                     model.function.name(), list_of(left), outputs, outputs == 1 ? "" : "s"));
   return *left.front();
 }

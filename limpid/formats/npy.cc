@@ -61,7 +61,7 @@ class HeaderText {
       else if (key == "shape" && !shape)
         shape = dimensions();
       else
-        report_.broken("the header has the key {} too many", in_quotes(key));
+        report_.broken("the header has the unexpected key {}", in_quotes(key));
       if (!take(',')) {
         expect('}');
         break;
@@ -77,9 +77,8 @@ class HeaderText {
  private:
   [[noreturn]] void refuse(std::string_view expected) const {
     report_.broken(
-        "the header is no dict of descr, fortran_order and shape: {} is expected, {} "
-        "came",
-        expected, in_quotes(rest_.substr(0, 16)));
+        "the header is not a dict of descr, fortran_order and shape: expected {}, got {}", expected,
+        in_quotes(rest_.substr(0, 16)));
   }
 
   void skip_blanks() {
@@ -108,7 +107,7 @@ class HeaderText {
   std::string_view description() {
     skip_blanks();
     if (!rest_.empty() && (rest_.front() == '[' || rest_.front() == '('))
-      report_.unsupported("holds an array of records, numbers are expected");
+      report_.unsupported("has an array of records, expected numbers");
     return string();
   }
 
@@ -169,10 +168,11 @@ class HeaderText {
 std::pair<Header, std::span<const std::byte>> split_header(std::span<const std::byte> bytes,
                                                            const Reporter& report) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.substr(0, kMagic.size()) != kMagic) report.broken("does not begin as a .npy file does");
+  if (text.substr(0, kMagic.size()) != kMagic)
+    report.broken("does not begin with the magic string of .npy");
   const std::size_t version = text.size() > 6 ? static_cast<unsigned char>(text[6]) : 0;
   if (text.size() > 7 && (version < 1 || version > 3 || text[7] != 0))
-    report.unsupported("is of version {}.{}, 1.0, 2.0 and 3.0 are supported", version,
+    report.unsupported("has version {}.{}, supported are 1.0, 2.0 and 3.0", version,
                        static_cast<int>(text[7]));
   const std::size_t start = version == 1 ? 10 : 12;
   if (text.size() < start) report.broken("ended in its header");

@@ -20,7 +20,7 @@ std::string array_name(const detail::ZipEntry& entry, const detail::Reporter& re
   const std::string& name = entry.name;
   if (name.size() <= kSuffix.size() ||
       name.compare(name.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0)
-    report.unsupported("{} is no .npy file", in_quotes(name));
+    report.unsupported("{} is not a .npy file", in_quotes(name));
   return name.substr(0, name.size() - kSuffix.size());
 }
 
@@ -34,7 +34,7 @@ Params parse_npz(std::span<const std::byte> bytes, std::string_view where) {
   const detail::Reporter report("npz", where);
   const std::vector<detail::ZipEntry> entries = detail::read_zip_directory(bytes, report);
   if (entries.size() > kMaxNpzCount)
-    report.unsupported("holds {} arrays, at most {} are supported", entries.size(), kMaxNpzCount);
+    report.unsupported("has {} arrays, at most {} are supported", entries.size(), kMaxNpzCount);
   std::uint64_t total = 0, packed = 0;
   for (const detail::ZipEntry& entry : entries) {
     if (entry.size > kMaxNpyBytes - total)

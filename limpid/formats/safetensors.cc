@@ -109,22 +109,22 @@ class HeaderReader final : public JsonEvents {
 void HeaderReader::unexpected(std::string_view came) const {
   switch (at_) {
     case At::kTop:
-      report_.broken("{}: expected an object, came {}", in_quotes(key_), came);
+      report_.broken("{}: expected an object, got {}", in_quotes(key_), came);
     case At::kMetadata:
-      report_.broken("__metadata__: the value of {} must be a string, came {}", in_quotes(key_),
+      report_.broken("__metadata__: the value of {} must be a string, got {}", in_quotes(key_),
                      came);
     case At::kTensor:
-      report_.broken("{}: {} must be {}, came {}", tensor(), key_,
+      report_.broken("{}: {} must be {}, got {}", tensor(), key_,
                      key_ == "dtype" ? "a string" : "a list", came);
     case At::kShape:
-      report_.broken("{}: shape must hold non-negative integers, came {}", tensor(), came);
+      report_.broken("{}: shape must hold non-negative integers, got {}", tensor(), came);
     case At::kOffsets:
-      report_.broken("{}: data_offsets must hold non-negative integers, came {}", tensor(), came);
+      report_.broken("{}: data_offsets must hold non-negative integers, got {}", tensor(), came);
     case At::kStart:
     case At::kEnd:
       break;
   }
-  report_.broken("the header must be one object, came {}", came);
+  report_.broken("the header must be one object, got {}", came);
 }
 
 void HeaderReader::integer(std::uint64_t value) {
@@ -136,7 +136,7 @@ void HeaderReader::integer(std::uint64_t value) {
     entry().dims->push_back(static_cast<std::int64_t>(value));
   } else if (at_ == At::kOffsets) {
     if (entry().offsets->size() == 2)
-      report_.broken("{}: data_offsets must be [begin, end], came more", tensor());
+      report_.broken("{}: data_offsets must be [begin, end], got more", tensor());
     entry().offsets->push_back(value);
   } else {
     unexpected(fmt::format("{}", value));
@@ -185,10 +185,10 @@ void HeaderReader::key(std::string& name) {
   key_ = name;
   if (at_ == At::kTop) {
     if (name.empty()) report_.broken("a tensor's name is empty");
-    if (!names_.insert(name).second) report_.broken("{} comes twice", in_quotes(name));
+    if (!names_.insert(name).second) report_.broken("duplicate name {}", in_quotes(name));
   } else if (at_ == At::kMetadata) {
     if (!metadata_keys_.insert(name).second)
-      report_.broken("__metadata__: {} comes twice", in_quotes(name));
+      report_.broken("__metadata__: duplicate key {}", in_quotes(name));
     if (metadata_keys_.size() > kMaxSafetensorsCount)
       report_.unsupported("__metadata__: more than {} keys", kMaxSafetensorsCount);
   } else {
@@ -196,7 +196,7 @@ void HeaderReader::key(std::string& name) {
                        : name == "shape"        ? entry().dims.has_value()
                        : name == "data_offsets" ? entry().offsets.has_value()
                                                 : false;
-    if (twice) report_.broken("{}: {} comes twice", tensor(), name);
+    if (twice) report_.broken("{}: duplicate field {}", tensor(), name);
     if (name != "dtype" && name != "shape" && name != "data_offsets")
       report_.broken("{}: unknown field {}", tensor(), in_quotes(name));
   }
@@ -229,7 +229,7 @@ void HeaderReader::begin_array() {
 
 void HeaderReader::end_array() {
   if (at_ == At::kOffsets && entry().offsets->size() != 2)
-    report_.broken("{}: data_offsets must be [begin, end], came {} numbers", tensor(),
+    report_.broken("{}: data_offsets must be [begin, end], got {} numbers", tensor(),
                    entry().offsets->size());
   at_ = At::kTensor;
 }
@@ -237,7 +237,7 @@ void HeaderReader::end_array() {
 // The header's text; the data begins where it ends.
 std::string_view header_text(std::span<const std::byte> file, const Reporter& report) {
   if (file.size() < kLengthBytes)
-    report.broken("{} bytes, at least the {} of the header's length are needed", file.size(),
+    report.broken("{} bytes, expected at least the {} of the header's length", file.size(),
                   kLengthBytes);
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthBytes);
@@ -248,7 +248,7 @@ std::string_view header_text(std::span<const std::byte> file, const Reporter& re
                   file.size() - kLengthBytes);
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
   if (text.empty() || text.front() != '{')
-    report.broken("the header must begin with '{{', came {}",
+    report.broken("the header must begin with '{{', got {}",
                   text.empty() ? "nothing" : in_quotes(text.substr(0, 1)));
   return text;
 }
@@ -281,7 +281,7 @@ void check_layout(const std::vector<Entry>& entries, std::size_t data_size,
   std::uint64_t end = 0;
   for (const Entry* entry : by_place) {
     if (entry->begin() != end)
-      report.broken("tensor {}: data_offsets begin at {}, {}: the data before ends at {}",
+      report.broken("tensor {}: data_offsets begin at {}, {}: the data before it ends at {}",
                     in_quotes(entry->name), entry->begin(),
                     entry->begin() > end ? "leaving a hole" : "overlapping another tensor", end);
     end = entry->end();
@@ -357,7 +357,7 @@ void check_names(const Safetensors& content) {
   std::set<std::string_view> keys;
   for (const auto& [key, value] : content.metadata)
     if (!keys.insert(key).second)
-      refuse_to_save(fmt::format("the metadata's key {} comes twice", in_quotes(key)));
+      refuse_to_save(fmt::format("duplicate metadata key {}", in_quotes(key)));
 }
 
 // Indices of the tensors in the order of their data.

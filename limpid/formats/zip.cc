@@ -69,7 +69,7 @@ std::uint64_t find_end(const Bytes& bytes, const Reporter& report) {
     const std::uint64_t at = bytes.size() - kEndBytes - comment;
     if (bytes.u32(at) == kZipEnd && bytes.u16(at + 20) == comment) return at;
   }
-  report.broken("has no directory at its end: it is no ZIP archive, or is cut short");
+  report.broken("has no directory at its end: it is not a ZIP archive, or is truncated");
 }
 
 Directory find_directory(const Bytes& bytes, const Reporter& report) {
@@ -80,12 +80,12 @@ Directory find_directory(const Bytes& bytes, const Reporter& report) {
   if (end >= kLocator64Bytes && bytes.u32(end - kLocator64Bytes) == kLocator64) {
     const std::uint64_t end64 = bytes.u64(end - kLocator64Bytes + 8);
     if (bytes.part(end64, kEnd64Bytes).size() != kEnd64Bytes || bytes.u32(end64) != kEnd64)
-      report.broken("has no ZIP64 record where it says");
+      report.broken("has no ZIP64 record where its locator points");
     directory = {bytes.u64(end64 + 32), bytes.u64(end64 + 40), bytes.u64(end64 + 48)};
     end = end64;
   }
   if (directory.size > end || directory.start != end - directory.size)
-    report.broken("its directory of {} bytes at {} does not end where its end begins, at {}",
+    report.broken("its directory of {} bytes at {} does not end at its end record, at {}",
                   directory.size, directory.start, end);
   if (directory.entries > directory.size / kCentralBytes)
     report.broken("its directory of {} bytes cannot list {} entries", directory.size,
@@ -112,7 +112,7 @@ void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t length, std:
     }
     at += 4 + count;
   }
-  report.broken("a size that stands in a ZIP64 field is not there");
+  report.broken("a size is missing from its ZIP64 field");
 }
 
 // The position of an entry: its local header and its packed bytes.
@@ -144,11 +144,11 @@ Listed read_entry(const Bytes& bytes, std::uint64_t at, const Reporter& report) 
     report.broken("the name {} is not UTF-8", in_quotes(entry.name));
   if ((flags & 1) != 0) report.unsupported("{} is encrypted", in_quotes(entry.name));
   if (method != 0 && method != 8)
-    report.unsupported("{} is compressed by method {}, 0 (stored) and 8 (deflate) are supported",
+    report.unsupported("{} is compressed by method {}, supported are 0 (stored) and 8 (deflate)",
                        in_quotes(entry.name), method);
   if (bytes.u32(offset) != kZipLocal || bytes.u16(offset + 8) != method ||
       bytes.u16(offset + 26) != name || bytes.text(offset + kLocalBytes, name) != entry.name)
-    report.broken("{} is not at {}, where the directory says", in_quotes(entry.name), offset);
+    report.broken("{} is not at {}, where the directory lists it", in_quotes(entry.name), offset);
   const std::uint64_t data = offset + kLocalBytes + name + bytes.u16(offset + 28);
   entry.packed = bytes.part(data, packed);
   entry.size = size;
@@ -248,7 +248,7 @@ std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive,
     entries.push_back(std::move(listed.entry));
   }
   if (at != directory.start + directory.size)
-    report.broken("its directory ends at {}, {} is expected", at, directory.start + directory.size);
+    report.broken("its directory ends at {}, expected {}", at, directory.start + directory.size);
   check_overlaps(std::move(extents), directory.start, report);
   return entries;
 }
@@ -256,13 +256,13 @@ std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive,
 void check_checksum(const ZipEntry& entry, std::span<const std::byte> bytes,
                     const Reporter& report) {
   const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  if (crc != entry.crc32) report.broken("the checksum of {} does not hold", in_quotes(entry.name));
+  if (crc != entry.crc32) report.broken("the checksum of {} is wrong", in_quotes(entry.name));
 }
 
 Tensor unpack(const ZipEntry& entry, const Reporter& report) {
   const auto refuse = [&] {
-    report.broken("{} does not unpack to the {} bytes that it announces", in_quotes(entry.name),
-                  entry.size);
+    report.broken("{} does not unpack to the {} bytes that the directory declares",
+                  in_quotes(entry.name), entry.size);
   };
   if (!is_modest(entry.packed.size(), entry.size) && !Inflater().holds(entry.packed, entry.size))
     refuse();

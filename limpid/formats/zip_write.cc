@@ -41,7 +41,8 @@ class Record {
 void ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
   if (name.size() > 0xffff || utf8_fault(name) != name.size())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("zip: {} is no name of at most 65535 bytes of UTF-8", in_quotes(name)));
+                fmt::format("zip: expected a name of at most 65535 bytes of UTF-8, got {}",
+                            in_quotes(name)));
   if (entries_ == kMostEntries)
     throw Error(ErrorCode::kUnsupported, fmt::format("zip: more than {} entries", kMostEntries));
   const bool ascii = std::all_of(name.begin(), name.end(),

@@ -63,9 +63,9 @@ Builder& Value::builder() const {
   Builder* const builder = place_ ? place_->builder.load(std::memory_order_relaxed) : nullptr;
   if (!builder || place_->number.load(std::memory_order_relaxed) != trace_)
     throw Error(ErrorCode::kInvalidArgument,
-                place_ ? "value: its Function is already written, and the Value is of the past; "
-                         "return it from the code that is traced, and use what the call gives"
-                       : "value: there is none; it was default-constructed");
+                place_ ? "value: its Function is complete, so the Value can no longer be used; "
+                         "return it from the traced code, and use the result of the call"
+                       : "value: expected a Value of a Function, got a default-constructed one");
   return *builder;
 }
 
@@ -93,10 +93,10 @@ Value Builder::own(const Value& value) {
   Builder& other = value.builder();
   if (&other == this) return value;
   if (!around_ || other.number_ > number_)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("a Value of function '{}' is no value of function '{}'; make it an "
-                            "argument",
-                            other.parts_.name, parts_.name));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a Value of function '{}' is not a value of function '{}'; make it an argument",
+                    other.parts_.name, parts_.name));
   return capture(value);
 }
 
@@ -135,7 +135,7 @@ std::string Builder::scope_of_op() const {
 Value Builder::input(std::string name, const Type& type) {
   if (!parts_.nodes.empty())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("function '{}': input '{}' comes after an op", parts_.name, name));
+                fmt::format("function '{}': input '{}' is added after an op", parts_.name, name));
   if (!input_names_.insert(name).second)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("function '{}': two inputs are named '{}'", parts_.name, name));
@@ -184,14 +184,14 @@ std::vector<Value> Builder::inline_function(const Function& function,
                                             std::span<const Value> arguments) {
   if (arguments.size() != function.inputs().size())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("function '{}' takes {} inputs, {} came", function.name(),
+                fmt::format("function '{}' takes {} inputs, got {}", function.name(),
                             function.inputs().size(), arguments.size()));
   std::vector<Value> values;
   for (const Value& v : arguments) values.push_back(own(v));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!(values[i].type() == function.inputs()[i].type))
       throw Error(ErrorCode::kShape,
-                  fmt::format("function '{}': input '{}' is {}, {} came", function.name(),
+                  fmt::format("function '{}': input '{}': expected {}, got {}", function.name(),
                               function.inputs()[i].name, to_string(function.inputs()[i].type),
                               to_string(values[i].type())));
   for (const Node& node : function.nodes()) {
@@ -209,7 +209,7 @@ std::vector<Value> Builder::inline_function(const Function& function,
 Function Builder::finish(std::span<const Value> outputs, std::vector<std::string> output_names) {
   if (!place_)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("function '{}' is already written", parts_.name));
+                fmt::format("function '{}' is already complete", parts_.name));
   output_names.resize(outputs.size());
   std::vector<ValueId> ids;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -269,8 +269,9 @@ Builder& innermost(std::span<const Value> values, std::string_view what) {
     }
   }
   if (!found)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: no argument is a value of any function", what));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: expected at least one argument that is a value of a function", what));
   return *found;
 }
 

@@ -38,9 +38,8 @@ std::shared_ptr<const void> Function::keep(
 
 template <class T>
 void Results<T>::throw_not_one(std::size_t count) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("the function gives {} results, 1 is expected here; take them by [i]", count));
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("expected 1 result, got {}; select one with [i]", count));
 }
 template class Results<Value>;
 template class Results<Tensor>;

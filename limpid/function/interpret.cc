@@ -14,14 +14,14 @@ namespace limpid {
 void check_arguments(std::string_view function, std::span<const Input> inputs,
                      std::span<const Tensor> tensors) {
   if (tensors.size() != inputs.size())
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("function '{}' takes {} inputs, {} came",
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("function '{}' takes {} inputs, got {}",
                                                          function, inputs.size(), tensors.size()));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Input& expected = inputs[i];
     if (expected.type == tensors[i].type()) continue;
     throw Error(expected.type.dtype == tensors[i].dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
-                fmt::format("function '{}': input '{}' is {}, {} came", function, expected.name,
-                            to_string(expected.type), to_string(tensors[i].type())));
+                fmt::format("function '{}': input '{}': expected {}, got {}", function,
+                            expected.name, to_string(expected.type), to_string(tensors[i].type())));
   }
 }
 

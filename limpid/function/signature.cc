@@ -12,8 +12,8 @@ void check_signature(const Call& call) {
   if (count < op.min_inputs || count > op.max_inputs)
     throw Error(ErrorCode::kInvalidArgument,
                 op.min_inputs == op.max_inputs
-                    ? fmt::format("{}: takes {} inputs, {} came", where(call), op.min_inputs, count)
-                    : fmt::format("{}: takes {} to {} inputs, {} came", where(call), op.min_inputs,
+                    ? fmt::format("{}: takes {} inputs, got {}", where(call), op.min_inputs, count)
+                    : fmt::format("{}: takes {} to {} inputs, got {}", where(call), op.min_inputs,
                                   op.max_inputs, count));
   for (const AttributeSpec& spec : op.attributes) {
     const Attribute* found = call.attributes.find(spec.name);

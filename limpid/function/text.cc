@@ -257,7 +257,7 @@ class Parser {
       fail(fmt::format("{} gives {}, the text says {}", op_name, types_text(expected),
                        types_text(types)));
     if (results.size() != made.size())
-      fail(fmt::format("{} has {} results, the text names {}", op_name, made.size(),
+      fail(fmt::format("{} gives {} results, the text names {}", op_name, made.size(),
                        results.size()));
     for (std::size_t i = 0; i < made.size(); ++i)
       if (!values_.emplace(results[i], made[i]).second)
@@ -289,7 +289,7 @@ class Parser {
     if (token == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (token == "inf") return std::numeric_limits<double>::infinity();
     const std::optional<Dtype> dtype = dtype_from_name(token);
-    if (!dtype) fail(fmt::format("'{}' is no value of an attribute", token));
+    if (!dtype) fail(fmt::format("'{}' is not an attribute value", token));
     if (peek() != '[') return *dtype;
     at_ = begin;
     return tensor();
@@ -316,7 +316,7 @@ class Parser {
   Type type() {
     const std::string token = name();
     const std::optional<Dtype> dtype = dtype_from_name(token);
-    if (!dtype) fail(fmt::format("'{}' is no dtype", token));
+    if (!dtype) fail(fmt::format("'{}' is not a dtype", token));
     const std::vector<std::int64_t> dims = integers();
     return guarded([&] { return Type{*dtype, Shape(dims)}; });
   }
@@ -350,8 +350,7 @@ class Parser {
   Tensor elements(const Type& t, const Read& read) {
     expect("(");
     const auto wrong = [&](std::string_view given) {
-      fail(
-          fmt::format("{} takes {} values, {} are given", to_string(t), t.shape.elements(), given));
+      fail(fmt::format("{} takes {} values, got {}", to_string(t), t.shape.elements(), given));
     };
     // A value takes at least one character plus a comma or bracket, so a short text cannot request
     // much memory.
@@ -380,7 +379,7 @@ class Parser {
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), result);
     // from_chars reports "out of range" for a number that rounds to zero; printed text has none.
     if (error != std::errc{} || end != token.data() + token.size())
-      fail(fmt::format("'{}' is no real number", token));
+      fail(fmt::format("'{}' is not a real number", token));
     return result;
   }
 
@@ -389,7 +388,7 @@ class Parser {
     T result{};
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), result);
     if (error != std::errc{} || end != token.data() + token.size())
-      fail(fmt::format("'{}' is no integer of its type", token));
+      fail(fmt::format("'{}' is not an integer of its type", token));
     return result;
   }
 
@@ -399,7 +398,7 @@ class Parser {
     while (at_ < text_.size() &&
            (is_name_character(text_[at_]) || text_[at_] == '-' || text_[at_] == '+'))
       ++at_;
-    if (begin == at_) fail("a number is missing");
+    if (begin == at_) fail("expected a number");
     return std::string(text_.substr(begin, at_ - begin));
   }
 
@@ -422,7 +421,7 @@ class Parser {
     if (at_ < text_.size() && text_[at_] == '"') return quoted();
     const std::size_t begin = at_;
     while (at_ < text_.size() && is_name_character(text_[at_])) ++at_;
-    if (begin == at_) fail("a name is missing");
+    if (begin == at_) fail("expected a name");
     return std::string(text_.substr(begin, at_ - begin));
   }
 
@@ -446,13 +445,13 @@ class Parser {
       result += static_cast<char>(byte);
       at_ += 2;
     }
-    if (at_ >= text_.size()) fail("a quoted name has no end");
+    if (at_ >= text_.size()) fail("a quoted name does not end");
     ++at_;
     return result;
   }
 
   void word(std::string_view wanted) {
-    if (name() != wanted) fail(fmt::format("'{}' is missing", wanted));
+    if (name() != wanted) fail(fmt::format("expected '{}'", wanted));
   }
 
   void skip_space() {
@@ -471,7 +470,7 @@ class Parser {
     return true;
   }
   void expect(std::string_view token) {
-    if (!accept(token)) fail(fmt::format("'{}' is missing", token));
+    if (!accept(token)) fail(fmt::format("expected '{}'", token));
   }
 
   // Throws before one more than `count` is added.

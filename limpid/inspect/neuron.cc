@@ -131,13 +131,12 @@ Neuron explain_neuron(const Observation& run, std::string_view layer, std::int64
   const std::int64_t features = weight.shape()[1];
   if (index < 0 || index >= neurons)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("layer {} has {} neurons, 0 to {}: {} is none of them",
+                fmt::format("layer {} has {} neurons: expected an index of 0 to {}, got {}",
                             in_quotes(layer), neurons, neurons - 1, index));
   const std::int64_t rows = run[node.first_output].elements() / neurons;
   if (row < -1 || row >= rows || rows == 0)
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("layer {} works on {} rows: {} is none of them", in_quotes(layer), rows, row));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("layer {} has {} rows, got row {}", in_quotes(layer), rows, row));
   if (row == -1) row = rows - 1;
 
   Neuron neuron;

@@ -381,7 +381,7 @@ std::vector<HashLine> parse_hashes(std::string_view markdown) {
         std::from_chars(digits.data(), digits.data() + digits.size(), entry.hash, 16);
     if (error != std::errc() || stop != digits.data() + digits.size() || digits.size() != kDigits)
       throw Error(ErrorCode::kParse,
-                  fmt::format("line {}: '{}' is no hash of 16 digits", number, digits));
+                  fmt::format("line {}: expected a hash of 16 digits, got '{}'", number, digits));
     lines.push_back(std::move(entry));
   }
   return lines;

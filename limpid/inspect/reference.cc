@@ -106,10 +106,12 @@ std::string op_reference(const Op& op) {
 
 std::string ops_reference() {
   std::string text =
-      "# Operations\n\nMade from the op table (`limpid ops --markdown`). Bodies and gradients are "
-      "written out for one example's shapes; `%cotangent.0` is the result's. How each result is "
-      "computed to the bit: docs/arithmetic.md.\n\n"
-      "| op | formula | kind | ONNX |\n|---|---|---|---|\n";
+      "# Operations\n\n"
+      "`limpid ops --markdown` writes this page from the op table. Bodies and gradients are shown "
+      "for example shapes; `%cotangent.0` is the cotangent of the result. docs/arithmetic.md "
+      "defines every result to the bit.\n\n"
+      "| op | formula | kind | ONNX |\n"
+      "|---|---|---|---|\n";
   for (const Op* op : all_ops()) {
     std::string formula(op->formula);
     for (std::size_t at = 0; (at = formula.find('|', at)) != std::string::npos; at += 2)

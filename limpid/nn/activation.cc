@@ -13,7 +13,7 @@ const Activation& activation_from_name(std::string_view name) {
 const Activation& activation_of(Value (*apply)(Value)) {
   for (const Activation& a : activations())
     if (a.apply == apply) return a;
-  throw Error(ErrorCode::kNotFound, "activation: the function is not one of the named ones");
+  throw Error(ErrorCode::kNotFound, "activation: the function has no name");
 }
 
 std::vector<std::string> activation_names() {

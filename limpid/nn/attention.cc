@@ -22,8 +22,8 @@ Sizes sizes_of(const MultiHeadAttention& a) {
   if (a.heads < 1 || kv_heads < 1 || a.features % a.heads != 0 || a.heads % kv_heads != 0)
     throw Error(
         ErrorCode::kInvalidArgument,
-        fmt::format("attention: {} features, {} heads and {} of keys; heads that divide the "
-                    "features, and of keys that divide the heads, are expected",
+        fmt::format("attention: expected heads that divide the features and key/value heads that "
+                    "divide the heads, got {} features, {} heads and {} key/value heads",
                     a.features, a.heads, kv_heads));
   const std::int64_t head = a.features / a.heads;
   return {kv_heads, head, a.features, kv_heads * head};
@@ -76,9 +76,9 @@ Value MultiHeadAttention::attend(const Args& params, Value x, Value memory,
                                  const AttentionOptions& options) const {
   const Sizes s = sizes_of(*this);
   if (x.rank() < 2)
-    throw Error(ErrorCode::kShape, fmt::format("attention: the input is {}, [..., length, {}] is "
-                                               "expected",
-                                               to_string(x.type()), features));
+    throw Error(ErrorCode::kShape,
+                fmt::format("attention: expected an input [..., length, {1}], got {0}",
+                            to_string(x.type()), features));
   Value q, k, v;
   if (x.id() == memory.id()) {
     // One product for all three.

@@ -22,7 +22,7 @@ void check(const CharLm& net) {
   const std::vector<std::int64_t>& sizes = net.mlp.sizes;
   if (sizes.size() < 2 || sizes.front() % net.embedding != 0 ||
       sizes.front() / net.embedding != net.context || sizes.back() != net.vocabulary)
-    refuse(fmt::format("layers of {}, from {} embeddings of {} to {} are expected",
+    refuse(fmt::format("the layers are {}, expected {} embeddings of {} to {}",
                        fmt::join(sizes, "-"), net.context, net.embedding, net.vocabulary));
   if (net.mlp.norm == MlpNorm::kBatch) refuse("batch norm is not supported");
 }
@@ -42,7 +42,7 @@ Params CharLm::init(Key key) const {
 Value CharLm::operator()(const Args& params, Value ids, std::optional<Value> key) const {
   check(*this);
   if (ids.rank() < 1 || ids.shape().back() != context)
-    throw Error(ErrorCode::kShape, fmt::format("charlm: the tokens are {}, [..., {}] is expected",
+    throw Error(ErrorCode::kShape, fmt::format("charlm: expected tokens [..., {1}], got {0}",
                                                to_string(ids.type()), context));
   const Value vectors = apply_part(embedding_of(*this), kEmbedding, params, ids);
   const std::size_t last = ids.rank() - 1;

@@ -264,7 +264,7 @@ void Gpt::check() const {
   };
   const auto check_size = [&](std::string_view what, std::int64_t size, std::int64_t most) {
     if (size < 1 || size > most)
-      refuse(fmt::format("{} is {}, 1 to {} is expected", what, size, most));
+      refuse(fmt::format("{} is {}, expected 1 to {}", what, size, most));
   };
   check_size("vocabulary", vocabulary, kMaxSize);
   check_size("context", context, kMaxSize);
@@ -274,13 +274,13 @@ void Gpt::check() const {
   check_size("hidden", hidden_width(), kMaxSize);
   if (kv_heads < 0 || width % heads != 0 || heads % key_heads() != 0)
     refuse(
-        fmt::format("a width of {}, {} heads and {} of keys; heads that divide the width, and "
-                    "of keys that divide the heads, are expected",
+        fmt::format("expected heads that divide the width and key/value heads that divide the "
+                    "heads, got a width of {}, {} heads and {} key/value heads",
                     width, heads, key_heads()));
   if (positions == GptPositions::kRotary) check_rotary(head(), rotary_base, rotary_scaling);
-  if (!(norm_eps > 0)) refuse(fmt::format("norm_eps is {}, more than 0 is expected", norm_eps));
+  if (!(norm_eps > 0)) refuse(fmt::format("norm_eps is {}, expected more than 0", norm_eps));
   if (!(dropout >= 0 && dropout < 1))
-    refuse(fmt::format("a dropout of {}, 0 or more and below 1 is expected", dropout));
+    refuse(fmt::format("expected a dropout of 0 or more and below 1, got {}", dropout));
 }
 
 Params Gpt::init(Key key) const {
@@ -302,8 +302,7 @@ Value Gpt::operator()(const Args& params, Value ids, std::optional<Value> key) c
   check();
   if (ids.rank() < 1 || ids.shape().back() > context || ids.shape().back() < 1)
     throw Error(ErrorCode::kShape,
-                fmt::format("gpt: the tokens are {}, [..., length] of 1 to {} is "
-                            "expected",
+                fmt::format("gpt: expected tokens [..., length] with a length of 1 to {1}, got {0}",
                             to_string(ids.type()), context));
   const std::int64_t length = ids.shape().back();
   Value x = apply_part(tokens_of(*this), kTokens, params, ids);
@@ -334,8 +333,8 @@ Function Gpt::cached_function(const Chunk& chunk) const {
   check();
   if (chunk.sequences < 1 || chunk.length < 1 || chunk.capacity < 0)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("gpt: chunks of {} tokens of {} sequences with room for {}; sizes of 1 "
-                            "and more are expected",
+                fmt::format("gpt: expected chunks of at least 1 token and 1 sequence and a "
+                            "capacity of at least 0, got {}, {} and {}",
                             chunk.length, chunk.sequences, chunk.capacity));
   const Shape ids{chunk.sequences, chunk.length}, each{chunk.sequences};
   const std::vector<Input> params = parameters(), caches = this->caches(chunk);

@@ -20,10 +20,8 @@ struct Fans {
 
 Fans fans_of(const Shape& shape) {
   if (shape.rank() < 2)
-    throw Error(
-        ErrorCode::kShape,
-        fmt::format("init: {} has no fan in and fan out, a weight (out, in, ...) is expected",
-                    to_string(shape)));
+    throw Error(ErrorCode::kShape,
+                fmt::format("init: expected a weight (out, in, ...), got {}", to_string(shape)));
   std::int64_t receptive = 1;
   for (std::size_t d = 2; d < shape.rank(); ++d) receptive *= shape[d];
   return {static_cast<double>(shape[1] * receptive), static_cast<double>(shape[0] * receptive)};

@@ -123,7 +123,8 @@ LanguageModel::Sequence LanguageModel::join(std::span<const std::int32_t> prompt
   const auto free = std::find_if_not(state_->by_place.begin(), state_->by_place.end(),
                                      [](const TokenSequence* s) { return s->joined; });
   if (free == state_->by_place.end())
-    refuse(fmt::format("expected a free place, all {} are taken", state_->by_place.size()));
+    refuse(
+        fmt::format("expected a free sequence slot, all {} are in use", state_->by_place.size()));
   TokenSequence& s = **free;
   state_->append(s, prompt);
   s.joined = true;

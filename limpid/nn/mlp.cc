@@ -69,7 +69,7 @@ MlpNorm mlp_norm_from_name(std::string_view name) {
 std::vector<Linear> Mlp::layers() const {
   if (sizes.size() < 2)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("mlp: {} sizes, at least 2 (in and out) are expected", sizes.size()));
+                fmt::format("mlp: expected at least 2 sizes (in and out), got {}", sizes.size()));
   for (std::int64_t s : sizes)
     if (s < 1) throw Error(ErrorCode::kInvalidArgument, fmt::format("mlp: size {} is below 1", s));
   const Init weight_init = init_from_name(init_name, activation.gain);

@@ -51,10 +51,10 @@ PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, co
                                std::int64_t epochs, double rate) {
   if (x.shape().rank() != 2 || x.shape()[1] != perceptron.inputs ||
       !(targets.shape() == Shape{x.shape()[0]}))
-    throw Error(ErrorCode::kShape,
-                fmt::format("train_perceptron: examples are {}, targets {}; [n, {}] and [n] are "
-                            "expected",
-                            to_string(x.type()), to_string(targets.type()), perceptron.inputs));
+    throw Error(
+        ErrorCode::kShape,
+        fmt::format("train_perceptron: examples are {}, targets {}; expected [n, {}] and [n]",
+                    to_string(x.type()), to_string(targets.type()), perceptron.inputs));
   const Executable step = compile(learning_step(perceptron, rate));
   Params params = perceptron.init();
   PerceptronRun run;

@@ -42,15 +42,14 @@ double scaled(double frequency, const RotaryScaling& scaling) {
 void check_rotary(std::int64_t head, double base, const std::optional<RotaryScaling>& scaling) {
   if (head < 2 || head % 2 != 0 || !(base > 1))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("rotary: a head of {} and a base of {}; an even head and a base above "
-                            "1 are expected",
+                fmt::format("rotary: expected an even head size and a base above 1, got {} and {}",
                             head, base));
   if (scaling && !(scaling->factor >= 1 && scaling->low >= 0 && scaling->high > scaling->low &&
                    scaling->context >= 1))
     throw Error(
         ErrorCode::kInvalidArgument,
-        fmt::format("rotary: a scaling by {} between {} and {} turns in {} tokens; a factor "
-                    "and a context of 1 or more and rising turns are expected",
+        fmt::format("rotary: expected a scaling factor of at least 1, frequency factors with low < "
+                    "high and a context of at least 1, got {}, {} and {}, and {}",
                     scaling->factor, scaling->low, scaling->high, scaling->context));
 }
 

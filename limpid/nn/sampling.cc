@@ -23,10 +23,10 @@ namespace {
 
 void check(std::span<const float> logits, const Sampling& s) {
   if (!(s.temperature >= 0 && std::isfinite(s.temperature)))
-    refuse_sampling(fmt::format("a temperature of {}, 0 or more is expected", s.temperature));
-  if (s.top_k < 0) refuse_sampling(fmt::format("a top_k of {}, 0 or more is expected", s.top_k));
+    refuse_sampling(fmt::format("expected a temperature of 0 or more, got {}", s.temperature));
+  if (s.top_k < 0) refuse_sampling(fmt::format("expected a top_k of 0 or more, got {}", s.top_k));
   if (!(s.top_p > 0 && s.top_p <= 1))
-    refuse_sampling(fmt::format("a top_p of {}, above 0 to 1 is expected", s.top_p));
+    refuse_sampling(fmt::format("expected a top_p above 0 and at most 1, got {}", s.top_p));
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   bool possible = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -34,7 +34,8 @@ void check(std::span<const float> logits, const Sampling& s) {
       refuse_sampling(fmt::format("logit {} is {}", i, logits[i]));
     possible = possible || logits[i] > -kInfinity;
   }
-  if (!possible) refuse_sampling(fmt::format("none of the {} tokens is possible", logits.size()));
+  if (!possible)
+    refuse_sampling(fmt::format("none of the {} tokens has a probability above 0", logits.size()));
 }
 
 // A sort key that decreases as x increases; +0 and -0 have the same key.

@@ -59,7 +59,7 @@ std::vector<Type> elu_types(const Call& call) {
   const double alpha = call.attributes.get<double>("alpha");
   if (!(alpha > 0))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: alpha is {}, a positive number is expected", where(call), alpha));
+                fmt::format("{}: expected a positive alpha, got {}", where(call), alpha));
   return floating_elementwise(call);
 }
 
@@ -158,9 +158,8 @@ std::vector<Type> clamp_types(const Call& call) {
   const double low = call.attributes.get<double>("low");
   const double high = call.attributes.get<double>("high");
   if (!(low <= high))
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: low is {}, high {}; low <= high is expected", where(call), low, high));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: expected low <= high, got {} and {}", where(call), low, high));
   return floating_elementwise(call);
 }
 
@@ -344,7 +343,7 @@ constexpr Op hard_swish = activation<hard_swish>(
     kKinked, {.onnx = onnx_node("HardSwish", 14), .source = kMobile, .examples = steep_examples});
 constexpr Op step =
     activation<step>("step", "1 where x > 0, else 0", step_body,
-                     no_gradient("it is a step: its derivative is zero wherever it exists"),
+                     no_gradient("a step function: its derivative is zero wherever it exists"),
                      kKinked, {.source = "Rosenblatt, The Perceptron (1958)"});
 
 constexpr Op glu = activation<glu>(

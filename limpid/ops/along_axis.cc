@@ -43,8 +43,8 @@ Value places_along_axis(Value indices, const Shape& x, std::size_t axis) {
   for (std::size_t d = 0; fits && d < x.rank(); ++d) fits = d == axis || shape[d] <= x[d];
   if (!fits)
     throw Error(ErrorCode::kShape,
-                fmt::format("indices {} along axis {} of {}: the same rank and no larger "
-                            "dimensions beside the axis are expected",
+                fmt::format("indices {} along axis {} of {}: expected the same rank and no larger "
+                            "dimensions except along the axis",
                             to_string(indices.type()), axis, to_string(x)));
   const Value numbers = as_places(indices, x);
   Value places = number_like(numbers, 0);
@@ -92,7 +92,7 @@ Value flat_index(Value indices, const Shape& shape) {
   const Shape numbers = indices.shape();
   if (numbers.rank() == 0 || numbers.back() != static_cast<std::int64_t>(shape.rank()))
     throw Error(ErrorCode::kShape,
-                fmt::format("flat_index: {} of {}: a last dimension of {} is expected",
+                fmt::format("flat_index: {} of {}: expected a last dimension of {}",
                             to_string(indices.type()), to_string(shape), shape.rank()));
   const Value wide = as_places(indices, shape);
   const std::size_t last = numbers.rank() - 1;

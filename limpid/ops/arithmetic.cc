@@ -288,7 +288,7 @@ Value simpler_cast(std::span<const Value> in_, const Attributes& attributes) {
 }
 
 constexpr std::string_view kStep =
-    "a comparison is a step: its derivative is zero wherever it exists";
+    "a comparison is a step function: its derivative is zero wherever it exists";
 constexpr std::string_view kLogic = "booleans have no derivative";
 
 std::vector<Type> select_types(const Call& call) {
@@ -524,23 +524,23 @@ constexpr Op multiply =
                simpler_multiply);
 constexpr Op divide =
     simplified(binary<divide, Divide>(
-                   "divide", "a / b; integers: toward zero, and 0 by zero", kRounded,
+                   "divide", "a / b; integers: rounded toward zero; 0 if b is 0", kRounded,
                    numeric_elementwise, gradient(divide_gradient), element(Element::kDivide),
                    {"{0} / {1}", "Divide{{}}({0}, {1})"}, {"Div", 14}, numeric_divisor_examples),
                simpler_divide);
 constexpr Op remainder = binary<remainder, Remainder>(
-    "remainder", "a - b trunc(a / b); integers: a by zero", kExact, numeric_elementwise,
+    "remainder", "a - b trunc(a / b); integers: a if b is 0", kExact, numeric_elementwise,
     gradient(remainder_gradient), {}, {"std::fmod({0}, {1})", "Remainder{{}}({0}, {1})"},
     {"Mod", 13}, numeric_divisor_examples, false);
 constexpr Op maximum =
-    simplified(binary<maximum, Maximum>("maximum", "the larger; NaN where either is; +0 above -0",
+    simplified(binary<maximum, Maximum>("maximum", "the larger; NaN if either is NaN; +0 above -0",
                                         kExact, numeric_elementwise, gradient(maximum_gradient),
                                         element(Element::kMaximum, Element::kMaximumI32),
                                         {"maximum({0}, {1})", "Maximum{{}}({0}, {1})"},
                                         onnx_node("Max", 13, 8), numeric_examples, false),
                simpler_choice<least>);
 constexpr Op minimum =
-    simplified(binary<minimum, Minimum>("minimum", "the smaller; NaN where either is; -0 below +0",
+    simplified(binary<minimum, Minimum>("minimum", "the smaller; NaN if either is NaN; -0 below +0",
                                         kExact, numeric_elementwise, gradient(minimum_gradient),
                                         element(Element::kMinimum, Element::kMinimumI32),
                                         {"minimum({0}, {1})", "Minimum{{}}({0}, {1})"},
@@ -623,7 +623,7 @@ constexpr Op select = complete({.name = "select",
                                 .examples = select_examples});
 
 constexpr Op cast = complete({.name = "cast",
-                              .formula = "x in another dtype",
+                              .formula = "x converted to another dtype",
                               .shapes = kElementwiseShapes,
                               .min_inputs = 1,
                               .max_inputs = 1,

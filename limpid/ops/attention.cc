@@ -57,16 +57,16 @@ std::vector<Type> attention_types(const Call& call) {
   const Shape& k = call.inputs[1].shape;
   const Shape& v = call.inputs[2].shape;
   const auto fail = [&](std::string_view what) {
-    throw Error(ErrorCode::kShape, fmt::format("{}: {}: q {}, k {}, v {} came", where(call), what,
+    throw Error(ErrorCode::kShape, fmt::format("{}: {}, got q {}, k {}, v {}", where(call), what,
                                                to_string(call.inputs[0]), to_string(call.inputs[1]),
                                                to_string(call.inputs[2])));
   };
   if (q.rank() < 2 || k.rank() != q.rank() || v.rank() != q.rank())
-    fail("three operands of one rank, 2 or more, are expected");
-  if (q.back() != k.back()) fail("queries and keys must have one size");
-  if (!(k.erase(k.rank() - 1) == v.erase(v.rank() - 1)))
-    fail("there must be a value for every key");
-  if (!heads_fit(q, k)) fail("leading dimensions must be equal, heads of k must divide those of q");
+    fail("expected three operands of one rank, 2 or more");
+  if (q.back() != k.back()) fail("expected queries and keys of one size");
+  if (!(k.erase(k.rank() - 1) == v.erase(v.rank() - 1))) fail("expected a value for every key");
+  if (!heads_fit(q, k))
+    fail("expected equal leading dimensions and heads of k that divide those of q");
   if (call.inputs.size() == 4) {
     if (call.inputs[3].dtype != Dtype::kBool) require_dtype(call, 3, call.inputs[0].dtype);
     const Shape scores = scores_shape(q, k);
@@ -218,27 +218,27 @@ CppCall attention_cpp(const Call& call) {
 
 namespace op {
 
-constexpr Op scaled_dot_product_attention = complete(
-    {.name = "scaled_dot_product_attention",
-     .formula = "softmax(q k^T scale + mask) v over the keys that are seen; `causal` hides "
-                "key j from query i where j > i + (S - L)",
-     .shapes = "q[..., H, L, D], k[..., G, S, D], v[..., G, S, E], mask[..., H, L, S] "
-               "-> [..., H, L, E]; G divides H",
-     .min_inputs = 3,
-     .max_inputs = 4,
-     .attributes = kAttentionAttributes,
-     .types = attention_types,
-     .reference = attention_reference,
-     .gradient = gradient(attention_gradient),
-     .batching = batching(attention_batching),
-     .flops = attention_flops,
-     .kernel = {KernelKind::kAttention},
-     .cpp = cpp_call(attention_cpp),
-     .onnx = {"Attention", 23},
-     .accuracy = kSummed,
-     .source = "Vaswani et al., Attention Is All You Need (2017), section 3.2.1; grouped "
-               "heads: Ainslie et al., GQA (2023)",
-     .examples = attention_examples});
+constexpr Op scaled_dot_product_attention =
+    complete({.name = "scaled_dot_product_attention",
+              .formula = "softmax(q k^T scale + mask) v over the unmasked keys; `causal` masks key "
+                         "j for query i if j > i + (S - L)",
+              .shapes = "q[..., H, L, D], k[..., G, S, D], v[..., G, S, E], mask[..., H, L, S] "
+                        "-> [..., H, L, E]; G divides H",
+              .min_inputs = 3,
+              .max_inputs = 4,
+              .attributes = kAttentionAttributes,
+              .types = attention_types,
+              .reference = attention_reference,
+              .gradient = gradient(attention_gradient),
+              .batching = batching(attention_batching),
+              .flops = attention_flops,
+              .kernel = {KernelKind::kAttention},
+              .cpp = cpp_call(attention_cpp),
+              .onnx = {"Attention", 23},
+              .accuracy = kSummed,
+              .source = "Vaswani et al., Attention Is All You Need (2017), section 3.2.1; grouped "
+                        "heads: Ainslie et al., GQA (2023)",
+              .examples = attention_examples});
 
 }  // namespace op
 

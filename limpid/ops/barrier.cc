@@ -35,8 +35,8 @@ std::vector<Example> barrier_examples() {
 namespace op {
 
 constexpr Op barrier = complete({.name = "barrier",
-                                 .formula = "each x as it is, apart from what stands before",
-                                 .shapes = "[...], ... -> the same",
+                                 .formula = "each x unchanged, separated from the ops before",
+                                 .shapes = "[...], ... -> [...], ...",
                                  .min_inputs = 1,
                                  .max_inputs = 1 << 16,
                                  .attributes = kNoAttributes,

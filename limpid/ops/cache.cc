@@ -19,7 +19,7 @@ namespace {
 using Values = std::vector<Value>;
 
 constexpr AttributeSpec kScaleAttribute[] = {{"scale", AttributeKind::kReal}};
-constexpr std::string_view kNoGradient = "it serves a decoder, which nobody trains";
+constexpr std::string_view kNoGradient = "only for decoding, which is not trained";
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 std::size_t elements(std::span<const std::int64_t> dims) { return size(Shape(dims).elements()); }
@@ -31,7 +31,7 @@ bool begins_with(const Shape& shape, const Shape& first) {
 [[noreturn]] void refuse(const Call& call, std::string_view expected) {
   std::vector<std::string> came;
   for (const Type& t : call.inputs) came.push_back(to_string(t));
-  throw Error(ErrorCode::kShape, fmt::format("{}: {} came; {} expected", where(call),
+  throw Error(ErrorCode::kShape, fmt::format("{0}: expected {2}, got {1}", where(call),
                                              fmt::join(came, ", "), expected));
 }
 
@@ -48,8 +48,8 @@ std::vector<Type> update_types(const Call& call) {
       axis >= static_cast<std::int64_t>(cache.shape.rank()) || rows.rank() != cache.shape.rank() ||
       !(rows.replace(size(axis), cache.shape[size(axis)]) == cache.shape) ||
       !begins_with(cache.shape, position))
-    refuse(call, fmt::format("a cache, rows of its shape but along axis {}, and a position for "
-                             "each of its first dimensions before that axis are",
+    refuse(call, fmt::format("a cache, rows of its shape except along axis {}, and a position for "
+                             "each of its leading dimensions",
                              axis));
   return {cache};
 }
@@ -106,8 +106,8 @@ std::vector<Type> cached_types(const Call& call) {
   };
   if (!fits())
     refuse(call,
-           "q (B..., H, L, D), keys (B..., G, D, C), values (B..., G, C, E) and positions "
-           "(B...), where G divides H, are");
+           "q (B..., H, L, D), keys (B..., G, D, C), values (B..., G, C, E) and positions (B...), "
+           "where G divides H");
   return {{call.inputs[0].dtype, q.replace(first + 2, v[first + 2])}};
 }
 
@@ -174,7 +174,7 @@ CppCall cached_attention_cpp(const Call& call) {
 }
 
 constexpr std::string_view kNoCache =
-    "ONNX writes into a cache from version 24 on, and what is written is older";
+    "ONNX updates a cache from opset 24 on, but an older one is written";
 
 }  // namespace
 
@@ -182,8 +182,9 @@ namespace op {
 
 constexpr Op update_rows =
     complete({.name = "update_rows",
-              .formula = "the cache, rows position, position + 1, ... along `axis` replaced",
-              .shapes = "cache[B..., X...], rows alike but along axis, position[B...] -> cache's",
+              .formula = "the cache with rows position, position + 1, ... along `axis` replaced",
+              .shapes = "cache[B..., X...], rows of its shape except along axis, position[B...] -> "
+                        "that of the cache",
               .min_inputs = 3,
               .max_inputs = 3,
               .attributes = kAxisAttribute,

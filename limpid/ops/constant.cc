@@ -63,7 +63,7 @@ CppCall iota_cpp(const Call& call) { return {"iota", {call.attributes.integer("s
 namespace op {
 
 constexpr Op constant = complete({.name = "constant",
-                                  .formula = "a tensor written into the function",
+                                  .formula = "a tensor stored in the function",
                                   .shapes = "-> that of the value",
                                   .min_inputs = 0,
                                   .max_inputs = 0,
@@ -115,7 +115,7 @@ Value whole_constant(Builder& builder, double number, Dtype dtype) {
   constexpr double kLowest = static_cast<double>(std::numeric_limits<T>::min());
   if (!(number >= kLowest && number < kAbove && number == std::trunc(number)))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("constant: {} is no {}", number, name(dtype)));
+                fmt::format("constant: {} is not a value of {}", number, name(dtype)));
   return constant(builder, Tensor::scalar(static_cast<T>(number)));
 }
 
@@ -128,7 +128,8 @@ Value constant(Builder& builder, double number, Dtype dtype) {
   if (dtype == Dtype::kI64) return whole_constant<std::int64_t>(builder, number, dtype);
   if (dtype == Dtype::kI8) return whole_constant<std::int8_t>(builder, number, dtype);
   if (dtype == Dtype::kU8) return whole_constant<std::uint8_t>(builder, number, dtype);
-  throw Error(ErrorCode::kDtype, fmt::format("constant: a number does not become {}", name(dtype)));
+  throw Error(ErrorCode::kDtype,
+              fmt::format("constant: a number cannot be converted to {}", name(dtype)));
 }
 
 Value iota(Builder& builder, std::int64_t size) {

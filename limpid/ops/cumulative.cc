@@ -77,9 +77,9 @@ namespace op {
 
 constexpr Op cumulative_sum = complete(
     {.name = "cumulative_sum",
-     .formula = "the sum of the elements up to each one along an axis; `exclusive`: "
-                "without it; `reverse`: from it on",
-     .shapes = "[...] -> the same",
+     .formula = "cumulative sum along an axis; `exclusive`: without the element itself; `reverse`: "
+                "from the end",
+     .shapes = "[...] -> [...]",
      .min_inputs = 1,
      .max_inputs = 1,
      .attributes = kCumulativeAttributes,

@@ -97,8 +97,7 @@ Values power_gradient(const GradientCall& c) {
   return {g(c) * by_x, g(c) * by_y};
 }
 
-constexpr std::string_view kSteps =
-    "a function of steps: its derivative is zero wherever it exists";
+constexpr std::string_view kSteps = "a step function: its derivative is zero wherever it exists";
 
 std::vector<Example> log1p_examples() {
   std::vector<Example> examples = unary_examples();
@@ -140,7 +139,7 @@ constexpr Op rsqrt =
     unary<rsqrt, Rsqrt>("rsqrt", "1 / sqrt(x), two roundings", "1.50 ulp", gradient(rsqrt_gradient),
                         Element::kRsqrt, {"Rsqrt{{}}({0})"}, {}, positive_examples);
 constexpr Op power = complete({.name = "power",
-                               .formula = "x^y; special values as C's pow",
+                               .formula = "x^y; special values as in C's pow",
                                .shapes = kElementwiseShapes,
                                .min_inputs = 2,
                                .max_inputs = 2,
@@ -156,18 +155,18 @@ constexpr Op power = complete({.name = "power",
                                .accuracy = "0.51 ulp",
                                .examples = divisor_examples});
 
-constexpr Op floor = rounding<floor, Floor>("floor", "the largest integer up to x", Element::kFloor,
-                                            {"std::floor({0})"}, onnx_node("Floor", 13, 1));
-constexpr Op ceil = rounding<ceil, Ceil>("ceil", "the smallest integer from x on", Element::kCeil,
+constexpr Op floor =
+    rounding<floor, Floor>("floor", "the largest integer not above x", Element::kFloor,
+                           {"std::floor({0})"}, onnx_node("Floor", 13, 1));
+constexpr Op ceil = rounding<ceil, Ceil>("ceil", "the smallest integer not below x", Element::kCeil,
                                          {"std::ceil({0})"}, onnx_node("Ceil", 13, 1));
 constexpr Op round =
     rounding<round, Round>("round", "the nearest integer, ties to even", Element::kRound,
                            {"std::nearbyint({0})"}, onnx_node("Round", 11));
 constexpr Op truncate = rounding<truncate, Truncate>("truncate", "the nearest integer toward zero",
                                                      Element::kTruncate, {"std::trunc({0})"}, {});
-constexpr Op sign =
-    rounding<sign, Sign>("sign", "-1, 1, or x where that is a zero or NaN", Element::kSign,
-                         {"Sign{{}}({0})"}, onnx_node("Sign", 13, 9));
+constexpr Op sign = rounding<sign, Sign>("sign", "-1 or 1; x if x is zero or NaN", Element::kSign,
+                                         {"Sign{{}}({0})"}, onnx_node("Sign", 13, 9));
 
 }  // namespace op
 

@@ -15,8 +15,8 @@
 namespace limpid {
 
 void throw_dtype(const Call& call, std::size_t input, std::string_view wanted) {
-  throw Error(ErrorCode::kDtype, fmt::format("{}: input {} is {}, {} is expected", where(call),
-                                             input, to_string(call.inputs[input]), wanted));
+  throw Error(ErrorCode::kDtype, fmt::format("{}: input {} is {}, expected {}", where(call), input,
+                                             to_string(call.inputs[input]), wanted));
 }
 
 bool is_computed_with(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
@@ -46,7 +46,7 @@ void require_same_types(const Call& call, std::size_t first) {
     if (!(call.inputs[i] == call.inputs[first]))
       throw Error(
           call.inputs[i].dtype == call.inputs[first].dtype ? ErrorCode::kShape : ErrorCode::kDtype,
-          fmt::format("{}: inputs must have one type, {} and {} came", where(call),
+          fmt::format("{}: inputs must have one type, got {} and {}", where(call),
                       to_string(call.inputs[first]), to_string(call.inputs[i])));
 }
 
@@ -85,8 +85,8 @@ std::vector<Type> labelled_types(const Call& call) {
   const Shape& labels = call.inputs[1].shape;
   if (logits.rank() == 0 || !(logits.erase(logits.rank() - 1) == labels))
     throw Error(ErrorCode::kShape,
-                fmt::format("{}: logits are {}, labels {}; logits of the labels' shape and one "
-                            "dimension of classes are expected",
+                fmt::format("{}: logits are {}, labels {}; expected logits of the labels' shape "
+                            "and one dimension of classes",
                             where(call), to_string(call.inputs[0]), to_string(call.inputs[1])));
   return {{call.inputs[0].dtype, labels}};
 }

@@ -58,12 +58,11 @@ std::vector<Type> slice_types(const Call& call) {
   List dims;
   for (std::size_t d = 0; d < x.rank(); ++d) {
     if (starts[d] < 0 || starts[d] > limits[d] || limits[d] > x[d] || strides[d] < 1)
-      throw Error(
-          ErrorCode::kShape,
-          fmt::format("{}: dimension {}: start {}, limit {}, stride {} of {}; 0 <= start <= "
-                      "limit <= {} and a stride of 1 or more are expected",
-                      where(call), d, starts[d], limits[d], strides[d], to_string(call.inputs[0]),
-                      x[d]));
+      throw Error(ErrorCode::kShape,
+                  fmt::format("{}: dimension {}: start {}, limit {}, stride {} of {}; expected 0 "
+                              "<= start <= limit <= {} and a stride of 1 or more",
+                              where(call), d, starts[d], limits[d], strides[d],
+                              to_string(call.inputs[0]), x[d]));
     const std::int64_t span = limits[d] - starts[d];
     dims.push_back(span / strides[d] + (span % strides[d] != 0));
   }
@@ -134,10 +133,11 @@ std::vector<Type> pad_types(const Call& call) {
   List dims;
   for (std::size_t d = 0; d < x.rank(); ++d) {
     if (low[d] < 0 || high[d] < 0 || interior[d] < 0)
-      throw Error(ErrorCode::kShape,
-                  fmt::format("{}: dimension {}: {} before, {} after, {} between; none may be "
-                              "negative",
-                              where(call), d, low[d], high[d], interior[d]));
+      throw Error(
+          ErrorCode::kShape,
+          fmt::format(
+              "{}: dimension {}: expected no negative padding, got {} before, {} after, {} between",
+              where(call), d, low[d], high[d], interior[d]));
     std::int64_t between = 0;
     std::int64_t size = 0;
     if (__builtin_mul_overflow(interior[d], x[d] > 0 ? x[d] - 1 : 0, &between) ||
@@ -177,8 +177,8 @@ std::vector<Type> numeric_pad_types(const Call& call) {
                      value == static_cast<double>(static_cast<std::int32_t>(value));
   if (!is_floating(d) && !whole)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} is padded with {}, a whole number of 32 bits is expected",
-                            where(call), to_string(call.inputs[0]), value));
+                fmt::format("{}: {} is padded with {}, expected a 32-bit integer", where(call),
+                            to_string(call.inputs[0]), value));
   return pad_types(call);
 }
 
@@ -233,10 +233,10 @@ std::vector<Type> concatenate_types(const Call& call) {
     const bool fits = part.dtype == first.dtype && part.shape.rank() == first.shape.rank() &&
                       part.shape.erase(a) == first.shape.erase(a);
     if (!fits)
-      throw Error(part.dtype == first.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
-                  fmt::format("{}: input {} is {}, input 0 is {}; they may differ in dimension {} "
-                              "alone",
-                              where(call), i, to_string(part), to_string(first), axis));
+      throw Error(
+          part.dtype == first.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+          fmt::format("{}: input {} is {}, input 0 is {}; they may differ in dimension {} only",
+                      where(call), i, to_string(part), to_string(first), axis));
     if (__builtin_add_overflow(size, part.shape[a], &size))
       throw Error(ErrorCode::kShape,
                   fmt::format("{}: dimension {} grows beyond 2^63", where(call), axis));
@@ -355,8 +355,8 @@ std::vector<Type> scatter_add_types(const Call& call) {
       !std::equal(indices.begin(), indices.end(), updates.begin()))
     throw Error(
         ErrorCode::kShape,
-        fmt::format("{}: indices are {}, updates {}, size {}; a row of updates for every "
-                    "index and a size of 0 or more are expected",
+        fmt::format("{}: indices are {}, updates {}, size {}; expected a row of updates for every "
+                    "index and a size of 0 or more",
                     where(call), to_string(call.inputs[0]), to_string(call.inputs[1]), size));
   const std::int64_t one[] = {size};
   return {{call.inputs[1].dtype, joined(call, {indices.dims().first(batch), one,
@@ -429,7 +429,7 @@ namespace op {
 
 constexpr Op slice = complete({.name = "slice",
                                .formula = "every `strides`-th element from `starts` to `limits`",
-                               .shapes = "[...] -> [...], of the elements that are kept",
+                               .shapes = "[...] -> [...], with the selected elements",
                                .min_inputs = 1,
                                .max_inputs = 1,
                                .attributes = kSliceAttributes,
@@ -464,7 +464,7 @@ constexpr Op pad = complete({.name = "pad",
                              .examples = pad_examples});
 
 constexpr Op concatenate = complete({.name = "concatenate",
-                                     .formula = "one after the other along an axis",
+                                     .formula = "concatenated along an axis",
                                      .shapes = "[..., a, ...], [..., b, ...] -> [..., a + b, ...]",
                                      .min_inputs = 1,
                                      .max_inputs = kMostParts,
@@ -482,7 +482,7 @@ constexpr Op concatenate = complete({.name = "concatenate",
                                      .examples = concatenate_examples});
 
 constexpr Op gather = complete({.name = "gather",
-                                .formula = "rows of x by number; zeros for a number that is none",
+                                .formula = "rows of x by index; zeros for an index out of range",
                                 .shapes = "x[`batch`, n, ...], indices[`batch`, i...] -> "
                                           "[`batch`, i..., ...]",
                                 .min_inputs = 2,
@@ -500,7 +500,7 @@ constexpr Op gather = complete({.name = "gather",
                                 .examples = gather_examples});
 
 constexpr Op scatter_add = complete({.name = "scatter_add",
-                                     .formula = "zeros, to which row i is added at indices[i]",
+                                     .formula = "zeros, with row i added at indices[i]",
                                      .shapes = "indices[`batch`, i...], updates[`batch`, i..., "
                                                "...] -> [`batch`, size, ...]",
                                      .min_inputs = 2,
@@ -543,8 +543,9 @@ std::vector<Value> split(Value x, std::int64_t parts, std::int64_t axis) {
   const std::size_t a = normalize_axis(axis, x.rank(), "split");
   const std::int64_t size = x.shape()[a];
   if (parts < 1 || size % parts != 0)
-    throw Error(ErrorCode::kShape, fmt::format("split: dimension {} of {} is not {} equal parts",
-                                               axis, to_string(x.type()), parts));
+    throw Error(ErrorCode::kShape,
+                fmt::format("split: dimension {} of {} does not divide into {} equal parts", axis,
+                            to_string(x.type()), parts));
   Values result;
   for (std::int64_t i = 0; i < parts; ++i)
     result.push_back(slice(x, axis, i * (size / parts), (i + 1) * (size / parts)));
@@ -566,8 +567,7 @@ Value pad(Value x, List low, List high, List interior, double value) {
 
 Value concatenate(const std::vector<Value>& parts, std::int64_t axis) {
   if (parts.empty())
-    throw Error(ErrorCode::kInvalidArgument,
-                "concatenate: one part or more are expected, none came");
+    throw Error(ErrorCode::kInvalidArgument, "concatenate: expected at least one part, got none");
   const auto a =
       static_cast<std::int64_t>(normalize_axis(axis, parts[0].rank(), op::concatenate.name));
   // If there are more parts than a call takes, they are joined in groups.

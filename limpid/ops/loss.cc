@@ -29,9 +29,8 @@ constexpr AttributeSpec kTemperatureAttribute[] = {{"temperature", AttributeKind
 void require_positive(const Call& call, std::string_view attribute) {
   const double value = call.attributes.get<double>(attribute);
   if (!(value > 0))
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: {} is {}, a positive number is expected", where(call), attribute, value));
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {} is {}, expected a positive number",
+                                                         where(call), attribute, value));
 }
 
 std::vector<Type> huber_types(const Call& call) {
@@ -45,7 +44,7 @@ std::vector<Type> smooth_l1_types(const Call& call) {
 
 void require_rank(const Call& call, std::size_t rank, std::string_view wanted) {
   if (call.inputs[0].shape.rank() < rank)
-    throw Error(ErrorCode::kShape, fmt::format("{}: input 0 is {}, {} is expected", where(call),
+    throw Error(ErrorCode::kShape, fmt::format("{}: input 0 is {}, expected {}", where(call),
                                                to_string(call.inputs[0]), wanted));
 }
 
@@ -69,7 +68,7 @@ std::vector<Type> cosine_types(const Call& call) {
   require_dtype(call, 2, Dtype::kBool);
   if (!(call.inputs[2].shape == result[0].shape))
     throw Error(ErrorCode::kShape,
-                fmt::format("{}: input 2 is {}, bool{} is expected", where(call),
+                fmt::format("{}: input 2 is {}, expected bool{}", where(call),
                             to_string(call.inputs[2]), to_string(result[0].shape)));
   return result;
 }
@@ -356,8 +355,8 @@ constexpr Op triplet_margin =
                           .max_inputs = 3,
                           .min_inputs = 3});
 constexpr Op cosine_embedding = loss<cosine_embedding>(
-    "cosine_embedding", "1 - cos(a, b) where they are the same, else max(0, cos - margin)",
-    cosine_body, gradient_through_body(), kKinked, cosine_examples,
+    "cosine_embedding", "1 - cos(a, b) for a matching pair, else max(0, cos - margin)", cosine_body,
+    gradient_through_body(), kKinked, cosine_examples,
     {.attributes = kMarginAttribute,
      .types = cosine_types,
      .shapes = "a[..., features], b[..., features], same[...] -> [...]",
@@ -426,7 +425,7 @@ Value soft_loss(const Value& logits, const Value& target, const CrossEntropyOpti
   if (logits.rank() == 0) call1(op::soft_cross_entropy, {logits, target});  // says what is wrong
   if (o.ignore_index)
     throw Error(ErrorCode::kInvalidArgument,
-                "cross_entropy: a label to ignore makes no sense among probabilities");
+                "cross_entropy: ignoring a label needs labels, got probabilities");
   const double classes = static_cast<double>(logits.shape().back());
   Value q = target;
   if (o.label_smoothing != 0) q = q * (1 - o.label_smoothing) + o.label_smoothing / classes;

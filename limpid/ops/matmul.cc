@@ -35,17 +35,16 @@ Product product_of(const Call& call) {
   const bool ta = call.attributes.get<bool>("transpose_a");
   const bool tb = call.attributes.get<bool>("transpose_b");
   const auto fail = [&](std::string_view what) {
-    throw Error(ErrorCode::kShape, fmt::format("{}: {}: {}{} by {}{} came", where(call), what,
+    throw Error(ErrorCode::kShape, fmt::format("{}: {}, got {}{} by {}{}", where(call), what,
                                                to_string(call.inputs[0]), ta ? " transposed" : "",
                                                to_string(call.inputs[1]), tb ? " transposed" : ""));
   };
-  if (a.rank() < 2 || b.rank() != a.rank())
-    fail("two operands of one rank, 2 or more, are expected");
+  if (a.rank() < 2 || b.rank() != a.rank()) fail("expected two operands of one rank, 2 or more");
   const std::size_t lead = a.rank() - 2;
   Product p{ta, tb, 1, a[lead + ta], b[lead + !tb], a[lead + !ta], {}};
-  if (p.k != b[lead + tb]) fail("the dimensions that are summed over differ");
+  if (p.k != b[lead + tb]) fail("expected equal dimensions to sum over");
   for (std::size_t d = 0; d < lead; ++d) {
-    if (a[d] != b[d]) fail("the leading dimensions differ");
+    if (a[d] != b[d]) fail("expected equal leading dimensions");
     p.batch *= a[d];
   }
   p.leading = Shape(a.dims().first(lead));
@@ -186,8 +185,8 @@ std::vector<Type> linear_types(const Call& call) {
   const Shape& x = call.inputs[0].shape;
   const Shape& w = call.inputs[1].shape;
   if (w.rank() != 2)
-    throw Error(ErrorCode::kShape, fmt::format("{}: weight is {}, (out, in) is expected",
-                                               where(call), to_string(call.inputs[1])));
+    throw Error(ErrorCode::kShape, fmt::format("{}: weight is {}, expected (out, in)", where(call),
+                                               to_string(call.inputs[1])));
   if (x.rank() == 0)
     throw Error(ErrorCode::kShape, fmt::format("{}: input is a scalar, weight expects {} features",
                                                where(call), w[1]));
@@ -195,8 +194,8 @@ std::vector<Type> linear_types(const Call& call) {
     throw Error(ErrorCode::kShape, fmt::format("{}: input has {} features, weight expects {}",
                                                where(call), x.back(), w[1]));
   if (call.inputs.size() == 3 && !(call.inputs[2].shape == Shape{w[0]}))
-    throw Error(ErrorCode::kShape, fmt::format("{}: bias has shape {}, [{}] is expected",
-                                               where(call), to_string(call.inputs[2].shape), w[0]));
+    throw Error(ErrorCode::kShape, fmt::format("{}: bias has shape {}, expected [{}]", where(call),
+                                               to_string(call.inputs[2].shape), w[0]));
   return {{call.inputs[0].dtype, x.replace(x.rank() - 1, w[0])}};
 }
 

@@ -25,7 +25,7 @@ void check_eps(const Call& call) {
   const double eps = call.attributes.get<double>("eps");
   if (!(eps >= 0))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: eps is {}, 0 or more is expected", where(call), eps));
+                fmt::format("{}: eps is {}, expected 0 or more", where(call), eps));
 }
 
 // Inputs from `first` on have this shape and the dtype of x.
@@ -33,7 +33,7 @@ void check_shapes(const Call& call, std::size_t first, const Shape& shape) {
   for (std::size_t i = first; i < call.inputs.size(); ++i) {
     require_dtype(call, i, call.inputs[0].dtype);
     if (!(call.inputs[i].shape == shape))
-      throw Error(ErrorCode::kShape, fmt::format("{}: input {} is {}, {} of shape {} is expected",
+      throw Error(ErrorCode::kShape, fmt::format("{}: input {} is {}, expected {} of shape {}",
                                                  where(call), i, to_string(call.inputs[i]),
                                                  name(call.inputs[0].dtype), to_string(shape)));
   }
@@ -48,8 +48,7 @@ std::vector<Type> row_types(const Call& call) {
   const std::int64_t dims = call.attributes.integer("dims");
   if (dims < 1 || dims > static_cast<std::int64_t>(x.rank()))
     throw Error(ErrorCode::kShape,
-                fmt::format("{}: the last {} dimensions of {} are to be "
-                            "normalised, 1 to {} are possible",
+                fmt::format("{}: cannot normalise the last {} dimensions of {}, expected 1 to {}",
                             where(call), dims, to_string(call.inputs[0]), x.rank()));
   check_shapes(call, 1, Shape(x.dims().last(static_cast<std::size_t>(dims))));
   return {call.inputs[0]};
@@ -189,9 +188,9 @@ std::vector<Type> channel_types(const Call& call) {
   check_eps(call);
   const Shape& x = call.inputs[0].shape;
   if (x.rank() < 2)
-    throw Error(ErrorCode::kShape, fmt::format("{}: input is {}, (examples, channels, ...) is "
-                                               "expected",
-                                               where(call), to_string(call.inputs[0])));
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: input is {}, expected (examples, channels, ...)", where(call),
+                            to_string(call.inputs[0])));
   check_shapes(call, 1, {x[1]});
   return {call.inputs[0]};
 }
@@ -208,7 +207,7 @@ std::vector<Type> group_types(const Call& call) {
   const std::int64_t groups = call.attributes.integer("groups");
   const std::int64_t channels = call.inputs[0].shape[1];
   if (groups < 1 || channels % groups != 0)
-    throw Error(ErrorCode::kShape, fmt::format("{}: {} channels do not make {} equal groups",
+    throw Error(ErrorCode::kShape, fmt::format("{}: {} channels do not split into {} equal groups",
                                                where(call), channels, groups));
   return types;
 }
@@ -236,8 +235,7 @@ std::vector<Type> batch_norm_types(const Call& call) {
   // The unbiased variance divides by the number of elements minus one.
   if (x.shape[1] != 0 && x.shape.elements() / x.shape[1] < 2)
     throw Error(ErrorCode::kShape,
-                fmt::format("{}: input is {}, 2 or more elements of each channel are expected in "
-                            "training",
+                fmt::format("{}: input is {}, expected 2 or more elements per channel in training",
                             where(call), to_string(call.inputs[0])));
   return {x, channels, channels};
 }
@@ -296,8 +294,8 @@ template <bool centered>
 consteval Op norm_gradient(std::string_view name, std::string_view formula, KernelKind kind) {
   return complete({.name = name,
                    .formula = formula,
-                   .shapes = "x[..., n...], g[..., n...], gamma[n...] -> dx[..., n...], and where "
-                             "gamma is given g h[..., n...]",
+                   .shapes = "x[..., n...], g[..., n...], gamma[n...] -> dx[..., n...], and with "
+                             "gamma also g h[..., n...]",
                    .min_inputs = 2,
                    .max_inputs = 3,
                    .attributes = kRowAttributes,
@@ -431,7 +429,7 @@ Value row_norm(const Op& op, const Value& x, const Value& gamma, const Value& be
 
 Value layer_norm(Value x, Value gamma, Value beta, double eps) {
   if (beta && !gamma)
-    throw Error(ErrorCode::kInvalidArgument, "layer_norm: beta came without gamma");
+    throw Error(ErrorCode::kInvalidArgument, "layer_norm: got beta without gamma");
   return row_norm(op::layer_norm, x, gamma, beta, eps);
 }
 

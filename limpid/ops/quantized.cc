@@ -25,16 +25,16 @@ std::vector<Type> quantized_linear_types(const Call& call) {
     throw Error(ErrorCode::kShape, fmt::format("{}: {}", where(call), what));
   };
   if (w.rank() != 2)
-    fail(fmt::format("weight is {}, (out, in) is expected", to_string(call.inputs[1])));
+    fail(fmt::format("weight is {}, expected (out, in)", to_string(call.inputs[1])));
   constexpr auto kMost = static_cast<std::int64_t>(arithmetic::kMostI8Terms);
   if (w[1] < 1 || w[1] > kMost)
-    fail(fmt::format("weight has {} features, 1 to {} are expected", w[1], kMost));
+    fail(fmt::format("weight has {} features, expected 1 to {}", w[1], kMost));
   if (x.rank() == 0 || x.back() != w[1])
     fail(fmt::format("input is {}, weight expects {} features", to_string(call.inputs[0]), w[1]));
   for (std::size_t i = 2; i < call.inputs.size(); ++i) {
     require_dtype(call, i, Dtype::kF32);
     if (!(call.inputs[i].shape == Shape{w[0]}))
-      fail(fmt::format("{} has shape {}, [{}] is expected", i == 2 ? "scale" : "bias",
+      fail(fmt::format("{} has shape {}, expected [{}]", i == 2 ? "scale" : "bias",
                        to_string(call.inputs[i].shape), w[0]));
   }
   return {{Dtype::kF32, x.replace(x.rank() - 1, w[0])}};
@@ -110,8 +110,9 @@ constexpr Op quantized_linear = complete(
      .attributes = kNoAttributes,
      .types = quantized_linear_types,
      .body = quantized_linear_body,
-     .gradient = no_gradient("rounding to integers is a step: its derivative is zero wherever it "
-                             "exists; differentiate the Function before it is quantized"),
+     .gradient =
+         no_gradient("rounding to integers is a step function: its derivative is zero wherever it "
+                     "exists; differentiate the Function before it is quantised"),
      .smooth = false,
      .batching = batching(quantized_linear_batching),
      .flops = flops_of_body,

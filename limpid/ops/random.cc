@@ -17,7 +17,7 @@ using Values = std::vector<Value>;
 constexpr AttributeSpec kRateAttribute[] = {{"rate", AttributeKind::kReal}};
 
 constexpr std::string_view kOtherNumbers =
-    "ONNX draws its random numbers from no key, so they would be others";
+    "ONNX has no random numbers from a key, so its results would differ";
 constexpr std::string_view kFromKey =
     "random numbers are a function of a key, which has no derivative";
 
@@ -126,8 +126,8 @@ std::vector<Type> dropout_types(const Call& call) {
   require_dtype(call, 0, Dtype::kF32);
   require_dtype(call, 1, Dtype::kI64);
   if (call.inputs[1].shape.rank() != 0)
-    throw Error(ErrorCode::kShape, fmt::format("{}: the key is {}, a scalar is expected",
-                                               where(call), to_string(call.inputs[1])));
+    throw Error(ErrorCode::kShape, fmt::format("{}: the key is {}, expected a scalar", where(call),
+                                               to_string(call.inputs[1])));
   const double rate = call.attributes.get<double>("rate");
   if (!(rate >= 0 && rate < 1))
     throw Error(ErrorCode::kInvalidArgument,
@@ -180,7 +180,7 @@ namespace op {
 
 constexpr Op random_bits = complete(
     {.name = "random_bits",
-     .formula = "word i of the key's table",
+     .formula = "word i of the key's random stream",
      .shapes = "key[...] -> [..., `shape`]",
      .min_inputs = 1,
      .max_inputs = 1,
@@ -198,7 +198,7 @@ constexpr Op random_bits = complete(
      .examples = keyed_examples});
 
 constexpr Op fold_in = complete({.name = "fold_in",
-                                 .formula = "a key for purpose number `data`",
+                                 .formula = "a new key, for purpose `data`",
                                  .shapes = "key[...], data[...] -> [...]",
                                  .min_inputs = 2,
                                  .max_inputs = 2,
@@ -216,7 +216,7 @@ constexpr Op fold_in = complete({.name = "fold_in",
 
 constexpr Op shift_right =
     complete({.name = "shift_right",
-              .formula = "a >> count, zeros coming in",
+              .formula = "a >> count, filled with zeros",
               .shapes = kElementwiseShapes,
               .min_inputs = 2,
               .max_inputs = 2,

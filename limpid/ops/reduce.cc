@@ -256,16 +256,16 @@ constexpr Op prod = complete({.name = "prod",
                               .onnx = {"ReduceProd", 18},
                               .examples = reduction_examples});
 constexpr Op max =
-    reduction<max>("max", "the largest over an axis; NaN where there is one", reduction_types,
+    reduction<max>("max", "the largest over an axis; NaN if any is NaN", reduction_types,
                    extreme_reference<Highest>, gradient(extreme_gradient), KernelKind::kMax,
                    max_cpp, {"ReduceMax", 20}, kExact, false);
 constexpr Op min =
-    reduction<min>("min", "the smallest over an axis; NaN where there is one", reduction_types,
+    reduction<min>("min", "the smallest over an axis; NaN if any is NaN", reduction_types,
                    extreme_reference<Lowest>, gradient(extreme_gradient), KernelKind::kMin, min_cpp,
                    {"ReduceMin", 20}, kExact, false);
 constexpr Op argmax = reduction<argmax>(
-    "argmax", "the place of the first largest over an axis", argmax_types, argmax_reference,
-    no_gradient("a place is a whole number: its derivative is zero wherever it exists"),
+    "argmax", "the index of the first largest over an axis", argmax_types, argmax_reference,
+    no_gradient("an index is an integer: its derivative is zero wherever it exists"),
     KernelKind::kNone, argmax_cpp, {"ArgMax", 13}, kExact, false);
 
 }  // namespace op

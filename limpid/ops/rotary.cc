@@ -27,11 +27,10 @@ std::vector<Type> rotary_types(const Call& call) {
     return common_shape(angles, rows, where(call)) == rows;
   };
   if (!fits())
-    throw Error(
-        ErrorCode::kShape,
-        fmt::format("{}: x is {}, cosines and sines {}; numbers for half of a row or fewer, "
-                    "stretched to its other dimensions, are expected",
-                    where(call), to_string(call.inputs[0]), to_string(call.inputs[1])));
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: x is {}, cosines and sines {}; expected angles for at most half "
+                            "of a row, broadcastable to its other dimensions",
+                            where(call), to_string(call.inputs[0]), to_string(call.inputs[1])));
   return {call.inputs[0]};
 }
 
@@ -75,8 +74,8 @@ namespace op {
 
 constexpr Op rotary_embedding =
     complete({.name = "rotary_embedding",
-              .formula = "pairs of the first numbers of each row turned by their angles",
-              .shapes = "x[..., D], cos and sin to [..., R / 2] -> that of x; R <= D",
+              .formula = "pairs of the first numbers of each row, rotated by their angles",
+              .shapes = "x[..., D], cos and sin broadcast to [..., R / 2] -> that of x; R <= D",
               .min_inputs = 3,
               .max_inputs = 3,
               .attributes = kRotaryAttributes,

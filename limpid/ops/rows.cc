@@ -33,7 +33,7 @@ Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_
   std::vector<std::int64_t> dims;
   for (const auto& part : parts) dims.insert(dims.end(), part.begin(), part.end());
   if (dims.size() > Shape::kMaxRank)
-    throw Error(ErrorCode::kShape, fmt::format("{}: a result of rank {}, at most {} is possible",
+    throw Error(ErrorCode::kShape, fmt::format("{}: a result of rank {}, at most {} is supported",
                                                where(call), dims.size(), Shape::kMaxRank));
   return Shape(dims);
 }

@@ -28,11 +28,12 @@ std::vector<Type> scatter_types(const Call& call) {
   const bool has_rows = x.rank() > batch;
   if (!has_rows || !(joined(call, {call.inputs[1].shape.dims(), x.dims().subspan(batch + 1)}) ==
                      call.inputs[2].shape))
-    throw Error(ErrorCode::kShape,
-                fmt::format("{}: x is {}, indices {}, updates {}; a row of updates for every index "
-                            "is expected",
-                            where(call), to_string(call.inputs[0]), to_string(call.inputs[1]),
-                            to_string(call.inputs[2])));
+    throw Error(
+        ErrorCode::kShape,
+        fmt::format(
+            "{}: x is {}, indices {}, updates {}; expected a row of updates for every index",
+            where(call), to_string(call.inputs[0]), to_string(call.inputs[1]),
+            to_string(call.inputs[2])));
   return {call.inputs[0]};
 }
 
@@ -217,7 +218,7 @@ CppCall maximum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Maximu
 CppCall minimum_cpp(const Call& call) { return scatter_cpp(call, "scatter<Minimum>"); }
 
 constexpr Onnx kScatterNd{"ScatterND", 18};
-constexpr std::string_view kSince18 = "ONNX has it from version 18 on, this is 17";
+constexpr std::string_view kSince18 = "ONNX has it from opset 18 on, but opset 17 is written";
 
 template <const Op& op>
 consteval Op scattering(std::string_view name, std::string_view formula, TypeRule types,
@@ -249,19 +250,21 @@ consteval Op scattering(std::string_view name, std::string_view formula, TypeRul
 namespace op {
 
 constexpr Op scatter = scattering<scatter>(
-    "scatter", "x, whose row indices[i] is replaced by row i of the updates; the last one stays",
+    "scatter", "x with row indices[i] replaced by row i of the updates; the last one wins",
     scatter_types, replace_reference, replace_gradient, true, kExact, replace_cpp, kScatterNd,
     scatter_examples);
 constexpr Op scatter_multiply = scattering<scatter_multiply>(
-    "scatter_multiply", "x, whose row indices[i] is multiplied by row i of the updates",
+    "scatter_multiply", "x with row indices[i] multiplied by row i of the updates",
     numeric_scatter_types, numeric_reference<MultiplyUpdate>, multiply_update_gradient, true,
     kSummed, multiply_cpp, kScatterNd, numeric_scatter_examples);
 constexpr Op scatter_maximum = scattering<scatter_maximum>(
-    "scatter_maximum", "x, whose row indices[i] becomes the larger of it and row i of the updates",
+    "scatter_maximum",
+    "x with row indices[i] replaced by the larger of it and row i of the updates",
     numeric_scatter_types, numeric_reference<Larger>, extreme_update_gradient, false, kExact,
     maximum_cpp, no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
 constexpr Op scatter_minimum = scattering<scatter_minimum>(
-    "scatter_minimum", "x, whose row indices[i] becomes the smaller of it and row i of the updates",
+    "scatter_minimum",
+    "x with row indices[i] replaced by the smaller of it and row i of the updates",
     numeric_scatter_types, numeric_reference<Smaller>, extreme_update_gradient, false, kExact,
     minimum_cpp, no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
 

@@ -79,7 +79,7 @@ bool broadcasts_to(const Shape& from, const Shape& to) {
 std::vector<Type> broadcast_types(const Call& call) {
   const Shape shape = call.attributes.shape("shape");
   if (!broadcasts_to(call.inputs[0].shape, shape))
-    throw Error(ErrorCode::kShape, fmt::format("{}: {} does not stretch to {}", where(call),
+    throw Error(ErrorCode::kShape, fmt::format("{}: {} does not broadcast to {}", where(call),
                                                to_string(call.inputs[0]), to_string(shape)));
   return {{call.inputs[0].dtype, shape}};
 }
@@ -147,7 +147,7 @@ std::vector<Type> transpose_types(const Call& call) {
   std::iota(wanted.begin(), wanted.end(), 0);
   if (sorted != wanted)
     throw Error(ErrorCode::kShape,
-                fmt::format("{}: [{}] is no permutation of the axes of {}", where(call),
+                fmt::format("{}: [{}] is not a permutation of the axes of {}", where(call),
                             fmt::join(permutation, ", "), to_string(call.inputs[0])));
   std::vector<std::int64_t> dims;
   for (std::int64_t p : permutation) dims.push_back(from[static_cast<std::size_t>(p)]);
@@ -205,8 +205,8 @@ std::vector<Example> transpose_examples() {
 namespace op {
 
 constexpr Op reshape = complete({.name = "reshape",
-                                 .formula = "the same elements under another shape",
-                                 .shapes = "[...] -> `shape`, of as many elements",
+                                 .formula = "the same elements in another shape",
+                                 .shapes = "[...] -> `shape`, with the same number of elements",
                                  .min_inputs = 1,
                                  .max_inputs = 1,
                                  .attributes = kShapeAttribute,
@@ -224,8 +224,8 @@ constexpr Op reshape = complete({.name = "reshape",
 
 constexpr Op broadcast = complete(
     {.name = "broadcast",
-     .formula = "x repeated to a larger shape",
-     .shapes = "[...] -> `shape`; dimensions align at the last, and those of size 1 stretch",
+     .formula = "x broadcast to a larger shape",
+     .shapes = "[...] -> `shape`; dimensions align from the last, and those of size 1 are repeated",
      .min_inputs = 1,
      .max_inputs = 1,
      .attributes = kShapeAttribute,

@@ -80,26 +80,25 @@ std::vector<Example> argsort_examples() {
 
 namespace op {
 
-constexpr Op argsort =
-    complete({.name = "argsort",
-              .formula = "the places of the elements, smallest first; NaN above every number; "
-                         "what is equal in its order",
-              .shapes = "[..., n] -> i32[..., n]",
-              .min_inputs = 1,
-              .max_inputs = 1,
-              .attributes = kSortAttributes,
-              .types = argsort_types,
-              .reference = argsort_reference,
-              .gradient = no_gradient(
-                  "a place is a whole number: its derivative is zero wherever it exists"),
-              .smooth = false,
-              .batching = batching(argsort_batching),
-              .flops = argsort_flops,
-              .kernel = {},
-              .cpp = cpp_call(argsort_cpp),
-              .onnx = {"TopK", 11},
-              .accuracy = kExact,
-              .examples = argsort_examples});
+constexpr Op argsort = complete(
+    {.name = "argsort",
+     .formula = "the indices of the elements, smallest first; NaN above every number; equal "
+                "elements in their order",
+     .shapes = "[..., n] -> i32[..., n]",
+     .min_inputs = 1,
+     .max_inputs = 1,
+     .attributes = kSortAttributes,
+     .types = argsort_types,
+     .reference = argsort_reference,
+     .gradient = no_gradient("an index is an integer: its derivative is zero wherever it exists"),
+     .smooth = false,
+     .batching = batching(argsort_batching),
+     .flops = argsort_flops,
+     .kernel = {},
+     .cpp = cpp_call(argsort_cpp),
+     .onnx = {"TopK", 11},
+     .accuracy = kExact,
+     .examples = argsort_examples});
 
 }  // namespace op
 

@@ -21,7 +21,7 @@ std::vector<Type> adam_types(const Call& call) {
   for (std::size_t i = 4; i < call.inputs.size(); ++i) {
     require_dtype(call, i, call.inputs[0].dtype);
     if (call.inputs[i].shape.rank() != 0)
-      throw Error(ErrorCode::kShape, fmt::format("{}: input {} is {}, a scalar is expected",
+      throw Error(ErrorCode::kShape, fmt::format("{}: input {} is {}, expected a scalar",
                                                  where(call), i, to_string(call.inputs[i])));
   }
   return {3, call.inputs[0]};

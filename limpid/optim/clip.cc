@@ -12,7 +12,7 @@ namespace {
 void require_positive(double limit, std::string_view what) {
   if (!(limit > 0))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the limit is {}, a positive number is expected", what, limit));
+                fmt::format("{}: the limit is {}, expected a positive number", what, limit));
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ void set_number(Optimizer& optimizer, std::string_view number, double value) {
       if (!fits(n.range, value))
         throw Error(
             ErrorCode::kInvalidArgument,
-            fmt::format("{}: {} is {}, {} is expected", record.name, number, value, text(n.range)));
+            fmt::format("{}: {} is {}, expected {}", record.name, number, value, text(n.range)));
       return std::visit(
           [&](auto member) { o.*member = static_cast<std::decay_t<decltype(o.*member)>>(value); },
           n.member);

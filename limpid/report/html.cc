@@ -57,7 +57,7 @@ Bytes png_of(std::span<const std::uint8_t> pixels, std::size_t width) {
   uLongf size = compressBound(rows.size());
   Bytes packed(size);
   if (compress(packed.data(), &size, rows.data(), rows.size()) != Z_OK)
-    throw Error(ErrorCode::kInternal, "png: zlib refuses to compress");
+    throw Error(ErrorCode::kInternal, "png: zlib failed to compress");
   packed.resize(size);
 
   Bytes png{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
@@ -114,8 +114,9 @@ std::string escaped(std::string_view text) {
 
 std::string png_uri(std::span<const std::uint8_t> pixels, std::int64_t width) {
   if (width <= 0 || pixels.empty() || pixels.size() % static_cast<std::size_t>(width) != 0)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("png: {} pixels in rows of {} are no image", pixels.size(), width));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("png: {} pixels do not make an image with rows of {}", pixels.size(), width));
   return "data:image/png;base64," + base64(png_of(pixels, static_cast<std::size_t>(width)));
 }
 

@@ -71,7 +71,7 @@ std::string tiles(const RunLog& log) {
   }
   text += tile("steps", grouped(log.steps_done()));
   text += tile("parameters", grouped(log.run.parameters));
-  text += tile("ended", log.end ? log.end->reason : "not yet, or was killed");
+  text += tile("ended", log.end ? log.end->reason : "not yet, or killed");
   if (log.end) text += tile("time", duration(log.end->seconds));
   return text + "</dl>\n";
 }
@@ -115,7 +115,7 @@ std::string model_html(const RunLog& log, const Beside& beside) {
   }
   const auto& data = log.run.data;
   text += fmt::format(
-      "<p>{}: {} examples for training, {} for validation, {} for the test; {} features, {} "
+      "<p>{}: {} examples for training, {} for validation, {} for testing; {} features, {} "
       "outputs.</p>\n",
       escaped(data.name), grouped(data.train), grouped(data.validation), grouped(data.test),
       grouped(data.features), grouped(data.outputs));
@@ -159,12 +159,12 @@ std::string curves(const RunLog& log) {
           std::find(metrics.begin(), metrics.end(), name) == metrics.end())
         metrics.push_back(name);
   // Metrics between 0 and 1 share a chart; errors have one each, in their own units.
-  Chart shares{fmt::format("Metrics of the {} part", log.watched_part()), "step", "score", {}};
+  Chart shares{fmt::format("Metrics on the {} set", log.watched_part()), "step", "score", {}};
   for (const std::string& name : metrics) {
     Series series = epoch_series(log, metric_title(name), &EpochEvent::validation, name);
     if (name == "rmse" || name == "mae")
       text += to_html(
-          {fmt::format("{} of the {} part", name, log.watched_part()), "step", name, {series}});
+          {fmt::format("{} on the {} set", name, log.watched_part()), "step", name, {series}});
     else
       shares.series.push_back(series);
   }
@@ -173,7 +173,7 @@ std::string curves(const RunLog& log) {
                    "step",
                    "rate",
                    {step_series(log, "learning rate", &train::StepEvent::learning_rate)}});
-  text += to_html({"Norm of the gradient",
+  text += to_html({"Gradient norm",
                    "step",
                    "L2 norm",
                    {step_series(log, "gradient", &train::StepEvent::gradient_norm)},
@@ -234,9 +234,9 @@ std::string transformer_charts(const RunLog& log) {
   std::string text;
   for (const Chart& chart :
        {layer_chart(log, {"Residual stream after each block", "step", "RMS", {}, true}, stream),
-        layer_chart(log, {"Attention: entropy, 1 is even", "step", "share", {}},
+        layer_chart(log, {"Attention entropy; 1: equal attention to all keys", "step", "share", {}},
                     of_heads(&AttentionStatistics::entropy)),
-        layer_chart(log, {"Attention: entropy of the head where it is least", "step", "share", {}},
+        layer_chart(log, {"Attention entropy of the lowest head", "step", "share", {}},
                     of_heads(&AttentionStatistics::lowest_head))})
     if (!chart.series.empty()) text += to_html(chart);
   return text;
@@ -255,10 +255,10 @@ std::string layers_html(const RunLog& log) {
   };
   using A = train::ActivationStatistics;
   std::string text = "<div class=\"charts\">\n";
-  text += to_html(
-      layer_chart(log, {"Norm of the gradient, by layer", "step", "L2 norm", {}, true}, gradient));
+  text +=
+      to_html(layer_chart(log, {"Gradient norm by layer", "step", "L2 norm", {}, true}, gradient));
   text += to_html(layer_chart(
-      log, {"Update over weights, by layer", "step", "ratio", {}, true, 1e-3, "1e-3: about right"},
+      log, {"Update-to-weight ratio by layer", "step", "ratio", {}, true, 1e-3, "1e-3: typical"},
       ratio));
   text +=
       to_html(layer_chart(log, {"Activations: mean", "step", "mean", {}}, activation(&A::mean)));
@@ -266,9 +266,9 @@ std::string layers_html(const RunLog& log) {
                               activation(&A::std)));
   text += to_html(layer_chart(log, {"Activations: share of zeros", "step", "share", {}},
                               activation(&A::zero_share)));
-  text += to_html(layer_chart(log, {"Units dead for a whole batch", "step", "share", {}},
+  text += to_html(layer_chart(log, {"Dead units: 0 for a whole batch", "step", "share", {}},
                               activation(&A::dead_share)));
-  text += to_html(layer_chart(log, {"Activations where the slope is flat", "step", "share", {}},
+  text += to_html(layer_chart(log, {"Saturated activations", "step", "share", {}},
                               activation(&A::saturated_share)));
   text += transformer_charts(log);
   return text + "</div>\n";
@@ -301,7 +301,7 @@ std::string class_name(const RunLog& log, std::size_t c) {
 std::string confusion_html(const RunLog& log) {
   const auto& confusion = log.end->test.confusion;
   if (confusion.empty() || confusion.size() > kMostClasses) return "";
-  Cells heading{"label \\ answer"};
+  Cells heading{"label \\ prediction"};
   std::vector<Cells> rows;
   for (std::size_t label = 0; label < confusion.size(); ++label) {
     heading.push_back(class_name(log, label));
@@ -312,9 +312,8 @@ std::string confusion_html(const RunLog& log) {
       const std::int64_t n = confusion[label][answer];
       const double share = total > 0 ? static_cast<double>(n) / total : 0;
       row.push_back(
-          fmt::format("<td style=\"background: rgb(var(--heat) / {:.3f})\" title=\"{} answered as "
-                      "{}: {}, {:.1f} "
-                      "%\">{}</td>",
+          fmt::format("<td style=\"background: rgb(var(--heat) / {:.3f})\" title=\"{} predicted as "
+                      "{}: {}, {:.1f} %\">{}</td>",
                       n > 0 ? 0.08 + 0.52 * share : 0, class_name(log, label),
                       class_name(log, answer), n, 100 * share, n));
     }
@@ -341,7 +340,7 @@ std::string mistakes_html(const RunLog& log, const std::vector<Mistake>& mistake
     const std::string label = class_name(log, static_cast<std::size_t>(m.label));
     const std::string answer = class_name(log, static_cast<std::size_t>(m.answer));
     text += fmt::format(
-        "<figure><img src=\"{}\" alt=\"example {}\"><figcaption>{} taken for {}<br><span "
+        "<figure><img src=\"{}\" alt=\"example {}\"><figcaption>{} predicted as {}<br><span "
         "class=\"soft\">at {:.1f} %, row {}</span></figcaption></figure>\n",
         png_uri(m.pixels, m.width), m.row, label, answer, 100 * m.probability, m.row);
   }
@@ -372,8 +371,8 @@ std::string repeat_html(const RunLog& log) {
     if (!r.command.empty()) commands += "\n" + shell_line(r.command);
   const auto& e = log.run.environment;
   return fmt::format(
-      "<pre>{}</pre>\n<p class=\"soft\">limpid {}; {}, {} {}; {}; {}; {}</p>\n<pre>{}</pre>\n"
-      "<p class=\"soft\">To look into its weights, its answers and any of its steps in a browser: "
+      "<pre>{}</pre>\n<p class=\"soft\">limpid {}; {}, {} {}; {}; {}; {}</p>\n<pre>{}</pre>\n<p "
+      "class=\"soft\">To inspect its weights, its predictions and any of its steps in a browser: "
       "<code>limpid view RUN</code>, where RUN is the folder of this file.</p>\n",
       escaped(commands), escaped(log.run.version), escaped(e.isa), e.threads,
       e.threads == 1 ? "thread" : "threads", escaped(e.cpu), escaped(e.system), escaped(e.compiler),
@@ -388,7 +387,7 @@ std::string report_html(const RunLog& log, const std::vector<Finding>& findings,
   for (const std::string& note : log.notes)
     notes += fmt::format("<p class=\"soft\">{}</p>\n", escaped(note));
   for (const train::ResumeEvent& r : log.resumes)
-    notes += fmt::format("<p class=\"soft\">Taken up again at step {}.</p>\n", grouped(r.step));
+    notes += fmt::format("<p class=\"soft\">Resumed at step {}.</p>\n", grouped(r.step));
   std::string text =
       fmt::format("<h1>{}</h1>\n<p class=\"soft\">{} with {} parameters</p>\n",
                   escaped(log.run.data.name), escaped(log.run.task), grouped(log.run.parameters));
@@ -397,15 +396,15 @@ std::string report_html(const RunLog& log, const std::vector<Finding>& findings,
                   findings_html(findings, train::earlier_findings(log, findings)));
   text += section("Curves", curves(log));
   text += section("Layers", layers_html(log));
-  text += section("Texts drawn on the way", samples_html(log));
+  text += section("Text samples", samples_html(log));
   if (log.end) {
-    text += section("Confusion matrix of the test part", confusion_html(log));
-    text += section("The surest mistakes", mistakes_html(log, beside.mistakes));
+    text += section("Confusion matrix on the test set", confusion_html(log));
+    text += section("Most confident errors", mistakes_html(log, beside.mistakes));
     text += scores_html(log);
   }
   text += section("Model and data", model_html(log, beside));
-  text += section("To repeat it", repeat_html(log));
-  return page(log.run.data.name + ": a run of limpid", text);
+  text += section("Reproduce", repeat_html(log));
+  return page(log.run.data.name + ": a training run of limpid", text);
 }
 
 }  // namespace limpid::report

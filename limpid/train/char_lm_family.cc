@@ -9,7 +9,7 @@ void fill_char_lm(TrainConfig& c, const Split& data, const Recipe& recipe) {
   fill(c.context, char_lm_family().context);
   fill(c.embedding, nn::CharLm{}.embedding);
   if (c.norm == "batch")
-    refuse("model.norm", "a charlm has no batch norm; none, layer or rms is expected");
+    refuse("model.norm", "a charlm has no batch norm; expected none, layer or rms");
   fill_layers(c, data, recipe, *c.context * *c.embedding);
 }
 

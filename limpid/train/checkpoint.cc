@@ -60,7 +60,7 @@ const std::string& metadata_at(const Safetensors& file, std::string_view key) {
 Checkpoint checkpoint_of(const Safetensors& file) {
   if (const std::string& format = metadata_at(file, kFormatKey); format != kFormat)
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} is {}, '{}' is expected", kFormatKey, in_quotes(format), kFormat));
+                fmt::format("{} is {}, expected '{}'", kFormatKey, in_quotes(format), kFormat));
   Checkpoint checkpoint;
   checkpoint.run = metadata_at(file, kRunKey);
   std::size_t read = 0;
@@ -77,8 +77,8 @@ Checkpoint checkpoint_of(const Safetensors& file) {
     read += params.size();
   });
   if (read != file.tensors.size())
-    throw Error(ErrorCode::kFormat,
-                fmt::format("{} tensors are no part of a state", file.tensors.size() - read));
+    throw Error(ErrorCode::kFormat, fmt::format("{} tensors do not belong to a training state",
+                                                file.tensors.size() - read));
   return checkpoint;
 }
 

@@ -35,9 +35,9 @@ void fill_loss(TrainConfig& c, Task task) {
   if (!fits(kind, task))
     refuse("loss.name", fmt::format("{} does not fit {}", *c.loss, limpid::name(task)));
   if (c.label_smoothing && kind != Loss::Kind::kCrossEntropy)
-    refuse("loss.label_smoothing", fmt::format("the loss {} has none", *c.loss));
+    refuse("loss.label_smoothing", fmt::format("the loss {} has no such option", *c.loss));
   if (c.delta && kind != Loss::Kind::kHuber)
-    refuse("loss.delta", fmt::format("the loss {} has none", *c.loss));
+    refuse("loss.delta", fmt::format("the loss {} has no such option", *c.loss));
   if (kind == Loss::Kind::kCrossEntropy) fill(c.label_smoothing, 0.0);
   if (kind == Loss::Kind::kHuber) fill(c.delta, 1.0);
 }
@@ -76,7 +76,7 @@ void fill_length(TrainConfig& c, const Split& data, const Recipe& recipe) {
   fill(c.batch, recipe.batch);
   fill<std::int64_t>(c.accumulate, 1);
   fill<std::int64_t>(c.shards, 1);
-  if (c.epochs && c.steps) refuse("epochs", "steps says how long, too; one of them is expected");
+  if (c.epochs && c.steps) refuse("epochs", "expected epochs or steps, got both");
   if (c.epochs || c.steps) return;
   if (recipe.steps > 0) {
     c.steps = recipe.steps;
@@ -98,12 +98,12 @@ void check_batch_norm(const TrainConfig& c, std::int64_t rows) {
       if (shard.size() % cut.most_rows() != 1 && (shard.size() == 0 || cut.most_rows() != 1))
         continue;
       if (cut.shards > 1)
-        refuse("shards", fmt::format("shard {} of a batch of {} would have a micro batch of one "
-                                     "example, and batch norm needs two; another batch size or "
-                                     "number of shards is expected",
-                                     s, update.size()));
+        refuse("shards",
+               fmt::format("shard {} of a batch of {} would have a micro-batch of one example, but "
+                           "batch norm needs two; choose another batch size or number of shards",
+                           s, update.size()));
       refuse("batch", fmt::format("the last batch of an epoch would have one of the {} examples, "
-                                  "and batch norm needs two; another size is expected",
+                                  "but batch norm needs two; choose another size",
                                   rows));
     }
   }
@@ -146,14 +146,14 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill(c.min_delta, 0.0);
   fill(c.check_finite, false);
   fill(c.log_shards, false);
-  if (*c.log_shards && *c.shards == 1) refuse("log_shards", "2 or more shards are expected");
+  if (*c.log_shards && *c.shards == 1) refuse("log_shards", "expected 2 or more shards");
   const std::int64_t an_epoch = steps_an_epoch(c, data);
   fill(c.log_every,
        std::max<std::int64_t>(1, std::min(an_epoch, c.steps.value_or(an_epoch)) / 100));
   if (task == Task::kNextToken)
     fill(c.sample_every, std::max<std::int64_t>(1, steps / kSamples));
   else if (c.sample_every)
-    refuse("sample_every", fmt::format("a model of {} goes on with no text", *c.task));
+    refuse("sample_every", fmt::format("a {} model generates no text", *c.task));
   fill<std::int64_t>(c.checkpoint_every, 0);
   const std::vector<std::string> metrics = metric_names(task, data.train.outputs());
   if (std::find(metrics.begin(), metrics.end(), *c.metric) == metrics.end())
@@ -161,7 +161,7 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
            fmt::format("{} has no {}; it has {}", *c.task, *c.metric, fmt::join(metrics, ", ")));
   if (*c.patience > 0 && data.validation.size() == 0)
     refuse("early_stopping.patience",
-           "the data has no validation part; 0, or data with one (split=90/10) is expected");
+           "the data has no validation set; expected 0, or data with one (split=90/10)");
   if (*c.norm == "batch") check_batch_norm(c, data.train.size());
   return c;
 }

@@ -17,8 +17,8 @@ void refuse_keys_of_others(const TrainConfig& c) {
   for (const ConfigKey& key : config_keys())
     if (key.path.starts_with("model.") && is_chosen(c, key) &&
         std::find(keys.begin(), keys.end(), key.name()) == keys.end())
-      refuse(key.path,
-             fmt::format("the model {} has none; it has {}", *c.model, fmt::join(keys, ", ")));
+      refuse(key.path, fmt::format("the model {} has no such option; it has {}", *c.model,
+                                   fmt::join(keys, ", ")));
 }
 
 }  // namespace
@@ -41,15 +41,15 @@ const Recipe& only_recipe(const ModelFamily& family, const Split&) {
 void fill_layers(TrainConfig& c, const Split& data, const Recipe& recipe, std::int64_t in) {
   const std::int64_t out = data.train.outputs();
   if (c.layers) {
-    if (c.hidden) refuse("model.hidden", "model.layers says the same; one of them is expected");
+    if (c.hidden) refuse("model.hidden", "expected model.hidden or model.layers, got both");
     if (c.layers->size() < 2)
-      refuse("model.layers", fmt::format("{} sizes, at least 2 are expected", c.layers->size()));
+      refuse("model.layers", fmt::format("expected at least 2 sizes, got {}", c.layers->size()));
     if (c.layers->front() != in)
-      refuse("model.layers", fmt::format("{} features in, the data has {}", c.layers->front(), in));
+      refuse("model.layers", fmt::format("{} inputs, but the data has {}", c.layers->front(), in));
     const bool enough = data.train.task == Task::kClassification ? c.layers->back() >= out
                                                                  : c.layers->back() == out;
     if (!enough)
-      refuse("model.layers", fmt::format("{} outputs, the data has {}", c.layers->back(), out));
+      refuse("model.layers", fmt::format("{} outputs, but the data has {}", c.layers->back(), out));
   } else {
     Integers sizes{in};
     const Integers& hidden = c.hidden ? *c.hidden : recipe.hidden;

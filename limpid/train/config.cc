@@ -141,7 +141,7 @@ class ConfigReader {
         nested(inner, value);
       else
         faults.push_back(
-            fmt::format("{}: there is no such key; there are {}", at(inner), siblings(path)));
+            fmt::format("{}: unknown key; expected one of {}", at(inner), siblings(path)));
     }
   }
 
@@ -174,7 +174,7 @@ class ConfigReader {
     if (value.is_object())
       object(value, path);
     else
-      faults.push_back(fmt::format("{}: expected an object, came {}", at(path), brief(value)));
+      faults.push_back(fmt::format("{}: expected an object, got {}", at(path), brief(value)));
   }
 
   void take(const ConfigKey& key, const Json& json) {
@@ -185,7 +185,7 @@ class ConfigReader {
         choice = *value;
       else
         faults.push_back(
-            fmt::format("{}: expected {}, came {}", at(key.path), expected<T>(key), brief(json)));
+            fmt::format("{}: expected {}, got {}", at(key.path), expected<T>(key), brief(json)));
     };
     with_choice(key, take, config);
   }
@@ -238,7 +238,7 @@ TrainConfig parse_train_config(std::string_view text, std::string_view source) {
   }
   if (!json.is_object())
     throw Error(ErrorCode::kParse,
-                fmt::format("configuration {}: expected an object, came {}", where, brief(json)));
+                fmt::format("configuration {}: expected an object, got {}", where, brief(json)));
   ConfigReader reader;
   reader.object(json, "");
   if (!reader.faults.empty())
@@ -275,7 +275,7 @@ void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view t
     using T = ValueOf<decltype(choice)>;
     const std::optional<T> value = from_text<T>(text);
     if (!value || !fits(key, *value))
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: expected {}, came {}", key.flag,
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: expected {}, got {}", key.flag,
                                                            expected<T>(key), in_quotes(text)));
     choice = *value;
   };

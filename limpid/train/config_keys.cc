@@ -598,15 +598,17 @@ std::span<const ConfigKey> config_keys() {
 std::string train_reference() {
   std::string page =
       "# Keys of a training configuration\n\n"
-      "`limpid train --config FILE` reads a JSON object of these keys; a dot stands for an object "
-      "inside of one, so that\n`optimizer.lr` is `{\"optimizer\": {\"lr\": 0.01}}`. A flag "
-      "overrides the file; of a switch, `--no-tied` is the opposite of `--tied`. RUN/config.json "
-      "holds all of them as they\nwere in effect. "
-      "docs/training.md explains their use.\n\n"
-      "Where a default names a *small recipe*, that is for everything but text and a "
-      "classification of 10,000 examples or more.\n\n"
-      "This page is written by `limpid train --markdown`; `./dev docs` does it.\n\n"
-      "| key | flag | kind | values | default | meaning |\n|---|---|---|---|---|---|\n";
+      "`limpid train --config FILE` reads a JSON object of these keys. A dot stands for a nested "
+      "object: `optimizer.lr` is\n"
+      "`{\"optimizer\": {\"lr\": 0.01}}`. A flag overrides the file; for a switch such as "
+      "`--tied`, `--no-tied` is the opposite.\n"
+      "RUN/config.json has the value of every key in that run. docs/training.md explains their "
+      "use.\n\n"
+      "The *small recipe* applies to everything except text and classification with 10,000 "
+      "examples or more.\n\n"
+      "`limpid train --markdown` writes this page, and so does `./dev docs`.\n\n"
+      "| key | flag | kind | values | default | meaning |\n"
+      "|---|---|---|---|---|---|\n";
   for (const ConfigKey& key : config_keys())
     page += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", key.path, key.flag, kind_text(key),
                         range_of(key), key.otherwise, key.help);

@@ -89,7 +89,8 @@ std::string text_of(const Remedy& remedy) {
 
 // "a", "a, or b", "a, b, or c".
 std::string text_of(const std::vector<Remedy>& remedies) {
-  if (remedies.empty()) return "what is known to help is in force or was tried in an earlier run";
+  if (remedies.empty())
+    return "every known remedy is already in use or was tried in an earlier run";
   std::string text = text_of(remedies.front());
   for (std::size_t i = 1; i < remedies.size(); ++i)
     text += (i + 1 == remedies.size() ? ", or " : ", ") + text_of(remedies[i]);
@@ -151,7 +152,7 @@ void Thresholds::set(std::string_view name, double value) {
   threshold_named(name);
   if (!std::isfinite(value))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("threshold {}: a finite number is expected, {} came", name, value));
+                fmt::format("threshold {}: expected a finite number, got {}", name, value));
   changed_.set(std::string(name), value);
 }
 
@@ -225,14 +226,17 @@ std::vector<Finding> earlier_findings(const RunLog& log, const std::vector<Findi
 std::string doctor_reference() {
   std::string text =
       "# What the doctor looks for\n\n"
-      "`limpid doctor RUN` reads the log of a run and tells what is wrong with it; `limpid train` "
-      "does so at the end of every\nepoch. Each rule speaks once, of the layer where it is worst. "
-      "This page is written by `limpid doctor --markdown`; the\nrules stand in "
+      "`limpid doctor RUN` reads the log of a run and reports its problems; `limpid train` does so "
+      "at the end of every epoch.\n"
+      "Each rule reports once, for the layer where the problem is worst. `limpid doctor "
+      "--markdown` writes this page from\n"
       "limpid/train/rules_of_*.cc. `--threshold name=value` changes a threshold.\n\n"
-      "The rules stand in the order in which they explain each other. Where a rule explains a "
-      "cause, findings of that cause and\nof later ones follow from it. Causes, in their order: "
-      "data, initialisation, rate, architecture, regularisation.\n\n"
-      "| rule | cause | explains, from | looks for | what to try |\n|---|---|---|---|---|\n";
+      "The rules are listed in the order in which they explain each other. If a rule explains a "
+      "cause, findings of that cause\n"
+      "and of later causes are its consequences. The causes in order: data, initialisation, rate, "
+      "architecture, regularisation.\n\n"
+      "| rule | cause | explains, from | looks for | what to try |\n"
+      "|---|---|---|---|---|\n";
   for (const Rule& rule : rules())
     text += fmt::format("| {} | {} | {} | {} | {} |\n", rule.name, name(rule.cause),
                         rule.explains ? name(*rule.explains) : "", rule.looks_for, rule.fix);

@@ -15,7 +15,7 @@ namespace {
 void check_data(const Input& example, const Dataset& data) {
   if (!(data.input_type() == example.type))
     throw Error(ErrorCode::kShape,
-                fmt::format("evaluate: {}: the model takes {} for one example, {} came", data.name,
+                fmt::format("evaluate: {}: the model takes {} for one example, got {}", data.name,
                             to_string(example.type), to_string(data.input_type())));
 }
 

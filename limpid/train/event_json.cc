@@ -312,8 +312,8 @@ class Reader {
   }
   [[noreturn]] static void refuse(const std::string& at, std::string_view wanted,
                                   const Json& came) {
-    throw Error(ErrorCode::kFormat, fmt::format("{}: {} is expected, {} came", in_quotes(at),
-                                                wanted, in_quotes(brief(came))));
+    throw Error(ErrorCode::kFormat, fmt::format("{}: expected {}, got {}", in_quotes(at), wanted,
+                                                in_quotes(brief(came))));
   }
 
   static void read(const Json& json, Json& value, const std::string&) { value = json; }
@@ -403,10 +403,10 @@ std::string to_json_line(const Event& event) {
 
 std::optional<Event> detail::parse_event(std::string_view line) {
   const std::optional<Json> object = Json::try_parse(line);
-  if (!object) throw Error(ErrorCode::kFormat, "the line is no JSON");
+  if (!object) throw Error(ErrorCode::kFormat, "the line is not JSON");
   const Json* const name = object->find("event");
   if (!name || !name->is_string())
-    throw Error(ErrorCode::kFormat, "the line is no event: {\"event\": ...} is expected");
+    throw Error(ErrorCode::kFormat, "the line is not an event: expected {\"event\": ...}");
   return read_named(name->as_string(), *object,
                     std::make_index_sequence<std::variant_size_v<Event>>());
 }

@@ -17,7 +17,7 @@ std::int64_t one_of(std::string_view path, const std::optional<Integers>& list,
                     std::int64_t otherwise) {
   if (!list) return otherwise;
   if (list->size() != 1)
-    refuse(path, fmt::format("{} numbers came, 1 is expected for a gpt", list->size()));
+    refuse(path, fmt::format("expected 1 number for a gpt, got {}", list->size()));
   return list->front();
 }
 
@@ -40,13 +40,13 @@ void fill_gpt(TrainConfig& c, const Split& data, const Recipe&) {
   if (*c.positions == name(nn::GptPositions::kRotary))
     fill(c.rotary_base, net.rotary_base);
   else if (c.rotary_base)
-    refuse("model.rotary_base", fmt::format("positions are {}", *c.positions));
+    refuse("model.rotary_base", fmt::format("expected rotary positions, got {}", *c.positions));
   fill(c.bias, net.bias);
   fill(c.tied, net.tied);
   const std::vector<std::string> norms = nn::gpt_norm_names();
   if (std::find(norms.begin(), norms.end(), *c.norm) == norms.end())
     refuse("model.norm",
-           fmt::format("a gpt has no {}; {} is expected", *c.norm, fmt::join(norms, " or ")));
+           fmt::format("a gpt has no {}; expected {}", *c.norm, fmt::join(norms, " or ")));
   net.width = *c.width;
   net.feed_forward = nn::gpt_feed_forward_from_name(*c.feed_forward);
   c.hidden = Integers{one_of("model.hidden", c.hidden, net.hidden_width())};

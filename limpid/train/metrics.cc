@@ -21,7 +21,7 @@ using Row = std::span<const float>;
 void check(bool well, std::string_view what, const Tensor& outputs, const Tensor& targets) {
   if (!well)
     throw Error(ErrorCode::kShape,
-                fmt::format("{}_metrics: outputs {} and targets {} do not fit together", what,
+                fmt::format("{}_metrics: outputs {} and targets {} do not match", what,
                             to_string(outputs.type()), to_string(targets.type())));
 }
 
@@ -44,8 +44,8 @@ std::size_t label_of(std::string_view what, const Tensor& labels, std::int64_t r
   const std::int32_t label = labels.values<std::int32_t>()[static_cast<std::size_t>(row)];
   if (label < 0 || static_cast<std::size_t>(label) >= classes)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}_metrics: row {} has label {}, 0 to {} are expected", what, row,
-                            label, static_cast<std::int64_t>(classes) - 1));
+                fmt::format("{}_metrics: row {} has label {}, expected 0 to {}", what, row, label,
+                            static_cast<std::int64_t>(classes) - 1));
   return static_cast<std::size_t>(label);
 }
 

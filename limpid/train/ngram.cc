@@ -38,7 +38,7 @@ void for_each_run(const Tensor& tokens, std::int64_t first, std::int64_t length,
 const TokenWindows& windows_in(const Dataset& text) {
   if (!text.windows)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("n-gram: {} is no text in windows", text.name));
+                fmt::format("n-gram: expected text in windows, got {}", text.name));
   return *text.windows;
 }
 
@@ -50,11 +50,10 @@ int NGram::order_for(std::int64_t vocabulary, int most) {
 
 NGram::NGram(const Tensor& tokens, std::int64_t vocabulary, int order) : vocabulary_(vocabulary) {
   if (vocabulary < 1 || order < 1 || order > order_for(vocabulary, order))
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "n-gram: order {} of {} tokens, whose bits are at most 64 together, is expected", order,
-            vocabulary));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("n-gram: expected an order of at least 1 whose tokens fit 64 bits, got "
+                            "order {} with {} tokens",
+                            order, vocabulary));
   bits_ = bits_of(vocabulary);
   for (std::int64_t n = 1; n <= order; ++n) {
     auto& counts = counts_.emplace_back();
@@ -72,7 +71,7 @@ std::uint64_t NGram::packed(std::span<const std::int32_t> tokens) const {
   for (const std::int32_t token : tokens) {
     if (token < 0 || token >= vocabulary_)
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("n-gram: token {}, 0 to {} are expected", token, vocabulary_ - 1));
+                  fmt::format("n-gram: token {}, expected 0 to {}", token, vocabulary_ - 1));
     number = number << bits_ | static_cast<std::uint64_t>(token);
   }
   return number;
@@ -100,8 +99,10 @@ double NGram::loss(const Tensor& tokens, std::int64_t skipped) const {
   const DefaultFloatMode mode;
   const std::int64_t size = tokens.shape()[0];
   if (skipped < 0 || skipped >= size)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("n-gram: {} tokens after the first {} are none", size, skipped));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("n-gram: expected tokens to score, got {} tokens of which {} are skipped", size,
+                    skipped));
   double sum = 0;
   for_each_run(tokens, skipped, order(), [&](std::span<const std::int32_t> run) {
     sum -= arithmetic::log(probability(run.first(run.size() - 1), run.back()));

@@ -66,7 +66,7 @@ Remedy set(std::string_view key, Json value) {
 
 Remedy set_data(const RunLog& log, std::string_view option, std::string_view value) {
   std::optional<DataSpec> data = data_of(log);
-  if (!data) return words(fmt::format("{}={} after --data's name", option, value));
+  if (!data) return words(fmt::format("{}={} in --data", option, value));
   if (option == "standardize")
     std::erase_if(data->options, [&](const DataSpec::Option& o) { return o.key == option; });
   data->options.push_back({std::string(option), std::string(value)});

@@ -54,9 +54,9 @@ std::optional<Finding> data_not_finite(const RunLog& log, const Thresholds&) {
   const NonFinite& first = log.data->first_non_finite.front();
   return finding(
       Severity::kError, "",
-      fmt::format("{} of the inputs are not finite; the first is {} in row {}, column {} of "
-                  "the {} part",
-                  log.data->non_finite, first.value, first.row, first.column, first.part),
+      fmt::format(
+          "{} of the inputs are not finite; the first is {} in row {}, column {} of the {} set",
+          log.data->non_finite, first.value, first.row, first.column, first.part),
       "missing values, or a division by 0 when the data was made",
       {words("remove these rows"), words("fill in the column's mean")});
 }
@@ -77,20 +77,20 @@ std::optional<Finding> one_answer(const RunLog& log, const Thresholds&) {
   if (answer.empty() || log.data->rows < 2) return {};
   return finding(
       Severity::kError, "",
-      fmt::format("the target of all {} rows to train on is {}", log.data->rows, answer),
-      "the rows of the other answers were lost, or another column is the target: "
-      "nothing can be learnt but this one answer",
-      {words("add rows of the other answers"), words("see that the right column is the target")});
+      fmt::format("the target of all {} training rows is {}", log.data->rows, answer),
+      "the rows with other targets are missing, or another column is the target: the model can "
+      "learn only this one prediction",
+      {words("add rows with other targets"), words("check that the right column is the target")});
 }
 
 std::optional<Finding> target_among_inputs(const RunLog& log, const Thresholds&) {
   if (!log.data || log.data->giveaways.empty()) return {};
   const FeatureFacts& first = log.data->giveaways.front();
   return finding(Severity::kError, "",
-                 fmt::format("{} tells the target of each of the {} rows by itself",
+                 fmt::format("{} alone determines the target of each of the {} rows",
                              column_name(first), log.data->rows),
-                 "the column is the target in another form, or was made from it: the scores say "
-                 "nothing about rows whose target is not known",
+                 "target leakage: the column is the target in another form, or was derived from "
+                 "it; the scores say nothing about rows whose target is unknown",
                  {without(log, first)});
 }
 
@@ -101,8 +101,8 @@ std::optional<Finding> targets_not_normalized(const RunLog& log, const Threshold
       return finding(Severity::kWarning, "",
                      fmt::format("the target {} has mean {:.3g} and standard deviation {:.3g}",
                                  column_name(f), f.mean, f.std),
-                     "first weights give answers of about 1: the loss and its gradients are large, "
-                     "and no usual learning rate suits them",
+                     "initial weights give predictions of about 1: the loss and its gradients are "
+                     "large, and no usual learning rate suits them",
                      {set_data(log, "standardize", "zscore")});
   return {};
 }
@@ -122,12 +122,12 @@ std::optional<Finding> no_better_than_chance(const RunLog& log, const Thresholds
     return {};
   return finding(
       Severity::kError, "",
-      fmt::format("the {} loss was {:.4g} at best, where always giving the same answer has {:.4g}; "
-                  "the training loss fell to {:.4g}",
+      fmt::format("the {} loss was {:.4g} at best, while a constant prediction has {:.4g}; the "
+                  "training loss fell to {:.4g}",
                   log.watched_part(), best, constant, last_training_loss(log)),
-      "the inputs say nothing about the targets: rows were learnt by heart",
-      {words("see that each target belongs to its row: were labels sorted or shuffled by "
-             "themselves?"),
+      "the inputs do not predict the targets: the model memorised the training rows",
+      {words(
+           "check that each target belongs to its row: were labels sorted or shuffled separately?"),
        words("other columns")});
 }
 
@@ -138,14 +138,14 @@ std::optional<Finding> few_rows(const RunLog& log, const Thresholds& t) {
   if (static_cast<double>(log.data->rows) >= t["few_rows"] || !(train < 0.2 * initial) ||
       !(watched > 3 * train) || !(watched > 0.3 * initial))
     return {};
-  return finding(Severity::kError, "",
-                 fmt::format("{} rows to train on, learnt by heart: the training loss is {:.4g}, "
-                             "the {} loss {:.4g}",
-                             log.data->rows, train, log.watched_part(), watched),
-                 fmt::format("so few rows do not tell what matters from what is by chance, by {} "
-                             "parameters least of all",
-                             log.run.parameters),
-                 {words("more rows: no setting stands in for them")});
+  return finding(
+      Severity::kError, "",
+      fmt::format("the model memorised its {} training rows: the training loss is {:.4g}, the {} "
+                  "loss {:.4g}",
+                  log.data->rows, train, log.watched_part(), watched),
+      fmt::format("so few rows do not tell signal from noise, least of all for {} parameters",
+                  log.run.parameters),
+      {words("more rows: no setting replaces them")});
 }
 
 std::optional<Finding> inputs_not_normalized(const RunLog& log, const Thresholds& t) {
@@ -157,14 +157,13 @@ std::optional<Finding> inputs_not_normalized(const RunLog& log, const Thresholds
       const double size = std::hypot(a.mean, a.std);
       if (!(size > t["input_high"]) && !(size < t["input_low"] && size > 0)) return {};
       std::string symptom = fmt::format(
-          "what reaches the first layer has mean {:.3g} and standard "
-          "deviation {:.3g}",
-          a.mean, a.std);
+          "the inputs of the first layer have mean {:.3g} and standard deviation {:.3g}", a.mean,
+          a.std);
       if (const FeatureFacts* f = log.data ? widest_feature(*log.data) : nullptr)
         symptom += fmt::format("; the largest column is {}, mean {:.3g}, from {:.3g} to {:.3g}",
                                column_name(*f), f->mean, f->min, f->max);
       return finding(Severity::kWarning, "", symptom,
-                     "one learning rate cannot suit weights whose inputs differ so much in size",
+                     "one learning rate does not suit weights whose inputs differ so much in scale",
                      {set_data(log, "standardize", "zscore")});
     }
   return {};
@@ -180,27 +179,26 @@ std::optional<Finding> class_imbalance(const RunLog& log, const Thresholds& t) {
     return {};
   const auto place = [&](auto it) { return static_cast<std::size_t>(it - counts.begin()); };
   const double share = static_cast<double>(*most) / static_cast<double>(log.data->rows);
-  return finding(
-      Severity::kWarning, "",
-      fmt::format("class {} has {} examples, class {} has {}: always answering the former "
-                  "would be right in {:.0f} % of the cases",
-                  class_name(log, place(most)), *most, class_name(log, place(fewest)), *fewest,
-                  100 * share),
-      "the data was gathered so",
-      {words("more examples of the rare classes, or theirs repeated; --metric macro_f1 and the "
-             "confusion matrix judge better than accuracy")});
+  return finding(Severity::kWarning, "",
+                 fmt::format("class {} has {} examples, class {} has {}: always predicting the "
+                             "former has an accuracy of {:.0f} %",
+                             class_name(log, place(most)), *most, class_name(log, place(fewest)),
+                             *fewest, 100 * share),
+                 "the data was collected so",
+                 {words("more examples of the rare classes, or repeat them; --metric macro_f1 and "
+                        "the confusion matrix say more than accuracy")});
 }
 
 std::optional<Finding> duplicate_rows(const RunLog& log, const Thresholds& t) {
   const Duplicates* d = log.data ? most_doubles(*log.data, /*between_parts=*/false) : nullptr;
   if (!d || static_cast<double>(d->rows) < t["duplicate_share"] * static_cast<double>(d->of))
     return {};
-  return finding(
-      Severity::kInfo, "",
-      fmt::format("{} of the {} rows of the {} part repeat an earlier one; the first is row "
-                  "{}, like row {}",
-                  d->rows, d->of, d->part, d->row, d->other_row),
-      "the same example was gathered several times", {words("keep one of each")});
+  return finding(Severity::kInfo, "",
+                 fmt::format("{} of the {} rows of the {} set repeat an earlier one; the first is "
+                             "row {}, equal to row {}",
+                             d->rows, d->of, d->part, d->row, d->other_row),
+                 "the same example was collected several times",
+                 {words("keep one copy of each row")});
 }
 
 std::optional<Finding> constant_column(const RunLog& log, const Thresholds&) {
@@ -212,7 +210,7 @@ std::optional<Finding> constant_column(const RunLog& log, const Thresholds&) {
     return finding(
         Severity::kInfo, "",
         fmt::format("{} is {:.4g} in all {} rows", column_name(f), f.min, log.data->rows),
-        "a column of one value says nothing about the target", {without(log, f)});
+        "a constant column says nothing about the target", {without(log, f)});
   }
   return {};
 }
@@ -222,31 +220,35 @@ std::optional<Finding> leaked_rows(const RunLog& log, const Thresholds& t) {
   if (!d || static_cast<double>(d->of) < t["leak_least"] ||
       static_cast<double>(d->rows) < t["leak_share"] * static_cast<double>(d->of))
     return {};
-  return finding(
-      Severity::kWarning, "",
-      fmt::format("{} of the {} rows of the {} part are also in the {} part; the first is "
-                  "row {}, like row {}",
-                  d->rows, d->of, d->part, d->other, d->row, d->other_row),
-      "the parts were cut from data with repeated rows: what they say about new examples "
-      "is too good",
-      {words("keep one of each row before the data is split")});
+  return finding(Severity::kWarning, "",
+                 fmt::format("{} of the {} rows of the {} set are also in the {} set; the first is "
+                             "row {}, equal to row {}",
+                             d->rows, d->of, d->part, d->other, d->row, d->other_row),
+                 "the data had duplicate rows when it was split: the scores are better than those "
+                 "on new examples",
+                 {words("remove duplicate rows before the data is split")});
 }
 
 constexpr Threshold kTargets[] = {
-    {"target_high", 50, "root mean square of a regression's target, not standardised"}};
-constexpr Threshold kChance[] = {
-    {"chance_gain", 0.05, "share of a constant answer's loss by which the best loss is below it"},
-    {"chance_learnt", 0.1, "share of it by which the training loss is below it"}};
-constexpr Threshold kFewRows[] = {{"few_rows", 50, "rows to train on below which they are few"}};
+    {"target_high", 50, "root mean square of a regression's target that is not standardised"}};
+constexpr Threshold kChance[] = {{"chance_gain", 0.05,
+                                  "difference of a constant prediction's loss and the best loss, "
+                                  "as a share of the former, below"},
+                                 {"chance_learnt", 0.1,
+                                  "difference of a constant prediction's loss and the training "
+                                  "loss, as a share of the former, above"}};
+constexpr Threshold kFewRows[] = {
+    {"few_rows", 50, "number of training rows below which they are few"}};
 constexpr Threshold kInputs[] = {
-    {"input_low", 0.02, "root mean square of the first layer's inputs"},
-    {"input_high", 5, "the same"}};
+    {"input_low", 0.02, "root mean square of the first layer's inputs, below"},
+    {"input_high", 5, "root mean square of the first layer's inputs, above"}};
 constexpr Threshold kImbalance[] = {
-    {"imbalance", 10, "examples of the most frequent class over those of the rarest"}};
-constexpr Threshold kDuplicates[] = {{"duplicate_share", 0.05, "share of a part's rows"}};
+    {"imbalance", 10, "examples of the most frequent class divided by those of the rarest"}};
+constexpr Threshold kDuplicates[] = {{"duplicate_share", 0.05, "share of a set's rows"}};
 constexpr Threshold kLeak[] = {
-    {"leak_share", 0.01, "share of a part's rows"},
-    {"leak_least", 10, "rows of a part below which it is all there is, as of a truth table"}};
+    {"leak_share", 0.01, "share of a set's rows"},
+    {"leak_least", 10,
+     "rows of a set below which it may hold every possible row, like a truth table"}};
 
 constexpr Rule kDataRules[] = {
     {"data_not_finite",
@@ -258,8 +260,8 @@ constexpr Rule kDataRules[] = {
      Cause::kInitialisation},
     {"one_answer",
      Cause::kData,
-     "one class, or one target, in all rows",
-     "add rows of the other answers",
+     "one class, or one target value, in all rows",
+     "add rows with other targets",
      {},
      one_answer,
      Cause::kInitialisation},
@@ -268,30 +270,30 @@ constexpr Rule kDataRules[] = {
      "--data SPEC,standardize=zscore", kInputs, inputs_not_normalized, Cause::kInitialisation},
     {"targets_not_normalized", Cause::kData, "targets of a regression that are very large",
      "--data SPEC,standardize=zscore", kTargets, targets_not_normalized, Cause::kInitialisation},
-    {"few_rows", Cause::kData, "few rows that were learnt by heart", "more rows", kFewRows,
+    {"few_rows", Cause::kData, "few rows, which the model memorised", "more rows", kFewRows,
      few_rows, Cause::kData},
     {"no_better_than_chance", Cause::kData,
-     "new rows are answered no better than by always the same answer, however well the rows to "
-     "train on are learnt",
-     "see that each target belongs to its row", kChance, no_better_than_chance,
+     "predictions for new rows that are no better than a constant, however well the training rows "
+     "are learnt",
+     "check that each target belongs to its row", kChance, no_better_than_chance,
      Cause::kInitialisation},
     {"target_among_inputs",
      Cause::kData,
-     "a column that tells the target by itself",
+     "a column that alone determines the target",
      "--data SPEC,ignore=COLUMN",
      {},
      target_among_inputs},
     {"leaked_rows", Cause::kData,
-     "rows of the validation or test part that are also in an earlier part",
-     "keep one of each row before the data is split", kLeak, leaked_rows},
+     "rows of the validation or test set that are also in an earlier set",
+     "remove duplicate rows before the data is split", kLeak, leaked_rows},
     {"class_imbalance", Cause::kData,
      "classes with many times the examples of others, or with none",
      "more examples of the rare classes; --metric macro_f1", kImbalance, class_imbalance},
-    {"duplicate_rows", Cause::kData, "rows that repeat an earlier one of the same part",
-     "keep one of each", kDuplicates, duplicate_rows},
+    {"duplicate_rows", Cause::kData, "rows that repeat an earlier one of the same set",
+     "keep one copy of each row", kDuplicates, duplicate_rows},
     {"constant_column",
      Cause::kData,
-     "a column of one value",
+     "a constant column",
      "--data SPEC,ignore=COLUMN",
      {},
      constant_column},

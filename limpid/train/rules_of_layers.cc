@@ -137,11 +137,11 @@ std::optional<Finding> vanishing_gradient(const RunLog& log, const Thresholds& t
   const auto worst = largest_median(log, smaller);
   if (!worst || worst->value < t["vanishing_factor"]) return {};
   return finding(Severity::kWarning, worst->layer,
-                 fmt::format("its gradient is {:.1e} times smaller than that of the layer with the "
-                             "largest, beside its weights",
+                 fmt::format("relative to its weights, its gradient is {:.1e} times smaller than "
+                             "that of the layer with the largest",
                              worst->value),
-                 "each layer between passes on a part of the gradient only: activations with small "
-                 "slopes, or weights that are too small",
+                 "each layer in between passes on only a part of the gradient: activations with "
+                 "small slopes, or weights that are too small",
                  reviving(log));
 }
 
@@ -160,7 +160,7 @@ std::optional<Finding> exploding_gradient(const RunLog& log, const Thresholds& t
     return {};
   return finding(Severity::kError, worst->layer,
                  fmt::format("its gradient is {:.1e} times as large as its weights", worst->value),
-                 "the weights are drawn too large, or inputs or targets are not normalised",
+                 "the initial weights are too large, or inputs or targets are not normalised",
                  joined({suitable_init(log), set_data(log, "standardize", "zscore")},
                         joined(clip(log), {lower_rate(log)})));
 }
@@ -171,8 +171,8 @@ std::optional<Finding> dead_units(const RunLog& log, const Thresholds& t) {
   return finding(
       worst->value > 0.9 ? Severity::kError : Severity::kWarning, worst->layer,
       fmt::format("{:.0f} % of its units are 0 for every example of a batch", 100 * worst->value),
-      "a step that was too long, or biases far below 0, have put the units where their "
-      "slope is 0; they cannot come back",
+      "a step that was too large, or biases far below 0, moved the units to where their slope is "
+      "0; they cannot recover",
       {lower_rate(log), set("model.activation", "leaky_relu")});
 }
 
@@ -181,10 +181,10 @@ std::optional<Finding> saturated_units(const RunLog& log, const Thresholds& t) {
       largest_median(log, share_of(can_saturate, &ActivationStatistics::saturated_share));
   if (!worst || worst->value < t["saturated_share"]) return {};
   return finding(Severity::kWarning, worst->layer,
-                 fmt::format("{:.0f} % of its activations lie where the slope is below {}",
+                 fmt::format("{:.0f} % of its activations are saturated: the slope is below {}",
                              100 * worst->value, nn::kFlat),
                  "the values before the activation are too large: large weights, large inputs, or "
-                 "steps that are too long",
+                 "steps that are too large",
                  {suitable_init(log), lower_rate(log)});
 }
 
@@ -196,9 +196,9 @@ std::optional<Finding> zero_activations(const RunLog& log, const Thresholds&) {
       if (a.zero_share < 1) continue;
       return finding(Severity::kError, layer.name,
                      fmt::format("all its values after {} are 0 at step {}", a.op, last.step),
-                     a.op == "input" ? "the batch holds nothing but zeros"
-                                     : "its weights are 0, or all its units have died",
-                     a.op == "input" ? std::vector{words("look at the data")}
+                     a.op == "input" ? "the batch has only zeros"
+                                     : "its weights are 0, or all its units are dead",
+                     a.op == "input" ? std::vector{words("inspect the data")}
                                      : std::vector{suitable_init(log), lower_rate(log)});
     }
   return {};
@@ -264,7 +264,8 @@ std::optional<Finding> frozen_weights(const RunLog& log, const Thresholds&) {
                     "at most {:.3g}",
                     log.probes.size(), gradient),
         gradient > 0
-            ? fmt::format("a learning rate of {:.3g} changes no bit of them", largest_rate(log))
+            ? fmt::format("a learning rate of {:.3g} is too small to change any bit of them",
+                          largest_rate(log))
             : "no gradient reaches them: weights of 0 or dead units after them",
         {gradient > 0 ? higher_rate(log) : suitable_init(log)});
   }
@@ -285,53 +286,57 @@ std::optional<Finding> poor_initialization(const RunLog& log, const Thresholds& 
           (p.mean == 0 || p.norm > 1.01 * std::fabs(p.mean)))
         return finding(Severity::kError, layer.name,
                        fmt::format("all numbers of {} are {:.3g}", p.name, p.mean),
-                       "units that begin alike are given the same gradients and stay alike",
+                       "units that start equal get equal gradients and stay equal",
                        {suitable_init(log)});
     const double spread = a->std / input;
     if (spread < t["spread_low"] || !(spread <= t["spread_high"]))
-      return finding(Severity::kWarning, layer.name,
-                     fmt::format("before the first step the standard deviation of its values is "
-                                 "{:.2e}, {:.2e} times the size of the inputs",
-                                 a->std, spread),
-                     spread < t["spread_low"]
-                         ? "the first weights are too small: the signal dies out on its way"
-                         : "the first weights are too large: the signal grows on its way",
-                     {suitable_init(log)});
+      return finding(
+          Severity::kWarning, layer.name,
+          fmt::format("before the first step the standard deviation of its values is "
+                      "{:.2e}, {:.2e} times the size of the inputs",
+                      a->std, spread),
+          spread < t["spread_low"]
+              ? "the initial weights are too small: the signal vanishes from layer to layer"
+              : "the initial weights are too large: the signal grows from layer to layer",
+          {suitable_init(log)});
   }
   return {};
 }
 
 constexpr Threshold kVanishing[] = {
-    {"vanishing_factor", 1000, "how many times smaller than the largest a layer's gradient is"}};
+    {"vanishing_factor", 1000,
+     "ratio of the largest gradient to a layer's, each relative to the weights, above"}};
 constexpr Threshold kGradient[] = {
-    {"exploding_factor", 100, "how many times larger than its weights a layer's gradient is"}};
-constexpr Threshold kDead[] = {{"dead_share", 0.5, "share of the layer's units"}};
-constexpr Threshold kSaturated[] = {{"saturated_share", 0.5, "share of the layer's activations"}};
+    {"exploding_factor", 100, "ratio of a layer's gradient to its weights, above"}};
+constexpr Threshold kDead[] = {{"dead_share", 0.5, "share of the layer's units, above"}};
+constexpr Threshold kSaturated[] = {
+    {"saturated_share", 0.5, "share of the layer's activations, above"}};
 constexpr Threshold kRatio[] = {
-    {"update_ratio_low", 1e-5, "the largest ratio of any probe is below"},
-    {"update_ratio_high", 0.1, "the median ratio of a layer is above"}};
+    {"update_ratio_low", 1e-5, "largest update-to-weight ratio of all probes, below"},
+    {"update_ratio_high", 0.1, "median update-to-weight ratio of a layer, above"}};
 constexpr Threshold kSpread[] = {
-    {"spread_low", 0.02, "standard deviation of a linear layer, over the size of the inputs"},
-    {"spread_high", 50, "the same"}};
+    {"spread_low", 0.02,
+     "standard deviation of a linear layer's outputs divided by the size of the inputs, below"},
+    {"spread_high", 50,
+     "standard deviation of a linear layer's outputs divided by the size of the inputs, above"}};
 
 constexpr Rule kLayersRules[] = {
     {"poor_initialization", Cause::kInitialisation,
-     "before the first step: a signal that dies out or grows through the layers, or units that are "
-     "all alike",
-     "--init he for relu and its like, --init xavier for tanh and sigmoid", kSpread,
+     "before the first step: a signal that vanishes or grows through the layers, or units that are "
+     "all equal",
+     "--init he for relu and similar, --init xavier for tanh and sigmoid", kSpread,
      poor_initialization, Cause::kRate},
     {"exploding_gradient", Cause::kInitialisation,
-     "a layer whose gradient is far larger than its weights, from the beginning",
+     "a layer whose gradient is far larger than its weights, from the start",
      "--init, --data SPEC,standardize=zscore, --clip-norm 1, a smaller --lr", kGradient,
      exploding_gradient, Cause::kRate},
     {"update_ratio", Cause::kRate,
      "steps that change weights by far more or less than 1e-3 of their size",
-     "--lr at which updates are of usual size", kRatio, update_ratio, Cause::kRate},
+     "--lr with a usual update-to-weight ratio", kRatio, update_ratio, Cause::kRate},
     {"dead_units", Cause::kRate, "ReLUs that are 0 for every example of a batch",
-     "--lr at which updates are of usual size, or --activation leaky_relu", kDead, dead_units,
+     "--lr with a usual update-to-weight ratio, or --activation leaky_relu", kDead, dead_units,
      Cause::kArchitecture},
-    {"saturated_units", Cause::kRate,
-     "sigmoid, tanh and their like where their slope is below 1e-3",
+    {"saturated_units", Cause::kRate, "sigmoid, tanh and similar where their slope is below 1e-3",
      "--init xavier, or a smaller --lr", kSaturated, saturated_units, Cause::kArchitecture},
     {"frozen_weights",
      Cause::kArchitecture,
@@ -342,7 +347,7 @@ constexpr Rule kLayersRules[] = {
      Cause::kArchitecture},
     {"zero_activations",
      Cause::kArchitecture,
-     "a layer all of whose values are 0",
+     "a layer whose values are all 0",
      "--init he, or a smaller --lr",
      {},
      zero_activations,

@@ -112,7 +112,7 @@ std::optional<Finding> below_baseline(const RunLog& log) {
   if (!perplexity || !baseline || !(*perplexity > *baseline)) return {};
   return finding(
       Severity::kWarning, "",
-      fmt::format("the test perplexity is {:.4g}; an n-gram counted on the same text has {:.4g}",
+      fmt::format("the test perplexity is {:.4g}; an n-gram model of the same text has {:.4g}",
                   *perplexity, *baseline),
       "training ended too early, or the network is too small or sees too few tokens",
       joined(longer(log), {words("a longer --context"), words("a wider network")}));
@@ -134,16 +134,16 @@ std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
   std::string symptom =
       !std::isfinite(bad->loss) ? fmt::format("the loss is {} in step {}", bad->loss, bad->step)
       : !std::isfinite(bad->gradient_norm)
-          ? fmt::format("the norm of the gradient is {} in step {}, of a loss of {:.4g}",
+          ? fmt::format("the gradient norm is {} in step {}, at a loss of {:.4g}",
                         bad->gradient_norm, bad->step, bad->loss)
-          : fmt::format("step {} made a parameter that is not finite, of a loss of {:.4g}",
+          : fmt::format("step {} made a parameter that is not finite, at a loss of {:.4g}",
                         bad->step, bad->loss);
   if (bad != log.steps.begin()) symptom += fmt::format(", after {:.4g}", (bad - 1)->loss);
   return finding(
       Severity::kError, "", symptom,
-      fmt::format("the steps are too long: the learning rate is {:.3g} and the gradient's "
-                  "norm was {:.3g}",
-                  bad->learning_rate, (bad == log.steps.begin() ? bad : bad - 1)->gradient_norm),
+      fmt::format(
+          "the steps are too large: the learning rate is {:.3g} and the gradient norm was {:.3g}",
+          bad->learning_rate, (bad == log.steps.begin() ? bad : bad - 1)->gradient_norm),
       joined({lower_rate(log)}, clip(log)));
 }
 
@@ -168,14 +168,14 @@ std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
                    {higher_rate(log)});
   if (ratio > t["update_ratio_high"])
     return finding(Severity::kError, "", symptom,
-                   fmt::format("the updates are large: {:.1e} of the weights a step; the network "
-                               "jumps about or its units have died",
+                   fmt::format("the updates are large: {:.1e} of the weights a step; the weights "
+                               "jump about or units have died",
                                ratio),
                    {lower_rate(log)});
   return finding(Severity::kError, "", symptom,
-                 "the steps are of usual length and gradients reach all layers: the inputs say "
-                 "nothing about the targets, or the network is too simple for what they say",
-                 joined({words("see that each target belongs to its row")}, wider(log)));
+                 "the updates are of usual size and gradients reach all layers: the inputs do not "
+                 "predict the targets, or the network is too small to learn how",
+                 joined({words("check that each target belongs to its row")}, wider(log)));
 }
 
 // The largest loss of a step, which shows that training diverged before it settled.
@@ -202,13 +202,12 @@ std::optional<Finding> loss_exploding(const RunLog& log, const Thresholds& t) {
   if (!above_start && !lost_gain && !peak) return {};
   const std::string way = peak ? fmt::format("rose to {:.4g}", *peak)
                                : fmt::format("was {:.4g} at best", std::min(initial, lowest));
-  return finding(
-      Severity::kError, "",
-      fmt::format("the loss began at {:.4g}, {} and is {:.4g} now", initial, way, last),
-      fmt::format("training diverged: the steps are too long where the slope is steep; the largest "
-                  "learning rate was {:.3g}",
-                  largest_rate(log)),
-      joined({lower_rate(log)}, clip(log)));
+  return finding(Severity::kError, "",
+                 fmt::format("the loss began at {:.4g}, {} and is {:.4g} now", initial, way, last),
+                 fmt::format("training diverged: the steps are too large where the loss is steep; "
+                             "the largest learning rate was {:.3g}",
+                             largest_rate(log)),
+                 joined({lower_rate(log)}, clip(log)));
 }
 
 std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
@@ -224,14 +223,14 @@ std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
     return {};
   return finding(
       Severity::kWarning, "",
-      fmt::format("{} the loss leapt far above the steps before, in step {} from about {:.4g} to "
-                  "{:.4g}, with a gradient of norm {:.3g} where {:.3g} was usual",
+      fmt::format("{} the loss jumped far above the steps before, in step {} from about {:.4g} to "
+                  "{:.4g}, with a gradient norm of {:.3g} where {:.3g} was usual",
                   spikes.count == 1 ? "once" : fmt::format("{} times", spikes.count),
                   spikes.highest->step, spikes.usual, spikes.highest->loss,
                   spikes.highest->gradient_norm, spikes.usual_gradient),
-      fmt::format("a step that was too long for where it led, or a batch unlike all others; the "
-                  "learning rate is {:.3g}",
-                  spikes.highest->learning_rate),
+      fmt::format(
+          "a step that was too large, or a batch unlike all others; the learning rate is {:.3g}",
+          spikes.highest->learning_rate),
       joined(clip(log), {rate_times(log, 0.3), words("a longer --warmup")}));
 }
 
@@ -249,14 +248,13 @@ std::optional<Finding> loss_oscillating(const RunLog& log, const Thresholds& t) 
   const double level = mean(half);
   if (share < t["oscillation_share"] || level < t["oscillation_level"] * initial) return {};
   const auto [low, high] = std::minmax_element(half.begin(), half.end());
-  return finding(
-      Severity::kWarning, "",
-      fmt::format("{} of the last {} epochs ended with a loss more than {:.0f} % above that "
-                  "of the one before; it swings between {:.4g} and {:.4g}",
-                  rises, half.size() - 1, 100 * t["oscillation_rise"], *low, *high),
-      fmt::format("the steps leap over the valley; the learning rate is {:.3g}",
-                  log.steps.back().learning_rate),
-      {lower_rate(log), set("schedule.name", "cosine"), words("a larger --batch")});
+  return finding(Severity::kWarning, "",
+                 fmt::format("{} of the last {} epochs ended with a loss more than {:.0f} % above "
+                             "that of the epoch before; it oscillates between {:.4g} and {:.4g}",
+                             rises, half.size() - 1, 100 * t["oscillation_rise"], *low, *high),
+                 fmt::format("the steps overshoot the minimum; the learning rate is {:.3g}",
+                             log.steps.back().learning_rate),
+                 {lower_rate(log), set("schedule.name", "cosine"), words("a larger --batch")});
 }
 
 std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
@@ -283,32 +281,33 @@ std::optional<Finding> underfitting(const RunLog& log, const Thresholds& t) {
     symptom += fmt::format(", the {} loss at {:.4g}", log.watched_part(), validation);
   if (falling)
     return finding(Severity::kWarning, "", symptom + "; both were still falling",
-                   "training ended too early, or goes too slowly",
+                   "training ended too early, or is too slow",
                    joined(longer(log), {higher_rate(log)}));
   return finding(
       Severity::kWarning, "", symptom,
-      "the network is too small or too strongly held back, or the inputs say little about "
-      "the targets",
+      "the network is too small or too strongly regularised, or the inputs hardly predict the "
+      "targets",
       joined(wider(log), {set("model.dropout", 0.0), set("optimizer.weight_decay", 0.0)}));
 }
 
 constexpr Threshold kFlat[] = {
-    {"flat_steps", 100, "steps before the rule speaks"},
-    {"flat_drop", 0.02, "share of the initial loss by which a loss that is not flat has fallen"}};
+    {"flat_steps", 100, "steps before the rule applies"},
+    {"flat_drop", 0.02, "decrease of the loss as a share of the initial loss, below"}};
 constexpr Threshold kExploding[] = {
-    {"explode_rise", 0.5, "rise above the initial, or the lowest loss, as a share of it"},
-    {"explode_loss", 0.5, "share of what had been gained that is lost again"},
-    {"explode_peak", 10,
-     "rise of a step's loss to so many times the initial loss, where it ends flat"},
-    {"explode_kept", 0.5, "share of the initial loss by which a loss that ends flat is below it"}};
+    {"explode_rise", 0.5, "rise above the initial or the lowest loss, as a share of it"},
+    {"explode_loss", 0.5, "share of the decrease that is lost again"},
+    {"explode_peak", 10, "ratio of a step's loss to the initial loss, if the loss ends flat"},
+    {"explode_kept", 0.5,
+     "decrease of a loss that ends flat, as a share of the initial loss, below"}};
 constexpr Threshold kSpikes[] = {
     {"spike_rise", 0.5, "rise above the 50 steps before, as a share of the initial loss"},
-    {"spike_spread", 10, "the same rise in standard deviations of their losses"},
-    {"spike_share", 0.02, "share of the steps above which they are no exceptions"}};
+    {"spike_spread", 10, "rise above the 50 steps before, in standard deviations of their losses"},
+    {"spike_share", 0.02,
+     "share of steps with a spike above which spikes are no longer exceptions"}};
 constexpr Threshold kOscillating[] = {
     {"oscillation_rise", 0.1, "rise from one epoch to the next, as a share of the loss"},
     {"oscillation_share", 0.3, "share of the epochs of the second half with such a rise"},
-    {"oscillation_level", 0.1, "share of the initial loss below which swings are no matter"}};
+    {"oscillation_level", 0.1, "share of the initial loss below which oscillation is ignored"}};
 constexpr Threshold kUnderfitting[] = {
     {"underfit_level", 0.5, "share of the initial loss above which the training loss is high"},
     {"underfit_still", 0.02, "fall over the last quarter that counts as still falling"}};
@@ -317,22 +316,22 @@ constexpr Rule kLossRules[] = {
     {"loss_not_finite",
      Cause::kRate,
      "a loss, a gradient or a parameter that is NaN or infinite, at once or later",
-     "a learning rate at which updates are of usual size, or --clip-norm 1",
+     "a learning rate with a usual update-to-weight ratio, or --clip-norm 1",
      {},
      loss_not_finite,
      Cause::kRate},
     {"loss_exploding", Cause::kRate,
-     "a loss that fell and then grew, grew from the start, or blew up and then lay flat",
-     "a learning rate at which updates are of usual size, or --clip-norm 1", kExploding,
+     "a loss that fell and then rose, rose from the start, or exploded and then stayed flat",
+     "a learning rate with a usual update-to-weight ratio, or --clip-norm 1", kExploding,
      loss_exploding, Cause::kRate},
-    {"loss_oscillating", Cause::kRate, "a loss that goes up and down and no longer falls",
-     "a learning rate at which updates are of usual size, --schedule cosine, a larger --batch",
+    {"loss_oscillating", Cause::kRate, "a loss that oscillates and no longer falls",
+     "a learning rate with a usual update-to-weight ratio, --schedule cosine, a larger --batch",
      kOscillating, loss_oscillating},
-    {"loss_spikes", Cause::kRate, "single steps whose loss leaps far above those before",
+    {"loss_spikes", Cause::kRate, "single steps whose loss is far above those before",
      "--clip-norm 1, a learning rate three times smaller, a longer --warmup", kSpikes, loss_spikes},
-    {"loss_flat", Cause::kArchitecture, "a loss that has hardly moved from where it began",
-     "see that targets belong to their rows, wider --layers; another learning rate where the "
-     "updates tell so",
+    {"loss_flat", Cause::kArchitecture, "a loss that has hardly changed since the start",
+     "check that targets belong to their rows, wider --layers; another learning rate if the "
+     "updates suggest it",
      kFlat, loss_flat, Cause::kRegularisation},
     {"underfitting", Cause::kArchitecture, "training and validation loss both end high",
      "wider --layers, less --dropout and --weight-decay, more --epochs", kUnderfitting,

@@ -41,7 +41,7 @@ std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
                              "training loss fell from {:.4g} to {:.4g}",
                              at_best.epoch, log.watched_part(), low, loss_of(last.validation),
                              loss_of(at_best.train), loss_of(last.train)),
-                 fmt::format("the network learns its {} examples by heart", log.run.data.train),
+                 fmt::format("the network memorises its {} examples", log.run.data.train),
                  std::move(remedies));
 }
 
@@ -57,14 +57,15 @@ bool learnt_little(const RunLog& log) {
 std::optional<Finding> too_much_dropout(const RunLog& log, const Thresholds& t) {
   const double dropout = number_at(log, "model.dropout", 0);
   if (dropout < t["dropout_high"] || !learnt_little(log)) return {};
-  return finding(Severity::kError, "",
-                 fmt::format("dropout sets {:.3g} of the activations to 0, and the training loss "
-                             "is {:.4g}",
-                             dropout, last_training_loss(log)),
-                 fmt::format("too little passes through a layer to learn from; what does is "
-                             "multiplied by {:.3g}",
-                             1 / (1 - dropout)),
-                 {set("model.dropout", 0.2), set("model.dropout", 0.0)});
+  return finding(
+      Severity::kError, "",
+      fmt::format("dropout sets {:.3g} of the activations to 0, and the training loss "
+                  "is {:.4g}",
+                  dropout, last_training_loss(log)),
+      fmt::format(
+          "too little passes through a layer to learn from; the rest is multiplied by {:.3g}",
+          1 / (1 - dropout)),
+      {set("model.dropout", 0.2), set("model.dropout", 0.0)});
 }
 
 std::optional<Finding> too_much_decay(const RunLog& log, const Thresholds& t) {
@@ -92,14 +93,16 @@ std::optional<Finding> too_much_decay(const RunLog& log, const Thresholds& t) {
 constexpr Threshold kOverfitting[] = {
     {"overfit_rise", 0.1,
      "rise of the validation loss above its lowest, and fall of the training loss, as shares"},
-    {"overfit_of_start", 0.05, "the same rise as a share of the initial loss"}};
-constexpr Threshold kDropout[] = {{"dropout_high", 0.7, "dropout rate above which it may be much"}};
+    {"overfit_of_start", 0.05,
+     "rise of the validation loss above its lowest, as a share of the initial loss"}};
+constexpr Threshold kDropout[] = {
+    {"dropout_high", 0.7, "dropout rate above which it may be too high"}};
 constexpr Threshold kDecay[] = {
-    {"decay_shrunk", 0.1, "norm of all parameters in the last probe over that in the first"}};
+    {"decay_shrunk", 0.1, "norm of all parameters in the last probe divided by that in the first"}};
 
 constexpr Rule kRegularisationRules[] = {
     {"too_much_dropout", Cause::kRegularisation,
-     "a high rate of dropout, and a training loss that stays high", "--dropout 0.2", kDropout,
+     "a high dropout rate, and a training loss that stays high", "--dropout 0.2", kDropout,
      too_much_dropout, Cause::kInitialisation},
     {"too_much_decay", Cause::kRegularisation,
      "weights that decay to a fraction of their size, and a training loss that stays high",

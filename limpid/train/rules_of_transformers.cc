@@ -27,14 +27,13 @@ std::optional<Finding> attention_collapse(const RunLog& log, const Thresholds& t
           (!worst || a.entropy < worst->attention.front().entropy))
         worst = &layer;
   if (!worst) return {};
-  return finding(
-      Severity::kWarning, worst->name,
-      fmt::format("at step {} the entropy of its weights is {:.2g} of what it could be: nearly "
-                  "every query looks at one key alone",
-                  last.step, worst->attention.front().entropy),
-      "queries and keys have grown until the softmax is saturated, and hardly any gradient comes "
-      "through it",
-      {rate_times(log, 0.3), words("a longer --warmup"), words("more --weight-decay")});
+  return finding(Severity::kWarning, worst->name,
+                 fmt::format("at step {} its attention entropy is {:.2g} of the maximum: nearly "
+                             "every query attends to a single key",
+                             last.step, worst->attention.front().entropy),
+                 "queries and keys have grown until the softmax is saturated, and hardly any "
+                 "gradient passes through it",
+                 {rate_times(log, 0.3), words("a longer --warmup"), words("more --weight-decay")});
 }
 
 std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
@@ -57,21 +56,20 @@ std::optional<Finding> residual_growth(const RunLog& log, const Thresholds& t) {
                  fmt::format("at step {} the residual stream is {:.3g} times as large after it as "
                              "before it",
                              last.step, largest),
-                 "what the layers before have found is drowned by what this one adds",
+                 "the output of this layer hides those of the layers before it",
                  {rate_times(log, 0.3), words("more --weight-decay"), words("fewer --layers")});
 }
 
 constexpr Threshold kCollapse[] = {
-    {"attention_entropy", 0.02,
-     "entropy of a layer's weights, as a share of the largest possible"}};
+    {"attention_entropy", 0.02, "attention entropy of a layer, as a share of the maximum"}};
 constexpr Threshold kGrowth[] = {
-    {"residual_growth", 10, "root mean square after a block over that before it"}};
+    {"residual_growth", 10, "root mean square after a block divided by that before it"}};
 
 constexpr Rule kTransformersRules[] = {
-    {"attention_collapse", Cause::kRate, "an attention whose queries look at one key alone",
+    {"attention_collapse", Cause::kRate, "an attention layer whose queries attend to a single key",
      "--warmup, a smaller --lr, more --weight-decay", kCollapse, attention_collapse},
     {"residual_growth", Cause::kArchitecture,
-     "a block that adds far more to the residual stream than there was",
+     "a block that adds far more to the residual stream than it held",
      "a smaller --lr, more --weight-decay, fewer --layers", kGrowth, residual_growth},
 };
 

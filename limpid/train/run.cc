@@ -327,8 +327,7 @@ void Run::Impl::check_run(const Checkpoint& checkpoint) {
                         checkpoint.run == identity_of(before, data_hash_);
   if (!same_run)
     refuse_run(
-        fmt::format("{}: the checkpoint is of another configuration or of other data than the "
-                    "run's now",
+        fmt::format("{}: the checkpoint has another configuration or other data than the run",
                     in_quotes(folder_->checkpoint().string())));
   extension_ = options_.command;
 }
@@ -514,8 +513,8 @@ void Run::Impl::fail(const StepEvent& step) {
   const auto origin = find_nonfinite(replay.function, replay.inputs);
   end_with(end_event(name(Ending::kNonFinite)));
   std::string message = fmt::format(
-      "train: step {} of epoch {} gave a loss of {} and a gradient of norm {}, "
-      "finite ones are expected",
+      "train: step {} of epoch {} gave a loss of {} and a gradient norm of {}, expected finite "
+      "ones",
       step.step, step.epoch, short_number(step.loss), short_number(step.gradient_norm));
   if (origin) message += ": " + to_text(*origin);
   if (folder_)

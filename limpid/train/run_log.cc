@@ -49,12 +49,12 @@ std::optional<std::string> each_event(std::string_view text, const std::string& 
     } catch (const Error& e) {
       const std::string where = fmt::format("{}: line {}: {}", source, line.number, e.what());
       if (!line.last || line.number == 1) throw Error(ErrorCode::kFormat, where);
-      note = where + "; passed over, it is the last";
+      note = where + "; ignored, as it is the last";
       return;
     }
     if ((line.number == 1) != (event && std::holds_alternative<RunEvent>(*event)))
       throw Error(ErrorCode::kFormat,
-                  fmt::format("{}: line {}: the event 'run' is expected first, and only there",
+                  fmt::format("{}: line {}: expected the event 'run' first, and nowhere else",
                               source, line.number));
     f(line, event);
   });
@@ -120,13 +120,13 @@ std::string_view RunLog::watched_part() const {
 RunLog parse_run_log(std::string_view text, const std::string& source) {
   RunLog log;
   if (text.empty())
-    throw Error(ErrorCode::kFormat, fmt::format("{}: is empty, a run's log is expected", source));
+    throw Error(ErrorCode::kFormat, fmt::format("{}: is empty, expected a run's log", source));
   const auto note = each_event(text, source, [&](const Line& line, const auto& event) {
     if (event)
       log.add(*event);
     else
-      log.notes.push_back(fmt::format("{}: line {}: an event of an unknown kind; passed over",
-                                      source, line.number));
+      log.notes.push_back(
+          fmt::format("{}: line {}: an event of an unknown kind; ignored", source, line.number));
   });
   if (note) log.notes.push_back(*note);
   return log;

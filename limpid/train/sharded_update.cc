@@ -24,8 +24,8 @@ std::vector<std::size_t> element_offsets(const Buffers& params) {
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (params.type(i).dtype != Dtype::kF32)
       throw Error(ErrorCode::kUnsupported,
-                  fmt::format("train: {} is {}; shards are added in f32 alone", params.names()[i],
-                              to_string(params.type(i))));
+                  fmt::format("train: {} is {}, but shards are added in f32 only",
+                              params.names()[i], to_string(params.type(i))));
     offsets.push_back(params.offset(i) / sizeof(float));
   }
   return offsets;

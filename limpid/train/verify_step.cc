@@ -39,14 +39,12 @@ VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int6
   if (from) {
     const auto path = in_quotes((checkpoint.empty() ? folder.checkpoint() : checkpoint).string());
     if (from->run != identity_of(setup.config, setup.data_hash(pool)))
-      refuse_step(
-          fmt::format("{}: the checkpoint is of another configuration or of other data than "
-                      "the run's now",
-                      path));
+      refuse_step(fmt::format(
+          "{}: the checkpoint has another configuration or other data than the run", path));
     if (from->state.step < step)
       trainer.restore(from->state);
     else if (!checkpoint.empty())
-      refuse_step(fmt::format("{}: the checkpoint is after step {}, one before step {} is expected",
+      refuse_step(fmt::format("{}: the checkpoint is after step {}, expected one before step {}",
                               path, from->state.step, step));
   }
   VerifiedShard result;

@@ -16,7 +16,7 @@ Function bind(const Function& f, const Params& values) {
     ++bound;
     if (!(input.type == value->type()))
       throw Error(input.type.dtype == value->dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
-                  fmt::format("bind of '{}': input '{}' is {}, {} came", f.name(), input.name,
+                  fmt::format("bind of '{}': input '{}': expected {}, got {}", f.name(), input.name,
                               to_string(input.type), to_string(value->type())));
   }
   if (bound < values.size())

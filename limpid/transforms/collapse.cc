@@ -18,7 +18,7 @@ std::string named(const Node& node) {
 Function without_dropout(const Function& f, std::vector<std::string>& done) {
   return rewrite(f, [&](Builder& builder, const Node& node, std::span<const Value> inputs) {
     if (node.op != &op::dropout) return builder.call(*node.op, inputs, node.attributes);
-    done.push_back(fmt::format("{} went: nothing is dropped at inference", named(node)));
+    done.push_back(fmt::format("{} removed: dropout does nothing at inference", named(node)));
     return std::vector<Value>{inputs[0]};
   });
 }
@@ -78,9 +78,9 @@ class Collapse {
     Layer one = is_linear ? behind_linear(before->second, inputs)
                           : behind_norm(before->second, inputs, node.attributes.get<double>("eps"));
     one.name = before->second.name;
-    done_.push_back(is_linear ? fmt::format("{} and {} became one of weight {}", one.name,
-                                            named(node), to_string(one.weight.type()))
-                              : fmt::format("{} went into {}", named(node), one.name));
+    done_.push_back(is_linear ? fmt::format("{} and {} merged into one layer of weight {}",
+                                            one.name, named(node), to_string(one.weight.type()))
+                              : fmt::format("{} folded into {}", named(node), one.name));
     const Value result = linear(one.x, one.weight, one.bias);
     layers_[result.id()] = one;
     return {result};

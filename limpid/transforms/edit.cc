@@ -26,7 +26,7 @@ void check_index(const Edit& edit, const Type& type) {
   for (std::size_t d = 0; fits && d < rank; ++d)
     fits = edit.index[d] >= -1 && edit.index[d] < type.shape[d];
   if (!fits)
-    throw Error(ErrorCode::kShape, fmt::format("edit of {}: [{}] is no place in {}", edit.at,
+    throw Error(ErrorCode::kShape, fmt::format("edit of {}: index [{}] is outside of {}", edit.at,
                                                fmt::join(edit.index, ", "), to_string(type)));
 }
 
@@ -58,8 +58,9 @@ struct Writer {
   Value value;
 
   [[noreturn]] void refuse_dtype() const {
-    throw Error(ErrorCode::kDtype, fmt::format("edit of {}: a value of {} does not take that",
-                                               edit.at, to_string(value.type())));
+    throw Error(ErrorCode::kDtype,
+                fmt::format("edit of {}: a value of type {} does not support this change", edit.at,
+                            to_string(value.type())));
   }
   void expect_floating() const {
     if (value.dtype() != Dtype::kF32 && value.dtype() != Dtype::kF64) refuse_dtype();
@@ -89,7 +90,7 @@ struct Writer {
   Value operator()(const Edit::Patch& patch) const {
     if (!(patch.tensor.type() == value.type()))
       throw Error(ErrorCode::kShape,
-                  fmt::format("edit of {}: the patch is {}, {} is expected", edit.at,
+                  fmt::format("edit of {}: the patch is {}, expected {}", edit.at,
                               to_string(patch.tensor.type()), to_string(value.type())));
     return constant(builder, patch.tensor);
   }
@@ -104,11 +105,10 @@ Value edited(const Edit& edit, Builder& builder, const Value& value) {
 // ---- text
 
 [[noreturn]] void throw_no_edit(std::string_view text) {
-  throw Error(
-      ErrorCode::kParse,
-      fmt::format("{} is no edit: expected VALUE = NUMBER, VALUE *= NUMBER, VALUE += NUMBER "
-                  "or VALUE += noise(STD, SEED), where VALUE is %3 or %3[0, 5]",
-                  in_quotes(text)));
+  throw Error(ErrorCode::kParse,
+              fmt::format("{} is not an edit: expected VALUE = NUMBER, VALUE *= NUMBER, VALUE += "
+                          "NUMBER or VALUE += noise(STD, SEED), where VALUE is %3 or %3[0, 5]",
+                          in_quotes(text)));
 }
 
 std::string_view stripped(std::string_view text) {

@@ -140,8 +140,7 @@ class Reverse {
       const Call call{*node.op, {}, {}, node.attributes, node.scope};
       throw Error(
           ErrorCode::kNoGradient,
-          fmt::format("{}: has no gradient, and input '{}' acts on the result only through "
-                      "it: {}",
+          fmt::format("{}: has no gradient, and input '{}' affects the result only through it: {}",
                       where(call), f_.inputs()[input].name, node.op->gradient.none_because));
     }
   }
@@ -160,7 +159,7 @@ void check_differentiable(const Function& f, const std::vector<std::size_t>& wrt
                   fmt::format("grad of '{}': there is no input {}", f.name(), i));
     if (!differentiable(f.inputs()[i].type.dtype))
       throw Error(ErrorCode::kDtype,
-                  fmt::format("grad of '{}': input '{}' is {}, f32 or f64 is expected", f.name(),
+                  fmt::format("grad of '{}': input '{}' is {}, expected f32 or f64", f.name(),
                               f.inputs()[i].name, to_string(f.inputs()[i].type)));
   }
 }
@@ -211,15 +210,14 @@ Function differentiate(const Function& original, const std::vector<std::size_t>&
 void check_scalar_loss(const Function& f) {
   if (f.outputs().empty())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("grad of '{}': it has no output", f.name()));
+                fmt::format("grad of '{}': the function has no output", f.name()));
   const Type& loss = f.type(f.outputs()[0].value);
   if (loss.shape.rank() != 0)
-    throw Error(ErrorCode::kShape, fmt::format("grad of '{}': the loss is {}, a scalar is expected",
+    throw Error(ErrorCode::kShape, fmt::format("grad of '{}': the loss is {}, expected a scalar",
                                                f.name(), to_string(loss)));
   if (!differentiable(loss.dtype))
-    throw Error(ErrorCode::kDtype,
-                fmt::format("grad of '{}': the loss is {}, f32 or f64 is expected", f.name(),
-                            to_string(loss)));
+    throw Error(ErrorCode::kDtype, fmt::format("grad of '{}': the loss is {}, expected f32 or f64",
+                                               f.name(), to_string(loss)));
 }
 
 }  // namespace

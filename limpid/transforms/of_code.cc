@@ -8,21 +8,23 @@ namespace limpid::detail {
 
 void throw_names_of_no_group() {
   throw Error(ErrorCode::kInvalidArgument,
-              "grad of code: names choose a part of Args, and the argument is a Value");
+              "grad of code: names select parts of Args, but the argument is a Value");
 }
 
 void check_tangents(const Function& f) {
   for (const Output& o : f.outputs())
     if (const Dtype dtype = f.type(o.value).dtype; dtype != Dtype::kF32 && dtype != Dtype::kF64)
-      throw Error(ErrorCode::kDtype,
-                  fmt::format("jvp of code: a result is {}, f32 or f64 is expected",
-                              to_string(f.type(o.value))));
+      throw Error(ErrorCode::kDtype, fmt::format("jvp of code: a result is {}, expected f32 or f64",
+                                                 to_string(f.type(o.value))));
 }
 
 void check_axes(std::size_t axes, std::size_t arguments) {
   if (axes != arguments)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("vmap of code: {} axes for {} arguments", axes, arguments));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "vmap of code: expected an axis for each argument, got {} axes for {} arguments", axes,
+            arguments));
 }
 
 std::int64_t batch_size(std::span<const Value> values,
@@ -39,7 +41,7 @@ std::int64_t batch_size(std::span<const Value> values,
       size = here;
     } else if (here != size) {
       throw Error(ErrorCode::kShape,
-                  fmt::format("vmap of code: {} has a batch of {}, and {} one of {}",
+                  fmt::format("vmap of code: {} has a batch of {}, but {} has one of {}",
                               to_string(*first), size, to_string(type), here));
     }
   }

@@ -101,7 +101,7 @@ class Quantize {
  private:
   void check() const {
     if (options_.to != Dtype::kBf16 && options_.to != Dtype::kI8)
-      fail(fmt::format("to {}: bf16 or i8 is expected", name(options_.to)));
+      fail(fmt::format("to {}: expected bf16 or i8", name(options_.to)));
     for (const std::string& name : options_.exclude) (void)params_.at(name);
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -129,7 +129,7 @@ class Quantize {
       return;
     const std::optional<Layout> layout = layout_of(f_, id);
     if (!layout)
-      fail(fmt::format("'{}' is {}, and not only products read it", input.name,
+      fail(fmt::format("'{}' is {}, and ops other than matrix products read it", input.name,
                        to_string(value->type())));
     Weight weight{*value, std::nullopt};
     Shape expected = input.type.shape;
@@ -139,7 +139,7 @@ class Quantize {
     }
     if (!(value->shape() == expected))
       throw Error(ErrorCode::kShape,
-                  fmt::format("quantize of '{}': '{}' is {}, the shape {} is expected", f_.name(),
+                  fmt::format("quantize of '{}': '{}' is {}, expected the shape {}", f_.name(),
                               input.name, to_string(value->type()), to_string(expected)));
     weights_.emplace(id, std::move(weight));
   }
@@ -158,7 +158,7 @@ class Quantize {
   void check_scales(const std::string& name, const Tensor& scale) const {
     const std::string scale_name = name_of_scale(name);
     for (const Input& input : f_.inputs())
-      if (input.name == scale_name) fail(fmt::format("there is an input '{}'", scale_name));
+      if (input.name == scale_name) fail(fmt::format("there already is an input '{}'", scale_name));
     const auto values = scale.values<float>();
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))

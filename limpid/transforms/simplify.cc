@@ -119,8 +119,8 @@ class Pass {
     if (!result) return {};
     if (!(result.type() == f_.type(node.first_output)))
       throw Error(ErrorCode::kInternal,
-                  fmt::format("simplify of '{}': the rule of {} gives {}, {} is expected",
-                              f_.name(), node.op->name, to_string(result.type()),
+                  fmt::format("simplify of '{}': the rule of {} gives {}, expected {}", f_.name(),
+                              node.op->name, to_string(result.type()),
                               to_string(f_.type(node.first_output))));
     return {result};
   }

@@ -310,7 +310,7 @@ Value without_axis(const Function& f, const Output& output, const Version* versi
                    std::int64_t size) {
   const Shape& shape = f.type(output.value).shape;
   if (!version)
-    not_proved(fmt::format("output '{}' {} has no dimension of the examples", output.name,
+    not_proved(fmt::format("output '{}' {} has no batch dimension", output.name,
                            to_string(f.type(output.value))));
   return reshape(version->value,
                  shape.erase(detail::example_axis(shape, *version->inner, size)->axis));

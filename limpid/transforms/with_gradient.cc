@@ -85,12 +85,12 @@ std::vector<Value> composed_gradient(const CodeOnValues& gradient, const Gradien
   std::vector<Value> cotangents = under(levels, gradient, values, true);
   if (cotangents.size() != call.inputs.size())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("with_gradient: the gradient gives {} cotangents, {} are expected",
+                fmt::format("with_gradient: the gradient gives {} cotangents, expected {}",
                             cotangents.size(), call.inputs.size()));
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
     if (!(cotangents[i].type() == call.inputs[i].type()))
       throw Error(ErrorCode::kShape,
-                  fmt::format("with_gradient: the cotangent of input {} is {}, {} is expected", i,
+                  fmt::format("with_gradient: the cotangent of input {} is {}, expected {}", i,
                               to_string(cotangents[i].type()), to_string(call.inputs[i].type())));
     if (!is_computed_with(call.inputs[i].dtype())) cotangents[i] = Value();
   }

@@ -57,8 +57,8 @@ struct Composed {
   }
 
   static constexpr Op op{.name = "with_gradient",
-                         .formula = "what a program has written",
-                         .shapes = "what a program has written",
+                         .formula = "defined by a program",
+                         .shapes = "defined by a program",
                          .min_inputs = static_cast<int>(inputs),
                          .max_inputs = static_cast<int>(inputs),
                          .attributes = kVmapsAttribute,

@@ -62,7 +62,7 @@ Function shown_function(Session& session, const OpenModel& open, const JsonView&
   std::vector<Edit> list;
   for (const Change& change : changes_from_json(*edits, session.limits())) {
     if (change.patch)
-      throw Error(ErrorCode::kInvalidArgument, "a graph is shown without the patches of examples");
+      throw Error(ErrorCode::kInvalidArgument, "a graph cannot show patches from examples");
     list.push_back(change.edit);
   }
   return edit(open.model.function, list).function;
@@ -343,7 +343,7 @@ const Endpoint* find_endpoint(std::span<const Endpoint> list, std::string_view n
 std::string answer(Session& session, const Endpoint& endpoint, std::string_view request) {
   const Json json = Json::parse(request.empty() ? "{}" : request);
   if (!json.is_object())
-    throw Error(ErrorCode::kFormat, fmt::format("{}: a JSON object is expected", endpoint.name));
+    throw Error(ErrorCode::kFormat, fmt::format("{}: expected a JSON object", endpoint.name));
   return endpoint.answer(session, JsonView(json)).dump({.replace_invalid = true});
 }
 

@@ -35,7 +35,7 @@ ShownExamples show_examples(Session& session, const ExamplesRequest& request) {
   const Dataset& data = *shown.data;
   if (request.first < 0 || request.first > data.size() || request.count < 0)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("data: {} examples from {} on: there are {}", request.count,
+                fmt::format("data: {} examples from {} on, but there are {}", request.count,
                             request.first, data.size()));
   const std::int64_t size = std::max<std::int64_t>(1, data.input_type().shape.elements());
   const std::int64_t fit = std::max<std::int64_t>(1, session.limits().values / size);

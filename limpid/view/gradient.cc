@@ -126,7 +126,7 @@ Tensor target_tensor(const Ready& ready, const std::optional<std::vector<double>
     for (std::size_t i = 0; i < out.size(); ++i) {
       const double x = (*given)[i];
       if (!(x >= 0 && x < static_cast<double>(output.shape.back())) || x != std::trunc(x))
-        refuse_gradient(fmt::format("{} is no class: there are {}", x, output.shape.back()));
+        refuse_gradient(fmt::format("{} is not a class: there are {}", x, output.shape.back()));
       out[i] = static_cast<std::int32_t>(x);
     }
   });
@@ -136,7 +136,7 @@ Tensor target_tensor(const Ready& ready, const std::optional<std::vector<double>
 Scalar element_of_output(ValueId id, const Type& type, std::int64_t element) {
   if (element < 0 || element >= type.shape.elements())
     refuse_gradient(
-        fmt::format("the output is {}, it has no element {}", to_string(type), element));
+        fmt::format("the output is {}, which has no element {}", to_string(type), element));
   return [=](std::span<const Value> values, const Value&) {
     const Value flat = reshape(values[static_cast<std::size_t>(id)], Shape{type.shape.elements()});
     return reshape(slice(flat, 0, element, element + 1), Shape{});
@@ -190,7 +190,7 @@ Gradients gradient(Session& session, const GradientRequest& request) {
   const Type& type = f.type(output.value);
   if (!has_derivative(type.dtype))
     throw Error(ErrorCode::kDtype,
-                fmt::format("gradient: the output is {}, f32 or f64 is expected", to_string(type)));
+                fmt::format("gradient: the output is {}, expected f32 or f64", to_string(type)));
   const OpenModel& open = *prepared.ready.open;
   Scalar scalar;
   std::optional<Tensor> target;

@@ -124,7 +124,7 @@ Graph graph_of(const Function& f, const Params& params, std::int64_t most) {
 Graph graph_of_body(const Function& f, std::int64_t node, std::int64_t most) {
   if (node < 0 || node >= static_cast<std::int64_t>(f.nodes().size()) ||
       !f.nodes()[static_cast<std::size_t>(node)].op->body)
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("node {} is no composition", node));
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("node {} is not a composite op", node));
   const Node& n = f.nodes()[static_cast<std::size_t>(node)];
   const Function::CallTypes types = f.call_types(n);
   return graph_of(body_of({*n.op, types.inputs, types.outputs, n.attributes, n.scope}), {}, most);

@@ -330,7 +330,8 @@ Tensor attention_of(Session& session, const Subject& subject, std::int64_t layer
 
 std::span<const float> Speaker::logits(const std::shared_ptr<const OpenModel>& open,
                                        std::span<const std::int32_t> tokens, ThreadPool& pool) {
-  if (tokens.empty()) throw Error(ErrorCode::kInvalidArgument, "a text without tokens");
+  if (tokens.empty())
+    throw Error(ErrorCode::kInvalidArgument, "expected a text with at least one token");
   if (open_.lock() != open) {
     open_.reset();
     sequence_.reset();

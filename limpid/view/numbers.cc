@@ -99,7 +99,7 @@ void check_box(const Tensor& tensor, const Box& box) {
            box.count[d] <= shape[d] - box.first[d];
   if (!fits)
     throw Error(ErrorCode::kShape,
-                fmt::format("the box is no part of {}", to_string(tensor.type())));
+                fmt::format("the box is outside of {}", to_string(tensor.type())));
 }
 
 }  // namespace

@@ -40,15 +40,16 @@ void check_play(const PlayConfig& c) {
   constexpr std::size_t kMostCsv = std::size_t{1} << 20;
   if (c.hidden.size() > kMostLayers)
     refuse_play(
-        fmt::format("{} hidden layers, at most {} are expected", c.hidden.size(), kMostLayers));
+        fmt::format("expected at most {1} hidden layers, got {0}", c.hidden.size(), kMostLayers));
   for (const std::int64_t units : c.hidden)
     if (units < 1 || units > kMostUnits)
-      refuse_play(fmt::format("a layer of {} units, 1 to {} are expected", units, kMostUnits));
+      refuse_play(fmt::format("expected a layer of 1 to {1} units, got {0}", units, kMostUnits));
   if (c.count && (*c.count < 1 || *c.count > kMostPlayRows))
-    refuse_play(fmt::format("{} rows, 1 to {} are expected", *c.count, kMostPlayRows));
+    refuse_play(fmt::format("expected 1 to {1} rows, got {0}", *c.count, kMostPlayRows));
   if (c.data == "csv") {
     if (c.csv.empty() || c.csv.size() > kMostCsv)
-      refuse_play(fmt::format("a table of {} bytes, 1 to {} are expected", c.csv.size(), kMostCsv));
+      refuse_play(
+          fmt::format("expected a table of 1 to {1} bytes, got {0}", c.csv.size(), kMostCsv));
     return;
   }
   const auto names = synthetic_names();
@@ -127,10 +128,9 @@ class Playground::Game {
   Game(std::uint64_t number, const PlayConfig& config)
       : number_(number), config_(config), setup_(make_setup(config)), trainer_(make_trainer()) {
     if (setup_.data.train.size() > 2 * kMostPlayRows)
-      refuse_play(fmt::format("{} rows, at most {} are expected", setup_.data.train.size(),
+      refuse_play(fmt::format("expected at most {1} rows, got {0}", setup_.data.train.size(),
                               2 * kMostPlayRows));
-    if (setup_.problem.example().type.shape.rank() != 1)
-      refuse_play("examples of numbers are expected");
+    if (setup_.problem.example().type.shape.rank() != 1) refuse_play("expected numeric examples");
   }
 
   std::uint64_t number() const { return number_; }
@@ -200,7 +200,7 @@ class Playground::Game {
                       bool units) {
     const Dataset& data = setup_.data.train;
     const std::int64_t features = data.inputs.shape()[1];
-    if (features > 2) refuse_play("a surface is of data with one or two features");
+    if (features > 2) refuse_play("a surface needs data with one or two features");
     PlaySurface surface{.grid = grid};
     if (box) {
       surface.box = *box;
@@ -338,7 +338,7 @@ std::shared_ptr<Playground::Game> Playground::game(const PlayConfig& config,
   constexpr std::size_t kMostGames = 8;
   check_play(config);
   const auto asked = read_state(state);
-  if (!state.empty() && !asked) refuse_play(fmt::format("{} is no state", in_quotes(state)));
+  if (!state.empty() && !asked) refuse_play(fmt::format("{} is not a state", in_quotes(state)));
   std::shared_ptr<Game> before;
   for (auto at = games_.begin(); asked && at != games_.end(); ++at)
     if ((*at)->number() == asked->first) {
@@ -354,7 +354,7 @@ std::shared_ptr<Playground::Game> Playground::game(const PlayConfig& config,
     fresh->set(before->params());
   } else if (asked) {
     constexpr std::int64_t kMostAgain = 200'000;
-    if (asked->second > kMostAgain) refuse_play("the training was forgotten: begin again");
+    if (asked->second > kMostAgain) refuse_play("the training is no longer stored: start again");
     fresh->go(asked->second);
   }
   games_.push_front(fresh);
@@ -364,10 +364,10 @@ std::shared_ptr<Playground::Game> Playground::game(const PlayConfig& config,
 
 Played Playground::play(const PlayRequest& request) {
   if (request.steps < 0 || request.steps > kMostPlaySteps)
-    refuse_play(fmt::format("{} steps, 0 to {} are expected", request.steps, kMostPlaySteps));
+    refuse_play(fmt::format("expected 0 to {1} steps, got {0}", request.steps, kMostPlaySteps));
   if (request.grid < 0 || request.grid > kMostGrid)
-    refuse_play(fmt::format("a grid of {}, 0 to {} is expected", request.grid, kMostGrid));
-  if (request.box && request.box->size() != 4) refuse_play("a box of four numbers is expected");
+    refuse_play(fmt::format("expected a grid of 0 to {1}, got {0}", request.grid, kMostGrid));
+  if (request.box && request.box->size() != 4) refuse_play("expected a box of four numbers");
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Game> now = game(request.config, request.state);
   for (const MovedWeight& moved : request.moved) now->move(moved);
@@ -394,7 +394,7 @@ PlayPoints Playground::points(const PlayConfig& config) {
 
 PlayExport Playground::take_away(const PlayConfig& config, const std::string& state,
                                  std::int64_t steps) {
-  if (steps < 0 || steps > 1'000'000) refuse_play("0 to 1,000,000 steps are expected");
+  if (steps < 0 || steps > 1'000'000) refuse_play("expected 0 to 1,000,000 steps");
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Game> now = game(config, state);
   if (state.empty()) now->go(steps);
@@ -436,7 +436,7 @@ PlayConfig play_config_from_json(const JsonView& json) {
     if (const auto v = data->find("noise")) c.noise = v->as_number();
     // A value in a data spec must not contain its separators.
     if (c.target.find_first_of(",\n") != std::string::npos)
-      refuse_play("a column without commas is expected");
+      refuse_play("expected a column without commas");
   }
   if (const auto v = json.find("hidden")) {
     c.hidden.clear();

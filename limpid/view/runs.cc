@@ -377,7 +377,7 @@ std::string Runs::add(const fs::path& folder) {
   auto entry = std::make_unique<Entry>(fmt::format("r{}", entries_.size()), folder);
   std::error_code ignored;
   if (!fs::exists(entry->folder.config(), ignored) && !fs::exists(entry->folder.log(), ignored))
-    throw Error(ErrorCode::kNotFound, fmt::format("{} is no run", in_quotes(folder.string())));
+    throw Error(ErrorCode::kNotFound, fmt::format("{} is not a run", in_quotes(folder.string())));
   try {
     entry->data = entry->folder.read_config().data.value_or("digits");
   } catch (const Error&) {  // a log can be shown without a configuration
@@ -573,7 +573,7 @@ std::string Runs::start(const std::string& run_name, const Json& config) {
   const fs::path& parent = session_.options().folder;
   if (parent.empty())
     throw Error(ErrorCode::kInvalidArgument,
-                "no run can be started: the command line names no folder for runs");
+                "cannot start a run: the command line has no folder for runs");
   const bool fits = !run_name.empty() && run_name.size() <= kLongestName &&
                     std::all_of(run_name.begin(), run_name.end(), [](char c) {
                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -586,11 +586,11 @@ std::string Runs::start(const std::string& run_name, const Json& config) {
   const fs::path folder = parent / run_name;
   std::error_code ignored;
   if (fs::exists(folder, ignored))
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("there is a run {} already", run_name));
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("there already is a run {}", run_name));
   const train::TrainConfig chosen = train::parse_train_config(config.dump(), "config");
   session_.check_data(chosen.data.value_or("digits"));
   if (chosen.tokenizer && chosen.tokenizer->find(':') != std::string::npos)
-    throw Error(ErrorCode::kInvalidArgument, "tokenizer: one of a folder was not named");
+    throw Error(ErrorCode::kInvalidArgument, "tokenizer: one from a folder is not allowed here");
   auto run = std::make_unique<train::Run>(
       chosen, train::RunOptions{.folder = folder, .pool = nullptr, .command = {"limpid", "view"}});
   run->start();  // an error of the folder is the answer here; later, the thread could only log it
@@ -610,7 +610,7 @@ void Runs::act(std::string_view id, Action action) {
   }
   if (action != Action::kResume) {
     if (!e.running)
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} does not train here", e.id));
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} is not training here", e.id));
     e.paused = action == Action::kPause;
     e.stop = true;
     const bool paused = e.paused;
@@ -619,7 +619,7 @@ void Runs::act(std::string_view id, Action action) {
     return;
   }
   if (e.running)
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} trains already", e.id));
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} is already training", e.id));
   e.join();
   e.run = std::make_unique<train::Run>(
       e.folder.read_config(),

@@ -177,7 +177,7 @@ std::shared_ptr<const OpenModel> Session::model(std::string_view id) {
 std::shared_ptr<const OpenModel> Session::open(std::string_view name,
                                                std::span<const std::byte> bytes) {
   if (bytes.size() > limits().file)
-    throw Error(ErrorCode::kUnsupported, fmt::format("{} has {} bytes, at most {} are expected",
+    throw Error(ErrorCode::kUnsupported, fmt::format("{0}: expected at most {2} bytes, got {1}",
                                                      in_quotes(name), bytes.size(), limits().file));
   OpenModel open{.name = std::string(name), .origin = Origin::kDropped};
   if (name.ends_with(".onnx") || name.ends_with(".safetensors")) {

@@ -63,7 +63,7 @@ Tensor tensor_of(const Type& type, const std::vector<double>& numbers, double le
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!(numbers[i] >= least && numbers[i] <= most) || numbers[i] != std::trunc(numbers[i]))
         throw Error(ErrorCode::kInvalidArgument,
-                    fmt::format("{} is no number of {}", numbers[i], name(type.dtype)));
+                    fmt::format("{} is not a number of {}", numbers[i], name(type.dtype)));
       out[i] = static_cast<T>(numbers[i]);
     }
   });
@@ -198,9 +198,9 @@ Ready ready(Session& session, const Subject& subject) {
   Ready ready{.open = session.model(subject.model)};
   if (!ready.open->has_function)
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} has tensors and no function", in_quotes(ready.open->name)));
+                fmt::format("{} has tensors but no function", in_quotes(ready.open->name)));
   if (!subject.input)
-    throw Error(ErrorCode::kInvalidArgument, "an input is missing: values, text, index or tensors");
+    throw Error(ErrorCode::kInvalidArgument, "expected an input: values, text, index or tensors");
   ready.model = ready.open->model;
   Params inputs = std::visit(DataReader{session, ready}, subject.input->spec);
   for (const Input& input : ready.model.function.inputs()) {

@@ -23,7 +23,7 @@ class TemporaryFile {
   TemporaryFile(std::span<const std::byte> bytes, std::string_view ending) {
     std::string pattern = (std::filesystem::temp_directory_path() / "limpid-view-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
-      throw Error(ErrorCode::kIo, "no temporary folder can be made");
+      throw Error(ErrorCode::kIo, "cannot create a temporary folder");
     folder_ = pattern;
     try {
       write_file_atomically(path(ending), {&bytes, 1});

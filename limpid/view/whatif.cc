@@ -66,7 +66,7 @@ Edited edited_of(Session& session, const Subject& subject) {
   std::vector<Edit> edits;
   for (const Change& change : subject.changes) {
     if (change.patch)
-      throw Error(ErrorCode::kInvalidArgument, "a patch needs an input: whose length it is for");
+      throw Error(ErrorCode::kInvalidArgument, "a patch needs an input, for its length");
     edits.push_back(change.edit);
   }
   return edit(session.model(subject.model)->model.function, edits);

@@ -27,11 +27,11 @@ class Convert(tool.ToolTest):
 
     def test_what_makes_no_sense(self):
         other = self.folder / "other.safetensors"
-        self.assertIn("one of them is to be called NAME.onnx", self.error(2, "convert", self.model, other))
+        self.assertIn("one of them must be named NAME.onnx", self.error(2, "convert", self.model, other))
         self.assertIn("OUT", self.error(2, "convert", self.model))
         self.error(2, "convert", self.model, self.onnx, "--batch", "0")
         self.output("convert", self.model, self.onnx)
-        self.assertIn("is no ONNX model", self.error(2, "convert", self.onnx, other, "--batch", "3"))
+        self.assertIn("is not an ONNX model", self.error(2, "convert", self.onnx, other, "--batch", "3"))
         self.assertIn("No such file", self.error(1, "convert", self.model, self.folder / "none/m.onnx"))
 
 

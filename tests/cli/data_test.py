@@ -170,25 +170,25 @@ class Mistakes(Data):
     def test_specs_that_mean_nothing(self):
         for part, spec in {
             "expected digits, xor, and, or, spiral, moons, circles, arms, sine, abs": "mnist",
-            "a file belongs after csv:": "csv:",
-            "a file belongs after npz:": "npz:,split=80/10/10",
-            "'-1' came": "moons:-1",
-            "targt: there is no such option; there are: split, seed": "csv:a.csv,targt=x",
-            "noise: there is no such option": "csv:a.csv,noise=1",
-            "target: there is no such option; there are: split, standardize, count": "moons,target=x",
-            "target: something is expected after the =": "csv:a.csv,target=",
-            "split: shares are integers as in 80/10/10": "csv:a.csv,split=80",
-            "training must have a share, came 0/1/0": "csv:a.csv,split=0/1",
-            "missing: one of error, drop, impute is expected, 'zero' came": "csv:a,missing=zero",
-            "separator: one of comma, semicolon, tab is expected": "csv:a.csv,separator=;",
-            "header: one of yes, no is expected": "csv:a.csv,header=1",
-            "task: one of classification, multilabel, regression": "npz:a.npz,task=ranking",
-            "standardize: one of none, zscore, minmax": "idx:a,standardize=robust",
-            "count: a number of rows is expected, '1e3' came": "moons,count=1e3",
-            "count: at least 1 row": "moons,count=0",
-            "noise: a number is expected": "moons,noise=much",
-            "noise: a noise from 0 to 1e6 is expected": "moons,noise=nan",
-            "the file of the targets is missing": f"npy:{NUMPY}/f4.npy",
+            "expected a file after csv:": "csv:",
+            "expected a file after npz:": "npz:,split=80/10/10",
+            "got '-1'": "moons:-1",
+            "targt: unknown option; expected one of: split, seed": "csv:a.csv,targt=x",
+            "noise: unknown option": "csv:a.csv,noise=1",
+            "target: unknown option; expected one of: split, standardize, count": "moons,target=x",
+            "target: expected a value after the =": "csv:a.csv,target=",
+            "split: expected shares like 80/10/10": "csv:a.csv,split=80",
+            "expected a training share above 0, got 0/1/0": "csv:a.csv,split=0/1",
+            "missing: expected one of error, drop, impute, got 'zero'": "csv:a,missing=zero",
+            "separator: expected one of comma, semicolon, tab": "csv:a.csv,separator=;",
+            "header: expected one of yes, no": "csv:a.csv,header=1",
+            "task: expected one of classification, multilabel, regression": "npz:a.npz,task=ranking",
+            "standardize: expected one of none, zscore, minmax": "idx:a,standardize=robust",
+            "count: expected a number of rows, got '1e3'": "moons,count=1e3",
+            "count: expected at least 1 row": "moons,count=0",
+            "noise: expected a number": "moons,noise=much",
+            "noise: expected a standard deviation from 0 to 1e6": "moons,noise=nan",
+            "expected the file of the targets": f"npy:{NUMPY}/f4.npy",
         }.items():
             with self.subTest(spec):
                 self.refused(part, spec, code=2)
@@ -203,8 +203,8 @@ class Mistakes(Data):
             "line 3, column 'a': a value is missing; missing=drop leaves such rows out, missing=impute fills them": "a,kind\n1,x\n,y\n",
             "line 3, column 'a': 'x' is text, but '1' in line 2 is a number": "a,kind\n1,x\nx,y\n",
             "line 3 has 1 fields, line 1 has 2": "a,kind\n1,x\n2\n",
-            "line 2: a quote opens that never closes": 'a,kind\n"1,x\n',
-            "holds no line": "",
+            "line 2: a quote is never closed": 'a,kind\n"1,x\n',
+            "has no lines": "",
             "2 rows are too few for 80/10/10": "a,kind\n1,x\n2,y\n",
         }.items():
             with self.subTest(text):
@@ -214,18 +214,18 @@ class Mistakes(Data):
     def test_a_category_that_training_did_not_have(self):
         model, _ = self.train(self.spec)
         new = self.put("new.csv", "weight,colour\n1,red\n2,green\n")
-        self.assertIn("line 3, column 'colour': training had no 'green'",
+        self.assertIn("line 3, column 'colour': the training set has no 'green'",
                       self.error(1, "run", model, "--data", f"csv:{new}"))
 
     def test_arrays_that_are_none(self):
         self.refused("elements of type '|O'", f"npy:{NUMPY}/objects.npy,targets={NUMPY}/f4.npy")
         self.refused("'x' is f32[2, 3] and 'y' is i64[5]", f"npz:{NUMPY}/stored.npz")
-        self.refused("does not begin as a .npy file does",
+        self.refused("does not begin with the magic string of .npy",
                      f"npy:{self.pets},targets={NUMPY}/f4.npy")
-        self.refused("it is no ZIP archive", f"npz:{self.pets}")
+        self.refused("it is not a ZIP archive", f"npz:{self.pets}")
 
     def test_a_split_of_what_brings_its_test(self):
-        self.refused("the data has its own test part", "moons,split=80/10/10")
+        self.refused("the data has its own test set", "moons,split=80/10/10")
 
 
 class Drawn(Data):

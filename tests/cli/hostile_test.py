@@ -85,12 +85,12 @@ class BrokenModel(tool.ToolTest):
         entry = json.dumps(self.header["layers.0.bias"])
         inside = json.dumps(self.header)[1:-1]
         for extra in (f'"layers.0.bias": {entry}', f'"layers.0.bia\\u0073": {entry}'):
-            self.expect_broken(tool.file_of(f"{{{inside}, {extra}}}", self.data), "comes twice")
+            self.expect_broken(tool.file_of(f"{{{inside}, {extra}}}", self.data), "duplicate")
         twice = json.dumps(self.header).replace('"dtype": "F32"', '"dtype": "F32", "dtype": "F32"', 1)
-        self.expect_broken(tool.file_of(twice, self.data), "comes twice")
+        self.expect_broken(tool.file_of(twice, self.data), "duplicate")
         twice = json.dumps(self.header).replace('"limpid.format": "1"',
                                                 '"limpid.format": "1", "limpid.format": "1"')
-        self.expect_broken(tool.file_of(twice, self.data), "comes twice")
+        self.expect_broken(tool.file_of(twice, self.data), "duplicate")
 
     def test_offsets(self):
         begin, end = self.header["layers.1.weight"]["data_offsets"]

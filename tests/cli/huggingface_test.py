@@ -117,7 +117,7 @@ class HuggingFace(tool.ToolTest):
             if config:
                 names = ", ".join(self.document("convert", model, to)["lost"])
                 self.assertEqual(run.stderr.decode(),
-                                 f"limpid: note: '{to}': a Hugging Face folder has no place for {names}\n")
+                                 f"limpid: note: '{to}': a Hugging Face folder cannot store {names}\n")
                 return names
 
         lost(LLAMA)
@@ -125,8 +125,8 @@ class HuggingFace(tool.ToolTest):
         lost(folder)  # its tokenizer goes with it
         self.assertEqual(lost(folder, {"chat": {}}), "the chat template")
         self.assertEqual(lost(folder, {"data": {"task": "classification", "class_names": ["Hund", "猫"]}}),
-                         "the names of the classes")
-        self.assertEqual(lost(folder, {"data": {"task": "regression", "target_names": ["y"]}}), "the names of the columns")
+                         "the class names")
+        self.assertEqual(lost(folder, {"data": {"task": "regression", "target_names": ["y"]}}), "the column names")
         self.assertEqual(lost(folder, {"data": {"task": "next_token", "tokenizer": {"kind": "bytes"}}}), "the tokenizer")
 
     def test_a_tokenizer_that_is_not_supported_is_missed_by_prompts_alone(self):
@@ -146,7 +146,7 @@ class HuggingFace(tool.ToolTest):
         self.assertIn("model_type is 'mamba'", self.error(1, "summary", folder))
         (folder / "config.json").write_text(json.dumps(config))
         (folder / "merges.txt").write_text("x")
-        self.assertIn("merges.txt': byte pairs: the merge 'x'", self.error(1, "summary", folder))
+        self.assertIn("merges.txt': byte pairs: expected a merge of two tokens", self.error(1, "summary", folder))
 
 
 if __name__ == "__main__":

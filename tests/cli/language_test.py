@@ -107,7 +107,7 @@ class LanguageTest(tool.ToolTest):
         page = html.unescape((self.run_folder / "report.html").read_text())
         shown = re.findall(r"<h3>After step ([\d,]+)</h3>\n<pre>(.*?)</pre>", page, re.S)
         self.assertEqual(shown, [(str(s["step"]), s["text"]) for s in samples])
-        for heading in ["Residual stream after each block", "Attention: entropy, 1 is even"]:
+        for heading in ["Residual stream after each block", "Attention entropy; 1: equal attention to all keys"]:
             self.assertIn(heading, page)
 
     def test_a_transformer_goes_on(self):
@@ -245,12 +245,12 @@ class LanguageTest(tool.ToolTest):
         to = f"{self.folder}/to/"
         run = self.run_tool("convert", self.model, to)
         self.assertEqual((run.returncode, run.stderr.decode()),
-                         (0, f"limpid: note: '{to}': a Hugging Face folder has no place for the tokenizer\n"))
+                         (0, f"limpid: note: '{to}': a Hugging Face folder cannot store the tokenizer\n"))
         self.assertEqual(self.document("convert", self.model, to)["lost"], ["the tokenizer"])
         self.output("summary", f"{self.folder}/to/")
         self.train("--epochs", "1")
         self.assertEqual(self.error(1, "convert", self.model, f"{self.folder}/charlm/"),
-                         "expected a transformer (gpt) to write as a Hugging Face folder, got a model of the kind 'charlm'")
+                         "expected a transformer (gpt) to write as a Hugging Face folder, got the architecture 'charlm'")
         self.assertFalse((self.folder / "charlm").exists())
 
     def test_a_text_of_one_line_can_begin(self):
@@ -272,13 +272,13 @@ class LanguageTest(tool.ToolTest):
         self.error(2, "train", "--data", "moons", "--context", "4")
         self.error(2, "train", "--data", "moons", "--tokenizer", "bytes")
         gpt = ("train", "--data", f"text:{self.text}", "--model", "gpt")
-        self.assertIn("model.layers: 2 numbers came", self.error(2, *gpt, "--layers", "1,2"))
+        self.assertIn("model.layers: expected 1 number for a gpt, got 2", self.error(2, *gpt, "--layers", "1,2"))
         self.assertIn("5 heads", self.error(2, *gpt, "--heads", "5"))
-        self.assertIn("model.activation: the model gpt has none", self.error(2, *gpt, "--activation", "relu"))
+        self.assertIn("model.activation: the model gpt has no such option", self.error(2, *gpt, "--activation", "relu"))
         self.assertIn("config.tokenizer: there is no tokenizer 'words'", self.error(2, *gpt, "--tokenizer", "words"))
-        self.assertIn("steps says how long", self.error(2, *gpt, "--steps", "3", "--epochs", "3"))
+        self.assertIn("expected epochs or steps, got both", self.error(2, *gpt, "--steps", "3", "--epochs", "3"))
         self.error(2, "train", "--data", f"text:{self.text},split=80/20")
-        self.assertIn("more than the context of 8", self.error(1, "train", "--data", f"text:{self.other('short')}"))
+        self.assertIn("more tokens than the context of 8", self.error(1, "train", "--data", f"text:{self.other('short')}"))
         self.assertIn("is not UTF-8", self.error(1, "train", "--data", f"text:{self.other(b'abc' + bytes([255]))}"))
         self.output("train", "--data", "moons", "--epochs", "1", "--out", self.folder / "moons")
         moons = self.folder / "moons" / "model.safetensors"

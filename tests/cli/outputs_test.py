@@ -65,7 +65,7 @@ class Outputs(tool.ToolTest):
             direct = self.folder / "direct.safetensors"
             self.output(*writer, direct)
             self.assertEqual(self.run_tool(*writer, "/dev/stdout").stdout, direct.read_bytes())
-            self.assertIn("standard output takes the model", self.error(2, *writer, "/dev/stdout", "--json"))
+            self.assertIn("standard output is used for the model", self.error(2, *writer, "/dev/stdout", "--json"))
 
         redirected = self.folder / "redirected.h"
         with redirected.open("wb") as file:

@@ -165,7 +165,7 @@ class VerifyStep(Ranks):
         for shard in range(5):
             self.assertEqual(self.output("verify-step", out, "--step", 4, "--shard", shard),
                              f"step 4, shard {shard}: {steps[2]['shards'][shard]}, as logged\n")
-        self.assertIn("which the log has not", self.output("verify-step", out, "--step", 5, "--shard", 0))
+        self.assertIn("not in the log", self.output("verify-step", out, "--step", 5, "--shard", 0))
         # The check starts from a stored checkpoint.
         long = self.folder / "long"
         self.output(*self.arguments("--log-shards", "--log-every", "2", "--steps", "3", out=long)[:-2])
@@ -184,7 +184,7 @@ class VerifyStep(Ranks):
         out = self.folder / "run"
         self.output("train", "--data", "moons", "--epochs", "1", "--out", out)
         self.assertIn("not trained in shards", self.error(1, "verify-step", out, "--step", 1, "--shard", 0))
-        self.assertIn("config.log_shards: 2 or more shards", self.error(2, "train", "--data", "moons", "--log-shards"))
+        self.assertIn("config.log_shards: expected 2 or more shards", self.error(2, "train", "--data", "moons", "--log-shards"))
 
 
 class UnderMpi:

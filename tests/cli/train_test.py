@@ -134,7 +134,7 @@ class Stopped(TrainTest):
         for what in (self.data / "train-labels-idx1-ubyte", self.out / "config.json"):
             good = what.read_bytes()
             what.write_bytes(good.replace(b"\x01\x02", b"\x02\x01").replace(b'"seed": 0', b'"seed": 1'))
-            self.assertIn("of another configuration or of other data", self.error(1, "train", "--resume", self.out))
+            self.assertIn("another configuration or other data", self.error(1, "train", "--resume", self.out))
             what.write_bytes(good)
         checkpoint = self.out / "checkpoint.safetensors"
         good = checkpoint.read_bytes()
@@ -380,16 +380,16 @@ class Configuration(TrainTest):
         path = self.config({"epochs": "x", "optimizer": {"lr": "fast", "foo": 1}, "model": 3, "batch": 0, "seed": 1.5,
                             "schedule": {"name": "never"}, "clip": {"norm": 0}, "check_finite": 1, "dropout": 0.5})
         message = self.error(2, "train", "--config", path)
-        for part in ('config.epochs: expected an integer from 0 to 1000000000, came "x"',
-                     'config.optimizer.lr: expected a number of 0 or more, came "fast"',
-                     "config.optimizer.foo: there is no such key; there are name, lr, momentum",
-                     "config.model: expected an object, came 3",
-                     "config.batch: expected an integer from 1 to 16777216, came 0",
+        for part in ('config.epochs: expected an integer from 0 to 1000000000, got "x"',
+                     'config.optimizer.lr: expected a number of 0 or more, got "fast"',
+                     "config.optimizer.foo: unknown key; expected one of name, lr, momentum",
+                     "config.model: expected an object, got 3",
+                     "config.batch: expected an integer from 1 to 16777216, got 0",
                      "config.seed: expected an integer",
-                     'config.schedule.name: expected one of constant, linear, step, cosine, came "never"',
-                     "config.clip.norm: expected a positive number, came 0",
-                     "config.check_finite: expected true or false, came 1",
-                     "config.dropout: there is no such key; there are data, task, tokenizer, model"):
+                     'config.schedule.name: expected one of constant, linear, step, cosine, got "never"',
+                     "config.clip.norm: expected a positive number, got 0",
+                     "config.check_finite: expected true or false, got 1",
+                     "config.dropout: unknown key; expected one of data, task, tokenizer, model"):
             self.assertIn(part, message)
 
     def test_no_configuration(self):
@@ -402,15 +402,15 @@ class Configuration(TrainTest):
     def test_what_contradicts_itself_or_the_data(self):
         idx = ("train", "--data", f"idx:{self.data}", "--epochs", "0")
         for part, *arguments in (
-                ("config.model.layers: 5 features in, the data has 4", "--layers", "5,3"),
-                ("config.model.layers: 2 outputs, the data has 3", "--layers", "4,2"),
+                ("config.model.layers: 5 inputs, but the data has 4", "--layers", "5,3"),
+                ("config.model.layers: 2 outputs, but the data has 3", "--layers", "4,2"),
                 ("config.model.hidden", "--layers", "4,3", "--hidden", "2"),
                 ("config.loss.name: mse does not fit classification", "--loss", "mse"),
                 ("config.loss.delta", "--huber-delta", "1"),
                 ("config.optimizer.momentum: adam: has no momentum", "--optimizer", "adam", "--momentum", "0.9"),
                 ("config.task: regression, but the data is for classification", "--task", "regression"),
                 ("config.early_stopping.metric: classification has no rmse", "--metric", "rmse"),
-                ("config.early_stopping.patience: the data has no validation part", "--patience", "3"),
+                ("config.early_stopping.patience: the data has no validation set", "--patience", "3"),
                 ("config.batch: the last batch", "--norm", "batch", "--batch", "59"),
                 ("--hidden: expected a list", "--hidden", "3,x"),
                 ("--epochs: expected an integer", "--epochs", "1.5")):
@@ -481,7 +481,7 @@ class Told(TrainTest):
         self.assertLess(len(re.findall(r"\n +\d+/120 ", text)), 60)
         self.assertIn("120/120", text)
         self.assertIn("macro_f1", text)
-        self.assertIn("label \\ answer", text)
+        self.assertIn("label \\ prediction", text)
 
     def test_writes_nothing_unless_asked(self):
         before = sorted(self.folder.rglob("*"))
@@ -518,7 +518,7 @@ class Told(TrainTest):
         table.write_text("x,kind\n" + "".join(f"{i % 2},{names[i % 2]}\n" for i in range(40)))
         self.output("train", "--data", f"csv:{table},target=kind", "--epochs", "1", "--out", self.out)
         text = self.output("eval", self.out, "--data", f"csv:{table}")
-        header = next(line for line in text.split("\n") if line.startswith("label \\ answer"))
+        header = next(line for line in text.split("\n") if line.startswith("label \\ prediction"))
         for name in ("\\x1b[31mred", "日本"):
             self.assertIn(name, header)
 

@@ -137,9 +137,9 @@ class Usage(tool.ToolTest):
                       ("--clip-value", "-1"), ("--warmup", "-1"), ("--decay-factor", "2")):
             self.error(2, *small, *wrong)
         self.assertEqual(self.error(2, *small, "--clip-norm", "-1"),
-                         "--clip-norm: expected a positive number, came '-1'")
+                         "--clip-norm: expected a positive number, got '-1'")
         self.assertEqual(self.error(2, *small, "--lr", "nan"),
-                         "--lr: expected a number of 0 or more, came 'nan'")
+                         "--lr: expected a number of 0 or more, got 'nan'")
         self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
 
     def test_thresholds(self):
@@ -152,8 +152,8 @@ class Usage(tool.ToolTest):
             return ("trace", self.model, "--values", "1,2", "--neuron", neuron)
 
         self.usage_error("the layers are layers.0, layers.1", *trace("layers.7:0"))
-        self.usage_error("3 neurons, 0 to 2", *trace("layers.0:3"))
-        self.usage_error("3 neurons, 0 to 2", *trace("layers.0:-1"))
+        self.usage_error("3 neurons: expected an index of 0 to 2", *trace("layers.0:3"))
+        self.usage_error("3 neurons: expected an index of 0 to 2", *trace("layers.0:-1"))
         for neuron in ("", "layers.0", "layers.0:", ":1", "layers.0:x", "layers.0:1x",
                        "layers.0:99999999999999999999"):
             self.error(2, *trace(neuron))

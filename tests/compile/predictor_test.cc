@@ -156,13 +156,13 @@ TEST(Predictor, SaysWhatDoesNotFit) {
   EXPECT_EQ(message_of([&] {
               predict({predictor_numbers({3, 21}, Key(0))});
             }),
-            "predict with 'mlp': input 'x' is f32[3, 20], f32[3, 21] came");
+            "predict with 'mlp': input 'x': expected f32[3, 20], got f32[3, 21]");
   EXPECT_EQ(message_of([&] { predict(std::vector<Tensor>{}); }),
-            "predict with 'mlp': 1 inputs are expected, 0 came");
+            "predict with 'mlp': expected 1 inputs, got 0");
   EXPECT_EQ(message_of([&] { predict.prepare({9}); }),
-            "predict with 'mlp': a plan of 9 rows, 1 to 8 are expected");
+            "predict with 'mlp': expected a plan of 1 to 8 rows, got 9");
   EXPECT_EQ(message_of([&] { const Predictor none(net.function, net.params, {.shared = {"x"}}); }),
-            "predict with 'mlp': no input has rows");
+            "predict with 'mlp': expected at least one input with rows, got none");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(Json, ReadsUpToItsLimits) {
 }
 
 TEST(Json, RefusesWhatGoesBeyond) {
-  expect_refused("at most 12582912 are expected", '"' + std::string(kLimits.bytes, ' ') + '"');
+  expect_refused("expected at most 12582912 bytes", '"' + std::string(kLimits.bytes, ' ') + '"');
   expect_refused("nested too deeply", nested(kLimits.depth + 1));
   expect_refused("nested too deeply", repeat("[", 1'000'000));
   expect_refused("nested too deeply", repeat("{\"a\":", 1'000'000));
@@ -59,9 +59,9 @@ TEST(Json, RefusesWhatGoesBeyond) {
 }
 
 TEST(Json, RefusesAKeyThatComesTwice) {
-  expect_refused("the key 'a' comes twice", R"({"a": 1, "b": 2, "a": 1})");
-  expect_refused("the key 'a' comes twice", R"({"a": 1, "\u0061": 1})");
-  expect_refused("the key 'in' comes twice", R"([{"out": {"in": [], "in": {}}}])");
+  expect_refused("duplicate key 'a'", R"({"a": 1, "b": 2, "a": 1})");
+  expect_refused("duplicate key 'a'", R"({"a": 1, "\u0061": 1})");
+  expect_refused("duplicate key 'in'", R"([{"out": {"in": [], "in": {}}}])");
 }
 
 TEST(Json, SaysWhatIsNoJson) {

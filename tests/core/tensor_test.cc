@@ -54,8 +54,8 @@ TEST(Tensor, RefusesToBorrowBytesThatAreTooFewTooManyOrMisaligned) {
   alignas(8) std::array<std::byte, 24> bytes{};
   const std::span<const std::byte> all = bytes;
   EXPECT_EQ(borrow_error({Dtype::kI32, {2, 3}}, all.first(23)),
-            "tensor: i32[2, 3] takes 24 bytes, 23 were given");
-  EXPECT_EQ(borrow_error({Dtype::kI32, {5}}, all), "tensor: i32[5] takes 20 bytes, 24 were given");
+            "tensor: i32[2, 3] takes 24 bytes, got 23");
+  EXPECT_EQ(borrow_error({Dtype::kI32, {5}}, all), "tensor: i32[5] takes 20 bytes, got 24");
   EXPECT_EQ(borrow_error({Dtype::kF64, {2}}, all.subspan(4, 16)),
             "tensor: elements of f64 must begin at a multiple of 8 bytes");
   EXPECT_EQ(borrow_error({Dtype::kF16, {2}}, all.subspan(1, 4)),

@@ -50,7 +50,7 @@ TEST(Arrays, OfEveryDtypeBecomeF32) {
         Tensor::from<bool>(shape, {false, true, true, false}),
         Tensor::from<F16>(shape, {to_f16(0.0f), to_f16(1.0f), to_f16(1.0f), to_f16(0.0f)})})
     EXPECT_TRUE(of(x, y).inputs.same_bits(expected)) << to_string(x.type());
-  expect_refused(ErrorCode::kDtype, "bf16 is none of NumPy's types",
+  expect_refused(ErrorCode::kDtype, "arrays: bf16 is not a NumPy type",
                  {{"x", Tensor::zeros({Dtype::kBf16, shape})}, {"y", y}});
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_EQ(of(floats(Shape{1, 1}, {inf}), ints(Shape{1}, {0})).inputs.item<float>(), inf);
@@ -109,8 +109,8 @@ TEST(Arrays, MayComeWithoutTargets) {
 TEST(ArraysFault, SaysWhatIsMissing) {
   const Tensor y = ints(Shape{2}, {0, 1});
   expect_refused(ErrorCode::kNotFound,
-                 "x and y, or x_train, y_train, x_test and y_test are expected; there is no 'y' "
-                 "among: 'x', 'label'",
+                 "arrays: expected x and y, or x_train, y_train, x_test and y_test; there is no "
+                 "'y' among: 'x', 'label'",
                  {{"x", kX}, {"label", y}});
   expect_refused(ErrorCode::kNotFound, "there is no 'x_test' among",
                  {{"x_train", kX}, {"y_train", y}});
@@ -118,31 +118,33 @@ TEST(ArraysFault, SaysWhatIsMissing) {
 }
 
 TEST(ArraysFault, NamesTheRow) {
-  expect_refused(ErrorCode::kFormat, "arrays 'a.npz': row 1 of 'y' has -1, labels are 0 to 65535",
+  expect_refused(ErrorCode::kFormat,
+                 "arrays 'a.npz': row 1 of 'y' has -1, expected labels 0 to 65535",
                  {{"x", kX}, {"y", ints(Shape{2}, {0, -1})}});
-  expect_refused(ErrorCode::kFormat, "row 0 of 'y' has 65536, labels are 0 to 65535",
+  expect_refused(ErrorCode::kFormat, "row 0 of 'y' has 65536, expected labels 0 to 65535",
                  {{"x", kX}, {"y", ints(Shape{2}, {65'536, 1})}});
-  expect_refused(ErrorCode::kFormat, "row 1 of 'y' has 0.5, labels are",
+  expect_refused(ErrorCode::kFormat, "row 1 of 'y' has 0.5, expected labels",
                  {{"x", kX}, {"y", floats(Shape{2}, {0, 0.5f})}}, Task::kClassification);
   expect_refused(
       ErrorCode::kFormat, "row 1 of 'x' has 1e+300, which is beyond f32",
       {{"x", Tensor::from<double>(Shape{2, 2}, {1, 2, 3, 1e300})}, {"y", ints(Shape{2}, {0, 1})}});
-  expect_refused(ErrorCode::kFormat, "row 0 of 'y_test' has 2, the training part has labels 0 to 1",
+  expect_refused(ErrorCode::kFormat, "row 0 of 'y_test' has 2, the training set has labels 0 to 1",
                  {{"x_train", kX},
                   {"y_train", ints(Shape{2}, {0, 1})},
                   {"x_test", kX},
                   {"y_test", ints(Shape{2}, {2, 1})}});
-  expect_refused(ErrorCode::kFormat, "'y' has numbers other than 0 and 1",
+  expect_refused(ErrorCode::kFormat, "'y': expected labels 0 and 1, got other numbers",
                  {{"x", kX}, {"y", floats(Shape{2}, {0, 2})}}, Task::kMultiLabel);
 }
 
 // One number in a file of a kilobyte costs no gigabytes.
 TEST(ArraysFault, TakesNoMoreClassesThanThereIsEvidenceFor) {
+  expect_refused(
+      ErrorCode::kFormat,
+      "row 1 of 'y' has label 16385, but only 2 distinct labels occur; renumber the labels from 0",
+      {{"x", kX}, {"y", ints(Shape{2}, {0, 16'385})}});
   expect_refused(ErrorCode::kFormat,
-                 "row 1 of 'y' has label 16385, but 2 labels are different; renumber the labels "
-                 "from 0",
-                 {{"x", kX}, {"y", ints(Shape{2}, {0, 16'385})}});
-  expect_refused(ErrorCode::kFormat, "row 0 of 'y' has label 8000, but 1 label is different",
+                 "row 0 of 'y' has label 8000, but only 1 distinct label occurs",
                  {{"x", kX}, {"y", ints(Shape{2}, {8000, 8000})}});
   EXPECT_EQ(of(kX, ints(Shape{2}, {0, 999})).classes, 1000);
   // As many as this are believed when enough of them occur.
@@ -157,20 +159,20 @@ TEST(ArraysFault, RefusesShapesThatDoNotFit) {
   const Tensor y = ints(Shape{2}, {0, 1});
   expect_refused(ErrorCode::kShape, "'x' is f32[2, 3] and 'y' is i64[3]",
                  {{"x", kX}, {"y", ints(Shape{3}, {0, 1, 1})}});
-  expect_refused(ErrorCode::kShape, "[N] or [N, outputs] are expected",
+  expect_refused(ErrorCode::kShape, "expected [N, ...] and [N] or [N, outputs]",
                  {{"x", kX}, {"y", ints(Shape{2, 1, 1}, {0, 1})}});
-  expect_refused(ErrorCode::kShape, "'y' is i64[2, 2], labels are [N]",
+  expect_refused(ErrorCode::kShape, "'y' is i64[2, 2], expected labels [N]",
                  {{"x", kX}, {"y", ints(Shape{2, 2}, {0, 1, 1, 1})}}, Task::kClassification);
   expect_refused(ErrorCode::kShape, "'x' is a scalar", {{"x", Tensor::scalar(1.0f)}, {"y", y}});
-  expect_refused(ErrorCode::kFormat, "'x' is f32[0, 3], which has no numbers",
+  expect_refused(ErrorCode::kFormat, "'x' is f32[0, 3], which has no elements",
                  {{"x", Tensor::zeros({Dtype::kF32, Shape{0, 3}})}, {"y", y}});
-  expect_refused(ErrorCode::kShape,
-                 "rows of the test part are 2 to i32[2], those of the training "
-                 "part 3 to i32[2]",
-                 {{"x_train", kX},
-                  {"y_train", y},
-                  {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},
-                  {"y_test", y}});
+  expect_refused(
+      ErrorCode::kShape,
+      "arrays: rows of the test set map 2 inputs to i32[2], those of the training set 3 to i32[2]",
+      {{"x_train", kX},
+       {"y_train", y},
+       {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},
+       {"y_test", y}});
 }
 
 }  // namespace

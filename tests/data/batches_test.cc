@@ -81,7 +81,8 @@ TEST(GatherRows, FillsMemoryOfTheCallers) {
   std::array<std::byte, 4> out{};
   gather_rows(source, std::array{1, 0}, out);
   EXPECT_EQ(out, (std::array{std::byte{3}, std::byte{4}, std::byte{1}, std::byte{2}}));
-  expect_error(ErrorCode::kInvalidArgument, "1 rows of u8[2, 2] need 2 bytes, the memory has 4",
+  expect_error(ErrorCode::kInvalidArgument,
+               "1 rows of u8[2, 2] need 2 bytes of memory, the machine has 4",
                [&] { gather_rows(source, std::array{1}, out); });
 }
 
@@ -132,7 +133,8 @@ TEST(Batches, RefuseWhatMakesNoSense) {
   const auto making = [](std::int64_t examples, std::int64_t size, std::int64_t epoch) {
     return [=] { Batches(examples, {.size = size}, Key(0), epoch); };
   };
-  expect_error(ErrorCode::kInvalidArgument, "size 0, expected at least 1", making(4, 0, 0));
+  expect_error(ErrorCode::kInvalidArgument, "batches: expected a size of at least 1, got 0",
+               making(4, 0, 0));
   expect_error(ErrorCode::kInvalidArgument, "epoch -1 is negative", making(4, 1, -1));
   expect_error(ErrorCode::kInvalidArgument, "-4 rows", making(-4, 1, 0));
   const Batches batches(4, {.size = 2}, Key(0), 0);

@@ -152,19 +152,19 @@ TEST(BytePair, RefusesRulesThatContradictThemselves) {
   BytePairRules rules = rules_with({}, {});
   rules.tokens[7] = "seven";
   refused(rules, "the byte 0x07 has no token");
-  refused(rules_with({"a"}, {}), "the token 'a' comes twice");
+  refused(rules_with({"a"}, {}), "duplicate token 'a'");
   refused(rules_with({""}, {}), "token 256 is empty");
-  refused(rules_with({"ab"}, {{"a", "b"}, {"a", "b"}}), "the merge of 'a' and 'b' comes twice");
+  refused(rules_with({"ab"}, {{"a", "b"}, {"a", "b"}}), "duplicate merge of 'a' and 'b'");
   refused(rules_with({}, {{"a", "b"}}), "there is no token 'ab'");
   rules = rules_with({"ab"}, {});
   rules.merges.emplace_back(97, 257);
-  refused(rules, "a merge of tokens 97 and 257 of 257");
+  refused(rules, "a merge of tokens 97 and 257 is outside of 257 tokens");
   rules = rules_with({}, {});
   rules.special = {256};
-  refused(rules, "a special token 256 of 256");
+  refused(rules, "special token 256 is outside of 256");
   rules = rules_with({}, {});
   rules.tokens.resize(kMaxTokens + 1, "x");
-  expect_error(ErrorCode::kUnsupported, "262145 tokens, at most 262144",
+  expect_error(ErrorCode::kUnsupported, "262145 tokens, expected at most 262144",
                [&] { BytePair pairs(rules); });
   const BytePair pairs(rules_with({}, {}));
   for (const std::int32_t token : {-1, 256})
@@ -210,20 +210,22 @@ TEST(TokenizerFiles, OfGpt2AreRefusedWhereTheyAreBroken) {
     files.expect_refused(why);
   };
   refused("vocab.json", "{", "[", "vocab.json': ");
-  refused("vocab.json", R"("!":0)", R"("!":1)", "number 1 comes twice");
-  refused("vocab.json", R"("!":0)", R"("!":508)", "the token '!' has number 508, of 508 tokens");
+  refused("vocab.json", R"("!":0)", R"("!":1)", "duplicate number 1");
+  refused("vocab.json", R"("!":0)", R"("!":508)",
+          "the token '!' has number 508, but there are 508 tokens");
   refused("vocab.json", R"("!":0)", R"("!":4294967296)", "expected an integer from 0 to 262143");
   refused("vocab.json", R"("!":0)", R"("!":0.5)", "got 0.5");
   refused("vocab.json", R"("!":0)", R"("!":null)", "got null");
-  refused("vocab.json", R"("!":0)", R"("\"":0)", "comes twice in an object");
-  refused("vocab.json", R"("!":0)", R"("! !":0)", "has a character that stands for no byte");
+  refused("vocab.json", R"("!":0)", R"("\"":0)", "duplicate key");
+  refused("vocab.json", R"("!":0)", R"("! !":0)", "has a character that represents no byte");
   refused("vocab.json", R"("!":0)", R"("!!":0)", "the byte 0x21 has no token");
-  refused("merges.txt", "h e\n", "he\n", "the merge 'he' is not two tokens");
+  refused("merges.txt", "h e\n", "he\n",
+          "expected a merge of two tokens separated by a space, got 'he'");
   refused("merges.txt", "h e\n", "h  e\n", "there is no token ' e'");
-  refused("merges.txt", "h e\n", "h e\nh e\n", "comes twice");
+  refused("merges.txt", "h e\n", "h e\nh e\n", "duplicate");
   refused("merges.txt", "h e\n", "h z\n", "there is no token 'hz'");
   refused("merges.txt", "h e\n", "h \xff\n", "there is no token '\\xff'");
-  refused("config.json", "507", "508", "a mark is token 508 of 508");
+  refused("config.json", "507", "508", "special token 508 is outside of 508 tokens");
   refused("config.json", "507", "\"x\"", "config.json': expected an integer");
 }
 
@@ -234,15 +236,16 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
     files.replace("tokenizer.json", what, by);
     files.expect_refused(why, code);
   };
-  refused(R"("BPE")", R"("Unigram")", "model.type: 'BPE' is expected, came 'Unigram'");
+  refused(R"("BPE")", R"("Unigram")", "model.type: expected 'BPE', got 'Unigram'");
   refused(R"("byte_fallback":false)", R"("byte_fallback":true)", "model.byte_fallback");
   refused(R"("dropout":null)", R"("end_of_word_suffix":"</w>")", "model.end_of_word_suffix");
-  refused(R"("normalizer":null)", R"("normalizer":{"type":"NFC"})", "came 'NFC'");
-  refused("{1,3}", "", "pre_tokenizer: that of GPT-2");
+  refused(R"("normalizer":null)", R"("normalizer":{"type":"NFC"})", "got 'NFC'");
+  refused("{1,3}", "", "pre_tokenizer: expected that of GPT-2");
   refused(R"("behavior":"Isolated")", R"("behavior":"Removed")", "pre_tokenizer");
-  refused(R"("id":508)", R"("id":507)", "added_tokens: a number comes twice", ErrorCode::kFormat);
-  refused(R"("id":508)", R"("id":509)", "has number 509, of 509", ErrorCode::kFormat);
-  refused(R"("id":508)", R"("id":0)", "number 0 is '!' and '<|end_of_text|>'", ErrorCode::kFormat);
+  refused(R"("id":508)", R"("id":507)", "added_tokens: duplicate number", ErrorCode::kFormat);
+  refused(R"("id":508)", R"("id":509)", "has number 509, but there are 509", ErrorCode::kFormat);
+  refused(R"("id":508)", R"("id":0)", "number 0 is both '!' and '<|end_of_text|>'",
+          ErrorCode::kFormat);
   refused(R"("ids":[507])", R"("ids":[-1])", "got -1", ErrorCode::kFormat);
 }
 

@@ -178,23 +178,23 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{% set a, b = 1, 2 %}", "set with ','");
   unsupported("{% set x %}{% endset %}", "set with the end of a tag");
   unsupported("{% for m in messages recursive %}{% endfor %}", "for with 'recursive'");
-  unsupported("{% set loop = 1 %}", "the name 'loop' of a value");
+  unsupported("{% set loop = 1 %}", "'loop' as the name of a variable");
   unsupported("{% macro f() %}{{ caller() }}{% endmacro %}", "the name 'caller'");
   unsupported("{% macro f() %}{% endmacro %}{% set g = f %}", "'f' as a value");
   unsupported("{% for m in messages %}{% set l = loop %}{% endfor %}", "'loop' as a value");
-  unsupported("{% set l = messages[0] | items %}", "an iterator that is no list");
-  unsupported("{{ raise_exception(*messages) }}", "'*' of arguments");
+  unsupported("{% set l = messages[0] | items %}", "an iterator that is not a list");
+  unsupported("{{ raise_exception(*messages) }}", "'*' before arguments");
   unsupported("{% for m in messages %}{% else %}{% endfor %}", "else of a for");
   unsupported("{% for m in messages %}{{ loop.previtem }}{% endfor %}", "the attribute 'previtem'");
   unsupported("{{ messages[0].items }}", "the attribute 'items'");
   unsupported("{{ 'a'.lower() }}", "the method 'lower'");
-  unsupported("{{ {1: 2} }}", "a dictionary of other keys than texts");
+  unsupported("{{ {1: 2} }}", "a dictionary with keys that are not strings");
   unsupported("{{ messages[0].__class__ }}", "the attribute '__class__'");
-  unsupported("{{ 1 < 2 < 3 }}", "a comparison of comparisons");
-  unsupported("{{ 1.5 }}", "a number that is no integer");
-  unsupported("{{ '\\x41' }}", "the escape \\x");
+  unsupported("{{ 1 < 2 < 3 }}", "a chained comparison");
+  unsupported("{{ 1.5 }}", "a number that is not an integer");
+  unsupported("{{ '\\x41' }}", "the escape sequence \\x");
   unsupported("{{ x is defined if y }}", "'if' after a test");
-  unsupported("{{ messages }}", "a list, an object or a fraction as text");
+  unsupported("{{ messages }}", "converting a list, an object or a fraction to text");
   unsupported("{{ messages[0].items() == messages }}", "this comparison");
   unsupported(std::string(100'000, 'a'), "expected at most 65536 bytes");
 }
@@ -214,28 +214,28 @@ TEST(ChatTemplate, WorkAndTextAreBounded) {
   for (int i = 0; i < 12; ++i) nested += fmt::format("{{% for a{} in messages %}}", i);
   nested += "x";
   for (int i = 0; i < 12; ++i) nested += "{% endfor %}";
-  unsupported(nested, "it takes too long");
+  unsupported(nested, "rendering takes too many steps");
   for (int i = 0; i < 40; ++i) doubled += "{% set x = x + x %}";
-  unsupported(doubled, "it makes too much text");
+  unsupported(doubled, "the text is too long");
   unsupported("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "too deep");
   unsupported("{% macro f(n) %}{{ n if n > 15 else f(n + 1) ~ f(n + 1) }}{% endmacro %}{{ f(0) }}",
-              "it takes too long");
+              "rendering takes too many steps");
   unsupported(
       "{% macro f() %}{% for m in messages %}{% for n in messages %}aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
       "{% endfor %}{% endfor %}{% endmacro %}{% macro g(x) %}{{ x ~ x ~ x ~ x }}{% endmacro %}"
       "{{ g(g(g(g(g(g(g(g(g(f()))))))))) }}",
-      "it makes too much text");
+      "the text is too long");
   unsupported(deep + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}",
-              "so deep a nesting");
+              "nesting this deep");
   unsupported(
       "{% set ns = namespace(x=[]) %}{% for a in messages %}{% for b in messages %}{% for c in "
       "messages %}{% set ns.x = [ns.x] %}{% endfor %}{% endfor %}{% endfor %}",
-      "so deep a list");
+      "a list nested this deeply");
   std::string terms = "{{ 1";
   std::string pairs = "{% set x = [1] %}";
   for (int i = 0; i < 50; ++i) pairs += "{% set x = [x, x] %}";
-  unsupported(pairs + "{{ x == x }}", "it takes too long");
-  unsupported(pairs + "{{ x | tojson }}", "it ");
+  unsupported(pairs + "{{ x == x }}", "rendering takes too many steps");
+  unsupported(pairs + "{{ x | tojson }}", "too ");
   // Keys are text, too, wherever they are copied.
   const std::string key =
       "{% set n = namespace(p='xxxxxxxx') %}{% for i in 'abcdefghijklmnopqrstu' %}"
@@ -245,15 +245,15 @@ TEST(ChatTemplate, WorkAndTextAreBounded) {
                                    "{% set m = namespace(d) %}"}) {
     std::string all = key;
     for (int i = 0; i < 5; ++i) all += copies;
-    unsupported(all, "it makes too much text");
+    unsupported(all, "the text is too long");
   }
-  unsupported(key + "{{ [d, d, d] | tojson }}", "it makes too much text");
+  unsupported(key + "{{ [d, d, d] | tojson }}", "the text is too long");
   // So are names looked up in a loop iteration, and its steps.
   std::string names = "{% for c in '" + std::string(1000, 'x') + "' %}{% if 0 %}";
   for (int i = 0; i < 4000; ++i) names += fmt::format("{{{{ n{} }}}}", i);
-  unsupported(names + "{% endif %}{% endfor %}", "it takes too long");
+  unsupported(names + "{% endif %}{% endfor %}", "rendering takes too many steps");
   for (int i = 0; i < 10'000; ++i) terms += "+1";
-  unsupported(terms + "}}", "so deep a nesting");
+  unsupported(terms + "}}", "nesting this deep");
   unsupported(
       "{{ 1" +
           [] {
@@ -262,7 +262,7 @@ TEST(ChatTemplate, WorkAndTextAreBounded) {
             return all;
           }() +
           " }}",
-      "so deep a nesting");
+      "nesting this deep");
 }
 
 }  // namespace

@@ -101,26 +101,25 @@ TEST_F(IdxFolder, RefusesCountsThatDiffer) {
 
 TEST_F(IdxFolder, NamesTheRowOfATestLabelOutOfRange) {
   put("t10k-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\3\0\3\2"s);
-  expect_refused(
-      ErrorCode::kFormat,
-      "/t10k-labels-idx1-ubyte': row 1 has label 3, the training part has labels 0 to 2");
+  expect_refused(ErrorCode::kFormat,
+                 "/t10k-labels-idx1-ubyte': row 1 has label 3, the training set has labels 0 to 2");
 }
 
 TEST_F(IdxFolder, RefusesArraysOfAnotherKind) {
   put("train-images-idx3-ubyte", kTrainLabels);
-  expect_refused(ErrorCode::kFormat, "expected u8[N, height, width], came u8[2]");
+  expect_refused(ErrorCode::kFormat, "expected u8[N, height, width], got u8[2]");
   put("train-images-idx3-ubyte", "\0\0\x0c\3\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\0"s);
-  expect_refused(ErrorCode::kFormat, "expected u8[N, height, width], came i32[1, 1, 1]");
+  expect_refused(ErrorCode::kFormat, "expected u8[N, height, width], got i32[1, 1, 1]");
   put("train-images-idx3-ubyte", "\0\0\x08\3\0\0\0\2\0\0\0\0\0\0\0\3"s);
   expect_refused(ErrorCode::kFormat, "no elements in u8[2, 0, 3]");
   put("train-images-idx3-ubyte", kTrainImages);
   put("train-labels-idx1-ubyte", kTrainImages);
-  expect_refused(ErrorCode::kFormat, "expected u8[N], came u8[2, 1, 3]");
+  expect_refused(ErrorCode::kFormat, "expected u8[N], got u8[2, 1, 3]");
 }
 
 TEST_F(IdxFolder, RefusesTestImagesOfAnotherSize) {
   put("t10k-images-idx3-ubyte", "\0\0\x08\3\0\0\0\3\0\0\0\1\0\0\0\1abc"s);
-  expect_refused(ErrorCode::kFormat, "images of 1 pixels, those of the training part have 3");
+  expect_refused(ErrorCode::kFormat, "the images have 1 pixels, those of the training set 3");
 }
 
 TEST_F(IdxFolder, PassesOnWhatBreaksAFile) {

@@ -39,7 +39,8 @@ TEST(Digits, AreADatasetLikeMnist) {
   EXPECT_EQ(data.size(), 7);
   EXPECT_EQ(data.name, "digits");
   EXPECT_EQ(digits(Key(1), 0).inputs.shape(), (Shape{0, 784}));
-  expect_error(ErrorCode::kInvalidArgument, "digits: -1 images", [] { digits(Key(1), -1); });
+  expect_error(ErrorCode::kInvalidArgument, "digits: expected 0 or more images, got -1",
+               [] { digits(Key(1), -1); });
 }
 
 TEST(Digits, DependOnTheKeyAndTheirNumberAlone) {
@@ -136,10 +137,11 @@ TEST(HalfBlocks, ShowTwoPixelsInACharacter) {
             "\u2580\u2584\u2588 \n");
   EXPECT_EQ(half_blocks(std::array{0.0f, 1.0f, 1.0f}, 1), "\u2584\n\u2580\n");
   EXPECT_EQ(half_blocks({}, 3), "");
-  expect_error(ErrorCode::kInvalidArgument, "3 pixels in rows of 2", [] {
+  expect_error(ErrorCode::kInvalidArgument, "3 pixels do not make rows of 2", [] {
     half_blocks(std::array{0.0f, 1.0f, 1.0f}, 2);
   });
-  expect_error(ErrorCode::kInvalidArgument, "in rows of 0", [] { half_blocks({}, 0); });
+  expect_error(ErrorCode::kInvalidArgument, "pixels do not make rows of 0",
+               [] { half_blocks({}, 0); });
 }
 
 TEST(HalfBlocks, ShowADigitInFourteenLines) {

@@ -144,24 +144,24 @@ TEST_F(LoadData, SpecsThatMeanNothingAreRefusedWithWhatThereIs) {
        "data 'mnist': expected digits, xor, and, or, spiral, moons, circles, arms, sine, abs, with "
        "or without :SEED, idx:DIR, csv:FILE, npz:FILE, npy:FILE or text:FILE"},
       {"", "data '': expected digits"},
-      {"digits:", "a seed belongs after the colon"},
-      {"digits:-1", "an integer from 0 to 2^64 - 1 is expected, '-1' came"},
-      {"moons:18446744073709551616", "is expected"},
-      {"csv:", "a file belongs after csv:"},
-      {"idx", "a folder belongs after idx:"},
+      {"digits:", "expected a seed after the colon"},
+      {"digits:-1", "expected an integer from 0 to 2^64 - 1, got '-1'"},
+      {"moons:18446744073709551616", "expected an integer"},
+      {"csv:", "expected a file after csv:"},
+      {"idx", "expected a folder after idx:"},
       {"csv:a.csv,targt=x",
-       "data 'csv:a.csv,targt=x': targt: there is no such option; there are: "
+       "data 'csv:a.csv,targt=x': targt: unknown option; expected one of: "
        "split, seed, standardize, target, ignore, categorical, task, missing, "
        "unseen, header, separator, test"},
-      {"text:a,split=80/20", "split: there is no such option; there are none"},
-      {"digits,noise=1", "there are: split, standardize, count"},
-      {"csv:a.csv,target=", "target: something is expected after the ="},
-      {"csv:a.csv,split=80", "split: shares are integers as in 80/10/10"},
-      {"moons,count=0", "count: at least 1 row is expected"},
-      {"digits,count=1e3", "count: a number of rows is expected, '1e3' came"},
-      {"moons,noise=nan", "noise: a noise from 0 to 1e6 is expected"},
-      {"csv:a,header=1", "header: one of yes, no is expected, '1' came"},
-      {"idx:a,standardize=robust", "standardize: one of none, zscore, minmax is expected"},
+      {"text:a,split=80/20", "split: unknown option; this data set has none"},
+      {"digits,noise=1", "expected one of: split, standardize, count"},
+      {"csv:a.csv,target=", "target: expected a value after the ="},
+      {"csv:a.csv,split=80", "split: expected shares like 80/10/10"},
+      {"moons,count=0", "count: expected at least 1 row"},
+      {"digits,count=1e3", "count: expected a number of rows, got '1e3'"},
+      {"moons,noise=nan", "noise: expected a standard deviation from 0 to 1e6"},
+      {"csv:a,header=1", "header: expected one of yes, no, got '1'"},
+      {"idx:a,standardize=robust", "standardize: expected one of none, zscore, minmax"},
   };
   for (const auto& [text, why] : wrong) {
     SCOPED_TRACE(text);
@@ -172,15 +172,15 @@ TEST_F(LoadData, SpecsThatMeanNothingAreRefusedWithWhatThereIs) {
 
 TEST_F(LoadData, SpecsMadeByHandAreCheckedToo) {
   expect_error(ErrorCode::kParse, "expected digits", [] { load_data(DataSpec{"mnist"}); });
-  expect_error(ErrorCode::kParse, "a file belongs", [] { scaling_of(DataSpec{"csv"}); });
+  expect_error(ErrorCode::kParse, "expected a file", [] { scaling_of(DataSpec{"csv"}); });
   const DataSpec wrong{"moons", "", {{"target", "x"}}};
-  expect_error(ErrorCode::kParse, "there is no such option", [&] { load_data(wrong); });
-  expect_error(ErrorCode::kParse, "'x' came", [] { load_data(DataSpec{"moons", "x"}); });
+  expect_error(ErrorCode::kParse, "unknown option", [&] { load_data(wrong); });
+  expect_error(ErrorCode::kParse, "got 'x'", [] { load_data(DataSpec{"moons", "x"}); });
 }
 
 TEST_F(LoadData, OnlyTrainingNeedsTheTargetsOfArrays) {
   const std::string spec = "npy:" + at("x.npy");
-  expect_error(ErrorCode::kParse, "the file of the targets is missing", [&] { load_data(spec); });
+  expect_error(ErrorCode::kParse, "expected the file of the targets", [&] { load_data(spec); });
   const Model model = model_for(arrays_split({{"x", x_}, {"y", y_}}, "a").train);
   const Dataset rows = load_examples(parse_data_spec(spec), model, Targets::kIfPresent);
   EXPECT_TRUE(rows.inputs.same_bits(x_));

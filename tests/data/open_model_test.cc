@@ -109,10 +109,10 @@ TEST(OpenModel, OnnxWithoutItsComponentSaysWhatIsMissing) {
 
 TEST(OpenModel, OptionsOfOnnxAreForItAlone) {
   const TemporaryFolder folder;
-  expect_error(ErrorCode::kInvalidArgument, "sizes of dimensions are for ONNX models alone", [&] {
+  expect_error(ErrorCode::kInvalidArgument, "sizes of dimensions are for ONNX models only", [&] {
     open_model(folder / "m", {.dimensions = {{"n", 1}}});
   });
-  expect_error(ErrorCode::kInvalidArgument, "a batch is for ONNX models alone",
+  expect_error(ErrorCode::kInvalidArgument, "a batch size is for ONNX models only",
                [&] { write_model(folder / "m", small_model(), {.batch = 1}); });
   EXPECT_TRUE(folder.names().empty());
 }

@@ -110,11 +110,11 @@ TEST(SplitRows, RefusesWhatLeavesNothingToTrainOn) {
   };
   expect_error(ErrorCode::kInvalidArgument, "2 rows are too few for 80/10/10", splitting(2, {}));
   expect_error(ErrorCode::kInvalidArgument, "0 rows are too few", splitting(0, {1, 0, 0}));
-  expect_error(ErrorCode::kInvalidArgument, "training must have a share, came 0/50/50",
+  expect_error(ErrorCode::kInvalidArgument, "expected a training share above 0, got 0/50/50",
                splitting(9, {0, 50, 50}));
-  expect_error(ErrorCode::kInvalidArgument, "shares are 0 to 1000000, came 1/-1/0",
+  expect_error(ErrorCode::kInvalidArgument, "expected shares of 0 to 1000000, got 1/-1/0",
                splitting(9, {1, -1, 0}));
-  expect_error(ErrorCode::kInvalidArgument, "shares are 0 to 1000000, came 1000001/0/0",
+  expect_error(ErrorCode::kInvalidArgument, "expected shares of 0 to 1000000, got 1000001/0/0",
                splitting(9, {1'000'001, 0, 0}));
 }
 
@@ -138,10 +138,10 @@ TEST(WithValidation, ChangesNothingWithoutAShare) {
 
 TEST(WithValidation, RefusesToTakeWhatIsThere) {
   const Split data{.train = numbered(20), .validation = numbered(2), .test = numbered(7)};
-  expect_error(ErrorCode::kInvalidArgument, "has a validation part already", [&] {
+  expect_error(ErrorCode::kInvalidArgument, "already has a validation set", [&] {
     with_validation(data, {90, 10, 0}, Key(3));
   });
-  expect_error(ErrorCode::kInvalidArgument, "a test share of 0 is expected, came 80/10/10",
+  expect_error(ErrorCode::kInvalidArgument, "expected a test share of 0, got 80/10/10",
                [&] { with_validation(digits_split(0, 9, 1), {}, Key(3)); });
 }
 
@@ -151,11 +151,10 @@ TEST(Shares, AreReadFromText) {
   EXPECT_EQ(parse_shares("1/0/0"), (Shares{1, 0, 0}));
   for (const char* text : {"", "80", "80/", "80/10/", "80/10/10/", "1/1/1/1", "/10", "80/ten",
                            "0.8/0.2", " 80/20", "80/20 ", "99999999999999999999/1"})
-    expect_error(ErrorCode::kParse, "shares are integers as in 80/10/10",
-                 [&] { parse_shares(text); });
-  expect_error(ErrorCode::kInvalidArgument, "training must have a share",
+    expect_error(ErrorCode::kParse, "expected shares like 80/10/10", [&] { parse_shares(text); });
+  expect_error(ErrorCode::kInvalidArgument, "expected a training share above 0",
                [] { parse_shares("0/1"); });
-  expect_error(ErrorCode::kInvalidArgument, "came 5/-1/0", [] { parse_shares("5/-1"); });
+  expect_error(ErrorCode::kInvalidArgument, "got 5/-1/0", [] { parse_shares("5/-1"); });
 }
 
 }  // namespace

@@ -98,17 +98,17 @@ TEST(Standardization, NamesTheNumberThatIsNone) {
     return [=] { fit_standardization(broken, scaling); };
   };
   expect_error(ErrorCode::kInvalidArgument,
-               "row 1 of the training part has nan in column 1 of the inputs", fitting(data));
+               "row 1 of the training set has nan in column 1 of the inputs", fitting(data));
   data.feature_names = {"a", "b"};
   expect_error(ErrorCode::kInvalidArgument,
-               "has nan in column 'b' of the inputs, a finite number is", fitting(data));
+               "has nan in column 'b' of the inputs, expected a finite number", fitting(data));
   expect_error(ErrorCode::kInvalidArgument,
-               "row 0 of the training part has inf in column 0 of the targets",
+               "row 0 of the training set has inf in column 0 of the targets",
                fitting(table({2, 1}, {1, 2}, Task::kRegression, {inf, 1})));
   expect_error(
-      ErrorCode::kInvalidArgument, "column 0 of the inputs is beyond f32",
+      ErrorCode::kInvalidArgument, "column 0 of the inputs is outside of f32",
       fitting(table({2, 1}, {-3e38f, 3e38f}, Task::kMultiLabel, {0, 1}), Scaling::kMinMax));
-  expect_error(ErrorCode::kInvalidArgument, "column 0 of the inputs is beyond f32",
+  expect_error(ErrorCode::kInvalidArgument, "column 0 of the inputs is outside of f32",
                fitting(table({2, 1}, {0, 1e-44f}, Task::kMultiLabel, {0, 1})));
   expect_error(ErrorCode::kInvalidArgument, "'table' has no rows to fit to",
                fitting(gather_rows(small_table(), {})));

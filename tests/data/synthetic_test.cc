@@ -132,14 +132,15 @@ TEST(Synthetic, PartsShareNothingButTruth) {
 }
 
 TEST(Synthetic, RefuseWhatMakesNoSense) {
-  expect_error(ErrorCode::kNotFound,
-               "no data set 'star' is drawn here; there are: xor, and, or, spiral, moons",
-               [] { synthetic("star", Key(0)); });
+  expect_error(
+      ErrorCode::kNotFound,
+      "there is no synthetic data set 'star'; expected one of: xor, and, or, spiral, moons",
+      [] { synthetic("star", Key(0)); });
   for (const std::string_view name : {"moons", "sine"}) {
-    expect_error(ErrorCode::kInvalidArgument, "-1 rows, expected 0 to 2^31 - 1",
+    expect_error(ErrorCode::kInvalidArgument, "expected 0 to 2^31 - 1 rows, got -1",
                  [&] { synthetic(name, Key(0), {.count = -1}); });
     for (const double noise : {-0.5, std::nan(""), HUGE_VAL})
-      expect_error(ErrorCode::kInvalidArgument, ", 0 or more is expected",
+      expect_error(ErrorCode::kInvalidArgument, "expected a noise of 0 or more",
                    [&] { synthetic(name, Key(0), {.noise = noise}); });
   }
 }

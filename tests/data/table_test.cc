@@ -181,7 +181,7 @@ TEST_F(Table, MayHaveAFileForTheTest) {
   EXPECT_EQ(split.validation.size(), 1);
   EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{1, 3}, {7, 1, 0})));
   EXPECT_TRUE(split.test.targets.same_bits(classes({1})));
-  expect_error(ErrorCode::kInvalidArgument, "a test share of 0 is expected", [&] {
+  expect_error(ErrorCode::kInvalidArgument, "expected a test share of 0", [&] {
     load_table(train, {.targets = {"y"}}, {80, 10, 10}, Key(0), test);
   });
 }
@@ -189,16 +189,17 @@ TEST_F(Table, MayHaveAFileForTheTest) {
 TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   const auto train = put("c,y\na,0.5\nb,1.5\n");
   const auto test = put("c,y\nb,1\nnew,2\n", "test.csv");
-  expect_error(ErrorCode::kFormat, "/test.csv': line 3, column 'c': training had no 'new'", [&] {
-    load_table(train, {.targets = {"y"}}, {1, 0, 0}, Key(0), test);
-  });
+  expect_error(ErrorCode::kFormat, "/test.csv': line 3, column 'c': the training set has no 'new'",
+               [&] {
+                 load_table(train, {.targets = {"y"}}, {1, 0, 0}, Key(0), test);
+               });
   const Split split =
       load_table(train, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), test);
   EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{2, 2}, {0, 1, 0, 0})));
   // A class has no number if the training set did not have it.
   const auto labelled = put("x,y\n1,0\n2,1\n");
   const auto other = put("x,y\n1,0\n2,7\n", "other.csv");
-  expect_error(ErrorCode::kFormat, "line 3, column 'y': training had no '7'", [&] {
+  expect_error(ErrorCode::kFormat, "line 3, column 'y': the training set has no '7'", [&] {
     load_table(labelled, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), other);
   });
 }
@@ -212,24 +213,25 @@ TEST_F(Table, NamesTheColumnsThatThereAre) {
                  {.targets = {"kind"}, .ignored = {"x"}});
   expect_refused(ErrorCode::kInvalidArgument, "which column is the target? There are: 'id', 'kind'",
                  kPets, {});
-  expect_refused(ErrorCode::kInvalidArgument, "column 'kind' is named for two purposes", kPets,
+  expect_refused(ErrorCode::kInvalidArgument,
+                 "table: column 'kind' is named in more than one option", kPets,
                  {.targets = {"kind"}, .ignored = {"kind"}});
   expect_refused(ErrorCode::kInvalidArgument, "target 'kind' is named twice", kPets,
                  {.targets = {"kind", "kind"}});
-  expect_refused(ErrorCode::kFormat, "has no column but the targets", "y\n1\n2\n",
+  expect_refused(ErrorCode::kFormat, "has no columns other than the targets", "y\n1\n2\n",
                  {.targets = {"y"}});
 }
 
 TEST_F(Table, RefusesTargetsThatAreNoneOfTheTask) {
-  expect_refused(ErrorCode::kFormat, "a classification has 1 target, 2 are named", "a,b,c\n1,0,1\n",
+  expect_refused(ErrorCode::kFormat, "a classification has 1 target, got 2", "a,b,c\n1,0,1\n",
                  {.targets = {"a", "b"}, .task = Task::kClassification});
-  expect_refused(ErrorCode::kFormat, "target 'kind' has text, a regression needs numbers", kPets,
+  expect_refused(ErrorCode::kFormat, "target 'kind' has text, regression needs numbers", kPets,
                  {.targets = {"kind"}, .task = Task::kRegression});
-  expect_refused(ErrorCode::kFormat, "target 'kind' has text, a regression needs numbers", kPets,
+  expect_refused(ErrorCode::kFormat, "target 'kind' has text, regression needs numbers", kPets,
                  {.targets = {"weight", "kind"}});
-  expect_refused(ErrorCode::kFormat, "target 'weight' has numbers other than 0 and 1", kPets,
-                 {.targets = {"weight"}, .task = Task::kMultiLabel});
-  expect_refused(ErrorCode::kFormat, "target 'y' has the one class 'a'", "x,y\n1,a\n2,a\n",
+  expect_refused(ErrorCode::kFormat, "target 'weight': expected labels 0 and 1, got other numbers",
+                 kPets, {.targets = {"weight"}, .task = Task::kMultiLabel});
+  expect_refused(ErrorCode::kFormat, "target 'y' has the single class 'a'", "x,y\n1,a\n2,a\n",
                  {.targets = {"y"}});
 }
 
@@ -237,10 +239,10 @@ TEST_F(Table, RefusesMoreCategoriesThanMakeSense) {
   std::string text = "name,x,y\n";
   for (int i = 0; i < 1025; ++i) text += fmt::format("n{},{}.5,{}.5\n", i, i, i);
   expect_refused(ErrorCode::kUnsupported,
-                 "column 'name' has 1025 different values, at most 1024 are supported as "
-                 "categories or classes; ignore='name' leaves it out",
+                 "column 'name' has 1025 distinct values, at most 1024 are supported as categories "
+                 "or classes; ignore='name' leaves it out",
                  text, {.targets = {"x"}});
-  expect_refused(ErrorCode::kUnsupported, "column 'x' has 1025 different values", text,
+  expect_refused(ErrorCode::kUnsupported, "column 'x' has 1025 distinct values", text,
                  {.targets = {"x"}, .ignored = {"name"}, .task = Task::kClassification});
 }
 
@@ -372,20 +374,20 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
                "regression", y));
   expect("column 'y' is filled with 1e+300",
          schema("impute", R"({"name":"y","categorical":false,"fill":1e300})", "regression", y));
-  expect("0 targets for a regression", schema("error", y, "regression", ""));
-  expect("2 targets for a classification", schema("error", y, "classification", x + "," + x));
-  expect("target 'y' is none of a classification", schema("error", x, "classification", y));
-  expect("target 'x' is none of a regression", schema("error", y, "regression", x));
+  expect("0 targets do not fit regression", schema("error", y, "regression", ""));
+  expect("2 targets do not fit classification", schema("error", y, "classification", x + "," + x));
+  expect("target 'y' does not fit classification", schema("error", x, "classification", y));
+  expect("target 'x' does not fit regression", schema("error", y, "regression", x));
   // A numeric feature cannot be a categorical target.
   const std::string z = R"({"name":"z","categorical":true,"categories":["a","b"]})";
-  expect("column 'z' comes twice",
+  expect("duplicate column 'z'",
          schema("error", R"({"name":"z","categorical":false})", "classification", z));
-  expect("column 'x' comes twice", schema("error", x + "," + x, "regression", y));
-  expect("column 'z' has a category twice",
+  expect("duplicate column 'x'", schema("error", x + "," + x, "regression", y));
+  expect("column 'z' has a duplicate category",
          schema("error", R"({"name":"z","categorical":true,"categories":["a","a"]})", "regression",
                 y));
-  expect("'ranking' is not known", schema("error", y, "ranking", y));
-  expect("'guess' is not known", schema("guess", y, "regression", y));
+  expect("unknown value 'ranking'", schema("error", y, "ranking", y));
+  expect("unknown value 'guess'", schema("guess", y, "regression", y));
   expect("parse error", "{");
   expect("'task' is missing", "{}");
   expect("nested too deeply", std::string(100'000, '['));

@@ -88,10 +88,12 @@ TEST(Vocabulary, RefusesWhatItDoesNotHave) {
   const auto making = [](std::vector<std::string> characters) {
     return [characters] { Vocabulary vocabulary_of(characters); };
   };
-  expect_error(ErrorCode::kFormat, "'ab' is no character", making({"ab"}));
-  expect_error(ErrorCode::kFormat, "'' is no character", making({""}));
-  expect_error(ErrorCode::kFormat, "'a' is not after the one before it", making({"b", "a"}));
-  expect_error(ErrorCode::kFormat, "'a' is not after", making({"a", "a"}));
+  expect_error(ErrorCode::kFormat, "'ab' is not a character", making({"ab"}));
+  expect_error(ErrorCode::kFormat, "'' is not a character", making({""}));
+  expect_error(ErrorCode::kFormat, "expected distinct characters in ascending order, got 'a'",
+               making({"b", "a"}));
+  expect_error(ErrorCode::kFormat, "expected distinct characters in ascending order, got 'a'",
+               making({"a", "a"}));
 }
 
 }  // namespace

@@ -117,20 +117,21 @@ TEST(TextWindows, ShiftedOnesBeginInAnotherOrderInEveryRound) {
 
 TEST(TextWindows, NeedTokens) {
   const Tensor tokens = counting(3);
-  expect_error(ErrorCode::kShape, "3 tokens, more than the context of 3",
+  expect_error(ErrorCode::kShape, "expected more tokens than the context of 3, got 3",
                [&] { windows_of(tokens, 3); });
-  expect_error(ErrorCode::kShape, "3 tokens, more than the context of 3",
+  expect_error(ErrorCode::kShape, "expected more tokens than the context of 3, got 3",
                [&] { windows_of(tokens, 3, Kind::kShifted); });
-  expect_error(ErrorCode::kShape, "1 tokens, 2 or more",
+  expect_error(ErrorCode::kShape, "expected 2 or more tokens, got 1",
                [&] { windows_of(counting(1), 3, Kind::kTiled); });
-  expect_error(ErrorCode::kInvalidArgument, "a context of 0", [&] { windows_of(tokens, 0); });
+  expect_error(ErrorCode::kInvalidArgument, "expected a context of 1 or more, got 0",
+               [&] { windows_of(tokens, 0); });
   expect_error(ErrorCode::kShape, "the tokens are f32[3]", [] {
     windows_of(Tensor::zeros({Dtype::kF32, {3}}), 1);
   });
   const Dataset data = windows_of(tokens, 1);
   expect_error(ErrorCode::kShape, "examples 1 to 2 of 2", [&] { data.rows(1, 2); });
   expect_error(ErrorCode::kShape, "examples -1 to -1 of 2", [&] { data.inputs_of(-1, 1); });
-  expect_error(ErrorCode::kUnsupported, "is a text", [&] { gather_rows(data, {}); });
+  expect_error(ErrorCode::kUnsupported, "expected arrays", [&] { gather_rows(data, {}); });
 }
 
 TEST(TextWindows, TakeNoMemoryForOneAnother) {
@@ -150,7 +151,7 @@ TEST(TextWindows, ShareTheVocabularyOfTheWholeText) {
   EXPECT_EQ(split.train.tokenizer->kind(), "characters");
   expect_examples(split.test, 0, Tensor::from<std::int32_t>({1, 1}, {3}),
                   Tensor::from<std::int32_t>({1}, {0}));
-  expect_error(ErrorCode::kShape, "/t.txt': windows: 2 tokens, more than the context of 2",
+  expect_error(ErrorCode::kShape, "/t.txt': windows: expected more tokens than the context of 2",
                [&] { load_text_windows(folder / "t.txt", {.context = 2}); });
   const Split every = load_text_windows(folder / "t.txt", {.context = 4, .every_token = true});
   EXPECT_EQ(every.train.windows->kind, Kind::kShifted);

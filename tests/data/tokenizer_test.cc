@@ -58,10 +58,11 @@ TEST(Tokenizer, RefusesAConfigThatIsNone) {
   refused(R"({"kind":1})", "config.tokenizer.kind: expected a string, got 1");
   refused(R"({"kind":"characters","characters":["a",2]})",
           "config.tokenizer.characters[1]: expected a string, got 2");
-  refused(R"({"kind":"words"})", "tokenizer: no kind is called 'words'");
+  refused(R"({"kind":"words"})", "tokenizer: there is no kind 'words'");
   refused(R"({"kind":"characters"})", "'characters' is missing");
-  refused(R"({"kind":"characters","characters":["b","a"]})", "'a' is not after");
-  refused(R"({"kind":"bytes","kind":"bytes"})", "comes twice");
+  refused(R"({"kind":"characters","characters":["b","a"]})",
+          "expected distinct characters in ascending order, got 'a'");
+  refused(R"({"kind":"bytes","kind":"bytes"})", "duplicate key");
 }
 
 TEST(Tokenizer, StandsInTheDataOfAModel) {
@@ -76,7 +77,7 @@ TEST(Tokenizer, IsTheClassNamesWhereTheDataHasNoOther) {
   const DataConfig config{.task = Task::kNextToken, .class_names = {"a", "b"}};
   EXPECT_EQ(tokenizer_of(config), characters_of("ab"));
   EXPECT_EQ(tokenizer_of({.task = Task::kClassification, .class_names = {"a", "b"}}), std::nullopt);
-  expect_error(ErrorCode::kFormat, "'ab' is no character",
+  expect_error(ErrorCode::kFormat, "'ab' is not a character",
                [] { tokenizer_of({.task = Task::kNextToken, .class_names = {"ab"}}); });
 }
 

@@ -76,7 +76,7 @@ TEST(Emit, RefusesANamespaceThatIsNone) {
       ADD_FAILURE() << name;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      EXPECT_TRUE(contains(e.what(), "cannot name a namespace")) << e.what();
+      EXPECT_TRUE(contains(e.what(), "is not a valid name of a C++ namespace")) << e.what();
     }
 }
 

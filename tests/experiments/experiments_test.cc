@@ -145,34 +145,39 @@ std::string markdown(const Table& table) {
 std::string page() {
   std::string text =
       "# Experiments\n\n"
-      "Small experiments, the same to the last bit wherever they run. This page is what "
-      "`LIMPID_REWRITE=1 experiments_test`\nwrites; the test fails where a figure changes "
-      "(tests/experiments). `limpid lab init`, `lab perceptron` and `lab approximation` repeat "
-      "them\nwith other seeds and sizes, and draw them with `--html`.\n\n"
-      "## The spread of values through fifty layers\n\n"
-      "64 standard normal rows go through 50 layers of 256 units without biases. Standard "
-      "deviation "
-      "of all values after\nlayer 1, 2, 5, ..., by the way in which weights are first drawn "
-      "(`limpid/nn/init.h`); \"over\" is beyond f32.\n\n";
+      "Small experiments with bit-identical results on every machine. `LIMPID_REWRITE=1 "
+      "experiments_test` writes this page; the\n"
+      "test fails if a figure changes (tests/experiments). `limpid lab init`, `lab perceptron` and "
+      "`lab approximation` repeat the\n"
+      "experiments with other seeds and sizes, and draw charts with `--html`.\n\n"
+      "## Standard deviation of activations through fifty layers\n\n"
+      "64 standard normal rows pass through 50 layers of 256 units without biases. The table has "
+      "the standard deviation of all\n"
+      "activations after layer 1, 2, 5, ..., for each weight initialisation (`limpid/nn/init.h`); "
+      "\"over\" is beyond f32.\n\n";
   text += markdown(to_table(all_spreads()));
   text +=
-      "\nWeights that are too small let the signal die out, too large ones let it explode; He's "
-      "scheme, made for ReLU, keeps it.\nFor GELU no gain does: it bends most near 0, so that a "
-      "spread "
-      "above 1 grows and one below shrinks.\nA residual stream grows with every branch added to "
-      "it, "
-      "unless the branches are scaled by the depth, as GPT-2's are.\n\n"
+      "\n"
+      "With too small weights the signal vanishes, with too large ones it explodes. He's scheme, "
+      "made for ReLU, preserves it.\n"
+      "No gain works for GELU. Its curvature is highest near 0: a standard deviation above 1 "
+      "grows, one below shrinks.\n"
+      "A residual stream grows with every branch added to it, unless the branches are scaled by "
+      "the depth, as in GPT-2.\n\n"
       "## The perceptron\n\n"
       "Rosenblatt's rule from zero weights, rate 1, the four corners of the square in order "
-      "(`limpid/nn/perceptron.h`): mistakes\nby epoch.\n\n";
+      "(`limpid/nn/perceptron.h`). The table\n"
+      "has the mistakes in each epoch.\n\n";
   text += markdown(to_table(lessons()));
   text +=
-      "\nNo line parts XOR's corners. The weights of an epoch come back in a later one, so that it "
-      "goes on like this for ever.\n\n"
+      "\n"
+      "No line separates XOR's corners. The weights of an epoch recur in a later one, so the "
+      "epochs repeat for ever.\n\n"
       "## What one hidden layer can do\n\n"
       "Adam, all points in every step: the 4 corners with binary cross-entropy (rate 0.05), 101 "
-      "points of each function with\nsquared error (rate 0.02, falling along a cosine). The error "
-      "is the largest over the points, of probabilities for XOR.\n\n";
+      "points of each function with\n"
+      "squared error (rate 0.02, falling along a cosine). The error is the largest over the "
+      "points, of probabilities for XOR.\n\n";
   text += markdown(to_table(fits()));
   return text;
 }

@@ -131,7 +131,7 @@ TEST(Csv, TakesColumnsAsItIsTold) {
   EXPECT_EQ(cells(table.columns[0]), (Cells{"-", "-", "-"}));
   EXPECT_FALSE(table.columns[0].categorical);
   EXPECT_EQ(table.columns[1].categories, (Cells{"01", "1"}));
-  expect_refused("line 2, column 'n': 'x' is no number", "n\nx\n", options);
+  expect_refused("line 2, column 'n': 'x' is not a number", "n\nx\n", options);
 }
 
 TEST(CsvFault, NamesLineAndColumn) {
@@ -141,21 +141,22 @@ TEST(CsvFault, NamesLineAndColumn) {
                  "a,b\n1,2\n1,x\n");
   expect_refused("line 4, column 'b': '3' is a number, but 'x' in line 2 is text",
                  "a,b\n1,x\n1,y\n1,3\n");
-  expect_refused("line 2, column 'a': '1e39' is no finite number of f32", "a\n1e39\n");
+  expect_refused("line 2, column 'a': '1e39' is not a finite f32 number", "a\n1e39\n");
   // Also beyond f64, and magnitudes that depend on digits and exponent together.
   for (const std::string& text :
        {"1e400"s, "-1e99999999999999999999"s, "1e+9223372036854775807"s,
         "1" + std::string(400, '0'), "0." + std::string(400, '0') + "1e800",
         "-1" + std::string(800, '0') + "e-400"})
-    expect_refused("is no finite number of f32", "a\n" + text + "\n");
+    expect_refused("is not a finite f32 number", "a\n" + text + "\n");
   for (const std::string& text :
        {"1e-400"s, "-1e-99999999999999999999"s, "1e-9223372036854775808"s,
         "0." + std::string(400, '0') + "1", "0." + std::string(800, '0') + "1e400",
         "1" + std::string(400, '0') + "e-800"}) {
     EXPECT_EQ(parse("a\n" + text + "\n").columns[0].numbers.at(0), 0) << text;
   }
-  expect_refused("line 3, column 'a': '-inf' is no finite number of f32", "a\n1\n-inf\n");
-  expect_refused("line 2, column 'a': '1,5' has a comma, numbers have a point", "a;b\n1,5;2\n");
+  expect_refused("line 3, column 'a': '-inf' is not a finite f32 number", "a\n1\n-inf\n");
+  expect_refused("line 2, column 'a': '1,5' has a decimal comma, expected a decimal point",
+                 "a;b\n1,5;2\n");
   expect_refused("column 'b' has no value in any row", "a,b\n1,\n2,NA\n");
   expect_refused("line 1: two columns are named 'a', if this is the header", "a,b,a\n1,2,3\n");
   expect_refused("line 1: the column name 'a\\xff' is not UTF-8", "a\xff\n1\n");
@@ -163,18 +164,18 @@ TEST(CsvFault, NamesLineAndColumn) {
 }
 
 TEST(CsvFault, NamesTheLineOfAQuoteOutOfPlace) {
-  expect_refused("line 2: a quote opens that never closes", "a\n\"x\ny\n");
-  expect_refused("line 2: a quote inside of a field that has none around it", "a\nx\"y\"\n");
+  expect_refused("line 2: a quote is never closed", "a\n\"x\ny\n");
+  expect_refused("line 2: a quote inside an unquoted field", "a\nx\"y\"\n");
   expect_refused("line 3: text after a closing quote", "a\n\"x\ny\"z\n");
   expect_refused("line 2: a carriage return without a line feed", "a\nx\ry\n");
-  expect_refused("line 2: a byte 0", "a\nx\0\n"s);
+  expect_refused("line 2: a zero byte", "a\nx\0\n"s);
 }
 
 TEST(CsvFault, RefusesWhatIsNoTable) {
-  expect_refused("holds no line", "");
-  expect_refused("holds no line", "\xef\xbb\xbf\r\n\n");
-  expect_refused("holds no row but the header", "a,b\n");
-  expect_error(ErrorCode::kUnsupported, "is UTF-16 text, UTF-8 is expected", [] {
+  expect_refused("has no lines", "");
+  expect_refused("has no lines", "\xef\xbb\xbf\r\n\n");
+  expect_refused("has no rows after the header", "a,b\n");
+  expect_error(ErrorCode::kUnsupported, "is UTF-16 text, expected UTF-8", [] {
     parse(
         "\xff\xfe"
         "a\0"s);
@@ -183,7 +184,7 @@ TEST(CsvFault, RefusesWhatIsNoTable) {
                [] { parse(std::string(70'000, ',')); });
   const testing::TemporaryFolder folder;
   testing::write(folder / "t.csv", testing::bytes_of("a\n"));
-  expect_error(ErrorCode::kFormat, "/t.csv': holds no row", [&] { load_csv(folder / "t.csv"); });
+  expect_error(ErrorCode::kFormat, "/t.csv': has no rows", [&] { load_csv(folder / "t.csv"); });
   expect_error(ErrorCode::kIo, "/none': No such file", [&] { load_csv(folder / "none"); });
 }
 

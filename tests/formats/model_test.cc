@@ -106,7 +106,7 @@ TEST(LoadModel, RefusesSafetensorsOfOthers) {
 TEST(LoadModel, RefusesAnotherFormat) {
   Safetensors file = file_of(small_model());
   file.metadata[0].second = "2";
-  expect_load_error(ErrorCode::kUnsupported, "limpid.format is '2', '1' is expected", file);
+  expect_load_error(ErrorCode::kUnsupported, "limpid.format is '2', expected '1'", file);
   file.metadata.erase(file.metadata.begin());
   expect_load_error(ErrorCode::kUnsupported, "limpid.format is missing", file);
 }
@@ -133,7 +133,7 @@ TEST(LoadModel, RefusesTensorsThatDoNotFit) {
 
   file = file_of(model);
   file.tensors.set("extra", Tensor::zeros({Dtype::kF32, {1}}));
-  expect_load_error(ErrorCode::kFormat, "tensor 'extra' is no input of the function", file);
+  expect_load_error(ErrorCode::kFormat, "tensor 'extra' is not an input of the function", file);
 }
 
 Model quantized_model(Dtype to) {
@@ -175,7 +175,7 @@ TEST(LoadModel, RefusesNarrowWeightsThatDoNotFit) {
   ASSERT_NE(text.find(scale), std::string::npos) << text;
   text.replace(text.find(scale), scale.size(), "%layers.1.weight_scale: f32[1]");
   file.tensors.set("layers.1.weight_scale", Tensor::zeros({Dtype::kF32, {1}}));
-  EXPECT_NE(load_error(ErrorCode::kShape, file).find("scale has shape [1], [3] is expected"),
+  EXPECT_NE(load_error(ErrorCode::kShape, file).find("scale has shape [1], expected [3]"),
             std::string::npos);
 }
 
@@ -201,7 +201,7 @@ TEST(LoadModel, RefusesMoreOrFewerDataInputsThanWereSaved) {
                     file);
   file = file_of(model);
   file.tensors.set("x", Tensor::zeros({Dtype::kF32, {5}}));
-  expect_load_error(ErrorCode::kFormat, "none is left for the data", file);
+  expect_load_error(ErrorCode::kFormat, "expected an input of the function without a tensor", file);
 }
 
 // y = a x + shift and z = x in f64, of two data inputs.
@@ -224,8 +224,8 @@ TEST(Model, OfSeveralInputsAndOutputsComesBack) {
   ASSERT_EQ(inputs.size(), 2u);
   EXPECT_EQ(inputs[1].name, "shift");
   expect_error(ErrorCode::kInvalidArgument,
-               "'two' takes 'x' f32[3], 'shift' f32[] and gives 2 outputs; a model of one input "
-               "and one output is expected here",
+               "'two' takes 'x' f32[3], 'shift' f32[] and gives 2 outputs; expected a model of one "
+               "input and one output here",
                [&] { data_input(back); });
 }
 
@@ -330,22 +330,23 @@ TEST(PredictByName, NamesWhatDoesNotFit) {
                "'two' takes 'x' f32[3], 'shift' f32[]; missing: 'x'; unknown: 'X'", [&] {
                  predict(model, {{"X", row({1, 2, 3})}, {"shift", shift}});
                });
-  expect_error(ErrorCode::kShape, "input 'x' is f32[3] for one example, f32[4] came", [&] {
+  expect_error(ErrorCode::kShape, "input 'x' is f32[3] for one example, got f32[4] for all", [&] {
     predict(model, {{"x", Tensor::zeros({Dtype::kF32, {4}})}, {"shift", shift}});
   });
-  expect_error(ErrorCode::kDtype, "input 'x' is f32[3] for one example, f64[3] came", [&] {
+  expect_error(ErrorCode::kDtype, "input 'x' is f32[3] for one example, got f64[3] for all", [&] {
     predict(model, {{"x", Tensor::zeros({Dtype::kF64, {3}})}, {"shift", shift}});
   });
-  expect_error(ErrorCode::kShape, "input 'shift' is f32[] for one example, f32[5] came", [&] {
-    predict(model, {{"x", random_rows(7, 3)}, {"shift", Tensor::zeros({Dtype::kF32, {5}})}});
-  });
+  expect_error(
+      ErrorCode::kShape, "input 'shift' is f32[] for one example, got f32[5] for all", [&] {
+        predict(model, {{"x", random_rows(7, 3)}, {"shift", Tensor::zeros({Dtype::kF32, {5}})}});
+      });
 }
 
 TEST(Predict, RefusesWhatDoesNotFit) {
   const Model model = small_model();
-  expect_error(ErrorCode::kShape, "input 'x' is f32[5] for one example, f32[2, 4] came for all",
+  expect_error(ErrorCode::kShape, "input 'x' is f32[5] for one example, got f32[2, 4] for all",
                [&] { predict(model, random_rows(2, 4)); });
-  expect_error(ErrorCode::kDtype, "f64[2, 5] came", [&] {
+  expect_error(ErrorCode::kDtype, "got f64[2, 5]", [&] {
     predict(model, Tensor::zeros({Dtype::kF64, {2, 5}}));
   });
   expect_error(ErrorCode::kInvalidArgument, "a batch of 0",

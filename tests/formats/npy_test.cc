@@ -101,7 +101,7 @@ TEST(Npy, WritesWhatNumPyWrites) {
 TEST(NpyFault, RefusesWhatIsNoArrayOfNumbers) {
   expect_error(ErrorCode::kUnsupported, "/objects.npy': elements of type '|O' are not supported",
                [] { load("objects"); });
-  expect_error(ErrorCode::kUnsupported, "holds an array of records", [] { load("records"); });
+  expect_error(ErrorCode::kUnsupported, "has an array of records", [] { load("records"); });
   expect_error(ErrorCode::kUnsupported, "elements of type '<c8'", [] { load("complex"); });
   expect_error(ErrorCode::kIo, "/none.npy': No such file", [] { load("none"); });
 }
@@ -119,9 +119,9 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   };
   const std::string good = header("'|u1'", "(2,)");
   EXPECT_EQ(parse_text(good).elements(), 2);
-  expect(ErrorCode::kFormat, "does not begin as a .npy file does", "PK\3\4");
-  expect(ErrorCode::kUnsupported, "is of version 4.0", "\x93NUMPY\4\0\0\0"s);
-  expect(ErrorCode::kUnsupported, "is of version 1.1", "\x93NUMPY\1\1\0\0"s);
+  expect(ErrorCode::kFormat, "does not begin with the magic string of .npy", "PK\3\4");
+  expect(ErrorCode::kUnsupported, "has version 4.0", "\x93NUMPY\4\0\0\0"s);
+  expect(ErrorCode::kUnsupported, "has version 1.1", "\x93NUMPY\1\1\0\0"s);
   expect(ErrorCode::kUnsupported, "a header of 10001 bytes, at most 10000",
          file_of(std::string(10'001, ' ')));
   expect(ErrorCode::kUnsupported, "a header of 4294967295 bytes", "\x93NUMPY\2\0\xff\xff\xff\xff"s);
@@ -135,15 +135,14 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   expect(ErrorCode::kUnsupported, "9 dimensions, at most 8",
          header("'|u1'", "(1, 1, 1, 1, 1, 1, 1, 1, 2)"));
   expect(ErrorCode::kFormat, "a bool is neither 0 nor 1", header("'|b1'", "(2,)"));
-  expect(ErrorCode::kFormat, "a dimension is expected", header("'|u1'", "(x)"));
-  expect(ErrorCode::kFormat, "( is expected, '2, }' came", header("'|u1'", "2"));
+  expect(ErrorCode::kFormat, "expected a dimension", header("'|u1'", "(x)"));
+  expect(ErrorCode::kFormat, "expected (, got '2, }'", header("'|u1'", "2"));
   expect(ErrorCode::kUnsupported, "elements of type ''", header("''", "(2,)"));
   expect(ErrorCode::kFormat, "the header lacks", file_of("{}"));
-  expect(ErrorCode::kFormat, "the key 'more' too many", file_of("{'more': 1}"));
-  expect(ErrorCode::kFormat, "the key 'descr' too many",
-         file_of("{'descr': '|u1', 'descr': '|u1'}"));
-  expect(ErrorCode::kFormat, "True or False is expected", file_of("{'fortran_order': 1}"));
-  expect(ErrorCode::kFormat, "its end is expected, 'x' came",
+  expect(ErrorCode::kFormat, "unexpected key 'more'", file_of("{'more': 1}"));
+  expect(ErrorCode::kFormat, "unexpected key 'descr'", file_of("{'descr': '|u1', 'descr': '|u1'}"));
+  expect(ErrorCode::kFormat, "expected True or False", file_of("{'fortran_order': 1}"));
+  expect(ErrorCode::kFormat, "expected its end, got 'x'",
          file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x"));
 }
 
@@ -230,7 +229,7 @@ TEST(Npz, ReadsZip64Records) {
   expect_error(ErrorCode::kFormat, "8 bytes at 8 lie outside of the archive's 8",
                [&] { parse_archive(zip_archive(entries, {record})); });
   record.extra = "";
-  expect_error(ErrorCode::kFormat, "a size that stands in a ZIP64 field is not there",
+  expect_error(ErrorCode::kFormat, "a size is missing from its ZIP64 field",
                [&] { parse_archive(zip_archive(entries, {record})); });
   // The position of the directory in a ZIP64 record.
   const std::string directory = good_record().text();
@@ -288,7 +287,7 @@ TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
     expect_error(
         code, part, [&] { parse_archive(zip_archive(entries, {record})); }, line);
   };
-  expect(ErrorCode::kFormat, "'y.npy' is not at 0, where the directory says",
+  expect(ErrorCode::kFormat, "'y.npy' is not at 0, where the directory lists it",
          [](ZipRecord& r) { r.name = "y.npy"; });
   expect(ErrorCode::kFormat, "'x.npy' is not at 1", [](ZipRecord& r) { r.offset = 1; });
   expect(ErrorCode::kFormat, "lie outside of the archive's",
@@ -297,17 +296,16 @@ TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
          [](ZipRecord& r) { r.packed = r.size = 100'000; });
   expect(ErrorCode::kFormat, "its entries overlap", [](ZipRecord& r) { ++r.packed, ++r.size; });
   expect(ErrorCode::kFormat, "cannot hold 1000 bytes in", [](ZipRecord& r) { r.size = 1000; });
-  expect(ErrorCode::kFormat, "the checksum of 'x.npy' does not hold",
-         [](ZipRecord& r) { ++r.crc; });
+  expect(ErrorCode::kFormat, "the checksum of 'x.npy' is wrong", [](ZipRecord& r) { ++r.crc; });
   expect(ErrorCode::kUnsupported, "'x.npy' is encrypted", [](ZipRecord& r) { r.flags = 1; });
   expect(ErrorCode::kUnsupported, "'x.npy' is compressed by method 12",
          [](ZipRecord& r) { r.method = 12; });
-  expect_error(ErrorCode::kUnsupported, "'x.txt' is no .npy file", [&] {
+  expect_error(ErrorCode::kUnsupported, "'x.txt' is not a .npy file", [&] {
     ZipRecord record = good_record();
     record.name = "x.txt";
     parse_archive(zip_archive(zip_entry("x.txt", kArray), {record}));
   });
-  expect_error(ErrorCode::kFormat, "npy 'a.npz, x.npy': does not begin as", [&] {
+  expect_error(ErrorCode::kFormat, "npy 'a.npz, x.npy': does not begin with", [&] {
     parse_archive(zip_archive(zip_entry("x.npy", "text"), {{"x.npy", 0, 4, 4, crc_of("text")}}));
   });
 }
@@ -317,7 +315,7 @@ TEST(NpzFault, RefusesWhatIsNoArchive) {
   std::string file = zip_archive(entries, {good_record()});
   expect_error(ErrorCode::kFormat, "npz 'a.npz': is too short", [] { parse_archive("PK"); });
   expect_error(ErrorCode::kFormat, "has no directory at its end", [&] { parse_archive(kArray); });
-  expect_error(ErrorCode::kFormat, "does not end where its end begins",
+  expect_error(ErrorCode::kFormat, "does not end at its end record",
                [&] { parse_archive("x" + file); });
   std::string more = file;
   more[more.size() - 12] = 9;
@@ -339,7 +337,7 @@ TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
                [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
   // A little more than 64 MiB, as announced, compressed to a thousandth.
   record = {"x.npy", 0, large.size(), kArray.size() + (std::size_t{64} << 20), 0, 8};
-  expect_error(ErrorCode::kUnsupported, "a bomb is refused",
+  expect_error(ErrorCode::kUnsupported, "decompression bomb refused",
                [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
   // The same bytes under many names.
   record = good_record();

@@ -156,9 +156,9 @@ TEST(Safetensors, TakesEmptyTensorsBetweenOthers) {
 // ---------------------------------------------------------------------------------------------
 
 TEST(SafetensorsFault, InTheLength) {
-  expect_error(ErrorCode::kFormat, "safetensors 'model': 0 bytes, at least the 8",
+  expect_error(ErrorCode::kFormat, "safetensors 'model': 0 bytes, expected at least the 8",
                [] { parsed({}); });
-  expect_error(ErrorCode::kFormat, "7 bytes, at least the 8", [] { parsed(Bytes(7)); });
+  expect_error(ErrorCode::kFormat, "7 bytes, expected at least the 8", [] { parsed(Bytes(7)); });
   const auto with_length = [](std::uint64_t length) {
     Bytes file(16, std::byte{' '});
     std::memcpy(file.data(), &length, 8);
@@ -170,9 +170,8 @@ TEST(SafetensorsFault, InTheLength) {
                [&] { parsed(with_length(UINT64_MAX)); });
   expect_error(ErrorCode::kFormat, "length is 9, but only 8 bytes follow",
                [&] { parsed(with_length(9)); });
-  expect_error(ErrorCode::kFormat, "must begin with '{', came ' '",
-               [&] { parsed(with_length(8)); });
-  expect_error(ErrorCode::kFormat, "must begin with '{', came nothing",
+  expect_error(ErrorCode::kFormat, "must begin with '{', got ' '", [&] { parsed(with_length(8)); });
+  expect_error(ErrorCode::kFormat, "must begin with '{', got nothing",
                [&] { parsed(with_length(0)); });
 }
 
@@ -206,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Fault{"{}\0"sv, 0, kFormat, "not UTF-8 JSON: fault at its byte 2"},
                       Fault{"{}\0 garbage"sv, 0, kFormat, "not UTF-8 JSON: fault at its byte 2"},
                       Fault{"{/**/}", 0, kFormat, "not UTF-8 JSON"},
-                      Fault{R"({"a":1,})", 0, kFormat, "'a': expected an object, came 1"},
+                      Fault{R"({"a":1,})", 0, kFormat, "'a': expected an object, got 1"},
                       Fault{R"({"__metadata__":{"k":"v",}})", 0, kFormat, "not UTF-8 JSON"},
                       Fault{R"({'a':{}})", 0, kFormat, "not UTF-8 JSON"},
                       Fault{"{\"__metadata__\":{\"k\":\"\xff\"}}", 0, kFormat, "not UTF-8 JSON"},
@@ -215,17 +214,17 @@ INSTANTIATE_TEST_SUITE_P(
                             "not UTF-8 JSON"},
                       Fault{R"({"__metadata__":{"k":"\ud800"}})", 0, kFormat, "not UTF-8 JSON"},
                       Fault{"{\"__metadata__\":{\"k\":\"\n\"}}", 0, kFormat, "not UTF-8 JSON"},
-                      Fault{"\xef\xbb\xbf{}", 0, kFormat, "must begin with '{', came '\\xef'"},
-                      Fault{"[]", 0, kFormat, "must begin with '{', came '['"},
-                      Fault{" {}", 0, kFormat, "must begin with '{', came ' '"}));
+                      Fault{"\xef\xbb\xbf{}", 0, kFormat, "must begin with '{', got '\\xef'"},
+                      Fault{"[]", 0, kFormat, "must begin with '{', got '['"},
+                      Fault{" {}", 0, kFormat, "must begin with '{', got ' '"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Structure, SafetensorsHeader,
     ::testing::Values(
-        Fault{R"({"a":null})", 0, kFormat, "'a': expected an object, came null"},
-        Fault{R"({"a":[]})", 0, kFormat, "'a': expected an object, came a list"},
-        Fault{R"({"a":"x"})", 0, kFormat, "'a': expected an object, came the string 'x'"},
-        Fault{R"({"a":true})", 0, kFormat, "'a': expected an object, came true"},
+        Fault{R"({"a":null})", 0, kFormat, "'a': expected an object, got null"},
+        Fault{R"({"a":[]})", 0, kFormat, "'a': expected an object, got a list"},
+        Fault{R"({"a":"x"})", 0, kFormat, "'a': expected an object, got the string 'x'"},
+        Fault{R"({"a":true})", 0, kFormat, "'a': expected an object, got true"},
         Fault{R"({"":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})", 0, kFormat,
               "a tensor's name is empty"},
         Fault{R"({"a":{}})", 0, kFormat, "tensor 'a': dtype is missing"},
@@ -237,40 +236,42 @@ INSTANTIATE_TEST_SUITE_P(
               "tensor 'a': unknown field 'x'"},
         Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":{"y":[]}}})", 0, kFormat,
               "tensor 'a': unknown field 'x'"},
-        Fault{R"({"a":{"dtype":1}})", 0, kFormat, "tensor 'a': dtype must be a string, came 1"},
-        Fault{R"({"a":{"dtype":["U8"]}})", 0, kFormat, "dtype must be a string, came a list"},
-        Fault{R"({"a":{"shape":{}}})", 0, kFormat, "shape must be a list, came an object"},
-        Fault{R"({"a":{"shape":3}})", 0, kFormat, "shape must be a list, came 3"},
+        Fault{R"({"a":{"dtype":1}})", 0, kFormat, "tensor 'a': dtype must be a string, got 1"},
+        Fault{R"({"a":{"dtype":["U8"]}})", 0, kFormat, "dtype must be a string, got a list"},
+        Fault{R"({"a":{"shape":{}}})", 0, kFormat, "shape must be a list, got an object"},
+        Fault{R"({"a":{"shape":3}})", 0, kFormat, "shape must be a list, got 3"},
         Fault{R"({"a":{"data_offsets":"[0,1]"}})", 0, kFormat,
-              "data_offsets must be a list, came the string '[0,1]'"},
+              "data_offsets must be a list, got the string '[0,1]'"},
         Fault{R"({"__metadata__":[]})", 0, kFormat,
-              "'__metadata__': expected an object, came a list"},
+              "'__metadata__': expected an object, got a list"},
         Fault{R"({"__metadata__":{"k":1}})", 0, kFormat,
-              "__metadata__: the value of 'k' must be a string, came 1"},
-        Fault{R"({"__metadata__":{"k":null}})", 0, kFormat, "must be a string, came null"},
-        Fault{R"({"__metadata__":{"k":{}}})", 0, kFormat, "must be a string, came an object"},
-        Fault{R"({"__metadata__":{"k":[]}})", 0, kFormat, "must be a string, came a list"}));
+              "__metadata__: the value of 'k' must be a string, got 1"},
+        Fault{R"({"__metadata__":{"k":null}})", 0, kFormat, "must be a string, got null"},
+        Fault{R"({"__metadata__":{"k":{}}})", 0, kFormat, "must be a string, got an object"},
+        Fault{R"({"__metadata__":{"k":[]}})", 0, kFormat, "must be a string, got a list"}));
 
 INSTANTIATE_TEST_SUITE_P(
     DuplicateKeys, SafetensorsHeader,
-    ::testing::Values(
-        Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
-              R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
-              0, kFormat, "'a' comes twice"},
-        Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
-              R"("\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
-              0, kFormat, "'a' comes twice"},
-        Fault{R"({"__metadata__":{},"__metadata__":{}})", 0, kFormat, "'__metadata__' comes twice"},
-        Fault{R"({"__metadata__":{},"__metadata\u005f_":{}})", 0, kFormat,
-              "'__metadata__' comes twice"},
-        Fault{R"({"__metadata__":{"k":"v","k":"v"}})", 0, kFormat, "__metadata__: 'k' comes twice"},
-        Fault{R"({"__metadata__":{"k":"v","\u006b":"v"}})", 0, kFormat,
-              "__metadata__: 'k' comes twice"},
-        Fault{R"({"a":{"dtype":"U8","dtype":"U8"}})", 0, kFormat, "tensor 'a': dtype comes twice"},
-        Fault{R"({"a":{"shape":[0],"sh\u0061pe":[0]}})", 0, kFormat,
-              "tensor 'a': shape comes twice"},
-        Fault{R"({"a":{"data_offsets":[0,0],"data_offsets":[0,0]}})", 0, kFormat,
-              "tensor 'a': data_offsets comes twice"}));
+    ::testing::Values(Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+                            R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+                            0, kFormat, "duplicate name 'a'"},
+                      Fault{R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+                            R"("\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+                            0, kFormat, "duplicate name 'a'"},
+                      Fault{R"({"__metadata__":{},"__metadata__":{}})", 0, kFormat,
+                            "duplicate name '__metadata__'"},
+                      Fault{R"({"__metadata__":{},"__metadata\u005f_":{}})", 0, kFormat,
+                            "duplicate name '__metadata__'"},
+                      Fault{R"({"__metadata__":{"k":"v","k":"v"}})", 0, kFormat,
+                            "__metadata__: duplicate key 'k'"},
+                      Fault{R"({"__metadata__":{"k":"v","\u006b":"v"}})", 0, kFormat,
+                            "__metadata__: duplicate key 'k'"},
+                      Fault{R"({"a":{"dtype":"U8","dtype":"U8"}})", 0, kFormat,
+                            "tensor 'a': duplicate field dtype"},
+                      Fault{R"({"a":{"shape":[0],"sh\u0061pe":[0]}})", 0, kFormat,
+                            "tensor 'a': duplicate field shape"},
+                      Fault{R"({"a":{"data_offsets":[0,0],"data_offsets":[0,0]}})", 0, kFormat,
+                            "tensor 'a': duplicate field data_offsets"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Fields, SafetensorsHeader,
@@ -284,34 +285,34 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{R"({"a":{"dtype":"f32","shape":[0],"data_offsets":[0,0]}})", 0, kFormat,
               "tensor 'a': unknown dtype 'f32'"},
         Fault{R"({"a":{"shape":[-1]}})", 0, kFormat,
-              "tensor 'a': shape must hold non-negative integers, came -1"},
+              "tensor 'a': shape must hold non-negative integers, got -1"},
         Fault{R"({"a":{"shape":[-0]}})", 0, kFormat, "shape must hold non-negative integers"},
-        Fault{R"({"a":{"shape":[1.0]}})", 0, kFormat, "non-negative integers, came 1.0"},
-        Fault{R"({"a":{"shape":[1e2]}})", 0, kFormat, "non-negative integers, came 1e2"},
-        Fault{R"({"a":{"shape":["1"]}})", 0, kFormat, "integers, came the string '1'"},
-        Fault{R"({"a":{"shape":[[1]]}})", 0, kFormat, "non-negative integers, came a list"},
-        Fault{R"({"a":{"shape":[null]}})", 0, kFormat, "non-negative integers, came null"},
+        Fault{R"({"a":{"shape":[1.0]}})", 0, kFormat, "non-negative integers, got 1.0"},
+        Fault{R"({"a":{"shape":[1e2]}})", 0, kFormat, "non-negative integers, got 1e2"},
+        Fault{R"({"a":{"shape":["1"]}})", 0, kFormat, "integers, got the string '1'"},
+        Fault{R"({"a":{"shape":[[1]]}})", 0, kFormat, "non-negative integers, got a list"},
+        Fault{R"({"a":{"shape":[null]}})", 0, kFormat, "non-negative integers, got null"},
         Fault{R"({"a":{"shape":[9223372036854775808]}})", 0, kFormat,
               "tensor 'a': dimension 9223372036854775808 overflows"},
         Fault{R"({"a":{"shape":[18446744073709551616]}})", 0, kFormat,
-              "non-negative integers, came 18446744073709551616"},
+              "non-negative integers, got 18446744073709551616"},
         Fault{R"({"a":{"shape":[1e999]}})", 0, kFormat, "not UTF-8 JSON"},
         Fault{R"({"a":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
               kFormat, "tensor 'a': shape: the number of elements"},
         Fault{R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}})", 1,
               kUnsupported, "tensor 'a': shape has more than 8 dimensions"},
         Fault{R"({"a":{"data_offsets":[]}})", 0, kFormat,
-              "data_offsets must be [begin, end], came 0 numbers"},
+              "data_offsets must be [begin, end], got 0 numbers"},
         Fault{R"({"a":{"data_offsets":[0]}})", 0, kFormat,
-              "data_offsets must be [begin, end], came 1 numbers"},
+              "data_offsets must be [begin, end], got 1 numbers"},
         Fault{R"({"a":{"data_offsets":[0,1,2]}})", 0, kFormat,
-              "data_offsets must be [begin, end], came more"},
+              "data_offsets must be [begin, end], got more"},
         Fault{R"({"a":{"data_offsets":[-1,0]}})", 0, kFormat,
-              "data_offsets must hold non-negative integers, came -1"},
+              "data_offsets must hold non-negative integers, got -1"},
         Fault{R"({"a":{"data_offsets":[0,4.0]}})", 0, kFormat,
-              "data_offsets must hold non-negative integers, came 4.0"},
+              "data_offsets must hold non-negative integers, got 4.0"},
         Fault{R"({"a":{"data_offsets":[[0,4]]}})", 0, kFormat,
-              "data_offsets must hold non-negative integers, came a list"}));
+              "data_offsets must hold non-negative integers, got a list"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Layout, SafetensorsHeader,
@@ -324,14 +325,14 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[2,1]}})", 2, kFormat,
               "data_offsets [2, 1] end before they begin"},
         Fault{R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", 2, kFormat,
-              "tensor 'a': data_offsets begin at 1, leaving a hole: the data before ends at 0"},
+              "tensor 'a': data_offsets begin at 1, leaving a hole: the data before it ends at 0"},
         Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
               R"("b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}})",
               4, kFormat, "tensor 'b': data_offsets begin at 3, leaving a hole"},
         Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
               R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
               3, kFormat,
-              "tensor 'b': data_offsets begin at 1, overlapping another tensor: the data before "
+              "tensor 'b': data_offsets begin at 1, overlapping another tensor: the data before it "
               "ends at 2"},
         Fault{R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
               R"("b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})",
@@ -360,9 +361,9 @@ TEST(SafetensorsFault, InABool) {
 
 TEST(SafetensorsFault, InDepth) {
   const std::string deep(1'000'000, '[');
-  expect_error(ErrorCode::kFormat, "expected an object, came a list",
+  expect_error(ErrorCode::kFormat, "expected an object, got a list",
                [&] { parsed(safetensors_file("{\"a\":" + deep, "")); });
-  expect_error(ErrorCode::kFormat, "must hold non-negative integers, came a list",
+  expect_error(ErrorCode::kFormat, "must hold non-negative integers, got a list",
                [&] { parsed(safetensors_file("{\"a\":{\"shape\":" + deep, "")); });
 }
 
@@ -404,7 +405,7 @@ TEST(SafetensorsFault, InWhatIsToBeSaved) {
   expect_error(ErrorCode::kInvalidArgument, "the name 'a\\xff' is not UTF-8", saving("a\xff"));
   Safetensors content;
   content.metadata = {{"k", "1"}, {"k", "2"}};
-  expect_error(ErrorCode::kInvalidArgument, "the metadata's key 'k' comes twice",
+  expect_error(ErrorCode::kInvalidArgument, "duplicate metadata key 'k'",
                [&] { serialize_safetensors(content); });
   content.metadata = {{"k", "\x80"}};
   expect_error(ErrorCode::kInvalidArgument, "the metadata's value '\\x80' is not UTF-8",

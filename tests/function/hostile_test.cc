@@ -99,17 +99,17 @@ TEST(Hostile, Attributes) {
        "%y = scatter_add(%0, %x) {batch = 0, size = 2} : f32[2]",
        ""},
       {"%y = iota() {size = 9223372036854775807} : i32[4]", "is outside of [0, 2^31]"},
-      {"%y = layer_norm(%x) {dims = 0, eps = 0.0} : f32[4]", "1 to 1 are possible"},
-      {"%y = layer_norm(%x) {dims = -9223372036854775808, eps = 0.0} : f32[4]", "are possible"},
+      {"%y = layer_norm(%x) {dims = 0, eps = 0.0} : f32[4]", "expected 1 to 1"},
+      {"%y = layer_norm(%x) {dims = -9223372036854775808, eps = 0.0} : f32[4]", "expected 1 to 1"},
       {"%y = layer_norm(%x) {dims = 1, eps = nan} : f32[4]", "eps is nan"},
       {"%y = rms_norm(%x) {dims = 1, eps = inf} : f32[4]", ""},
       {"%y = softmax(%x) {axis = -1} : f32[4]", "axis -1 is outside"},
-      {"%y = transpose(%x) {permutation = [9223372036854775807]} : f32[4]", "is no permutation"},
+      {"%y = transpose(%x) {permutation = [9223372036854775807]} : f32[4]", "is not a permutation"},
       {"%y = reshape(%x) {shape = [-1]} : f32[4]", "is negative"},
       {"%y = reshape(%x) {shape = [1, 1, 1, 1, 1, 1, 1, 1, 4]} : f32[4]", "9 dimensions"},
       {"%y = broadcast(%x) {shape = [4611686018427387904, 4]} : f32[4]", "overflows"},
       {"%y = swish(%x) {beta = nan} : f32[4]", ""},
-      {"%y = clamp(%x) {high = nan, low = 0.0} : f32[4]", "low <= high is expected"},
+      {"%y = clamp(%x) {high = nan, low = 0.0} : f32[4]", "expected low <= high"},
       {"%0 = reshape(%x) {shape = [1, 4]} : f32[1, 4]\n"
        "%1 = scaled_dot_product_attention(%0, %0, %0) {causal = true, scale = nan} : f32[1, 4]\n"
        "%y = reshape(%1) {shape = [4]} : f32[4]",
@@ -215,11 +215,11 @@ TEST(Hostile, TensorsWithOtherCounts) {
     const std::string error = error_of(with("%y = constant() {value = " + value + "} : f32[4]"));
     EXPECT_NE(error.find(part), std::string::npos) << value << "\n" << error;
   };
-  expect("f32[576460752303423487] (1.0)", "takes 576460752303423487 values, fewer are given");
-  expect("f32[2] (1.0)", "takes 2 values, 1 are given");
-  expect("f32[2] ()", "takes 2 values, 0 are given");
-  expect("f32[2] (1.0, 2.0, 3.0)", "takes 2 values, more are given");
-  expect("f32[0] (1.0)", "takes 0 values, more are given");
+  expect("f32[576460752303423487] (1.0)", "takes 576460752303423487 values, got fewer");
+  expect("f32[2] (1.0)", "takes 2 values, got 1");
+  expect("f32[2] ()", "takes 2 values, got 0");
+  expect("f32[2] (1.0, 2.0, 3.0)", "takes 2 values, got more");
+  expect("f32[0] (1.0)", "takes 0 values, got more");
 }
 
 // Reshapes and broadcasts without effect are aliases, here in a chain as long as the text.

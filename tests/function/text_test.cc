@@ -82,14 +82,14 @@ TEST_P(BrokenText, IsRefusedWithItsLine) {
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenText,
     testing::Values(
-        Broken{"", ErrorCode::kParse, "line 1: a name is missing"},
-        Broken{"functional", ErrorCode::kParse, "'function' is missing"},
-        Broken{"function f(", ErrorCode::kParse, "'%' is missing"},
-        Broken{"function f(%x: f31[2]) {", ErrorCode::kParse, "'f31' is no dtype"},
+        Broken{"", ErrorCode::kParse, "line 1: expected a name"},
+        Broken{"functional", ErrorCode::kParse, "expected 'function'"},
+        Broken{"function f(", ErrorCode::kParse, "expected '%'"},
+        Broken{"function f(%x: f31[2]) {", ErrorCode::kParse, "'f31' is not a dtype"},
         Broken{"function f(%x: f32[-2]) {", ErrorCode::kShape, "negative"},
         Broken{"function f(%x: f32[9999999999, 9999999999]) {", ErrorCode::kShape, "overflows"},
         Broken{"function f(%x: f32[1,1,1,1,1,1,1,1,1]) {", ErrorCode::kShape, "9 dimensions"},
-        Broken{"function f(%x: f32[99999999999999999999]) {", ErrorCode::kParse, "no integer"},
+        Broken{"function f(%x: f32[99999999999999999999]) {", ErrorCode::kParse, "not an integer"},
         Broken{"function f(%x: f32[], %x: f32[]) {", ErrorCode::kInvalidArgument, "two inputs"},
         Broken{"function f(%x: f32[]) {\n%0 = fly(%x) : f32[]", ErrorCode::kParse,
                "line 2: there is no op 'fly'"},
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"function f(%x: f32[]) {\n%0 = exp(%0) : f32[]", ErrorCode::kParse,
                "%0 is used before"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x, %x) : f32[]\nreturn %0\n}",
-               ErrorCode::kInvalidArgument, "takes 1 inputs, 2 came"},
+               ErrorCode::kInvalidArgument, "takes 1 inputs, got 2"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[2]\nreturn %0\n}", ErrorCode::kParse,
                "exp gives f32[], the text says f32[2]"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[]\n%0 = exp(%x) : f32[]\nreturn %0\n}",
@@ -114,17 +114,17 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) {axis = 7} : f32[]\nreturn %0\n}",
                ErrorCode::kShape, "axis 7"},
         Broken{"function f() {\n%0 = constant() {value = f32[3] (1.0)} : f32[3]\nreturn %0\n}",
-               ErrorCode::kParse, "takes 3 values, 1"},
+               ErrorCode::kParse, "takes 3 values, got 1"},
         Broken{"function f() {\n%0 = constant() {value = u8[1] (256)} : u8[1]\nreturn %0\n}",
-               ErrorCode::kParse, "no integer of its type"},
+               ErrorCode::kParse, "not an integer of its type"},
         Broken{"function f() {\n%0 = constant() {value = bool[1] (2)} : bool[1]\nreturn %0\n}",
                ErrorCode::kParse, "neither 0 nor 1"},
         Broken{"function f() {\n%0 = constant() {value = f32[1] (1.0.0)} : f32[1]\nreturn %0\n}",
-               ErrorCode::kParse, "no real number"},
-        Broken{"function f(%\"x: f32[]) {", ErrorCode::kParse, "has no end"},
+               ErrorCode::kParse, "not a real number"},
+        Broken{"function f(%\"x: f32[]) {", ErrorCode::kParse, "does not end"},
         Broken{"function f(%\"\\x9\"", ErrorCode::kParse, "hexadecimal"},
         Broken{"function f(%x: f32[]) {\nreturn %x\n} more", ErrorCode::kParse, "after the end"},
-        Broken{"function f(%x: f32[]) {\nreturn %x", ErrorCode::kParse, "'}' is missing"}));
+        Broken{"function f(%x: f32[]) {\nreturn %x", ErrorCode::kParse, "expected '}'"}));
 
 // Text that is truncated, or has any byte changed, is read or refused; nothing else happens.
 TEST(Text, MutatedTextNeverCrashes) {

@@ -58,12 +58,12 @@ TEST(Grad, RefusesWhatHasNone) {
   const Type row{Dtype::kF32, {3}};
   EXPECT_EQ(complaint(trace("f", {{"x", row}},
                             [](std::span<const Value> in) { return std::vector<Value>{in[0]}; })),
-            "grad of 'f': the loss is f32[3], a scalar is expected");
+            "grad of 'f': the loss is f32[3], expected a scalar");
   EXPECT_EQ(complaint(trace("f", {{"x", {Dtype::kI32, {}}}},
                             [](std::span<const Value> in) {
                               return std::vector<Value>{cast(in[0], Dtype::kF32)};
                             })),
-            "grad of 'f': input 'x' is i32[], f32 or f64 is expected");
+            "grad of 'f': input 'x' is i32[], expected f32 or f64");
 }
 
 TEST(Vjp, IsTheTransposedJacobian) {

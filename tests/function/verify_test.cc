@@ -110,11 +110,11 @@ TEST(Interpret, NamesTheInputThatDoesNotFit) {
     }
     return "";
   };
-  EXPECT_EQ(complaint_of({}), "function 'f' takes 1 inputs, 0 came");
+  EXPECT_EQ(complaint_of({}), "function 'f' takes 1 inputs, got 0");
   EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF32, {3}})}),
-            "function 'f': input 'x' is f32[2], f32[3] came");
+            "function 'f': input 'x': expected f32[2], got f32[3]");
   EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF64, {2}})}),
-            "function 'f': input 'x' is f32[2], f64[2] came");
+            "function 'f': input 'x': expected f32[2], got f64[2]");
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ TEST(HuggingFace, TakesAsManyTokensAsItIsTold) {
   };
   EXPECT_EQ(tokens(0), Shape{16});
   EXPECT_EQ(tokens(5), Shape{5});
-  expect_error(ErrorCode::kInvalidArgument, "a length of 17, 1 to the context of 16",
-               [&] { tokens(17); });
+  expect_error(ErrorCode::kInvalidArgument,
+               "expected a length of 1 to 16, the context length, got 17", [&] { tokens(17); });
 }
 
 // A copy of a fixture whose files can be changed.
@@ -170,16 +170,18 @@ TEST(HuggingFace, RefusesConfigsByTheKey) {
   refused("gpt2", "n_embd", 18446744073709551615u, kBroken, "n_embd: expected an integer");
   refused("gpt2", "n_head", 5, kBroken, "heads that divide the width");
   refused("gpt2", "layer_norm_epsilon", -1, kBroken, "norm_eps is -1");
-  refused("gpt2", "layer_norm_epsilon", "x", kBroken, "layer_norm_epsilon: a number is expected");
+  refused("gpt2", "layer_norm_epsilon", "x", kBroken, "layer_norm_epsilon: expected a number");
   refused("llama", "hidden_act", "gelu", kNo, "hidden_act is 'gelu'");
-  refused("llama", "mlp_bias", true, kNo, "attention_bias is false and mlp_bias true");
-  refused("llama", "head_dim", 8, kNo, "head_dim is 8, 4 heads of a width of 16 have 4");
+  refused("llama", "mlp_bias", true, kNo,
+          "expected attention_bias and mlp_bias to be equal, got false and true");
+  refused("llama", "head_dim", 8, kNo, "head_dim is 8, but 4 heads of a width of 16 have 4");
   refused("llama", "sliding_window", 4096, kNo, "sliding_window is '4096'");
   refused("llama", "rope_scaling", Json{{"type", "yarn"}}, kNo, "rope_scaling of type 'yarn'");
   refused("llama", "rope_scaling", Json{{"type", "llama3"}, {"factor", 0.5}}, kBroken,
-          "a scaling by 0.5 between 1 and 4 turns in 8192 tokens");
-  refused("llama", "rope_scaling", 3, kBroken, "an object is expected");
-  refused("llama", "tie_word_embeddings", 1, kBroken, "true or false is expected, came '1'");
+          "rotary: expected a scaling factor of at least 1, frequency factors with low < high and "
+          "a context of at least 1, got 0.5, 1 and 4, and 8192");
+  refused("llama", "rope_scaling", 3, kBroken, "expected an object");
+  refused("llama", "tie_word_embeddings", 1, kBroken, "expected true or false, got '1'");
 }
 
 TEST(HuggingFace, RefusesTensorsByName) {
@@ -189,11 +191,11 @@ TEST(HuggingFace, RefusesTensorsByName) {
     folder.expect_refused(ErrorCode::kFormat, why);
   };
   refused("n_layer", 3, "the tensor 'h.2.ln_1.weight' is missing");
-  refused("n_layer", 1, "the tensor 'h.1.");
-  refused("n_layer", 1, "is none of such a model");
+  refused("n_layer", 1, "the model has no tensor 'h.1.");
+  refused("n_layer", 1, "the model has no tensor");
   refused("tie_word_embeddings", false, "the tensor 'lm_head.weight' is missing");
-  refused("vocab_size", 36, "the tensor 'wte.weight' is [37, 12], [36, 12] is expected");
-  refused("n_inner", 47, "the tensor 'h.0.mlp.c_fc.weight' is [12, 48], [12, 47] is expected");
+  refused("vocab_size", 36, "the tensor 'wte.weight' is [37, 12], expected [36, 12]");
+  refused("n_inner", 47, "the tensor 'h.0.mlp.c_fc.weight' is [12, 48], expected [12, 47]");
 
   Changed folder("gpt2");
   Safetensors file = load_safetensors(folder.path() / "model.safetensors");
@@ -213,15 +215,15 @@ TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
   };
   const char* const kTensor = "transformer.wte.weight";
   for (const char* name : {"../gpt2/model.safetensors", "/etc/passwd", "..", "", "a\\b"})
-    refused([&](Json& map) { map[kTensor] = name; }, "is no name of a file in this folder");
-  refused([&](Json& map) { map[kTensor] = 1; }, "the name of a file is expected");
+    refused([&](Json& map) { map[kTensor] = name; }, "is not the name of a file in this folder");
+  refused([&](Json& map) { map[kTensor] = 1; }, "expected the name of a file");
   refused([&](Json& map) { map[kTensor] = "a.safetensors"; }, "No such file", ErrorCode::kIo);
   refused([&](Json& map) { map[kTensor] = "model-00002-of-00002.safetensors"; },
-          "has the tensor 'transformer.wte.weight', which is not said");
+          "has the tensor 'transformer.wte.weight', which the index does not list");
   refused([&](Json& map) { map["more"] = "model-00002-of-00002.safetensors"; },
           "has no tensor 'more'");
-  refused([&](Json& map) { map.erase(kTensor); }, "which is not said to be there");
-  refused([](Json& map) { map = 3; }, "weight_map: an object");
+  refused([&](Json& map) { map.erase(kTensor); }, "which the index does not list");
+  refused([](Json& map) { map = 3; }, "weight_map: expected an object");
 }
 
 TEST(HuggingFace, RefusesFoldersThatAreNone) {
@@ -256,11 +258,12 @@ TEST(HuggingFace, WritesNoOtherModels) {
     EXPECT_FALSE(fs::exists(folder / "m"));
   };
   nn::Gpt net{.positions = nn::GptPositions::kRotary};
-  refused(net, ErrorCode::kUnsupported, "rotary positions: a GPT-2 has none");
+  refused(net, ErrorCode::kUnsupported, "rotary positions: not supported by a GPT-2");
   net = nn::Gpt{.norm = nn::GptNorm::kRms};
-  refused(net, ErrorCode::kUnsupported, "the feed-forward gelu: a Llama has none");
+  refused(net, ErrorCode::kUnsupported, "the feed-forward gelu: not supported by a Llama");
   net = nn::Gpt{.kv_heads = 2};
-  refused(net, ErrorCode::kUnsupported, "2 heads of keys for 4 of queries: a GPT-2 has none");
+  refused(net, ErrorCode::kUnsupported,
+          "2 key/value heads for 4 query heads: not supported by a GPT-2");
 }
 
 }  // namespace

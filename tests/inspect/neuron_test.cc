@@ -152,8 +152,9 @@ TEST(Neuron, IndexOutsideSaysTheRange) {
       FAIL() << "no error";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      EXPECT_EQ(std::string(e.what()), "layer 'layers.0' has 3 neurons, 0 to 2: " +
-                                           std::to_string(index) + " is none of them");
+      EXPECT_EQ(std::string(e.what()),
+                "layer 'layers.0' has 3 neurons: expected an index of 0 to 2, got " +
+                    std::to_string(index));
     }
   }
 }
@@ -177,8 +178,7 @@ TEST(Neuron, OfSeveralRowsIsTheOneAskedForOrTheLast) {
       FAIL() << "no error";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      EXPECT_EQ(std::string(e.what()),
-                "layer '%0' works on 3 rows: " + std::to_string(row) + " is none of them");
+      EXPECT_EQ(std::string(e.what()), "layer '%0' has 3 rows, got row " + std::to_string(row));
     }
   }
 }

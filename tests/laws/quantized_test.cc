@@ -130,10 +130,10 @@ TEST(Bf16Weights, OfAnotherDtypeThanF32AreRefused) {
   const Value x = builder.input("x", {Dtype::kF64, {2, 3}});
   const Value w = builder.input("w", {Dtype::kBf16, {4, 3}});
   const Value h = builder.input("h", {Dtype::kF16, {4, 3}});
-  EXPECT_NE(error_of(ErrorCode::kDtype, [&] { linear(x, w); }).find("f64 is expected"),
+  EXPECT_NE(error_of(ErrorCode::kDtype, [&] { linear(x, w); }).find("expected f64"),
             std::string::npos);
   const Value y = builder.input("y", {Dtype::kF32, {2, 3}});
-  EXPECT_NE(error_of(ErrorCode::kDtype, [&] { linear(y, h); }).find("f32 or bf16 is expected"),
+  EXPECT_NE(error_of(ErrorCode::kDtype, [&] { linear(y, h); }).find("expected f32 or bf16"),
             std::string::npos);
 }
 
@@ -215,13 +215,13 @@ TEST(I8Weights, OfOtherShapesAndDtypesAreRefused) {
        {kF, {4}},
        {kF, {4}}},
       {ErrorCode::kDtype,
-       "input 1 is u8[4, 3], i8 is",
+       "input 1 is u8[4, 3], expected i8",
        {kF, {2, 3}},
        {Dtype::kU8, {4, 3}},
        {kF, {4}},
        {kF, {4}}},
       {ErrorCode::kShape,
-       "weight is i8[4], (out, in)",
+       "weight is i8[4], expected (out, in)",
        {kF, {2, 3}},
        {Dtype::kI8, {4}},
        {kF, {4}},
@@ -245,13 +245,13 @@ TEST(I8Weights, OfOtherShapesAndDtypesAreRefused) {
        {kF, {4}},
        {kF, {4}}},
       {ErrorCode::kShape,
-       "scale has shape [3], [4]",
+       "scale has shape [3], expected [4]",
        {kF, {2, 3}},
        {Dtype::kI8, {4, 3}},
        {kF, {3}},
        {kF, {4}}},
       {ErrorCode::kShape,
-       "bias has shape [1], [4]",
+       "bias has shape [1], expected [4]",
        {kF, {2, 3}},
        {Dtype::kI8, {4, 3}},
        {kF, {4}},
@@ -460,7 +460,7 @@ TEST(Quantize, RefusesWhatItCannotDo) {
     const std::string message = error_of(code, [&] { quantize(mlp_function(), params, options); });
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  part_of("to f16: bf16 or i8 is expected", ErrorCode::kInvalidArgument, mlp_params(),
+  part_of("to f16: expected bf16 or i8", ErrorCode::kInvalidArgument, mlp_params(),
           {.to = Dtype::kF16});
   part_of("no entry 'layers.7.weight'", ErrorCode::kNotFound, mlp_params(),
           {.exclude = {"layers.7.weight"}});
@@ -478,7 +478,7 @@ TEST(Quantize, RefusesWhatItCannotDo) {
                [&] {
                  quantize(named, Params{{"w", Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6})}});
                })
-          .find("there is an input 'w_scale'"),
+          .find("there already is an input 'w_scale'"),
       std::string::npos);
 }
 
@@ -490,7 +490,7 @@ TEST(Quantize, HasNoGradientAndSaysWhy) {
   });
   const std::string message = error_of(ErrorCode::kNoGradient, [&] { grad(loss, {0}); });
   EXPECT_NE(message.find("quantized_linear 'layers.0'"), std::string::npos) << message;
-  EXPECT_NE(message.find("before it is quantized"), std::string::npos) << message;
+  EXPECT_NE(message.find("before it is quantised"), std::string::npos) << message;
 }
 
 }  // namespace

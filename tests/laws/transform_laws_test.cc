@@ -312,8 +312,9 @@ TEST(Collapse, OfTwoLinearsIsWithinItsBound) {
     });
     const Collapsed c = collapse(f);
     ASSERT_EQ(c.done.size(), 1u);
-    EXPECT_EQ(c.done[0],
-              fmt::format("linear and linear became one of weight f32[{}, {}]", size(2), n));
+    EXPECT_EQ(
+        c.done[0],
+        fmt::format("linear and linear merged into one layer of weight f32[{}, {}]", size(2), n));
     const Tensor x = drawn({1, n}, key.fold_in(4));
     std::vector<double> bound =
         through(params.at("w2"),
@@ -348,7 +349,7 @@ TEST(Collapse, OfABatchNormIsWithinItsBound) {
     });
     const Collapsed c = collapse(f);
     ASSERT_EQ(c.done.size(), 1u);
-    EXPECT_EQ(c.done[0], "batch_norm_inference went into linear");
+    EXPECT_EQ(c.done[0], "batch_norm_inference folded into linear");
     const Tensor x = drawn({1, n}, key.fold_in(6));
     std::vector<double> bound =
         through(params.at("w"), magnitudes(x), biased ? &params.at("bias") : nullptr);
@@ -377,10 +378,10 @@ TEST(Collapse, SaysWhatItDidAndFoldsConstants) {
   });
   const Collapsed c = collapse(bind(f, params));
   const std::vector<std::string> expected{
-      "dropout 'layers.0' went: nothing is dropped at inference",
-      "dropout 'layers.1' went: nothing is dropped at inference",
-      "linear 'layers.0' and linear 'layers.1' became one of weight f32[10, 20]",
-      "linear 'layers.0' and linear 'layers.2' became one of weight f32[5, 20]"};
+      "dropout 'layers.0' removed: dropout does nothing at inference",
+      "dropout 'layers.1' removed: dropout does nothing at inference",
+      "linear 'layers.0' and linear 'layers.1' merged into one layer of weight f32[10, 20]",
+      "linear 'layers.0' and linear 'layers.2' merged into one layer of weight f32[5, 20]"};
   EXPECT_EQ(c.done, expected);
   EXPECT_EQ(c.function.nodes().size(), 3u) << short_text(c.function);
   EXPECT_EQ(c.function.inputs().size(), 2u);

@@ -297,8 +297,8 @@ TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
          const Value v = reshape(slice(w, 0, 0, 1), {6});
          return batch_norm(reshape(x, {kN * 4, 6}), v, v, v, v, 0.1).y;
        }},
-      {"output 'y' f32[6, 6] has no dimension of the examples", [](Value, Value w) { return w; }},
-      {"output 'y' f32[20, 6] has no dimension of the examples", [](Value x, Value) {
+      {"output 'y' f32[6, 6] has no batch dimension", [](Value, Value w) { return w; }},
+      {"output 'y' f32[20, 6] has no batch dimension", [](Value x, Value) {
          return reshape(x, {kN * 4, 6});
        }}};
   for (const Case& c : cases) {

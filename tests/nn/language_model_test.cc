@@ -317,7 +317,7 @@ TEST(LanguageModel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(model.places(), 1);
   auto s = model.join({});
   EXPECT_EQ(message_of([&] { model.join(Ids{1}); }),
-            "language model: expected a free place, all 1 are taken");
+            "language model: expected a free sequence slot, all 1 are in use");
   EXPECT_NE(message_of([&] { s.logits(); }), "");
   model.step();
   EXPECT_FALSE(s.ready());

@@ -86,7 +86,7 @@ TEST(ExampleModel, OfTheSizeOfTheBatchIsNotProved) {
   set_integer(add_node(graph, "Cast", {"count"}, {"size"}), "to", kFloat);
   *graph.add_node() = last;
   EXPECT_EQ(loaded(model).note,
-            "the model runs on a batch of 1: what it computes depends on the size of the batch");
+            "the model runs on a batch of 1: its function depends on the batch size");
 }
 
 // A shape written for batch size 1 fits no other.
@@ -324,9 +324,9 @@ TEST(SeveralInputs, NameWhatIsMissingOrDoesNotFit) {
   inputs.set("h", Tensor::zeros({Dtype::kF32, {1, 3, 4}}));
   expect(ErrorCode::kShape, "dimension 'batch' is 2, but input 'h' is f32[1, 3, 4]", inputs);
   inputs.set("h", Tensor::zeros({Dtype::kF64, {1, 2, 4}}));
-  expect(ErrorCode::kDtype, "input 'h' is f32, f64[1, 2, 4] came", inputs);
+  expect(ErrorCode::kDtype, "input 'h': expected f32, got f64[1, 2, 4]", inputs);
   inputs.set("h", Tensor::zeros({Dtype::kF32, {2, 4}}));
-  expect(ErrorCode::kShape, "input 'h' is declared otherwise, f32[2, 4] came", inputs);
+  expect(ErrorCode::kShape, "input 'h': f32[2, 4] does not fit its declaration", inputs);
 }
 
 TEST(SeveralInputs, AreSavedAndLoaded) {

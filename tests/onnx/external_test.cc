@@ -60,7 +60,8 @@ TEST_F(External, OnlyPlainNames) {
   for (const std::string& name :
        {std::string("../outside"), absolute, std::string(".."), std::string("."), std::string(),
         std::string("a/../weights"), std::string("..\\outside"), std::string("weights\0x", 9)})
-    refused(model_with(name), ErrorCode::kFormat, "is not the name of a file beside the model");
+    refused(model_with(name), ErrorCode::kFormat,
+            "is not the name of a file in the model's folder");
 }
 
 TEST_F(External, NoLinksAndNoFolders) {
@@ -73,17 +74,17 @@ TEST_F(External, NoLinksAndNoFolders) {
 
 TEST_F(External, NothingOutsideOfTheFile) {
   refused(model_with("weights", "12"), ErrorCode::kFormat,
-          "8 bytes from 12 on are not within its 16");
-  refused(model_with("weights", "17"), ErrorCode::kFormat, "are not within");
-  refused(model_with("weights", "18446744073709551615"), ErrorCode::kFormat, "are not within");
-  refused(model_with("weights", "8", "18446744073709551615"), ErrorCode::kFormat, "are not within");
-  refused(model_with("weights", "0", "4"), ErrorCode::kFormat,
-          "4 bytes came for f32[2], 8 are expected");
-  refused(model_with("weights", "-4"), ErrorCode::kFormat, "is no count of bytes");
+          "8 bytes at offset 12 are outside of its 16 bytes");
+  refused(model_with("weights", "17"), ErrorCode::kFormat, "are outside of its");
+  refused(model_with("weights", "18446744073709551615"), ErrorCode::kFormat, "are outside of its");
+  refused(model_with("weights", "8", "18446744073709551615"), ErrorCode::kFormat,
+          "are outside of its");
+  refused(model_with("weights", "0", "4"), ErrorCode::kFormat, "f32[2] has 4 bytes, expected 8");
+  refused(model_with("weights", "-4"), ErrorCode::kFormat, "is not a number of bytes");
 }
 
 TEST_F(External, NeverFromMemory) {
-  expect_error(ErrorCode::kUnsupported, "the model did not come from a file",
+  expect_error(ErrorCode::kUnsupported, "the model was not loaded from a file",
                [&] { import(model_with("weights")); });
 }
 

@@ -78,7 +78,7 @@ TEST(Functions, SeeNothingOfTheGraph) {
   f.add_output("y");
   add_node(f, "Relu", {"x"}, {"y"});
   add_node(*model.mutable_graph(), "Peek", {}, {"y"}).set_domain("own");
-  expect_error(ErrorCode::kFormat, "nothing before it makes 'x'", [&] { import(model); });
+  expect_error(ErrorCode::kFormat, "no earlier node computes 'x'", [&] { import(model); });
 }
 
 TEST(Functions, ThatCallThemselvesAreRefused) {
@@ -90,7 +90,7 @@ TEST(Functions, ThatCallThemselvesAreRefused) {
   f.add_output("y");
   add_node(f, "F", {"x"}, {"y"}).set_domain("own");
   add_node(*model.mutable_graph(), "F", {"x"}, {"y"}).set_domain("own");
-  expect_error(ErrorCode::kFormat, "the function calls itself", [&] { import(model); });
+  expect_error(ErrorCode::kFormat, "the function is recursive", [&] { import(model); });
 }
 
 // F0 calls F1 twice, F1 calls F2 twice, ...: two to the power of 40 nodes.
@@ -209,7 +209,7 @@ TEST(If, OfAConditionThatIsNoBoolIsRefused) {
   node->set_input(0, "x");
   add_branch(*node, "then_branch", "Neg", {"x"});
   add_branch(*node, "else_branch", "Relu", {"x"});
-  expect_error(ErrorCode::kDtype, "the condition is f32[2], one bool is expected",
+  expect_error(ErrorCode::kDtype, "the condition is f32[2], expected one bool",
                [&] { import(model); });
 }
 

@@ -85,13 +85,13 @@ TEST(Hostile, ATensorIsExactlyAsLongAsItsShape) {
     expect_error(code, message, [&] { import(model); });
   };
   const std::string four(4, '\0');
-  refused({2}, four, ErrorCode::kFormat, "4 bytes came for f32[2], 8 are expected");
-  refused({}, "", ErrorCode::kFormat, "0 bytes came");
+  refused({2}, four, ErrorCode::kFormat, "f32[2] has 4 bytes, expected 8");
+  refused({}, "", ErrorCode::kFormat, "has 0 bytes");
   refused({-1}, four, ErrorCode::kShape, "dimension -1 is negative");
   refused({std::int64_t{1} << 62, 4}, four, ErrorCode::kShape, "overflows");
   refused({std::int64_t{1} << 40}, four, ErrorCode::kFormat, "f32[1099511627776] in ");
   refused({1, 1, 1, 1, 1, 1, 1, 1, 1}, four, ErrorCode::kUnsupported, "more than 8 dimensions");
-  refused({4}, "\1\2\1\1", ErrorCode::kFormat, "the element 2 is no bool", kBool);
+  refused({4}, "\1\2\1\1", ErrorCode::kFormat, "the element 2 is not a bool", kBool);
   refused({1}, four, ErrorCode::kUnsupported, "elements of type uint32",
           ::onnx::TensorProto::UINT32);
   refused({1}, four, ErrorCode::kUnsupported, "elements of type 77", 77);
@@ -103,7 +103,7 @@ TEST(Hostile, NarrowElementsAreInRange) {
   ::onnx::ModelProto model = empty_model();
   auto& tensor = add_initializer(*model.mutable_graph(), "w", ::onnx::TensorProto::UINT8, {1});
   tensor.add_int32_data(256);
-  expect_error(ErrorCode::kFormat, "the element 256 is no u8", [&] { import(model); });
+  expect_error(ErrorCode::kFormat, "the element 256 does not fit u8", [&] { import(model); });
 }
 
 TEST(Hostile, GraphsInGraphsEndSomewhere) {
@@ -111,7 +111,7 @@ TEST(Hostile, GraphsInGraphsEndSomewhere) {
   ::onnx::GraphProto* graph = model.mutable_graph();
   for (int i = 0; i < 60; ++i)
     graph = &set_graph(add_node(*graph, "If", {"c"}, {"y"}), "then_branch");
-  expect_error(ErrorCode::kUnsupported, "graphs lie in graphs more than 16 deep",
+  expect_error(ErrorCode::kUnsupported, "graphs are nested more than 16 levels deep",
                [&] { import(model); });
 }
 
@@ -125,7 +125,7 @@ TEST(Hostile, MemoryIsCountedBeforeItIsTaken) {
     if (size <= 0x7f) break;
   }
   file += nodes;
-  expect_error(ErrorCode::kUnsupported, "far more memory than its bytes",
+  expect_error(ErrorCode::kUnsupported, "far more memory than the file has bytes",
                [&] { onnx::parse_onnx(bytes_of(file)); });
 }
 
@@ -151,17 +151,17 @@ TEST(Hostile, NamesAreMadeOnceAndBeforeTheyAreUsed) {
   add_node(graph, "Relu", {"later"}, {"y"}, "early");
   add_node(graph, "Relu", {"x"}, {"later"});
   add_output(graph, "y");
-  expect_error(ErrorCode::kFormat, "Relu 'early': nothing before it makes 'later'",
+  expect_error(ErrorCode::kFormat, "Relu 'early': no earlier node computes 'later'",
                [&] { import(model); });
 
   ::onnx::ModelProto twice = empty_model();
   add_input(*twice.mutable_graph(), "x", kFloat, {"2"});
   for (int i = 0; i < 2; ++i) add_node(*twice.mutable_graph(), "Relu", {"x"}, {"y"});
-  expect_error(ErrorCode::kFormat, "'y' is made twice", [&] { import(twice); });
+  expect_error(ErrorCode::kFormat, "duplicate value 'y'", [&] { import(twice); });
 
   ::onnx::ModelProto none = empty_model();
   add_output(*none.mutable_graph(), "y");
-  expect_error(ErrorCode::kFormat, "nothing makes the output 'y'", [&] { import(none); });
+  expect_error(ErrorCode::kFormat, "no node computes the output 'y'", [&] { import(none); });
 }
 
 TEST(Hostile, VersionsBeyondThoseThatAreKnownAreRefused) {
@@ -174,7 +174,7 @@ TEST(Hostile, VersionsBeyondThoseThatAreKnownAreRefused) {
 
 TEST(Hostile, WhatIsNoModelIsSaidSo) {
   expect_error(ErrorCode::kFormat, "it has no graph", [] { onnx::parse_onnx({}); });
-  expect_error(ErrorCode::kFormat, "no message of Protocol Buffers",
+  expect_error(ErrorCode::kFormat, "not a Protocol Buffers message",
                [] { onnx::parse_onnx(bytes_of("PK\3\4 this is an archive")); });
 }
 

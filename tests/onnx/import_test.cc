@@ -102,8 +102,7 @@ TEST(Import, AShapeThatIsAnInputMustBeKnown) {
   add_input(graph, "wanted", kInt64, {"2"});
   add_node(graph, "Reshape", {"x", "wanted"}, {"y"}, "r");
   add_output(graph, "y");
-  expect_error(ErrorCode::kUnsupported,
-               "Reshape 'r': what it is depends on the values of input 'wanted'",
+  expect_error(ErrorCode::kUnsupported, "Reshape 'r': it depends on the values of input 'wanted'",
                [&] { import(model); });
   const onnx::Imported imported = import(
       model, {.dimensions = {}, .known = {{"wanted", Tensor::from<std::int64_t>({2}, {3, 2})}}});

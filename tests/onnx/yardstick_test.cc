@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 bool is_beyond(const std::string& reason) {
   for (const char* why :
-       {"operators that Limpid does not have", "elements of type ", "is no tensor", " is f16["})
+       {"operators that Limpid does not have", "elements of type ", "is not a tensor", " is f16["})
     if (reason.find(why) != std::string::npos) return true;
   return false;
 }

@@ -44,13 +44,13 @@ TEST(Call, WritesAFunctionIntoTheOneUnderWay) {
 
 TEST(Call, SaysWhatAFunctionExpects) {
   const Function f = squares();
-  EXPECT_EQ(complaint([&] { f(kA); }), "function 'squares' takes 2 inputs, 1 came");
+  EXPECT_EQ(complaint([&] { f(kA); }), "function 'squares' takes 2 inputs, got 1");
   EXPECT_EQ(complaint([&] { f(Params{{"a", kA}, {"c", kB}}); }), "no entry 'b'; there are: a, c");
   const Function both = trace("both", {{"x", f32({})}}, [](std::span<const Value> in) {
     return std::vector{in[0], in[0] * 2.0};
   });
   EXPECT_EQ(complaint([&] { const Tensor one = both(3.0); }),
-            "the function gives 2 results, 1 is expected here; take them by [i]");
+            "expected 1 result, got 2; select one with [i]");
   EXPECT_EQ(both(3.0)[1].item<float>(), 6);
 }
 
@@ -108,8 +108,9 @@ TEST(Capture, IsRefusedBetweenFunctionsOfTheirOwn) {
   Builder one("one"), other("other");
   const Value a = one.input("a", f32({}));
   const Value b = other.input("b", f32({}));
-  EXPECT_EQ(complaint([&] { a + b; }),
-            "add: a Value of function 'one' is no value of function 'other'; make it an argument");
+  EXPECT_EQ(
+      complaint([&] { a + b; }),
+      "add: a Value of function 'one' is not a value of function 'other'; make it an argument");
 }
 
 TEST(Capture, AValueOfThePastIsASentence) {
@@ -121,17 +122,19 @@ TEST(Capture, AValueOfThePastIsASentence) {
     })(x);
     return x + kept;
   });
-  EXPECT_NE(complaint([&] { leak(1.0); }).find("value: its Function is already written"),
+  EXPECT_NE(complaint([&] { leak(1.0); }).find("value: its Function is complete"),
             std::string::npos)
       << complaint([&] { leak(1.0); });
   trace("f", {{"x", f32({})}}, [&](std::span<const Value> in) {
     kept = in[0];
     return std::vector{in[0]};
   });
-  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value is of the past"), std::string::npos);
+  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value can no longer be used"),
+            std::string::npos);
   // Another Builder at the same address is another Function.
   Builder later("later");
-  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value is of the past"), std::string::npos);
+  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value can no longer be used"),
+            std::string::npos);
   EXPECT_NE(complaint([&] { Value().type(); }).find("default-constructed"), std::string::npos);
 }
 
@@ -149,7 +152,7 @@ TEST(OfCode, PositionsAndNamesChoose) {
   EXPECT_EQ(part.names(), std::vector<std::string>{"b"});
   EXPECT_EQ(complaint([&] { compile(grad(f, {"c"}))(p, kA); }), "no entry 'c'; there are: a, b");
   EXPECT_EQ(complaint([&] { compile(grad<1>(f, {"b"}))(p, kA); }),
-            "grad of code: names choose a part of Args, and the argument is a Value");
+            "grad of code: names select parts of Args, but the argument is a Value");
 }
 
 TEST(OfCode, ResultsHaveTheFormOfWhatTheCodeReturns) {
@@ -183,9 +186,10 @@ TEST(OfCode, VmapTakesAxesAndChecksSizes) {
   EXPECT_EQ(to_string(columns(m, Tensor::from<float>({2}, {1, 1})).type()), "f32[3, 2]");
   auto rows = compile([&](Value x, Value y) { return vmap(f)(x, y); });
   EXPECT_EQ(complaint([&] { rows(m, kA); }),
-            "vmap of code: f32[2, 3] has a batch of 2, and f32[3] one of 3");
+            "vmap of code: f32[2, 3] has a batch of 2, but f32[3] has one of 3");
   auto wrong = compile([&](Value x, Value y) { return vmap(f, {0})(x, y); });
-  EXPECT_EQ(complaint([&] { wrong(m, m); }), "vmap of code: 1 axes for 2 arguments");
+  EXPECT_EQ(complaint([&] { wrong(m, m); }),
+            "vmap of code: expected an axis for each argument, got 1 axes for 2 arguments");
 }
 
 // ---- groups
@@ -202,7 +206,7 @@ TEST(Groups, ArithmeticIsByName) {
   EXPECT_EQ(complaint([&] {
               f(Params{{"a", kA}}, Params{{"b", kB}}, 0.5);
             }),
-            "groups: expected the same names in both, got 'a' in the first alone");
+            "groups: expected the same names in both, got 'a' in the first only");
 }
 
 // ---- plans
@@ -280,7 +284,7 @@ TEST(WithGradient, IsNoPartOfAFile) {
                            [&](std::span<const Value> in) { return std::vector{rounded(in[0])}; });
   EXPECT_NE(complaint([&] {
               save_model("never.safetensors", {f, {}, ""});
-            }).find("with_gradient is an op that a program has made"),
+            }).find("with_gradient is an op defined by a program"),
             std::string::npos);
   EXPECT_NE(complaint([&] { parse_function(to_text(f)); }).find("there is no op 'with_gradient'"),
             std::string::npos);

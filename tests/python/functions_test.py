@@ -289,7 +289,7 @@ class GradientsOfOnesOwn(unittest.TestCase):
         for gradient, error, text in (
             (fails, ZeroDivisionError, "here"),
             (lambda x, y, c: (c, c), ValueError, "form of the arguments|cotangents"),
-            (lambda x, y, c: c.sum(), ValueError, r"cotangent of input 0 is f32\[\], f32\[3\] is expected"),
+            (lambda x, y, c: c.sum(), ValueError, r"cotangent of input 0 is f32\[\], expected f32\[3\]"),
             (lambda x, y: x, TypeError, "positional"),
             (lambda x, y, c: "text", TypeError, "gives Values"),
         ):
@@ -432,7 +432,7 @@ class Functions(unittest.TestCase):
 
         lp.compile(leak)(floats(3))
         for use in (lambda: kept[0] + 1, lambda: lp.relu(kept[0]), lambda: kept[0].shape, lambda: lp.compile(lambda y: y + kept[0])(floats(3))):
-            with self.assertRaisesRegex(ValueError, "of the past"):
+            with self.assertRaisesRegex(ValueError, "can no longer be used"):
                 use()
         self.assertEqual(repr(kept[0]), "limpid.Value(of the past)")
         for use, text in (

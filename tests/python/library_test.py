@@ -260,7 +260,7 @@ class Language(Temporary):
         lm = lp.LanguageModel(net, params, sequences=2)
         first, second = lm.join([1, 2, 3]), lm.join()
         self.assertEqual((lm.places, first.ready, second.tokens), (0, False, []))
-        with self.assertRaisesRegex(ValueError, "a free place"):
+        with self.assertRaisesRegex(ValueError, "a free sequence slot"):
             lm.join([1])
         with self.assertRaises(ValueError):
             first.logits

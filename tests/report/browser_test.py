@@ -109,7 +109,7 @@ class Report(unittest.TestCase):
             self.assertGreater(chart["titles"], 2, chart)
         self.assertIn("Loss", [c["title"] for c in charts])
         # This run has no validation part.
-        self.assertIn("Metrics of the test part", [c["title"] for c in charts])
+        self.assertIn("Metrics on the test set", [c["title"] for c in charts])
 
     def test_confusion_matrix_mistakes_and_what_repeats_the_run(self):
         self.open_report()

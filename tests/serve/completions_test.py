@@ -578,7 +578,7 @@ class Receipts(CompletionsTest):
         receipt = self.ask(PATH, model="gpt", prompt="the cat", logprobs=2)
         options = ("receipt", self.models["gpt"], "--request", self.request)
         self.output(*options, "--answer", self.answer, "--receipt", receipt)
-        self.assertIn("names no seed", self.error(2, *options, "--receipt", receipt))
+        self.assertIn("has no seed", self.error(2, *options, "--receipt", receipt))
 
     def test_the_first_difference(self):
         receipt = self.ask(PATH, model="gpt", prompt="the cat", seed=4, max_tokens=8)

@@ -186,7 +186,7 @@ TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
   expect_refused(config, data_of(Task::kClassification, 4), "model.name");
   config.model.reset();
   expect_refused(config, data_of(Task::kClassification, 4),
-                 "model.context: the model mlp has none");
+                 "model.context: the model mlp has no such option");
   config = {};
   config.tokenizer = "bytes";
   expect_refused(config, data_of(Task::kClassification, 4), "tokenizer");
@@ -254,18 +254,24 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
     change(chosen);
     expect_refused(chosen, data, part);
   };
-  refuses([](TrainConfig& t) { t.layers = {1, 2}; }, "model.layers: 2 numbers");
-  refuses([](TrainConfig& t) { t.hidden = TrainConfig::Integers{}; }, "model.hidden: 0 numbers");
-  refuses([](TrainConfig& t) { t.heads = 3; }, "model: gpt: a width of 128, 3 heads");
+  refuses(
+      [](TrainConfig& t) {
+        t.layers = {1, 2};
+      },
+      "model.layers: expected 1 number for a gpt, got 2");
+  refuses([](TrainConfig& t) { t.hidden = TrainConfig::Integers{}; },
+          "model.hidden: expected 1 number for a gpt, got 0");
+  refuses([](TrainConfig& t) { t.heads = 3; }, "got a width of 128, 3 heads");
   refuses([](TrainConfig& t) { t.norm = "batch"; }, "model.norm");
   refuses([](TrainConfig& t) { t.activation = "relu"; },
-          "model.activation: the model gpt has none");
-  refuses([](TrainConfig& t) { t.embedding = 3; }, "model.embedding: the model gpt has none");
+          "model.activation: the model gpt has no such option");
+  refuses([](TrainConfig& t) { t.embedding = 3; },
+          "model.embedding: the model gpt has no such option");
   refuses([](TrainConfig& t) { t.rotary_base = 500.0; }, "model.rotary_base");
-  refuses([](TrainConfig& t) { t.steps = 3, t.epochs = 3; }, "epochs: steps says");
+  refuses([](TrainConfig& t) { t.steps = 3, t.epochs = 3; }, "epochs: expected epochs or steps");
   TrainConfig wide;
   wide.width = 7;
-  expect_refused(wide, text_of(wide), "model.width: the model charlm has none");
+  expect_refused(wide, text_of(wide), "model.width: the model charlm has no such option");
 }
 
 TEST(Config, AModelRemembersItsLoss) {

@@ -60,14 +60,14 @@ TEST(Doctor, ALossMayBeFiniteWhereItsGradientOrAParameterIsNot) {
   gradient.steps.back().gradient_norm = INFINITY;
   ASSERT_EQ(names(diagnose(gradient)), std::set<std::string>{"loss_not_finite"});
   EXPECT_EQ(diagnose(gradient)[0].symptom,
-            "the norm of the gradient is inf in step 2, of a loss of 1e+31, after 1");
+            "the gradient norm is inf in step 2, at a loss of 1e+31, after 1");
 
   RunLog parameter = with_losses({1, 0.9});
   EXPECT_TRUE(diagnose(parameter).empty());
   parameter.end = EndEvent{"non-finite loss", 0, {}, {}, 0};
   ASSERT_EQ(names(diagnose(parameter)), std::set<std::string>{"loss_not_finite"});
   EXPECT_EQ(diagnose(parameter)[0].symptom,
-            "step 2 made a parameter that is not finite, of a loss of 0.9, after 1");
+            "step 2 made a parameter that is not finite, at a loss of 0.9, after 1");
 }
 
 TEST(Doctor, SaysWhichPartALossIsOf) {
@@ -128,8 +128,8 @@ TEST(Doctor, LeapsAreSpikesWhereTheyAreRare) {
   log.steps[120].gradient_norm = 25;
   ASSERT_EQ(names(diagnose(log)), std::set<std::string>{"loss_spikes"});
   EXPECT_EQ(diagnose(log)[0].symptom,
-            "once the loss leapt far above the steps before, in step 121 from about 2.07 to 4, "
-            "with a gradient of norm 25 where 1 was usual");
+            "once the loss jumped far above the steps before, in step 121 from about 2.07 to 4, "
+            "with a gradient norm of 25 where 1 was usual");
   leaps[150] = leaps[151] = leaps[155] = 4.5;
   EXPECT_EQ(diagnose(with_losses(leaps))[0].symptom.substr(0, 16), "2 times the loss");
   // If every tenth batch does it, it is not an exception.
@@ -183,7 +183,7 @@ TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
   log.end->test.metrics = {{"loss", 2.1}, {"perplexity", 8.166}, {"ngram_perplexity", 7.389}};
   ASSERT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
   EXPECT_EQ(diagnose(log)[0].symptom,
-            "the test perplexity is 8.166; an n-gram counted on the same text has 7.389");
+            "the test perplexity is 8.166; an n-gram model of the same text has 7.389");
   log.end->test.metrics.set("perplexity", 7.389);
   EXPECT_TRUE(diagnose(log).empty());
 }
@@ -237,7 +237,7 @@ TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
   const Json tried{{"optimizer", Json{{"lr", 0.00098}}}}, other{{"optimizer", Json{{"lr", 0.01}}}};
   EXPECT_EQ(diagnose(log, {}, std::vector{other})[0].fix, "--lr 0.001");
   EXPECT_EQ(diagnose(log, {}, std::vector{other, tried})[0].fix,
-            "what is known to help is in force or was tried in an earlier run");
+            "every known remedy is already in use or was tried in an earlier run");
 }
 
 TEST(Doctor, NoTwoFindingsMoveTheSameKey) {

@@ -325,7 +325,7 @@ TEST(Illness, ClassImbalance) {
   }
   SmallRun cured = run;
   take(run, rows);
-  expect_ill(run, "class_imbalance", "theirs repeated");
+  expect_ill(run, "class_imbalance", "or repeat them");
   take(cured, balanced);
   expect_cured(cured, "class_imbalance");
 }
@@ -339,7 +339,7 @@ TEST(Illness, DuplicateAndLeakedRows) {
   take(run, rows);
   run.data.validation =
       gather_rows(run.data.train, std::vector<std::int32_t>(rows.begin(), rows.begin() + 40));
-  expect_ill(run, "duplicate_rows", "keep one of each");
+  expect_ill(run, "duplicate_rows", "keep one copy of each row");
   expect_ill(run, "leaked_rows", "before the data is split");
   expect_cured(cured, "duplicate_rows");
   expect_cured(cured, "leaked_rows");

@@ -316,7 +316,7 @@ TEST(Run, AFinishedRunBecomesLonger) {
   EXPECT_TRUE(again.log().resumes.back().command.empty());
   again.finish();
   longer.batch = 9;
-  expect_error(ErrorCode::kInvalidArgument, "of another configuration",
+  expect_error(ErrorCode::kInvalidArgument, "another configuration",
                [&] { train::Run(longer, options).resume(); });
 }
 
@@ -340,11 +340,11 @@ TEST(Run, AnotherConfigurationDoesNotGoOn) {
   train::Run(small_config(), options).train(after(3));
   TrainConfig other = small_config();
   other.seed = 1;
-  expect_error(ErrorCode::kInvalidArgument, "of another configuration or of other data",
+  expect_error(ErrorCode::kInvalidArgument, "another configuration or other data",
                [&] { train::Run(other, options).resume(); });
   other.seed = 0;
   other.data = "moons:2,count=40,split=3/1";
-  expect_error(ErrorCode::kInvalidArgument, "of another configuration or of other data",
+  expect_error(ErrorCode::kInvalidArgument, "another configuration or other data",
                [&] { train::Run(other, options).resume(); });
 }
 

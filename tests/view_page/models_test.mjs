@@ -185,7 +185,7 @@ const failed = await paths({
     await page.getByRole('button', { name: 'Patch in' }).click();
     // All values after the layer are those of the other example, bit for bit.
     await answerIs(answerTo(5));
-    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^3: as it is for example 5/));
+    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^3: patched from example 5/));
     await page.getByRole('button', { name: 'Reset' }).click();
     await answerIs(answerTo(3));
   },

@@ -17,7 +17,7 @@ const PROMPT = 'the cat sat on';
 async function exportAndRepeat(kind) {
   await page.getByRole('button', { name: /^Export/ }).click();
   const command = await until(async () => {
-    const words = (await page.locator('section', { hasText: 'Take it along' }).locator('pre').textContent({ timeout: 1000 })).trim().split(/\s+/);
+    const words = (await page.locator('section', { hasText: 'This command trains' }).locator('pre').textContent({ timeout: 1000 })).trim().split(/\s+/);
     assert.ok(words.some((word) => word.startsWith(`${kind}:`)), 'not of an export before');
     return words;
   }, 'the export');

@@ -126,7 +126,7 @@ const failed = await paths({
     await page.to('training?runs=r0');
     const [report] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'The report of a' }).click()]);
     await report.locator('h1').waitFor();
-    assert.equal(await report.title(), 'moons: a run of limpid');
+    assert.equal(await report.title(), 'moons: a training run of limpid');
     await report.getByText('limpid view RUN').waitFor();
     assert.notEqual(await report.locator('body').evaluate((body) => getComputedStyle(body).maxWidth), 'none', 'its style');
     await report.close();

@@ -115,7 +115,7 @@ std::vector<report::Chart> charts_of(std::span<const Approximation> rows) {
   for (const Approximation& r : rows) {
     if (r.x.shape()[1] != 1) continue;
     if (charts.empty() || charts.back().title != r.task)
-      charts.push_back({r.task, "x", "y", {series_of("to be learnt", r.x, r.y)}});
+      charts.push_back({r.task, "x", "y", {series_of("target", r.x, r.y)}});
     charts.back().series.push_back(
         series_of(fmt::format("{} {}", r.units, r.activation), r.x, r.predictions));
   }

@@ -66,8 +66,8 @@ std::string ending(const Lesson& lesson) {
     return fmt::format("Learnt: epoch {} is without a mistake.", lesson.run.mistakes.size());
   if (const auto back = nn::first_return(lesson.run))
     return fmt::format(
-        "Never learnt: after epoch {} the weights are those after epoch {} again, so that it "
-        "goes on like this for ever.",
+        "Never learnt: the weights after epoch {} equal those after epoch {}, so the epochs repeat "
+        "for ever.",
         back->epoch + 1, back->earlier + 1);
   return fmt::format("Not learnt in {} epochs.", lesson.epochs);
 }

@@ -24,8 +24,9 @@ inline void refuse_bomb(std::uint64_t packed, std::uint64_t unpacked, const Repo
   constexpr std::uint64_t kSmall = std::uint64_t{64} << 20;
   constexpr std::uint64_t kMostRatio = 100;
   if (unpacked > kSmall && unpacked / kMostRatio > packed)
-    report.unsupported("{} packed bytes announce {}, more than {} times as many: a bomb is refused",
-                       packed, unpacked, kMostRatio);
+    report.unsupported(
+        "{} compressed bytes declare {}, more than {} times as many: decompression bomb refused",
+        packed, unpacked, kMostRatio);
 }
 
 }  // namespace limpid::detail

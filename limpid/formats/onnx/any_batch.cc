@@ -18,9 +18,8 @@ using List = std::vector<std::int64_t>;
 
 [[noreturn]] void refuse(std::string_view what) {
   throw Error(ErrorCode::kUnsupported,
-              fmt::format("onnx: {} depends on the size of the batch otherwise than a multiple of "
-                          "it, so that the model cannot be of any batch; one of a fixed size can "
-                          "be written",
+              fmt::format("onnx: {} is not of the form a + b N for a batch size N, so the model "
+                          "cannot have any batch size; write it with a fixed one",
                           what));
 }
 

@@ -96,7 +96,7 @@ Model proved(const ModelContents& contents, const ImportOptions& options, const 
     Model of_one{unbatch(imported.function, axes, size), std::move(imported.params),
                  config_of(imported)};
     if (model && !(model->function == of_one.function))
-      unsupported("what it computes depends on the size of the batch");
+      unsupported("its function depends on the batch size");
     model = std::move(of_one);
   }
   return *std::move(model);

@@ -53,7 +53,7 @@ void refuse_what_has_no_counterpart(const Function& f) {
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
     const std::string_view because = node.op->onnx.none_because;
     refused.push_back(
-        fmt::format("{} ({})", where(call), because.empty() ? "no operator" : because));
+        fmt::format("{} ({})", where(call), because.empty() ? "no ONNX operator" : because));
   }
   if (!refused.empty())
     throw Error(ErrorCode::kUnsupported,
@@ -79,7 +79,7 @@ AnyBatch in_operators(const Function& original, const Params& params,
     for (const Input& input : function.inputs()) batched.push_back(!params.find(input.name));
     if (std::count(batched.begin(), batched.end(), true) == 0)
       throw Error(ErrorCode::kInvalidArgument,
-                  "onnx: every input of the function has a parameter, none is left for a batch");
+                  "onnx: expected an input without a parameter, for the batch; all have one");
     f = AnyBatch(function, batched);
   }
   f.expand(is_written_by_body);
@@ -166,8 +166,9 @@ Message message_of(const Function& function, const Params& params, const ExportO
   check_params(function, params);
   Message message = ModelWriter(in_operators(function, params, options), params, options).message();
   if (message.size() > kMostBytes)
-    throw Error(ErrorCode::kUnsupported, fmt::format("onnx: a model of {} bytes, the format has {}",
-                                                     message.size(), kMostBytes));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("onnx: a model of {} bytes, the format allows {}", message.size(), kMostBytes));
   return message;
 }
 

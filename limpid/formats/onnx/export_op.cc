@@ -73,7 +73,7 @@ std::int64_t OpCall::fixed_integer(std::string_view name) const {
   const Number number = integer(name);
   if (number.factor != 0)
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("onnx: {} of {} depends on the size of the batch", name, op().name));
+                fmt::format("onnx: {} of {} depends on the batch size", name, op().name));
   return number.constant;
 }
 
@@ -82,7 +82,7 @@ std::vector<std::int64_t> OpCall::fixed_integers(std::string_view name) const {
   for (const Number& n : integers(name)) {
     if (n.factor != 0)
       throw Error(ErrorCode::kUnsupported,
-                  fmt::format("onnx: {} of {} depend on the size of the batch", name, op().name));
+                  fmt::format("onnx: {} of {} depend on the batch size", name, op().name));
     list.push_back(n.constant);
   }
   return list;

@@ -29,7 +29,7 @@ constexpr std::uint64_t kSlack = std::uint64_t{32} << 20;
 void check_name(const std::string& location) {
   if (location.empty() || location == "." || location == ".." ||
       location.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
-    fail(ErrorCode::kFormat, location, "is not the name of a file beside the model");
+    fail(ErrorCode::kFormat, location, "is not the name of a file in the model's folder");
 }
 
 class File {
@@ -75,24 +75,24 @@ Budget::Budget(std::uint64_t file_bytes) : left_(file_bytes + kSlack) {}
 
 void Budget::charge(std::uint64_t bytes) {
   if (bytes > left_)
-    throw Error(ErrorCode::kUnsupported, "its contents take far more memory than its bytes");
+    throw Error(ErrorCode::kUnsupported,
+                "its contents need far more memory than the file has bytes");
   left_ -= bytes;
 }
 
 Tensor Externals::read(const Type& type, const std::string& location, std::uint64_t offset,
                        std::optional<std::uint64_t> length) {
-  if (!folder_) fail(ErrorCode::kUnsupported, location, "the model did not come from a file");
+  if (!folder_) fail(ErrorCode::kUnsupported, location, "the model was not loaded from a file");
   check_name(location);
   const File file(*folder_, location);
   const std::uint64_t size = file.size();
   if (offset > size || length.value_or(0) > size - offset || type.bytes() > size - offset)
     fail(ErrorCode::kFormat, location,
-         fmt::format("{} bytes from {} on are not within its {}",
+         fmt::format("{} bytes at offset {} are outside of its {} bytes",
                      std::max<std::uint64_t>(length.value_or(0), type.bytes()), offset, size));
   if (length && *length != type.bytes())
     fail(ErrorCode::kFormat, location,
-         fmt::format("{} bytes came for {}, {} are expected", *length, to_string(type),
-                     type.bytes()));
+         fmt::format("{1} has {0} bytes, expected {2}", *length, to_string(type), type.bytes()));
   if (sizes_.emplace(location, size).second) budget_.grow(size);
   budget_.charge(type.bytes());
   return Tensor::generate_bytes(type, [&](std::span<std::byte> out) { file.read(offset, out); });

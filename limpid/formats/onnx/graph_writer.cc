@@ -72,7 +72,7 @@ std::int64_t element_type(Dtype dtype) {
     case Dtype::kBf16:
       return 16;
   }
-  throw Error(ErrorCode::kInternal, "a dtype that is none");
+  throw Error(ErrorCode::kInternal, "an unknown dtype");
 }
 
 Message tensor_message(const std::string& name, const Tensor& tensor) {

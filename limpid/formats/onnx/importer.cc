@@ -49,7 +49,7 @@ std::string scope_name(const std::string& node_name) {
 
 std::string label(const NodeContents& node) {
   if (!node.name.empty()) return node.op + " " + in_quotes(node.name);
-  return fmt::format("{} that gives {}", in_quotes(node.op),
+  return fmt::format("{} with the output {}", in_quotes(node.op),
                      in_quotes(node.outputs.empty() ? "" : node.outputs.front()));
 }
 
@@ -57,7 +57,7 @@ std::string label(const NodeContents& node) {
 
 void Scope::set(const std::string& name, Value value) {
   if (!values_.emplace(name, value).second)
-    broken(fmt::format("{} is made twice", in_quotes(name)));
+    broken(fmt::format("duplicate value {}", in_quotes(name)));
 }
 
 Value Scope::find(const std::string& name) const {
@@ -76,12 +76,11 @@ bool Scope::may_be_left_out(const std::string& name) const {
 std::int64_t version_of(const Opsets& opsets, std::string_view domain) {
   const auto found = opsets.find(domain);
   const std::string shown = domain.empty() ? "the default domain" : in_quotes(domain);
-  if (found == opsets.end())
-    broken(fmt::format("no version of the operators of {} is imported", shown));
+  if (found == opsets.end()) broken(fmt::format("no opset version of {} is imported", shown));
   if (found->second < 1 || (domain.empty() && found->second > kNewestOpset))
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("version {} of the operators of {}, 1 to {} are read", found->second,
-                            shown, kNewestOpset));
+                fmt::format("opset version {} of {}, supported are 1 to {}", found->second, shown,
+                            kNewestOpset));
   return found->second;
 }
 
@@ -89,7 +88,7 @@ Importer::Importer(const ModelContents& model, const ImportOptions& options)
     : model_(model), options_(options), builder_(model.graph.name) {
   for (const FunctionContents& f : model.functions)
     if (!functions_.emplace(FunctionKey{f.domain, f.name, f.overload}, &f).second)
-      broken(fmt::format("function {} is there twice", in_quotes(f.name)));
+      broken(fmt::format("duplicate function {}", in_quotes(f.name)));
 }
 
 Imported Importer::run() {
@@ -137,8 +136,8 @@ void Importer::add_inputs(Scope& scope) {
   for (const ValueContents* input : data_inputs(graph))
     inputs.emplace_back(input, input_type(*input, options_, missing));
   if (!missing.empty())
-    throw Error(ErrorCode::kNotFound, fmt::format("the sizes of these dimensions are not known: {}",
-                                                  fmt::join(missing, ", ")));
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("unknown sizes of dimensions: {}", fmt::join(missing, ", ")));
   for (const auto& [input, type] : inputs) {
     const auto known = options_.known.find(input->name);
     add_input(scope, input->name, type, known == options_.known.end() ? nullptr : &known->second);
@@ -151,22 +150,22 @@ Values Importer::outputs(const std::vector<std::string>& names, const Scope& sco
   Values values;
   for (const std::string& name : names) {
     values.push_back(scope.find(name));
-    if (!values.back()) broken(fmt::format("nothing makes the output {}", in_quotes(name)));
+    if (!values.back()) broken(fmt::format("no node computes the output {}", in_quotes(name)));
   }
   return values;
 }
 
 void Importer::count_node() {
   if (++nodes_ > kMaxNodes)
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("more than {} nodes, functions inlined and loops unrolled", kMaxNodes));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("more than {} nodes, with functions inlined and loops unrolled", kMaxNodes));
 }
 
 void Importer::nodes(const std::vector<NodeContents>& nodes, Scope& scope) {
   if (++depth_ > kMaxDepth)
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("graphs and functions lie in one another more than {} deep", kMaxDepth));
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("graphs and functions are nested more than {} levels deep", kMaxDepth));
   count_node();
   for (const NodeContents& n : nodes) node(n, scope);
   --depth_;
@@ -189,7 +188,7 @@ void Importer::node(const NodeContents& contents, Scope& scope) {
     for (std::size_t i = 0; i < contents.outputs.size(); ++i) {
       if (contents.outputs[i].empty()) continue;
       if (i >= results.size() || !results[i])
-        broken(fmt::format("output {} is not given by this operator", i));
+        broken(fmt::format("this operator has no output {}", i));
       scope.set(contents.outputs[i], results[i]);
     }
   } catch (const Error& e) {
@@ -204,9 +203,9 @@ const FunctionContents* Importer::find_function(const NodeContents& node) const 
 
 Values Importer::call_function(const FunctionContents& function, const NodeContents& node,
                                const Scope& scope) {
-  if (!active_.insert(&function).second) broken("the function calls itself");
+  if (!active_.insert(&function).second) broken("the function is recursive");
   if (node.inputs.size() > function.inputs.size())
-    broken(fmt::format("the function takes {} inputs, {} came", function.inputs.size(),
+    broken(fmt::format("the function takes {} inputs, got {}", function.inputs.size(),
                        node.inputs.size()));
   // Resolves an attribute reference in a function body: the call's attribute (possibly a reference
   // itself) or the default.
@@ -228,7 +227,7 @@ Values Importer::call_function(const FunctionContents& function, const NodeConte
     const std::string given = i < node.inputs.size() ? node.inputs[i] : std::string();
     const Value value = scope.find(given);
     if (!value && !given.empty() && !scope.may_be_left_out(given))
-      broken(fmt::format("nothing before it makes {}", in_quotes(given)));
+      broken(fmt::format("no earlier node computes {}", in_quotes(given)));
     if (value)
       body.set(function.inputs[i], value);
     else
@@ -244,7 +243,7 @@ Values Importer::call_function(const FunctionContents& function, const NodeConte
 Values Importer::graph(const GraphContents& graph, const Scope& outer,
                        std::span<const Value> arguments) {
   if (graph.inputs.size() != arguments.size())
-    broken(fmt::format("the graph {} has {} inputs, {} are expected", in_quotes(graph.name),
+    broken(fmt::format("the graph {} has {} inputs, expected {}", in_quotes(graph.name),
                        graph.inputs.size(), arguments.size()));
   Scope scope(&outer);
   for (std::size_t i = 0; i < arguments.size(); ++i) scope.set(graph.inputs[i].name, arguments[i]);

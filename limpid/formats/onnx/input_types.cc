@@ -12,14 +12,15 @@ namespace {
 Type given_type(const ValueContents& input, const Tensor& value) {
   const Dtype dtype = dtype_of_element_type(input.element_type);
   if (value.dtype() != dtype)
-    throw Error(ErrorCode::kDtype, fmt::format("input {} is {}, {} came", in_quotes(input.name),
-                                               name(dtype), to_string(value.type())));
+    throw Error(ErrorCode::kDtype,
+                fmt::format("input {}: expected {}, got {}", in_quotes(input.name), name(dtype),
+                            to_string(value.type())));
   const Shape& shape = value.shape();
   bool fits = !input.dims || input.dims->size() == shape.rank();
   for (std::size_t i = 0; fits && input.dims && i < shape.rank(); ++i)
     fits = (*input.dims)[i].size.value_or(shape[i]) == shape[i];
   if (!fits)
-    throw Error(ErrorCode::kShape, fmt::format("input {} is declared otherwise, {} came",
+    throw Error(ErrorCode::kShape, fmt::format("input {}: {} does not fit its declaration",
                                                in_quotes(input.name), to_string(value.type())));
   return value.type();
 }
@@ -39,12 +40,12 @@ Type input_type(const ValueContents& input, const ImportOptions& options,
                 std::vector<std::string>& missing) {
   if (!input.is_tensor)
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("input {} is no tensor", in_quotes(input.name)));
+                fmt::format("input {} is not a tensor", in_quotes(input.name)));
   const auto known = options.known.find(input.name);
   if (known != options.known.end()) return given_type(input, known->second);
   const Dtype dtype = dtype_of_element_type(input.element_type);
   if (!input.dims) {
-    missing.push_back(fmt::format("all of input {}", in_quotes(input.name)));
+    missing.push_back(fmt::format("all dimensions of input {}", in_quotes(input.name)));
     return {dtype, {}};
   }
   std::vector<std::int64_t> dims;

@@ -74,7 +74,7 @@ void KnownValues::evaluate(Builder& builder, ValueId id) {
   flops_ = sum_or_most(flops_, maker->op->flops(typed));
   if (elements_ > kMostElements || flops_ > kMostFlops)
     throw Error(ErrorCode::kUnsupported,
-                "what its shapes depend on takes too much arithmetic to be had at import");
+                "computing its shapes at import takes too much arithmetic");
   std::vector<Tensor> results = interpret_call(typed, inputs);
   for (std::size_t i = 0; i < results.size(); ++i)
     values_.emplace(maker->first_output + static_cast<ValueId>(i), std::move(results[i]));

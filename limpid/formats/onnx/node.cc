@@ -37,14 +37,14 @@ Value Node::optional_input(std::size_t i) const {
   // Within a function, the call may have omitted an input that a node of the body takes.
   if (!value && !scope_.may_be_left_out(contents_.inputs[i]))
     fail(ErrorCode::kFormat,
-         fmt::format("nothing before it makes {}", in_quotes(contents_.inputs[i])));
+         fmt::format("no earlier node computes {}", in_quotes(contents_.inputs[i])));
   return value;
 }
 
 Values Node::inputs(std::size_t least) const {
   if (contents_.inputs.size() < least)
     fail(ErrorCode::kFormat,
-         fmt::format("{} inputs came, {} or more are expected", contents_.inputs.size(), least));
+         fmt::format("expected {1} or more inputs, got {0}", contents_.inputs.size(), least));
   Values values;
   for (std::size_t i = 0; i < contents_.inputs.size(); ++i) values.push_back(input(i));
   return values;
@@ -60,7 +60,7 @@ Tensor Node::known(Value value) const {
   const ValueId unknown = importer_.known().unknown_input(value);
   if (unknown >= 0)
     fail(ErrorCode::kUnsupported,
-         fmt::format("what it is depends on the values of input {}, which are not known at import",
+         fmt::format("it depends on the values of input {}, which are unknown at import",
                      in_quotes(importer_.input_name(unknown))));
   return importer_.known().value(value);
 }
@@ -69,8 +69,7 @@ std::vector<std::int64_t> Node::known_integers(std::size_t i) const {
   const Value value = input(i);
   if (value.rank() > 1 || (value.dtype() != Dtype::kI32 && value.dtype() != Dtype::kI64))
     fail(value.rank() > 1 ? ErrorCode::kShape : ErrorCode::kDtype,
-         fmt::format("input {} is {}, integers in one row are expected", i,
-                     to_string(value.type())));
+         fmt::format("input {} is {}, expected a vector of integers", i, to_string(value.type())));
   const Tensor tensor = known(value);
   std::vector<std::int64_t> numbers;
   if (tensor.dtype() == Dtype::kI64)
@@ -85,7 +84,7 @@ std::int64_t Node::known_integer(std::size_t i) const {
   if (value.shape().elements() != 1 ||
       (value.dtype() != Dtype::kI32 && value.dtype() != Dtype::kI64))
     fail(value.shape().elements() != 1 ? ErrorCode::kShape : ErrorCode::kDtype,
-         fmt::format("input {} is {}, one integer is expected", i, to_string(value.type())));
+         fmt::format("input {} is {}, expected one integer", i, to_string(value.type())));
   const Tensor tensor = known(value);
   return tensor.dtype() == Dtype::kI64 ? tensor.item<std::int64_t>() : tensor.item<std::int32_t>();
 }
@@ -94,7 +93,7 @@ double Node::known_real(std::size_t i) const {
   const Value value = input(i);
   if (value.shape().elements() != 1)
     fail(ErrorCode::kShape,
-         fmt::format("input {} is {}, one number is expected", i, to_string(value.type())));
+         fmt::format("input {} is {}, expected one number", i, to_string(value.type())));
   return known(cast(value, Dtype::kF64)).item<double>();
 }
 
@@ -102,7 +101,7 @@ bool Node::known_bool(std::size_t i) const {
   const Value value = input(i);
   if (value.dtype() != Dtype::kBool || value.shape().elements() != 1)
     fail(ErrorCode::kDtype,
-         fmt::format("input {} is {}, one bool is expected", i, to_string(value.type())));
+         fmt::format("input {} is {}, expected one bool", i, to_string(value.type())));
   return known(value).item<bool>();
 }
 
@@ -126,7 +125,7 @@ const T& Node::get(std::string_view name) const {
   if (!found) fail(ErrorCode::kFormat, fmt::format("attribute {} is missing", in_quotes(name)));
   const T* value = std::get_if<T>(&found->value);
   if (!value)
-    fail(ErrorCode::kFormat, fmt::format("attribute {} is of another kind", in_quotes(name)));
+    fail(ErrorCode::kFormat, fmt::format("attribute {} has the wrong type", in_quotes(name)));
   return *value;
 }
 

@@ -53,14 +53,14 @@ double number(const Tensor& tensor, std::size_t i) {
     case Dtype::kBool:
       return tensor.values<bool>()[i] ? 1 : 0;
   }
-  throw Error(ErrorCode::kInternal, "a dtype that is none");
+  throw Error(ErrorCode::kInternal, "an unknown dtype");
 }
 
 // Throws if a result differs from the expected one, and says by how much.
 void compare(std::size_t output, const Tensor& result, const Tensor& expected, bool types_only) {
   if (!(result.type() == expected.type()))
     throw Error(ErrorCode::kShape,
-                fmt::format("output {} is {}, {} is expected", output, to_string(result.type()),
+                fmt::format("output {} is {}, expected {}", output, to_string(result.type()),
                             to_string(expected.type())));
   if (types_only) return;
   std::size_t wrong = 0;
@@ -82,8 +82,8 @@ void compare(std::size_t output, const Tensor& result, const Tensor& expected, b
   }
   if (wrong > 0)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("output {}: {} of {} numbers differ, most by {:.3g}: {:.9g} at {}, "
-                            "{:.9g} is expected",
+                fmt::format("output {}: {} of {} numbers differ, by up to {:.3g}: got {:.9g} at "
+                            "{}, expected {:.9g}",
                             output, wrong, expected.elements(), largest, number(result, worst),
                             worst, number(expected, worst)));
 }
@@ -95,12 +95,13 @@ void run_set(const fs::path& model, const fs::path& set, NodeTest& test) {
        {&contents.graph.inputs, &contents.graph.outputs})
     for (const detail::ValueContents& value : *values)
       if (value.is_other)
-        throw Error(ErrorCode::kUnsupported, fmt::format("{} is no tensor", in_quotes(value.name)));
+        throw Error(ErrorCode::kUnsupported,
+                    fmt::format("{} is not a tensor", in_quotes(value.name)));
   const std::vector<Tensor> inputs = load_tensors(set, "input");
   const std::vector<Tensor> expected = load_tensors(set, "output");
   if (inputs.size() != declared.size())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} inputs came for {}", inputs.size(), declared.size()));
+                fmt::format("expected {1} inputs, got {0}", inputs.size(), declared.size()));
   ImportOptions options;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     options.known.emplace(declared[i]->name, inputs[i]);
@@ -109,7 +110,7 @@ void run_set(const fs::path& model, const fs::path& set, NodeTest& test) {
   const std::vector<Tensor> results = compile(bind(imported.function, imported.params))(inputs);
   if (results.size() != expected.size())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} outputs, {} are expected", results.size(), expected.size()));
+                fmt::format("expected {1} outputs, got {0}", results.size(), expected.size()));
   for (std::size_t i = 0; i < results.size(); ++i)
     compare(i, results[i], expected[i], imported.random);
 }
@@ -125,7 +126,7 @@ NodeTest run_node_test(const fs::path& folder) {
       run_set(folder / "model.onnx", set, test);
     }
     test.passed = test.sets > 0;
-    if (!test.passed) test.reason = "it has no test_data_set_0";
+    if (!test.passed) test.reason = "the folder has no test_data_set_0";
   } catch (const std::exception& e) {
     test.reason = e.what();
   }

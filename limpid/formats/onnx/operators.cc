@@ -73,7 +73,7 @@ bool is_integer(Dtype dtype) {
 
 Value counting(const Node& node, std::int64_t count, Dtype dtype) {
   if (count > std::int64_t{1} << 31)
-    node.fail(ErrorCode::kUnsupported, fmt::format("{} numbers in a row", count));
+    node.fail(ErrorCode::kUnsupported, fmt::format("a sequence of {} numbers is too long", count));
   const Value numbers = iota(node.builder(), count);
   return dtype == Dtype::kI32 ? numbers : cast(numbers, dtype);
 }

@@ -59,7 +59,7 @@ Values import_celu(Node& node) {
 Values import_gelu(Node& node) {
   const std::string form = node.text("approximate", "none");
   if (form != "none" && form != "tanh")
-    node.fail(ErrorCode::kUnsupported, "an approximation that is not none or tanh");
+    node.fail(ErrorCode::kUnsupported, "expected the approximation none or tanh");
   return {form == "tanh" ? gelu_tanh(node.input(0)) : gelu(node.input(0))};
 }
 
@@ -100,18 +100,18 @@ constexpr NodeOp kActivationsOperators[] = {
      .meaning = "clamp(alpha x + beta, 0, 1)",
      .import = import_hard_sigmoid},
     {.name = "LeakyRelu", .meaning = "leaky_relu", .import = import_leaky_relu},
-    {.name = "PRelu", .meaning = "x below 0 times the slope", .import = import_prelu},
+    {.name = "PRelu", .meaning = "x, times the slope where x < 0", .import = import_prelu},
     {.name = "Relu", .meaning = "relu, or maximum(x, 0) of integers", .import = import_relu},
     {.name = "Selu", .meaning = "selu, or gamma elu(x, alpha)", .import = import_selu},
     {.name = "Shrink",
      .since = 9,
-     .meaning = "x + bias below -lambda, x - bias above lambda, else 0",
+     .meaning = "x + bias where x < -lambda, x - bias where x > lambda, else 0",
      .import = import_shrink},
     {.name = "Softsign", .meaning = "x / (1 + abs(x))", .import = import_softsign},
     {.name = "Swish", .since = 24, .meaning = "swish", .import = import_swish},
     {.name = "ThresholdedRelu",
      .since = 10,
-     .meaning = "x above alpha, else 0",
+     .meaning = "x where x > alpha, else 0",
      .import = import_thresholded_relu},
 };
 

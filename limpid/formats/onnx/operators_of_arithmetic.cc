@@ -91,7 +91,7 @@ Values import_cast_like(Node& node) { return {cast(node.input(0), node.input(1).
 Values import_bit_shift(Node& node) {
   const Value x = node.input(0);
   if (x.dtype() != Dtype::kU8)
-    node.fail(ErrorCode::kUnsupported, fmt::format("a shift of {}", name(x.dtype())));
+    node.fail(ErrorCode::kUnsupported, fmt::format("expected u8, got {}", name(x.dtype())));
   const Value powers =
       constant(node.builder(), Tensor::from<std::uint8_t>({9}, {1, 2, 4, 8, 16, 32, 64, 128, 0}));
   const Value places = gather(
@@ -119,18 +119,20 @@ constexpr NodeOp kArithmeticOperators[] = {
     {.name = "CastLike", .since = 15, .meaning = "cast", .import = import_cast_like},
     {.name = "Clip", .meaning = "minimum(maximum(x, min), max)", .import = import_clip},
     {.name = "Div", .meaning = "divide", .import = import_binary<divide>},
-    {.name = "Max", .meaning = "maximum of all", .import = import_variadic<maximum>},
-    {.name = "Mean", .meaning = "the sum of all, divided by their number", .import = import_mean},
-    {.name = "Min", .meaning = "minimum of all", .import = import_variadic<minimum>},
+    {.name = "Max", .meaning = "maximum of all inputs", .import = import_variadic<maximum>},
+    {.name = "Mean",
+     .meaning = "the sum of all inputs, divided by their number",
+     .import = import_mean},
+    {.name = "Min", .meaning = "minimum of all inputs", .import = import_variadic<minimum>},
     {.name = "Mod",
      .since = 10,
-     .meaning = "remainder, of the divisor's sign unless fmod",
+     .meaning = "remainder, with the divisor's sign unless fmod",
      .import = import_mod},
     {.name = "Mul", .meaning = "multiply", .import = import_binary<multiply>},
-    {.name = "Pow", .meaning = "power, of integers through f64", .import = import_pow},
+    {.name = "Pow", .meaning = "power; of integers in f64", .import = import_pow},
     {.name = "Reciprocal", .meaning = "1 / x", .import = import_reciprocal},
     {.name = "Sub", .meaning = "subtract", .import = import_binary<subtract>},
-    {.name = "Sum", .meaning = "the sum of all", .import = import_variadic<add>},
+    {.name = "Sum", .meaning = "the sum of all inputs", .import = import_variadic<add>},
 };
 
 }  // namespace

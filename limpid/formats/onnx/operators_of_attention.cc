@@ -22,7 +22,8 @@ Value with_heads(const Node& node, const Value& x, std::string_view attribute) {
   if (x.rank() == 4) return x;
   const std::int64_t heads = node.integer(attribute);
   if (x.rank() != 3 || heads < 1 || x.shape()[2] % heads != 0)
-    node.fail(ErrorCode::kShape, fmt::format("{} is to have {} heads", to_string(x.type()), heads));
+    node.fail(ErrorCode::kShape,
+              fmt::format("{} does not split into {} heads", to_string(x.type()), heads));
   const Shape s = x.shape();
   return transpose(reshape(x, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
 }
@@ -115,7 +116,7 @@ Values attention_written_out(const Node& node, const Heads& h, double scale, con
   stages.push_back(cast(softmax(masked), h.q.dtype()));  // and as weights
   const std::int64_t wanted = node.integer("qk_matmul_output_mode", 0);
   if (wanted < 0 || wanted > 3)
-    node.fail(ErrorCode::kFormat, fmt::format("qk_matmul_output_mode {} is none", wanted));
+    node.fail(ErrorCode::kFormat, fmt::format("unknown qk_matmul_output_mode {}", wanted));
   return {matmul(stages.back(), repeated_heads(h.v, heads)),
           stages[static_cast<std::size_t>(wanted)]};
 }
@@ -133,8 +134,9 @@ Values import_attention(Node& node) {
   h.v = with_past(node, 5, h.v);
   const std::int64_t heads = h.k.shape()[1];
   if (heads < 1 || h.v.shape()[1] != heads || h.q.shape()[1] % heads != 0)
-    node.fail(ErrorCode::kShape, fmt::format("{} heads of queries for {} of keys and {} of values",
-                                             h.q.shape()[1], heads, h.v.shape()[1]));
+    node.fail(ErrorCode::kShape,
+              fmt::format("{} query heads do not fit {} key heads and {} value heads",
+                          h.q.shape()[1], heads, h.v.shape()[1]));
   const double size = static_cast<double>(h.q.shape()[3]);
   const double scale = node.has("scale") ? node.real("scale") : 1 / std::sqrt(size);
   const bool causal = node.flag("is_causal", false);
@@ -168,7 +170,7 @@ Values import_rotary_embedding(Node& node) {
     const Shape s = x.shape();
     if (heads < 1 || s[2] % heads != 0)
       node.fail(ErrorCode::kShape,
-                fmt::format("{} is to have {} heads", to_string(x.type()), heads));
+                fmt::format("{} does not split into {} heads", to_string(x.type()), heads));
     rows = reshape(x, {s[0], s[1], heads, s[2] / heads});
   }
   const std::int64_t turned = node.integer("rotary_embedding_dim", 0);
@@ -176,8 +178,8 @@ Values import_rotary_embedding(Node& node) {
     Value table = node.input(i);
     if (node.has_input(3)) table = gather(table, node.input(3));
     if (table.rank() != 3)
-      node.fail(ErrorCode::kShape, fmt::format("angles for every place are expected, {} came",
-                                               to_string(table.type())));
+      node.fail(ErrorCode::kShape,
+                fmt::format("expected angles for every position, got {}", to_string(table.type())));
     if (turned > 0 && turned / 2 < table.shape()[2]) table = slice(table, 2, 0, turned / 2);
     return reshape(table, table.shape().insert(flat ? 2 : 1, 1));
   };
@@ -188,7 +190,7 @@ Values import_rotary_embedding(Node& node) {
 constexpr NodeOp kAttentionOperators[] = {
     {.name = "Attention",
      .since = 23,
-     .meaning = "scaled_dot_product_attention; with softcap or scores wanted its parts",
+     .meaning = "scaled_dot_product_attention; its parts if softcap or the scores are used",
      .import = import_attention},
     {.name = "RotaryEmbedding",
      .since = 23,

@@ -46,7 +46,7 @@ double ratio_of(const Node& node) {
                        : node.has_input(1) ? node.known_real(1)
                                            : 0.5;
   if (!(ratio >= 0 && ratio < 1))
-    node.fail(ErrorCode::kUnsupported, fmt::format("a ratio of {}", ratio));
+    node.fail(ErrorCode::kUnsupported, fmt::format("a dropout ratio of {}", ratio));
   return ratio;
 }
 
@@ -105,22 +105,22 @@ Values import_bernoulli(Node& node) {
 constexpr NodeOp kChanceOperators[] = {
     {.name = "Bernoulli",
      .since = 15,
-     .meaning = "uniform numbers below x",
+     .meaning = "whether uniform numbers are below x",
      .import = import_bernoulli},
     {.name = "Dropout",
-     .meaning = "x; dropout in training, by known ratio and mode",
+     .meaning = "x; dropout in training; ratio and mode known at import",
      .import = import_dropout},
     {.name = "RandomNormal",
-     .meaning = "normal numbers, by a key of the seed",
+     .meaning = "normal numbers from a key made of the seed",
      .import = import_random<normal_numbers>},
     {.name = "RandomNormalLike",
-     .meaning = "normal numbers, by a key of the seed",
+     .meaning = "normal numbers from a key made of the seed",
      .import = import_random_like<normal_numbers>},
     {.name = "RandomUniform",
-     .meaning = "uniform numbers, by a key of the seed",
+     .meaning = "uniform numbers from a key made of the seed",
      .import = import_random<uniform_numbers>},
     {.name = "RandomUniformLike",
-     .meaning = "uniform numbers, by a key of the seed",
+     .meaning = "uniform numbers from a key made of the seed",
      .import = import_random_like<uniform_numbers>},
 };
 

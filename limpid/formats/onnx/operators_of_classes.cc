@@ -45,7 +45,7 @@ Value hardmax(Value x, std::int64_t axis) {
 Value classes_last(const Node& node, const Value& x) {
   if (x.rank() < 2)
     node.fail(ErrorCode::kShape,
-              fmt::format("{} has no classes, (N, C, ...) is expected", to_string(x.type())));
+              fmt::format("{} has no classes, expected (N, C, ...)", to_string(x.type())));
   std::vector<std::int64_t> permutation(x.rank());
   std::iota(permutation.begin(), permutation.end(), 0);
   permutation.erase(permutation.begin() + 1);
@@ -58,7 +58,8 @@ Reduction reduction_of(const Node& node) {
   if (text == "mean") return Reduction::kMean;
   if (text == "sum") return Reduction::kSum;
   if (text == "none") return Reduction::kNone;
-  node.fail(ErrorCode::kFormat, fmt::format("reduction '{}': mean, sum or none is expected", text));
+  node.fail(ErrorCode::kFormat,
+            fmt::format("expected the reduction mean, sum or none, got '{}'", text));
 }
 
 template <class Options>

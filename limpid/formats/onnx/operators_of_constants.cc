@@ -31,14 +31,14 @@ Values import_constant(Node& node) {
     const std::vector<float> narrow(numbers.begin(), numbers.end());
     return constant_of(node, Tensor::from({static_cast<std::int64_t>(narrow.size())}, narrow));
   }
-  node.fail(ErrorCode::kUnsupported, "its value is no tensor and no number");
+  node.fail(ErrorCode::kUnsupported, "its value is neither a tensor nor a number");
 }
 
 Values import_constant_of_shape(Node& node) {
   const Tensor value = node.has("value") ? node.tensor("value") : Tensor::from<float>({1}, {0.0f});
   if (value.elements() != 1)
     node.fail(ErrorCode::kShape,
-              fmt::format("the value is {}, one number is expected", to_string(value.type())));
+              fmt::format("the value is {}, expected one number", to_string(value.type())));
   return {broadcast(constant(node.builder(), value.reshape({})), Shape(node.known_integers(0)))};
 }
 
@@ -68,8 +68,9 @@ Values import_range(Node& node) {
   const double delta = node.known_real(2);
   const double count = std::ceil((limit - first) / delta);
   if (!(std::abs(count) < 0x1p31))
-    node.fail(ErrorCode::kUnsupported,
-              fmt::format("from {} to {} by {}: 2^31 numbers or more", first, limit, delta));
+    node.fail(
+        ErrorCode::kUnsupported,
+        fmt::format("a range from {} to {} by {} has 2^31 numbers or more", first, limit, delta));
   const auto whole = static_cast<std::int64_t>(std::max(0.0, count));
   return {counting(node, whole, start.dtype()) * reshape(node.input(2), {}) + reshape(start, {})};
 }
@@ -88,7 +89,7 @@ Places matrix_places(const Node& node, const Shape& shape) {
 Values import_eye_like(Node& node) {
   const Value x = node.input(0);
   if (x.rank() != 2)
-    node.fail(ErrorCode::kShape, fmt::format("{}, rank 2 is expected", to_string(x.type())));
+    node.fail(ErrorCode::kShape, fmt::format("{}, expected rank 2", to_string(x.type())));
   const Places at = matrix_places(node, x.shape());
   const Value offset = constant(node.builder(), Tensor::scalar(node.integer("k", 0)));
   return {cast(equal(at.column, at.row + offset), node.dtype("dtype", x.dtype()))};
@@ -97,8 +98,7 @@ Values import_eye_like(Node& node) {
 Values import_trilu(Node& node) {
   const Value x = node.input(0);
   if (x.rank() < 2)
-    node.fail(ErrorCode::kShape,
-              fmt::format("{}, rank 2 or more is expected", to_string(x.type())));
+    node.fail(ErrorCode::kShape, fmt::format("{}, expected rank 2 or more", to_string(x.type())));
   const Places at = matrix_places(node, x.shape());
   const std::int64_t k = node.has_input(1) ? node.known_integer(1) : 0;
   const Value diagonal = at.row + constant(node.builder(), Tensor::scalar(k));
@@ -114,12 +114,13 @@ Values import_one_hot(Node& node) {
   const Value indices = cast(node.input(0), Dtype::kI64);
   const double size = node.known_real(1);
   if (!(size >= 0 && size < 0x1p31))
-    node.fail(ErrorCode::kInvalidArgument, fmt::format("a depth of {}", size));
+    node.fail(ErrorCode::kInvalidArgument,
+              fmt::format("expected a depth of 0 to 2^31 - 1, got {}", size));
   const auto depth = static_cast<std::int64_t>(size);
   const Value values = node.input(2);
   if (!(values.shape() == Shape{2}))
-    node.fail(ErrorCode::kShape, fmt::format("the values off and on are {}, [2] is expected",
-                                             to_string(values.type())));
+    node.fail(ErrorCode::kShape,
+              fmt::format("the values off and on are {}, expected [2]", to_string(values.type())));
   const std::size_t axis = normalize_axis(node.integer("axis", -1), indices.rank() + 1, "axis");
   const Value counted = select(less(indices, full_like(indices, 0)),
                                indices + scalar_like(indices, static_cast<double>(depth)), indices);
@@ -143,7 +144,7 @@ constexpr NodeOp kConstantsOperators[] = {
     {.name = "EyeLike", .since = 9, .meaning = "column = row + k", .import = import_eye_like},
     {.name = "OneHot",
      .since = 9,
-     .meaning = "select where iota equals the index; the depth known at import",
+     .meaning = "select where iota equals the index; depth known at import",
      .import = import_one_hot},
     {.name = "Range", .since = 11, .meaning = "start + delta iota", .import = import_range},
     {.name = "Shape", .meaning = "constant", .import = import_shape},

@@ -30,7 +30,7 @@ Values select_branch(const Node& node) {
   const Value input = node.input(0);
   if (input.dtype() != Dtype::kBool || input.shape().elements() != 1)
     node.fail(ErrorCode::kDtype,
-              fmt::format("the condition is {}, one bool is expected", to_string(input.type())));
+              fmt::format("the condition is {}, expected one bool", to_string(input.type())));
   const Value condition = reshape(input, {});
   const Values taken = branch_of(node, "then_branch");
   const Values otherwise = branch_of(node, "else_branch");
@@ -41,9 +41,8 @@ Values select_branch(const Node& node) {
   for (std::size_t i = 0; i < taken.size(); ++i) {
     if (!(taken[i].type() == otherwise[i].type()))
       node.fail(ErrorCode::kUnsupported,
-                fmt::format("output {} is {} in then_branch and {} in else_branch; one shape and "
-                            "dtype is expected where the condition depends on the values of an "
-                            "input",
+                fmt::format("output {} is {} in then_branch and {} in else_branch; expected one "
+                            "shape and dtype, as the condition depends on the values of an input",
                             i, to_string(taken[i].type()), to_string(otherwise[i].type())));
     results.push_back(select(condition, taken[i], otherwise[i]));
   }
@@ -81,12 +80,12 @@ Turn run_body(const Node& node, std::int64_t number, const Values& carried) {
   arguments.insert(arguments.end(), carried.begin(), carried.end());
   const Values results = node.inline_graph("body", arguments);
   if (results.size() < 1 + carried.size())
-    node.fail(ErrorCode::kFormat, fmt::format("the body has {} outputs, {} or more are expected",
+    node.fail(ErrorCode::kFormat, fmt::format("the body has {} outputs, expected {} or more",
                                               results.size(), 1 + carried.size()));
   const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
   const Value condition = results[0];
   if (condition.dtype() != Dtype::kBool || condition.shape().elements() != 1)
-    node.fail(ErrorCode::kDtype, fmt::format("the body's condition is {}, one bool is expected",
+    node.fail(ErrorCode::kDtype, fmt::format("the body's condition is {}, expected one bool",
                                              to_string(condition.type())));
   return {
       node.known(condition).item<bool>(), {results.begin() + 1, middle}, {middle, results.end()}};
@@ -133,10 +132,10 @@ Values import_loop(Node& node) {
 
 constexpr NodeOp kControlOperators[] = {
     {.name = "If",
-     .meaning = "the branch that is taken; a select of both if the condition depends on an input",
+     .meaning = "the taken branch; a select of both if the condition depends on an input",
      .import = import_if},
     {.name = "Loop",
-     .meaning = "the body, once for each turn; their number known at import",
+     .meaning = "the body, unrolled; trip count known at import",
      .import = import_loop},
 };
 

@@ -51,7 +51,7 @@ Named without_repeats(Named x) {
       const std::int64_t n = x.value.shape()[first];
       if (x.value.shape()[second] != n)
         throw Error(ErrorCode::kShape,
-                    fmt::format("dimensions {} and {} of {} share a name but no size", first,
+                    fmt::format("dimensions {} and {} of {} share a name but differ in size", first,
                                 second, to_string(x.value.type())));
       std::vector<std::int64_t> permutation{static_cast<std::int64_t>(first),
                                             static_cast<std::int64_t>(second)};
@@ -92,7 +92,7 @@ void match_sizes(Named& a, Named& b) {
     if (m == n) continue;
     if (m != 1 && n != 1)
       throw Error(ErrorCode::kShape,
-                  fmt::format("a dimension of {} meets one of {} under the same name", m, n));
+                  fmt::format("dimensions of sizes {} and {} share a name", m, n));
     Named& small = m == 1 ? a : b;
     const Shape shape = small.value.shape();
     small.value = broadcast(small.value, shape.replace(place(small.labels, label), m == 1 ? n : m));
@@ -152,7 +152,7 @@ class Equation {
         terms.back() += c;
     }
     if (terms.size() != inputs.size())
-      fail(fmt::format("{} operands are written down, {} came", terms.size(), inputs.size()));
+      fail(fmt::format("the equation has {} operands, got {}", terms.size(), inputs.size()));
     for (std::size_t i = 0; i < terms.size(); ++i)
       operands.push_back({inputs[i], labels_of(terms[i], inputs[i].rank())});
     if (arrow == std::string::npos)
@@ -190,7 +190,7 @@ class Equation {
 
   int letter(char c) const {
     if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
-      fail(fmt::format("'{}' is no letter", c));
+      fail(fmt::format("'{}' is not a letter", c));
     return c;
   }
 
@@ -216,10 +216,10 @@ class Equation {
         continue;
       }
       const int label = letter(term[i]);
-      if (contains(result, label)) fail(fmt::format("'{}' comes twice in the result", term[i]));
+      if (contains(result, label)) fail(fmt::format("'{}' is duplicated in the result", term[i]));
       if (std::none_of(operands.begin(), operands.end(),
                        [&](const Named& x) { return contains(x.labels, label); }))
-        fail(fmt::format("'{}' is no dimension of an operand", term[i]));
+        fail(fmt::format("'{}' is not a dimension of an operand", term[i]));
       result.push_back(label);
     }
   }

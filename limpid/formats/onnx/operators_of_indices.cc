@@ -84,7 +84,7 @@ ScatterMode mode_of(const Node& node) {
   if (text == "mul") return ScatterMode::kMultiply;
   if (text == "max") return ScatterMode::kMaximum;
   if (text == "min") return ScatterMode::kMinimum;
-  node.fail(ErrorCode::kFormat, fmt::format("reduction '{}' is none", text));
+  node.fail(ErrorCode::kFormat, fmt::format("unknown reduction '{}'", text));
 }
 
 Values import_scatter_elements(Node& node) {
@@ -133,7 +133,7 @@ constexpr NodeOp kIndicesOperators[] = {
      .import = import_gather_elements},
     {.name = "GatherND",
      .since = 11,
-     .meaning = "gather, by several numbers at once",
+     .meaning = "gather, by several indices at once",
      .import = import_gather_nd},
     {.name = "Scatter",
      .since = 9,
@@ -146,11 +146,11 @@ constexpr NodeOp kIndicesOperators[] = {
      .import = import_scatter_elements},
     {.name = "ScatterND",
      .since = 11,
-     .meaning = "scatter, by several numbers at once",
+     .meaning = "scatter, by several indices at once",
      .import = import_scatter_nd},
     {.name = "TensorScatter",
      .since = 24,
-     .meaning = "scatter into a cache, from a place of each example's own on",
+     .meaning = "scatter into a cache, at a position for each example",
      .import = import_tensor_scatter},
 };
 

@@ -67,7 +67,7 @@ Values import_batch_norm(Node& node) {
   const Value x = node.input(0);
   if (x.rank() < 2)
     node.fail(ErrorCode::kShape,
-              fmt::format("{} has no channels, (N, C, ...) is expected", to_string(x.type())));
+              fmt::format("{} has no channels, expected (N, C, ...)", to_string(x.type())));
   if (!node.flag("spatial", true))
     node.fail(ErrorCode::kUnsupported, "statistics of every element (spatial 0)");
   const bool in_training = node.version() >= 14  ? node.flag("training_mode", false)
@@ -132,8 +132,8 @@ Values import_group_norm(Node& node) {
   const std::int64_t groups = node.integer("num_groups");
   const double epsilon = node.real("epsilon", 1e-5);
   if (groups < 1 || x.rank() < 2 || x.shape()[1] % groups != 0)
-    node.fail(ErrorCode::kShape,
-              fmt::format("{} groups of the channels of {}", groups, to_string(x.type())));
+    node.fail(ErrorCode::kShape, fmt::format("the channels of {1} do not split into {0} groups",
+                                             groups, to_string(x.type())));
   const std::int64_t channels = x.shape()[1];
   const auto by_channel = [&](Value v) {
     if (node.version() >= 21) return v;
@@ -146,7 +146,7 @@ Values import_instance_norm(Node& node) {
   const Value x = node.input(0);
   if (x.rank() < 2)
     node.fail(ErrorCode::kShape,
-              fmt::format("{} has no channels, (N, C, ...) is expected", to_string(x.type())));
+              fmt::format("{} has no channels, expected (N, C, ...)", to_string(x.type())));
   return {group_norm(x, x.shape()[1], node.input(1), node.input(2), node.real("epsilon", 1e-5))};
 }
 
@@ -175,7 +175,7 @@ Values import_lp_norm(Node& node) {
   const Value x = node.input(0);
   const std::int64_t p = node.integer("p", 2);
   if (p != 1 && p != 2)
-    node.fail(ErrorCode::kUnsupported, fmt::format("the norm of p {}: 1 or 2 is expected", p));
+    node.fail(ErrorCode::kUnsupported, fmt::format("expected the norm p 1 or 2, got {}", p));
   const std::size_t axis = first_normalized(node, x);
   const Value norm = p == 1 ? sum(abs(x), static_cast<std::int64_t>(axis))
                             : sqrt(sum(x * x, static_cast<std::int64_t>(axis)));
@@ -196,7 +196,7 @@ Values import_mean_variance_norm(Node& node) {
 
 constexpr NodeOp kNormsOperators[] = {
     {.name = "BatchNormalization",
-     .meaning = "batch_norm_inference; in training by the batch's statistics",
+     .meaning = "batch_norm_inference; in training with the batch's statistics",
      .import = import_batch_norm},
     {.name = "GroupNormalization",
      .since = 18,
@@ -206,16 +206,16 @@ constexpr NodeOp kNormsOperators[] = {
      .meaning = "group_norm with a group for every channel",
      .import = import_instance_norm},
     {.name = "LRN",
-     .meaning = "x / (bias + alpha / size * squares of channels nearby)^beta",
+     .meaning = "x / (bias + alpha / size * squares of nearby channels)^beta",
      .import = import_local_response_norm},
     {.name = "LayerNormalization",
      .since = 17,
-     .meaning = "layer_norm; mean and 1 / deviation where wanted",
+     .meaning = "layer_norm; also mean and 1 / standard deviation if used",
      .import = import_layer_norm},
     {.name = "LpNormalization", .meaning = "x / its norm along an axis", .import = import_lp_norm},
     {.name = "MeanVarianceNormalization",
      .since = 9,
-     .meaning = "(x - mean) / (deviation + 1e-9) over axes",
+     .meaning = "(x - mean) / (standard deviation + 1e-9) over axes",
      .import = import_mean_variance_norm},
     {.name = "RMSNormalization", .since = 23, .meaning = "rms_norm", .import = import_rms_norm},
 };

@@ -20,8 +20,7 @@ Values for_each_parameter(const Node& node, std::size_t states, const Update& up
   const Values inputs = node.inputs(2);
   const std::size_t kinds = 2 + states, count = (inputs.size() - 2) / kinds;
   if ((inputs.size() - 2) % kinds != 0)
-    node.fail(ErrorCode::kFormat, fmt::format("{} inputs after R and T: a multiple of {} is "
-                                              "expected",
+    node.fail(ErrorCode::kFormat, fmt::format("{} inputs after R and T, expected a multiple of {}",
                                               inputs.size() - 2, kinds));
   Values outputs((1 + states) * count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -83,7 +82,8 @@ Values import_momentum(Node& node) {
   const double alpha = node.real("alpha"), beta = node.real("beta");
   const std::string mode = node.text("mode", "");
   if (mode != "standard" && mode != "nesterov")
-    node.fail(ErrorCode::kFormat, fmt::format("mode '{}': standard or nesterov is expected", mode));
+    node.fail(ErrorCode::kFormat,
+              fmt::format("expected the mode standard or nesterov, got '{}'", mode));
   return for_each_parameter(node, 1, [&](const Values& v) {
     const Value& x = v[0];
     const Value g = regularized(node, x, v[1]);

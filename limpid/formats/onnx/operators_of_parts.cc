@@ -28,7 +28,8 @@ Numbers parts_of(const Node& node, std::int64_t size) {
   const auto outputs = static_cast<std::int64_t>(node.output_count());
   const std::int64_t count = node.integer("num_outputs", outputs);
   if (count != outputs || count < 1)
-    node.fail(ErrorCode::kFormat, fmt::format("{} parts for {} outputs", count, outputs));
+    node.fail(ErrorCode::kFormat,
+              fmt::format("num_outputs is {}, but the node has {} outputs", count, outputs));
   const std::int64_t part = size / count + (size % count > 0 ? 1 : 0);
   Numbers parts;
   for (std::int64_t i = 0; i < count; ++i)
@@ -44,11 +45,12 @@ Values import_split(Node& node) {
   std::int64_t start = 0;
   for (const std::int64_t part : parts_of(node, size)) {
     if (part < 0 || part > size - start)
-      node.fail(ErrorCode::kShape, "the parts are not the whole");
+      node.fail(ErrorCode::kShape, "the sizes of the parts do not add up to the dimension");
     parts.push_back(slice(x, signed_axis(axis), start, start + part));
     start += part;
   }
-  if (start != size) node.fail(ErrorCode::kShape, "the parts are not the whole");
+  if (start != size)
+    node.fail(ErrorCode::kShape, "the sizes of the parts do not add up to the dimension");
   return parts;
 }
 
@@ -112,7 +114,7 @@ Values import_slice(Node& node) {
     for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(signed_axis(i));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     node.fail(ErrorCode::kShape,
-              fmt::format("{} starts, {} ends, {} axes, {} steps: as many of each are expected",
+              fmt::format("{} starts, {} ends, {} axes, {} steps; expected equal counts",
                           starts.size(), ends.size(), axes.size(), steps.size()));
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (steps[i] == 0) node.fail(ErrorCode::kInvalidArgument, "a step is 0");
@@ -133,7 +135,7 @@ Fill fill_of(const Node& node) {
   if (mode == "reflect") return Fill::kReflect;
   if (mode == "edge") return Fill::kEdge;
   if (mode == "wrap") return Fill::kWrap;
-  node.fail(ErrorCode::kUnsupported, "a mode that is not constant, reflect, edge or wrap");
+  node.fail(ErrorCode::kUnsupported, "expected the mode constant, reflect, edge or wrap");
 }
 
 // The remainder of division by a positive number, never negative.
@@ -194,7 +196,8 @@ Value crop(const Node& node, Value x, Padding& padding) {
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t start = -std::min<std::int64_t>(padding.low[axis], 0);
     const std::int64_t end = x.shape()[axis] + std::min<std::int64_t>(padding.high[axis], 0);
-    if (start > end) node.fail(ErrorCode::kShape, "more is taken away than there is");
+    if (start > end)
+      node.fail(ErrorCode::kShape, "negative pads remove more than the dimension has");
     if (start > 0 || end < x.shape()[axis]) x = slice(x, signed_axis(axis), start, end);
     padding.low[axis] = std::max<std::int64_t>(padding.low[axis], 0);
     padding.high[axis] = std::max<std::int64_t>(padding.high[axis], 0);
@@ -223,7 +226,7 @@ Values import_pad(Node& node) {
     const std::int64_t low = padding.low[axis];
     const std::int64_t high = padding.high[axis];
     if (low == 0 && high == 0) continue;
-    if (size == 0) node.fail(ErrorCode::kShape, "nothing is there to fill with");
+    if (size == 0) node.fail(ErrorCode::kShape, "an empty dimension cannot be padded");
     x = take(x, places(node, size, low, size + low + high, fill), signed_axis(axis));
   }
   return {x};
@@ -267,15 +270,15 @@ Values import_non_zero(Node& node) {
 constexpr NodeOp kPartsOperators[] = {
     {.name = "Compress",
      .since = 9,
-     .meaning = "take; the condition known at import",
+     .meaning = "take; condition known at import",
      .import = import_compress},
     {.name = "Concat", .meaning = "concatenate", .import = import_concat},
     {.name = "NonZero",
      .since = 9,
-     .meaning = "constant; the tensor known at import",
+     .meaning = "constant; tensor known at import",
      .import = import_non_zero},
     {.name = "Pad", .meaning = "slice and pad, or take", .import = import_pad},
-    {.name = "Slice", .meaning = "slice, or take where a step is negative", .import = import_slice},
+    {.name = "Slice", .meaning = "slice, or take if a step is negative", .import = import_slice},
     {.name = "Split", .meaning = "slice", .import = import_split},
 };
 

@@ -83,7 +83,7 @@ Value scaled(Value x, double factor) { return factor == 1 ? x : x * scalar_like(
 Values import_gemm(Node& node) {
   const Value a = node.input(0), b = node.input(1), c = node.optional_input(2);
   if (a.rank() != 2 || b.rank() != 2)
-    node.fail(ErrorCode::kShape, fmt::format("two matrices are expected, {} and {} came",
+    node.fail(ErrorCode::kShape, fmt::format("expected two matrices, got {} and {}",
                                              to_string(a.type()), to_string(b.type())));
   const double alpha = node.real("alpha", 1);
   const double beta = node.real("beta", 1);
@@ -98,9 +98,7 @@ Values import_gemm(Node& node) {
 }
 
 constexpr NodeOp kProductsOperators[] = {
-    {.name = "Gemm",
-     .meaning = "alpha A B + beta C; linear where it is one",
-     .import = import_gemm},
+    {.name = "Gemm", .meaning = "alpha A B + beta C; linear if possible", .import = import_gemm},
     {.name = "MatMul", .meaning = "matmul", .import = import_matmul},
     {.name = "MatMulInteger",
      .since = 10,

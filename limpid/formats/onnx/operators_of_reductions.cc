@@ -22,8 +22,7 @@ Axes axes_of(const Node& node, std::size_t rank) {
     for (const std::int64_t axis : *given) axes.push_back(normalize_axis(axis, rank, "axes"));
     std::sort(axes.begin(), axes.end());
     if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-      node.fail(ErrorCode::kShape,
-                fmt::format("an axis comes twice: [{}]", fmt::join(*given, ", ")));
+      node.fail(ErrorCode::kShape, fmt::format("duplicate axis: [{}]", fmt::join(*given, ", ")));
   } else if (!node.flag("noop_with_empty_axes", false)) {
     for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
   }

@@ -24,12 +24,15 @@ Values import_reshape(Node& node) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && !allow_zero) {
       if (i >= x.rank())
-        node.fail(ErrorCode::kShape, fmt::format("dimension {} of [{}] is to be that of {}", i,
-                                                 fmt::join(dims, ", "), to_string(x.type())));
+        node.fail(ErrorCode::kShape,
+                  fmt::format("dimension {} of [{}] copies one that {} does not have", i,
+                              fmt::join(dims, ", "), to_string(x.type())));
       dims[i] = x.shape()[i];
     }
     if (dims[i] == -1) {
-      if (open) node.fail(ErrorCode::kShape, fmt::format("[{}] has two -1", fmt::join(dims, ", ")));
+      if (open)
+        node.fail(ErrorCode::kShape,
+                  fmt::format("[{}] has more than one -1", fmt::join(dims, ", ")));
       open = &dims[i];
     } else {
       known = product_or_most(known, dims[i]);
@@ -58,7 +61,7 @@ std::vector<std::size_t> sorted_axes(const Node& node, const std::vector<std::in
   for (const std::int64_t axis : axes) sorted.push_back(normalize_axis(axis, rank, "axes"));
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    node.fail(ErrorCode::kShape, fmt::format("an axis comes twice: [{}]", fmt::join(axes, ", ")));
+    node.fail(ErrorCode::kShape, fmt::format("duplicate axis: [{}]", fmt::join(axes, ", ")));
   return sorted;
 }
 
@@ -134,7 +137,7 @@ Values import_depth_to_space(Node& node) {
   const Value x = node.input(0);
   const std::int64_t b = node.integer("blocksize");
   if (x.rank() != 4 || b < 1 || b > 1 << 16 || x.shape()[1] % (b * b) != 0)
-    node.fail(ErrorCode::kShape, fmt::format("blocks of {} from {}", b, to_string(x.type())));
+    node.fail(ErrorCode::kShape, fmt::format("blocks of {} do not fit {}", b, to_string(x.type())));
   const Shape s = x.shape();
   const std::int64_t c = s[1] / (b * b);
   const bool columns_first = node.text("mode", "DCR") == "CRD";
@@ -148,7 +151,7 @@ Values import_space_to_depth(Node& node) {
   const Value x = node.input(0);
   const std::int64_t b = node.integer("blocksize");
   if (x.rank() != 4 || b < 1 || b > 1 << 16 || x.shape()[2] % b != 0 || x.shape()[3] % b != 0)
-    node.fail(ErrorCode::kShape, fmt::format("blocks of {} from {}", b, to_string(x.type())));
+    node.fail(ErrorCode::kShape, fmt::format("blocks of {} do not fit {}", b, to_string(x.type())));
   const Shape s = x.shape();
   const Value blocks =
       transpose(reshape(x, {s[0], s[1], s[2] / b, b, s[3] / b, b}), {0, 3, 5, 1, 2, 4});
@@ -162,7 +165,7 @@ constexpr NodeOp kShapesOperators[] = {
     {.name = "Expand", .since = 8, .meaning = "broadcast", .import = import_expand},
     {.name = "Flatten", .meaning = "reshape", .import = import_flatten},
     {.name = "Identity", .meaning = "x", .import = import_identity},
-    {.name = "Reshape", .meaning = "reshape; the shape known at import", .import = import_reshape},
+    {.name = "Reshape", .meaning = "reshape; shape known at import", .import = import_reshape},
     {.name = "SpaceToDepth",
      .meaning = "reshape, transpose, reshape",
      .import = import_space_to_depth},

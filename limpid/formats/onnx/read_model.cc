@@ -78,7 +78,7 @@ class Reader {
   GraphContents graph(MessageBytes message) {
     if (++depth_ > kMaxGraphDepth)
       throw Error(ErrorCode::kUnsupported,
-                  fmt::format("graphs lie in graphs more than {} deep", kMaxGraphDepth));
+                  fmt::format("graphs are nested more than {} levels deep", kMaxGraphDepth));
     GraphContents graph;
     budget_.charge(sizeof graph);
     for (Wire wire(message); wire.next();) switch (wire.field()) {

@@ -41,7 +41,7 @@ std::uint64_t parse_count(std::string_view key, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size())
     broken_tensor(
-        fmt::format("the {} {} of external data is no count of bytes", key, in_quotes(text)));
+        fmt::format("the {} {} of external data is not a number of bytes", key, in_quotes(text)));
   return count;
 }
 
@@ -92,13 +92,12 @@ void read_fields(std::span<const std::byte> message, Fields& fields) {
 template <class T>
 T element_of(std::int64_t value) {
   if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, Bf16>) {
-    if (value < 0 || value > 0xffff)
-      broken_tensor(fmt::format("{} does not stand for 16 bits", value));
+    if (value < 0 || value > 0xffff) broken_tensor(fmt::format("{} does not fit 16 bits", value));
     return {static_cast<std::uint16_t>(value)};
   } else {
     if (value < std::int64_t{std::numeric_limits<T>::min()} ||
         value > std::int64_t{std::numeric_limits<T>::max()})
-      broken_tensor(fmt::format("the element {} is no {}", value, name(dtype_of<T>)));
+      broken_tensor(fmt::format("the element {} does not fit {}", value, name(dtype_of<T>)));
     return static_cast<T>(value);
   }
 }
@@ -122,7 +121,7 @@ Tensor read_typed(std::span<const std::byte> message, const Shape& shape) {
   each_element<T>(message, [&](T) { ++count; });
   if (count != shape.elements())
     broken_tensor(
-        fmt::format("{} elements came for {}", count, to_string(Type{dtype_of<T>, shape})));
+        fmt::format("got {} elements for {}", count, to_string(Type{dtype_of<T>, shape})));
   return Tensor::generate<T>(shape, [&](std::span<T> out) {
     std::size_t i = 0;
     each_element<T>(message, [&](T value) { out[i++] = value; });
@@ -150,13 +149,13 @@ Tensor read_typed(std::span<const std::byte> message, const Type& type) {
     case Dtype::kBool:
       return read_typed<bool>(message, type.shape);
   }
-  throw Error(ErrorCode::kInternal, "a dtype that is none");
+  throw Error(ErrorCode::kInternal, "an unknown dtype");
 }
 
 Tensor read_raw(std::span<const std::byte> raw, const Type& type) {
   if (raw.size() != type.bytes())
-    broken_tensor(fmt::format("{} bytes came for {}, {} are expected", raw.size(), to_string(type),
-                              type.bytes()));
+    broken_tensor(
+        fmt::format("{1} has {0} bytes, expected {2}", raw.size(), to_string(type), type.bytes()));
   return Tensor::generate_bytes(type, [&](std::span<std::byte> out) {
     if (!raw.empty()) std::memcpy(out.data(), raw.data(), raw.size());
   });
@@ -166,7 +165,7 @@ Tensor read_raw(std::span<const std::byte> raw, const Type& type) {
 void check_bools(const Tensor& tensor) {
   for (const std::byte b : tensor.bytes())
     if (std::to_integer<int>(b) > 1)
-      broken_tensor(fmt::format("the element {} is no bool", std::to_integer<int>(b)));
+      broken_tensor(fmt::format("the element {} is not a bool", std::to_integer<int>(b)));
 }
 
 Tensor elements_of(std::span<const std::byte> message, const Fields& fields, Budget& budget,
@@ -175,7 +174,7 @@ Tensor elements_of(std::span<const std::byte> message, const Fields& fields, Bud
   if (fields.external) return externals.read(type, fields.location, fields.offset, fields.length);
   // Checked before allocating: an element takes at least one byte of the file.
   if (type.shape.elements() > static_cast<std::int64_t>(message.size()))
-    broken_tensor(fmt::format("{} in {} bytes", to_string(type), message.size()));
+    broken_tensor(fmt::format("{} does not fit {} bytes", to_string(type), message.size()));
   budget.charge(type.bytes());
   return fields.raw ? read_raw(*fields.raw, type) : read_typed(message, type);
 }

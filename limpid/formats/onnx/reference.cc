@@ -36,11 +36,12 @@ std::vector<OperatorRow> operators() {
 std::string operators_reference() {
   std::string page = fmt::format(
       "# Operators of ONNX\n\n"
-      "Written by `limpid onnx-ops --reference` from the tables of limpid/formats/onnx. The "
-      "versions "
-      "are those of the\noperator's domain in which it is read; of the default domain, versions up "
-      "to {} are.\n\n"
-      "| operator | versions | what it becomes |\n|---|---|---|\n",
+      "`limpid onnx-ops --reference` writes this page from the tables of limpid/formats/onnx. "
+      "Versions are the supported opset\n"
+      "versions of the operator's domain; of the default domain, versions up to {} are "
+      "supported.\n\n"
+      "| operator | versions | becomes |\n"
+      "|---|---|---|\n",
       kNewestOpset);
   for (const OperatorRow& row : operators())
     page += fmt::format("| {} | {} | {} |\n", row.name, row.versions, row.meaning);

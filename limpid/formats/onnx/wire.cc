@@ -9,7 +9,7 @@ namespace limpid::onnx::detail {
 namespace {
 
 [[noreturn]] void broken_message(std::string_view what) {
-  throw Error(ErrorCode::kFormat, fmt::format("no message of Protocol Buffers: {}", what));
+  throw Error(ErrorCode::kFormat, fmt::format("not a Protocol Buffers message: {}", what));
 }
 
 }  // namespace
@@ -17,7 +17,7 @@ namespace {
 std::uint64_t Wire::take_varint(std::span<const std::byte>& left) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
-    if (left.empty()) broken_message("it ends within a number");
+    if (left.empty()) broken_message("it ends inside a number");
     const auto byte = std::to_integer<std::uint64_t>(left.front());
     left = left.subspan(1);
     if (shift < 64) value |= (byte & 0x7f) << shift;
@@ -27,7 +27,7 @@ std::uint64_t Wire::take_varint(std::span<const std::byte>& left) {
 }
 
 std::uint64_t Wire::take_fixed(std::span<const std::byte>& left, std::size_t size) {
-  if (left.size() < size) broken_message("it ends within a number");
+  if (left.size() < size) broken_message("it ends inside a number");
   std::uint64_t value = 0;
   std::memcpy(&value, left.data(), size);
   left = left.subspan(size);
@@ -36,14 +36,14 @@ std::uint64_t Wire::take_fixed(std::span<const std::byte>& left, std::size_t siz
 
 void Wire::check_whole(std::size_t bytes, std::size_t size) {
   if (bytes % size != 0)
-    broken_message(fmt::format("{} bytes hold no whole numbers of {}", bytes, size));
+    broken_message(fmt::format("{} bytes are not a multiple of {}", bytes, size));
 }
 
 bool Wire::next() {
   if (left_.empty()) return false;
   const std::uint64_t tag = take_varint(left_);
   const std::uint64_t kind = tag & 7;
-  if (tag >> 32 != 0 || tag >> 3 == 0) broken_message(fmt::format("field {}", tag >> 3));
+  if (tag >> 32 != 0 || tag >> 3 == 0) broken_message(fmt::format("invalid field {}", tag >> 3));
   field_ = static_cast<std::uint32_t>(tag >> 3);
   kind_ = static_cast<Kind>(kind);
   switch (kind_) {
@@ -66,12 +66,12 @@ bool Wire::next() {
       return true;
     }
   }
-  broken_message(fmt::format("field {} is of the kind {}", field_, kind));
+  broken_message(fmt::format("field {} has the unknown wire type {}", field_, kind));
 }
 
 void Wire::require(Kind kind) const {
   if (kind_ != kind)
-    broken_message(fmt::format("field {} is of the kind {}, {} is expected", field_,
+    broken_message(fmt::format("field {} has wire type {}, expected {}", field_,
                                static_cast<int>(kind_), static_cast<int>(kind)));
 }
 

@@ -16,7 +16,7 @@ import '../forward/forward.css';
 const ruleWords = (row: GradientAnswer['rows'][number]): string =>
   row.from.length
     ? row.from.map((f) => `back through ${f.op}${f.rule ? `, ${f.rule}` : ''}`).join('; ')
-    : 'here it starts: of the value by itself the gradient is 1.';
+    : 'start: the gradient of the value with respect to itself is 1.';
 
 export function BackwardView() {
   const info = model.value!;
@@ -52,8 +52,8 @@ export function BackwardView() {
   const inputRow = answer?.rows.find((r) => info.inputs.some((x) => r.value === `%${x.name}`));
   return (
     <>
-      <Heading title="Backward" aside={<Check label="parameters too" value={showParams === '1'} onChange={(v) => setParams({ params: v ? '1' : undefined })} />}>
-        How much each number inside the network moves one output, or the loss: the gradient, from the end back to the input.
+      <Heading title="Backward" aside={<Check label="parameters, too" value={showParams === '1'} onChange={(v) => setParams({ params: v ? '1' : undefined })} />}>
+        The gradient: how much each number inside the network changes one output, or the loss. It is computed from the output back to the input.
       </Heading>
       <div class="forward">
         <div class="forward-input stack">
@@ -69,7 +69,7 @@ export function BackwardView() {
                   source.value !== 'data' &&
                   Array.from({ length: Math.min(outputs, 100) }, (_, i) => (
                     <option key={`loss ${i}`} value={`loss:${i}`}>
-                      the loss, if it were {name(i)}
+                      the loss, with the target {name(i)}
                     </option>
                   ))}
                 {Array.from({ length: Math.min(outputs, 200) }, (_, i) => (
@@ -111,7 +111,7 @@ export function BackwardView() {
               </div>
               <p class="quiet" role="status">
                 {step < 0 ? (
-                  'All gradients at once. Step through to see each op hand its gradient back.'
+                  'All gradients at once. Step through to see each op pass its gradient back.'
                 ) : (
                   <>
                     <b class="mono">{rows[step]!.value}</b> {rows[step]!.op} {rows[step]!.layer}: {ruleWords(rows[step]!)}

@@ -48,7 +48,7 @@ function Differences({ rows, title }: { rows: Difference[]; title: string }) {
               <th>shape</th>
               <th class="number">differ</th>
               <th class="number">largest difference</th>
-              <th class="number">in units of the last place</th>
+              <th class="number">in ulps</th>
               <th>
                 <span class="hidden">size</span>
               </th>
@@ -83,7 +83,7 @@ function Result({ answer, a, b }: { answer: CompareAnswer; a: string; b: string 
   return (
     <div class="stack compare-result">
       <p class="verdict" role="status">
-        {answer.same ? 'The same bits, everywhere.' : 'They differ.'}
+        {answer.same ? 'Bit-identical everywhere.' : 'They differ.'}
       </p>
       {(answer.only_a.length > 0 || answer.only_b.length > 0) && (
         <p class="note">
@@ -117,7 +117,7 @@ function Result({ answer, a, b }: { answer: CompareAnswer; a: string; b: string 
         </section>
       )}
       <Differences rows={answer.parameters} title="Parameters that differ" />
-      <Differences rows={answer.values} title="Values on the way through, in the order of the ops" />
+      <Differences rows={answer.values} title="Values of the run, in the order of the ops" />
     </div>
   );
 }
@@ -180,7 +180,7 @@ function Runs() {
       <div class="sheet row compare-bar">
         <Select label="A" value={ra} options={options} onChange={(v) => setParams({ ra: v })} />
         <Select label="B" value={rb} options={options} onChange={(v) => setParams({ rb: v })} />
-        <Check label="compute that step again, to the first bit" value={recompute === '1'} onChange={(v) => setParams({ recompute: v ? '1' : undefined })} />
+        <Check label="compute that step again, to find the first bit that differs" value={recompute === '1'} onChange={(v) => setParams({ recompute: v ? '1' : undefined })} />
       </div>
       <Problem text={error} />
       {busy && <p class="quiet">Comparing…</p>}
@@ -188,13 +188,13 @@ function Runs() {
         <>
           <p class="verdict" role="status">
             {answer.same
-              ? 'The same bits, at every step that was logged.'
+              ? 'Bit-identical at every logged step.'
               : answer.first_step === null
                 ? `They differ: ${answer.what}.`
                 : `They first differ at step ${count(answer.first_step)}: ${answer.what}.`}
           </p>
           {answer.a && answer.b && (
-            <div class="sheet scroll" tabIndex={0} role="region" aria-label="The first numbers that differ">
+            <div class="sheet scroll" tabIndex={0} role="region" aria-label="First numbers that differ">
               <table class="first-table">
                 <tbody>
                   <Bits a={answer.a} b={answer.b} name={first.name} />
@@ -236,7 +236,7 @@ export function CompareView() {
           ) : null
         }
       >
-        Two models or runs side by side, down to the first bit that differs.
+        Two models or two runs side by side, down to the first bit that differs.
       </Heading>
       {what === 'runs' ? <Runs /> : <Models />}
     </>

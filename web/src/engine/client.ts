@@ -81,7 +81,7 @@ async function send(path: string, body: BodyInit, type: string, abort?: AbortSig
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new EngineError('internal', `The engine answered ${response.status} with something else than JSON.`);
+    throw new EngineError('internal', `Expected JSON from the engine, got something else with status ${response.status}.`);
   }
   if (response.ok) return answer;
   const { code, message } = (answer as t.Failure).error ?? { code: 'internal', message: `The engine answered ${response.status}.` };

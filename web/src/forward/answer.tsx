@@ -10,9 +10,9 @@ export function AnswerPanel({ info, answer, before }: { info: ModelInfo; answer:
     const order = answer.probabilities.map((p, i) => [toNumber(p), i] as const);
     if (many) order.sort((a, b) => b[0] - a[0]);
     return (
-      <section class="answer stack" aria-label="Answer">
+      <section class="answer stack" aria-label="Prediction">
         <p class="answer-line" role="status">
-          <span class="quiet">The answer is</span>
+          <span class="quiet">Prediction:</span>
           <strong data-number="class">{answer.label ?? info.classes?.[answer.class ?? 0] ?? answer.class}</strong>
         </p>
         <ol class="bars" aria-label="Probabilities">
@@ -38,7 +38,7 @@ export function AnswerPanel({ info, answer, before }: { info: ModelInfo; answer:
     );
   }
   return (
-    <section class="answer stack" aria-label="Answer">
+    <section class="answer stack" aria-label="Prediction">
       {answer.outputs.map((o) => (
         <dl key={o.name} class="facts">
           {(o.values.values ?? []).slice(0, 16).map((v, i) => (

@@ -152,7 +152,7 @@ export function DrawPad(props: { columns: number; rows: number; onPixels: (pixel
           {cursor && <i class="pad-pen" style={{ left: `${(100 * cursor.x) / SIZE}%`, top: `${(100 * cursor.y) / SIZE}%` }} />}
         </div>
         <div class="stack pad-seen">
-          <span class="small quiet">What the network sees</span>
+          <span class="small quiet">The network’s input</span>
           <HeatMap
             name="input"
             values={pixels}

@@ -54,7 +54,7 @@ export function ForwardView() {
   return (
     <>
       <Heading title="Forward" aside={<Check label="every op" value={all === '1'} onChange={(v) => setParams({ all: v ? '1' : undefined })} />}>
-        One example on its way through the network. Blue is above zero, orange below. Click a cell for its arithmetic.
+        One example, layer by layer. Blue: above zero; orange: below. Click a cell for its arithmetic.
       </Heading>
       {edits.value.length > 0 && (
         <p class="note row">

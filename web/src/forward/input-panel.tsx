@@ -43,7 +43,7 @@ function FromData({ info, example }: InputPanelProps) {
     <div class="stack">
       <div class="row">
         <select
-          aria-label="Part of the data set"
+          aria-label="Training, validation or test set"
           value={spec.part}
           onChange={(e) => setParams({ from: 'data', part: e.currentTarget.value, index: '0' })}
         >
@@ -51,7 +51,7 @@ function FromData({ info, example }: InputPanelProps) {
           <option value="validation">validation</option>
           <option value="train">training</option>
         </select>
-        <button class="icon" aria-label="The example before" onClick={() => to(spec.index - 1)}>
+        <button class="icon" aria-label="Previous example" onClick={() => to(spec.index - 1)}>
           ‹
         </button>
         <input
@@ -62,7 +62,7 @@ function FromData({ info, example }: InputPanelProps) {
           value={spec.index}
           onChange={(e) => to(Math.max(Math.trunc(Number(e.currentTarget.value)) || 0, 0))}
         />
-        <button class="icon" aria-label="The next example" onClick={() => to(spec.index + 1)}>
+        <button class="icon" aria-label="Next example" onClick={() => to(spec.index + 1)}>
           ›
         </button>
         <button onClick={() => to(Math.floor(Math.random() * (size ?? answer?.size ?? 100)))}>Any</button>
@@ -135,7 +135,7 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
     return (
       <label class="field">
         <span>
-          {count(size)} numbers, missing ones are 0<b class="value">{count(parseNumbers(route.value.params['values'] ?? '').length)} given</b>
+          {count(size)} numbers; missing ones are 0<b class="value">{count(parseNumbers(route.value.params['values'] ?? '').length)} given</b>
         </span>
         <textarea
           rows={7}

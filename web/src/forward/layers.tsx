@@ -81,7 +81,7 @@ export function LayerRow(props: {
           }
         />
       ) : (
-        <p class="small quiet">No elements were sent.</p>
+        <p class="small quiet">This value is too large to show.</p>
       )}
       {row.values && !row.values.complete && <p class="small quiet">The first {size} values.</p>}
     </section>

@@ -130,10 +130,10 @@ export function Neuron(props: { info: ModelInfo; input: InputSpec; edits: Edit[]
           </span>
         )}
         <span class="row push-right">
-          <button class="icon" aria-label="The neuron before" onClick={() => step(-1)}>
+          <button class="icon" aria-label="Previous neuron" onClick={() => step(-1)}>
             ‹
           </button>
-          <button class="icon" aria-label="The next neuron" onClick={() => step(1)}>
+          <button class="icon" aria-label="Next neuron" onClick={() => step(1)}>
             ›
           </button>
           <button onClick={() => setParams({ cell: undefined, row: undefined }, true)}>Close</button>

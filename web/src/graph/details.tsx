@@ -27,7 +27,7 @@ function ParameterCard({ name }: { name: string }) {
       <StatisticsLine of={answer.statistics} />
       <Histogram name={name} bins={answer.histogram} />
       <button class="link small" onClick={() => go('graph', { model: id, tensor: name })}>
-        See its values
+        Show its values
       </button>
     </div>
   );
@@ -39,7 +39,7 @@ export function Details(props: { tree: Tree; at: string | undefined; open: Reado
   if (at === undefined)
     return (
       <div class="stack">
-        <h2>{graph.name || 'The whole'}</h2>
+        <h2>{graph.name || 'The whole graph'}</h2>
         <dl class="facts">
           <dt>ops</dt>
           <dd>{count(graph.nodes.op.length)}</dd>
@@ -52,7 +52,7 @@ export function Details(props: { tree: Tree; at: string | undefined; open: Reado
           <dt>outputs</dt>
           <dd>{graph.outputs.length}</dd>
         </dl>
-        <p class="small quiet">Choose a box. Arrow keys go from box to box, Enter unfolds, / finds.</p>
+        <p class="small quiet">Choose a box. Arrow keys move between boxes, Enter unfolds, / searches.</p>
       </div>
     );
   const index = Number(at.slice(1));
@@ -94,7 +94,7 @@ export function Details(props: { tree: Tree; at: string | undefined; open: Reado
         {graph.nodes.note[index] && <p class="mono small">{graph.nodes.note[index]}</p>}
         {graph.nodes.body[index] && (
           <div class="row">
-            <button onClick={() => props.onToggle(at)}>Show what it is made of</button>
+            <button onClick={() => props.onToggle(at)}>Show its body</button>
           </div>
         )}
         <div>

@@ -107,7 +107,7 @@ function Drawing({ graph, name }: { graph: Graph; name: string }) {
                   </button>
                 </li>
               ))}
-              {!found.length && <li class="quiet small">Nothing has this name.</li>}
+              {!found.length && <li class="quiet small">No matches.</li>}
             </ul>
           )}
         </div>
@@ -135,7 +135,7 @@ function Drawing({ graph, name }: { graph: Graph; name: string }) {
             onToggle={toggle}
           />
         ) : (
-          <div class="graph-canvas quiet">Laying out…</div>
+          <div class="graph-canvas quiet">Computing the layout…</div>
         )}
         <aside class="graph-side" aria-label="Details">
           <Details tree={tree} at={at} onToggle={toggle} open={open} />
@@ -182,8 +182,8 @@ export function GraphView() {
         }
       >
         {functional
-          ? 'Every op of the model, folded by layer. Click a box for what is in it; + unfolds.'
-          : 'This file has tensors and no function.'}
+          ? 'Every op of the model, folded by layer. Click a box for details; + unfolds it.'
+          : 'This file has tensors but no function.'}
       </Heading>
       {body !== undefined && (
         <nav class="row crumbs" aria-label="Bodies">

@@ -46,13 +46,13 @@ function Activations() {
   }, [curve, theme.value]);
   const flat = curve ? curve.slope.filter((s) => Math.abs(toNumber(s)) < 0.01).length / curve.slope.length : 0;
   return (
-    <Experiment title="Activation functions" text="An activation bends what a layer gives. Where its slope is flat, no gradient comes back." page="docs/tour/01-one-neuron.md" error={error}>
+    <Experiment title="Activation functions" text="An activation makes a layer’s output non-linear. Where it is saturated (slope near 0), almost no gradient flows back." page="docs/tour/01-one-neuron.md" error={error}>
       {answer && curve && (
         <>
           <Select label="Activation" value={curve.name} options={answer.curves.map((c) => [c.name, c.name.replace(/_/g, ' ')] as const)} onChange={(v) => setParams({ activation: v })} />
           <p class="mono small">{curve.formula}</p>
           <LineChart name={curve.name} xName="x" series={series} height={230} />
-          <p class="small quiet">Flat in {percent(flat, 0)} of what is drawn: the slope is below 0.01.</p>
+          <p class="small quiet">Flat in {percent(flat, 0)} of the plotted range: the slope is below 0.01.</p>
         </>
       )}
     </Experiment>
@@ -64,7 +64,7 @@ function Softmax() {
   const [temperature, setTemperature] = useState(1);
   const { answer, error } = useAsk((abort) => ask('lab/softmax', { logits, temperature }, abort), [logits, temperature]);
   return (
-    <Experiment title="Softmax and temperature" text="Softmax turns any numbers into probabilities. A low temperature sharpens them, a high one evens them out." page="docs/tour/01-one-neuron.md" error={error}>
+    <Experiment title="Softmax and temperature" text="Softmax turns numbers into probabilities. A low temperature makes them more extreme, a high one more equal." page="docs/tour/01-one-neuron.md" error={error}>
       {logits.map((v, i) => (
         <Slider key={i} label={`logit ${i}`} value={v} min={-5} max={5} step={0.1} onInput={(x) => setLogits(logits.map((old, k) => (k === i ? x : old)))} />
       ))}
@@ -106,7 +106,7 @@ function Losses() {
     [answer, slopes, theme.value],
   );
   return (
-    <Experiment title="Losses" text="A loss says how wrong an answer is; its slope says how hard training pulls it back." page="docs/tour/06-training.md" error={error}>
+    <Experiment title="Losses" text="A loss measures how wrong a prediction is. Its slope is the gradient that training starts from." page="docs/tour/06-training.md" error={error}>
       <Slider label="Target" value={target} min={0} max={1} step={1} onInput={setTarget} />
       <Choice
         label="Show"
@@ -118,7 +118,7 @@ function Losses() {
         ]}
       />
       <Legend series={series} />
-      <LineChart name={slopes === 'loss' ? 'Loss by answer' : 'Slope by answer'} xName="answer" series={series} height={220} />
+      <LineChart name={slopes === 'loss' ? 'Loss by prediction' : 'Slope by prediction'} xName="prediction" series={series} height={220} />
     </Experiment>
   );
 }
@@ -152,7 +152,7 @@ function Initialisation() {
     [answer, shown, theme.value],
   );
   return (
-    <Experiment title="Initialisation through 50 layers" text="Too small first weights fade away, too large ones explode. A good scheme keeps the spread of activations." page="docs/experiments.md" error={error}>
+    <Experiment title="Initialisation through 50 layers" text="With too small initial weights the signal vanishes, with too large ones it explodes. A good scheme preserves the standard deviation of activations." page="docs/experiments.md" error={error}>
       <div class="columns tight">
         <Slider label="Layers" value={layers} min={2} max={100} onInput={setLayers} />
         <Slider label="Width" value={width} min={8} max={256} step={8} onInput={setWidth} />
@@ -170,7 +170,7 @@ function Norms() {
   const { answer, error } = useAsk((abort) => ask('lab/norms', { values: values.flat() }, abort), [values]);
   const [row, setRow] = useState(0);
   return (
-    <Experiment title="Normalisation" text="Each norm moves the same numbers to mean 0 and spread 1, along another direction: of an example or of a unit." page="docs/tour/08-inside.md" error={error}>
+    <Experiment title="Normalisation" text="Each norm scales the same numbers to mean 0 and standard deviation 1: per example (layer norm) or per unit (batch norm). RMS norm only scales." page="docs/tour/08-inside.md" error={error}>
       <div class="columns tight">
         <Slider label="Row to change" value={row} min={0} max={3} onInput={setRow} />
         <Slider
@@ -186,7 +186,7 @@ function Norms() {
         />
       </div>
       <div class="norms">
-        {[{ name: 'as it is', after: values.flat() as Num[] }, ...(answer?.rows ?? [])].map((r) => (
+        {[{ name: 'input', after: values.flat() as Num[] }, ...(answer?.rows ?? [])].map((r) => (
           <div key={r.name} class="stack">
             <span class="small">{r.name}</span>
             <HeatMap
@@ -211,7 +211,7 @@ function Dropout() {
   const values = useMemo(() => Array.from({ length: 64 }, () => 1), []);
   const { answer, error } = useAsk((abort) => ask('lab/dropout', { rate, seed, values }, abort), [rate, seed]);
   return (
-    <Experiment title="Dropout" text="Some units are set to 0, the others grow, so that their mean stays. Another step draws other units." page="docs/tour/06-training.md" error={error}>
+    <Experiment title="Dropout" text="Random units are set to 0; the others are scaled up, so the expected value stays the same. Each step drops other units." page="docs/tour/06-training.md" error={error}>
       <div class="columns tight">
         <Slider label="Rate" value={rate} min={0} max={0.9} step={0.05} onInput={setRate} />
         <Slider label="Seed" value={seed} min={0} max={30} onInput={setSeed} />
@@ -266,7 +266,7 @@ function Optimisers() {
   };
   const paths = answer?.paths ?? [];
   return (
-    <Experiment title="Optimisers’ paths" text="The same slope, the same start: where each optimiser goes." page="docs/tour/06-training.md" error={error}>
+    <Experiment title="Optimisers’ paths" text="Each optimiser’s path over the same surface from the same start." page="docs/tour/06-training.md" error={error}>
       <div class="columns tight">
         <Select
           label="Surface"
@@ -327,7 +327,7 @@ function Collapse() {
   const [seed, setSeed] = useState(0);
   const { answer, error } = useAsk((abort) => ask('lab/collapse', { hidden, seed }, abort), [hidden, seed]);
   return (
-    <Experiment title="Two linear layers are one" text="Without an activation between them, two layers can do no more than one. What can be merged, is." page="docs/transformations.md" error={error}>
+    <Experiment title="Two linear layers are one" text="Without an activation between them, two linear layers compute what one can. Collapse merges them." page="docs/transformations.md" error={error}>
       <div class="columns tight">
         <Slider label="Hidden units" value={hidden} min={1} max={128} onInput={setHidden} />
         <Slider label="Seed" value={seed} min={0} max={20} onInput={setSeed} />
@@ -372,7 +372,7 @@ function Perceptron() {
     [answer, theme.value],
   );
   return (
-    <Experiment title="A perceptron fails at XOR" text="One neuron draws one line. AND and OR have one that parts them, XOR has none; a hidden layer solves it." page="docs/tour/01-one-neuron.md" error={error}>
+    <Experiment title="A perceptron fails at XOR" text="One neuron separates the plane by one line. That works for AND and OR, but not for XOR, which needs a hidden layer." page="docs/tour/01-one-neuron.md" error={error}>
       <Choice
         label="Truth table"
         value={target}
@@ -409,7 +409,7 @@ function Approximation() {
     ];
   }, [answer, shown, theme.value]);
   return (
-    <Experiment title="One hidden layer, more and more units" text="With enough units one hidden layer comes as near to a curve as one likes." page="docs/experiments.md" error={error}>
+    <Experiment title="One hidden layer, with more and more units" text="With enough units, one hidden layer approximates any continuous curve as closely as needed." page="docs/experiments.md" error={error}>
       <div class="columns tight">
         <Slider label="Seed" value={seed} min={0} max={10} onInput={setSeed} />
         {tasks.length > 1 && shown && <Select label="Task" value={shown} options={tasks.map((t) => [t, t] as const)} onChange={setTask} />}
@@ -418,7 +418,7 @@ function Approximation() {
       {series.length > 0 && (
         <>
           <Legend series={series} />
-          <LineChart name="What they learn" xName="x" series={series} height={230} />
+          <LineChart name="Learnt functions" xName="x" series={series} height={230} />
         </>
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label="Losses by units">
@@ -471,7 +471,7 @@ export function LabView() {
   const strip = useInSight(chosen[0]);
   return (
     <>
-      <Heading title="Lab">Small experiments on what networks are made of. Every number is the library’s.</Heading>
+      <Heading title="Lab">Small experiments on the parts of networks. The library computes every number.</Heading>
       <div class="lab">
         <nav aria-label="Experiments" ref={strip}>
           <ul>

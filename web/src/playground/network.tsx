@@ -107,7 +107,7 @@ export function Network(props: { answer: PlayAnswer; features: readonly string[]
           )}
         </div>
       </div>
-      {sizes.some((n) => n > 8) && <p class="small quiet">The first eight units of each layer are drawn.</p>}
+      {sizes.some((n) => n > 8) && <p class="small quiet">Only the first eight units of each layer are shown.</p>}
       {chosen && selected && value !== undefined && (
         <label class="field weight-slider">
           <span>

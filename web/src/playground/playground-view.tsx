@@ -110,7 +110,7 @@ function Export({ config, steps }: { config: PlayConfig; steps: number }) {
   return (
     <section class="sheet stack" aria-labelledby="export-title">
       <div class="row">
-        <h2 id="export-title">Take it along</h2>
+        <h2 id="export-title">Export</h2>
         <button
           onClick={() =>
             void ask('play/export', { config, steps }).then(
@@ -228,7 +228,7 @@ export function PlaygroundView() {
   useEffect(() => {
     now.current.config = config;
     if (loop.current.fresh || now.current.state === undefined || answer === undefined || answer.step === 0) begunWith.current = settings;
-    else if (begunWith.current !== settings) setEdited('The rate or the regularisation changed on the way');
+    else if (begunWith.current !== settings) setEdited('The rate or the regularisation was changed during training');
   }, [config]);
   useEffect(() => {
     let alive = true;
@@ -296,7 +296,7 @@ export function PlaygroundView() {
   };
   return (
     <>
-      <Heading title="Playground">A small network that trains before your eyes, computed by the library itself. Change anything while it runs.</Heading>
+      <Heading title="Playground">A small network that trains while you watch, computed by the library. Change any setting while it runs.</Heading>
       <div class="play-bar sheet">
         <button class="primary" onClick={() => run(!running)}>
           {running ? 'Pause' : 'Train'}
@@ -329,7 +329,7 @@ export function PlaygroundView() {
         </dl>
         <div class="speed">
           <Slider
-            label="Steps a frame"
+            label="Steps per frame"
             value={speed}
             min={1}
             max={50}
@@ -420,7 +420,7 @@ export function PlaygroundView() {
           {answer && data && (
             <div class="sheet">
               <h2>Units</h2>
-              <p class="quiet small">What each unit makes of the plane. Click a line to drag its weight.</p>
+              <p class="quiet small">The output of each unit over the input plane. Click a line to change its weight.</p>
               <Network
                 answer={answer}
                 features={data.features}
@@ -438,7 +438,7 @@ export function PlaygroundView() {
         </div>
         <div class="stack">
           <div class="sheet">
-            <h2>{classes > 1 ? 'Decision surface' : 'What it has learnt'}</h2>
+            <h2>{classes > 1 ? 'Decision surface' : 'Learnt function'}</h2>
             {plane && (curve ? <LineChart name="The curve" xName={data.features[0] ?? 'x'} series={curveSeries} height={320} /> : (
               <Surface name="Decision surface" plane={plane} classes={classes} points={points} features={data?.features ?? []} range={range} />
             ))}

@@ -2,14 +2,14 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 const rows: [string, string][] = [
-  ['1 to 9', 'the views, in the order of the list'],
-  ['/', 'find, where a view has it'],
-  ['t', 'light or dark'],
-  ['Tab', 'the next control; each drawing is one'],
+  ['1 to 9', 'open a view, in the order of the list'],
+  ['/', 'search, in views that support it'],
+  ['t', 'light or dark theme'],
+  ['Tab', 'next control; each drawing is one control'],
   ['arrows', 'move within a drawing'],
-  ['Enter', 'choose what the mark is on'],
-  ['Esc', 'let go of the choice'],
-  ['?', 'this list'],
+  ['Enter', 'select the marked item'],
+  ['Esc', 'clear the selection'],
+  ['?', 'show this list'],
 ];
 
 export function Keys({ open, close }: { open: boolean; close: () => void }) {

@@ -64,7 +64,7 @@ function OpenButton() {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <button class="plain" onClick={() => input.current?.click()} title="Open a .safetensors, .onnx or .npz file; or drop it on the page">
+      <button class="plain" onClick={() => input.current?.click()} title="Open a .safetensors, .onnx or .npz file, or drop it on the page">
         Open…
       </button>
       <input

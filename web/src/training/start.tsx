@@ -92,7 +92,7 @@ export function StartForm(props: { from: Config | undefined; changes: Record<str
   const main = FIRST.flatMap((path) => keys.filter((k) => k.path === path));
   const changed = keys.filter((k) => k.path in props.changes && !FIRST.includes(k.path));
   const rest = keys.filter((k) => !main.includes(k) && !changed.includes(k));
-  if (session.value?.folder === null) return <p class="note">Runs can be started from this page where the tool was given a folder for them.</p>;
+  if (session.value?.folder === null) return <p class="note">To start runs from this page, give `limpid view` a folder for them.</p>;
   return (
     <form
       class="sheet stack"

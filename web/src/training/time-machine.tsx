@@ -36,7 +36,7 @@ export function TimeMachine({ run, name, last }: { run: string; name: string; la
   return (
     <section class="sheet stack" aria-labelledby="time-title">
       <h2 id="time-title">Time machine</h2>
-      <p class="quiet small">Any step of {name} again, though nothing was kept for it: training is a pure function, so it gives the same bits.</p>
+      <p class="quiet small">Recompute any step of {name}, even if no checkpoint was saved: training is a pure function, so the bits are the same.</p>
       <form
         class="time-row"
         onSubmit={(e) => {
@@ -80,7 +80,7 @@ export function TimeMachine({ run, name, last }: { run: string; name: string; la
             </dd>
             {answer.verified !== null && (
               <>
-                <dt>stored there</dt>
+                <dt>saved checkpoint</dt>
                 <dd>{answer.verified ? 'the same bits' : <strong class="negative">other bits</strong>}</dd>
               </>
             )}

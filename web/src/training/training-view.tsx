@@ -21,7 +21,7 @@ const stateWords: Record<RunInfo['state'], string> = {
   paused: 'paused',
   finished: 'finished',
   stopped: 'stopped',
-  elsewhere: 'not written here',
+  elsewhere: 'written elsewhere',
 };
 
 /** Exponential moving average, unbiased at its beginning. */
@@ -55,7 +55,7 @@ function Confusion({ matrix, names }: { matrix: number[][]; names: readonly stri
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Confusion matrix">
       <table class="confusion">
-        <caption class="small quiet">Rows: what it is. Columns: what the model says. Strong orange: a frequent mistake.</caption>
+        <caption class="small quiet">Rows: labels. Columns: predictions. Strong orange: a frequent error.</caption>
         <thead>
           <tr>
             <td />
@@ -204,7 +204,7 @@ function LayerCharts({ data, colours }: { data: RunData; colours: readonly strin
         <LineChart name="Standard deviation of activations" xName="step" series={sets.spread} height={170} />
         <LineChart name="Share of dead units" xName="step" series={sets.dead} height={170} />
         <LineChart name="Gradient norm of weights" xName="step" series={sets.gradient} height={170} log />
-        <LineChart name="Update to weight ratio" xName="step" series={sets.update} height={170} log />
+        <LineChart name="Update-to-weight ratio" xName="step" series={sets.update} height={170} log />
       </div>
     </section>
   );
@@ -227,7 +227,7 @@ function Command({ run }: { run: RunInfo }) {
   const text = words.map((a) => (/^[\w./:,=+-]+$/.test(a) ? a : `'${a}'`)).join(' ');
   return (
     <section class="sheet stack">
-      <h2>The command that repeats it</h2>
+      <h2>Command to reproduce it</h2>
       <CopyText text={text} label="the command" />
       {run.report && (
         <p class="small">
@@ -268,7 +268,7 @@ export function TrainingView() {
     for (const d of data) {
       const name = all.find((r) => r.id === d.id)?.name ?? d.id;
       const colour = colourOf(d.id);
-      if (smooth > 0) series.push({ name: `${name}, as it is`, x: d.steps.step, y: d.steps.loss, colour, faint: true });
+      if (smooth > 0) series.push({ name: `${name}, unsmoothed`, x: d.steps.step, y: d.steps.loss, colour, faint: true });
       series.push({ name, x: d.steps.step, y: smoothed(d.steps.loss, smooth), colour });
       const validated = d.epochs.filter((e) => e.validation?.['loss'] !== undefined);
       if (validated.length)
@@ -327,7 +327,7 @@ export function TrainingView() {
           ) : null
         }
       >
-        {all.length ? 'Runs as they go on, one over the other.' : 'No run is open. Start one here, or give the tool a run’s folder.'}
+        {all.length ? 'Training runs, live and overlaid.' : 'No run is open. Start one here, or give the tool a run folder.'}
       </Heading>
       <div class="stack training">
         {starting && (
@@ -456,7 +456,7 @@ export function TrainingView() {
             <div class="columns">
               {main.end?.test?.confusion && (
                 <section class="sheet" aria-labelledby="confusion-title">
-                  <h2 id="confusion-title">Confusion on the test set</h2>
+                  <h2 id="confusion-title">Confusion matrix on the test set</h2>
                   <p class="quiet small">
                     accuracy {percent(main.end.test['accuracy'] as number, 2)}, loss {brief(main.end.test['loss'] as number)}
                   </p>
@@ -467,7 +467,7 @@ export function TrainingView() {
             </div>
             {main.samples.length > 0 && (
               <section class="sheet stack" aria-labelledby="samples-title">
-                <h2 id="samples-title">What it writes</h2>
+                <h2 id="samples-title">Text samples</h2>
                 {main.samples
                   .slice(-4)
                   .reverse()

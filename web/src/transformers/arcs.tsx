@@ -61,7 +61,7 @@ export function Arcs(props: {
   const strongest = (q: number): string => {
     let best = 0;
     for (let k = 1; k < keys; ++k) if ((weights[q * keys + k] ?? 0) > (weights[q * keys + best] ?? 0)) best = k;
-    return `token ${q} ${tokenText(tokens[q]!)} looks most at token ${best} ${tokens[best] ? tokenText(tokens[best]!) : ''}, ${percent(weights[q * keys + best] ?? 0)}`;
+    return `token ${q} ${tokenText(tokens[q]!)} attends most to token ${best} ${tokens[best] ? tokenText(tokens[best]!) : ''}, ${percent(weights[q * keys + best] ?? 0)}`;
   };
   return (
     <div>

@@ -96,7 +96,7 @@ function Generation({ answer, text }: { answer: LanguageAnswer; text: string }) 
       <Problem text={error} />
       <div class="field">
         <span>
-          Cache of keys and values
+          KV cache
           <b class="value">
             {count(shown.length)} of {count(shown.capacity)} tokens, {bytes(shown.bytes)}
           </b>
@@ -156,7 +156,7 @@ function Attention({ answer, input }: { answer: LanguageAnswer; input: InputSpec
       </div>
       <div class="attention">
         <div class="stack attention-heads">
-          <span class="small quiet">Entropy of every head: blue looks at all tokens alike, pale at one</span>
+          <span class="small quiet">Attention entropy of every head: blue: attends to all tokens equally; pale: to one</span>
           <HeatMap
             name="entropy of heads"
             values={entropy}
@@ -211,8 +211,8 @@ function Blocks({ answer }: { answer: LanguageAnswer }) {
   return (
     <>
       <section class="sheet stack">
-        <h2 id="lens-title">What each block would already answer</h2>
-        <p class="small quiet">The stream after each block, read by the model’s last layer: its likeliest next token. Stronger is surer.</p>
+        <h2 id="lens-title">Prediction after each block</h2>
+        <p class="small quiet">The model’s last layer applied to the residual stream after each block (logit lens): the most probable next token. Darker: more probable.</p>
         <div class="scroll" tabIndex={0} role="region" aria-labelledby="lens-title">
           <table class="lens">
             <thead>
@@ -302,7 +302,7 @@ export function TransformersView() {
   return (
     <>
       <Heading title="Transformers">
-        A text on its way through a transformer: what every head looks at, what every block would say, and what comes next.
+        A text in a transformer: what every head attends to, what each block predicts, and the next token.
       </Heading>
       <div class="transformers">
         <div class="stack">
@@ -325,7 +325,7 @@ export function TransformersView() {
             {answer && (
               <ol class="tokens" aria-label="Tokens">
                 {answer.tokens.slice(0, 400).map((t, i) => (
-                  <li key={i} title={`token ${i}, number ${t.id}`}>
+                  <li key={i} title={`position ${i}, token ${t.id}`}>
                     <button class="mono" aria-pressed={p['query'] === String(i)} onClick={() => setParams({ query: p['query'] === String(i) ? undefined : String(i) })}>
                       {tokenText(t)}
                     </button>

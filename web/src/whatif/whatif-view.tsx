@@ -22,7 +22,7 @@ export function editText(e: Edit): string {
   if (e.scale !== undefined) return `${at}: times ${exact(e.scale)}`;
   if (e.add !== undefined) return `${at}: plus ${exact(e.add)}`;
   if (e.noise) return `${at}: noise of ${brief(e.noise.std)}, seed ${e.noise.seed}`;
-  if (e.patch) return `${at}: as it is for ${'index' in e.patch ? `example ${e.patch.index}` : 'another example'}`;
+  if (e.patch) return `${at}: patched from ${'index' in e.patch ? `example ${e.patch.index}` : 'another example'}`;
   return at;
 }
 
@@ -103,7 +103,7 @@ function Editor({ place: p, onEdit, onClose }: { place: Place; onEdit: (e: Edit)
             }}
           >
             <label class="field">
-              <span>as it is for test example</span>
+              <span>from test example</span>
               <input type="number" min="0" value={other} onInput={(e) => setOther(Math.max(Math.trunc(Number(e.currentTarget.value)) || 0, 0))} />
             </label>
             <button type="submit">Patch in</button>
@@ -229,7 +229,7 @@ export function WhatIfView() {
           </span>
         }
       >
-        Change any number inside the network and see everything after it change. Click a cell to edit it.
+        Change any number inside the network and see the effect on everything after it. Click a cell to edit it.
       </Heading>
       <div class="forward">
         <div class="forward-input stack">
@@ -289,7 +289,7 @@ export function WhatIfView() {
           {after && (
             <div class="sheet">
               <AnswerPanel info={info} answer={after.answer} before={list.length ? before?.answer : undefined} />
-              {list.length > 0 && after.answer.probabilities && <p class="small quiet marks">The marks are where the bars ended before.</p>}
+              {list.length > 0 && after.answer.probabilities && <p class="small quiet marks">The marks show the values before the edits.</p>}
             </div>
           )}
         </div>
@@ -298,11 +298,11 @@ export function WhatIfView() {
           {chosen && <Editor key={`${chosen.at} ${chosen.element}`} place={chosen} onEdit={add} onClose={() => setChosen(undefined)} />}
           {texts && (
             <section class="sheet stack" aria-label="The edits as code">
-              <h2>The same in C++</h2>
+              <h2>The edits in C++</h2>
               <CopyText text={texts.cpp} label="C++" />
               {texts.command !== null && (
                 <>
-                  <h2>The same as a command</h2>
+                  <h2>The edits as a command</h2>
                   <CopyText text={texts.command} label="the command" />
                 </>
               )}
