@@ -52,9 +52,8 @@ void gather_rows(const Tensor& source, std::span<const std::int32_t> rows,
                  std::span<std::byte> out) {
   const std::size_t wanted = Type{source.dtype(), rows_shape(source, rows.size())}.bytes();
   if (out.size() != wanted)
-    refuse_batches(
-        fmt::format("gather_rows: {} rows of {} need {} bytes, got room for {}",
-                    rows.size(), to_string(source.type()), wanted, out.size()));
+    refuse_batches(fmt::format("gather_rows: {} rows of {} need {} bytes, got room for {}",
+                               rows.size(), to_string(source.type()), wanted, out.size()));
   const std::int64_t limit = source.shape()[0];
   const std::size_t stride = rows.empty() ? 0 : wanted / rows.size();
   const std::byte* const all = source.has_deferred_rows() ? nullptr : source.bytes().data();

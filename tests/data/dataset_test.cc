@@ -95,8 +95,9 @@ TEST_F(IdxFolder, NamesTheFileThatIsMissing) {
 
 TEST_F(IdxFolder, RefusesCountsThatDiffer) {
   put("train-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\1\2"s);
-  expect_refused(ErrorCode::kFormat,
-                 "/train-labels-idx1-ubyte': 1 labels for the 2 images of train-images-idx3-ubyte");
+  expect_refused(
+      ErrorCode::kFormat,
+      "/train-labels-idx1-ubyte': got 1 labels for the 2 images of train-images-idx3-ubyte");
 }
 
 TEST_F(IdxFolder, NamesTheRowOfATestLabelOutOfRange) {

@@ -197,7 +197,7 @@ TEST(If, OfBranchesWithTwoTypesSaysBoth) {
 
 TEST(If, OfAnUnknownConditionNeedsBothBranches) {
   expect_error(ErrorCode::kUnsupported,
-               "If 'branch': then_branch: 'Unheard' that gives 'z': Limpid does not have this "
+               "If 'branch': then_branch: 'Unheard' with the output 'z': Limpid does not have this "
                "operator (both branches are computed, as the condition depends on the values of an "
                "input)",
                [&] { import(branching(true)); });
