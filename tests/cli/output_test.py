@@ -84,11 +84,12 @@ class Worked(tool.ToolTest):
         self.assertTrue(all(row["agrees"] for row in rows), rows)
         self.assertEqual([row["checked"] for row in rows], [6, 3, 3, 1, 2])
         # ReLU's gradient at 0 is 0, its central difference 1/2.
-        text = "function f(%b: f32[3]) {\n  %0 = relu(%b) : f32[3]\n  return %0\n}\n"
+        text = ("function f(%b: f32[3], %x: f32[3]) {\n  %0 = relu(%b) : f32[3]\n"
+                "  %1 = add(%0, %x) : f32[3]\n  return %1\n}\n")
         run = self.run_tool("gradcheck", self.model(([], {"b": ([3], [0, 0, 0])}, text)))
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"DIFFERS", run.stdout)
-        self.assertRegex(run.stderr, rb"\Alimpid: gradcheck: the gradients of 1 of 1 inputs differ")
+        self.assertRegex(run.stderr, rb"\Alimpid: gradcheck: the gradients of 1 of 2 inputs differ")
 
     def test_show_prints_the_function(self):
         self.assertEqual(self.output("show", self.model(tool.WHOLE)), tool.mlp_text([2, 3, 1]))
