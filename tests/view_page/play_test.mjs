@@ -117,7 +117,7 @@ const failed = await paths({
     await page.locator('.arcs canvas').waitFor();
     await page.locator('.arcs').focus();
     await page.keyboard.press('ArrowUp');
-    await until(async () => assert.match(await page.locator('.arcs').getAttribute('aria-label'), /looks most at/));
+    await until(async () => assert.match(await page.locator('.arcs').getAttribute('aria-label'), /attends most to/));
     await page.getByRole('button', { name: 'matrix' }).click();
     await page.locator('.attention-main .heat').waitFor();
     await accessible(page, 'transformers');
