@@ -290,10 +290,7 @@ void Connection::read_requests() {
         if (!in_header_) arm(Clock::now() + limits.header_time);
         in_header_ = true;
       } else {
-        account_body();
-        const auto count = static_cast<std::int64_t>(reader_.body_bytes());
-        const auto rate = static_cast<std::int64_t>(limits.rate);
-        arm(body_began_ + limits.slack + std::chrono::milliseconds(count * 1000 / rate));
+        arm_after(account_body());
       }
       return watch();
     }
@@ -304,7 +301,7 @@ void Connection::read_requests() {
 
 void Connection::on_head() {
   in_body_ = true;
-  body_began_ = Clock::now();
+  begin_transfer();
   shared_.cors.check(reader_.head());
   if (!is_preflight(reader_.head())) shared_.options.admit(reader_.head());
   if (reader_.waits_for_continue()) {
@@ -315,12 +312,14 @@ void Connection::on_head() {
   }
 }
 
-void Connection::account_body() {
+// Returns the number of bytes since the last call.
+std::size_t Connection::account_body() {
   const std::size_t more = reader_.body_bytes() - body_bytes_;
   if (shared_.body_bytes.load() + more > shared_.options.limits.bodies)
     throw HttpError(503, "too many bytes of requests are under way", {{"Retry-After", "1"}});
   shared_.body_bytes += more;
   body_bytes_ += more;
+  return more;
 }
 
 // ---- handling
@@ -383,6 +382,20 @@ void Connection::refuse(const HttpError& error) {
 void Connection::arm(Clock::time_point deadline) {
   deadline_ = deadline;
   if (!timing_ || deadline < timer_.expiry()) set_timer();
+}
+
+// Begins a body or a response; arm_after() sets the timer.
+void Connection::begin_transfer() { deadline_ = Clock::now() + shared_.options.limits.slack; }
+
+// Extends the deadline after `bytes` more bytes by their time at the minimum rate. The deadline is
+// never later than the slack from now: a fast client may not pause for longer, either.
+void Connection::arm_after(std::size_t bytes) {
+  const Limits& limits = shared_.options.limits;
+  const std::chrono::duration<double> time(static_cast<double>(bytes) /
+                                           static_cast<double>(limits.rate));
+  const auto latest = Clock::now() + limits.slack;
+  if (time >= limits.slack) return arm(latest);
+  arm(std::min(latest, deadline_ + std::chrono::duration_cast<Clock::duration>(time)));
 }
 
 void Connection::set_timer() {
@@ -476,15 +489,28 @@ void Connection::write(Response response) {
   error_code ignored;
   const std::size_t taken = socket_.write_some(buffers, ignored);
   if (taken == head_.size() + body_.size() && !reading_) return written();
-  arm_for(body_.size());
   const std::size_t of_head = std::min(taken, head_.size());
-  const std::array<asio::const_buffer, 2> rest{asio::buffer(head_) + of_head,
-                                               asio::buffer(body_) + (taken - of_head)};
-  asio::async_write(socket_, rest,
-                    [self = shared_from_this()](const error_code& error, std::size_t) {
+  write_all(std::array<asio::const_buffer, 2>{asio::buffer(head_) + of_head,
+                                              asio::buffer(body_) + (taken - of_head)},
+            [](Connection& self) { self.written(); });
+}
+
+// Writes the buffers while the client keeps reading, then calls `done`.
+template <typename Buffers, typename Done>
+void Connection::write_all(const Buffers& buffers, Done done) {
+  constexpr std::size_t kAtOnce = 65'536;
+  begin_transfer();
+  written_ = 0;
+  const auto go_on = [self = shared_from_this()](const error_code& error, std::size_t written) {
+    if (error || self->phase_ == Phase::kClosed) return std::size_t{0};
+    self->guard([&] { self->arm_after(written - std::exchange(self->written_, written)); });
+    return kAtOnce;
+  };
+  asio::async_write(socket_, buffers, go_on,
+                    [self = shared_from_this(), done](const error_code& error, std::size_t) {
                       if (self->phase_ == Phase::kClosed) return;
                       if (error) return self->close();
-                      self->guard([&] { self->written(); });
+                      self->guard([&] { done(*self); });
                     });
 }
 
@@ -574,22 +600,11 @@ void Connection::write_parts() {
   writing_ = true;
   body_.swap(parts_);
   parts_.clear();
-  arm_for(body_.size());
-  asio::async_write(socket_, asio::buffer(body_),
-                    [self = shared_from_this(), taken = std::exchange(waiting_, 0)](
-                        const error_code& error, std::size_t) {
-                      if (self->phase_ == Phase::kClosed) return;
-                      if (error) return self->close();
-                      self->unsent_->fetch_sub(taken);
-                      self->writing_ = false;
-                      self->guard([&] { self->write_parts(); });
-                    });
-}
-
-// Sets the deadline for the client to read `bytes` bytes.
-void Connection::arm_for(std::size_t bytes) {
-  const Limits& limits = shared_.options.limits;
-  arm(Clock::now() + limits.slack + std::chrono::milliseconds(bytes * 1000 / limits.rate));
+  write_all(asio::buffer(body_), [taken = std::exchange(waiting_, 0)](Connection& self) {
+    self.unsent_->fetch_sub(taken);
+    self.writing_ = false;
+    self.write_parts();
+  });
 }
 
 void Connection::finish(int status, const Facts& facts) noexcept {

@@ -90,6 +90,22 @@ class Limits(served.ServeTest):
             connection.sendall(served.request_bytes("POST", INFER, b" " * 1000)[:-10])
             self.assertTrue(self.end_of(connection).startswith(b"HTTP/1.1 408 "))
 
+    def test_a_fast_beginning_allows_no_longer_pause(self):
+        """The rest of the body never comes: the bytes before it would last for minutes at the minimum rate."""
+        server = self.serve(self.model, "--slack", "0.3")
+        with server.connect() as connection:
+            connection.sendall(served.request_bytes("POST", INFER, b" " * 2_000_000)[:-10])
+            self.assertTrue(self.end_of(connection).startswith(b"HTTP/1.1 408 "))
+
+    def test_a_large_answer_that_nobody_reads_is_cut_off(self):
+        server = self.serve(self.model, "--slack", "0.3")
+        body, headers = served.infer_binary([[0.1, 0.2]] * 1_000_000, binary_output=False)
+        with server.connect() as connection:
+            connection.sendall(served.request_bytes("POST", INFER, body, headers))
+            while 'code="499"} 1' not in server.get("/metrics").body.decode():
+                time.sleep(0.05)
+        self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+
     def test_an_idle_connection_is_closed(self):
         server = self.serve(self.model, "--idle-time", "0.2")
         with server.connect() as connection:

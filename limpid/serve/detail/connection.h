@@ -83,19 +83,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read();
   void read_requests();
   void on_head();
-  void account_body();
+  std::size_t account_body();
   void handle();
   void refuse(const HttpError& error);
   void write(Response response);
   void written();
+  template <typename Buffers, typename Done>
+  void write_all(const Buffers& buffers, Done done);
   void begin_parts(Response& response, std::shared_ptr<std::atomic<std::size_t>> unsent);
   void add_part(std::string_view bytes);
   void end_parts();
   void write_parts();
-  void arm_for(std::size_t bytes);
   void finish(int status, const Facts& facts) noexcept;
   void linger();
   void arm(Clock::time_point deadline);
+  void begin_transfer();
+  void arm_after(std::size_t bytes);
   void set_timer();
   void on_deadline();
   void add_head(std::string& to, const Response& response, bool in_parts) const;
@@ -116,7 +119,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Of the current request.
   std::uint64_t exchange_ = 0;
-  Clock::time_point body_began_{}, asked_{};
+  Clock::time_point asked_{};
   std::shared_ptr<Ticket> ticket_;
   std::size_t body_bytes_ = 0;  // counted in Shared::body_bytes
   LogEntry entry_;
@@ -131,6 +134,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       unsent_;               // bytes of parts that the client has not received
   std::size_t waiting_ = 0;  // of these, the bytes in parts_
   bool writing_ = false, ended_ = false, endless_ = false;
+  std::size_t written_ = 0;   // bytes of the current write
   std::size_t lingered_ = 0;  // bytes discarded
 };
 
