@@ -1,11 +1,14 @@
 // limpid serve: models over HTTP.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,10 +70,27 @@ void leave_out_fast_bins() {
 #endif
 }
 
+// Writing to an access log that nobody reads any more must not end the server.
+void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+
+// Each connection is an open file. Raises the limit of this process to what the system allows; if
+// that is too little, fewer connections are accepted, so that the others are refused at once.
+void fit_connections(std::size_t& connections) {
+  constexpr rlim_t kOthers = 64;  // models, logs, the event loop
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  const rlim_t before = files.rlim_cur;
+  files.rlim_cur = std::clamp<rlim_t>(connections + kOthers, before, files.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &files) != 0) files.rlim_cur = before;
+  const rlim_t room = files.rlim_cur > kOthers ? files.rlim_cur - kOthers : 1;
+  connections = std::min<std::size_t>(connections, room);
+}
+
 // The server is declared last, so that it ends first: the others outlive all that uses
 // them.
 void run(const ServeArguments& options) {
   leave_out_fast_bins();
+  ignore_broken_pipes();
   const serve::Limits& limits = options.limits;
   std::optional<serve::BearerToken> token;
   if (!options.token_file.empty()) token = serve::BearerToken::read(options.token_file);
@@ -229,6 +249,7 @@ void add_serve(Command& app) {
     for (std::size_t i = 0; i < kTimes.size(); ++i)
       options->limits.*kTimes[i].member =
           std::chrono::milliseconds(static_cast<std::int64_t>(options->times[i] * 1000));
+    fit_connections(options->limits.connections);
     run(*options);
   });
 }

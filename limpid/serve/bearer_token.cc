@@ -24,6 +24,18 @@ bool equal(std::string_view a, std::string_view b) {
   return different == 0;
 }
 
+constexpr std::string_view kScheme = "Bearer ";
+
+// In capital or small letters.
+bool begins_with_scheme(std::string_view text) {
+  const auto small = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  text = text.substr(0, kScheme.size());
+  return std::equal(text.begin(), text.end(), kScheme.begin(), kScheme.end(),
+                    [&](char a, char b) { return small(a) == small(b); });
+}
+
 }  // namespace
 
 BearerToken::BearerToken(std::string secret) : secret_(std::move(secret)) {
@@ -48,9 +60,8 @@ BearerToken BearerToken::read(const std::filesystem::path& path) {
 
 void BearerToken::check(const Request& head) const {
   if (is_public(head)) return;
-  constexpr std::string_view kScheme = "Bearer ";
   const std::string* const given = head.header("authorization");
-  if (given && given->starts_with(kScheme) &&
+  if (given && begins_with_scheme(*given) &&
       equal(std::string_view(*given).substr(kScheme.size()), secret_))
     return;
   throw HttpError(401, "expected the header Authorization: Bearer TOKEN",

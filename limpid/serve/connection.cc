@@ -370,7 +370,7 @@ void Connection::refuse(const HttpError& error) {
   entry_ = {.client = client_,
             .method = in_body_ ? head.method : "",
             .target = in_body_ ? head.target : ""};
-  head_only_ = false;
+  head_only_ = in_body_ && head.method == "HEAD";
   cors_ = shared_.cors.headers(head);
   close_after_ = true;
   phase_ = Phase::kHandling;

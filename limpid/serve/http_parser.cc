@@ -164,7 +164,9 @@ bool RequestReader::read_header() {
   parser_ = std::make_unique<Parser>();
   parser_->eager(true);
   parser_->header_limit(static_cast<std::uint32_t>(limits_.header + kEnd.size()));
-  parser_->body_limit(limits_.body);
+  // Other methods need no body, and some of their requests need no token.
+  parser_->body_limit(line.starts_with("POST ") ? limits_.body
+                                                : std::min(limits_.body, limits_.header));
   boost::beast::error_code error;
   const std::size_t read = parser_->put(boost::asio::buffer(buffer_.data(), size), error);
   if (error && error != http::error::need_more) throw error_of(error);

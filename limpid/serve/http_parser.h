@@ -13,7 +13,8 @@
 namespace limpid::serve {
 
 // Parses HTTP/1.0 and 1.1, more strictly than RFC 9112: no folded headers, no transfer coding but
-// chunked, no compressed bodies. After an error it cannot be used again.
+// chunked, no compressed bodies. Bodies of methods other than POST are at most as large as a
+// header. After an error it cannot be used again.
 class RequestReader {
  public:
   enum class State {

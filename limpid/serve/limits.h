@@ -10,8 +10,8 @@ namespace limpid::serve {
 struct Limits {
   // Per request, sizes in bytes.
   std::size_t url = 8192;
-  std::size_t header = 16384;  // including the request line
-  std::size_t body = std::size_t{64} << 20;
+  std::size_t header = 16384;                   // including the request line
+  std::size_t body = std::size_t{64} << 20;     // of POST; of other methods the size of a header
   std::size_t answer = std::size_t{256} << 20;  // tensors or log probabilities of a response
   std::int64_t rows = std::int64_t{1} << 20;    // examples of a request
 

@@ -60,6 +60,7 @@ std::int64_t version_of(const std::string& text) {
 }  // namespace
 
 bool is_public(const Request& head) {
+  if (head.method != "GET" && head.method != "HEAD") return false;
   const Path path = head.segments;
   return is(path, {"health"}) || is(path, {"v2", "health", "live"}) ||
          is(path, {"v2", "health", "ready"});

@@ -66,6 +66,18 @@ class Limits(served.ServeTest):
             except (OSError, AttributeError):
                 pass
 
+    def test_connections_may_be_all_files_that_the_system_allows(self):
+        server = self.serve(self.model, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 400)))
+        held = []
+        self.addCleanup(lambda: [connection.close() for connection in held])
+        for _ in range(200):
+            held.append(server.connect(timeout=20))
+            self.assertEqual(served.exchange(held[-1], "GET", "/health").status, 200)
+        # Beyond that, a client learns so at once.
+        for _ in range(200):
+            held.append(server.connect(timeout=20))
+        self.assertIn(b"503 Service Unavailable", self.end_of(held[-1]))
+
     def test_a_slow_header_is_cut_off(self):
         server = self.serve(self.model, "--header-time", "0.3")
         with server.connect() as connection:
@@ -173,9 +185,20 @@ class Token(served.ServeTest):
                             [("Authorization", "Bearer correct-horsf")], [("Authorization", "Bearer ")]):
                 self.refused(server.get(target, headers), 401)
         self.assertEqual(server.get("/v2", good).status, 200)
+        self.assertEqual(server.get("/v2", [("Authorization", "bearer correct-horse")]).status, 200)
         self.assertEqual(server.post(INFER, served.infer_json(ROW), good).status, 200)
+        self.assertEqual(server.request("HEAD", "/v2").status, 401)
         for probe in ("/health", "/v2/health/live", "/v2/health/ready"):
             self.assertEqual(server.get(probe).status, 200)
+            self.refused(server.post(probe, b""), 401)
+
+    def test_without_one_nobody_sends_large_bodies(self):
+        path = self.folder / "token"
+        path.write_text("correct-horse\n")
+        server = self.serve(self.model, "--token-file", path)
+        self.refused(server.request("GET", "/health", b" " * 20_000), 413)
+        self.refused(server.request("OPTIONS", INFER, b" " * 20_000, [
+            ("Origin", "http://test"), ("Access-Control-Request-Method", "POST")]), 413)
 
     def test_must_be_one(self):
         path = self.folder / "token"
@@ -207,6 +230,13 @@ class Log(served.ServeTest):
 
     def lost(self, server):
         return int(re.search(r"^limpid_log_lines_lost (\d+)$", server.get("/metrics").body.decode(), re.M)[1])
+
+    def test_a_reader_that_leaves_keeps_nobody_from_an_answer(self):
+        server = self.serve(self.model, "--access-log", "-")
+        server.process.stderr.close()
+        while self.lost(server) == 0:
+            time.sleep(0.01)
+        self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
 
     def test_a_line_that_a_full_disk_cuts_is_one_line(self):
         path = self.folder / "log"

@@ -118,7 +118,10 @@ def request_bytes(method, path, body=b"", headers=()):
 def exchange(connection, method, path, body=b"", headers=()):
     connection.sendall(request_bytes(method, path, body, headers))
     with connection.makefile("rb") as stream:
-        return read_answer(stream, method == "HEAD")
+        answer = read_answer(stream, method == "HEAD")
+        if method == "HEAD" and answer.headers["connection"] == "close":
+            assert stream.read() == b"", "an answer to HEAD has no body"
+        return answer
 
 
 def infer_json(rows, name="x", columns=2, binary_output=False):
