@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 
+#include "apps/limpid/help_text.h"
 #include "limpid/core/in_quotes.h"
 
 namespace limpid::tool {
@@ -81,6 +83,8 @@ const CLI::App& command_of(const CLI::App& app, const std::string& name) {
     if (command->get_name() == name) return *command;
     names += " " + command->get_name();
   }
+  if (names.empty())
+    throw UsageError(fmt::format("{} has no commands, got {}", app.get_name(), in_quotes(name)));
   throw UsageError(fmt::format("there is no command {}; there are:{}", in_quotes(name), names));
 }
 
@@ -94,11 +98,21 @@ const CLI::App& line_of(const CLI::App& app) {
   return app.get_parent() ? line_of(*app.get_parent()) : app;
 }
 
+std::vector<std::string> names_of(const std::set<CLI::Option*>& options) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options) names.push_back(option->get_name());
+  std::sort(names.begin(), names.end());  // the set is ordered by address
+  return names;
+}
+
 OptionFacts facts_of(const CLI::Option& option) {
   OptionFacts facts{.names = {},
                     .value = {},
                     .help = option.get_description(),
-                    .required = option.get_required()};
+                    .required = option.get_required(),
+                    .repeated = option.get_positional() && option.get_expected_max() > 1,
+                    .needs = names_of(option.get_needs()),
+                    .excludes = names_of(option.get_excludes())};
   if (option.get_positional()) {
     facts.names = {option.get_name(true)};
   } else {
@@ -122,6 +136,47 @@ CommandFacts facts_of(const CLI::App& app) {
   return facts;
 }
 
+// The command of the arguments, as far as they were parsed, and how the user calls it.
+struct Called {
+  const CLI::App* command;
+  std::string words;
+};
+
+Called called_in(const CLI::App& app) {
+  Called called{&app, app.get_name()};
+  while (!called.command->get_subcommands().empty()) {
+    called.command = called.command->get_subcommands().front();
+    called.words += " " + called.command->get_name();
+  }
+  return called;
+}
+
+// The message for invalid arguments. The parser's own is used where it names the option and what
+// was expected of it.
+std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
+  const Called called = called_in(app);
+  const bool incomplete = dynamic_cast<const CLI::RequiredError*>(&error);
+  // What is missing may be missing because its name was misspelt.
+  const std::vector<std::string> extras = app.remaining(true);
+  if (!extras.empty() && extras.front().starts_with('-'))
+    return fmt::format("unknown option {}; `{} --help` lists the options",
+                       in_quotes(extras.front()), called.words);
+  if (incomplete && called.command->get_require_subcommand_min() > 0)
+    return fmt::format("expected a command; `{} --help` lists them", called.words);
+  if (!extras.empty() && dynamic_cast<const CLI::ExtrasError*>(&error))
+    return fmt::format("unexpected argument {}", in_quotes(extras.front()));
+  const std::string_view text = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
+    const std::string option(text.substr(0, text.find_first_of(": ")));
+    const CLI::Option* const found =
+        option.starts_with('-') ? called.command->get_option_no_throw(option) : nullptr;
+    if (!found) return fmt::format("--{}: expected no value", option);
+    return fmt::format("{}: expected one value, got {}", option,
+                       found->count() > 1 ? std::to_string(found->count()) : "none");
+  }
+  return std::string(text);
+}
+
 constexpr std::string_view kPathTypes[] = {"FILE", "RUN", "PATH", "DIR"};
 
 }  // namespace
@@ -136,6 +191,14 @@ Check positive(bool or_zero) {
     return number && (*number > 0 || (or_zero && *number == 0));
   };
   return {fits, or_zero ? "a number of 0 or more" : "a positive number"};
+}
+
+Check share() {
+  const auto fits = [](const std::string& text) {
+    const std::optional<double> number = number_from<double>(text);
+    return number && *number > 0 && *number <= 1;
+  };
+  return {fits, "a number above 0 and at most 1"};
 }
 
 Check within(std::int64_t low, std::int64_t high) {
@@ -279,29 +342,24 @@ Option Command::choice(const std::string& name, std::string& value,
 
 Option Command::flag(const std::string& name, bool& value, const std::string& help) {
   return Option(app_->add_flag_function(
-      name, [&](std::int64_t times) { value = times > 0; }, help));
+                        name, [&](std::int64_t times) { value = times > 0; }, help)
+                    ->disable_flag_override());
 }
 
 Option Command::flag(const std::string& name, std::function<void(bool)> set,
                      const std::string& help) {
   return Option(app_->add_flag_function(
-      fmt::format("{},!--no-{}", name, name.substr(2)),
-      [set = std::move(set)](std::int64_t times) { set(times > 0); }, help));
+                        fmt::format("{},!--no-{}", name, name.substr(2)),
+                        [set = std::move(set)](std::int64_t times) { set(times > 0); }, help)
+                    ->disable_flag_override());
 }
 
 Option Command::at(const std::string& name) { return Option(app_->get_option(name)); }
 
-CommandFacts Command::line() const { return facts_of(line_of(*app_)); }
-
-std::string Command::help_of(const std::vector<std::string>& command) const {
+CommandFacts Command::facts(const std::vector<std::string>& command) const {
   const CLI::App* found = &line_of(*app_);
-  std::string called = found->get_name();
-  for (const std::string& name : command) {
-    found = &command_of(*found, name);
-    called += " " + name;
-  }
-  // App::help() would describe the running command.
-  return found->get_formatter()->make_help(found, called, CLI::AppFormatMode::Normal);
+  for (const std::string& name : command) found = &command_of(*found, name);
+  return facts_of(*found);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -325,8 +383,11 @@ std::string CommandLine::run(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
     return "";
+  } catch (const CLI::CallForHelp&) {
+    const Called called = called_in(*app_);
+    return help_text(facts_of(*called.command), called.words);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() != 0) throw UsageError(e.what());
+    if (e.get_exit_code() != 0) throw UsageError(message_of(*app_, e));
     std::ostringstream out;
     app_->exit(e, out, out);
     return out.str();

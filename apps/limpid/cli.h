@@ -1,5 +1,5 @@
-// Commands and their options, without the parser's headers: only cli.cc includes CLI11. Depends
-// only on the library's core.
+// Commands and their options, without the parser's headers: only cli.cc includes CLI11. Depends on
+// the library's core, and for --help on help_text.h.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct Check {
   std::string expected;
 };
 Check positive(bool or_zero = false);
+Check share();  // above 0 and at most 1
 Check within(std::int64_t low, std::int64_t high);
 
 // The help of an option or argument.
@@ -38,6 +39,8 @@ struct OptionFacts {
   std::string value;               // placeholder in help: "N", "bf16|int8"; empty for a flag
   std::string help;
   bool required = false;
+  bool repeated = false;                     // an argument that takes all that follow
+  std::vector<std::string> needs, excludes;  // names of other options
 
   bool is_argument() const { return !names.front().starts_with('-'); }
   bool is_path() const;
@@ -111,11 +114,10 @@ class Command {
   // An existing option of this command.
   Option at(const std::string& name);
 
-  // All commands of the command line. Call it in an action, when all commands were added.
-  CommandFacts line() const;
-  // The text of --help of a command: {} for the program, {"lab", "init"} for a subcommand. Throws
-  // UsageError if there is no such command.
-  std::string help_of(const std::vector<std::string>& command) const;
+  // A command of the command line: {} for the program with all its commands, {"lab", "init"} for a
+  // subcommand. Call it in an action, when all commands were added. Throws UsageError if there is
+  // no such command.
+  CommandFacts facts(const std::vector<std::string>& command = {}) const;
 
  private:
   CLI::App* app_;

@@ -245,7 +245,7 @@ void add_completion(Command& app) {
       "~/.zshrc, after compinit. fish: limpid completion fish | source in "
       "~/.config/fish/config.fish. Packages install all three.");
   command.run([app = command, shell] {
-    const CommandFacts line = app.line();
+    const CommandFacts line = app.facts();
     if (*shell == "bash")
       print(bash_script(line));
     else

@@ -89,7 +89,7 @@ void add_generate(Command& app) {
   command
       .option("--top-p", options->generate.sampling.top_p,
               "Sample from the most probable tokens whose probabilities add up to P")
-      .check(positive())
+      .check(share())
       .type("P");
   command.option("--seed", options->generate.seed, "Random seed of the first text").type("S");
   add_threads_option(command, options->threads);

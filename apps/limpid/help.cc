@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/limpid/command.h"
+#include "apps/limpid/help_text.h"
 #include "apps/limpid/output.h"
 #include "limpid/formats/file.h"
 
@@ -114,21 +115,12 @@ void write_pages(const CommandFacts& command, std::vector<std::string>& words,
 }
 
 void help(const Command& app, const HelpArguments& options) {
-  const std::string text = app.help_of(options.command);  // first: it throws for an unknown command
+  const CommandFacts command = app.facts(options.command);
   std::vector<std::string> words = {"limpid"};
-  const CommandFacts line = app.line();
-  if (!options.folder.empty()) return write_pages(line, words, options.folder);
-  if (!options.man) return print(text);
-  const CommandFacts* command = &line;
-  for (const std::string& name : options.command) {
-    for (const CommandFacts& c : command->commands)
-      if (c.name == name) {
-        command = &c;
-        break;
-      }
-    words.push_back(name);
-  }
-  print(man_page(*command, words));
+  if (!options.folder.empty()) return write_pages(app.facts(), words, options.folder);
+  words.insert(words.end(), options.command.begin(), options.command.end());
+  print(options.man ? man_page(command, words)
+                    : help_text(command, fmt::format("{}", fmt::join(words, " "))));
 }
 
 }  // namespace

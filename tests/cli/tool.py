@@ -1,18 +1,39 @@
 """What the tests of the tool share: running it, and writing the files that it reads."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 TOOL = sys.argv.pop(1) if len(sys.argv) > 1 else "limpid"
 
 # A sanitizer keeps memory of its own beside the program's.
 not_sanitized = unittest.skipIf("LIMPID_SANITIZED" in os.environ, "the tool is sanitized, which takes memory")
+
+
+def on_terminal(columns, *arguments):
+    """What the tool prints on a terminal of this width."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    run = subprocess.Popen([TOOL, *map(str, arguments)], stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    text = b""
+    with open(ours, "rb", buffering=0) as terminal:
+        try:
+            while part := terminal.read(65536):
+                text += part
+        except OSError:
+            pass  # EIO: the tool closed its end
+    if run.wait(timeout=120) != 0:
+        raise AssertionError(f"{arguments}: exit code {run.returncode}")
+    return text.decode()
 
 
 class ToolTest(unittest.TestCase):

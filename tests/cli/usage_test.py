@@ -37,6 +37,23 @@ class Help(tool.ToolTest):
         self.assertRegex(self.output("gradcheck", "--help"), r"--seed N +Random seed[^;]+;\s+default: 0")
         self.assertIn("bf16|int8", self.output("quantize", "--help"))
 
+    def test_help_names_what_an_argument_needs(self):
+        text = self.output("quantize", "--help")
+        self.assertRegex(text, r"(?m)^Usage: limpid quantize \[OPTIONS\] MODEL$")
+        self.assertRegex(text, r"--to bf16\|int8 +Type of [^;]+;\s+required\n")
+        self.assertRegex(self.output("run", "--help"), r"--index I +[^;]+; default: 0; needs\s+--data\n")
+        self.assertRegex(self.output("run", "--help"), r"--json +Print JSON; not with --out\n")
+        self.assertRegex(self.output("train", "--help"), r"\n  --bias, --no-bias +Add biases")
+
+    def test_help_fits_the_terminal(self):
+        for columns in (40, 80, 200):
+            for command in (("--help",), ("train", "--help"), ("help", "serve" if "Serve" in GROUPS else "run")):
+                lines = tool.on_terminal(columns, *command).splitlines()
+                longest = max(lines, key=len)
+                self.assertLessEqual(len(longest), min(columns, 100), longest)
+                words = " ".join(lines).split()
+                self.assertEqual("".join(words), "".join(self.output(*command).split()))
+
     def test_version(self):
         self.assertRegex(self.output("--version"), re.compile(r"\Alimpid \d+\.\d+\.\d+\n\Z"))
 
@@ -64,6 +81,32 @@ class Usage(tool.ToolTest):
         self.usage_error("--data", "eval", self.model)
         self.usage_error("--data", "run", self.model)
         self.usage_error("--values", "trace", self.model)
+
+    def test_what_was_not_expected_is_named(self):
+        for message, *arguments in (
+                ("expected a command; `limpid --help` lists them",),
+                ("expected a command; `limpid lab --help` lists them", "lab"),
+                ("unknown option '--fly'; `limpid --help` lists the options", "--fly"),
+                ("unknown option '--fly'; `limpid lab init --help` lists the options", "lab", "init", "--fly"),
+                ("unknown option '--too'; `limpid quantize --help` lists the options",
+                 "quantize", self.model, "--too", "int8"),
+                ("unknown option '--epoch'; `limpid train --help` lists the options", "train", "--epoch", "3"),
+                ("unexpected argument 'surplus'", "summary", self.model, "surplus"),
+                ("train has no commands, got 'init'", "help", "train", "init"),
+                ("--batch: expected one value, got none", "summary", self.model, "--batch"),
+                ("--batch: expected one value, got none", "summary", self.model, "--batch="),
+                ("--batch: expected one value, got 2", "summary", self.model, "--batch", "1", "--batch", "2"),
+                ("--json: expected no value", "summary", self.model, "--json=please"),
+                ("--bias: expected no value", "train", "--bias=maybe"),
+                ("--top-p: expected a number above 0 and at most 1, got '2'", "generate", self.model, "--top-p", "2"),
+                ("--edit: there is no value '%99' in function 'mlp'",
+                 "trace", self.model, "--values", "1,2", "--edit", "%99 = 0"),
+                ("--data: expected 1 example from index 9, got 2 examples, indices 0 to 1",
+                 "run", self.model, "--data", "moons,count=2", "--index", "9"),
+                ("expected one of --data, --values, --prompt and --input", "run", self.model),
+                ("expected two formats", "convert", "a.onnx", "b.onnx")):
+            with self.subTest(arguments):
+                self.assertIn(message, self.error(2, *arguments))
 
     def test_quantize(self):
         self.usage_error("--to", "quantize", self.model)
