@@ -131,21 +131,22 @@ Task task_of(const Array& y) {
   return y.all_labels() ? Task::kMultiLabel : Task::kRegression;
 }
 
-void check_rows(const Array& x, const Array& y) {
-  if (y.values.shape().rank() > 2 || y.rows() != x.rows())
-    throw Error(
-        ErrorCode::kShape,
-        fmt::format("arrays: {} is {} and {} is {}; expected [N, ...] and [N] or [N, outputs]",
-                    in_quotes(x.name), to_string(x.values.type()), in_quotes(y.name),
-                    to_string(y.values.type())));
-}
-
 // ---- the parts
 
 class Source {
  public:
   Source(const Params& arrays, std::string_view where, Targets targets, Arrays memory)
-      : arrays_(arrays), targets_(targets), memory_(memory), report_("arrays", where) {}
+      : arrays_(arrays),
+        targets_(targets),
+        memory_(memory),
+        where_(in_quotes(where)),
+        report_("arrays", where) {}
+
+  template <class... Args>
+  [[noreturn]] void refuse(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) const {
+    throw Error(
+        code, fmt::format("arrays {}: {}", where_, fmt::format(text, std::forward<Args>(args)...)));
+  }
 
   bool has(const std::string& name) const { return arrays_.find(name) != nullptr; }
 
@@ -159,7 +160,10 @@ class Source {
     data.targets = Tensor::zeros({Dtype::kF32, Shape{x.rows(), 0}});
     if (targets_ == Targets::kIfPresent && !has("y" + suffix)) return data;
     const Array y = array("y" + suffix);
-    check_rows(x, y);
+    if (y.values.shape().rank() > 2 || y.rows() != x.rows())
+      refuse(ErrorCode::kShape, "{} is {} and {} is {}; expected [N, ...] and [N] or [N, outputs]",
+             in_quotes(x.name), to_string(x.values.type()), in_quotes(y.name),
+             to_string(y.values.type()));
     data.task = task.value_or(task_of(y));
     if (data.task == Task::kClassification)
       add_labels(data, y, classes);
@@ -174,12 +178,10 @@ class Source {
   Array array(const std::string& name) const {
     const Tensor* found = arrays_.find(name);
     if (!found)
-      throw Error(ErrorCode::kNotFound,
-                  fmt::format("arrays: expected x and y, or x_train, y_train, x_test and y_test; "
-                              "there is no {} among: {}",
-                              in_quotes(name), list()));
-    if (found->shape().rank() == 0)
-      throw Error(ErrorCode::kShape, fmt::format("arrays: {} is a scalar", in_quotes(name)));
+      refuse(ErrorCode::kNotFound,
+             "expected x and y, or x_train, y_train, x_test and y_test; there is no {} among: {}",
+             in_quotes(name), list());
+    if (found->shape().rank() == 0) refuse(ErrorCode::kShape, "{} is a scalar", in_quotes(name));
     if (found->elements() == 0)
       report_.broken("{} is {}, which has no elements", in_quotes(name), to_string(found->type()));
     return {*found, name, report_};
@@ -187,8 +189,8 @@ class Source {
 
   void add_labels(Dataset& data, const Array& y, std::int64_t classes) const {
     if (y.columns() != 1)
-      throw Error(ErrorCode::kShape, fmt::format("arrays: {} is {}, expected labels [N]",
-                                                 in_quotes(y.name), to_string(y.values.type())));
+      refuse(ErrorCode::kShape, "{} is {}, expected labels [N]", in_quotes(y.name),
+             to_string(y.values.type()));
     data.targets =
         classes == 0
             ? y.labels(kMaxArrayClasses,
@@ -224,6 +226,7 @@ class Source {
   const Params& arrays_;
   Targets targets_;
   Arrays memory_;
+  std::string where_;
   Reporter report_;
 };
 
@@ -245,12 +248,10 @@ Split arrays_split(const Params& arrays, std::string_view where, std::optional<T
   const bool same_targets =
       test.targets.shape() == split.train.targets.shape().replace(0, test.size());
   if (!same_inputs || !same_targets)
-    throw Error(
-        ErrorCode::kShape,
-        fmt::format(
-            "arrays: rows of the test set map {} inputs to {}, those of the training set {} to {}",
-            test.inputs.shape()[1], to_string(test.targets.type()), split.train.inputs.shape()[1],
-            to_string(split.train.targets.type())));
+    source.refuse(ErrorCode::kShape,
+                  "rows of the test set map {} inputs to {}, those of the training set {} to {}",
+                  test.inputs.shape()[1], to_string(test.targets.type()),
+                  split.train.inputs.shape()[1], to_string(split.train.targets.type()));
   split.test.inputs = test.inputs;
   split.test.targets = test.targets;
   return split;

@@ -65,8 +65,9 @@ Task task_from_text(std::string_view text) {
 }
 
 std::int64_t count_from_text(std::string_view text) {
-  const auto count = number_from_text<std::int32_t>(text, "a number of rows");
-  if (count < 1) fail("expected at least 1 row");
+  constexpr std::string_view kExpected = "a number of rows from 1 to 2147483647";
+  const auto count = number_from_text<std::int32_t>(text, kExpected);
+  if (count < 1) fail(fmt::format("expected {}, got {}", kExpected, in_quotes(text)));
   return count;
 }
 

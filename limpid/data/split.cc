@@ -77,7 +77,8 @@ Split split_rows(const Dataset& all, const Shares& shares, Key key) {
   const std::size_t test = part_size(all.size(), shares.test, sum);
   const std::vector<std::int32_t> rows = permutation(key, all.size());
   if (rows.size() <= validation + test)
-    bad_split(fmt::format("{} rows are too few for {}", rows.size(), to_text(shares)));
+    bad_split(fmt::format("expected enough rows for each set of {}, got {}", to_text(shares),
+                          rows.size()));
   const std::size_t train = rows.size() - validation - test;
   const std::span<const std::int32_t> order(rows);
   return {.train = part_of(all, order.first(train)),

@@ -38,7 +38,8 @@ std::string list_of(const std::vector<std::string>& names) {
 // The columns that a user named for each purpose, as the columns become known.
 class Choice {
  public:
-  explicit Choice(const TableOptions& options) : options_(options) {}
+  Choice(const TableOptions& options, const fs::path& file)
+      : options_(options), where_(fmt::format("csv {}", in_quotes(file.string()))) {}
 
   ColumnKind kind(std::string_view name, std::size_t number) {
     names_.emplace_back(name);
@@ -48,7 +49,7 @@ class Choice {
     if (ignored + categorical + target > 1)
       throw Error(
           ErrorCode::kInvalidArgument,
-          fmt::format("table: column {} is named in more than one option", in_quotes(name)));
+          fmt::format("{}: column {} is named in more than one option", where_, in_quotes(name)));
     return ignored       ? ColumnKind::kIgnored
            : categorical ? ColumnKind::kCategorical
                          : ColumnKind::kAny;
@@ -60,16 +61,17 @@ class Choice {
       for (const std::string& wanted : *list)
         if (!found_.count(wanted))
           throw Error(ErrorCode::kNotFound,
-                      fmt::format("table: there is no column {}; there are: {}", in_quotes(wanted),
-                                  list_of(names_)));
+                      fmt::format("{}: there is no column {}; there are: {}", where_,
+                                  in_quotes(wanted), list_of(names_)));
     const std::vector<std::string> all = targets();
     for (const std::string& name : all)
       if (std::count(all.begin(), all.end(), name) > 1)
         throw Error(ErrorCode::kInvalidArgument,
-                    fmt::format("table: target {} is named twice", in_quotes(name)));
+                    fmt::format("{}: target {} is named twice", where_, in_quotes(name)));
     if (options_.targets.empty())
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("table: which column is the target? There are: {}", list_of(names_)));
+                  fmt::format("{}: expected a target column (target=COLUMN); there are: {}", where_,
+                              list_of(names_)));
   }
 
   // The targets by the names of their columns, in the order in which they were named.
@@ -92,6 +94,7 @@ class Choice {
   }
 
   const TableOptions& options_;
+  std::string where_;
   std::vector<std::string> names_;
   std::map<std::string, std::string> found_;
 };
@@ -99,7 +102,7 @@ class Choice {
 }  // namespace
 
 TableSource read_table(const fs::path& file, const TableOptions& options) {
-  Choice choice(options);
+  Choice choice(options, file);
   CsvTable table = load_csv(
       file, {options.text.separator, options.text.header,
              [&](std::string_view name, std::size_t number) { return choice.kind(name, number); }});

@@ -277,8 +277,8 @@ CsvTable parse_csv(std::string_view text, std::string_view where, const CsvOptio
   for (bool more = table.header ? records.next() : true; more; more = records.next()) {
     const auto& fields = records.fields();
     if (fields.size() != readers.size())
-      report.broken("line {} has {} fields, line {} has {}", records.line(), fields.size(),
-                    first_line, readers.size());
+      report.broken("line {}: expected {} fields, as in line {}, got {}", records.line(),
+                    readers.size(), first_line, fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) readers[i].add(fields[i], records.line());
     table.lines.push_back(records.line());
   }

@@ -184,8 +184,8 @@ class Mistakes(Data):
             "header: expected one of yes, no": "csv:a.csv,header=1",
             "task: expected one of classification, multilabel, regression": "npz:a.npz,task=ranking",
             "standardize: expected one of none, zscore, minmax": "idx:a,standardize=robust",
-            "count: expected a number of rows, got '1e3'": "moons,count=1e3",
-            "count: expected at least 1 row": "moons,count=0",
+            "count: expected a number of rows from 1 to 2147483647, got '1e3'": "moons,count=1e3",
+            "count: expected a number of rows from 1 to 2147483647, got '0'": "moons,count=0",
             "noise: expected a number": "moons,noise=much",
             "noise: expected a standard deviation from 0 to 1e6": "moons,noise=nan",
             "expected the file of the targets": f"npy:{NUMPY}/f4.npy",
@@ -196,16 +196,16 @@ class Mistakes(Data):
     def test_columns_that_are_not_there(self):
         self.refused("there is no column 'sort'; there are: 'id', 'kind', 'weight', 'colour'",
                      f"csv:{self.pets},target=sort")
-        self.refused("which column is the target?", f"csv:{self.pets}")
+        self.refused("pets.csv': expected a target column (target=COLUMN); there are: 'id'", f"csv:{self.pets}")
 
     def test_tables_that_are_broken(self):
         for part, text in {
             "line 3, column 'a': a value is missing; missing=drop leaves such rows out, missing=impute fills them": "a,kind\n1,x\n,y\n",
             "line 3, column 'a': 'x' is text, but '1' in line 2 is a number": "a,kind\n1,x\nx,y\n",
-            "line 3 has 1 fields, line 1 has 2": "a,kind\n1,x\n2\n",
+            "line 3: expected 2 fields, as in line 1, got 1": "a,kind\n1,x\n2\n",
             "line 2: a quote is never closed": 'a,kind\n"1,x\n',
             "has no lines": "",
-            "2 rows are too few for 80/10/10": "a,kind\n1,x\n2,y\n",
+            "split: expected enough rows for each set of 80/10/10, got 2": "a,kind\n1,x\n2,y\n",
         }.items():
             with self.subTest(text):
                 self.refused(part, f"csv:{self.put('broken.csv', text)},target=kind")

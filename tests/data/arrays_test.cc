@@ -108,10 +108,11 @@ TEST(Arrays, MayComeWithoutTargets) {
 
 TEST(ArraysFault, SaysWhatIsMissing) {
   const Tensor y = ints(Shape{2}, {0, 1});
-  expect_refused(ErrorCode::kNotFound,
-                 "arrays: expected x and y, or x_train, y_train, x_test and y_test; there is no "
-                 "'y' among: 'x', 'label'",
-                 {{"x", kX}, {"label", y}});
+  expect_refused(
+      ErrorCode::kNotFound,
+      "arrays 'a.npz': expected x and y, or x_train, y_train, x_test and y_test; there is no "
+      "'y' among: 'x', 'label'",
+      {{"x", kX}, {"label", y}});
   expect_refused(ErrorCode::kNotFound, "there is no 'x_test' among",
                  {{"x_train", kX}, {"y_train", y}});
   expect_refused(ErrorCode::kNotFound, "there is no 'x' among: ", {});
@@ -168,7 +169,8 @@ TEST(ArraysFault, RefusesShapesThatDoNotFit) {
                  {{"x", Tensor::zeros({Dtype::kF32, Shape{0, 3}})}, {"y", y}});
   expect_refused(
       ErrorCode::kShape,
-      "arrays: rows of the test set map 2 inputs to i32[2], those of the training set 3 to i32[2]",
+      "arrays 'a.npz': rows of the test set map 2 inputs to i32[2], those of the training set 3 to "
+      "i32[2]",
       {{"x_train", kX},
        {"y_train", y},
        {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},

@@ -108,8 +108,10 @@ TEST(SplitRows, RefusesWhatLeavesNothingToTrainOn) {
   const auto splitting = [](std::int32_t n, Shares shares) {
     return [=] { split_rows(numbered(n), shares, Key(0)); };
   };
-  expect_error(ErrorCode::kInvalidArgument, "2 rows are too few for 80/10/10", splitting(2, {}));
-  expect_error(ErrorCode::kInvalidArgument, "0 rows are too few", splitting(0, {1, 0, 0}));
+  expect_error(ErrorCode::kInvalidArgument, "expected enough rows for each set of 80/10/10, got 2",
+               splitting(2, {}));
+  expect_error(ErrorCode::kInvalidArgument, "expected enough rows for each set of 1/0/0, got 0",
+               splitting(0, {1, 0, 0}));
   expect_error(ErrorCode::kInvalidArgument, "expected a training share above 0, got 0/50/50",
                splitting(9, {0, 50, 50}));
   expect_error(ErrorCode::kInvalidArgument, "expected shares of 0 to 1000000, got 1/-1/0",

@@ -211,10 +211,10 @@ TEST_F(Table, NamesTheColumnsThatThereAre) {
   expect_refused(ErrorCode::kNotFound, "there is no column '2'", kPets, {.targets = {"2"}});
   expect_refused(ErrorCode::kNotFound, "there is no column 'x'", kPets,
                  {.targets = {"kind"}, .ignored = {"x"}});
-  expect_refused(ErrorCode::kInvalidArgument, "which column is the target? There are: 'id', 'kind'",
-                 kPets, {});
   expect_refused(ErrorCode::kInvalidArgument,
-                 "table: column 'kind' is named in more than one option", kPets,
+                 "expected a target column (target=COLUMN); there are: 'id', 'kind'", kPets, {});
+  expect_refused(ErrorCode::kInvalidArgument,
+                 "t.csv': column 'kind' is named in more than one option", kPets,
                  {.targets = {"kind"}, .ignored = {"kind"}});
   expect_refused(ErrorCode::kInvalidArgument, "target 'kind' is named twice", kPets,
                  {.targets = {"kind", "kind"}});

@@ -135,8 +135,9 @@ TEST(Csv, TakesColumnsAsItIsTold) {
 }
 
 TEST(CsvFault, NamesLineAndColumn) {
-  expect_refused("csv 'a.csv': line 3 has 3 fields, line 1 has 2", "a,b\n1,2\n1,2,3\n");
-  expect_refused("line 5 has 1 fields, line 1 has 2", "a,b\n\"x\ny\",2\n\n1\n");
+  expect_refused("csv 'a.csv': line 3: expected 2 fields, as in line 1, got 3",
+                 "a,b\n1,2\n1,2,3\n");
+  expect_refused("line 5: expected 2 fields, as in line 1, got 1", "a,b\n\"x\ny\",2\n\n1\n");
   expect_refused("line 3, column 'b': 'x' is text, but '2' in line 2 is a number",
                  "a,b\n1,2\n1,x\n");
   expect_refused("line 4, column 'b': '3' is a number, but 'x' in line 2 is text",
