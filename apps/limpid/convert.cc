@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/limpid/command.h"
@@ -16,6 +18,7 @@
 #include "limpid/formats/file.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/inspect/table.h"
+#include "limpid/train/run_folder.h"
 
 namespace limpid::tool {
 namespace {
@@ -34,8 +37,16 @@ void convert(const ConvertArguments& options) {
   const bool from_folder = is_folder_path(from) && is_huggingface(from);
   if (is_onnx_path(options.out) == is_onnx_path(from) && is_folder_path(options.out) == from_folder)
     throw UsageError(fmt::format(
-        "{} to {}: one of them must be named NAME.onnx, or be a folder of a GPT-2 or Llama",
+        "{} to {}: expected two formats; NAME.onnx is ONNX, NAME/ a Hugging Face folder, any other "
+        "name safetensors",
         in_quotes(from), in_quotes(options.out)));
+  std::error_code ignored;
+  if (is_folder_path(options.out) &&
+      std::filesystem::exists(train::RunFolder(options.out).log(), ignored))
+    throw UsageError(
+        fmt::format("OUT: {} is the folder of a training run, whose files would be "
+                    "overwritten; expected another folder",
+                    in_quotes(options.out)));
   if (options.batch && !is_onnx_path(options.out))
     throw UsageError(fmt::format("--batch: {} is not an ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);

@@ -103,8 +103,8 @@ void print_facts(const Split& split, const train::DataFacts& facts) {
     print("\n" + classes_text(train, facts));
   if (has_columns(train)) print("\n" + columns_text(train, facts));
   for (const train::Duplicates& d : facts.duplicates)
-    print(fmt::format("\nrows of the {} set that repeat a row of the {} set: {}\n", d.part, d.other,
-                      grouped(d.rows)));
+    print(fmt::format("\nrows of the {} set that repeat a row of the {} set: {}\n",
+                      train::set_name(d.part), train::set_name(d.other), grouped(d.rows)));
   if (facts.non_finite > 0)
     print(fmt::format("\nvalues that are not finite: {}\n", grouped(facts.non_finite)));
 }

@@ -68,9 +68,9 @@ Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input)
 
 void check_rows(std::int64_t first, std::int64_t count, std::int64_t size) {
   if (first > size - count)
-    throw UsageError(fmt::format("the data has {}, indices 0 to {}; expected {} from index {}",
-                                 counted(size, "example"), size - 1, counted(count, "example"),
-                                 first));
+    throw UsageError(fmt::format("--data: expected {} from index {}, got {}, indices 0 to {}",
+                                 counted(count, "example"), first, counted(size, "example"),
+                                 size - 1));
 }
 
 // The text of the tokens of an example, up to the end of the data's text.
@@ -122,8 +122,8 @@ void check_inputs(const Dataset& data, const Type& taken) {
                             in_quotes(data.name), name(given.dtype)));
   if (taken.shape.elements() != given.shape.elements())
     throw Error(ErrorCode::kShape,
-                fmt::format("the model takes {}, the examples of {} have {} numbers",
-                            to_string(taken), in_quotes(data.name), given.shape.elements()));
+                fmt::format("the model takes {}, the examples of {} have {}", to_string(taken),
+                            in_quotes(data.name), counted(given.shape.elements(), "number")));
 }
 
 std::string_view name_of(HeldOut::Part part) {
@@ -163,7 +163,8 @@ Examples read_examples(const ExampleOptions& options, const Model& model) {
     Tensor inputs = fit_inputs(data, model);
     return {std::move(inputs), options.index, std::move(data)};
   }
-  if (options.values.empty()) throw UsageError("one of --data, --values and --prompt is required");
+  if (options.values.empty())
+    throw UsageError("expected one of --data, --values, --prompt and --input");
   return {example_of_numbers(parse_numbers(options.values), data_input(model)), 0, {}};
 }
 

@@ -45,7 +45,7 @@ void hash_named(const HashArguments& options) {
 
 void hash_outputs(const HashArguments& options) {
   if (!options.inputs.empty()) return hash_named(options);
-  if (options.data.empty()) throw UsageError("one of --data and --input is required");
+  if (options.data.empty()) throw UsageError("expected one of --data and --input");
   const DataSpec spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   const Dataset test = load_examples(spec, model, Targets::kIfPresent);

@@ -34,6 +34,9 @@ class Comparison {
  public:
   Comparison(std::string_view table, bool json) : json_(json) {
     for (HashLine& line : parse_hashes(table)) published_.emplace(std::move(line.name), line.hash);
+    if (published_.empty())
+      throw Error(ErrorCode::kFormat,
+                  "--against: expected lines \"| name | 0123456789abcdef |\", got none");
   }
 
   void add(const std::vector<HashLine>& lines, const std::string& how) {

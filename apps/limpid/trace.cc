@@ -53,15 +53,15 @@ Neuron find_neuron(const Observation& run, const NeuronPlace& spec) {
 Observation observe_edited(const TraceArguments& options, const Function& function,
                            const Params& inputs) {
   if (options.edits.empty()) return observe(function, inputs);
-  std::vector<Edit> edits;
-  for (const std::string& text : options.edits) {
+  const Edited edited = [&] {
     try {
-      edits.push_back(parse_edit(text));
+      std::vector<Edit> edits;
+      for (const std::string& text : options.edits) edits.push_back(parse_edit(text));
+      return edit(function, edits);
     } catch (const Error& e) {
       throw UsageError(fmt::format("--edit: {}", e.what()));
     }
-  }
-  const Edited edited = edit(function, edits);
+  }();
   const Observation all = observe(edited.function, inputs);
   Observation run{function, {}};
   for (const ValueId id : edited.values) run.values.push_back(all[id]);

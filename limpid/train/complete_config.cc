@@ -126,7 +126,7 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   if (task == Task::kNextToken)
     fill(c.tokenizer, WindowOptions{}.tokenizer);
   else if (c.tokenizer)
-    refuse("tokenizer", fmt::format("the data is for {}", *c.task));
+    refuse("tokenizer", fmt::format("expected a text, but the data is for {}", *c.task));
   detail::fill_model_name(c, task);
   const detail::ModelFamily& family = detail::family_of(c);
   const Recipe& recipe = family.recipe(family, data);

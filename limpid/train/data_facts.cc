@@ -286,4 +286,6 @@ DataFacts data_facts(const Split& data) {
   return facts;
 }
 
+std::string_view set_name(std::string_view part) { return part == "train" ? "training" : part; }
+
 }  // namespace limpid::train

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "limpid/core/in_quotes.h"
+#include "limpid/train/data_facts.h"
 #include "limpid/train/detail/rules.h"
 
 namespace limpid::train::detail {
@@ -56,7 +57,7 @@ std::optional<Finding> data_not_finite(const RunLog& log, const Thresholds&) {
       Severity::kError, "",
       fmt::format(
           "{} of the inputs are not finite; the first is {} in row {}, column {} of the {} set",
-          log.data->non_finite, first.value, first.row, first.column, first.part),
+          log.data->non_finite, first.value, first.row, first.column, set_name(first.part)),
       "missing values, or a division by 0 when the data was made",
       {words("remove these rows"), words("fill in the column's mean")});
 }
@@ -196,7 +197,7 @@ std::optional<Finding> duplicate_rows(const RunLog& log, const Thresholds& t) {
   return finding(Severity::kInfo, "",
                  fmt::format("{} of the {} rows of the {} set repeat an earlier one; the first is "
                              "row {}, equal to row {}",
-                             d->rows, d->of, d->part, d->row, d->other_row),
+                             d->rows, d->of, set_name(d->part), d->row, d->other_row),
                  "the same example was collected several times",
                  {words("keep one copy of each row")});
 }
@@ -220,13 +221,14 @@ std::optional<Finding> leaked_rows(const RunLog& log, const Thresholds& t) {
   if (!d || static_cast<double>(d->of) < t["leak_least"] ||
       static_cast<double>(d->rows) < t["leak_share"] * static_cast<double>(d->of))
     return {};
-  return finding(Severity::kWarning, "",
-                 fmt::format("{} of the {} rows of the {} set are also in the {} set; the first is "
-                             "row {}, equal to row {}",
-                             d->rows, d->of, d->part, d->other, d->row, d->other_row),
-                 "the data had duplicate rows when it was split: the scores are better than those "
-                 "on new examples",
-                 {words("remove duplicate rows before the data is split")});
+  return finding(
+      Severity::kWarning, "",
+      fmt::format("{} of the {} rows of the {} set are also in the {} set; the first is "
+                  "row {}, equal to row {}",
+                  d->rows, d->of, set_name(d->part), set_name(d->other), d->row, d->other_row),
+      "the data had duplicate rows when it was split: the scores are better than those "
+      "on new examples",
+      {words("remove duplicate rows before the data is split")});
 }
 
 constexpr Threshold kTargets[] = {

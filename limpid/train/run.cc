@@ -288,7 +288,13 @@ void Run::Impl::go_on() {
   } else if (starts) {
     return begin_again();
   }
-  if (checkpoint) trainer_.restore(checkpoint->state);
+  if (checkpoint) {
+    if (checkpoint->state.step > trainer_.steps())
+      refuse_run(
+          fmt::format("train: expected a length of at least {} steps, which are done, got {}",
+                      checkpoint->state.step, trainer_.steps()));
+    trainer_.restore(checkpoint->state);
+  }
   if (folder_)
     go_on_in_folder();
   else

@@ -84,6 +84,10 @@ class Data(tool.ToolTest):
         self.assertRegex(text, r"\nweight +[-\d.]+ ")
         self.assertIn("weight = ", text)
 
+    def test_duplicate_rows(self):
+        self.assertIn("\nrows of the training set that repeat a row of the training set: 60\n",
+                      self.output("data", "and,count=80,split=80/20"))
+
     def test_what_is_refused(self):
         self.error(2, "data")
         self.error(2, "data", "mnist")

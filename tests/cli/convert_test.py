@@ -27,12 +27,22 @@ class Convert(tool.ToolTest):
 
     def test_what_makes_no_sense(self):
         other = self.folder / "other.safetensors"
-        self.assertIn("one of them must be named NAME.onnx", self.error(2, "convert", self.model, other))
+        self.assertIn("expected two formats", self.error(2, "convert", self.model, other))
         self.assertIn("OUT", self.error(2, "convert", self.model))
         self.error(2, "convert", self.model, self.onnx, "--batch", "0")
         self.output("convert", self.model, self.onnx)
         self.assertIn("is not an ONNX model", self.error(2, "convert", self.onnx, other, "--batch", "3"))
         self.assertIn("No such file", self.error(1, "convert", self.model, self.folder / "none/m.onnx"))
+
+    def test_a_training_run_is_not_overwritten(self):
+        text, run = self.folder / "text.txt", self.folder / "run"
+        text.write_text("to be or not to be, " * 20)
+        self.output("train", "--data", f"text:{text}", "--model", "gpt", "--layers", "1", "--width", "8", "--heads", "1",
+                    "--context", "4", "--steps", "1", "--out", run)
+        kept = {path.name: path.read_bytes() for path in run.iterdir()}
+        self.assertIn("is the folder of a training run", self.error(2, "convert", run, run))
+        self.assertEqual(kept, {path.name: path.read_bytes() for path in run.iterdir()})
+        self.assertEqual(self.run_tool("convert", run, f"{self.folder}/folder/").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -70,6 +70,8 @@ class Promise(tool.ToolTest):
         self.assertEqual({d["name"]: d["published"] for d in document["differences"]}, {"op relu": "0123456789abcdef"})
         self.assertEqual(document["differing"], len(document["differences"]))
         self.assertFalse(all(check["ok"] for check in document["checks"]))
+        wrong.write_text("no table\n")
+        self.assertIn("--against: expected lines", self.error(1, "selftest", "--against", wrong))
 
     def test_a_table_that_is_none(self):
         broken = self.folder / "hashes.md"
