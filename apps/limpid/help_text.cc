@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "apps/limpid/output.h"
 #include "apps/limpid/terminal.h"
