@@ -98,7 +98,7 @@ std::string Case::prepare() const {
       return fmt::format("forward {} {} {}", what, batch, threads);
     case Kind::kNarrow:
       return what == "f32" ? fmt::format("forward {} {} {}", kDigits, batch, threads)
-                           : fmt::format("narrow {} {} {}", what, batch, threads);
+                           : fmt::format("narrow {} {} {} {}", kDigits, what, batch, threads);
     case Kind::kGated:
       return fmt::format("gated {} {} {}", what, batch, threads);
     case Kind::kTraining:

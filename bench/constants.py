@@ -7,12 +7,14 @@ It needs the build of the preset release (./dev build). For each other value of 
 tests/mutations/mutate.py does for a mutation, links the program subject_limpid with it, and runs both programs in turns. The
 table on the standard output is Markdown: time with the other value over time with the value that stands in the source. Above 1 the
 source's value is better. A ratio is the median over the rounds; its quartiles stand beside it. The answers of both programs must be
-the same bits: no constant here may change a result. --check only looks whether each constant stands where it should.
+the same bits: no constant here may change a result. --check only looks whether each constant stands where it should, and whether
+each size in bytes in limpid/kernels and limpid/compile is in one of the two lists: those that are measured, and those that are not.
 """
 
 import argparse
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -56,8 +58,18 @@ CONSTANTS = [
              ["function softmax 4096 4096 1", "function layer_norm 4096 4096 1"]),
     Constant("kInOwnCache", "limpid/compile/run.cc", "kInOwnCache = std::size_t{{1}} << {};", "20", ["19", "21"],
              [f"forward {DIGITS} 8 2", f"forward {DIGITS} 32 2", "forward relu:784-512-256-10 32 2"]),
+    Constant("kWorthAHugePage", "limpid/compile/pages.h", "kWorthAHugePage = std::size_t{{{}}} << 10;", "512", ["64", "2048"],
+             [f"forward {DIGITS} 1 1", "forward relu:128-128-10 1 1"]),
+    Constant("kLastLevel", "limpid/compile/lower.cc", "kLastLevel = std::size_t{{{}}} << 20;", "32", ["0", "256"],
+             ["narrow relu:784-256-128-10 bf16 8 1", "narrow relu:4096-4096-1024 bf16 8 1"]),
     Constant("kChunk", "limpid/compile/plan.h", "kChunk = {};", "1024", ["512", "2048"], ["train sgd 128 1 3", "train adamw 128 1 3"]),
 ]  # fmt: skip
+# Sizes in bytes that are not in the list above, and why.
+NOT_MEASURED = {
+    "kMostScores": "no task of subject_main.cc runs attention",
+    "kHugePage": "the size of the system's huge pages",
+}
+SIZE_IN_BYTES = re.compile(r"constexpr std::size_t (k\w+) = std::size_t\{\d+\} << \d+;")
 
 
 class Subject:
@@ -127,6 +139,22 @@ def compared(programs: dict[str, str], value: str, task: str, rounds: int) -> di
             subject.end()
 
 
+def check() -> None:
+    """Raises mutate.Failed if a constant of the lists is not there, or a size in bytes is in none of them."""
+    for constant in CONSTANTS:
+        mutation(constant, constant.others[0]).text()
+    found = {}
+    for room in ("kernels", "compile"):
+        for path in sorted((ROOT / "limpid" / room).glob("*.*")):
+            found.update({name: path.relative_to(ROOT) for name in SIZE_IN_BYTES.findall(path.read_text())})
+    unlisted = sorted(found.keys() - {c.name for c in CONSTANTS} - NOT_MEASURED.keys())
+    if unlisted:
+        raise mutate.Failed(f"{unlisted[0]} of {found[unlisted[0]]} is in neither CONSTANTS nor NOT_MEASURED of bench/constants.py")
+    gone = sorted(NOT_MEASURED.keys() - found.keys())
+    if gone:
+        raise mutate.Failed(f"{gone[0]} of NOT_MEASURED is no size in bytes in limpid/kernels or limpid/compile")
+
+
 def cpu() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -141,8 +169,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if arguments.check:
-        for constant in CONSTANTS:
-            mutation(constant, constant.others[0]).text()
+        check()
         return 0
     strange = set(arguments.names) - {c.name for c in CONSTANTS}
     if strange or arguments.rounds < 3:

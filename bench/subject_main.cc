@@ -2,8 +2,8 @@
 //   describe                 answers one line
 //   forward NETWORK BATCH THREADS
 //                            prepares and runs once; answers "floats N" and the first logits
-//   narrow DTYPE BATCH THREADS
-//                            the same for the digits' network with weights of that dtype
+//   narrow NETWORK DTYPE BATCH THREADS
+//                            the same with weights of that dtype
 //   gated SIZES ROWS THREADS the same for a gated block
 //   function NAME ROWS COLUMNS THREADS
 //                            prepares and runs once; answers "floats N" and the first results
@@ -65,11 +65,11 @@ class Session {
       x_ = rows_of_input(batch, made.sizes.front());
       prepared(subject_->forward(made, batch, threads, x_), batch, made.sizes.back());
     } else if (verb == "narrow") {
-      std::string dtype;
+      std::string network, dtype;
       int batch = 0, threads = 0;
-      words >> dtype >> batch >> threads;
+      words >> network >> dtype >> batch >> threads;
       forget();
-      const Network made = network_of(kDigits);
+      const Network made = network_of(network);
       x_ = rows_of_input(batch, made.sizes.front());
       prepared(subject_->narrow(made, dtype, batch, threads, x_), batch, made.sizes.back());
     } else if (verb == "gated") {

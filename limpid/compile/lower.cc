@@ -16,6 +16,17 @@ namespace {
 
 using kernels::Element;
 
+// Weights of more bytes do not stay in a cache from one run to the next. A constant, as virtual
+// machines report third-level caches of hundreds of megabytes.
+constexpr std::size_t kLastLevel = std::size_t{32} << 20;
+
+bool exceed_caches(const std::vector<Step>& steps) {
+  std::size_t weights = 0;
+  for (const Step& step : steps)
+    if (step.root) weights += step.root->weight_bytes();
+  return weights > kLastLevel;
+}
+
 bool is_lane(Dtype dtype) {
   return dtype == Dtype::kF32 || dtype == Dtype::kI32 || dtype == Dtype::kBool;
 }
@@ -364,19 +375,6 @@ void Lowering::write_output(std::size_t index) {
   }
   add_copy(slot, add_slot(f_.type(v), Place::kOutput, index));
 }
-
-namespace {
-
-// A constant, as virtual machines report third-level caches of hundreds of megabytes.
-bool exceed_caches(const std::vector<Step>& steps) {
-  constexpr std::size_t kLastLevel = std::size_t{32} << 20;
-  std::size_t weights = 0;
-  for (const Step& step : steps)
-    if (step.root) weights += step.root->weight_bytes();
-  return weights > kLastLevel;
-}
-
-}  // namespace
 
 Plan lower(const Function& function, kernels::Isa isa) {
   Plan plan = Lowering(function, isa).run();

@@ -241,7 +241,7 @@ struct Plan {
   std::size_t band_bytes = 0;      // band memory of each thread, at the start of its scratch
   std::size_t scratch_bytes = 0;   // for each thread
   double worth_sharing = 0;        // least estimated nanoseconds per piece
-  bool weights_in_memory = false;  // they are more than the caches hold, from one run to the next
+  bool weights_in_memory = false;  // every run reads the weights from memory, not from a cache
 };
 
 // Elements per chunk of a program: a few buffers of this size fit in the L1 cache.
