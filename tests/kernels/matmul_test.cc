@@ -234,7 +234,7 @@ TEST_P(MatmulTest, SpecialValues) {
   b.memory[5] = 3e38f;
   for (const bool relu : {false, true}) {
     const std::vector<float> want = reference({m, n, depth}, a.matrix, b.matrix, nullptr, relu);
-    Floats c(m * n);
+    Floats c(m * n, 1.0f);
     const Matmul matmul = {.m = m,
                            .n = n,
                            .k = depth,

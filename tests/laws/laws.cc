@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 
@@ -92,33 +93,64 @@ std::string rows_are_single_calls(const Function& g, const Function& f, const Ba
   return "";
 }
 
-// Copies whose memory ends, or begins, at a protected page.
-std::vector<Tensor> at_edge(std::span<const Tensor> tensors, Edge edge) {
-  std::vector<Tensor> copies;
-  for (const Tensor& t : tensors) {
-    const std::size_t bytes = t.bytes().size();
-    const std::shared_ptr<std::byte> memory(map_guarded(bytes, edge),
-                                            [bytes](std::byte* b) { unmap_guarded(b, bytes); });
-    if (bytes != 0) std::memcpy(memory.get(), t.bytes().data(), bytes);
-    copies.push_back(Tensor::borrow(t.type(), {memory.get(), bytes}, memory));
-  }
-  return copies;
-}
+// Tensors whose memory ends, or begins, at a protected page.
+class AtEdge {
+ public:
+  explicit AtEdge(Edge edge) : edge_(edge) {}
 
-// Runs it in memory that ends, or begins, with its inputs and outputs.
+  void add(const Type& type, const std::function<void(std::span<std::byte>)>& fill) {
+    const std::size_t bytes = type.bytes();
+    const std::shared_ptr<std::byte> memory(map_guarded(bytes, edge_),
+                                            [bytes](std::byte* b) { unmap_guarded(b, bytes); });
+    fill({memory.get(), bytes});
+    tensors_.push_back(Tensor::borrow(type, {memory.get(), bytes}, memory));
+    memory_.push_back(memory.get());
+  }
+  void add_copy(const Tensor& t) {
+    add(t.type(), [&](std::span<std::byte> out) {
+      std::copy(t.bytes().begin(), t.bytes().end(), out.begin());
+    });
+  }
+  void add_filled(const Type& type, std::byte with) {
+    add(type, [&](std::span<std::byte> out) { std::fill(out.begin(), out.end(), with); });
+  }
+
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  std::vector<const void*> to_read() const { return {memory_.begin(), memory_.end()}; }
+  const std::vector<void*>& to_write() const { return memory_; }
+
+ private:
+  Edge edge_;
+  std::vector<Tensor> tensors_;
+  std::vector<void*> memory_;
+};
+
+// NaN in every floating dtype: it stays visible when a sum begins with it.
+constexpr std::byte kNanBytes{0xff};
+// A number in every dtype, which is no result by chance: it differs from a NaN that is expected.
+constexpr std::byte kNumberBytes{0xa5};
+
+// In memory that ends, or begins, with its inputs and outputs. Outputs are filled with one of the
+// patterns, and the workspace holds what a run on NaNs has left: a plan writes all that it reads
+// and gives.
 std::vector<Tensor> run_at_edge(const Executable& executable, std::span<const Tensor> inputs,
                                 Edge edge, ThreadPool* pool) {
-  const std::vector<Tensor> given = at_edge(inputs, edge);
-  std::vector<Tensor> results;
-  for (const Type& type : executable.output_types()) results.push_back(Tensor::zeros(type));
-  results = at_edge(results, edge);
-  std::vector<const void*> in;
-  for (const Tensor& t : given) in.push_back(t.bytes().data());
-  std::vector<void*> out;
-  // Nobody else refers to these yet.
-  for (const Tensor& t : results) out.push_back(const_cast<std::byte*>(t.bytes().data()));
-  Workspace(executable, pool).run(in, out);
-  return results;
+  AtEdge given(edge), nans(edge), results(edge), results_of_nans(edge);
+  for (const Tensor& t : inputs) {
+    given.add_copy(t);
+    if (is_floating(t.dtype()))
+      nans.add_filled(t.type(), kNanBytes);
+    else
+      nans.add_copy(t);
+  }
+  for (const Type& type : executable.output_types()) {
+    results.add_filled(type, edge == Edge::kBegin ? kNanBytes : kNumberBytes);
+    results_of_nans.add_filled(type, kNanBytes);
+  }
+  Workspace workspace(executable, pool);
+  workspace.run(nans.to_read(), results_of_nans.to_write());
+  workspace.run(given.to_read(), results.to_write());
+  return results.tensors();
 }
 
 std::string bytes_of(const std::filesystem::path& path) {
@@ -202,18 +234,17 @@ std::string donated_is_interpreted(const Function& f, std::span<const Tensor> in
       } catch (const Error&) {
         continue;  // of another type, or read later
       }
-      std::vector<Tensor> memory;
-      for (const Tensor& t : expected) memory.push_back(Tensor::zeros(t.type()));
-      memory = at_edge(memory, Edge::kEnd);
-      memory[o] = at_edge({&inputs[i], 1}, Edge::kEnd)[0];
+      AtEdge results(Edge::kEnd);
+      for (std::size_t k = 0; k < expected.size(); ++k)
+        if (k == o)
+          results.add_copy(inputs[i]);
+        else
+          results.add_filled(expected[k].type(), kNumberBytes);
       std::vector<const void*> in;
       for (const Tensor& t : inputs) in.push_back(t.bytes().data());
-      in[i] = memory[o].bytes().data();
-      std::vector<void*> out;
-      // Nobody else refers to these yet.
-      for (const Tensor& t : memory) out.push_back(const_cast<std::byte*>(t.bytes().data()));
-      Workspace(*executable).run(in, out);
-      if (const std::string d = difference(memory, expected); !d.empty())
+      in[i] = results.to_write()[o];
+      Workspace(*executable).run(in, results.to_write());
+      if (const std::string d = difference(results.tensors(), expected); !d.empty())
         return fmt::format("input {} given for output {}: {}\n{}", i, o, d, executable->plan());
     }
   return "";
