@@ -14,11 +14,6 @@ constexpr std::size_t kMostRows = 96;
 // Without weights: the bytes that the widest operand has in the rows that go together.
 constexpr std::size_t kBytesOfRows = std::size_t{64} << 10;
 
-// Whether the elements that a program reads for row r of `rows` lie in row r of the operand.
-bool is_by_rows(const LaneInput& input, std::size_t elements, std::size_t rows) {
-  return input.inner * input.period == elements && input.period % rows == 0;
-}
-
 std::size_t rows_of(const Step& step) { return step.root ? step.root->row_count() : 0; }
 // Whether the step can be split into `rows` parts. A part may be several of its own rows.
 bool takes_rows(const Step& step, std::size_t rows) {
@@ -87,7 +82,7 @@ class Banding {
       if (!in.function && made_here(in.key)) return false;
     return std::all_of(
         step.program.inputs.begin(), step.program.inputs.end(), [&](const LaneInput& input) {
-          return !made_here(input.slot) || is_by_rows(input, step.program.elements, rows);
+          return !made_here(input.slot) || input.is_by_rows(step.program.elements, rows);
         });
   }
 

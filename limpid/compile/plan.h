@@ -47,6 +47,10 @@ struct LaneInput {
 
   // Whether the elements are read in order, each once.
   bool is_full(std::size_t elements) const { return inner == 1 && period == elements; }
+  // Whether row r of the program, of `rows`, reads row r of the slot only.
+  bool is_by_rows(std::size_t elements, std::size_t rows) const {
+    return inner * period == elements && period % rows == 0;
+  }
   bool operator==(const LaneInput&) const = default;
 };
 

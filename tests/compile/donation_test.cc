@@ -70,5 +70,47 @@ TEST(Donation, IsRefusedWhereTheOldValueIsReadLater) {
       updating([](Value before, Value) { return std::vector<Value>{reshape(sum(before), {1})}; })));
 }
 
+// 400 rows go through a product and the steps after it in blocks.
+TEST(Donation, IsRefusedWhereEveryBlockOfRowsReadsTheWholeInput) {
+  const Type row{Dtype::kF32, {400}};
+  const Function f =
+      bind(trace("by_rows",
+                 {{"x", {Dtype::kF32, {400, 8}}},
+                  {"w", {Dtype::kF32, {400, 8}}},
+                  {"bias", row},
+                  {"other", row}},
+                 [](std::span<const Value> in) {
+                   return std::vector<Value>{linear(in[0], in[1], in[2]), tanh(in[3])};
+                 }),
+           {{"w", counted({Dtype::kF32, {400, 8}})}});
+  EXPECT_NE(compile(f).plan().find("2 steps for 400 rows"), std::string::npos);
+  EXPECT_THROW(compile(f, giving({1, 1})), Error);
+  const Function g = trace("by_lanes", {{"x", {Dtype::kF32, {400, 400}}}, {"y", row}, {"z", row}},
+                           [](std::span<const Value> in) {
+                             return std::vector<Value>{softmax(in[0], 1) + in[1], tanh(in[2])};
+                           });
+  EXPECT_NE(compile(g).plan().find("2 steps for 400 rows"), std::string::npos);
+  EXPECT_THROW(compile(g, giving({1, 1})), Error);
+}
+
+TEST(Donation, OfRowsThatAreReadBeforeTheyAreWritten) {
+  const Type type{Dtype::kF32, {400, 400}};
+  const Function f = trace("by_rows", {{"x", type}, {"y", type}}, [](std::span<const Value> in) {
+    return std::vector<Value>{max(softmax(in[0], 1), 1), tanh(in[1])};
+  });
+  const Tensor x = counted(type), y = counted(type);
+  const std::vector<Tensor> want = interpret(f, std::vector<Tensor>{x, y});
+  ThreadPool pool({.threads = 3});
+  for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    Workspace workspace(compile(f, giving({0, 1})), threads);
+    std::vector<float> memory(x.values<float>().begin(), x.values<float>().end()), highest(400);
+    const void* const in[] = {memory.data(), y.bytes().data()};
+    void* const out[] = {highest.data(), memory.data()};
+    workspace.run(in, out);
+    EXPECT_TRUE(Tensor::from<float>({400}, highest).same_bits(want[0]));
+    EXPECT_TRUE(Tensor::from<float>({400, 400}, memory).same_bits(want[1]));
+  }
+}
+
 }  // namespace
 }  // namespace limpid
