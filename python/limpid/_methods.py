@@ -31,14 +31,31 @@ def _shape(args: Tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
 
 
+def _rows(x: Any, rows: Any) -> Any:
+    """x[rows] while code is traced: negative numbers count from the end, as for arrays."""
+    if getattr(rows, "dtype", None) == np.bool_:
+        raise TypeError("a mask chooses a number of elements that is not known while code is traced; lp.select(mask, x, y) keeps the shape")
+    if not x.ndim:
+        raise IndexError(f"too many indices: {x.type} has 0 dimensions, 1 was given")
+    size = x.shape[0]
+    if isinstance(rows, Value):
+        below = _core.less(rows, 0)
+        return _core.gather(x, _core.select(below, _core.add(rows, size), rows))
+    numbers = np.asarray(rows)
+    if numbers.dtype.kind in "iu" and numbers.size:
+        for number in (int(numbers.min()), int(numbers.max())):
+            if not -size <= number < size:
+                raise IndexError(f"index {number} is outside of axis 0, which has {size}")
+        if numbers.min() < 0:
+            rows = np.where(numbers < 0, numbers + size, numbers)
+    return _core.gather(x, rows)
+
+
 def _index(x: Any, index: Any) -> Any:
     """x[index] of a Value: integers, slices, None and Ellipsis, or one array of numbers of rows."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
-        rows = np.asarray(parts[0]) if isinstance(parts[0], list) else parts[0]
-        if getattr(rows, "dtype", None) == np.bool_:
-            raise TypeError("a mask chooses a number of elements that is not known while code is traced; lp.select(mask, x, y) keeps the shape")
-        return _core.gather(x, rows)
+        return _rows(x, np.asarray(parts[0]) if isinstance(parts[0], list) else parts[0])
     for part in parts:
         if part is not None and part is not Ellipsis and not isinstance(part, (int, slice, np.integer)):
             raise TypeError(
@@ -96,7 +113,7 @@ def _index(x: Any, index: Any) -> Any:
 
 def _array_index(x: Array, index: Any) -> Any:
     if isinstance(index, Value):
-        return _core.gather(x, index)
+        return _rows(x, index)
     if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)) and x.ndim:
         size = len(x)
         i = int(index) + size if index < 0 else int(index)
@@ -170,26 +187,43 @@ def _true_divide(a: Any, b: Any) -> Any:
 
 def _floor_divide(a: Any, b: Any) -> Any:
     if not _whole(a) and not _whole(b):
-        return _core.floor(_core.divide(a, b))
+        return _float_divmod(a, b)[0]
     # divide() rounds toward 0: one less where there is a rest of another sign than b's.
     q = _core.divide(a, b)
     b = _core.add(_core.multiply(q, 0), b)
     rest = _core.subtract(a, _core.multiply(q, b))
+    return _core.subtract(q, _core.cast(_signs_differ(rest, b), q.type.split("[")[0]))
+
+
+def _float_divmod(a: Any, b: Any) -> Tuple[Any, Any]:
+    """As NumPy: the quotient that belongs to the remainder. floor(a / b) is 1 too large where a / b rounds up to a whole number."""
+    rest = _core.remainder(a, b)
+    of_zero = _core.floor(_core.divide(a, b))
+    b = _core.add(_core.zeros(rest.shape, rest.type.split("[")[0]), b)
+    quotient = _core.divide(_core.subtract(a, rest), b)
+    other_sign = _signs_differ(rest, b)
+    quotient = _core.select(other_sign, _core.subtract(quotient, 1), quotient)
+    whole = _core.floor(quotient)
+    whole = _core.select(_core.less(0.5, _core.subtract(quotient, whole)), _core.add(whole, 1), whole)
+    return _core.select(_core.equal(b, 0), of_zero, whole), _core.select(other_sign, _core.add(rest, b), rest)
+
+
+def _signs_differ(rest: Any, b: Any) -> Any:
+    """Whether a remainder other than 0 has another sign than the divisor."""
     negative = [_core.cast(_core.less(x, 0), "i32") for x in (rest, b)]
-    below = _core.logical_and(_core.not_equal(rest, 0), _core.not_equal(*negative))
-    return _core.subtract(q, _core.cast(below, q.type.split("[")[0]))
+    return _core.logical_and(_core.not_equal(rest, 0), _core.not_equal(*negative))
 
 
 def _modulo(a: Any, b: Any) -> Any:
     # remainder() has the sign of a, NumPy's % that of b.
     rest = _core.remainder(a, b)
     b = _core.add(_core.multiply(rest, 0), b)
-    negative = [_core.cast(_core.less(x, 0), "i32") for x in (rest, b)]
-    other_sign = _core.logical_and(_core.not_equal(rest, 0), _core.not_equal(*negative))
-    return _core.select(other_sign, _core.add(rest, b), rest)
+    return _core.select(_signs_differ(rest, b), _core.add(rest, b), rest)
 
 
 def _divmod(a: Any, b: Any) -> Tuple[Any, Any]:
+    if not _whole(a) and not _whole(b):
+        return _float_divmod(a, b)
     return _floor_divide(a, b), _modulo(a, b)
 
 

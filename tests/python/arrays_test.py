@@ -266,6 +266,25 @@ class Use(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(lp.asarray(x) % 2), x % np.float32(2))
         self.assertEqual((7 % lp.asarray(4)).item(), 3)
 
+    def test_quotients_belong_to_their_remainders(self):
+        # In f32 1 / 0.1 rounds up to 10, and 9 times 0.1 fit into 1.
+        a = np.float32([1, -1, 1, 6, 0.3, -0.3, 1e30, 5, 5, -5, 0, np.inf, 1, -1, np.nan])
+        b = np.float32([0.1, 0.1, -0.1, 0.2, 0.1, 0.1, 3, 2, 0, 0, 0, 1, np.inf, np.inf, 1])
+        rng = np.random.default_rng(0)
+        a, b = (np.append(x, (rng.standard_normal(500) * 10).round(1).astype(np.float32)) for x in (a, b))
+        for kind in (np.float32, np.float64):
+            x, y = a.astype(kind), b.astype(kind)
+            with np.errstate(all="ignore"):
+                wanted = divmod(x, y)
+            for got in (divmod(lp.asarray(x), y), divmod(x, lp.asarray(y)), lp.compile(divmod)(x, y), (lp.asarray(x) // y, lp.asarray(x) % y)):
+                for mine, theirs in zip(got, wanted):
+                    np.testing.assert_array_equal(np.asarray(mine), theirs)
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(np.asarray(lp.asarray(x) // 0.1), x // kind(0.1))
+            np.testing.assert_array_equal(np.asarray(1.0 // lp.asarray(x[:3])), kind(1) // x[:3])
+            with self.assertRaises(lp.NoGradientError):
+                lp.grad(lambda v: (v // 2.0).sum())(x)
+
     def test_contains_and_round(self):
         x = lp.asarray([[1.0, 2.0], [3.0, 4.0]])
         self.assertTrue(3.0 in x and 4 in x)

@@ -98,6 +98,16 @@ class Transformations(unittest.TestCase):
         x = floats(4, 3)
         for index in ([0, 2], np.array([1, 1])):
             self.assertTrue(lp.compile(lambda a: a[index])(x).same_bits(x[index]))
+        # Negative numbers count from the end, as they do outside of traced code.
+        for index in ([-1, 0], np.array([[-4], [3]]), np.int64([-2]), lp.asarray([-1, 2])):
+            self.assertTrue(lp.compile(lambda a: a[index])(x).same_bits(np.asarray(lp.asarray(x)[index])))
+            self.assertTrue(lp.compile(lambda a, i: a[i])(x, np.asarray(index)).same_bits(x[np.asarray(index)]))
+        self.assertTrue(lp.compile(lambda a, i: a[i])(x, -1).same_bits(x[-1]))
+        for index in ([4], [0, -5]):
+            with self.assertRaisesRegex(IndexError, "outside of axis 0, which has 4"):
+                lp.compile(lambda a: a[index])(x)
+        with self.assertRaisesRegex(IndexError, "too many"):
+            lp.compile(lambda a: a[[0]])(1.0)
         with self.assertRaisesRegex(TypeError, "lp.select"):
             lp.compile(lambda a: a[a > 0])(x)
         with self.assertRaisesRegex(TypeError, "lp.take"):
