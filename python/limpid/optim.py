@@ -1,5 +1,8 @@
 """Optimisers, schedules and clipping: pure functions of parameters, gradients and state.
 
+Parameters and gradients are trees of one form, which the results have, too: Params, dicts, lists of them.
+The state is Params.
+
 >>> import limpid as lp
 >>> adam = lp.optim.Adam()
 >>> step = lp.compile(lp.optim.step(lambda p, x: ((p["w"] * x - 1.0) ** 2).mean(), adam))
@@ -12,11 +15,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Callable, ClassVar, Mapping, Optional, Tuple
+from typing import Any, Callable, ClassVar, Mapping, Optional, Tuple, TypeVar
 
 from . import _core
 from ._params import Params
-from ._transforms import value_and_grad
+from ._transforms import tree_map, value_and_grad
 
 __all__ = [
     "Adagrad",
@@ -33,27 +36,51 @@ __all__ = [
 ]
 
 
+Tree = TypeVar("Tree")
+
+
+def _named(tree: Any) -> Mapping[str, Any]:
+    """The arrays of a tree as a mapping: what has no name has its number."""
+    if isinstance(tree, Mapping):
+        return tree
+    return {str(i): part for i, part in enumerate(tree)} if isinstance(tree, (list, tuple)) else {"0": tree}
+
+
+def _like(tree: Tree, params: Params) -> Tree:
+    """The arrays of these params in the form of the tree that they have their names from."""
+    if isinstance(tree, Params):
+        return params  # type: ignore[return-value]
+    names = _core.flatten(_named(tree))[1].names()
+    made: Tree = _core.flatten(tree)[1].build([params[name] for name in names])
+    return made
+
+
 class _Optimizer:
     _name: ClassVar[str]
+
+    # dataclass's kw_only is younger than Python 3.9.
+    def __new__(cls, *given: Any, **named: Any) -> Any:
+        if given:
+            raise TypeError(f"{cls.__name__}: expected numbers by name, such as weight_decay=0.1; the learning rate belongs to each step")
+        return super().__new__(cls)
 
     @property
     def _optimizer(self) -> _core.Optimizer:
         return _core.optimizer(self._name, {f.name: float(getattr(self, f.name)) for f in fields(self)})
 
-    def init(self, params: Mapping[str, Any]) -> Params:
+    def init(self, params: Any) -> Params:
         """The first state for these parameters."""
-        return self._optimizer.init(params)
+        return self._optimizer.init(_named(params))
 
-    def __call__(
-        self, params: Mapping[str, Any], gradients: Mapping[str, Any], state: Mapping[str, Any], rate: Any, scale: Any = None
-    ) -> Tuple[Params, Params]:
+    def __call__(self, params: Tree, gradients: Any, state: Mapping[str, Any], rate: Any, scale: Any = None) -> Tuple[Tree, Params]:
         """One step: the next parameters and the next state. `scale` multiplies the gradients, where given."""
         if not _core.tracing():
             # The rate is an argument, so that another rate is no other Function.
             given = (params, gradients, state, rate) if scale is None else (params, gradients, state, rate, scale)
-            pair: Tuple[Params, Params] = _core.run_code(self, given, {})
+            pair: Tuple[Tree, Params] = _core.run_code(self, given, {})
             return pair
-        return self._optimizer.update(params, gradients, state, rate, scale)
+        following, next_state = self._optimizer.update(_named(params), _named(gradients), state, rate, scale)
+        return _like(params, following), next_state
 
     @property
     def usual_rate(self) -> float:
@@ -134,7 +161,7 @@ class Schedule:
     steps, warmup : int
         Of the whole run; over which the rate rises from rate / warmup.
     every, factor : int, float
-        Of 'step': times `factor` behind every `every` steps.
+        Of 'step': times `factor` after every `every` steps.
 
     Examples
     --------
@@ -163,24 +190,25 @@ class Clip:
     norm: Optional[float] = None
 
 
-def _clip(how: str, gradients: Mapping[str, Any], limit: float) -> Any:
+def _clip(how: str, gradients: Any, limit: float) -> Any:
     def code(g: Any) -> Any:
-        return _core.clip(how, g, limit)
+        clipped = _core.clip(how, _named(g), limit)
+        return _like(g, clipped) if isinstance(clipped, Params) else clipped
 
     return code(gradients) if _core.tracing() else _core.run_code(code, (gradients,), {})
 
 
-def global_norm(gradients: Mapping[str, Any]) -> Any:
+def global_norm(gradients: Any) -> Any:
     """The L2 norm of all gradients together, a scalar."""
     return _clip("global_norm", gradients, 1.0)
 
 
-def clip_by_value(gradients: Mapping[str, Any], limit: float) -> Any:
+def clip_by_value(gradients: Any, limit: float) -> Any:
     """Each element brought into [-limit, limit]; NaN stays NaN."""
     return _clip("value", gradients, limit)
 
 
-def clip_by_global_norm(gradients: Mapping[str, Any], limit: float) -> Any:
+def clip_by_global_norm(gradients: Any, limit: float) -> Any:
     """All gradients times min(1, limit / (norm + 1e-6)), as PyTorch's clip_grad_norm_."""
     return _clip("norm", gradients, limit)
 
@@ -214,7 +242,7 @@ def step(loss: Callable[..., Any], optimizer: Any, clip: Clip = Clip()) -> Calla
         if isinstance(optimizer, _Optimizer):
             following = optimizer(params, gradients, state, rate, scale)
         else:
-            scaled = gradients if scale is None else Params(gradients).map(lambda g: _core.multiply(g, scale))
+            scaled = gradients if scale is None else tree_map(lambda g: _core.multiply(g, scale), gradients)
             following = optimizer(params, scaled, state, rate)
         return following[0], following[1], value
 

@@ -2,7 +2,10 @@
 """Functions, tracing, transformations and compiled code: the same bits whichever way they are called."""
 
 import collections
+import copy
+import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -671,6 +674,49 @@ class Networks(unittest.TestCase):
         x = floats(5, 4)
         self.assertTrue(net(params, x)[2].same_bits(f(params, x[2])))
         self.assertFalse(net(params, x, lp.Key(1)).same_bits(net(params, x)))
+
+    def test_parameters_keep_their_form(self):
+        def loss(layers, x, y):
+            for layer in layers[:-1]:
+                x = lp.tanh(x @ layer["w"] + layer["b"])
+            return lp.mse_loss(x @ layers[-1]["w"] + layers[-1]["b"], y)
+
+        x, y = floats(8, 2), floats(8, 1)
+        layers = [{"w": lp.asarray(floats(a, b)), "b": lp.zeros(b)} for a, b in ((2, 4), (4, 1))]
+        as_params = lp.Params({str(i): layer for i, layer in enumerate(layers)})
+        of_params = lambda p, x, y: loss([p["0"], p["1"]], x, y)
+        Pair = collections.namedtuple("Pair", "first second")
+        of_pair = lambda p, x, y: loss([p.first, p.second], x, y)
+        for optimizer in (lp.optim.Adam(), lp.optim.Sgd(momentum=0.9)):
+            for clip in (lp.optim.Clip(), lp.optim.Clip(value=0.1, norm=0.05)):
+                step, by_name = (lp.compile(lp.optim.step(f, optimizer, clip)) for f in (loss, of_params))
+                p, state, q, other = layers, optimizer.init(layers), as_params, optimizer.init(as_params)
+                self.assertEqual(list(state), list(other))
+                for _ in range(3):
+                    p, state, value = step(p, state, 0.1, x, y)
+                    q, other, same = by_name(q, other, 0.1, x, y)
+                    self.assertTrue(value.same_bits(same) and lp.Params({str(i): l for i, l in enumerate(p)}).same_bits(q))
+                self.assertEqual(step.plans, 1)
+        adam = lp.optim.Adam()
+        gradients = lp.grad(loss)(layers, x, y)
+        following, _ = adam(layers, gradients, adam.init(layers), 0.1)
+        self.assertEqual([list(layer) for layer in following], [["w", "b"]] * 2)
+        pair, _ = adam(Pair(*layers), lp.grad(of_pair)(Pair(*layers), x, y), adam.init(layers), 0.1)
+        self.assertIsInstance(pair, Pair)
+        self.assertTrue(pair.second["w"].same_bits(following[1]["w"]))
+        self.assertIsInstance(lp.optim.clip_by_value({"w": gradients[0]["w"]}, 0.1), dict)
+        self.assertIsInstance(lp.optim.clip_by_global_norm(gradients, 0.1), list)
+        plain = lambda p, g, state, rate: (lp.tree_map(lambda a, b: a - rate * b, p, g), state)
+        self.assertIsInstance(lp.optim.step(loss, plain, lp.optim.Clip(norm=1.0))(layers, {}, 0.1, x, y)[0], list)
+        number, _ = adam(2.0, 1.0, adam.init(2.0), 0.5)
+        self.assertAlmostEqual(number.item(), 1.5, places=6)
+
+    def test_numbers_of_optimizers_have_names(self):
+        for kind in (lp.optim.Adam, lp.optim.AdamW, lp.optim.Sgd, lp.optim.RmsProp, lp.optim.Adagrad):
+            with self.assertRaisesRegex(TypeError, "by name"):
+                kind(0.001)
+        adam = lp.optim.Adam(beta1=0.8)
+        self.assertEqual((copy.deepcopy(adam), pickle.loads(pickle.dumps(adam)), dataclasses.replace(adam, beta1=0.9)), (adam, adam, lp.optim.Adam()))
 
     def test_schedules_clip_and_names(self):
         self.assertEqual(lp.optim.Schedule("cosine", rate=1.0, steps=10).at(10), 0)
