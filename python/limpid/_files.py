@@ -65,7 +65,7 @@ def _call(self: Model, *examples: Any, **named: Any) -> Any:
     if len(examples) == 1 and not named and len(types) == 1:
         return self._call(_list(examples[0], *types.values()))
     if len(examples) > len(types):
-        raise TypeError(f"the model takes {', '.join(types)}; {len(examples)} inputs came")
+        raise TypeError(f"the model: expected at most {len(types)} inputs ({', '.join(types)}), got {len(examples)}")
     given = {**dict(zip(types, examples)), **named}
     results = self._call_named({name: _list(value, types.get(name)) for name, value in given.items()})
     return results[0] if len(results) == 1 else tuple(results)

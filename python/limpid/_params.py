@@ -44,6 +44,8 @@ class Params(Mapping[str, Any]):
     _entries: Dict[str, Any]
 
     def __init__(self, entries: Mapping[str, Any] = {}) -> None:
+        if not isinstance(entries, Mapping):
+            raise TypeError(f"Params: expected a mapping of names to arrays, got {type(entries).__name__}")
         flat: Dict[str, Any] = {}
         _flat(entries, "", flat)
         object.__setattr__(self, "_entries", flat)

@@ -115,7 +115,7 @@ class _Gradient(_Code):
         elif wrt is not None:
             chosen: List[Any] = list(wrt)
             if not chosen:
-                raise ValueError("wrt: at least one position or name is expected, none came")
+                raise ValueError("wrt: expected at least one position or name, got none")
             if all(isinstance(w, str) for w in chosen):
                 self._names = [str(w) for w in chosen]
             elif all(isinstance(w, int) for w in chosen):
@@ -127,7 +127,7 @@ class _Gradient(_Code):
         positions = (self._positions,) if isinstance(self._positions, int) else self._positions
         for p in positions:
             if not -len(args) <= p < len(args):
-                raise ValueError(f"grad of code: there is no argument {p}; {len(args)} came by position")
+                raise ValueError(f"grad of code: expected an argument {p}, got {len(args)} by position")
         f, values, _, result = self._traced(args, kwargs)
         places = _places(args)
         forms: List[Any] = []
@@ -138,7 +138,7 @@ class _Gradient(_Code):
             if self._names:
                 if not isinstance(form, Mapping):
                     raise InvalidArgumentError(
-                        "grad of code: names choose a part of a mapping, and the argument is none"
+                        f"grad of code: names choose a part of a mapping: expected one, got {type(form).__name__}"
                     )
                 names = list(_flatten_names(form))
                 chosen = Params(dict(zip(names, leaves))).only(self._names)
@@ -262,7 +262,7 @@ class _Jvp(_Code):
         f, values, _, result = self._traced(tuple(primals), {})
         for _, kind in f.outputs:
             if not kind.startswith(("f32", "f64")):
-                raise DtypeError(f"jvp of code: a result is {kind}, f32 or f64 is expected")
+                raise DtypeError(f"jvp of code: expected results of f32 or f64, got {kind}")
         by: List[int] = []
         moving: List[Any] = []
         for places, primal, tangent in zip(_places(primals), primals, tangents):
@@ -308,7 +308,9 @@ def jvp(f: Any, primals: Optional[Sequence[Any]] = None, tangents: Optional[Sequ
     if primals is None or tangents is None:
         if isinstance(f, Function) and primals is None and tangents is None:
             return _core.jvp(f, wrt)
-        raise TypeError("jvp: it takes primals and tangents")
+        raise TypeError("jvp: expected primals and tangents")
+    if not all(isinstance(given, (tuple, list)) for given in (primals, tangents)):
+        raise TypeError(f"jvp: expected tuples of primals and tangents, got {type(primals).__name__} and {type(tangents).__name__}")
     if len(primals) != len(tangents):
         raise ValueError("jvp: the tangents must have the form of the arguments")
     return _Jvp(f)(tuple(primals), tuple(tangents))
@@ -324,12 +326,12 @@ def _axes_of(tree: Any, axes: Any, what: str) -> List[Optional[int]]:
     if isinstance(axes, Mapping):
         if not isinstance(tree, Mapping) or set(axes) != set(tree):
             have = ", ".join(map(str, list(tree)[:8])) if isinstance(tree, Mapping) else type(tree).__name__
-            raise InvalidArgumentError(f"vmap: {what} has axes for {', '.join(map(str, list(axes)[:8]))}; what came is {have}")
+            raise InvalidArgumentError(f"vmap: {what}: expected axes for {have}, got {', '.join(map(str, list(axes)[:8]))}")
         parts = [(tree[name], axes[name]) for name in tree]
     elif isinstance(axes, (list, tuple)):
         if not isinstance(tree, (list, tuple)) or len(axes) != len(tree):
-            came = len(tree) if isinstance(tree, (list, tuple)) else type(tree).__name__
-            raise InvalidArgumentError(f"vmap: {what} has {len(axes)} axes; what came is {came}")
+            wanted = f"{len(tree)} axes" if isinstance(tree, (list, tuple)) else f"axes for {type(tree).__name__}"
+            raise InvalidArgumentError(f"vmap: {what}: expected {wanted}, got a {type(axes).__name__} of {len(axes)}")
         parts = list(zip(tree, axes))
     else:
         raise TypeError(f"vmap: {what}: expected an axis, None, or a tree of them, not {type(axes).__name__}")

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import _core
 from ._core import Array, Function, Key, Model
+from .errors import NotFoundError
 
 __all__ = ["Neuron", "Summary", "Trace", "gradcheck", "neuron", "summary", "trace"]
 
@@ -67,7 +68,7 @@ class Trace(_Shown):
             if row["value"] in (value, "%" + value):
                 array: Array = row["array"]
                 return array
-        raise KeyError(f"there is no value '{value}'")
+        raise NotFoundError(f"there is no value '{value}'")
 
     def _repr_html_(self) -> str:
         from . import _html
@@ -97,7 +98,7 @@ def summary(model: Any, params: Optional[Mapping[str, Any]] = None, batch: int =
 def _inputs(function: Function, params: Mapping[str, Any], data: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Any]:
     free = [name for name, _ in function.inputs if name not in params]
     if len(data) > len(free):
-        raise TypeError(f"{len(data)} inputs came for {', '.join(free)}")
+        raise TypeError(f"expected at most {len(free)} inputs ({', '.join(free)}), got {len(data)}")
     return {**dict(zip(free, data)), **named}
 
 

@@ -349,6 +349,8 @@ class Use(unittest.TestCase):
                     pickle.dumps(value, protocol)
 
     def test_params(self):
+        with self.assertRaisesRegex(TypeError, "Params: expected a mapping"):
+            lp.Params([1.0])
         p = lp.Params({"a": {"w": lp.ones(2)}, "b": lp.zeros(3)})
         self.assertEqual(list(p), ["a.w", "b"])
         self.assertEqual(list(p.within("a")), ["w"])

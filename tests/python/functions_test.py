@@ -91,6 +91,10 @@ class Transformations(unittest.TestCase):
             lp.grad(f, 0, argnums=1)
         with self.assertRaisesRegex(TypeError, "code"):
             lp.grad(lp.trace(lambda a: a.sum(), a), has_aux=True)
+        with self.assertRaisesRegex(TypeError, "jvp: expected tuples of primals and tangents, got Array and Array"):
+            lp.jvp(lambda a: a, lp.asarray(a), lp.asarray(a))
+        with self.assertRaisesRegex(TypeError, "jvp: expected primals and tangents"):
+            lp.jvp(lambda a: a, (a,))
         with self.assertRaisesRegex(AttributeError, "see lp.select"):
             lp.where
         self.assertFalse(hasattr(lp, "no_such_name"))
@@ -155,14 +159,14 @@ class Transformations(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(matrices), np.stack([np.stack([v] * 3) for v in w], axis=1))
         g = lambda p: p["w"].sum()
         for axes, error, text in (
-            (({"v": 0},), ValueError, "axes for v; what came is w"),
+            (({"v": 0},), ValueError, "expected axes for w, got v"),
             (({"w": "x"},), TypeError, "expected an axis"),
             ((True,), TypeError, "expected an axis"),
-            (([0, 0],), ValueError, "2 axes; what came is dict"),
+            (([0, 0],), ValueError, "expected axes for dict, got a list of 2"),
         ):
             with self.assertRaisesRegex(error, text):
                 lp.vmap(g, axes)({"w": w})
-        for axes, text in ((None, "not None"), (1, "no axis 1"), ([0], "1 axes; what came is Value")):
+        for axes, text in ((None, "not None"), (1, "no axis 1"), ([0], "expected axes for Value, got a list of 1")):
             with self.assertRaisesRegex(ValueError, text):
                 lp.vmap(g, out_axes=axes)({"w": w})
         with self.assertRaisesRegex(TypeError, "belong to code"):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The package as a package: types in mypy's strict mode, docstrings whose examples hold, stubs, and the import."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -50,6 +51,21 @@ class Package(unittest.TestCase):
         for name in dir(lp._core):
             if not name.startswith("_") and name not in lp._core.op_names:
                 self.assertRegex(text, rf"(?m)^(def|class) {name}\b|^{name}:", name)
+
+    def test_the_stub_of_the_core_has_the_members_of_its_classes(self):
+        classes = {c.name: c for c in ast.parse((SOURCE / "python/limpid/_core.pyi").read_text()).body if isinstance(c, ast.ClassDef)}
+
+        def members(c):
+            own = {m.name for m in c.body if isinstance(m, ast.FunctionDef)} | {m.target.id for m in c.body if isinstance(m, ast.AnnAssign)}
+            return own.union(*(members(classes[b.id]) for b in c.bases))
+
+        # How objects are made, compared, kept and shown.
+        plumbing = "module doc new init eq hash reduce repr str format getattr".split()
+        for name, c in classes.items():
+            if not name.startswith("_"):
+                real, told = getattr(lp._core, name), members(c)
+                self.assertEqual(set(vars(real)) - told - {f"__{word}__" for word in plumbing}, set(), name)
+                self.assertEqual({member for member in told if not hasattr(real, member)}, set(), name)
 
     def test_types(self):
         mypy = shutil.which("mypy", path="/usr/bin:" + os.environ.get("PATH", ""))
