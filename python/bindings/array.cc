@@ -107,7 +107,6 @@ Leaf leaf_of_ndarray(py::handle object, const char* where) {
     const py::handle base(array->base);
     leaf.borrowed = base && !is_array(base) && !PyBytes_Check(base.ptr());
   }
-  if (!dtype) return leaf;
   if (*dtype == Dtype::kBool)
     for (std::int64_t i = 0; i < leaf.type.shape.elements(); ++i)
       if (static_cast<const std::uint8_t*>(leaf.data)[i] > 1)
@@ -117,14 +116,6 @@ Leaf leaf_of_ndarray(py::handle object, const char* where) {
 
 bool is_ndarray(py::handle object) {
   return PyObject_TypeCheck(object.ptr(), py::detail::npy_api::get().PyArray_Type_) != 0;
-}
-
-template <class T>
-Leaf number_leaf(Dtype dtype, T value) {
-  Leaf leaf;
-  leaf.type = {dtype, Shape{}};
-  std::memcpy(&leaf.number, &value, sizeof value);
-  return leaf;
 }
 
 Leaf integer_leaf(py::handle object, const char* where) {
@@ -257,7 +248,7 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) {
 
 py::object item_of(const Array& a) {
   if (a.tensor.elements() != 1)
-    throw py::value_error("item: an array of one element was expected, not " +
+    throw py::value_error("item: expected an array of one element, got " +
                           to_string(a.tensor.type()));
   switch (a.tensor.dtype()) {
     case Dtype::kF32:
@@ -518,17 +509,28 @@ void add_arrays(py::module_& m) {
       .def(
           "__array__",
           [](const py::object& self, const py::object& dtype, const py::object& copy) {
-            py::object array = to_numpy(self);
-            if (!dtype.is_none()) array = array.attr("astype")(dtype, py::arg("copy") = false);
-            return copy.is_none() || !py::cast<bool>(copy) ? array : array.attr("copy")();
+            const py::object there = to_numpy(self);
+            const py::object array =
+                dtype.is_none() ? there : there.attr("astype")(dtype, py::arg("copy") = false);
+            if (copy.is_none()) return array;
+            if (py::cast<bool>(copy)) return array.attr("copy")();
+            if (!array.is(there) || numpy_dtype(array_of(self).tensor.dtype()).is_none())
+              throw py::value_error("__array__: without a copy there are no elements of " +
+                                    py::str(array.attr("dtype")).cast<std::string>());
+            return array;
           },
           py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def(
           "__dlpack__",
-          [](const Array& a, const py::object&, const py::object& max_version, const py::object&,
-             const py::object& copy) {
+          [](const Array& a, const py::object&, const py::object& max_version,
+             const py::object& device, const py::object& copy) {
             const bool versioned =
                 !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
+            if (!device.is_none() && py::cast<int>(device[py::int_(0)]) != kDlCpu)
+              throw py::buffer_error("__dlpack__: the elements are in the memory of a CPU");
+            if (!copy.is_none() && !py::cast<bool>(copy) && !versioned)
+              throw py::buffer_error("__dlpack__: without a copy, expected max_version=(1, 0): " +
+                                     std::string(kNoReadOnly));
             return to_dlpack(a, versioned, !copy.is_none() && py::cast<bool>(copy));
           },
           py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -43,6 +44,15 @@ struct Leaf {
 
   const void* bytes() const { return data ? data : &number; }
 };
+
+// A number of Python's.
+template <class T>
+Leaf number_leaf(Dtype dtype, T value) {
+  Leaf leaf;
+  leaf.type = {dtype, Shape{}};
+  std::memcpy(&leaf.number, &value, sizeof value);
+  return leaf;
+}
 
 // Whether it is a number, a Key, an array, or anything that has the buffer protocol, DLPack,
 // __array_interface__ or __array__: what is one leaf of a tree.

@@ -29,6 +29,8 @@ void add_data(py::module_& module);
 void add_formats(py::module_& module);
 void add_training(py::module_& module);
 void add_inspection(py::module_& module);
+// After all the others: their TypeErrors get one line.
+void keep_messages_short(py::module_& module);
 
 // A method for pybind11 to call on a reference: of a pointer to one it makes a function that takes
 // None for the object.

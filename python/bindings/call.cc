@@ -14,7 +14,7 @@
 namespace limpid::python {
 namespace {
 
-// The arguments of a call as one tree: a tuple, with the keywords as a dict behind it.
+// The arguments of a call as one tree: a tuple, then the keywords as a dict.
 struct Call {
   Tree tree;
   std::vector<py::object> leaves;

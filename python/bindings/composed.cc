@@ -97,8 +97,8 @@ std::vector<Value> batching(const BatchingCall& c);
 constexpr AttributeSpec kComposedAttributes[] = {{"code", AttributeKind::kTensor},
                                                  {"vmaps", AttributeKind::kIntegers}};
 constexpr Op kComposed = complete({.name = "with_gradient",
-                                   .formula = "what a program has written",
-                                   .shapes = "what a program has written",
+                                   .formula = "the body that a program gives",
+                                   .shapes = "those of the body",
                                    .min_inputs = 1,
                                    .max_inputs = std::numeric_limits<int>::max(),
                                    .attributes = kComposedAttributes,

@@ -142,7 +142,7 @@ void add_models(py::module_& m) {
              Model model{function_of(function, "Model"), params_from(params, "params"), config,
                          note};
              check_model(model);
-             return std::make_unique<ModelObject>(ModelObject{std::move(model), {}, 1});
+             return std::make_unique<ModelObject>(std::move(model));
            }),
            py::arg("function"), py::arg("params"), py::arg("config") = "", py::arg("note") = "")
       .def("__reduce__",
@@ -169,22 +169,18 @@ void add_models(py::module_& m) {
            })
       .def("_call_named",
            [](ModelObject& self, const py::object& data) {
-             const Params inputs = params_from(data, "a model");
-             ThreadPool* const pool = pool_of(self.threads);
              py::list all;
-             for (const Tensor& t : interruptible(
-                      [&](StopCheck& check) { return predict(self.model, inputs, check, pool); }))
+             for (const Tensor& t : self.run(params_from(data, "a model")))
                all.append(to_python(t));
              return all;
            })
       .def_property(
           "threads", [](const ModelObject& o) { return o.threads; },
-          [](ModelObject& o, int threads) {
-            static_cast<void>(pool_of(threads));
-            if (threads != o.threads) o.kept.reset();
-            o.threads = threads;
-          },
+          [](ModelObject& o, int threads) { o.use_threads(threads); },
           "That share the work of a call.")
+      .def_property_readonly(
+          "bytes", [](const ModelObject& o) { return o.bytes(); },
+          "Bytes of packed weights and workspaces that calls have made so far.")
       .def_property_readonly(
           "function", [](const ModelObject& o) { return to_python(Function(o.model.function)); },
           "The Function of one example.")
@@ -230,10 +226,8 @@ void add_models(py::module_& m) {
       });
   m.def("open_model", [](const py::object& path, const std::map<std::string, std::int64_t>& sizes) {
     const std::string from = path_from(path);
-    return std::make_unique<ModelObject>(ModelObject{
-        unlocked([&] { return open_model(from, {.onnx = onnx_format(), .dimensions = sizes}); }),
-        {},
-        1});
+    return std::make_unique<ModelObject>(
+        unlocked([&] { return open_model(from, {.onnx = onnx_format(), .dimensions = sizes}); }));
   });
 }
 
@@ -294,7 +288,7 @@ void add_language(py::module_& m) {
       .def_property_readonly("kind", [](const Tokenizer& t) { return std::string(t.kind()); })
       .def_property_readonly(
           "end", [](const Tokenizer& t) { return t.marks().end; },
-          "The token behind every text, if the model was trained with one.")
+          "The token after every text, if the model was trained with one.")
       .def("_prompt",
            [](const Tokenizer& t, const py::object& text) {
              return text.is_none() ? start_tokens(t)
@@ -359,14 +353,66 @@ std::string path_from(const py::object& path) {
   return bytes;
 }
 
-std::shared_ptr<Predictor> ModelObject::predictor() {
-  if (!kept) {
-    Predictor::Options options;
-    options.pool = pool_of(threads);
-    kept = unlocked(
-        [&] { return std::make_shared<Predictor>(model.function, model.params, options); });
+std::shared_ptr<Predictor> ModelObject::predictor(const std::vector<std::string>& shared) {
+  const auto found = predictors_.find(shared);
+  if (found != predictors_.end()) return found->second;
+  Predictor::Options options;
+  options.pool = pool_of(threads);
+  options.shared = shared;
+  // As predict() bounds the memory of a run.
+  options.most_rows = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(kMaxExampleBytes /
+                                std::max<std::uint64_t>(1, example_bytes(model))),
+      1, options.most_rows);
+  const auto made =
+      unlocked([&] { return std::make_shared<Predictor>(model.function, model.params, options); });
+  // Each has packed weights of its own; more ways to share inputs than a program has are forgotten.
+  constexpr std::size_t kMost = 8;
+  if (predictors_.size() >= kMost) predictors_.clear();
+  return predictors_[shared] = made;
+}
+
+std::shared_ptr<Plan> ModelObject::plan() {
+  if (!plan_) {
+    const Function function = unlocked([&] { return bound(model); });
+    plan_ = std::make_shared<Plan>(function, threads);
   }
-  return kept;
+  return plan_;
+}
+
+std::vector<Tensor> ModelObject::run(const Params& inputs) {
+  const std::vector<Input> wanted = data_inputs(model);
+  std::vector<Tensor> arguments;
+  std::vector<std::string> shared;
+  for (const Input& input : wanted) {
+    const Tensor* const tensor = inputs.find(input.name);
+    if (!tensor) break;
+    arguments.push_back(*tensor);
+    if (tensor->type() == input.type) shared.push_back(input.name);
+  }
+  if (arguments.size() != wanted.size() || inputs.size() != wanted.size())
+    return predict(model, inputs);  // throws: it names what is missing or unknown
+  if (shared.size() < wanted.size()) {
+    const std::shared_ptr<Predictor> predictor = this->predictor(shared);
+    return interruptible([&](StopCheck& check) { return (*predictor)(arguments, check); });
+  }
+  std::vector<const void*> pointers;
+  for (const Tensor& argument : arguments) pointers.push_back(argument.bytes().data());
+  return plan()->run(pointers);
+}
+
+void ModelObject::use_threads(int count) {
+  static_cast<void>(pool_of(count));
+  if (count == threads) return;
+  threads = count;
+  predictors_.clear();
+  plan_.reset();
+}
+
+std::size_t ModelObject::bytes() const {
+  std::size_t all = plan_ ? plan_->executable().workspace_bytes() : 0;
+  for (const auto& [shared, predictor] : predictors_) all += predictor->bytes();
+  return all;
 }
 
 Writer::Writer(nn::LanguageModel model) : state_(std::make_shared<State>(std::move(model))) {}
@@ -440,8 +486,13 @@ Writer::Use::Use(State& state, Busy busy) : state_(state) {
     const Unlocked release;
     std::this_thread::yield();
   }
+  state_.user = std::this_thread::get_id();
 }
-Writer::Use::~Use() { state_.used = false; }
+Writer::Use::~Use() {
+  state_.ended.clear();
+  state_.user = std::thread::id();
+  state_.used = false;
+}
 
 void add_data(py::module_& m) {
   py::class_<Dataset>(m, "Dataset", py::is_final(), "Examples with their targets in memory.")

@@ -155,7 +155,7 @@ Leaf received(PyObject* capsule, const char* name, const char* used, bool read_o
 py::object to_dlpack(const Array& array, bool versioned, bool copy) {
   Tensor tensor = array.tensor;
   if (copy || !versioned) {
-    if (!copy) say_copy("__dlpack__", "DLPack before version 1.0 has no word for read-only");
+    if (!copy) say_copy("__dlpack__", kNoReadOnly);
     tensor = Tensor::generate_bytes(tensor.type(), [&](std::span<std::byte> out) {
       if (!out.empty()) std::memcpy(out.data(), tensor.bytes().data(), out.size());
     });

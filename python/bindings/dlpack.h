@@ -40,6 +40,7 @@ struct DlManagedTensorVersioned {
 };
 inline constexpr std::int32_t kDlCpu = 1;
 inline constexpr std::uint64_t kDlReadOnly = 1;
+inline constexpr const char* kNoReadOnly = "DLPack before version 1.0 has no word for read-only";
 
 // A capsule with the tensor: read-only where the version has a word for that. Where it has none the
 // elements are a copy, which the receiver may write to.

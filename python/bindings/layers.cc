@@ -17,6 +17,7 @@
 #include "limpid/nn/norm.h"
 #include "limpid/nn/perceptron.h"
 #include "limpid/nn/rotary.h"
+#include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
 #include "limpid/optim/clip.h"
 #include "limpid/optim/optimizer.h"
@@ -107,6 +108,10 @@ void add_inits(py::module_& m) {
            [](const nn::Init& i) {
              return py::make_tuple(py::module_::import("limpid.nn").attr("_init_of"),
                                    py::make_tuple(static_cast<int>(i.scheme), i.scale));
+           })
+      .def("__hash__",
+           [](const nn::Init& i) {
+             return py::hash(py::make_tuple(static_cast<int>(i.scheme), i.scale));
            })
       .def("__repr__",
            [](const nn::Init& i) {
@@ -314,7 +319,12 @@ void add_optimizers(py::module_& m) {
              const auto scalar = [&](const py::object& number, const char* what) {
                if (PyFloat_Check(number.ptr()) || PyLong_Check(number.ptr()))
                  return constant(b, py::cast<double>(number), p.begin()->second.dtype());
-               return value_in(b, number, what);
+               const Value value = value_in(b, number, what);
+               // A rate that is traced is what the caller gave: an int, or NumPy's f64.
+               const bool other = value.dtype() != p.begin()->second.dtype();
+               return other && value.dtype() != Dtype::kBool
+                          ? limpid::cast(value, p.begin()->second.dtype())
+                          : value;
              };
              const optim::Update u = optim::update(
                  o.optimizer, p, args_from(b, gradients, "gradients"), args_from(b, state, "state"),

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,13 +17,26 @@
 
 namespace limpid::python {
 
-// A Model, and the Predictor that runs it, made at the first call.
+// A Model, and what runs it, made at the first call that needs it.
 struct ModelObject {
+  explicit ModelObject(Model m) : model(std::move(m)) {}
+
+  // Runs examples [N, ...]; the inputs of these names come without N.
+  std::shared_ptr<Predictor> predictor(const std::vector<std::string>& shared = {});
+  // Runs one example.
+  std::shared_ptr<Plan> plan();
+  // Inputs by name, of one example or [N, ...] each, to all outputs.
+  std::vector<Tensor> run(const Params& inputs);
+  void use_threads(int count);
+  // Of packed weights and workspaces.
+  std::size_t bytes() const;
+
   Model model;
-  std::shared_ptr<Predictor> kept;
   int threads = 1;
 
-  std::shared_ptr<Predictor> predictor();
+ private:
+  std::map<std::vector<std::string>, std::shared_ptr<Predictor>> predictors_;
+  std::shared_ptr<Plan> plan_;
 };
 
 // The bytes of a path: text, bytes or a PathLike.
@@ -38,6 +54,9 @@ class Writer {
     explicit State(nn::LanguageModel m) : model(std::move(m)) {}
     nn::LanguageModel model;
     std::atomic<bool> used{false};
+    std::atomic<std::thread::id> user;  // the thread that uses it
+    // Sequences that ended in that thread meanwhile, in a signal handler: they leave after the use.
+    std::vector<std::shared_ptr<void>> ended;
   };
   // If another thread uses the model: kThrow throws ValueError, kWait waits.
   enum class Busy : std::uint8_t { kThrow, kWait };
@@ -71,6 +90,10 @@ class OfModel {
   OfModel(std::shared_ptr<Writer::State> state, Sequence sequence)
       : state_(std::move(state)), sequence_(std::move(sequence)) {}
   ~OfModel() {
+    if (state_->user == std::this_thread::get_id()) {  // to wait would be forever
+      state_->ended.push_back(std::make_shared<Sequence>(*std::move(sequence_)));
+      return;
+    }
     const Writer::Use use(*state_, Writer::Busy::kWait);
     sequence_.reset();
   }

@@ -50,7 +50,94 @@ PyObject* make_instance_or_refuse(PyTypeObject* type, PyObject* args, PyObject* 
   }
 }
 
+// pybind11's message for arguments that do not fit takes several lines and shows them whole. This
+// is the same in one line: "fold_in(): expected (self: Key, data: int), got Key, 'x'".
+std::string one_line(const std::string& text, py::handle args, py::handle kwargs) {
+  const std::string name = text.substr(0, text.find(':'));
+  const auto given = py::reinterpret_borrow<py::tuple>(args);
+  const bool made = name == "__init__()";
+  std::string line = (made ? type_name(given[0]) + "()" : name) + ": expected ";
+  const char* separator = "";
+  for (int overload = 1;; ++overload) {
+    const std::string number = "\n    " + std::to_string(overload) + ". ";
+    const std::size_t at = text.find(number);
+    if (at == std::string::npos) break;
+    const std::size_t open = text.find('(', at);
+    std::string signature = text.substr(open, text.find('\n', open) - open);
+    signature.erase(std::min(signature.size(), signature.find(" -> ")));
+    line += std::exchange(separator, " or ") + signature;
+  }
+  line += ", got ";
+  separator = "";
+  const auto add = [&](py::handle argument) {
+    const bool number = PyLong_Check(argument.ptr()) || PyFloat_Check(argument.ptr()) ||
+                        PyUnicode_Check(argument.ptr()) || argument.is_none();
+    std::string shown = number ? py::repr(argument).cast<std::string>() : type_name(argument);
+    if (shown.size() > 40) shown = type_name(argument);
+    line += std::exchange(separator, ", ") + shown;
+  };
+  for (std::size_t i = made ? 1 : 0; i < given.size(); ++i) add(given[i]);
+  if (kwargs)
+    for (const auto& [key, argument] : py::reinterpret_borrow<py::dict>(kwargs)) {
+      line += std::exchange(separator, "") + py::str(key).cast<std::string>() + "=";
+      add(argument);
+    }
+  constexpr std::string_view kModule = "limpid._core.";
+  for (std::size_t at; (at = line.find(kModule)) != std::string::npos;)
+    line.erase(at, kModule.size());
+  return line;
+}
+
+PyCFunctionWithKeywords dispatch = nullptr;
+PyObject* dispatch_in_one_line(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* const result = dispatch(self, args, kwargs);
+  if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+  py::error_already_set error;
+  try {
+    const std::string text = py::str(error.value()).cast<std::string>();
+    if (text.find("The following argument types are supported:") == std::string::npos)
+      error.restore();
+    else
+      PyErr_SetString(PyExc_TypeError, one_line(text, args, kwargs).c_str());
+  } catch (...) {
+    error.restore();
+  }
+  return nullptr;
+}
+
+// The casts are Python's own: the flags of a method say how it is called.
+PyCFunctionWithKeywords called_by(const PyMethodDef& method) {
+  return reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(method.ml_meth));
+}
+
+PyMethodDef* method_of(PyObject* o) {
+  if (PyInstanceMethod_Check(o)) o = PyInstanceMethod_GET_FUNCTION(o);
+  return PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_ml : nullptr;
+}
+
+// Puts dispatch_in_one_line() into a function or property of pybind11's. Other objects stay.
+void shorten(py::handle object) {
+  if (Py_TYPE(object.ptr()) == &PyProperty_Type) {
+    shorten(object.attr("fget"));
+    shorten(object.attr("fset"));
+  } else if (PyMethodDef* const method = method_of(object.ptr())) {
+    if (called_by(*method) == dispatch)
+      method->ml_meth =
+          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dispatch_in_one_line));
+  }
+}
+
 }  // namespace
+
+void keep_messages_short(py::module_& m) {
+  dispatch = called_by(*method_of(py::cpp_function([] {}).ptr()));
+  for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
+    shorten(member);
+    if (!PyType_Check(member.ptr())) continue;
+    const py::dict members(member.attr("__dict__").attr("copy")());
+    for (const auto& [key, one] : members) shorten(one);
+  }
+}
 
 void add_errors(py::module_&) {
   auto* const base = reinterpret_cast<PyTypeObject*>(py::detail::get_internals().instance_base);
@@ -83,4 +170,5 @@ PYBIND11_MODULE(_core, m) {
   add_formats(m);
   add_training(m);
   add_inspection(m);
+  keep_messages_short(m);
 }

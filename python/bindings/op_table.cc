@@ -11,8 +11,7 @@ namespace {
 
 // Over some axes, one after the other, as if in one; all of them where none is named.
 template <class F>
-Value over(const Given& g, const F& reduce) {
-  Value x = g.v(0);
+Value over(const Given& g, Value x, const F& reduce) {
   const Shape shape = x.shape();
   const std::optional<std::vector<std::int64_t>> wanted = g.axes(1);
   const bool keep = g.b(2);
@@ -22,7 +21,7 @@ Value over(const Given& g, const F& reduce) {
       axes.push_back(normalize_axis(axis, shape.rank(), "axis"));
     std::sort(axes.begin(), axes.end());
     if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-      throw py::value_error("axis: an axis comes twice");
+      throw py::value_error("axis: expected different axes, got one twice");
   } else {
     axes.resize(shape.rank());
     std::iota(axes.begin(), axes.end(), std::size_t{0});
@@ -37,6 +36,34 @@ Value over(const Given& g, const F& reduce) {
   Shape kept = shape;
   for (const std::size_t axis : axes) kept = kept.replace(axis, 1);
   return reshape(x, kept);
+}
+
+bool is_whole(Dtype dtype) { return !is_floating(dtype) && dtype != Dtype::kBool; }
+
+// true is 1.
+Value counted(const Value& x, Dtype dtype) {
+  return x.dtype() == Dtype::kBool ? cast(x, dtype) : x;
+}
+
+// What has a mean: of bool the share of true.
+Value averaged(const Given& g, const char* name) {
+  const Value x = counted(g.v(0), Dtype::kF32);
+  if (!is_floating(x.dtype()))
+    throw_type(std::string(name) + " of " + to_string(x.type()) +
+               ": a quotient of integers is none; write x.astype('f32')");
+  return x;
+}
+
+// Like NumPy and JAX: of no elements there is no extreme one. (The op gives the lowest or highest
+// number, as ONNX has it.)
+template <Value (*reduce)(Value, std::int64_t)>
+Made extreme(const Given& g, const char* name) {
+  return over(g, g.v(0), [&](Value x, std::int64_t axis) {
+    if (x.shape()[static_cast<std::size_t>(axis)] == 0)
+      throw Error(ErrorCode::kShape, std::string(name) + ": axis " + std::to_string(axis) + " of " +
+                                         to_string(x.type()) + " is empty");
+    return reduce(x, axis);
+  });
 }
 
 // As NumPy's: vectors become matrices, leading dimensions are stretched.
@@ -81,6 +108,10 @@ Value reshaped(const Given& g) {
   }
   if (open >= 0 && known > 0 && x.shape().elements() % known == 0)
     dims[static_cast<std::size_t>(open)] = x.shape().elements() / known;
+  else if (open >= 0)
+    throw Error(ErrorCode::kShape, "reshape: " + std::to_string(x.shape().elements()) +
+                                       " elements of " + to_string(x.type()) +
+                                       " leave no size for the dimension of -1");
   return reshape(x, Shape(dims));
 }
 
@@ -99,7 +130,7 @@ Value transposed(const Given& g) {
 
 Value stacked(const Given& g) {
   const std::vector<Value> parts = g.all(0);
-  if (parts.empty()) throw py::value_error("stack: no array came");
+  if (parts.empty()) throw py::value_error("stack: expected at least one array, got none");
   const std::size_t axis = normalize_axis(g.i(1), parts[0].rank() + 1, "stack");
   std::vector<Value> wide;
   for (const Value& part : parts)
@@ -115,8 +146,8 @@ ScatterMode scatter_mode(const std::string& mode) {
                                                             {"minimum", ScatterMode::kMinimum}};
   for (const auto& [name, value] : kModes)
     if (mode == name) return value;
-  throw py::value_error("scatter: mode is replace, add, multiply, maximum or minimum, not '" +
-                        mode + "'");
+  throw py::value_error(
+      "scatter: mode: expected replace, add, multiply, maximum or minimum, got '" + mode + "'");
 }
 
 Value padded(const Given& g) {
@@ -129,7 +160,7 @@ Value padded(const Given& g) {
   if (mode == "reflect") return pad(g.v(0), g.ints(1), g.ints(2), PadMode::kReflect);
   if (mode == "edge") return pad(g.v(0), g.ints(1), g.ints(2), PadMode::kEdge);
   if (mode == "wrap") return pad(g.v(0), g.ints(1), g.ints(2), PadMode::kWrap);
-  throw py::value_error("pad: mode is constant, reflect, edge or wrap, not '" + mode + "'");
+  throw py::value_error("pad: mode: expected constant, reflect, edge or wrap, got '" + mode + "'");
 }
 
 template <Value (*f)(Value)>
@@ -252,7 +283,7 @@ constexpr FunctionRow kRows[] = {
     {"iota", "size", "I", [](const Given& g) -> Made { return iota(g.builder(), g.i(0)); }},
     {"full", "shape, value, dtype='f32'", "SDT",
      [](const Given& g) -> Made {
-       return broadcast(constant(g.builder(), g.d(1), g.dtype(2)), Shape(g.ints(0)));
+       return broadcast(g.number(1, g.dtype(2)), Shape(g.ints(0)));
      },
      "One number everywhere."},
     {"zeros", "shape, dtype='f32'", "ST",
@@ -269,33 +300,31 @@ constexpr FunctionRow kRows[] = {
     // ---- reductions and order
     {"sum", kOverAxis, "VAB",
      [](const Given& g) -> Made {
-       return over(g, [](Value x, std::int64_t axis) { return sum(x, axis); });
+       return over(g, counted(g.v(0), Dtype::kI32),
+                   [](Value x, std::int64_t axis) { return sum(x, axis); });
      }},
     {"mean", kOverAxis, "VAB",
      [](const Given& g) -> Made {
-       return over(g, [](Value x, std::int64_t axis) { return mean(x, axis); });
+       return over(g, averaged(g, "mean"),
+                   [](Value x, std::int64_t axis) { return mean(x, axis); });
      },
-     "The mean over one axis, several or all."},
+     "The mean over one axis, several or all; of bool the share of true, as f32."},
     {"variance", "x, axis=-1, keepdims=False", "VAB",
      [](const Given& g) -> Made {
        const auto axes = g.axes(1);
        if (axes && axes->size() != 1)
-         throw py::value_error("variance: one axis, or None for all elements");
-       return over(g, [](Value x, std::int64_t axis) { return variance(x, axis); });
+         throw py::value_error("variance: expected one axis, or None for all elements, got " +
+                               std::to_string(axes->size()) + " axes");
+       return over(g, averaged(g, "variance"),
+                   [](Value x, std::int64_t axis) { return variance(x, axis); });
      },
      "The mean square of what is left when the mean is taken away."},
     {"prod", kOverAxis, "VAB",
      [](const Given& g) -> Made {
-       return over(g, [](Value x, std::int64_t axis) { return prod(x, axis); });
+       return over(g, g.v(0), [](Value x, std::int64_t axis) { return prod(x, axis); });
      }},
-    {"max", kOverAxis, "VAB",
-     [](const Given& g) -> Made {
-       return over(g, [](Value x, std::int64_t axis) { return max(x, axis); });
-     }},
-    {"min", kOverAxis, "VAB",
-     [](const Given& g) -> Made {
-       return over(g, [](Value x, std::int64_t axis) { return min(x, axis); });
-     }},
+    {"max", kOverAxis, "VAB", [](const Given& g) -> Made { return extreme<max>(g, "max"); }},
+    {"min", kOverAxis, "VAB", [](const Given& g) -> Made { return extreme<min>(g, "min"); }},
     {"argmax", "x, axis=-1", "VI", [](const Given& g) -> Made { return argmax(g.v(0), g.i(1)); }},
     {"argmin", "x, axis=-1", "VI", [](const Given& g) -> Made { return argmin(g.v(0), g.i(1)); },
      "The place of the first smallest element, or of the first NaN, as i32."},
@@ -350,9 +379,12 @@ constexpr FunctionRow kRows[] = {
      [](const Given& g) -> Made { return normal(g.v(0), Shape(g.ints(1))); }},
     {"normal_quantile", "p", "V", unary<normal_quantile>,
      "The standard normal quantile of each element of f32 p in (0, 1)."},
-    {"fold_in", "key, data", "VV",
+    {"fold_in", "key, data", "NN",
      [](const Given& g) -> Made {
-       return g.is_value(1) ? fold_in(g.v(0), g.v(1)) : fold_in(g.v(0), g.i(1));
+       const Value key = g.v(0), data = g.v(1);
+       const Shape shape = common_shape(key.shape(), data.shape(), "fold_in");
+       return fold_in(broadcast(key, shape),
+                      broadcast(is_whole(data.dtype()) ? cast(data, Dtype::kI64) : data, shape));
      }},
     {"shift_right", "a, count", "VV", binary<shift_right>},
     {"dropout", "x, key, rate", "VVD",

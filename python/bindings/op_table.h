@@ -28,13 +28,14 @@ class Given {
   std::int64_t i(std::size_t i) const;                                      // I
   std::optional<std::int64_t> maybe_i(std::size_t i) const;                 // i
   double d(std::size_t i) const;                                            // D
-  std::optional<double> maybe_d(std::size_t i) const;                       // d
-  bool b(std::size_t i) const;                                              // B
-  std::vector<std::int64_t> ints(std::size_t i) const;                      // S
-  std::optional<std::vector<std::int64_t>> axes(std::size_t i) const;       // A
-  Dtype dtype(std::size_t i) const;                                         // T
-  std::string text(std::size_t i) const;                                    // W
-  Reduction reduction(std::size_t i) const;                                 // R
+  Value number(std::size_t i, Dtype dtype) const;       // D, as a constant with all of its digits
+  std::optional<double> maybe_d(std::size_t i) const;   // d
+  bool b(std::size_t i) const;                          // B
+  std::vector<std::int64_t> ints(std::size_t i) const;  // S
+  std::optional<std::vector<std::int64_t>> axes(std::size_t i) const;  // A
+  Dtype dtype(std::size_t i) const;                                    // T
+  std::string text(std::size_t i) const;                               // W
+  Reduction reduction(std::size_t i) const;                            // R
 
   bool is_value(std::size_t i) const;  // or an array, and not a number
   PyObject* object(std::size_t i) const { return arguments_[i]; }

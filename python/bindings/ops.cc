@@ -23,6 +23,25 @@ double number_of(PyObject* o) {
   return value;
 }
 
+// The number as a scalar of the dtype, with all of its digits; nothing if the dtype lacks it.
+std::optional<Leaf> scalar_of(Dtype dtype, PyObject* o) {
+  if (dtype == Dtype::kF32) return number_leaf(dtype, static_cast<float>(number_of(o)));
+  if (dtype == Dtype::kF64) return number_leaf(dtype, number_of(o));
+  if (!PyLong_Check(o)) return {};
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  const auto within = [&]<class T>(T) -> std::optional<Leaf> {
+    if (overflow || !std::in_range<T>(value)) return {};
+    return number_leaf(dtype, static_cast<T>(value));
+  };
+  if (dtype == Dtype::kI64) return within(std::int64_t{});
+  if (dtype == Dtype::kI32) return within(std::int32_t{});
+  if (dtype == Dtype::kI8) return within(std::int8_t{});
+  if (dtype == Dtype::kU8) return within(std::uint8_t{});
+  return {};
+}
+
 // A function of the module: its signature taken apart.
 struct Row {
   std::string name, signature, kinds, doc;
@@ -183,21 +202,11 @@ class Arguments {
       if (!like) {
         values[i] = value(o);
         if (!PyBool_Check(o)) like = values[i];
-      } else if (own_ && is_floating(like.dtype())) {
-        // As an input, so that another number does not make another Function.
-        Leaf leaf;
-        leaf.type = {like.dtype(), Shape{}};
-        const double number = number_of(o);
-        if (like.dtype() == Dtype::kF32) {
-          const float narrow = static_cast<float>(number);
-          std::memcpy(&leaf.number, &narrow, sizeof narrow);
-          values[i] = input(std::move(leaf));
-        } else if (like.dtype() == Dtype::kF64) {
-          std::memcpy(&leaf.number, &number, sizeof number);
-          values[i] = input(std::move(leaf));
-        } else {
-          values[i] = number_like(like, number);
-        }
+      } else if (std::optional<Leaf> scalar = scalar_of(like.dtype(), o)) {
+        // An eager call takes it as an input, so that another number does not make another
+        // Function.
+        values[i] = own_ ? input(std::move(*scalar))
+                         : broadcast(constant(like.builder(), tensor_of(*scalar)), like.shape());
       } else {
         values[i] = number_like(like, number_of(o));
       }
@@ -257,8 +266,8 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ssize_t c
     const std::size_t size = row.parameters.size();
     const auto positional = static_cast<std::size_t>(count);
     if (positional > size)
-      throw_type(row.name + "() takes at most " + std::to_string(size) + " arguments, " +
-                 std::to_string(positional) + " came");
+      throw_type(row.name + "(): expected at most " + std::to_string(size) + " arguments, got " +
+                 std::to_string(positional));
     std::array<PyObject*, 16> all{};
     std::copy_n(arguments, positional, all.begin());
     const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
@@ -418,6 +427,11 @@ std::optional<std::int64_t> Given::maybe_i(std::size_t i) const {
   return this->i(i);
 }
 double Given::d(std::size_t i) const { return number_of(arguments_[i]); }
+Value Given::number(std::size_t i, Dtype dtype) const {
+  if (const std::optional<Leaf> scalar = scalar_of(dtype, arguments_[i]))
+    return constant(builder_, tensor_of(*scalar));
+  return constant(builder_, d(i), dtype);
+}
 std::optional<double> Given::maybe_d(std::size_t i) const {
   if (arguments_[i] == Py_None) return {};
   return d(i);

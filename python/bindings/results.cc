@@ -14,9 +14,9 @@ struct Block {
   std::size_t bytes = 0;
 };
 
-// Blocks that no tensor uses, the last one given back behind. Any thread may drop a tensor, and the
-// process may fork while it does: nobody waits here. A thread that finds another one at work does
-// without.
+// Blocks that no tensor uses, the most recently returned one last. Any thread may drop a tensor,
+// and the process may fork while it does, so nothing here waits: a thread that finds another one at
+// work allocates, or frees, instead.
 class IdleBlocks {
  public:
   Block take(std::size_t bytes) {
@@ -26,7 +26,7 @@ class IdleBlocks {
     return {};
   }
 
-  // What has no place is freed when `block` and `ended` end, which is not this object's turn.
+  // `ended` holds the blocks to be freed, beyond the end of `turn`: freeing is slow.
   void give_back(Block block) noexcept {
     std::array<Block, kMost> ended;
     const Turn turn(busy_);

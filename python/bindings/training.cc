@@ -206,8 +206,7 @@ void add_training(py::module_& m) {
              return all;
            })
       .def("model", [](RunObject& r) {
-        return std::make_unique<ModelObject>(
-            ModelObject{r.use([](train::Run& run) { return run.model(); }), {}, 1});
+        return std::make_unique<ModelObject>(r.use([](train::Run& run) { return run.model(); }));
       });
   m.def("diagnose", [](const py::object& run) {
     const std::string path = path_from(run);

@@ -21,7 +21,7 @@ class Tree {
   // their keys are, in any order. `what` opens the message of the ValueError for another form.
   std::vector<py::object> leaves_of(py::handle object, const std::string& what) const;
 
-  // A tree of this form, with its leaves from `next` on, which moves behind them.
+  // A tree of this form, with its leaves from `next` on; `next` moves past them.
   py::object build(const std::vector<py::object>& leaves, std::size_t& next) const;
   std::size_t leaves() const;
 

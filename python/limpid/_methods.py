@@ -278,7 +278,7 @@ def _all(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None)
     if isinstance(self, Array):
         result = np.asarray(self).all(axis=axis, keepdims=keepdims)
         return bool(result) if np.ndim(result) == 0 else _core.array(result)
-    return _core.equal(_core.min(_core.cast(_truth(self), "i32"), axis, keepdims), 1)
+    return _core.equal(_core.sum(_core.logical_not(_truth(self)), axis, keepdims), 0)
 
 
 def _any(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None) -> Any:
@@ -287,7 +287,7 @@ def _any(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None)
     if isinstance(self, Array):
         result = np.asarray(self).any(axis=axis, keepdims=keepdims)
         return bool(result) if np.ndim(result) == 0 else _core.array(result)
-    return _core.equal(_core.max(_core.cast(_truth(self), "i32"), axis, keepdims), 1)
+    return _core.not_equal(_core.sum(_truth(self), axis, keepdims), 0)
 
 
 def _truth(x: Any) -> Any:

@@ -164,6 +164,17 @@ class Out(unittest.TestCase):
             with lp.no_copy(), self.assertRaisesRegex(ValueError, "read-only"):
                 a.__dlpack__()
 
+    def test_no_copy_on_the_way_out(self):
+        a = lp.asarray([1.0, 2.0])
+        for refused in (lambda: a.__dlpack__(copy=False), lambda: a.__dlpack__(max_version=(1, 0), dl_device=(2, 0))):
+            with self.assertRaises(BufferError):
+                refused()
+        a.__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=False)
+        self.assertEqual(address(a.__array__(copy=False)), address(a))
+        self.assertEqual(a.__array__("float64", copy=True).dtype, np.float64)
+        with self.assertRaisesRegex(ValueError, "without a copy"):
+            a.__array__("float64", copy=False)
+
     def test_dlpack_of_numpy(self):
         x = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -284,6 +295,39 @@ class Use(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(1.0 // lp.asarray(x[:3])), kind(1) // x[:3])
             with self.assertRaises(lp.NoGradientError):
                 lp.grad(lambda v: (v // 2.0).sum())(x)
+
+    def test_whole_numbers_keep_their_digits(self):
+        large = 2**53 + 1
+        a = lp.asarray(np.int64([1, 2, large]))
+        for f in (lambda v: v + large, lambda v: large - v, lambda v: v == large, lambda v: v * 2, lambda v: v // 3):
+            for got in (f(a), lp.compile(f)(a)):
+                np.testing.assert_array_equal(np.asarray(got), f(np.asarray(a)))
+        self.assertEqual(lp.full(2, large, "i64").tolist(), [large] * 2)
+        self.assertEqual(lp.maximum(a, -large).tolist(), [1, 2, large])
+        self.assertEqual((lp.asarray(np.int64([0])) + (2**63 - 1)).tolist(), [2**63 - 1])
+        for bad in (lambda: lp.asarray(np.uint8([1])) + 256, lambda: lp.asarray([1]) + 2**31, lambda: a + 2**63, lambda: lp.asarray([1]) + 0.5):
+            with self.assertRaisesRegex(ValueError, "is not a value of"):
+                bad()
+
+    def test_reductions_of_truth_of_integers_and_of_nothing(self):
+        x = np.float32([[1, 2, 3], [3, 0, 1]])
+        for f in (lambda v: (v > 1).sum(), lambda v: (v > 1).sum(axis=0), lambda v: (v > 1).mean(axis=1), lambda v: (v == v).mean()):
+            for got in (f(lp.asarray(x)), lp.compile(f)(x)):
+                np.testing.assert_array_equal(np.asarray(got), f(x).astype(got.dtype))
+        self.assertEqual(((lp.asarray(x) > 1).sum().type, lp.mean(x > 1).type), ("i32[]", "f32[]"))
+        for bad in (lp.mean, lp.variance, lambda v: v.mean(), lambda v: lp.compile(lambda w: w.mean())(v)):
+            with self.assertRaisesRegex(TypeError, "quotient of integers"):
+                bad(lp.asarray([1, 2, 2]))
+        empty = np.zeros((0, 3), np.float32)
+        for f in (lambda v: v.max(), lambda v: v.min(axis=0), lp.max):
+            for call in (lambda: f(lp.asarray(empty)), lambda: lp.compile(f)(empty)):
+                with self.assertRaisesRegex(ValueError, "is empty"):
+                    call()
+        self.assertEqual((lp.asarray(empty).max(axis=1).shape, lp.asarray(empty).sum(axis=0).tolist()), ((0,), [0, 0, 0]))
+        for f in (lambda v: (v > 0).all(), lambda v: (v > 0).any(), lambda v: v.all(axis=0), lambda v: v.any(axis=0)):
+            for v in (x, empty):
+                np.testing.assert_array_equal(np.asarray(f(lp.asarray(v))), f(v))
+                np.testing.assert_array_equal(np.asarray(lp.compile(f)(v)), f(v))
 
     def test_contains_and_round(self):
         x = lp.asarray([[1.0, 2.0], [3.0, 4.0]])

@@ -120,6 +120,17 @@ class Transformations(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "lp.take"):
             lp.compile(lambda a: a[np.array([0, 1]), np.array([0, 1])])(x)
 
+    def test_keys_of_numbers(self):
+        key = lp.Key(7)
+        for data in (0, 5, 2**40):
+            want = key.fold_in(data).bits
+            got = lp.fold_in(key, data), lp.compile(lambda k: lp.fold_in(k, data))(key), lp.fold_in(key, np.int64(data))
+            self.assertEqual([int(one.item()) % 2**64 for one in got], [want] * 3)
+        numbers = lp.vmap(lambda i: lp.normal(lp.fold_in(key, i), 3))(lp.iota(4))
+        for i in range(4):
+            self.assertTrue(numbers[i].same_bits(lp.normal(key.fold_in(i), 3)))
+        self.assertTrue(lp.fold_in(key, lp.iota(4))[2].same_bits(lp.fold_in(key, 2)))
+
     def test_captured_values_and_nesting(self):
         def outer(p, x):
             inner = lambda q: (q * p["w"] * x).sum()
@@ -714,6 +725,14 @@ class Networks(unittest.TestCase):
         self.assertIsInstance(lp.optim.step(loss, plain, lp.optim.Clip(norm=1.0))(layers, {}, 0.1, x, y)[0], list)
         number, _ = adam(2.0, 1.0, adam.init(2.0), 0.5)
         self.assertAlmostEqual(number.item(), 1.5, places=6)
+
+    def test_rates_of_any_kind(self):
+        adam = lp.optim.Adam()
+        p = {"w": lp.asarray([1.0, 2.0])}
+        step = lp.compile(lp.optim.step(lambda q: (q["w"] ** 2).sum(), adam))
+        for rate in (1, 1.0, np.int64(1), np.float64(1), np.array(1.0), np.float32(1)):
+            for got in (step(p, adam.init(p), rate)[0], adam(p, {"w": 2 * p["w"]}, adam.init(p), rate)[0]):
+                self.assertTrue(got["w"].same_bits(step(p, adam.init(p), 1.0)[0]["w"]), rate)
 
     def test_numbers_of_optimizers_have_names(self):
         for kind in (lp.optim.Adam, lp.optim.AdamW, lp.optim.Sgd, lp.optim.RmsProp, lp.optim.Adagrad):

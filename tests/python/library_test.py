@@ -180,6 +180,31 @@ class Files(Temporary):
         with self.assertRaisesRegex(TypeError, "i32"):
             model(np.int32([1, 2, 3, 4]))
 
+    def test_inputs_by_name_are_compiled_once(self):
+        def f(p, x, z):
+            return lp.linear(lp.relu(lp.linear(x, p["v"])), p["w"]) + z, z * 2.0
+
+        rng = np.random.default_rng(0)
+        v, w, x, z = (rng.standard_normal(s).astype(np.float32) for s in ((64, 2), (3, 64), (40, 2), (40, 3)))
+        params = {"v": v, "w": w}
+        model = lp.Model(lp.trace(f, params, "f32[2]", "f32[3]"), params)
+        for given in ((x, z), (x, z[0]), (x[0], z[0])):
+            known = model.bytes
+            first = model(*given)
+            made = model.bytes
+            self.assertGreater(made, known)
+            for again in (model(*given), model(x=given[0], z=given[1])):
+                self.assertTrue(all(a.same_bits(b) for a, b in zip(again, first)))
+            self.assertEqual(model.bytes, made)
+        self.assertTrue(model(x, z)[0][7].same_bits(model(x[7], z[7])[0]))
+        model.threads = 2
+        self.assertEqual(model.bytes, 0)
+        self.assertTrue(model(x, z)[0][7].same_bits(model(x[7], z[7])[0]))
+        with self.assertRaisesRegex(ValueError, "missing: 'z'"):
+            model(x=x)
+        with self.assertRaisesRegex(ValueError, "unknown: 'y'"):
+            model(x=x, z=z, y=z)
+
     def test_threads_of_a_model(self):
         net = lp.nn.mlp([64, 512, 512, 10], lp.relu)
         model, x = lp.Model(net.function(), net.init()), np.ones((256, 64), np.float32)

@@ -80,6 +80,25 @@ class Package(unittest.TestCase):
         )
         self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
 
+    def test_errors_have_one_line(self):
+        net = lp.nn.mlp([2, 2])
+        data = lp.data.synthetic("moons", lp.Key(0), 8)
+        for call, text in (
+            (lambda: lp.Key("a"), r"^Key\(\): expected \(bits: int = 0\), got 'a'$"),
+            (lambda: lp.Key(-1), "got -1"),
+            (lambda: lp.Key(bits=None), "got bits=None"),
+            (lambda: lp.Key(0).fold_in("x"), r"fold_in\(\): expected \(self: Key, data: int\), got Key, 'x'"),
+            (lambda: lp.nn.Linear(2.5, 3).init(), "got 2.5, 3, True, Init"),
+            (lambda: lp.nn.Linear("x" * 100, 3).init(), "got str, 3"),
+            (lambda: lp.compile(net, threads="two"), "'two'"),
+            (lambda: lp.data.batches(data, "a"), "got Dataset, 'a'"),
+            (lambda: setattr(lp.Model(net.function(), net.init()), "threads", "a"), "got Model, 'a'"),
+            (lambda: lp.Key.bits.fget(3), "got 3"),
+        ):
+            with self.assertRaisesRegex(TypeError, text) as caught:
+                call()
+            self.assertNotIn("\n", str(caught.exception))
+
     def test_import_starts_no_thread_and_loads_little(self):
         program = (
             "import os, sys, numpy; before = set(sys.modules); n = len(os.listdir('/proc/self/task'))\n"
@@ -94,6 +113,7 @@ class Package(unittest.TestCase):
     def test_values_are_pickled(self):
         import pickle
 
+        self.assertEqual(hash(lp.nn.Linear(2, 3)), hash(lp.nn.Linear(2, 3)))
         for value in (lp.Key(7), lp.nn.Linear(2, 3), lp.nn.mlp([2, 3]), lp.optim.Adam(), lp.trace(lambda x: x + 1.0, "f32[2]")):
             self.assertEqual(pickle.loads(pickle.dumps(value)), value)
 

@@ -58,6 +58,25 @@ class Interrupted(unittest.TestCase):
             small = floats(64, 64)
             self.assertTrue(f(small).same_bits(lp.compile(products)(small)))
 
+    def test_a_sequence_that_a_handler_drops(self):
+        net = lp.nn.Gpt(50, context=2048, layers=4, width=256, heads=4)
+        model = lp.LanguageModel(net, net.init(), sequences=2)
+        model.prepare()
+        others = [model.join([1, 2, 3])]
+
+        def drop(number, frame):
+            self.times += 1
+            others.clear()
+
+        signal.signal(signal.SIGALRM, drop)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+        text = model.generate([1] * 2000)
+        while not self.times:
+            next(text)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        next(text)
+        self.assertEqual(model.places, 1)
+
     def test_models(self):
         net = lp.nn.mlp([8, 2048, 2048, 2], lp.relu)
         params = net.init()
