@@ -90,7 +90,7 @@ class OfModel {
   OfModel(std::shared_ptr<Writer::State> state, Sequence sequence)
       : state_(std::move(state)), sequence_(std::move(sequence)) {}
   ~OfModel() {
-    if (state_->user == std::this_thread::get_id()) {  // to wait would be forever
+    if (state_->user == std::this_thread::get_id()) {  // waiting would never end
       state_->ended.push_back(std::make_shared<Sequence>(*std::move(sequence_)));
       return;
     }
