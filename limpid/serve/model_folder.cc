@@ -115,7 +115,6 @@ bool ModelFolder::look(Seen& seen) const {
 }
 
 void ModelFolder::add(const std::string& name) {
-  if (refused_.contains(name)) return;
   const fs::path path = fs::path(path_) / name;
   std::error_code ignored;
   const std::string called = fs::is_directory(path, ignored) ? name : path.stem().string();
@@ -123,9 +122,11 @@ void ModelFolder::add(const std::string& name) {
     if (called.find('=') != std::string::npos)
       throw Error(ErrorCode::kInvalidArgument, "serve: a model's name has no =");
     known_[name] = {models_.add(called + "=" + path.string(), true), ""};
+    refused_.erase(name);
   } catch (const Error& error) {
-    refused_.insert(name);
-    log_.event("load failed", fmt::format("{}: {}", name, error.what()));
+    // Tried again at every look: the model that has the name may leave.
+    if (refused_.insert(name).second)
+      log_.event("load failed", fmt::format("{}: {}", name, error.what()));
   }
 }
 

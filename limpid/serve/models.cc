@@ -127,8 +127,9 @@ Models::Id Models::add(std::string_view spec, bool optional) {
 
 void Models::remove(const Id& id) {
   const std::lock_guard one_at_a_time(loading_);
+  Places::node_type old;  // it ends unlocked
   const std::lock_guard lock(mutex_);
-  places_.erase(id);
+  old = places_.extract(id);
 }
 
 void Models::load(std::string_view name, std::optional<std::int64_t> wanted) {
@@ -159,19 +160,23 @@ void Models::load(std::string_view name, std::optional<std::int64_t> wanted) {
     Place& place = places_.at(Id{std::string(name), version});
     place.wanted = true;
     place.reason = reason;
-    if (model) place.model = std::move(model);
+    // The old model ends with this scope, unlocked: freeing its memory takes time.
+    if (model) place.model.swap(model);
   }
   if (first) std::rethrow_exception(first);
 }
 
 void Models::unload(std::string_view name) {
+  const std::lock_guard one_at_a_time(loading_);
+  std::vector<std::shared_ptr<const ServedModel>> old;  // they end unlocked
   const std::lock_guard lock(mutex_);
   bool found = false;
   for (auto& [key, place] : places_) {
     if (key.name != name) continue;
     found = true;
     place.wanted = false;
-    place.model.reset();
+    old.push_back(std::move(place.model));
+    place.model = nullptr;
     place.reason = "unloaded";
   }
   if (!found)

@@ -86,7 +86,7 @@ class Models {
   Id add(std::string_view spec, bool optional = false);
   // Reads one version or all versions of a model. Each replaces the previous one when it is ready;
   // if it cannot be read, the previous one stays in service. Throws the first error of reading;
-  // kNotFound for a model that was not added. Concurrent calls are serialised.
+  // kNotFound for a model that was not added. load(), unload() and remove() run one at a time.
   void load(std::string_view name, std::optional<std::int64_t> version = {});
   // Removes a model; active requests are still answered. No effect if there is none.
   void remove(const Id& id);

@@ -49,6 +49,14 @@ void send_from(const std::shared_ptr<Answer>& answer, const std::string& model,
   }
 }
 
+// The body of a request for the index: nothing, or {"ready": true}.
+bool asks_for_ready_models(const std::string& body) {
+  if (body.empty()) return false;
+  const Json request = Json::parse(body);
+  const std::optional<JsonView> ready = JsonView(request, "").find("ready");
+  return ready && ready->as_bool();
+}
+
 std::int64_t version_of(const std::string& text) {
   std::int64_t version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
@@ -264,12 +272,15 @@ void Router::repository(const Request& request, const std::shared_ptr<Answer>& a
   const Path path = Path(request.segments).subspan(2);
   if (is(path, {"index"})) {
     expect_method(request, "POST");
+    const bool only_ready = asks_for_ready_models(request.body);
     Json all = Json::array();
-    for (const Models::Entry& entry : parts_.models.index())
+    for (const Models::Entry& entry : parts_.models.index()) {
+      if (only_ready && !entry.ready) continue;
       all.push_back(Json{{"name", entry.name},
                          {"version", std::to_string(entry.version)},
                          {"state", entry.ready ? "READY" : "UNAVAILABLE"},
                          {"reason", entry.reason}});
+    }
     return answer->send(json_response(all));
   }
   if (path.size() != 3 || path[0] != "models" || (path[2] != "load" && path[2] != "unload"))

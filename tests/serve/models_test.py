@@ -102,6 +102,15 @@ class Folder(served.ServeTest):
         while self.events() != ["load failed"] * 2:
             time.sleep(0.02)
 
+    def test_a_name_that_becomes_free_is_taken(self):
+        self.put("net.onnx", b"no model")
+        self.put("net.safetensors", self.network(2.0))
+        server = self.start()
+        self.assertEqual(self.output_of(server, "net"), 404)
+        os.remove(self.models / "net.onnx")
+        self.until(lambda: self.output_of(server, "net"), 2.0)
+        self.assertEqual(self.events(), ["load failed", "load failed", "unload", "load"])
+
     def test_no_request_fails_while_a_model_is_replaced(self):
         self.put("net.safetensors", self.network(1.0))
         server = self.start()

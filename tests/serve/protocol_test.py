@@ -143,6 +143,14 @@ class Repository(served.ServeTest):
         self.assertEqual(server.get("/v2/models/b").json()["versions"], ["2", "10"])
         self.assertEqual(server.get("/v2/models/b").json()["inputs"][0]["name"], "x")
 
+    def test_index_of_the_ready_ones(self):
+        server = self.serve(self.model, self.every, "--allow-load")
+        server.post("/v2/repository/models/net/unload", b"")
+        for asked, names in (({}, ["every", "net"]), ({"ready": False}, ["every", "net"]), ({"ready": True}, ["every"])):
+            self.assertEqual([m["name"] for m in server.post("/v2/repository/index", asked).json()], names)
+        for body in (b"{", b"[]", b'{"ready": 1}'):
+            self.refused(server.post("/v2/repository/index", body), 400)
+
     def test_a_trace_is_that_of_the_tool(self):
         server = self.serve(self.model, "--inspect")
         expected = self.document("trace", self.model, "--values", "1,-2", "--neuron", "layers.0:1")
