@@ -485,7 +485,6 @@ class Completion {
     facts_.compute_seconds = std::max(facts_.compute_seconds, end.compute_seconds);
     if (request_.stream) tell(Json::array({writer.choice.news(i)}));
     if (++ended_ < writers_.size()) return;
-    facts_.model = model_->signature.name;
     facts_.rows = static_cast<std::int64_t>(writers_.size());
     if (request_.stream)
       end_stream();
@@ -498,10 +497,9 @@ class Completion {
     failed_ = true;
     try {
       Response response = openai_error(to_http_error(error));
-      response.facts.model = model_->signature.name;
       if (stream_) {
         stream_->event(response.body);
-        stream_->end(std::move(response.facts));
+        stream_->end();
       } else {
         answer_->send(std::move(response));
       }

@@ -214,7 +214,7 @@ void Connection::close() noexcept {
   phase_ = Phase::kClosed;
   if (ticket_) ticket_->give_up();
   shared_.body_bytes -= std::exchange(body_bytes_, 0);
-  if (waiting) finish(streaming && endless_ ? entry_.status : 499, entry_.facts);
+  if (waiting) finish(streaming && endless_ ? entry_.status : 499);
   timer_.cancel();
   error_code ignored;
   socket_.close(ignored);
@@ -477,7 +477,6 @@ void Connection::answer(std::uint64_t exchange, Response response) noexcept {
 
 void Connection::write(Response response) {
   phase_ = Phase::kWriting;
-  ticket_.reset();
   head_.clear();
   add_head(head_, response, false);
   body_ = head_only_ ? std::string() : std::move(response.body);
@@ -515,7 +514,7 @@ void Connection::write_all(const Buffers& buffers, Done done) {
 }
 
 void Connection::written() {
-  finish(entry_.status, entry_.facts);
+  finish(entry_.status);
   shared_.body_bytes -= std::exchange(body_bytes_, 0);
   ticket_.reset();
   ++exchange_;
@@ -607,11 +606,12 @@ void Connection::write_parts() {
   });
 }
 
-void Connection::finish(int status, const Facts& facts) noexcept {
+void Connection::finish(int status) noexcept {
   entry_.status = status;
   entry_.seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
   try {
-    shared_.metrics.request(facts, status, entry_.seconds);
+    if (const auto model = ticket_ ? ticket_->model() : nullptr) entry_.facts.model = *model;
+    shared_.metrics.request(entry_.facts, status, entry_.seconds);
   } catch (...) {
     // No memory for a new counter: the request is not counted.
   }

@@ -39,7 +39,7 @@ struct Request {
 
 // Data for the log beyond HTTP.
 struct Facts {
-  std::string model = {};  // name of a served model
+  std::string model = {};  // name of a served model; a response has that of its request's ticket
   double queue_seconds = 0;
   double compute_seconds = 0;
   std::int64_t rows = 0;

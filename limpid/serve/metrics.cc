@@ -77,10 +77,9 @@ Metrics::OfModel& Metrics::of(const std::string& model) {
 void Metrics::request(const Facts& facts, int status, double seconds) {
   const std::lock_guard lock(mutex_);
   ++requests_[{facts.model, status}];
-  if (facts.model.empty()) return;
+  if (facts.model.empty() || status != 200) return;
   OfModel& model = of(facts.model);
   model.whole.observe(seconds);
-  if (status != 200) return;
   model.queue.observe(facts.queue_seconds);
   model.compute.observe(facts.compute_seconds);
 }
@@ -112,8 +111,8 @@ std::string Metrics::text(const Gauges& gauges) const {
     for (const auto& [model, of_model] : models_)
       (of_model.*member).write(text, name, "model=" + quoted(model));
   };
-  histogram("limpid_request_seconds", "From a whole request to the end of its answer.",
-            &OfModel::whole);
+  histogram("limpid_request_seconds",
+            "From a whole request to the end of its answer, of status 200.", &OfModel::whole);
   histogram("limpid_queue_seconds", "How long a request waited for its turn.", &OfModel::queue);
   histogram("limpid_compute_seconds", "How long a request was computed.", &OfModel::compute);
   histogram("limpid_batch_rows", "Rows that were computed together.", &OfModel::rows);

@@ -35,18 +35,19 @@ bool is(Path path, std::initializer_list<std::string_view> names) {
 // Sends what `make` returns, or its exception as an error response. If there is no memory for the
 // error, destroying the answer closes the connection.
 template <typename Make>
-void send_from(const std::shared_ptr<Answer>& answer, const std::string& model,
-               const Make& make) noexcept {
+void send_from(const std::shared_ptr<Answer>& answer, const Make& make) noexcept {
   try {
     try {
       answer->send(make());
     } catch (...) {
-      Response response = error_response(to_http_error(std::current_exception()));
-      response.facts.model = model;
-      answer->send(std::move(response));
+      answer->send(error_response(to_http_error(std::current_exception())));
     }
   } catch (...) {
   }
+}
+
+void name_model(Ticket& ticket, const std::shared_ptr<const ServedModel>& model) {
+  ticket.set_model({model, &model->signature.name});
 }
 
 // The body of a request for the index: nothing, or {"ready": true}.
@@ -133,6 +134,7 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");
   const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
   std::shared_ptr<const ServedModel> model = language_model(model_of_completion(body));
+  name_model(*request.ticket, model);
   CompletionRequest asked = chat ? parse_chat(body, *model->language, parts_.limits)
                                  : parse_completion(body, *model->language, parts_.limits);
   complete(std::move(asked), std::move(model), request.ticket, answer, parts_.completer,
@@ -190,6 +192,7 @@ void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
     throw HttpError(404, version ? fmt::format("there is no version {} of a model {}", *version,
                                                in_quotes(name))
                                  : fmt::format("there is no model {}", in_quotes(name)));
+  if (infer_it || trace_it) name_model(*request.ticket, model);
   if (infer_it) return infer(std::move(request), std::move(model), answer);
   if (trace_it) return trace(request, std::move(model), answer);
   expect_method(request, "GET");
@@ -216,12 +219,11 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
   const bool taken =
       parts_.batcher.submit(lane, std::move(inputs), rows, request.ticket,
                             [asked, model, answer, rows](Batcher::Result result) {
-                              send_from(answer, model->signature.name, [&] {
+                              send_from(answer, [&] {
                                 if (result.error) std::rethrow_exception(result.error);
                                 Response response = infer_response(
                                     model->signature, *asked, result.outputs, result.input_hash);
-                                response.facts = {.model = model->signature.name,
-                                                  .queue_seconds = result.queue_seconds,
+                                response.facts = {.queue_seconds = result.queue_seconds,
                                                   .compute_seconds = result.compute_seconds,
                                                   .rows = rows};
                                 return response;
@@ -244,7 +246,7 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
   if (!asked->neuron.empty()) place = parse_neuron_place(asked->neuron);
   const bool posted = tracer_.post([asked, model, answer, place, ticket = request.ticket] {
     if (ticket->given_up()) return;
-    send_from(answer, model->signature.name, [&] {
+    send_from(answer, [&] {
       Params inputs = model->source->params;
       for (std::size_t i = 0; i < asked->inputs.size(); ++i) {
         const Input& input = model->signature.inputs[i];
@@ -259,7 +261,7 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
                     {"ops", std::move(ops)}};
       if (place) document["neuron"] = to_json(explain_neuron(run, place->layer, place->index));
       Response response = json_response(document);
-      response.facts = {.model = model->signature.name, .rows = 1};
+      response.facts.rows = 1;
       return response;
     });
   });
@@ -291,7 +293,7 @@ void Router::repository(const Request& request, const std::shared_ptr<Answer>& a
   const std::string name = path[1];
   const bool load = path[2] == "load";
   const bool posted = loader_.post([this, name, load, answer] {
-    send_from(answer, "", [&]() -> Response {
+    send_from(answer, [&]() -> Response {
       try {
         if (load)
           parts_.models.load(name);

@@ -276,6 +276,8 @@ class Answers(CompletionsTest):
         # A text and a request are counted when they have ended, which may be after their answer came.
         self.until(self.server, 'limpid_texts{model="gpt"} 0')
         self.until(self.server, 'limpid_requests_total{model="gpt",code="200"} 1')
+        self.refused(self.server.post(PATH, {"model": "gpt", "n": 0}), 400)
+        self.until(self.server, 'limpid_requests_total{model="gpt",code="400"} 1')
         text = self.server.get("/metrics").body.decode()
         for line in ('limpid_prompt_tokens_total{model="gpt"} 14', 'limpid_tokens_total{model="gpt"} 10',
                      'limpid_first_token_seconds_count{model="gpt"} 2',

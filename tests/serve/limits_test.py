@@ -143,6 +143,7 @@ class Waiting(served.ServeTest):
         server = self.slow("--deadline", "0.2")
         self.refused(server.post(INFER, served.infer_json(ROW)), 504)
         self.assertEqual(server.post(INFER, served.infer_json(ROW * 2)).status, 200)
+        self.assertIn('limpid_requests_total{model="net",code="504"} 1\n', server.get("/metrics").body.decode())
 
     def test_the_clients_own_deadline(self):
         server = self.slow()
@@ -160,6 +161,7 @@ class Waiting(served.ServeTest):
             answer = server.post(INFER, served.infer_json(ROW))
             self.refused(answer, 503, "queue is full")
             self.assertEqual(answer.headers["retry-after"], "1")
+            self.assertIn('limpid_requests_total{model="net",code="503"} 1\n', server.get("/metrics").body.decode())
 
     def test_a_client_that_leaves_is_not_computed_for(self):
         server = self.slow()
@@ -167,7 +169,7 @@ class Waiting(served.ServeTest):
             leaving.sendall(served.request_bytes("POST", INFER, json.dumps(served.infer_json(ROW)).encode()))
             while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
                 time.sleep(0.01)
-        while 'code="499"} 1' not in server.get("/metrics").body.decode():
+        while 'limpid_requests_total{model="net",code="499"} 1\n' not in server.get("/metrics").body.decode():
             time.sleep(0.01)
         # The row that is left does not fill a batch of two, one more than that does.
         self.assertEqual(server.post(INFER, served.infer_json(ROW * 2)).status, 200)
@@ -308,7 +310,8 @@ class Metrics(served.ServeTest):
         server.post(INFER, b"{")
         text = server.get("/metrics").body.decode()
         self.assertIn('limpid_requests_total{model="net",code="200"} 1\n', text)
-        self.assertIn('limpid_requests_total{model="",code="400"} 1\n', text)
+        self.assertIn('limpid_requests_total{model="net",code="400"} 1\n', text)
+        self.assertIn('limpid_request_seconds_count{model="net"} 1\n', text)
         self.assertIn('limpid_batch_rows_sum{model="net"} 3\n', text)
         self.assertRegex(text, r'(?m)^limpid_compute_seconds_bucket\{model="net",le="\+Inf"\} 1$')
         self.assertRegex(text, r"(?m)^limpid_connections \d+$")

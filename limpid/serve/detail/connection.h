@@ -94,7 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void add_part(std::string_view bytes);
   void end_parts();
   void write_parts();
-  void finish(int status, const Facts& facts) noexcept;
+  void finish(int status) noexcept;
   void linger();
   void arm(Clock::time_point deadline);
   void begin_transfer();
