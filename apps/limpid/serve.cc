@@ -250,6 +250,9 @@ void add_serve(Command& app) {
       options->limits.*kTimes[i].member =
           std::chrono::milliseconds(static_cast<std::int64_t>(options->times[i] * 1000));
     fit_connections(options->limits.connections);
+    // More texts than the queue takes would always be refused, as if the queue were full.
+    options->limits.texts =
+        std::min(options->limits.texts, static_cast<std::int64_t>(options->limits.queue));
     run(*options);
   });
 }

@@ -65,39 +65,65 @@ double number_in(const Json& body, std::string_view key, double otherwise) {
   return value ? value->as_number() : otherwise;
 }
 
-// Accepts parameters of OpenAI that Limpid lacks, if they have the value that changes nothing.
-struct Parameters {
-  std::span<const std::string_view> known, neutral;
-};
-constexpr std::string_view kKnownOfTexts[] = {
-    "model", "prompt", "max_tokens", "temperature", "top_p",  "top_k",          "seed",
-    "stop",  "n",      "echo",       "logprobs",    "stream", "stream_options", "user"};
-constexpr std::string_view kNeutralOfTexts[] = {"best_of", "suffix", "presence_penalty",
-                                                "frequency_penalty", "logit_bias"};
-constexpr Parameters kOfTexts{kKnownOfTexts, kNeutralOfTexts};
-constexpr std::string_view kKnownOfChats[] = {
-    "model",       "messages", "max_tokens",  "max_completion_tokens",
-    "temperature", "top_p",    "top_k",       "seed",
-    "stop",        "n",        "stream",      "stream_options",
-    "user",        "logprobs", "top_logprobs"};
-constexpr std::string_view kNeutralOfChats[] = {"presence_penalty", "frequency_penalty",
-                                                "logit_bias", "tools"};
-constexpr Parameters kOfChats{kKnownOfChats, kNeutralOfChats};
+using Names = std::span<const std::string_view>;
+constexpr std::string_view kParameters[] = {"model",  "max_tokens", "temperature",    "top_p",
+                                            "top_k",  "seed",       "stop",           "n",
+                                            "stream", "logprobs",   "stream_options", "user"};
+constexpr std::string_view kOfTexts[] = {"prompt", "echo"};
+constexpr std::string_view kOfChats[] = {"messages", "max_completion_tokens", "top_logprobs",
+                                         "metadata", "safety_identifier",     "prompt_cache_key"};
 
-void check_members(const Json& body, const Parameters& parameters) {
-  const auto is_among = [](std::span<const std::string_view> all, const std::string& key) {
-    return std::find(all.begin(), all.end(), key) != all.end();
-  };
-  for (const Json::Member& member : body.members()) {
-    if (is_among(parameters.known, member.key)) continue;
-    const Json& value = member.value;
-    const bool neutral = value.is_null() || value == 0 || value == 0.0 || value == "" ||
-                         value == false ||
-                         ((value.is_object() || value.is_array()) && value.size() == 0) ||
-                         (member.key == "best_of" && value == 1);
-    if (!is_among(parameters.neutral, member.key))
-      refuse_completion("there is no parameter {}", in_quotes(member.key));
-    if (!neutral) refuse_completion("{}: this server has no such parameter", member.key);
+// A parameter of other servers that Limpid lacks. Accepts the values that change nothing.
+struct Neutral {
+  std::string_view name;
+  std::string_view values;  // a list in JSON
+};
+constexpr Neutral kNeutral[] = {{"best_of", "[1]"},
+                                {"suffix", R"([""])"},
+                                {"presence_penalty", "[0]"},
+                                {"frequency_penalty", "[0]"},
+                                {"repetition_penalty", "[1]"},
+                                {"logit_bias", "[{}]"},
+                                {"min_p", "[0]"},
+                                {"ignore_eos", "[false]"},
+                                {"tools", "[[]]"},
+                                {"tool_choice", R"(["none", "auto"])"},
+                                {"parallel_tool_calls", "[true, false]"},
+                                {"functions", "[[]]"},
+                                {"function_call", R"(["none", "auto"])"},
+                                {"response_format", R"([{"type": "text"}])"},
+                                {"modalities", R"([["text"]])"},
+                                {"store", "[false]"},
+                                {"service_tier", R"(["auto", "default"])"}};
+
+std::vector<std::string> texts_of(const Json& values) {
+  std::vector<std::string> texts;
+  for (const Json& value : values.elements()) texts.push_back(value.dump());
+  return texts;
+}
+
+bool is_same(const Json& a, const Json& b) {
+  return a == b || (a.is_number() && b.is_number() && a.as_number() == b.as_number());
+}
+
+// `others`: the parameters of this request beside kParameters.
+void check_members(const Json& body, Names others) {
+  for (const auto& [key, value] : body.members()) {
+    const auto has = [&name = key](Names names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (value.is_null() || has(kParameters) || has(others)) continue;
+    const auto* const found =
+        std::find_if(std::begin(kNeutral), std::end(kNeutral),
+                     [&, &name = key](const Neutral& neutral) { return neutral.name == name; });
+    if (found == std::end(kNeutral)) refuse_completion("there is no parameter {}", in_quotes(key));
+    const Json values = Json::parse(found->values);
+    const bool changes_nothing =
+        std::any_of(values.elements().begin(), values.elements().end(),
+                    [&, &given = value](const Json& neutral) { return is_same(given, neutral); });
+    if (!changes_nothing)
+      refuse_completion("{}: not supported: expected {}, got {}", key,
+                        fmt::join(texts_of(values), " or "), brief(value));
   }
 }
 
@@ -147,7 +173,8 @@ std::vector<CompletionRequest::Prompt> prompts_of(const Json& body, const Tokeni
   if (!prompt) return {text_prompt(tokenizer, "")};
   if (prompt->value().is_string()) return {text_prompt(tokenizer, prompt->as_string())};
   const std::vector<JsonView> elements = prompt->elements();
-  if (elements.empty()) refuse_completion("prompt: expected at least one");
+  if (elements.empty())
+    refuse_completion("prompt: expected a text or a list of tokens or texts, got an empty list");
   if (elements.front().value().is_number()) return {token_prompt(tokenizer, *prompt)};
   std::vector<CompletionRequest::Prompt> prompts;
   for (const JsonView& one : elements)
@@ -589,7 +616,8 @@ class Completion {
 std::string model_of_completion(const Json& body) {
   if (!body.is_object()) refuse_completion("the body: expected an object");
   const std::optional<JsonView> model = given(body, "model");
-  if (!model || !model->value().is_string()) refuse_completion("model: expected the name of one");
+  if (!model || !model->value().is_string())
+    refuse_completion("model: expected the name of a model");
   return model->as_string();
 }
 
@@ -607,9 +635,10 @@ CompletionRequest common_of(const Json& body, const Limits& limits) {
                       .top_k = integer_of(body, "top_k", 0, 0, std::int64_t{1} << 31),
                       .top_p = number_in(body, "top_p", 1)};
   if (!(request.sampling.temperature >= 0 && std::isfinite(request.sampling.temperature)))
-    refuse_completion("temperature: expected 0 or more");
+    refuse_completion("temperature: expected a number of 0 or more");
   if (!(request.sampling.top_p > 0 && request.sampling.top_p <= 1))
-    refuse_completion("top_p: expected above 0 to 1");
+    refuse_completion("top_p: expected a number above 0 and at most 1, got {}",
+                      request.sampling.top_p);
   request.seed = seed_of(body);
   request.stop = stops_of(body);
   return request;
@@ -624,12 +653,26 @@ void set_tokens(CompletionRequest& request, const Json& body, std::string_view k
     longest = std::max(longest, static_cast<std::int64_t>(prompt.tokens.size()));
   const std::int64_t room = model.context > 0 ? model.context - longest : limits.tokens;
   if (room < 0)
-    refuse_completion("prompt: {} tokens, where the model takes {}", longest, model.context);
+    refuse_completion("prompt: expected at most {} tokens, the context, got {}", model.context,
+                      longest);
   request.tokens =
       integer_of(body, key, std::min({otherwise, room, limits.tokens}), 0, limits.tokens);
   if (request.tokens > room)
-    refuse_completion("{}: {} behind a prompt of {} tokens, where the model takes {} together", key,
-                      request.tokens, longest, model.context);
+    refuse_completion(
+        "{}: expected at most {} tokens, as the prompt takes {} of the context of {}, got {}", key,
+        room, longest, model.context, request.tokens);
+}
+
+// Bounds the memory: each text has its own prompt, and with echo returns it.
+void check_prompts(const CompletionRequest& request, const Limits& limits) {
+  std::size_t bytes = 0;
+  for (const CompletionRequest::Prompt& prompt : request.prompts)
+    bytes += prompt.tokens.size() * sizeof(std::int32_t) + (request.echo ? prompt.text.size() : 0);
+  const std::size_t most = limits.answer / static_cast<std::size_t>(request.n);
+  if (bytes > most)
+    throw HttpError(413, fmt::format("prompt: expected at most {} bytes of tokens and echoed text "
+                                     "for each of {} texts, got {}",
+                                     most, request.n, bytes));
 }
 
 // Bounds the memory: a whole response keeps all log probabilities until it is sent.
@@ -677,9 +720,10 @@ CompletionRequest parse_completion(const Json& body, const LanguageService& mode
   request.prompts = prompts_of(body, model.tokenizer);
   const auto prompts = static_cast<std::int64_t>(request.prompts.size());
   if (prompts > limits.texts / request.n)
-    throw HttpError(413, fmt::format("{} prompts of {} texts each: expected at most {} texts",
-                                     prompts, request.n, limits.texts));
+    throw HttpError(413, fmt::format("expected at most {} texts, got {} prompts of {} texts each",
+                                     limits.texts, prompts, request.n));
   set_tokens(request, body, "max_tokens", 16, model, limits);
+  check_prompts(request, limits);
   check_logprobs(request, limits);
   return request;
 }
@@ -703,7 +747,8 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
   } catch (const Error& error) {
     throw HttpError(error.code() == ErrorCode::kUnsupported ? 501 : 400, error.what());
   }
-  if (prompt.tokens.empty()) refuse_completion("messages: they make an empty prompt");
+  if (prompt.tokens.empty())
+    refuse_completion("messages: expected a prompt of at least one token, got none");
   request.prompts.push_back(std::move(prompt));
   const bool renamed = given(body, "max_completion_tokens").has_value();
   set_tokens(request, body, renamed ? "max_completion_tokens" : "max_tokens", limits.tokens, model,

@@ -252,7 +252,8 @@ class Answers(CompletionsTest):
         for status, part, asked in (
                 (404, "no model", {"model": "none"}), (404, "language model", {"model": "net"}), (400, "model", {}),
                 (400, "max_token", {"max_token": 3}), (400, "best_of", {"best_of": 3}), (400, "suffix", {"suffix": "x"}),
-                (400, "presence_penalty", {"presence_penalty": 1.5}), (400, "temperature", {"temperature": -1}),
+                (400, "presence_penalty: not supported: expected 0, got 1.5", {"presence_penalty": 1.5}),
+                (400, "repetition_penalty", {"repetition_penalty": 0}), (400, "min_p", {"min_p": 0.1}), (400, "temperature", {"temperature": -1}),
                 (400, "temperature", {"temperature": "hot"}), (400, "top_p", {"top_p": 0}), (400, "top_p", {"top_p": 1.5}),
                 (400, "top_k", {"top_k": -1}), (400, "n:", {"n": 0}), (400, "n:", {"n": 1000}), (413, "texts", {"prompt": ["a"] * 65, "n": 2}),
                 (400, "max_tokens", {"max_tokens": 64}), (400, "max_tokens", {"max_tokens": -1}), (400, "prompt", {"prompt": "the " * 30}),
@@ -269,7 +270,8 @@ class Answers(CompletionsTest):
         self.refused(self.server.get("/v1/nothing"), 404)
         self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 501, "no chat template")
         self.assertEqual(self.server.post(PATH, {"model": "gpt", "user": "u", "presence_penalty": 0, "logit_bias": {},
-                                                 "best_of": 1, "suffix": None, "max_tokens": 1}).status, 200)
+                                                 "best_of": 1, "suffix": None, "repetition_penalty": 1.0, "min_p": 0.0,
+                                                 "ignore_eos": False, "max_tokens": 1}).status, 200)
 
     def test_are_counted(self):
         self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "n": 2, "seed": 1})
@@ -335,6 +337,19 @@ class Limits(CompletionsTest):
         self.assertIn("logprobs: 21 of each of 40 tokens: expected at most 195", answer.body.decode())
         self.assertEqual(server.post(PATH, {**asked, "logprobs": 1}).status, 200)
         self.assertEqual(server.post(PATH, {**asked, "stream": True}).status, 200)
+
+    def test_prompts_of_many_texts_are_bounded(self):
+        server = self.serve(self.models["charlm"], "--max-answer", "100000")
+        asked = {"model": "charlm", "prompt": "t" * 600, "max_tokens": 1}
+        self.assertEqual(server.post(PATH, {**asked, "n": 40}).status, 200)
+        self.refused(server.post(PATH, {**asked, "n": 42}), 413, "prompt: expected at most 2380 bytes")
+        self.assertEqual(server.post(PATH, {**asked, "n": 33, "echo": True}).status, 200)
+        self.refused(server.post(PATH, {**asked, "n": 34, "echo": True}), 413, "got 3000")
+
+    def test_more_texts_than_the_queue_takes_are_no_full_queue(self):
+        server = self.serve(self.models["charlm"], "--max-queue", "2")
+        self.assertEqual(server.post(PATH, {"model": "charlm", "prompt": ["t", "t"], "max_tokens": 1}).status, 200)
+        self.refused(server.post(PATH, {"model": "charlm", "prompt": ["t"] * 3, "max_tokens": 1}), 413, "at most 2 texts")
 
     def test_a_full_queue_refuses_at_once(self):
         server = self.long_server("--max-texts", "1", "--max-queue", "2")
@@ -534,10 +549,15 @@ class Chats(CompletionsTest):
                 (400, "chat template: no role king", {"messages": [{"role": "king", "content": "a"}]}),
                 (400, "prompt", {"prompt": "a"}), (400, "logprobs", {"logprobs": 1}), (400, "tools", {"tools": [{}]}),
                 (400, "logprobs", {"top_logprobs": 1}), (400, "top_logprobs", {"logprobs": True, "top_logprobs": 21}),
+                (400, 'tool_choice: not supported: expected "none" or "auto", got "required"', {"tool_choice": "required"}),
+                (400, "response_format", {"response_format": {"type": "json_object"}}),
                 (400, "max_tokens", {"max_tokens": 128}), (400, "echo", {"echo": True})):
             with self.subTest(asked=asked):
                 self.refused(self.ask(**asked), status, part)
-        self.assertEqual(self.ask(tools=[], logprobs=False, max_tokens=1).status, 200)
+        neutral = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": True, "response_format": {"type": "text"},
+                   "modalities": ["text"], "store": False, "service_tier": "default", "metadata": {"a": "b"},
+                   "repetition_penalty": 1, "functions": None}
+        self.assertEqual(self.ask(logprobs=False, max_tokens=1, **neutral).status, 200)
 
     def test_say_which_templates_they_do_not_know(self):
         other = chat_folder(self.folder / "other", "{% block f %}{% endblock %}")
