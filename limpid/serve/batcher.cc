@@ -46,8 +46,8 @@ class Batcher::Lane {
   double last_seconds = std::numeric_limits<double>::infinity();
   std::int64_t last_rows = 1;
 
-  // Estimated time of a batch of the waiting rows: proportional to the rows beyond those of the
-  // last batch.
+  // Estimates the time of a batch of all waiting rows: that of the last batch, times the ratio of
+  // the rows if there are more.
   double expected_seconds() const {
     return last_seconds * std::max(1.0, static_cast<double>(rows) / static_cast<double>(last_rows));
   }

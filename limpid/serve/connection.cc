@@ -316,7 +316,8 @@ void Connection::on_head() {
 std::size_t Connection::account_body() {
   const std::size_t more = reader_.body_bytes() - body_bytes_;
   if (shared_.body_bytes.load() + more > shared_.options.limits.bodies)
-    throw HttpError(503, "too many bytes of requests are under way", {{"Retry-After", "1"}});
+    throw HttpError(503, "the server holds too many bytes of request bodies",
+                    {{"Retry-After", "1"}});
   shared_.body_bytes += more;
   body_bytes_ += more;
   return more;
@@ -415,7 +416,8 @@ void Connection::on_deadline() {
   switch (phase_) {
     case Phase::kReading:
       if (!in_header_ && !in_body_) return close();
-      return refuse({408, in_body_ ? "the body comes too slowly" : "the header comes too slowly"});
+      return refuse(
+          {408, in_body_ ? "the body arrives too slowly" : "the header arrives too slowly"});
     case Phase::kHandling: {
       const std::uint64_t exchange = exchange_;
       ticket_->give_up();

@@ -46,7 +46,7 @@ void Cors::check(const Request& head) const {
   if (!origin || named(*origin)) return;
   const std::string* const host = head.header("host");
   if (host && (*origin == "http://" + *host || *origin == "https://" + *host)) return;
-  throw HttpError(403, "pages of this origin may not ask: --allow-origin names those that may");
+  throw HttpError(403, "this origin may not send requests: expected --allow-origin with it");
 }
 
 std::vector<Header> Cors::headers(const Request& head) const {

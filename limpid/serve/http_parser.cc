@@ -49,8 +49,8 @@ struct GrowingBody {
 HttpError error_of(const boost::beast::error_code& error) {
   if (error == http::error::body_limit) return {413, "the body is too large"};
   if (error == http::error::header_limit) return {431, "the header is too large"};
-  if (error == http::error::bad_version) return {505, "the version of HTTP is neither 1.0 nor 1.1"};
-  return {400, fmt::format("no request of HTTP: {}", error.message())};
+  if (error == http::error::bad_version) return {505, "expected HTTP/1.0 or HTTP/1.1"};
+  return {400, fmt::format("expected an HTTP request: {}", error.message())};
 }
 
 // Refuses what Beast's parser accepts but other servers read differently (request smuggling).
@@ -59,14 +59,14 @@ void check_lines(std::string_view header) {
     const auto c = static_cast<unsigned char>(header[i]);
     if (c == '\r') {
       // In bounds, as the header ends with CR LF.
-      if (header[i + 1] != '\n') refuse(400, "a carriage return that ends no line");
+      if (header[i + 1] != '\n') refuse(400, "header: expected LF after CR");
       ++i;
       if (i + 1 < header.size() && (header[i + 1] == ' ' || header[i + 1] == '\t'))
-        refuse(400, "a header that goes on in a second line");
+        refuse(400, "header: expected one line for each field");
       continue;
     }
-    if (c == '\n') refuse(400, "a line that does not end with CR LF");
-    if ((c < 0x20 && c != '\t') || c == 0x7f) refuse(400, "a control character in the header");
+    if (c == '\n') refuse(400, "header: expected lines that end with CR LF");
+    if ((c < 0x20 && c != '\t') || c == 0x7f) refuse(400, "header: expected no control characters");
   }
 }
 
@@ -96,9 +96,9 @@ void check_headers(const Request& request) {
       refuse(417, "Expect: expected 100-continue");
   }
   if (codings > 0 && request.minor_version == 0)
-    refuse(400, "Transfer-Encoding in a request of HTTP/1.0");
+    refuse(400, "Transfer-Encoding: expected HTTP/1.1, got HTTP/1.0");
   if (hosts > 1 || (hosts == 0 && request.minor_version > 0))
-    refuse(400, fmt::format("Host: expected once, came {} times", hosts));
+    refuse(400, fmt::format("Host: expected one, got {}", hosts));
 }
 
 int hex_digit(char c) {
@@ -122,7 +122,7 @@ std::string without_percents(std::string_view text) {
     i += 2;
   }
   if (utf8_fault(result) != result.size()) refuse(400, "URL: expected UTF-8");
-  if (result.find('\0') != std::string::npos) refuse(400, "URL: a zero byte");
+  if (result.find('\0') != std::string::npos) refuse(400, "URL: expected no zero byte");
   return result;
 }
 
@@ -171,7 +171,7 @@ bool RequestReader::read_header() {
   const std::size_t read = parser_->put(boost::asio::buffer(buffer_.data(), size), error);
   if (error && error != http::error::need_more) throw error_of(error);
   // An empty line without a request line before it.
-  if (!parser_->is_header_done()) refuse(400, "the header is not complete");
+  if (!parser_->is_header_done()) refuse(400, "expected a request line");
   buffer_.erase(0, read);
 
   const auto& message = parser_->get();
@@ -209,10 +209,10 @@ void RequestReader::read_body() {
 
 // The buffer holds an incomplete line that the parser left, after or between chunks.
 void RequestReader::check_chunk_header() const {
-  if (buffer_.size() > limits_.header) refuse(400, "a chunk's header is too large");
+  if (buffer_.size() > limits_.header) refuse(400, "chunk: the header is too large");
   for (std::size_t i = 0; i < buffer_.size(); ++i)
     if (buffer_[i] == '\n' && (i == 0 || buffer_[i - 1] != '\r'))
-      refuse(400, "a line that does not end with CR LF");
+      refuse(400, "chunk: expected lines that end with CR LF");
 }
 
 bool RequestReader::waits_for_continue() const {
@@ -248,7 +248,7 @@ std::vector<std::string> path_segments(std::string_view target) {
     }
   target = target.substr(0, target.find('?'));
   if (!target.starts_with('/')) refuse(400, "URL: expected a path");
-  if (target.find('#') != std::string_view::npos) refuse(400, "URL: a fragment");
+  if (target.find('#') != std::string_view::npos) refuse(400, "URL: expected no fragment");
   std::vector<std::string> segments;
   if (target == "/") return segments;
   segments.reserve(static_cast<std::size_t>(std::count(target.begin(), target.end(), '/')));

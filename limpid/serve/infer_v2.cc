@@ -297,7 +297,7 @@ class Reader {
       request_.rows = type.shape[0];
       tensors[i] = data_of(object, type, where);
     }
-    if (!binary_.empty()) refuse("{} bytes follow the last tensor", binary_.size());
+    if (!binary_.empty()) refuse("expected no bytes after the last tensor, got {}", binary_.size());
     return tensors;
   }
 
@@ -336,7 +336,7 @@ class Reader {
       refuse("{}.shape: expected [N{}{}, got [{}]", where, one.shape.rank() > 0 ? ", " : "",
              to_string(one.shape).substr(1), fmt::join(dims, ", "));
     if (dims[0] > limits_.rows)
-      throw HttpError(413, fmt::format("{}.shape: at most {} rows are taken, {} came", where,
+      throw HttpError(413, fmt::format("{}.shape: expected at most {} rows, got {}", where,
                                        limits_.rows, dims[0]));
     return {one.dtype, one.shape.insert(0, dims[0])};
   }
@@ -345,12 +345,12 @@ class Reader {
     const std::optional<std::uint64_t> size = size_parameter(object, "binary_data_size", where);
     const std::optional<dom::element> data = find(object, "data", where);
     if (size) {
-      if (data) refuse("{}: both data and binary_data_size", where);
+      if (data) refuse("{}: expected data or binary_data_size, got both", where);
       if (*size != type.bytes())
         refuse("{}: binary_data_size: expected {} bytes for {}, got {}", where, type.bytes(),
                to_string(type), *size);
       if (*size > binary_.size())
-        refuse("{}: expected {} bytes behind the JSON, {} are left", where, *size, binary_.size());
+        refuse("{}: expected {} bytes after the JSON, got {}", where, *size, binary_.size());
       const std::string_view bytes = binary_.substr(0, type.bytes());
       binary_.remove_prefix(type.bytes());
       return tensor_of_bytes(type, bytes, where);
@@ -387,7 +387,8 @@ class Reader {
     std::size_t row = 0;
     for (const Input& output : model_.outputs) row += output.type.bytes();
     if (row > 0 && static_cast<std::size_t>(request_.rows) > limits_.answer / row)
-      throw HttpError(413, fmt::format("the answer would be larger than {} bytes", limits_.answer));
+      throw HttpError(413, fmt::format("outputs: expected at most {} bytes, got {} rows of {}",
+                                       limits_.answer, request_.rows, row));
   }
 
   const Signature& model_;
@@ -407,7 +408,7 @@ class ThreadParser {
     dom::element document;
     const simdjson::error_code error = parser().parse(json.data(), json.size()).get(document);
     if (error == simdjson::MEMALLOC) throw std::bad_alloc();
-    if (error) refuse("the body is no JSON: {}", simdjson::error_message(error));
+    if (error) refuse("the body: expected JSON: {}", simdjson::error_message(error));
     return document;
   }
 
@@ -553,7 +554,8 @@ std::pair<std::string_view, std::string_view> parts_of(std::string_view body,
                                                        std::optional<std::size_t> json_bytes) {
   const std::size_t size = json_bytes.value_or(body.size());
   if (size > body.size())
-    refuse("Inference-Header-Content-Length: {} bytes of JSON in a body of {}", size, body.size());
+    refuse("Inference-Header-Content-Length: expected at most {}, the bytes of the body, got {}",
+           body.size(), size);
   return {body.substr(0, size), body.substr(size)};
 }
 

@@ -118,36 +118,36 @@ std::string Metrics::text(const Gauges& gauges) const {
   histogram("limpid_batch_rows", "Rows that were computed together.", &OfModel::rows);
   histogram("limpid_first_token_seconds", "From a request to the first token of its text.",
             &OfModel::first_token);
-  histogram("limpid_token_seconds", "Of a text, the mean time from a token to the next.",
-            &OfModel::token);
+  histogram("limpid_token_seconds", "Mean time between two tokens of a text.", &OfModel::token);
   const auto counter = [&](const char* name, const char* help, std::uint64_t OfModel::*member) {
     describe(text, name, "counter", help);
     for (const auto& [model, of_model] : models_)
       text += fmt::format("{}{{model={}}} {}\n", name, quoted(model), of_model.*member);
   };
   counter("limpid_prompt_tokens_total", "Tokens of prompts.", &OfModel::prompt_tokens);
-  counter("limpid_tokens_total", "Tokens that were written.", &OfModel::tokens);
+  counter("limpid_tokens_total", "Generated tokens.", &OfModel::tokens);
   using Language = Gauges::Language;
   const auto of_languages = [&](const char* name, const char* help, std::size_t Language::*member) {
     describe(text, name, "gauge", help);
     for (const auto& [model, language] : gauges.languages)
       text += fmt::format("{}{{model={}}} {}\n", name, quoted(model), language.*member);
   };
-  of_languages("limpid_cache_bytes", "Keys and values of a model's texts.", &Language::cache_bytes);
-  of_languages("limpid_texts", "Texts that are being written.", &Language::texts);
-  of_languages("limpid_text_places", "Texts that can be written at a time.", &Language::places);
-  describe(text, "limpid_model_bytes", "gauge", "Memory of a model: packed weights and plans.");
+  of_languages("limpid_cache_bytes", "Bytes of the KV caches of a model.", &Language::cache_bytes);
+  of_languages("limpid_texts", "Texts that are being generated.", &Language::texts);
+  of_languages("limpid_text_places", "Maximum number of texts at a time.", &Language::places);
+  describe(text, "limpid_model_bytes", "gauge",
+           "Bytes of a model in memory: packed weights and plans.");
   for (const auto& [model, bytes] : gauges.model_bytes)
     text += fmt::format("limpid_model_bytes{{model={}}} {}\n", quoted(model), bytes);
   const auto gauge = [&](const char* name, const char* help, std::size_t value) {
     describe(text, name, "gauge", help);
     text += fmt::format("{} {}\n", name, value);
   };
-  gauge("limpid_connections", "Connections that are open.", gauges.connections);
-  gauge("limpid_queue_length", "Requests and texts that wait for their turn.", gauges.queue);
-  gauge("limpid_body_bytes", "Bodies of the requests under way.", gauges.body_bytes);
-  gauge("limpid_resident_bytes", "Memory of the process.", resident_bytes());
-  gauge("limpid_log_lines_lost", "Lines that the access log could not take.",
+  gauge("limpid_connections", "Open connections.", gauges.connections);
+  gauge("limpid_queue_length", "Waiting requests and texts.", gauges.queue);
+  gauge("limpid_body_bytes", "Bytes of the bodies of active requests.", gauges.body_bytes);
+  gauge("limpid_resident_bytes", "Resident memory of the process in bytes.", resident_bytes());
+  gauge("limpid_log_lines_lost", "Lines that could not be written to the access log.",
         gauges.log_lines_lost);
   return text;
 }

@@ -237,11 +237,11 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
                    const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");
   if (!parts_.may_inspect || !model->source)
-    throw HttpError(403, "this server was not started to let clients look into models");
+    throw HttpError(403, "the server allows no traces: expected --inspect");
   auto asked = std::make_shared<const InferRequest>(
       parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
   if (asked->rows != 1)
-    throw HttpError(400, fmt::format("a trace is of one row: got {}", asked->rows));
+    throw HttpError(400, fmt::format("trace: expected one row, got {}", asked->rows));
   std::optional<NeuronPlace> place;
   if (!asked->neuron.empty()) place = parse_neuron_place(asked->neuron);
   const bool posted = tracer_.post([asked, model, answer, place, ticket = request.ticket] {
@@ -288,8 +288,7 @@ void Router::repository(const Request& request, const std::shared_ptr<Answer>& a
   if (path.size() != 3 || path[0] != "models" || (path[2] != "load" && path[2] != "unload"))
     not_found();
   expect_method(request, "POST");
-  if (!parts_.may_load)
-    throw HttpError(403, "this server was not started to load and unload models on request");
+  if (!parts_.may_load) throw HttpError(403, "the server allows no loading: expected --allow-load");
   const std::string name = path[1];
   const bool load = path[2] == "load";
   const bool posted = loader_.post([this, name, load, answer] {

@@ -36,7 +36,8 @@ struct Server::State {
     const asio::ip::address address = asio::ip::make_address(shared.options.address, error);
     if (error)
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("serve: {} is no address", in_quotes(shared.options.address)));
+                  fmt::format("serve: expected an IPv4 or IPv6 address, got {}",
+                              in_quotes(shared.options.address)));
     const tcp::endpoint endpoint(address, shared.options.port);
     acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);

@@ -194,7 +194,7 @@ class Starting(served.ServeTest):
         self.assertIn("'net' already", self.error(1, "serve", self.model, self.model, "--port", "0"))
         self.assertIn("VERSION", self.error(1, "serve", f"a@0={self.model}", "--port", "0"))
         self.error(1, "serve", self.folder / "none.safetensors", "--port", "0")
-        self.assertIn("no address", self.error(1, "serve", self.model, "--bind", "here", "--port", "0"))
+        self.assertIn("an IPv4 or IPv6 address", self.error(1, "serve", self.model, "--bind", "here", "--port", "0"))
         self.error(2, "serve", self.model, "--port", "65536")
 
 
