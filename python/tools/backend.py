@@ -34,17 +34,21 @@ def _metadata():
     )
 
 
+def _configure(folder):
+    subprocess.run(
+        ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release"]
+        + ["-D", f"LIMPID_PYTHON={sys.executable}", "-D", "LIMPID_BUILD_PYTHON=ON", "-D", "LIMPID_UNITY_BATCH=100"]
+        + [f"-DLIMPID_BUILD_{part}=OFF" for part in ("TOOL", "TESTS", "SERVE", "BENCH", "SCALE")],
+        check=True,
+    )
+
+
 def _build():
     """The folder of the package, built."""
     there = os.environ.get("LIMPID_BUILD_FOLDER")
     folder = pathlib.Path(there) if there else ROOT / "build/wheel"
     if not there:
-        subprocess.run(
-            ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release"]
-            + ["-D", f"LIMPID_PYTHON={sys.executable}", "-D", "LIMPID_BUILD_PYTHON=ON", "-D", "LIMPID_UNITY_BATCH=100"]
-            + [f"-DLIMPID_BUILD_{part}=OFF" for part in ("TOOL", "TESTS", "SERVE", "BENCH", "SCALE")],
-            check=True,
-        )
+        _configure(folder)
         if subprocess.run(["cmake", "--build", folder, "--target", "limpid_python"]).returncode:
             raise SystemExit("limpid: the Python package was not built; the lines above say what is missing")
     package = folder / "python/limpid"

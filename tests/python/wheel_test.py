@@ -39,6 +39,22 @@ class Wheel(unittest.TestCase):
             self.assertEqual(out[2], "3.0")
             self.assertTrue((folder / "site/limpid/py.typed").exists())
 
+    def test_it_is_built_where_numpy_is_not(self):
+        # pip builds in an environment that hides Debian's packages, NumPy among them.
+        hide = "import sys; sys.path = [path for path in sys.path if not path.endswith('-packages')]\n"
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "sitecustomize.py").write_text(hide)
+            path = os.pathsep.join((name, str(SOURCE / "python/tools")))
+            program = "import importlib.util, pathlib, sys, backend; print(importlib.util.find_spec('numpy')); backend._configure(pathlib.Path(sys.argv[1]))"
+            out = subprocess.run(
+                [sys.executable, "-B", "-c", program, folder / "build"],
+                env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}, check=True, capture_output=True, text=True,
+            ).stdout
+            self.assertTrue(out.startswith("None\n"), out)
+            targets = subprocess.run(["cmake", "--build", folder / "build", "--target", "help"], check=True, capture_output=True, text=True).stdout
+            self.assertIn("limpid_python:", targets, out)
+
 
 if __name__ == "__main__":
     unittest.main()
