@@ -8,12 +8,14 @@
 
 namespace limpid {
 
-Observation observe(const Function& function, const Params& inputs) {
+Observation observe(const Function& function, const Params& inputs, const Observer& observer) {
   Observation run{function, {}};
   for (const Input& input : function.inputs()) run.values.push_back(inputs.at(input.name));
   const std::vector<Tensor> arguments = run.values;
-  interpret(function, arguments,
-            [&](const Node&, std::size_t, const Tensor& value) { run.values.push_back(value); });
+  interpret(function, arguments, [&](const Node& node, std::size_t result, const Tensor& value) {
+    run.values.push_back(value);
+    if (observer) observer(node, result, value);
+  });
   return run;
 }
 

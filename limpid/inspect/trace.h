@@ -9,7 +9,7 @@
 #include "limpid/core/json.h"
 #include "limpid/core/params.h"
 #include "limpid/core/statistics.h"
-#include "limpid/function/function.h"
+#include "limpid/function/interpret.h"
 
 namespace limpid {
 
@@ -24,8 +24,9 @@ struct Observation {
 };
 
 // `inputs` has a tensor for every input of the function, by name; other tensors in it are ignored.
-// Throws kNotFound for an input without a tensor, kShape or kDtype if one does not match.
-Observation observe(const Function& function, const Params& inputs);
+// Throws kNotFound for an input without a tensor, kShape or kDtype if one does not match, and what
+// `observer` throws, which is called with every result, too.
+Observation observe(const Function& function, const Params& inputs, const Observer& observer = {});
 
 // A value of the run and the op that computed it. The data comes first, with op "input".
 struct TraceRow {

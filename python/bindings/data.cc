@@ -104,6 +104,11 @@ py::dict trace_of(const Observation& run, const Params& params) {
   return d;
 }
 
+Observation observed(const Function& f, const Params& inputs) {
+  return interruptible_observed(
+      [&](const Observer& observer) { return observe(f, inputs, observer); });
+}
+
 // What a Function's inputs hold in one run: params, and data by name.
 Params inputs_from(const py::object& params, const py::object& data) {
   Params all = params_from(params, "params");
@@ -603,14 +608,14 @@ void add_inspection(py::module_& m) {
         [](const py::object& function, const py::object& params, const py::object& data) {
           const Function& f = function_of(function, "trace");
           const Params p = params_from(params, "params"), all = inputs_from(params, data);
-          const Observation run = unlocked([&] { return observe(f, all); });
+          const Observation run = observed(f, all);
           return trace_of(run, p);
         });
   m.def("neuron", [](const py::object& function, const py::object& params, const py::object& data,
                      const std::string& layer, std::int64_t index, std::int64_t row) {
     const Function& f = function_of(function, "neuron");
     const Params all = inputs_from(params, data);
-    const Neuron n = explain_neuron(unlocked([&] { return observe(f, all); }), layer, index, row);
+    const Neuron n = explain_neuron(observed(f, all), layer, index, row);
     py::dict d;
     d["layer"] = n.layer;
     d["index"] = n.index;

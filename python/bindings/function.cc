@@ -18,6 +18,7 @@
 #include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"
 #include "lock.h"
+#include "signals.h"
 
 namespace limpid::python {
 namespace {
@@ -301,7 +302,8 @@ void add_functions(py::module_& m) {
             std::vector<Tensor> tensors;
             for (const py::object& o : in_order(f.function, args, kwargs))
               tensors.push_back(tensor_of(leaf_of(o, "interpret")));
-            const auto results = unlocked([&] { return interpret(f.function, tensors); });
+            const auto results = interruptible_observed(
+                [&](const Observer& observer) { return interpret(f.function, tensors, observer); });
             std::vector<py::object> all;
             for (const Tensor& t : results) all.push_back(to_python(t));
             return one_or_all(all);

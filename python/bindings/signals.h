@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "limpid/compile/stop_check.h"
+#include "limpid/function/interpret.h"
 #include "lock.h"
 
 namespace limpid::python {
@@ -24,6 +25,21 @@ auto interruptible(const Code& code) {
   }();
   if (!result) throw py::error_already_set();
   return *std::move(result);
+}
+
+// As above, for what has no StopCheck but calls an Observer: code(observer), which gives a result.
+template <class Code>
+auto interruptible_observed(const Code& code) {
+  struct Ended {};
+  return interruptible([&](StopCheck& check) -> std::optional<decltype(code(Observer()))> {
+    try {
+      return code([&](const Node&, std::size_t, const Tensor&) {
+        if (check.stops()) throw Ended();
+      });
+    } catch (const Ended&) {
+      return std::nullopt;
+    }
+  });
 }
 
 }  // namespace limpid::python

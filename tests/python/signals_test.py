@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Signals during a long call: their handlers run while it computes, and may end it."""
 
+import functools
 import signal
 import threading
 import time
@@ -76,6 +77,13 @@ class Interrupted(unittest.TestCase):
         signal.setitimer(signal.ITIMER_REAL, 0)
         next(text)
         self.assertEqual(model.places, 1)
+
+    def test_the_reference_arithmetic(self):
+        f = lp.trace(lambda x: functools.reduce(lambda y, _: lp.matmul(y, y), range(200), x), "f32[160, 160]")
+        x = floats(160, 160)
+        self.check(lambda: f.interpret(x))
+        self.check(lambda: lp.inspect.trace(f, x))
+        self.check(lambda: lp.inspect.neuron(f, "layers.0", 0, x))
 
     def test_models(self):
         net = lp.nn.mlp([8, 2048, 2048, 2], lp.relu)
