@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "limpid/compile/pages.h"
 #include "limpid/compile/plan.h"
@@ -64,14 +65,19 @@ class Packings::Kept {
   void place(std::span<Constant> constants) {
     const std::lock_guard lock(mutex_);
     std::erase_if(entries_, [](const auto& entry) { return entry.second.placed.expired(); });
-    const std::size_t together = bytes_together(constants);
+    // Held from now on: another thread may drop the last plan that uses them.
+    std::vector<std::optional<Tensor>> found;
+    for (const Constant& constant : constants) found.push_back(find(constant));
+    const std::size_t together = bytes_together(constants, found);
     std::shared_ptr<std::byte> memory;
     if (together >= detail::kWorthAHugePage) memory = detail::allocate_pages(together);
     std::byte* next = memory.get();
-    for (Constant& constant : constants) {
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+      Constant& constant = constants[i];
       const std::size_t bytes = placed_type(constant).bytes();
-      if (std::optional<Tensor> found = find(constant)) {
-        constant.value = *std::move(found);
+      if (!found[i]) found[i] = find(constant);  // a constant that comes twice
+      if (found[i]) {
+        constant.value = *std::move(found[i]);
       } else if (memory && lies_together(constant)) {
         make(constant, {memory, next});
         next += detail::round_up(bytes);
@@ -121,11 +127,13 @@ class Packings::Kept {
   }
 
   // The packings and copies that are placed together.
-  std::size_t bytes_together(std::span<const Constant> constants) const {
+  static std::size_t bytes_together(std::span<const Constant> constants,
+                                    std::span<const std::optional<Tensor>> found) {
     std::size_t bytes = 0;
     std::set<Key> seen;
-    for (const Constant& constant : constants) {
-      if (!lies_together(constant) || find(constant)) continue;
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+      const Constant& constant = constants[i];
+      if (!lies_together(constant) || found[i]) continue;
       if (has_owner(constant) && !seen.insert(key_of(constant)).second) continue;
       bytes += detail::round_up(placed_type(constant).bytes());
     }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "limpid/compile/executable.h"
@@ -214,6 +215,37 @@ TEST(Packings, AreSharedByThreadsThatCompile) {
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(options.packings->bytes(), bytes);
+}
+
+// While the first weight is packed, the only plan with the second one ends.
+TEST(Packings, AreHeldWhileAPlanThatFindsThemIsMade) {
+  const CompileOptions options{.packings = std::make_shared<Packings>()};
+  const Tensor large = numbers({512, 6144}, Key(2));
+  const auto product = [](const Tensor& weight) {
+    return bind(
+        trace("product", {{"x", {Dtype::kF32, {2, 512}}}, {"w", {Dtype::kF32, weight.shape()}}},
+              [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; }),
+        {{"w", weight}});
+  };
+  std::optional<Executable> last = compile(product(large), options);
+  const std::vector<Tensor> x = {numbers({2, 512}, Key(3))};
+  const Tensor square = numbers({512, 512}, Key(4));
+  const Tensor first = Tensor::deferred(square.type(), [&](std::span<std::byte> out) {
+    last.reset();
+    std::copy(square.bytes().begin(), square.bytes().end(), out.begin());
+  });
+  const auto products = [&](const Tensor& weight) {
+    return trace("products", {{"x", x[0].type()}}, [&](std::span<const Value> in) {
+      Builder& builder = in[0].builder();
+      return std::vector<Value>{
+          matmul(matmul(in[0], constant(builder, weight)), constant(builder, large))};
+    });
+  };
+  const Function f = products(first);
+  ASSERT_TRUE(last);
+  const Executable plan = compile(f, options);
+  EXPECT_FALSE(last);
+  EXPECT_TRUE(plan(x)[0].same_bits(interpret(products(square), x)[0]));
 }
 
 }  // namespace
