@@ -227,6 +227,21 @@ TEST(Executable, ReadsNoByteBeyondItsInputs) {
 // A copy would share its memory.
 static_assert(!std::is_copy_constructible_v<Workspace> && std::is_move_constructible_v<Workspace>);
 
+TEST(Executable, HasScratchMemoryForEveryThread) {
+  const Executable plan =
+      compile(trace("sums", {{"x", f32({64, 300})}}, [](std::span<const Value> in) {
+        return std::vector<Value>{sum(softmax(in[0]) * in[0], 1)};
+      }));
+  const auto bytes_with = [&](int threads) {
+    ThreadPool pool({.threads = threads, .pin = false});
+    return Workspace(plan, &pool).bytes();
+  };
+  const std::size_t alone = Workspace(plan).bytes(), of_a_thread = bytes_with(2) - alone;
+  EXPECT_GT(of_a_thread, 0u);
+  EXPECT_EQ(bytes_with(1), alone);
+  EXPECT_EQ(bytes_with(5), alone + 4 * of_a_thread);
+}
+
 // The memory of all threads together may overflow a size_t.
 TEST(Executable, RefusesMemoryForMoreThreadsThanThereIs) {
   const std::int64_t wide = Shape::kMaxElements / 2;

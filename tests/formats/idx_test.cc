@@ -88,6 +88,23 @@ TEST(IdxFault, InTheSize) {
                [] { parse(kIdxSample + "xy"); });
 }
 
+// Bytes are borrowed from the file, and others are read element by element.
+TEST(IdxFault, InTheSizeOfAFileThatIsBorrowed) {
+  const testing::TemporaryFolder folder;
+  const std::string words = "\0\0\x0C\x01\0\0\0\x01\0\0\1\2"s;
+  testing::write(folder / "bytes", bytes_of(kIdxSample));
+  testing::write(folder / "words", bytes_of(words));
+  EXPECT_TRUE(map_idx(folder / "bytes").same_bits(sample()));
+  EXPECT_TRUE(map_idx(folder / "words").same_bits(Tensor::from<std::int32_t>(Shape{1}, {258})));
+  for (const std::string& whole : {kIdxSample, words}) {
+    testing::write(folder / "longer", bytes_of(whole + "xy"));
+    expect_error(ErrorCode::kFormat, "/longer': 2 bytes too many after the array",
+                 [&] { map_idx(folder / "longer"); });
+    testing::write(folder / "shorter", bytes_of(whole.substr(0, whole.size() - 1)));
+    expect_error(ErrorCode::kFormat, "follow the header", [&] { map_idx(folder / "shorter"); });
+  }
+}
+
 TEST(IdxFault, InTheGzipStream) {
   const Bytes good = gzip(bytes_of(kIdxSample));
   const auto with = [&](std::size_t from_end, std::byte flip) {

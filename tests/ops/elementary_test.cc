@@ -1,9 +1,10 @@
-// Powers and their derivatives where the formulas are undefined.
+// Functions of numbers, and their derivatives where the formulas are undefined or have a kink.
 #include "limpid/ops/elementary.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "limpid/function/builder.h"
@@ -14,29 +15,48 @@
 namespace limpid {
 namespace {
 
-// The derivatives of sum(x^y) by x and by y, in f64.
-std::vector<std::vector<double>> slopes(const std::vector<double>& x,
-                                        const std::vector<double>& y) {
+// The derivatives of the sum of f(x, y) by x and by y, in f64.
+using SlopesByBoth = std::vector<std::vector<double>>;
+SlopesByBoth slopes_by_both(const std::function<Value(Value, Value)>& function,
+                            const std::vector<double>& x, const std::vector<double>& y) {
   const Type type{Dtype::kF64, {static_cast<std::int64_t>(x.size())}};
-  const Function f = trace("powers", {{"x", type}, {"y", type}}, [](std::span<const Value> in) {
-    return std::vector<Value>{sum(power(in[0], in[1]))};
+  const Function f = trace("f", {{"x", type}, {"y", type}}, [&](std::span<const Value> in) {
+    return std::vector<Value>{sum(function(in[0], in[1]))};
   });
   const std::vector<Tensor> in{Tensor::from(type.shape, x), Tensor::from(type.shape, y)};
-  std::vector<std::vector<double>> result;
+  SlopesByBoth result;
   for (const Tensor& t : interpret(grad(f, {0, 1}), in))
     result.emplace_back(t.values<double>().begin(), t.values<double>().end());
   return result;
 }
+SlopesByBoth slopes_of_power(const std::vector<double>& x, const std::vector<double>& y) {
+  return slopes_by_both([](Value a, Value b) { return power(a, b); }, x, y);
+}
+
+TEST(Maximum, EqualOperandsShareTheSlope) {
+  EXPECT_EQ(slopes_by_both([](Value a, Value b) { return maximum(a, b); }, {1, 3, 2, -0.0},
+                           {2, 1, 2, 0.0}),
+            (SlopesByBoth{{0, 1, 0.5, 0.5}, {1, 0, 0.5, 0.5}}));
+  EXPECT_EQ(slopes_by_both([](Value a, Value b) { return minimum(a, b); }, {1, 3, 2, -0.0},
+                           {2, 1, 2, 0.0}),
+            (SlopesByBoth{{1, 0, 0.5, 0.5}, {0, 1, 0.5, 0.5}}));
+}
+
+TEST(Remainder, SlopeByTheDivisorIsTheTruncatedQuotient) {
+  EXPECT_EQ(slopes_by_both([](Value a, Value b) { return remainder(a, b); }, {5, -5, 5, -5},
+                           {2, 2, -2, -2}),
+            (SlopesByBoth{{1, 1, 1, 1}, {-2, 2, 2, -2}}));
+}
 
 TEST(Power, HasSlopesAtZeroAndBelow) {
-  const auto by = slopes({0, 0, 0, -2, 2, -2}, {2, 0, 1, 3, 0, 0});
+  const auto by = slopes_of_power({0, 0, 0, -2, 2, -2}, {2, 0, 1, 3, 0, 0});
   EXPECT_EQ(by[0], (std::vector<double>{0, 0, 1, 12, 0, 0}));
   EXPECT_EQ(by[1], (std::vector<double>{0, 0, 0, 0, std::log(2.0), 0}));
 }
 
 TEST(Power, OfANanHasNoSlopes) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto by = slopes({nan, 2}, {2, nan});
+  const auto by = slopes_of_power({nan, 2}, {2, nan});
   for (const std::vector<double>& slope : by)
     for (double s : slope) EXPECT_TRUE(std::isnan(s)) << s;
 }

@@ -54,6 +54,20 @@ TEST(Reduce, ProductsOfAnyLengthAndTheirSlopes) {
       Tensor::from<double>({5}, {0, 0, 24, 0, 0})));
 }
 
+TEST(Reduce, EqualExtremesShareTheSlope) {
+  const Tensor x = Tensor::from<double>({2, 3}, {4, 1, 4, -1, -1, -1});
+  const auto slopes = [&](Value (*reduction)(Value, std::int64_t)) {
+    const Function f = trace("f", {{"x", x.type()}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{sum(reduction(in[0], 1))};
+    });
+    return interpret(grad(f, {0}), std::vector<Tensor>{x})[0];
+  };
+  const double third = 1.0 / 3;
+  EXPECT_TRUE(
+      slopes(max).same_bits(Tensor::from<double>({2, 3}, {0.5, 0, 0.5, third, third, third})));
+  EXPECT_TRUE(slopes(min).same_bits(Tensor::from<double>({2, 3}, {0, 1, 0, third, third, third})));
+}
+
 TEST(Reduce, AnAxisOutsideIsNamed) {
   EXPECT_THROW(of(mean, matrix(), 2), Error);
   EXPECT_THROW(of(argmin, matrix(), -3), Error);

@@ -9,6 +9,10 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/reduce.h"
+#include "limpid/optim/sgd.h"
+#include "limpid/optim/step.h"
 
 namespace limpid::optim {
 namespace {
@@ -58,6 +62,30 @@ TEST(Clip, ByNormTakesAllTensorsForOneVector) {
 TEST(Clip, ByNormShowsNan) {
   for (float x : clipped({1, kNan}, [](const Args& g) { return clip_by_global_norm(g, 5); }))
     EXPECT_TRUE(std::isnan(x));
+}
+
+// The parameter after one step of SGD on the gradient (3, -0.5, -7, 0).
+std::vector<float> after_step(const Clip& clip) {
+  const Type type{Dtype::kF32, {4}};
+  const Function f = trace("step", {{"p", type}, {"g", type}}, [&](std::span<const Value> in) {
+    return clipped_update(Sgd{.momentum = 0}, clip, {{"p", in[0]}}, {{"p", in[1]}}, {},
+                          number_like(sum(in[0]), 1))
+        .params.values();
+  });
+  const std::vector<Tensor> in{Tensor::zeros(type), Tensor::from<float>({4}, {3, -0.5f, -7, 0})};
+  const Tensor p = interpret(f, in)[0];
+  return {p.values<float>().begin(), p.values<float>().end()};
+}
+
+TEST(Clip, OfAStepIsByValueThenByNorm) {
+  EXPECT_EQ(after_step({}), (std::vector<float>{-3, 0.5f, 7, 0}));
+  EXPECT_EQ(after_step({.value = 1}), (std::vector<float>{-1, 0.5f, 1, 0}));
+  const std::vector<float> by_norm = after_step({.norm = 0.5});
+  const std::vector<float> by_both = after_step({.value = 1, .norm = 0.75});
+  for (std::size_t i = 0; i < by_both.size(); ++i) {
+    EXPECT_NEAR(by_norm[i], after_step({})[i] * 0.5 / std::sqrt(58.25), 1e-6) << i;
+    EXPECT_NEAR(by_both[i], after_step({.value = 1})[i] * 0.5, 1e-6) << i;
+  }
 }
 
 TEST(Clip, LimitsArePositive) {

@@ -11,6 +11,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/data/text_windows.h"
+#include "limpid/formats/safetensors.h"
 #include "limpid/train/checkpoint.h"
 
 namespace limpid::train {
@@ -322,6 +323,19 @@ TEST(Checkpoint, ReadsBackWhatItWrites) {
   expect_same(read.state.carried, state.carried);
   expect_same(read.state.optimizer, state.optimizer);
   expect_same(read.state.best, state.best);
+}
+
+TEST(Checkpoint, RefusesTensorsOfNoState) {
+  Safetensors file = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
+  EXPECT_NO_THROW(parse_checkpoint(serialize_safetensors(file), "a"));
+  file.tensors.set("parameters.weight", Tensor::scalar(1.5f));
+  try {
+    parse_checkpoint(serialize_safetensors(file), "a");
+    ADD_FAILURE() << "a checkpoint with another tensor was read";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kFormat);
+    EXPECT_STREQ(e.what(), "checkpoint 'a': 1 tensors do not belong to a training state");
+  }
 }
 
 }  // namespace

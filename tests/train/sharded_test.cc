@@ -118,7 +118,7 @@ TrainOptions with_everything(std::int64_t shards) {
 TEST(Shards, TheUpdateIsTheDocumentedSum) {
   constexpr std::int64_t kRows = 11, kShards = 3;
   constexpr float kRate = 0.25f;
-  const Problem problem = mlp_problem(nn::mlp({kInputs, 5, 2}, relu), Task::kRegression);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 5, 2}, relu, 0.4), Task::kRegression);
   const Split data = {drawn(Task::kRegression, kRows, 1), {}, {}};
   Trainer trainer(problem, data,
                   {.epochs = 1,
@@ -138,10 +138,11 @@ TEST(Shards, TheUpdateIsTheDocumentedSum) {
     const std::span<const std::int32_t> rows(order.data() + begins[s],
                                              order.data() + begins[s + 1]);
     const auto count = static_cast<std::int64_t>(rows.size());
+    const Key dropout = Key(4).fold_in(2).fold_in(0).fold_in(s);
     std::vector<Tensor> inputs = before.values();
     inputs.insert(inputs.end(),
                   {gather_rows(data.train.inputs, rows), gather_rows(data.train.targets, rows),
-                   Tensor::scalar(std::int64_t{0})});
+                   Tensor::scalar(static_cast<std::int64_t>(dropout.bits()))});
     std::vector<Tensor> results =
         interpret(value_and_grad(loss_function(problem, count), {0, 1, 2, 3}), inputs);
     std::rotate(results.begin(), results.begin() + 1, results.end());  // the loss last

@@ -170,6 +170,24 @@ TEST(Trainer, EveryMicroBatchHasDropoutOfItsOwn) {
   EXPECT_EQ(together.step().step.loss, static_cast<float>(0.5 * first + 0.5 * second));
 }
 
+// 45 examples in batches of 20: the last one has 5.
+TEST(Trainer, TheLossOfAnEpochIsTheMeanOverItsExamples) {
+  const Split data = split(Task::kRegression);
+  Trainer trainer(mlp_problem(network(), Task::kRegression), data, {.epochs = 2, .batch = 20});
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    double sum = 0, norms = 0;
+    for (const double rows : {20.0, 20.0, 5.0}) {
+      const StepResult result = trainer.step();
+      sum += result.step.loss * rows;
+      norms += result.step.gradient_norm;
+      ASSERT_EQ(result.epoch.has_value(), rows == 5);
+      if (!result.epoch) continue;
+      EXPECT_EQ(result.epoch->train.at("loss"), sum / 45);
+      EXPECT_EQ(result.epoch->gradient_norm, norms / 3);
+    }
+  }
+}
+
 TEST(Trainer, EveryTaskLearns) {
   for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression}) {
     const Split data = split(task);
