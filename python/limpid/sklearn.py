@@ -53,7 +53,7 @@ class _Mlp(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def _net(self) -> nn.Mlp:
-        sizes = [self.n_features_in_, *(int(n) for n in self.hidden_layer_sizes), self.n_outputs_]
+        sizes = [self.n_features_in_, *(int(n) for n in np.ravel(self.hidden_layer_sizes)), self.n_outputs_]
         return nn.Mlp(sizes, self.activation, self.dropout)
 
     def _losses(self, outputs: Any, targets: Any) -> Any:
@@ -119,7 +119,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):  # type: ignore[misc]
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int
+    hidden_layer_sizes : sequence of int, or int
     activation : str
         Of `lp.activations()`.
     dropout, weight_decay, learning_rate : float

@@ -23,7 +23,7 @@ __all__ = ["from_torch", "params_of", "torch_function"]
 
 def params_of(module: Any) -> Params:
     """The parameters and buffers of a module under their state_dict names, copied."""
-    return Params({name: _core.array(value.detach().cpu().contiguous().numpy()) for name, value in module.state_dict().items()})
+    return Params({name: _core.array(value.detach().cpu()) for name, value in module.state_dict().items()})
 
 
 def from_torch(module: Any, *examples: Any, opset: int = 13) -> Model:
@@ -38,6 +38,8 @@ def from_torch(module: Any, *examples: Any, opset: int = 13) -> Model:
     opset : int
         The version of ONNX's operators that is asked for.
     """
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"from_torch: expected a torch.nn.Module, got {type(module).__name__}")
     if not examples:
         raise TypeError("from_torch: an example of the input is missing")
     names = [f"x{i}" if len(examples) > 1 else "x" for i in range(len(examples))]

@@ -37,6 +37,8 @@ class Estimators(unittest.TestCase):
         other = estimators.MLPRegressor([8], dropout=0.1, max_iter=4, random_state=1, threads=2).fit(x, y)
         self.assertTrue(one.params_.same_bits(other.params_))
         self.assertEqual(one.predict(x[5:6])[0], one.predict(x)[5])
+        number = estimators.MLPRegressor(8, dropout=0.1, max_iter=4, random_state=1).fit(x, y)
+        self.assertTrue(one.params_.same_bits(number.params_))
 
     def test_docstrings(self):
         self.assertEqual(doctest.testmod(estimators).failed, 0)

@@ -50,6 +50,16 @@ class Torch(unittest.TestCase):
         torch.testing.assert_close(gx, x.grad)
         torch.testing.assert_close(gw, w.grad)
 
+    def test_parameters_of_any_dtype(self):
+        for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            module = torch.nn.BatchNorm1d(3).to(dtype)
+            params = lt.params_of(module)
+            self.assertEqual(list(params), list(module.state_dict()))
+            self.assertEqual(params["num_batches_tracked"].type, "i64[]")
+            np.testing.assert_array_equal(np.asarray(lp.cast(params["weight"], "f32")), module.weight.detach().float().numpy())
+            torch.nn.init.zeros_(module.weight)
+            self.assertEqual(lp.cast(params["weight"], "f32").tolist(), [1, 1, 1])
+
     def test_gradients_of_gradients(self):
         f = lt.torch_function(lambda x, w, i: (lp.tanh(lp.matmul(x, w)) * lp.sin(x.sum()), (x * x).sum(axis=0)))
         x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
@@ -78,6 +88,8 @@ class Torch(unittest.TestCase):
         self.assertEqual(x.grad.tolist(), [2.0] * 3)
 
     def test_modules(self):
+        with self.assertRaisesRegex(TypeError, "torch.nn.Module, got int"):
+            lt.from_torch(3, torch.ones(1))
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
         x = torch.randn(5, 4)
         want = module(x).detach().numpy()
