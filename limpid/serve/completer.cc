@@ -115,17 +115,14 @@ void Completer::admit(Lane& lane) {
   std::size_t reading = 0;
   for (const Job& job : lane.jobs) reading += std::min(job.unread, lane.chunk);
   auto places = static_cast<std::size_t>(lane.model.places());
-  while (!lane.queue.empty()) {
+  // Wherever they wait: they would keep others out of a full queue.
+  waiting_ -= lane.queue.remove_if([](const Job& job) { return job.given_up(); });
+  while (!lane.queue.empty() && places > 0 && reading < lane.chunk) {
     Job& next = lane.queue.front();
-    if (next.given_up()) {
-      lane.queue.pop_front();
-    } else {
-      if (places == 0 || reading >= lane.chunk) break;
-      --places;
-      reading += next.text.reads_prompt ? 1 : std::min(next.text.prompt.size(), lane.chunk);
-      next.begun = Clock::now();
-      lane.jobs.splice(lane.jobs.end(), lane.queue, lane.queue.begin());
-    }
+    --places;
+    reading += next.text.reads_prompt ? 1 : std::min(next.text.prompt.size(), lane.chunk);
+    next.begun = Clock::now();
+    lane.jobs.splice(lane.jobs.end(), lane.queue, lane.queue.begin());
     --waiting_;
   }
   lane.running = lane.jobs.size();

@@ -23,6 +23,14 @@ bool is_origin(std::string_view text) {
   }) && host.find('/') == std::string_view::npos;
 }
 
+// Whether the host, from a URL, is an address or localhost: no stranger's domain name, which may
+// resolve to this machine (DNS rebinding).
+bool is_address(std::string_view host) {
+  host = host.substr(0, host.rfind(':'));
+  return host == "localhost" || host.starts_with('[') ||
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 }  // namespace
 
 Cors::Cors(std::vector<std::string> origins) : origins_(std::move(origins)) {
@@ -45,7 +53,9 @@ void Cors::check(const Request& head) const {
   const std::string* const origin = head.header("origin");
   if (!origin || named(*origin)) return;
   const std::string* const host = head.header("host");
-  if (host && (*origin == "http://" + *host || *origin == "https://" + *host)) return;
+  // The server's own pages. Under https, a proxy's certificate has proved the name.
+  if (host && *origin == "https://" + *host) return;
+  if (host && *origin == "http://" + *host && is_address(*host)) return;
   throw HttpError(403, "this origin may not send requests: expected --allow-origin with it");
 }
 

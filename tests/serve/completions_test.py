@@ -363,6 +363,18 @@ class Limits(CompletionsTest):
             self.refused(answer, 503, "queue")
             self.assertEqual(answer.headers["retry-after"], "1")
 
+    def test_those_that_left_are_in_the_queue_no_longer(self):
+        server = self.long_server("--max-texts", "1")
+        with server.connect() as first, server.connect() as second:
+            self.begin(server, first, stream=False)
+            self.until(server, 'limpid_texts{model="charlm"} 1')
+            self.begin(server, second, stream=False)
+            self.until(server, "limpid_queue_length 1")
+            with server.connect() as third:
+                self.begin(server, third, stream=False)
+                self.until(server, "limpid_queue_length 2")
+            self.until(server, "limpid_queue_length 1")
+
     def test_a_deadline(self):
         server = self.long_server("--deadline", "0.3")
         self.refused(server.post(PATH, {**self.LONG, "stream": False}), 504)

@@ -272,8 +272,21 @@ class Origins(served.ServeTest):
         self.refused(server.request("OPTIONS", INFER, b"", self.PREFLIGHT), 403, "origin")
         self.refused(server.post(INFER, served.infer_json(ROW), [self.PAGE]), 403, "origin")
         self.refused(server.post("/v2/repository/models/net/unload", b"", [("Origin", "null")]), 403, "origin")
-        own = [("Origin", "http://test")]  # the Host of these requests
+        own = [("Origin", "https://test")]  # the Host of these requests
         self.assertEqual(server.post(INFER, served.infer_json(ROW), own).status, 200)
+
+    def test_own_pages_have_no_strangers_name(self):
+        """A hostile page's domain name may resolve to this machine."""
+        server = self.serve()
+        body = json.dumps(served.infer_json(ROW))
+        for host, status in ((f"127.0.0.1:{server.port}", 200), ("localhost", 200), ("localhost:80", 200), ("[::1]:80", 200),
+                             ("10.0.0.1", 200), ("evil.example:80", 403), ("127.0.0.1.evil.example", 403), ("localhost.evil", 403),
+                             ("e", 403)):
+            with self.subTest(host), server.connect() as connection:
+                connection.sendall((f"POST {INFER} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
+                                    f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
+                with connection.makefile("rb") as stream:
+                    self.assertEqual(served.read_answer(stream).status, status)
 
     def test_those_named(self):
         path = self.folder / "token"
