@@ -285,15 +285,23 @@ void ViewServer::open(const Request& request, const std::shared_ptr<Answer>& ans
 
 // ---- following runs
 
+// The runs to follow are RUN:CURSOR,RUN:CURSOR, and so is the id of an event: a browser that
+// reconnects sends the last one, and no event comes twice.
 void ViewServer::follow(const Request& request, std::shared_ptr<Answer> answer) {
-  Follower follower{.run = query_value(request, "run").value_or("")};
-  if (!session_.runs().has(follower.run))
-    return answer->send(failure(404, "not_found", "there is no such run"));
-  const std::string cursor = query_value(request, "cursor").value_or("0");
-  // A browser that reconnects sends the id of the last event that it received.
+  Follower follower;
+  const std::string asked = query_value(request, "runs").value_or("");
   const std::string* const last = request.header("last-event-id");
-  const std::string& text = last ? *last : cursor;
-  std::from_chars(text.data(), text.data() + text.size(), follower.cursor);
+  std::string_view list = last ? *last : asked;
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), part.size() + 1));
+    const std::string_view run = part.substr(0, part.find(':'));
+    Followed& followed = follower.runs.emplace_back(Followed{.run = std::string(run)});
+    if (run.size() < part.size())
+      std::from_chars(part.data() + run.size() + 1, part.data() + part.size(), followed.cursor);
+    if (!session_.runs().has(run))
+      return answer->send(failure(404, "not_found", "there is no such run"));
+  }
   follower.stream = std::make_unique<serve::EventStream>(std::move(answer), true);
   constexpr std::size_t kMostFollowers = 64;
   {
@@ -315,16 +323,7 @@ void ViewServer::tell_followers() {
     for (Follower& f : now) {
       bool listens = true;
       try {
-        const view::LogDelta delta = session_.runs().log({.run = f.run, .cursor = f.cursor});
-        // A run's state may change without a new line in its log.
-        if (delta.cursor != f.cursor || delta.state != f.state) {
-          f.cursor = delta.cursor;
-          f.state = delta.state;
-          f.silent = 0;
-          listens = f.stream->event(view::to_json(delta).dump({.replace_invalid = true}));
-        } else if (++f.silent % kBeat == 0) {
-          listens = f.stream->beat();
-        }
+        listens = tell(f) && (++f.silent % kBeat != 0 || f.stream->beat());
       } catch (const std::exception&) {
         listens = false;  // the page connects again
       }
@@ -333,6 +332,26 @@ void ViewServer::tell_followers() {
     lock.lock();
     for (Follower& f : stay) followers_.push_back(std::move(f));
   }
+}
+
+// Sends what is new of each of its runs. Returns false if nobody listens.
+bool ViewServer::tell(Follower& f) {
+  for (Followed& one : f.runs) {
+    const view::LogDelta delta = session_.runs().log({.run = one.run, .cursor = one.cursor});
+    // A run's state may change without a new line in its log.
+    if (delta.cursor == one.cursor && delta.state == one.state && delta.error == one.error)
+      continue;
+    one.cursor = delta.cursor;
+    one.state = delta.state;
+    one.error = delta.error;
+    f.silent = 0;
+    std::string id;
+    for (const Followed& each : f.runs)
+      id += fmt::format("{}{}:{}", id.empty() ? "" : ",", each.run, each.cursor);
+    if (!f.stream->event(view::to_json(delta).dump({.replace_invalid = true}), {}, id))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace limpid::tool

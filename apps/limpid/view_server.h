@@ -38,19 +38,25 @@ class ViewServer {
   void answer(serve::Request request, std::shared_ptr<serve::Answer> answer);
 
  private:
-  // A page that follows a run.
-  struct Follower {
+  // A run that a page follows, as sent last.
+  struct Followed {
     std::string run = {};
     std::int64_t cursor = 0;
+    std::optional<view::RunState> state = {};
+    std::string error = {};
+  };
+  // A page that follows runs, all by one stream: a browser has only six connections to a server.
+  struct Follower {
+    std::vector<Followed> runs = {};
     std::unique_ptr<serve::EventStream> stream = {};
-    std::optional<view::RunState> state = {};  // sent last
-    int silent = 0;                            // rounds without an event
+    int silent = 0;  // rounds without an event
   };
 
   void file(const serve::Request& request, serve::Answer& answer) const;
   void open(const serve::Request& request, const std::shared_ptr<serve::Answer>& answer);
   void follow(const serve::Request& request, std::shared_ptr<serve::Answer> answer);
   void tell_followers();
+  bool tell(Follower& follower);
 
   view::Session& session_;
   serve::BearerToken token_;

@@ -12,8 +12,9 @@ EventStream::EventStream(std::shared_ptr<Answer> answer, bool endless)
                   .endless = endless});
 }
 
-bool EventStream::event(std::string_view data, std::string_view name) {
+bool EventStream::event(std::string_view data, std::string_view name, std::string_view id) {
   std::string text;
+  if (!id.empty()) text.append("id: ").append(id).append("\n");
   if (!name.empty()) text.append("event: ").append(name).append("\n");
   for (;;) {
     // Lines end with CR LF, LF or CR.

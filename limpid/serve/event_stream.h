@@ -14,9 +14,10 @@ class EventStream {
   // Begins the response. An endless one ends when the client disconnects or the server stops.
   explicit EventStream(std::shared_ptr<Answer> answer, bool endless = false);
 
-  // Sends an event; `data` may have several lines. An empty `name` means "message"; it must have no
-  // line ends. Returns false as Answer::part().
-  bool event(std::string_view data, std::string_view name = {});
+  // Sends an event; `data` may have several lines, `name` and `id` must have no line ends. An empty
+  // `name` means "message". A client that reconnects sends the last non-empty `id` as
+  // Last-Event-ID. Returns false as Answer::part().
+  bool event(std::string_view data, std::string_view name = {}, std::string_view id = {});
   // Sends a comment line, which clients ignore, to keep an idle stream open through proxies.
   bool beat();
   // Bytes that the client has not received yet.

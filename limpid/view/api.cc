@@ -221,6 +221,7 @@ Json answer_generate(Session& session, const JsonView& json) {
   }
   return {{"tokens", all},
           {"added", added},
+          {"text", g.text},
           {"cache",
            {{"length", g.cache.length}, {"capacity", g.cache.capacity}, {"bytes", g.cache.bytes}}}};
 }

@@ -95,7 +95,6 @@ class Comparer {
     FirstDifference first = first_of(tensor, *other);
     first.parameter = true;
     first.name = name;
-    first.op = "parameter";
     parameters_.emplace_back(name, first);
     if (result_.parameters.size() < most_) result_.parameters.push_back(std::move(*d));
   }
@@ -179,14 +178,17 @@ bool same_number(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-// The first difference of the configurations, except in how a run is logged and stored.
-std::string first_key(Session& session, const std::string& a, const std::string& b) {
+// Where the configurations differ, except in how a run is logged and stored.
+std::vector<std::string> keys_that_differ(Session& session, const std::string& a,
+                                          const std::string& b) {
   const auto config = [&](const std::string& run) {
     return train::to_json(train::RunFolder(session.runs().folder(run)).read_config());
   };
+  std::vector<std::string> keys;
   for (const ConfigRow& row : config_diff({config(a), config(b)}))
-    if (row.key.find("every") == std::string::npos && !row.key.starts_with("log")) return row.key;
-  return "";
+    if (row.key.find("every") == std::string::npos && !row.key.starts_with("log"))
+      keys.push_back(row.key);
+  return keys;
 }
 
 bool same_after(Session& session, const std::string& a, const std::string& b, std::int64_t step) {
@@ -226,6 +228,7 @@ Json to_json(const Compared& c) {
                  {"op", c.first->op},
                  {"index", Json(c.first->index)},
                  {"bit", c.first->bit},
+                 {"dtype", name(c.first->a.dtype)},
                  {"a", to_json(c.first->a)},
                  {"b", to_json(c.first->b)}};
   return {{"same", c.same()},         {"parameters", parameters}, {"only_a", Json(c.only_a)},
@@ -242,6 +245,7 @@ ComparedRuns compare_runs(Session& session, const std::string& a, const std::str
     if (found == at_b.end()) continue;
     const train::StepEvent& other = found->second;
     common = step;
+    ++result.compared;
     const bool same = same_number(event.loss, other.loss) &&
                       same_number(event.gradient_norm, other.gradient_norm);
     if (!same) result.growth.push_back({step, std::abs(event.loss - other.loss)});
@@ -259,8 +263,7 @@ ComparedRuns compare_runs(Session& session, const std::string& a, const std::str
       fewer.push_back(result.growth[i * result.growth.size() / kMostGrowth]);
     result.growth = std::move(fewer);
   }
-  const std::string key = first_key(session, a, b);
-  if (result.first_step && !key.empty()) result.what += ", config: " + key;
+  result.keys = keys_that_differ(session, a, b);
   if (!recompute) return result;
 
   // Runs that differ once stay different, so bisection finds the first step. A loss belongs to the
@@ -277,7 +280,7 @@ ComparedRuns compare_runs(Session& session, const std::string& a, const std::str
   const Subject y{.model = session.runs().at(b, high).model->id};
   result.detail = compare(session, x, y);
   if (result.detail->first) {
-    result.what = result.detail->first->name + (key.empty() ? "" : ", config: " + key);
+    result.what = result.detail->first->name;
     result.a = result.detail->first->a;
     result.b = result.detail->first->b;
   }
@@ -291,6 +294,8 @@ Json to_json(const ComparedRuns& c) {
   return {{"same", !c.first_step},
           {"first_step", c.first_step ? Json(*c.first_step) : Json()},
           {"what", c.what},
+          {"keys", Json(c.keys)},
+          {"compared", c.compared},
           {"a", c.a ? to_json(*c.a) : Json()},
           {"b", c.b ? to_json(*c.b) : Json()},
           {"growth", growth},

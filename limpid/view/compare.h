@@ -53,13 +53,15 @@ std::optional<Difference> difference_of(const Tensor& a, const Tensor& b);
 // The comparison of two runs.
 struct ComparedRuns {
   std::optional<std::int64_t> first_step = {};  // 0: before the first step
-  std::string what = {};                        // "config: optimizer.lr", "loss", "layers.0.weight"
+  std::string what = {};                        // "loss", "layers.0.weight"
   std::optional<Exact> a = {}, b = {};
   struct Growth {
     std::int64_t step = 0;
     double difference = 0;  // |difference of the losses|
   };
   std::vector<Growth> growth = {};
+  std::int64_t compared = 0;            // steps in both logs
+  std::vector<std::string> keys = {};   // where their configurations differ
   std::optional<Compared> detail = {};  // of the models after the first step that differs
 };
 

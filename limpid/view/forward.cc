@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
@@ -41,6 +42,19 @@ Spoken spoken_of(const Computed& computed, std::int64_t most) {
   const auto last = logits.values<float>().last(static_cast<std::size_t>(logits.shape().back()));
   spoken.chosen = std::max_element(last.begin(), last.end()) - last.begin();
   spoken.label = class_name_of(*config, *spoken.chosen);
+  if (config->task != Task::kNextToken) return spoken;
+  constexpr std::size_t kNamed = 12;
+  std::vector<std::int64_t> order(last.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::size_t named = std::min(kNamed, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(named), order.end(),
+                    [&](std::int64_t a, std::int64_t b) {
+                      const float x = last[static_cast<std::size_t>(a)];
+                      const float y = last[static_cast<std::size_t>(b)];
+                      return x != y ? x > y : a < b;
+                    });
+  for (std::size_t i = 0; i < named; ++i)
+    spoken.likeliest.emplace_back(order[i], class_name_of(*config, order[i]));
   return spoken;
 }
 
@@ -66,7 +80,7 @@ std::string class_name_of(const DataConfig& data, std::int64_t number) {
   const auto at = static_cast<std::size_t>(number);
   if (at < data.class_names.size()) return data.class_names[at];
   const auto token = static_cast<std::int32_t>(number);
-  if (data.tokenizer && token < data.tokenizer->size()) return data.tokenizer->decode({&token, 1});
+  if (data.tokenizer && token < data.tokenizer->size()) return token_text(*data.tokenizer, token);
   return std::to_string(number);
 }
 
@@ -160,6 +174,12 @@ Json to_json(const Forward& forward) {
   if (forward.spoken.chosen) {
     answer["class"] = *forward.spoken.chosen;
     answer["label"] = forward.spoken.label;
+  }
+  if (!forward.spoken.likeliest.empty()) {
+    Json likeliest = Json::array();
+    for (const auto& [number, label] : forward.spoken.likeliest)
+      likeliest.push_back({{"class", number}, {"label", label}});
+    answer["likeliest"] = likeliest;
   }
   Json example;
   if (forward.example) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "limpid/inspect/neuron.h"
@@ -39,6 +40,8 @@ struct Spoken {
   std::optional<std::int64_t> chosen = {};
   std::vector<float> probabilities = {};
   std::string label = {};
+  // For the next token: the most probable tokens and their text.
+  std::vector<std::pair<std::int64_t, std::string>> likeliest = {};
 };
 
 // The example, if it is from a data set.

@@ -19,7 +19,7 @@ namespace {
 
 ShownToken shown_token(const Tokenizer& tokenizer, std::int32_t id) {
   // The output may have more rows than the tokenizer has tokens.
-  return {id, id < tokenizer.size() ? tokenizer.decode({&id, 1}) : fmt::format("<{}>", id)};
+  return {id, id < tokenizer.size() ? token_text(tokenizer, id) : fmt::format("<{}>", id)};
 }
 
 std::vector<ShownToken> shown_tokens(const Tokenizer& tokenizer,
@@ -376,9 +376,13 @@ Generated generate(Session& session, const GenerateRequest& request, std::int64_
         logits.first(std::min(logits.size(), static_cast<std::size_t>(vocabulary)));
     const Key key = Key(request.seed).fold_in(static_cast<std::uint64_t>(drawn + i));
     const std::int32_t token = nn::sample(possible, request.sampling, key);
+    if (tokenizer.marks().end == token) break;
     tokens.push_back(token);
     ++result.added;
   }
+  const std::span<const std::int32_t> all = tokens;
+  const bool begins = !all.empty() && tokenizer.marks().begin == all.front();
+  result.text = tokenizer.decode(all.subspan(begins ? 1 : 0));
   result.tokens = shown_tokens(tokenizer, tokens);
   result.cache = cache_of(open->model, static_cast<std::int64_t>(tokens.size()));
   return result;

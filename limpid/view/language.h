@@ -111,7 +111,8 @@ struct GenerateRequest {
 };
 struct Generated {
   std::vector<ShownToken> tokens = {};
-  std::size_t added = 0;  // number of new tokens at the end
+  std::size_t added = 0;  // number of new tokens at the end; fewer than requested after EOS
+  std::string text = {};  // of all tokens but BOS
   Cache cache = {};
 };
 // Samples the next tokens. `drawn` is the number of tokens sampled before: the next one uses

@@ -131,6 +131,10 @@ class Playground::Game {
       refuse_play(fmt::format("expected at most {1} rows, got {0}", setup_.data.train.size(),
                               2 * kMostPlayRows));
     if (setup_.problem.example().type.shape.rank() != 1) refuse_play("expected numeric examples");
+    constexpr std::int64_t kMostFeatures = 2;
+    const std::int64_t features = setup_.data.train.inputs.shape()[1];
+    if (features > kMostFeatures)
+      refuse_play(fmt::format("expected data with one or two features, got {}", features));
   }
 
   std::uint64_t number() const { return number_; }
@@ -200,7 +204,6 @@ class Playground::Game {
                       bool units) {
     const Dataset& data = setup_.data.train;
     const std::int64_t features = data.inputs.shape()[1];
-    if (features > 2) refuse_play("a surface needs data with one or two features");
     PlaySurface surface{.grid = grid};
     if (box) {
       surface.box = *box;
@@ -293,8 +296,7 @@ class Playground::Game {
     std::map<std::string, ValueId> last;
     std::vector<std::string> order;
     for (const Node& node : one.nodes()) {
-      if (node.scope.empty() || one.type(node.first_output).shape.rank() != 1) continue;
-      if (!last.contains(node.scope)) order.push_back(node.scope);
+      if (node.op->kernel.kind == KernelKind::kLinear) order.push_back(node.scope);
       last[node.scope] = node.first_output;
     }
     if (!order.empty()) order.pop_back();  // the output itself

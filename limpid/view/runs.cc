@@ -235,6 +235,13 @@ void flatten(const std::string& path, const Json& value, std::map<std::string, J
     flatten(path.empty() ? m.key : path + "." + m.key, m.value, out);
 }
 
+// A folder without the separators that a shell's completion leaves at its end: it has a name.
+fs::path named(const fs::path& folder) {
+  const fs::path normal = fs::absolute(folder).lexically_normal();
+  if (folder.has_filename() && folder.filename() != "." && folder.filename() != "..") return folder;
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
 std::size_t bytes_of_state(const train::TrainState& state) {
   std::size_t bytes = 0;
   for (const Params* group : {&state.params, &state.carried, &state.optimizer, &state.best})
@@ -356,6 +363,10 @@ struct Runs::Entry {
     if (thread.joinable()) thread.join();
     run.reset();
   }
+  std::string error_now() {
+    const std::lock_guard lock(error_mutex);
+    return error;
+  }
 };
 
 Runs::Runs(Session& session) : session_(session) {}
@@ -374,7 +385,7 @@ Runs::Entry& Runs::entry(std::string_view id) const {
 
 std::string Runs::add(const fs::path& folder) {
   const std::lock_guard lock(mutex_);
-  auto entry = std::make_unique<Entry>(fmt::format("r{}", entries_.size()), folder);
+  auto entry = std::make_unique<Entry>(fmt::format("r{}", entries_.size()), named(folder));
   std::error_code ignored;
   if (!fs::exists(entry->folder.config(), ignored) && !fs::exists(entry->folder.log(), ignored))
     throw Error(ErrorCode::kNotFound, fmt::format("{} is not a run", in_quotes(folder.string())));
@@ -414,11 +425,7 @@ Json Runs::info(std::string_view id) const {
   Entry& e = entry(id);
   std::error_code ignored;
   const RunState now = state(id);
-  std::string error;
-  {
-    const std::lock_guard lock(e.error_mutex);
-    error = e.error;
-  }
+  const std::string error = e.error_now();
   return {{"id", e.id},
           {"name", e.folder.path().filename().string()},
           {"path", e.folder.path().string()},
@@ -456,7 +463,10 @@ std::vector<train::StepEvent> thinned(const std::vector<train::StepEvent>& steps
 
 LogDelta Runs::log(const LogRequest& request) {
   Entry& e = entry(request.run);
-  LogDelta delta{.run = request.run, .cursor = request.cursor, .state = state(request.run)};
+  LogDelta delta{.run = request.run,
+                 .cursor = request.cursor,
+                 .state = state(request.run),
+                 .error = e.error_now()};
   const auto now = file_now(e.folder.log());
   if (!now) return delta;
   std::int64_t generation = 0;
@@ -508,6 +518,7 @@ Json to_json(const LogDelta& d) {
                 {"cursor", d.cursor},
                 {"state", name(d.state)},
                 {"reset", d.reset},
+                {"error", d.error.empty() ? Json() : Json(d.error)},
                 {"steps",
                  {{"step", step},
                   {"epoch", epoch},
@@ -547,7 +558,7 @@ std::vector<ConfigRow> config_diff(const std::vector<Json>& configs) {
 
 // ---- training
 
-void Runs::train(Entry& e, bool resume) {
+void Runs::train(Entry& e) {
   e.steps = e.run->trainer().steps();
   e.stop = false;
   e.paused = false;
@@ -556,9 +567,8 @@ void Runs::train(Entry& e, bool resume) {
     const std::lock_guard lock(e.error_mutex);
     e.error.clear();
   }
-  e.thread = std::thread([&e, resume] {
+  e.thread = std::thread([&e] {
     try {
-      if (resume) e.run->resume();
       e.run->train([&e] { return e.stop.load(); });
     } catch (const std::exception& thrown) {
       const std::lock_guard lock(e.error_mutex);
@@ -597,7 +607,7 @@ std::string Runs::start(const std::string& run_name, const Json& config) {
   const std::string id = add(folder);
   Entry& e = entry(id);
   e.run = std::move(run);
-  train(e, false);
+  train(e);
   return id;
 }
 
@@ -621,15 +631,17 @@ void Runs::act(std::string_view id, Action action) {
   if (e.running)
     throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} is already training", e.id));
   e.join();
-  e.run = std::make_unique<train::Run>(
+  auto run = std::make_unique<train::Run>(
       e.folder.read_config(),
       train::RunOptions{.folder = e.folder.path(), .pool = nullptr, .command = {"limpid", "view"}});
+  run->resume();  // other data, or a process that trains it: the answer says so
+  e.run = std::move(run);
   {
     // The run may have become longer meanwhile.
     const std::lock_guard replay(e.replay_mutex);
     e.replayed.reset();
   }
-  train(e, true);
+  train(e);
 }
 
 // ---- the time machine

@@ -38,7 +38,8 @@ struct LogDelta {
   std::string run = {};
   std::int64_t cursor = 0;
   RunState state = RunState::kElsewhere;
-  bool reset = false;  // the log was restarted: discard earlier events
+  std::string error = {};  // why training here failed; may be empty
+  bool reset = false;      // the log was restarted: discard earlier events
   std::optional<Json> begun = {};
   std::vector<train::StepEvent> steps = {};
   bool thinned = false;
@@ -103,7 +104,7 @@ class Runs {
   class Replayed;
 
   Entry& entry(std::string_view id) const;
-  void train(Entry& entry, bool resume);
+  void train(Entry& entry);
 
   Session& session_;
   mutable std::mutex mutex_;

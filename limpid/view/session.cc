@@ -10,6 +10,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/utf8.h"
 #include "limpid/data/detail/data_kind.h"
 #include "limpid/data/load_data.h"
 #include "limpid/data/prompt.h"
@@ -73,6 +74,14 @@ Function with_all_values(const Function& f) {
 }  // namespace
 
 std::string_view name(Origin origin) { return kOrigins[static_cast<std::size_t>(origin)]; }
+
+std::string token_text(const Tokenizer& tokenizer, std::int32_t token) {
+  const std::string bytes = tokenizer.decode({&token, 1});
+  if (utf8_fault(bytes) == bytes.size()) return bytes;
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("<{:02x}>", static_cast<unsigned char>(byte));
+  return text;
+}
 
 void look_into(OpenModel& open) {
   if (!open.has_function) {
@@ -357,7 +366,7 @@ Json model_json(const OpenModel& open) {
   for (const Output& o : f.outputs()) outputs.push_back({o.name, f.type(o.value)});
   const std::vector<Input> inputs =
       open.has_function ? data_inputs(open.model) : std::vector<Input>{};
-  Json picture, task, classes, features;
+  Json picture, task, classes, features, targets;
   if (inputs.size() == 1 && inputs[0].type.dtype == Dtype::kF32) {
     constexpr std::int64_t kSmallest = 8;
     const std::int64_t count = inputs[0].type.shape.elements();
@@ -370,6 +379,7 @@ Json model_json(const OpenModel& open) {
     task = limpid::name(open.config->task);
     classes = strings_or_null(open.config->class_names);
     features = strings_or_null(open.config->feature_names);
+    targets = strings_or_null(open.config->target_names);
     if (open.config->task == Task::kNextToken) classes = Json();
   }
   return {{"id", open.id},
@@ -385,6 +395,7 @@ Json model_json(const OpenModel& open) {
           {"picture", picture},
           {"classes", classes},
           {"features", features},
+          {"targets", targets},
           {"text", open.tokenizer ? Json(first_text(*open.tokenizer)) : Json()},
           {"data", open.data.empty() ? Json() : Json(open.data)},
           {"layers", Json(layers_of(f))},

@@ -126,6 +126,9 @@ class Session {
   std::unique_ptr<Speaker> speaker_;
 };
 
+// A token's text for display; bytes that are no UTF-8 by themselves as "<ce>".
+std::string token_text(const Tokenizer& tokenizer, std::int32_t token);
+
 // Fills in config, tokenizer and hash of open.model.
 void look_into(OpenModel& open);
 

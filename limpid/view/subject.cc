@@ -117,7 +117,20 @@ struct DataReader {
     return {{input.name, input_tensor(input, given.values)}};
   }
   Params operator()(const InputSpec::Text& given) const {
-    ready.tokens = prompt_tokens(tokenizer_of(ready.model), given.text);
+    return of_tokens(prompt_tokens(tokenizer_of(ready.model), given.text));
+  }
+  Params operator()(const InputSpec::Tokens& given) const {
+    const std::int64_t size = tokenizer_of(ready.model).size();
+    for (const std::int32_t token : given.tokens)
+      if (token < 0 || token >= size)
+        throw Error(ErrorCode::kInvalidArgument,
+                    fmt::format("expected tokens from 0 to {}, got {}", size - 1, token));
+    if (given.tokens.empty())
+      throw Error(ErrorCode::kInvalidArgument, "expected at least one token");
+    return of_tokens(given.tokens);
+  }
+  Params of_tokens(std::vector<std::int32_t> tokens) const {
+    ready.tokens = std::move(tokens);
     ready.model = at_length(std::move(ready.model), static_cast<std::int64_t>(ready.tokens.size()));
     const Input& input = data_input(ready.model);
     return {{input.name, prompt_input(ready.model, ready.tokens).reshape(input.type.shape)}};
@@ -161,6 +174,12 @@ InputSpec input_from_json(const JsonView& json) {
   if (const auto values = json.find("values"))
     return {InputSpec::Numbers{numbers_from_json(*values)}};
   if (const auto text = json.find("text")) return {InputSpec::Text{text->as_string()}};
+  if (const auto tokens = json.find("tokens")) {
+    InputSpec::Tokens list;
+    for (const JsonView& t : tokens->elements())
+      list.tokens.push_back(static_cast<std::int32_t>(t.as_integer(0, 0x7fffffff)));
+    return {list};
+  }
   if (const auto tensors = json.find("tensors")) {
     InputSpec::Named named;
     for (const auto& [name, value] : tensors->members())
@@ -173,7 +192,7 @@ InputSpec input_from_json(const JsonView& json) {
     if (const auto part = json.find("part")) example.part = part->as_string();
     return {example};
   }
-  json.refuse("an input: values, text, index or tensors");
+  json.refuse("an input: values, text, tokens, index or tensors");
 }
 
 std::vector<Change> changes_from_json(const JsonView& json, const Limits& limits) {
@@ -200,7 +219,8 @@ Ready ready(Session& session, const Subject& subject) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{} has tensors but no function", in_quotes(ready.open->name)));
   if (!subject.input)
-    throw Error(ErrorCode::kInvalidArgument, "expected an input: values, text, index or tensors");
+    throw Error(ErrorCode::kInvalidArgument,
+                "expected an input: values, text, tokens, index or tensors");
   ready.model = ready.open->model;
   Params inputs = std::visit(DataReader{session, ready}, subject.input->spec);
   for (const Input& input : ready.model.function.inputs()) {

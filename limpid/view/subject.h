@@ -25,6 +25,10 @@ struct InputSpec {
   struct Text {
     std::string text = {};
   };
+  // Tokens, as generated: their text may not be that of the same tokens.
+  struct Tokens {
+    std::vector<std::int32_t> tokens = {};
+  };
   // An example of a data set; default: the model's data set.
   struct Example {
     std::string data = {};
@@ -35,7 +39,7 @@ struct InputSpec {
   struct Named {
     std::map<std::string, std::vector<double>> inputs = {};
   };
-  std::variant<Numbers, Text, Example, Named> spec;
+  std::variant<Numbers, Text, Tokens, Example, Named> spec;
 };
 
 // An edit of a request. A patch takes the value from another example.

@@ -33,21 +33,37 @@ std::string literal(std::string_view text) {
   return result + "\"";
 }
 
-std::string example_options(const Subject& subject, const OpenModel& open) {
+template <class Numbers>
+std::string values_option(const Numbers& numbers) {
+  std::string list;
+  for (const auto x : numbers)
+    list += fmt::format("{}{}", list.empty() ? "" : ",", static_cast<float>(x));
+  return fmt::format(" --values {}", for_shell(list));
+}
+
+// The options of `limpid trace` for the input; nullopt if it has none for it.
+std::optional<std::string> input_options(Session& session, const Subject& subject,
+                                         const OpenModel& open) {
   if (!subject.input) return "";
-  if (const auto* example = std::get_if<InputSpec::Example>(&subject.input->spec))
-    return fmt::format(" --data {} --index {}",
-                       for_shell(example->data.empty() ? open.data : example->data),
-                       example->index);
+  if (const auto* example = std::get_if<InputSpec::Example>(&subject.input->spec)) {
+    const std::string& spec = example->data.empty() ? open.data : example->data;
+    if (example->part == "test")
+      return fmt::format(" --data {} --index {}", for_shell(spec), example->index);
+    // --data has the test set alone.
+    const Tensor values = session.examples(open, spec, example->part)->inputs_of(example->index, 1);
+    if (values.dtype() == Dtype::kF32) return values_option(values.values<float>());
+  }
   if (const auto* text = std::get_if<InputSpec::Text>(&subject.input->spec))
     return fmt::format(" --prompt {}", for_shell(text->text));
-  if (const auto* numbers = std::get_if<InputSpec::Numbers>(&subject.input->spec)) {
-    std::string list;
-    for (const double x : numbers->values)
-      list += fmt::format("{}{}", list.empty() ? "" : ",", static_cast<float>(x));
-    return fmt::format(" --values {}", for_shell(list));
-  }
-  return "";
+  if (const auto* numbers = std::get_if<InputSpec::Numbers>(&subject.input->spec))
+    return values_option(numbers->values);
+  return {};
+}
+
+// Whether the tool can open the model by its path.
+bool has_path(const OpenModel& open) {
+  return open.origin == Origin::kNamed || open.origin == Origin::kRun ||
+         open.origin == Origin::kDropped;
 }
 
 // The path of the model in the copied text.
@@ -98,9 +114,9 @@ EditText edit_text(Session& session, const Subject& subject) {
     options += fmt::format(" --edit {}", for_shell(to_text(change.edit)));
   }
   text.cpp += "});\n";
-  if (!patched)
-    text.command = fmt::format("limpid trace {}{}{}", for_shell(path),
-                               example_options(subject, *open), options);
+  const auto input = input_options(session, subject, *open);
+  if (!patched && input && has_path(*open))
+    text.command = fmt::format("limpid trace {}{}{}", for_shell(path), *input, options);
   constexpr std::int64_t kShownElements = 16;
   text.function = limpid::to_text(edited.function, {.max_elements = kShownElements});
   return text;

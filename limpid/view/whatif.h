@@ -10,7 +10,8 @@ namespace limpid::view {
 
 struct EditText {
   std::string cpp = {};
-  // A command of the tool; nullopt if there is a patch from an example.
+  // A command of the tool; nullopt if it has none: for a patch from an example, a model that is no
+  // file, tokens of a training set.
   std::optional<std::string> command = {};
   std::string function = {};  // the edited Function as text, without large constants
 };

@@ -174,6 +174,7 @@ TEST(Stream, EventsHaveTheirLines) {
     EXPECT_TRUE(events.event("x\ny\r\nz\r", "lines"));
     EXPECT_TRUE(events.beat());
     EXPECT_TRUE(events.event(""));
+    EXPECT_TRUE(events.event("a", "", "7"));
     events.end();
   });
   Client client(server);
@@ -181,9 +182,9 @@ TEST(Stream, EventsHaveTheirLines) {
   const std::string answer = client.read_all();
   EXPECT_TRUE(has(answer, "\r\nContent-Type: text/event-stream\r\n")) << answer;
   EXPECT_TRUE(has(answer, "\r\nCache-Control: no-cache\r\n")) << answer;
-  EXPECT_EQ(
-      body_of(answer),
-      "data: {\"a\": 1}\n\nevent: lines\ndata: x\ndata: y\ndata: z\ndata: \n\n:\n\ndata: \n\n");
+  EXPECT_EQ(body_of(answer),
+            "data: {\"a\": 1}\n\nevent: lines\ndata: x\ndata: y\ndata: z\ndata: \n\n:\n\ndata: \n\n"
+            "id: 7\ndata: a\n\n");
 }
 
 // A producer on a thread of its own that never stops by itself.

@@ -162,21 +162,44 @@ class View(tool.ToolTest):
         self.refused(400, "lab/init", {"layers": 100000})
         self.refused(400, "lab/softmax", {"logits": []})
 
-    def test_a_run_is_followed(self):
-        asked = urllib.request.Request(f"{self.page.origin}/api/run/events?run=r0&cursor=0&token={self.page.token}")
+    def followed(self, runs, **headers):
+        """The streams's first event: its id and its data."""
+        asked = urllib.request.Request(f"{self.page.origin}/api/run/events?runs={runs}&token={self.page.token}", headers=headers)
         with urllib.request.urlopen(asked, timeout=60) as stream:
             self.assertEqual(stream.headers["Content-Type"], "text/event-stream")
-            line = stream.readline().decode()
-        delta = json.loads(line[len("data: "):])
+            number, data = (stream.readline().decode() for _ in range(2))
+        return number.removeprefix("id: ").strip(), json.loads(data.removeprefix("data: "))
+
+    def test_a_run_is_followed(self):
+        number, delta = self.followed("r0:0")
         self.assertEqual(delta["state"], "finished")
         self.assertEqual(len(delta["epochs"]), 2)
+        self.assertEqual(number, f"r0:{delta['cursor']}")
+        # A browser that connects again tells the last id; the events before do not come again.
+        again, delta = self.followed("r0:0", **{"Last-Event-ID": number})
+        self.assertEqual((again, delta["epochs"]), (number, []))
+
+    def test_several_runs_are_followed_by_one_stream(self):
+        subprocess.run([tool.TOOL, "train", "--data", "moons", "--epochs", "1", "--out", str(self.folder / "a")],
+                       stdout=subprocess.DEVNULL, check=True)
+        page = Page(self.folder / "a", self.run_folder)
+        self.addCleanup(page.stop)
+        with urllib.request.urlopen(f"{page.origin}/api/run/events?runs=r0:0,r1:0&token={page.token}", timeout=60) as stream:
+            lines = [stream.readline().decode() for _ in range(6)]
+        deltas = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        self.assertEqual([d["run"] for d in deltas], ["r0", "r1"])
+        self.assertEqual(lines[3], f"id: r0:{deltas[0]['cursor']},r1:{deltas[1]['cursor']}\n")
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"{page.origin}/api/run/events?runs=r0:0,r9:0&token={page.token}", timeout=60)
+        self.assertEqual(refused.exception.code, 404)
+        refused.exception.close()
 
     def test_a_state_that_no_line_of_the_log_tells_is_told(self):
         config = json.loads((self.run_folder / "config.json").read_text())
         status, run = self.page.ask("run/start", {"name": "long", "config": {**config, "epochs": 100_000}})
         self.assertEqual(status, 200, run)
         run = run["id"]
-        asked = f"{self.page.origin}/api/run/events?run={run}&cursor=0&token={self.page.token}"
+        asked = f"{self.page.origin}/api/run/events?runs={run}:0&token={self.page.token}"
         with urllib.request.urlopen(asked, timeout=60) as stream:
             for action, state in (("pause", "paused"), ("stop", "stopped")):
                 self.assertEqual(self.answered("run/action", run=run, action=action)["state"], state)

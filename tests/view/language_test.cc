@@ -1,5 +1,6 @@
 #include "limpid/view/language.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -105,8 +106,43 @@ TEST_F(ViewLanguage, OneTokenAtATimeIsTheTextOfGenerate) {
     stepwise += one.tokens.back().text;
   }
   EXPECT_EQ(stepwise, expected);
+  EXPECT_EQ(all.text, "to be" + expected);
   request.count = 6;
   EXPECT_THROW(generate(*session_, request, 6), Error);  // 11 + 6 > 16
+}
+
+TEST_F(ViewLanguage, TokensAreTheTextTheyAreOf) {
+  const auto next_of = [&](InputSpec input) {
+    std::string next;
+    for (const NextToken& n :
+         language(*session_, {.subject = {.model = "r1", .input = std::move(input)}}).next)
+      next += fmt::format("{} {} ", n.token.id, n.logit.bits);
+    return next;
+  };
+  InputSpec::Tokens tokens;
+  for (const ShownToken& t : tokens_of(*session_, "r1", "to be")) tokens.tokens.push_back(t.id);
+  EXPECT_EQ(next_of({tokens}), next_of({InputSpec::Text{"to be"}}));
+  EXPECT_THROW(next_of({InputSpec::Tokens{}}), Error);
+  EXPECT_THROW(next_of({InputSpec::Tokens{{0, 99}}}), Error);
+  EXPECT_THROW(next_of({InputSpec::Tokens{{-1}}}), Error);
+}
+
+TEST(ViewTokens, BytesAreShownThatAreNoCharacter) {
+  const Tokenizer bytes = Tokenizer::bytes();
+  EXPECT_EQ(token_text(bytes, 'a'), "a");
+  EXPECT_EQ(token_text(bytes, '\n'), "\n");
+  EXPECT_EQ(token_text(bytes, 0xce), "<ce>");
+}
+
+TEST_F(ViewLanguage, TheNextTokenHasItsText) {
+  const Forward shown = forward(*session_, {.subject = text("to be")});
+  const Language said = language(*session_, {.subject = text("to be")});
+  ASSERT_EQ(shown.spoken.likeliest.size(), 12u);
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(shown.spoken.likeliest[i].first, said.next[i].token.id);
+    EXPECT_EQ(shown.spoken.likeliest[i].second, said.next[i].token.text);
+  }
+  EXPECT_EQ(shown.spoken.likeliest[0].second, shown.spoken.label);
 }
 
 TEST_F(ViewLanguage, WhatIsKeptBetweenTextsChangesNone) {

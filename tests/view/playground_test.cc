@@ -1,5 +1,6 @@
 #include "limpid/view/playground.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -109,6 +110,21 @@ TEST(ViewPlayground, ATableOfOnesOwn) {
   EXPECT_GT(*played.accuracy, 0.9);
   EXPECT_EQ(ground.points(config).features, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(ground.take_away(config, played.state, 0).csv, config.csv);
+  // A table's features are scaled first; that is no layer of units.
+  const Played units = ground.play({.config = config, .grid = 4, .units = true});
+  ASSERT_EQ(units.surface->units.size(), 1u);
+  EXPECT_EQ(units.surface->units[0].values.shape(), (Shape{4, 16}));
+  PlayConfig numbers = config;
+  numbers.target = "b";
+  numbers.csv = "a,b\n";
+  for (int i = 0; i < 60; ++i) numbers.csv += fmt::format("{},{}\n", i, 0.5 * i);
+  const Played curve = ground.play({.config = numbers, .grid = 8, .units = true});
+  ASSERT_EQ(curve.surface->units.size(), 1u);
+  EXPECT_EQ(curve.surface->units[0].values.shape(), (Shape{4, 8}));
+  // More columns than a plane has.
+  PlayConfig wide = config;
+  wide.csv = "a,b,c,kind\n1,2,3,x\n4,5,6,y\n7,8,9,x\n";
+  EXPECT_THROW(ground.points(wide), Error);
   config.csv = "a,b,kind\n1,2\n";
   try {
     ground.play({.config = config});

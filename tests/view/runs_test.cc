@@ -208,6 +208,39 @@ TEST_F(ViewRuns, OnlyWhatFitsTheStateIsDone) {
   EXPECT_EQ(runs.state(id), RunState::kStopped);
 }
 
+TEST_F(ViewRuns, AFolderHasAName) {
+  Runs& runs = session_->runs();
+  for (const std::string end : {"/", "//", "/."}) {
+    const std::string id = runs.add((folder_ / "moons").string() + end);
+    EXPECT_EQ(runs.info(id).at("name").as_string(), "moons") << end;
+  }
+}
+
+TEST_F(ViewRuns, WhatCannotBeResumedSaysWhy) {
+  Runs& runs = session_->runs();
+  const auto refused = [&](const std::string& id, const std::string& why) {
+    try {
+      runs.act(id, Runs::Action::kResume);
+      ADD_FAILURE() << why;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
+    }
+    EXPECT_NE(runs.state(id), RunState::kRunning);
+  };
+  // The checkpoint of other data.
+  train::TrainConfig other = moons_config();
+  other.data = "moons:4,count=200";
+  train::Run(other, {.folder = folder_ / "other"}).train();
+  std::filesystem::copy_file(folder_ / "other/config.json", folder_ / "moons/config.json",
+                             std::filesystem::copy_options::overwrite_existing);
+  refused("r0", "other data");
+  // A run that another Run trains.
+  const std::string id = runs.add(folder_ / "other");
+  train::Run trains(other, {.folder = folder_ / "other", .overwrite = true});
+  trains.start();
+  refused(id, "another run is writing");
+}
+
 TEST_F(ViewRuns, NothingIsStartedWhereNoFolderIsNamed) {
   Session closed({.paths = {(folder_ / "moons").string()}});
   EXPECT_THROW(closed.runs().start("a", Json::object()), Error);

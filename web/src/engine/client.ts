@@ -84,8 +84,8 @@ async function send(path: string, body: BodyInit, type: string, abort?: AbortSig
     throw new EngineError('internal', `Expected JSON from the engine, got something else with status ${response.status}.`);
   }
   if (response.ok) return answer;
-  const { code, message } = (answer as t.Failure).error ?? { code: 'internal', message: `The engine answered ${response.status}.` };
-  throw new EngineError(code, message);
+  const error = (answer as Partial<t.Failure>).error ?? `The engine answered ${response.status}.`;
+  throw typeof error === 'string' ? new EngineError('internal', error) : new EngineError(error.code, error.message);
 }
 
 /** Asks the engine. Throws an EngineError, or the AbortError of `abort`. */
@@ -103,9 +103,12 @@ export async function openFile(file: File): Promise<t.ModelInfo> {
   return (await send(path, file, 'application/octet-stream')) as t.ModelInfo;
 }
 
-/** Follows the log of a run from `cursor` on. Returns what ends it. */
-export function follow(run: string, cursor: number, each: (log: t.RunLog) => void): () => void {
-  const query = new URLSearchParams({ run, cursor: String(cursor), token });
+/**
+ * Follows the logs of runs, each from its cursor on. Returns what ends it. One stream has them all: a browser keeps no more than six
+ * connections to a server, and a stream has one for as long as it is open.
+ */
+export function follow(cursors: ReadonlyMap<string, number>, each: (log: t.RunLog) => void): () => void {
+  const query = new URLSearchParams({ runs: Array.from(cursors, ([run, cursor]) => `${run}:${cursor}`).join(), token });
   const events = new EventSource(`/api/run/events?${query}`);
   events.onmessage = (event) => each(JSON.parse(event.data as string) as t.RunLog);
   return () => events.close();

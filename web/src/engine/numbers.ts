@@ -10,9 +10,19 @@ export function toNumber(x: Num): number {
 const MINUS = '\u2212';
 const signed = (text: string): string => text.replace(/^-/, MINUS).replace(/e-/, `e${MINUS}`);
 
+/** The fewest digits that read back as the same f32. */
+export function shortest(x: number): number {
+  for (let digits = 1; digits < 9; ++digits) {
+    const short = Number(x.toPrecision(digits));
+    if (Math.fround(short) === x) return short;
+  }
+  return Number(x.toPrecision(9));
+}
+
 /** All digits, as the tool prints them: 0.0001 and 1e-05. */
 export function exact(x: Num): string {
   if (typeof x !== 'number') return x;
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? 'nan' : x > 0 ? 'inf' : '-inf';
   const size = Math.abs(x);
   if (x === 0 || (size >= 1e-4 && size < 1e16)) return Object.is(x, -0) ? '-0' : String(x);
   return x.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
@@ -61,6 +71,9 @@ export const percent = (x: Num, digits = 1): string => `${(100 * toNumber(x)).to
 
 /** 256 × 784; a scalar has none. */
 export const shapeText = (shape: readonly number[]): string => (shape.length ? shape.join(' × ') : 'scalar');
+
+/** A token's characters, spaces and line ends included. */
+export const visible = (token: string): string => token.replace(/ /g, '\u2423').replace(/\n/g, '\u21b5').replace(/\t/g, '\u21e5') || '\u2205';
 
 /** The elements of an answer, for drawing. */
 export function elements(values: Values): Float32Array | Float64Array {

@@ -31,7 +31,7 @@ export type As = 'numbers' | 'hex' | 'base64';
 
 // ---- errors: any answer but 2xx
 
-export interface Failure { error: { code: ErrorCode; message: string } }   // message: one sentence, for people
+export interface Failure { error: { code: ErrorCode; message: string } | string }   // one sentence, for people; a string is the server's own
 export type ErrorCode = 'invalid_argument' | 'not_found' | 'shape' | 'dtype' | 'parse' | 'format' |
   'unsupported' | 'io' | 'forbidden' | 'too_large' | 'busy' | 'internal';
 
@@ -59,6 +59,7 @@ export interface ModelInfo {
   picture: { height: number; width: number } | null;   // where the input is a square picture
   classes: string[] | null;       // names, or "0".."9"
   features: string[] | null;      // names of the input's numbers
+  targets: string[] | null;       // names of the columns it predicts
   text: string | null;            // of a model with a tokenizer, which takes {text}: one that it can read
   data: string | null;            // the data set it was trained on, as {data} takes it
   layers: string[];               // that neuron() takes
@@ -71,6 +72,7 @@ export interface RunInfo {
   model: string | null;           // ModelInfo.id, once there is one
   report: boolean;                // whether its folder has a report.html
   step: number; steps: number | null; data: string; task: string;
+  error: string | null;           // why training in this process failed
 }
 
 // ---- what a computation is of: in every request that runs a model
@@ -79,6 +81,7 @@ export interface Subject { model: string; input: InputSpec; edits?: Edit[] }
 export type InputSpec =
   | { values: Num[] }                                     // numbers or pixels of the one data input
   | { text: string }
+  | { tokens: number[] }                                  // as generated: their text may not be that of the same tokens
   | { data?: string; part?: Part; index: number }         // left out: the model's own data, 'test'
   | { tensors: { [name: string]: { values: Num[] } } };   // inputs by name
 export type Part = 'train' | 'validation' | 'test';
@@ -148,6 +151,7 @@ export interface Answer {
   outputs: { name: string; values: Values }[];
   class?: number; probabilities?: Num[];          // of a classification, of the last token
   label?: string;
+  likeliest?: { class: number; label: string }[];  // for the next token: the most probable ones
 }
 export interface ExampleInfo { target: Num[] | null; label: string | null; size: number }  // size: examples of the part
 
@@ -213,6 +217,7 @@ export interface RunLogRequest { run: string; cursor?: number; most?: number }
 export interface RunLog {
   run: string; cursor: number; state: RunInfo['state'];
   reset: boolean;                                 // the log was begun anew: drop what was there
+  error: string | null;                           // why training in this process failed
   begun?: any;                                    // the run event: config, model, data, environment
   steps: Columns<'step' | 'epoch' | 'loss' | 'learning_rate' | 'gradient_norm'>;
   thinned: boolean; total_steps: number;
@@ -225,7 +230,8 @@ export interface Finding {
   step: number; follows_from: string;
   remedies?: { words?: string; settings?: { key: string; value: any }[] }[]; // of each one or the other
 }
-// GET /api/run/events?run=r0&cursor=N&token=T: server-sent events, each `data:` a RunLog.
+// GET /api/run/events?runs=r0:CURSOR,r1:CURSOR&token=T: server-sent events, each `data:` a RunLog of one of the runs. The `id:` of an
+// event has the same form; a browser that reconnects sends it, and goes on from there.
 // GET /api/run/report?run=r0&token=T: the report.html of the run's folder.
 
 export interface RunConfigRequest { run: string }
@@ -262,12 +268,15 @@ export interface Difference {
 export interface First {
   where: 'parameter' | 'value'; name: string; op: string; index: number[];
   bit: number;                                    // the highest that differs, 0 the lowest
+  dtype: Dtype;
   a: Exact; b: Exact;
 }
 /** Two runs (or a step range of them): the first step at which their logs or states differ. */
 export interface CompareRunsRequest { a: string; b: string; recompute?: boolean }
 export interface CompareRunsAnswer {
-  same: boolean; first_step: number | null; what: string;   // "loss", "config: optimizer.lr", "layers.0.weight"
+  same: boolean; first_step: number | null; what: string;   // "loss", "gradient_norm", "layers.0.weight"
+  compared: number;                               // steps in both logs
+  keys: string[];                                 // where their configurations differ
   a: Exact | null; b: Exact | null; growth: { step: number; difference: Num }[];
   detail: CompareAnswer | null;                   // of the models at that step, with recompute
 }
@@ -289,8 +298,9 @@ export interface LanguageAnswer {
 export interface AttentionRequest extends Subject { layer: number; head: number; as?: As }
 export interface AttentionAnswer { queries: number; keys: number; weights: Values }   // [queries, keys]
 
-export interface GenerateRequest { model: string; tokens: number[]; text?: string; temperature?: number; top_k?: number; top_p?: number; seed?: number; count?: number }
-export interface GenerateAnswer { tokens: Token[]; added: Token[]; cache: { length: number; capacity: number; bytes: number } }
+export interface GenerateRequest { model: string; tokens: number[]; text?: string; temperature?: number; top_k?: number; top_p?: number; seed?: number; count?: number;
+  drawn?: number }                                // tokens drawn before, so that one at a time gives the same text
+export interface GenerateAnswer { tokens: Token[]; added: Token[] /* fewer than `count` after EOS */; text: string; cache: { length: number; capacity: number; bytes: number } }
 
 // ---- playground
 
@@ -315,7 +325,7 @@ export interface PlayAnswer {
   params: { name: string; shape: number[]; values: Num[] }[];
   hash: string;              // of the parameters
 }
-export interface PlayData { inputs: Num[][]; targets: Num[]; test_inputs: Num[][]; test_targets: Num[]; classes: number; features: string[] }
+export interface PlayData { inputs: Num[][]; targets: Num[]; test_inputs: Num[][]; test_targets: Num[]; classes: number; features: string[]; class_names: string[] }
 export interface PlayExport { command: string; hash: string; cpp: string; model: string /* base64 of the .safetensors */; csv: string | null }
 
 // ---- lab: each a POST with its options, all with defaults

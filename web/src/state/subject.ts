@@ -6,7 +6,7 @@ import { route, setParams } from './route';
 import { model } from './session';
 
 /** Parameters of the address that say what a computation is of. */
-export const SUBJECT_PARAMS = ['model', 'from', 'index', 'part', 'values', 'pixels', 'text', 'edits'] as const;
+export const SUBJECT_PARAMS = ['model', 'from', 'index', 'part', 'values', 'pixels', 'raw', 'text', 'tokens', 'drawn', 'edits'] as const;
 
 export type Source = 'data' | 'draw' | 'numbers' | 'text';
 
@@ -44,15 +44,23 @@ export function decodePixels(text: string, size: number): number[] {
   return pixels;
 }
 
+const words = /^([+-]?)(inf|infinity)$/i;
 export function parseNumbers(text: string): Num[] {
   return text
     .split(/[\s,;]+/)
     .filter(Boolean)
-    .map(Number)
-    .map((x) => (Number.isNaN(x) ? 'nan' : x));
+    .map((word) => {
+      const infinite = words.exec(word);
+      if (infinite) return infinite[1] === '-' ? '-inf' : 'inf';
+      const x = Number(word);
+      return Number.isNaN(x) ? 'nan' : x;
+    });
 }
 
-/** A drawing that is under the pen, before it is in the address. */
+/** The first word that is no number, if there is one. */
+export const notANumber = (text: string): string | undefined =>
+  text.split(/[\s,;]+/).find((word) => word && Number.isNaN(Number(word)) && !words.test(word) && !/^nan$/i.test(word));
+
 export const source = computed<Source>(() => {
   const info = model.value;
   const list: Source[] = info ? sources(info) : [];
@@ -73,7 +81,7 @@ export const inputSpec = computed<InputSpec>(() => {
     case 'draw':
       return { values: decodePixels(p['pixels'] ?? '', size) };
     case 'text':
-      return { text: p['text'] ?? firstText() };
+      return textSpec();
     case 'numbers': {
       const given = parseNumbers(p['values'] ?? '');
       return { values: Array.from({ length: size }, (_, i) => given[i] ?? 0) };
@@ -81,11 +89,27 @@ export const inputSpec = computed<InputSpec>(() => {
   }
 });
 
-/** The list of edits of the address; anything unreadable is none. */
+/** The text of the address; of a generated one its tokens, which another text may be split into. */
+export function textSpec(): InputSpec {
+  const { text, tokens } = route.value.params;
+  const list = tokens?.split('.').map(Number) ?? [];
+  return list.length && list.every((t) => Number.isInteger(t) && t >= 0) ? { tokens: list } : { text: text ?? firstText() };
+}
+/** Another text: it has no tokens from a generation. */
+export const setText = (text: string): void => setParams({ from: 'text', text, tokens: undefined, drawn: undefined });
+
+const isObject = (x: unknown): boolean => typeof x === 'object' && x !== null;
+const isEdit = (e: Partial<Edit> | null): boolean =>
+  isObject(e) &&
+  typeof e!.at === 'string' &&
+  (e!.index === undefined || (Array.isArray(e!.index) && e!.index.every(Number.isInteger))) &&
+  (e!.noise === undefined || isObject(e!.noise)) &&
+  (e!.patch === undefined || isObject(e!.patch));
+/** The list of edits of the address; of what is unreadable, none. */
 export const edits = computed<Edit[]>(() => {
   try {
     const list: unknown = JSON.parse(route.value.params['edits'] ?? '[]');
-    return Array.isArray(list) ? (list as Edit[]) : [];
+    return Array.isArray(list) ? (list as Edit[]).filter(isEdit) : [];
   } catch {
     return [];
   }

@@ -1,5 +1,5 @@
 // A form that starts a run: the keys of a configuration, first those that one changes most.
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { ask, sentence } from '../engine/client';
 import { addRun, session } from '../state/session';
@@ -92,9 +92,15 @@ export function StartForm(props: { from: Config | undefined; changes: Record<str
   const main = FIRST.flatMap((path) => keys.filter((k) => k.path === path));
   const changed = keys.filter((k) => k.path in props.changes && !FIRST.includes(k.path));
   const rest = keys.filter((k) => !main.includes(k) && !changed.includes(k));
-  if (session.value?.folder === null) return <p class="note">To start runs from this page, give `limpid view` a folder for them.</p>;
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // It stands above what it was opened from.
+    form.current?.querySelector<HTMLInputElement>('input')?.focus();
+  }, []);
+  if (session.value?.folder === null) return <p class="note">To start runs from this page, name a folder for them: limpid view --runs FOLDER.</p>;
   return (
     <form
+      ref={form}
       class="sheet stack"
       aria-label="Start a run"
       onSubmit={(e) => {
@@ -109,7 +115,7 @@ export function StartForm(props: { from: Config | undefined; changes: Record<str
       <div class="form-grid">
         <label class="field">
           <span>name</span>
-          <input type="text" value={name} required pattern="[A-Za-z0-9._\-]+" onInput={(e) => setName(e.currentTarget.value)} />
+          <input type="text" value={name} required pattern="[A-Za-z0-9_\-]+" title="letters, digits, - and _" onInput={(e) => setName(e.currentTarget.value)} />
         </label>
         {[...changed, ...main].map(row)}
       </div>

@@ -55,7 +55,7 @@ export interface RunData {
   findings: Finding[];
   end: End | undefined;
   loaded: boolean;
-  error?: string;
+  error: string | undefined; // why there is no log, or why training here failed
 }
 
 const FIRST = 2000; // steps asked for at the beginning
@@ -77,6 +77,7 @@ const empty = (id: string): RunData => ({
   findings: [],
   end: undefined,
   loaded: false,
+  error: undefined,
 });
 
 /** Half as many steps or fewer: of each stretch of eight its first, least, greatest and last loss. */
@@ -132,6 +133,7 @@ export function merged(old: RunData, log: RunLog): RunData {
   return {
     ...base,
     loaded: true,
+    error: log.error ?? undefined,
     state: log.state,
     begun: (log.begun as Begun | undefined) ?? base.begun,
     steps,
@@ -164,32 +166,49 @@ export function told(info: RunInfo): void {
   if (store.peek().loaded) store.value = { ...store.peek(), state: info.state };
 }
 
-/** Reads a run's log and follows it. Returns what ends that. */
-export function watch(id: string): () => void {
-  const store = runData(id);
-  store.value = empty(id);
-  let alive = true;
+function apply(known: RunData, log: RunLog): void {
+  const store = runData(known.id);
+  store.value = merged(known, log);
+  const info = runs.peek().find((r) => r.id === known.id);
+  if (info && info.state !== log.state) {
+    addRun({ ...info, state: log.state, step: store.peek().total });
+    if (log.state === 'finished' || log.state === 'stopped') void loadSession(); // its model
+  }
+}
+
+/** Reads the logs of runs and follows them while the page is in sight. What is known of them stays until then. Returns what ends that. */
+export function watch(ids: readonly string[]): () => void {
+  let turn = 0; // of what is under way; another one has overtaken it
   let stop: (() => void) | undefined;
-  const apply = (log: RunLog): void => {
-    store.value = merged(store.peek(), log);
-    const info = runs.peek().find((r) => r.id === id);
-    if (info && info.state !== log.state) {
-      addRun({ ...info, state: log.state, step: store.peek().total });
-      if (log.state === 'finished' || log.state === 'stopped') void loadSession(); // its model
-    }
-  };
-  ask('run/log', { run: id, most: FIRST }).then(
-    (log) => {
-      if (!alive) return;
-      apply(log);
-      stop = follow(id, log.cursor, (next) => alive && apply(next));
-    },
-    (e: unknown) => {
-      if (alive) store.value = { ...store.peek(), loaded: true, error: e instanceof Error ? e.message : String(e) };
-    },
-  );
-  return () => {
-    alive = false;
+  const end = (): void => {
+    ++turn;
     stop?.();
+    stop = undefined;
+  };
+  const begin = async (): Promise<void> => {
+    end();
+    const own = turn;
+    const cursors = new Map<string, number>();
+    await Promise.all(
+      ids.map(async (id) => {
+        try {
+          const log = await ask('run/log', { run: id, most: FIRST });
+          if (own !== turn) return;
+          apply(empty(id), log);
+          cursors.set(id, log.cursor);
+        } catch (e) {
+          if (own === turn) runData(id).value = { ...runData(id).peek(), loaded: true, error: e instanceof Error ? e.message : String(e) };
+        }
+      }),
+    );
+    if (own !== turn || !cursors.size) return;
+    stop = follow(cursors, (log) => own === turn && apply(runData(log.run).peek(), log));
+  };
+  const turned = (): void => (document.hidden ? end() : void begin());
+  document.addEventListener('visibilitychange', turned);
+  void begin();
+  return () => {
+    document.removeEventListener('visibilitychange', turned);
+    end();
   };
 }

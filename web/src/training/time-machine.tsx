@@ -5,7 +5,7 @@ import { ask } from '../engine/client';
 import { brief, count, exact } from '../engine/numbers';
 import type { RunStepAnswer } from '../engine/types';
 import { go, route, setParams } from '../state/route';
-import { addModel } from '../state/session';
+import { addModel, loadSession } from '../state/session';
 import { Problem } from '../ui/controls';
 import { useStream } from '../ui/use-ask';
 
@@ -19,6 +19,7 @@ export function TimeMachine({ run, name, last }: { run: string; name: string; la
     (a) => {
       setAnswer(a);
       addModel(a.model);
+      void loadSession(); // an old one may not be open any more
       setError(undefined);
       setBusy(false);
     },

@@ -5,7 +5,7 @@ import { ask, reportAddress, sentence } from '../engine/client';
 import { brief, count, exact, percent, toNumber } from '../engine/numbers';
 import type { Finding, RunInfo } from '../engine/types';
 import { route, setParams } from '../state/route';
-import { runs, session, tell } from '../state/session';
+import { runs, runTitle, session, tell } from '../state/session';
 import { theme } from '../state/theme';
 import { Check, Choice, CopyText, Heading, Problem, Slider } from '../ui/controls';
 import { LineChart, type Series } from '../ui/line-chart';
@@ -21,8 +21,9 @@ const stateWords: Record<RunInfo['state'], string> = {
   paused: 'paused',
   finished: 'finished',
   stopped: 'stopped',
-  elsewhere: 'written elsewhere',
+  elsewhere: 'not ended',
 };
+const NOT_ENDED = 'Its log has no end: another process trains it, or was killed.';
 
 /** Exponential moving average, unbiased at its beginning. */
 export function smoothed(y: readonly number[], by: number): number[] {
@@ -53,9 +54,12 @@ function Actions({ run }: { run: RunInfo }) {
 function Confusion({ matrix, names }: { matrix: number[][]; names: readonly string[] }) {
   const most = Math.max(1, ...matrix.flatMap((row, i) => row.filter((_, k) => k !== i)));
   return (
+    <>
+    <p class="small quiet" id="confusion-note">
+      Rows: labels. Columns: predictions. Strong orange: a frequent error.
+    </p>
     <div class="scroll" tabIndex={0} role="region" aria-label="Confusion matrix">
-      <table class="confusion">
-        <caption class="small quiet">Rows: labels. Columns: predictions. Strong orange: a frequent error.</caption>
+      <table class="confusion" aria-describedby="confusion-note">
         <thead>
           <tr>
             <td />
@@ -84,6 +88,7 @@ function Confusion({ matrix, names }: { matrix: number[][]; names: readonly stri
         </tbody>
       </table>
     </div>
+    </>
   );
 }
 
@@ -134,7 +139,7 @@ function Diff({ list }: { list: readonly RunInfo[] }) {
                 <tr>
                   <th>key</th>
                   {list.map((r) => (
-                    <th key={r.id}>{r.name}</th>
+                    <th key={r.id}>{runTitle(r)}</th>
                   ))}
                 </tr>
               </thead>
@@ -192,6 +197,7 @@ function LayerCharts({ data, colours }: { data: RunData; colours: readonly strin
   return (
     <section class="stack" aria-labelledby="layers-title">
       <h2 id="layers-title">Layers</h2>
+      {layers.length > 10 && <p class="small quiet">The first 10 of {layers.length}.</p>}
       <ul class="legend">
         {layers.slice(0, 10).map((l, i) => (
           <li key={l.name}>
@@ -247,10 +253,7 @@ export function TrainingView() {
   const all = runs.value;
   const chosen = (chosenText?.split(',') ?? all.slice(0, 2).map((r) => r.id)).filter((id) => all.some((r) => r.id === id));
   const [starting, setStarting] = useState<Record<string, unknown> | undefined>(undefined);
-  useEffect(() => {
-    const ends = chosen.map(watch);
-    return () => ends.forEach((end) => end());
-  }, [chosen.join()]);
+  useEffect(() => watch(chosen), [chosen.join()]);
 
   const data = chosen.map((id) => runData(id).value);
   const infos = chosen.map((id) => all.find((r) => r.id === id)!);
@@ -262,11 +265,15 @@ export function TrainingView() {
   };
   const smooth = Math.min(Math.max(Number(smoothText ?? 0.8) || 0, 0), 0.99);
   const log = logText === '1';
+  const nameOf = (id: string): string => {
+    const run = all.find((r) => r.id === id);
+    return run ? runTitle(run) : id;
+  };
 
   const loss = useMemo(() => {
     const series: Series[] = [];
     for (const d of data) {
-      const name = all.find((r) => r.id === d.id)?.name ?? d.id;
+      const name = nameOf(d.id);
       const colour = colourOf(d.id);
       if (smooth > 0) series.push({ name: `${name}, unsmoothed`, x: d.steps.step, y: d.steps.loss, colour, faint: true });
       series.push({ name, x: d.steps.step, y: smoothed(d.steps.loss, smooth), colour });
@@ -288,7 +295,7 @@ export function TrainingView() {
   const metrics = useMemo(
     () =>
       data.map((d) => ({
-        name: all.find((r) => r.id === d.id)?.name ?? d.id,
+        name: nameOf(d.id),
         x: d.epochs.map((e) => e.step),
         y: d.epochs.map((e) => toNumber(e.validation?.[shownMetric ?? ''] ?? 'nan')),
         colour: colourOf(d.id),
@@ -297,13 +304,13 @@ export function TrainingView() {
     [...data, shownMetric, colours],
   );
   const rate = useMemo(
-    () => data.map((d) => ({ name: all.find((r) => r.id === d.id)?.name ?? d.id, x: d.steps.step, y: d.steps.learning_rate, colour: colourOf(d.id) })),
+    () => data.map((d) => ({ name: nameOf(d.id), x: d.steps.step, y: d.steps.learning_rate, colour: colourOf(d.id) })),
     [...data, colours],
   );
   const gradient = useMemo(
     () =>
       data.map((d) => ({
-        name: all.find((r) => r.id === d.id)?.name ?? d.id,
+        name: nameOf(d.id),
         x: d.steps.step,
         y: smoothed(d.steps.gradient_norm, smooth),
         colour: colourOf(d.id),
@@ -332,9 +339,10 @@ export function TrainingView() {
       <div class="stack training">
         {starting && (
           <StartForm
+            key={JSON.stringify(starting)}
             from={main?.begun?.config}
             changes={starting}
-            name={`${mainInfo?.name ?? 'run'}-${all.length + 1}`.replace(/[^A-Za-z0-9._-]/g, '-')}
+            name={`${mainInfo?.name ?? 'run'}-${all.length + 1}`.replace(/[^A-Za-z0-9_-]/g, '-')}
             onDone={(id) => {
               setStarting(undefined);
               if (id) setParams({ runs: [...chosen, id].join(','), of: id }, true);
@@ -371,11 +379,11 @@ export function TrainingView() {
                           <label class="check run-name">
                             <input type="checkbox" checked={chosen.includes(r.id)} onChange={() => toggle(r.id)} />
                             <i style={{ background: chosen.includes(r.id) ? colourOf(r.id) : 'var(--line)' }} />
-                            {r.name}
+                            {runTitle(r)}
                           </label>
                         </th>
                         <td class="quiet">{r.data}</td>
-                        <td>{stateWords[state]}</td>
+                        <td title={state === 'elsewhere' ? NOT_ENDED : undefined}>{stateWords[state]}</td>
                         <td class="number">
                           {count(d?.total ?? r.step)}
                           {r.steps !== null && <span class="quiet"> / {count(r.steps)}</span>}
@@ -395,7 +403,7 @@ export function TrainingView() {
             </div>
           </section>
         )}
-        {data.map((d) => d.error && <Problem key={d.id} text={d.error} />)}
+        {data.map((d) => d.error && <Problem key={d.id} text={`${nameOf(d.id)}: ${d.error}`} />)}
         {main && (
           <>
             <div class="row chart-bar">
@@ -437,7 +445,7 @@ export function TrainingView() {
               <Choice
                 label="Which run below"
                 value={main.id}
-                options={infos.map((r) => [r.id, r.name] as const)}
+                options={infos.map((r) => [r.id, runTitle(r)] as const)}
                 onChange={(id) => setParams({ of: id })}
               />
             )}
@@ -463,7 +471,7 @@ export function TrainingView() {
                   <Confusion matrix={main.end.test.confusion} names={main.begun?.data?.class_names ?? []} />
                 </section>
               )}
-              {mainInfo && main.total > 0 && <TimeMachine key={main.id} run={main.id} name={mainInfo.name} last={main.total} />}
+              {mainInfo && main.total > 0 && <TimeMachine key={main.id} run={main.id} name={runTitle(mainInfo)} last={main.total} />}
             </div>
             {main.samples.length > 0 && (
               <section class="sheet stack" aria-labelledby="samples-title">
