@@ -78,11 +78,66 @@ checks['in a narrow window the strips of links show where one is'] = async () =>
       assert.ok(x >= 0 && x + width <= 400, `${strip}: ${x} to ${x + width}`);
     });
 };
+checks['Back brings the example back that was shown'] = async () => {
+  const page = await pageOf(browser, server.address);
+  await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
+  const first = page.getByRole('spinbutton').first();
+  await page.locator('[data-value="%1"] .heat-root').click({ position: { x: 10, y: 10 } });
+  await until(() => assert.match(page.url(), /cell=/));
+  await first.fill('2');
+  await first.press('Enter');
+  await until(() => assert.match(page.url(), /values=2,-1\.5/));
+  await page.goBack();
+  await until(async () => assert.equal(await first.inputValue(), '0.25'));
+  // A drawing too: what the pad shows is what is computed.
+  await page.to('forward?model=r0&from=draw');
+  const { x, y } = await page.locator('.pad canvas').boundingBox();
+  const stroke = async (from, to) => {
+    await page.mouse.move(x + from[0], y + from[1]);
+    await page.mouse.down();
+    await page.mouse.move(x + to[0], y + to[1], { steps: 5 });
+    await page.mouse.up();
+  };
+  const ink = () => page.locator('.pad-seen canvas').evaluate((c) => c.getContext('2d').getImageData(0, 0, 28, 28).data.join());
+  await stroke([100, 40], [100, 180]);
+  await until(() => assert.match(page.url(), /pixels=/));
+  await page.locator('[data-value="%1"] .heat-root').click({ position: { x: 10, y: 10 } });
+  await until(() => assert.match(page.url(), /cell=/));
+  const before = await ink();
+  await stroke([40, 40], [180, 40]);
+  await until(async () => assert.notEqual(await ink(), before));
+  await page.goBack();
+  await until(async () => assert.equal(await ink(), before));
+  assert.deepEqual(page.problems, []);
+};
+checks['an address that nobody made shows a view, not nothing'] = async () => {
+  const page = await pageOf(browser, server.address);
+  for (const fragment of ['whatif?model=r1&edits=[1,null,{"at":5},{"at":"%251","patch":3}]', 'forward?model=r1&cell=nothing', 'graph?model=r1&at=zz&node=abc', 'training?runs=r9&step=abc', 'lab?of=softmax&logits=a,b', 'playground?hidden=x&rate=abc']) {
+    await page.to(fragment);
+    await page.locator('main header, main .note').first().waitFor();
+  }
+  await page.to('forward?model=m77&index=0');
+  await page.getByText('The model m77 of this link is not open here.').waitFor();
+  assert.deepEqual(page.problems, []);
+};
+checks['without the token the page says what it needs'] = async () => {
+  const page = await pageOf(browser, server.address.replace(/token=.*/, 'token=no'));
+  await page.to('');
+  await page.getByText('expected the token of the address that limpid view printed').waitFor();
+};
 checks['a link reopens the view'] = async () => {
   const page = await pageOf(browser, server.address);
   await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
   await until(async () => assert.equal(await page.getByRole('spinbutton').first().inputValue(), '0.25'));
   await until(async () => assert.equal(await page.getByRole('spinbutton').nth(1).inputValue(), '-1.5'));
+  // The model after a step is computed again.
+  await page.to('forward?model=r1@7&index=0');
+  await until(async () => assert.equal(await page.locator('header select option:checked').textContent(), 'moons after 7 steps'));
+  // Experiments of the lab have their sliders in it.
+  await page.to('lab?of=softmax&logits=1,1,1,1&temperature=2');
+  await until(async () => assert.deepEqual(await page.locator('[data-probability]').evaluateAll((all) => all.map((e) => e.dataset.probability)), Array(4).fill('0.25')));
+  await page.getByRole('slider', { name: 'logit 2' }).fill('3');
+  await until(() => assert.match(page.url(), /logits=1,1,3,1/));
 };
 const failed = await paths(checks);
 await browser.close();

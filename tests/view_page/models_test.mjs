@@ -153,7 +153,7 @@ const failed = await paths({
     await pick('%1', 4);
     await page.getByRole('slider', { name: 'Standard deviation' }).fill('0.5');
     await page.getByRole('button', { name: 'Noise', exact: true }).click();
-    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^1 \[4\]: noise of 0\.5\d*, seed \d+/), 'the edit');
+    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^%1 \[4\]: noise of 0\.5\d*, seed \d+/), 'the edit');
     await page.getByRole('button', { name: 'As code' }).click();
     const command = page.locator('section[aria-label="The edits as code"] pre').nth(1);
     const ops = limpidJson(...wordsOf(await command.textContent())).ops;
@@ -185,9 +185,31 @@ const failed = await paths({
     await page.getByRole('button', { name: 'Patch in' }).click();
     // All values after the layer are those of the other example, bit for bit.
     await answerIs(answerTo(5));
-    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^3: patched from example 5/));
+    await until(async () => assert.match(await page.locator('.edits li').textContent(), /^%3: patched from example 5/));
     await page.getByRole('button', { name: 'Reset' }).click();
     await answerIs(answerTo(3));
+  },
+  'what if: a weight, with its number as it becomes': async () => {
+    await page.to('whatif?model=m0&index=3');
+    await page.getByRole('textbox', { name: 'Indices' }).fill('300, 7');
+    await page.getByRole('button', { name: 'Edit this weight' }).click();
+    await page.getByText('Expected 2 indices below 32, 784, got 300, 7.').waitFor();
+    await page.getByRole('textbox', { name: 'Indices' }).fill('3, 7');
+    await page.getByRole('button', { name: 'Edit this weight' }).click();
+    const editor = page.getByRole('region', { name: 'Edit', exact: true });
+    await editor.getByRole('button', { name: 'all weights of this unit' }).click();
+    await editor.getByRole('spinbutton', { name: 'Value' }).fill('0.5');
+    await editor.getByRole('button', { name: 'Set', exact: true }).click();
+    await until(async () => assert.equal(await page.locator('.edits li .mono').textContent(), 'layers.0.weight [3, all]: set to 0.5'));
+    await until(async () => assert.equal((await editor.locator('[data-number=now]').textContent()).trim(), '= 0.5'));
+    await page.getByRole('button', { name: 'Reset' }).click();
+  },
+  'backward: what another input had is none of this one': async () => {
+    await page.to('backward?model=m0&index=3&of=loss');
+    await page.locator('.forward-layers .heat-root').first().waitFor();
+    await page.getByRole('button', { name: 'Draw' }).click();
+    await until(async () => assert.equal(await page.locator('.field select').inputValue(), '0'));
+    await until(async () => assert.equal(await page.locator('.note.bad').count(), 0));
   },
   'backward: the loss, by everything before it': async () => {
     await page.to('backward?model=m0&index=3&of=loss');
@@ -228,6 +250,12 @@ const failed = await paths({
     assert.deepEqual(await probabilities(), before);
     await file.setInputFiles({ name: 'again.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });
     await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), /again/));
+    await page.getByRole('button', { name: 'Close again.safetensors' }).click();
+    await until(async () => assert.equal(await page.locator('header select option', { hasText: 'again' }).count(), 0));
+    // From a view without a model its graph is shown.
+    await page.to('lab');
+    await file.setInputFiles({ name: 'later.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });
+    await until(async () => assert.equal(await page.locator('main h1').textContent(), 'Graph'));
   },
   'nothing went wrong on the page': () => assert.deepEqual(page.problems, []),
 });

@@ -9,7 +9,9 @@ import { accessible, begin, fits, limpid, limpidJson, pageOf, paths, tool, until
 const browser = await begin();
 writeFileSync(join(work, 'text.txt'), 'the cat sat on the mat, the dog sat on the log, the rat sat on the hat. '.repeat(60));
 limpid('train', '--data', 'text:text.txt', '--model', 'gpt', '--layers', '2', '--width', '32', '--heads', '4', '--context', '32', '--steps', '60', '--out', 'gpt');
-const server = await view('gpt');
+writeFileSync(join(work, 'greek.txt'), 'η γάτα κάθεται στο χαλί. '.repeat(60));
+limpid('train', '--data', 'text:greek.txt', '--tokenizer', 'bytes', '--model', 'gpt', '--layers', '1', '--width', '32', '--heads', '2', '--context', '64', '--steps', '60', '--out', 'greek');
+const server = await view('gpt', 'greek');
 const page = await pageOf(browser, server.address);
 const PROMPT = 'the cat sat on';
 
@@ -73,6 +75,11 @@ const failed = await paths({
     writeFileSync(join(work, 'data.csv'), csv);
     await page.locator('#csv').setInputFiles({ name: 'data.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
     await until(async () => assert.match(await page.locator('.axis-names').textContent(), /^a .* b |^a .*b /));
+    assert.deepEqual((await page.locator('.surface .legend li').allTextContents()).sort(), ['down', 'up']);
+    // A table of another kind: one sentence, and nothing is lost.
+    await page.locator('#csv').setInputFiles({ name: 'wide.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b,c,d\n1,2,3,x\n4,5,6,y\n7,8,9,x\n') });
+    await page.getByText('wide.csv: playground: expected data with one or two features, got 3').waitFor();
+    assert.match(await page.locator('.axis-names').textContent(), /^a .*b /);
     // A step requested while the network restarts is ignored.
     await until(async () => {
       if ((await steps()) === 0) await page.getByRole('button', { name: 'One step' }).click();
@@ -94,6 +101,15 @@ const failed = await paths({
   'lab: every experiment answers': async () => {
     const names = await page.locator('.lab nav a').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
     assert.equal(names.length, 10);
+    // Over many powers of ten the axis has numbers, too: they are drawn on the canvas, in a strip of their own.
+    await page.to('lab?of=init&layers=50');
+    await until(async () => {
+      const marks = await page.locator('.plot canvas').evaluate((c) => {
+        const strip = c.getContext('2d').getImageData(0, 0, Math.floor((40 * c.width) / c.clientWidth), Math.floor(c.height * 0.8)).data;
+        return strip.filter((v, i) => i % 4 === 3 && v > 60).length;
+      });
+      assert.ok(marks > 100, `${marks} pixels of numbers`);
+    }, 'the numbers of the axis');
     for (const href of names) {
       await page.to(href.slice(2));
       await page.locator('.experiment canvas, .experiment td.number, .experiment [data-probability]').first().waitFor();
@@ -101,7 +117,7 @@ const failed = await paths({
     }
   },
   'transformers: a text before one is typed, of a vocabulary without some of its characters': async () => {
-    await page.to('transformers?model=m0');
+    await page.to('transformers?model=r0');
     await page.locator('.tokens li').first().waitFor();
     assert.equal(await page.locator('.note.bad').count(), 0);
     const characters = new Set(readFileSync(join(work, 'text.txt'), 'utf8'));
@@ -109,7 +125,7 @@ const failed = await paths({
     assert.ok(text.length > 0 && [...text].every((c) => characters.has(c)), text);
   },
   'transformers: the next token, attention, and generation as the tool does it': async () => {
-    await page.to(`transformers?model=m0&text=${encodeURIComponent(PROMPT)}`);
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}`);
     const expected = limpidJson('run', 'gpt', '--prompt', PROMPT).next;
     const shown = (what) => page.locator(`.next-tokens [data-${what}]`).evaluateAll((all, key) => all.map((e) => Number(e.dataset[key])), what);
     await until(async () => assert.deepEqual((await shown('logit')).slice(0, expected.length), expected.slice(0, 16).map((t) => t.logit)));
@@ -121,6 +137,17 @@ const failed = await paths({
     await page.getByRole('button', { name: 'matrix' }).click();
     await page.locator('.attention-main .heat').waitFor();
     await accessible(page, 'transformers');
+    // One at a time they are the same tokens.
+    const written = () => page.getByRole('textbox', { name: /^Text/ }).inputValue();
+    for (let i = 1; i <= 6; ++i) {
+      await until(async () => assert.equal(await page.locator('.tokens li').count(), PROMPT.length + i - 1));
+      await page.getByRole('button', { name: 'Next token' }).click();
+      await until(async () => assert.equal((await written()).length, PROMPT.length + i));
+    }
+    assert.ok(limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '6', '--seed', '0').includes(await written()));
+    await until(async () => assert.match(await page.locator('.side .field .value').last().textContent(), new RegExp(`^${PROMPT.length + 6} of 32 tokens`)));
+    await page.getByRole('textbox', { name: /^Text/ }).fill(PROMPT);
+    await until(async () => assert.match(await page.locator('.side .field .value').last().textContent(), new RegExp(`^${PROMPT.length} of 32 tokens`)));
     await page.getByRole('button', { name: '16 tokens' }).click();
     const text = limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '0');
     const generated = page.getByRole('textbox', { name: /^Text/ });
@@ -133,6 +160,31 @@ const failed = await paths({
       await page.setViewportSize({ width, height: 900 });
       await fits(page, `transformers at ${width}`);
     }
+  },
+  'transformers: tokens that are parts of characters': async () => {
+    const prompt = 'η γάτ';
+    await page.to(`transformers?model=r1&text=${encodeURIComponent(prompt)}`);
+    await until(async () => assert.equal(await page.locator('.tokens li').count(), 9));
+    assert.equal(await page.locator('.tokens li').first().textContent(), '<ce>');
+    for (let i = 1; i <= 7; ++i) {
+      await page.getByRole('button', { name: 'Next token' }).click();
+      await until(async () => assert.equal(await page.locator('.tokens li').count(), 9 + i));
+    }
+    assert.equal(await page.getByRole('textbox', { name: /^Text/ }).inputValue(), limpid('generate', 'greek', '--prompt', prompt, '--tokens', '7', '--seed', '0').replace(/\n$/, ''));
+  },
+  'forward: the rows of a text, one for each token': async () => {
+    await page.to(`forward?model=r0&text=${encodeURIComponent(PROMPT)}`);
+    const next = limpidJson('run', 'gpt', '--prompt', PROMPT).next;
+    const seen = (t) => t.slice(1, -1).replaceAll(' ', '\u2423'); // the tool has it in quotes
+    await until(async () => assert.equal(await page.locator('.answer .bar-name').first().textContent(), seen(next[0].text)), 'the likeliest token');
+    const cells = page.locator('.layer', { has: page.getByRole('heading', { name: 'layers.0.mlp.up_proj', exact: true }) }).locator('.heat-root');
+    await cells.focus();
+    for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await until(async () => assert.match(await page.locator('.neuron .row').first().textContent(), /neuron 2of 128, row 0/));
+    await page.to(`backward?model=r0&text=${encodeURIComponent(PROMPT)}`);
+    await until(async () => assert.equal(await page.locator('.field select option').first().textContent(), `next token ${seen(next[0].text)}`));
+    await until(async () => assert.equal(Number(await page.locator('[data-number=value]').textContent()), next[0].logit), 'the logit of the last token');
   },
   'nothing went wrong on the page': () => assert.deepEqual(page.problems, []),
 });

@@ -28,7 +28,9 @@ const { chain } = await module('graph/chain');
 
 // What a page's module expects of a browser when it is loaded.
 Object.assign(globalThis, { location: { hash: '', search: '' }, addEventListener: () => {} });
+Object.assign(globalThis, { document: { hidden: false, documentElement: { dataset: {} } } });
 const store = await module('training/store');
+const subject = await module('state/subject');
 
 const failed = await paths({
   'a long training stays bounded, and its extremes stay in sight': () => {
@@ -80,7 +82,16 @@ const failed = await paths({
     ];
     for (const [x, text] of cases) assert.equal(numbers.exact(x), text);
     assert.deepEqual([0, 1, -2.5, 0.00001, 1234567, 'inf', 0.3333333].map((x) => numbers.brief(x)), ['0', '1', '−2.500', '1.00e−5', '1.23e+6', '∞', '0.3333']);
+    const f32 = (x) => numbers.exact(numbers.shortest(Math.fround(x)));
+    for (const x of [0.1, -2.5, 1e-7, 0.007841861, 16777216, 123.456, 0, NaN, Infinity]) assert.equal(Math.fround(Number(numbers.shortest(Math.fround(x)))), Math.fround(x));
+    assert.deepEqual([0.1, 1 / 3, 24 / 255].map(f32), ['0.1', '0.33333334', '0.09411765']);
+    assert.deepEqual([NaN, Infinity, -Infinity].map(numbers.exact), ['nan', 'inf', '-inf']);
     assert.deepEqual([...numbers.decodeF32(Buffer.from(new Float32Array([1, -0.5]).buffer).toString('base64'))], [1, -0.5]);
+  },
+  'typed numbers, and words that are none': () => {
+    assert.deepEqual(subject.parseNumbers('1, -2.5;inf -Infinity nan'), [1, -2.5, 'inf', '-inf', 'nan']);
+    assert.equal(subject.notANumber('1, inf, NaN, 2e3'), undefined);
+    assert.equal(subject.notANumber('1, two, 3'), 'two');
   },
   'a drawing is centred as MNIST does it': () => {
     const size = 224;

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 import { ask } from '../engine/client';
-import { exact } from '../engine/numbers';
+import { exact, visible } from '../engine/numbers';
 import type { ExampleInfo, GradientAnswer, GradientRequest, InputSpec } from '../engine/types';
 import { InputPanel } from '../forward/input-panel';
 import { LayerRow } from '../forward/layers';
@@ -24,14 +24,40 @@ export function BackwardView() {
   const { of, params: showParams, at } = route.value.params;
   const outputs = info.outputs[0]?.shape[info.outputs[0].shape.length - 1] ?? 1;
   const canLoss = info.task !== null && (source.value === 'data' || info.task === 'next_token' || info.task === 'classification');
-  const what = of ?? (canLoss && source.value === 'data' ? 'loss' : '0');
+  const { answer: forward } = useAsk((abort) => ask('forward', { model: info.id, input, values: 0 }, abort), [input, info.id]);
+  const example: ExampleInfo | null | undefined = forward?.input;
+  const likeliest = forward?.answer.likeliest;
+  const name = (i: number): string => {
+    const token = likeliest?.find((t) => t.class === i);
+    return token ? visible(token.label) : (info.classes?.[i] ?? info.targets?.[i] ?? String(i));
+  };
+  const losses: [string, string][] =
+    source.value === 'data'
+      ? canLoss
+        ? [['loss', 'the loss, by the example’s target']]
+        : []
+      : info.task === 'classification'
+        ? Array.from({ length: Math.min(outputs, 100) }, (_, i) => [`loss:${i}`, `the loss, with the target ${name(i)}`])
+        : [];
+  // Of a text, the likeliest next tokens.
+  const shownOutputs = likeliest?.map((t) => t.class) ?? Array.from({ length: Math.min(outputs, 200) }, (_, i) => i);
+  const choices: [string, string][] = [
+    ...losses,
+    ...shownOutputs.map((i): [string, string] => [String(i), likeliest ? `next token ${name(i)}` : `output ${name(i)}`]),
+  ];
+  // What another input had may be none of this one's.
+  const possible = of !== undefined && (choices.some(([value]) => value === of) || (/^\d+$/.test(of) && Number(of) < outputs));
+  const what = possible ? of : (losses.find(([value]) => value === 'loss')?.[0] ?? choices[losses.length]?.[0] ?? '0');
+  const asked = info.task === 'next_token' && forward === undefined ? undefined : what;
+  const rowsBefore = (forward?.answer.outputs[0]?.values.shape ?? []).slice(0, -1).reduce((a, b) => a * b, 1) - 1;
   const [answer, setAnswer] = useState<GradientAnswer | undefined>(undefined);
   const [error, setError] = useState<string | undefined>(undefined);
 
   const target = (): GradientRequest['of'] => {
     if (what === 'loss') return { loss: { target: null } };
     if (what.startsWith('loss:')) return { loss: { target: Number(what.slice(5)) } };
-    return { output: Number(what) || 0 };
+    // An output of several rows, one for each token: of the last one.
+    return { output: (info.task === 'next_token' ? Math.max(rowsBefore, 0) * outputs : 0) + (Number(what) || 0) };
   };
   const stream = useStream(
     (q: InputSpec) => ask('gradient', { model: info.id, input: q, edits: edits.peek(), of: target(), values: 4096 }),
@@ -41,15 +67,14 @@ export function BackwardView() {
     },
     setError,
   );
-  useEffect(() => stream(input), [input, what, edits.value, info.id]);
-  const { answer: forward } = useAsk((abort) => ask('forward', { model: info.id, input, values: 0 }, abort), [input, info.id]);
-  const example: ExampleInfo | null | undefined = forward?.input;
+  useEffect(() => {
+    if (asked !== undefined) stream(input);
+  }, [input, asked, rowsBefore, edits.value, info.id]);
 
-  const isParameter = (value: string): boolean => /\.(weight|bias|scale|offset)$/.test(value) || /^%[a-z].*\./i.test(value);
-  const rows = (answer?.rows ?? []).filter((r) => showParams === '1' || !isParameter(r.value));
+  const isInput = (value: string): boolean => info.inputs.some((x) => value === `%${x.name}`);
+  const rows = (answer?.rows ?? []).filter((r) => showParams === '1' || r.node >= 0 || isInput(r.value));
   const step = Math.min(Math.max(Number(at ?? -1), -1), rows.length - 1);
-  const name = (i: number): string => info.classes?.[i] ?? String(i);
-  const inputRow = answer?.rows.find((r) => info.inputs.some((x) => r.value === `%${x.name}`));
+  const inputRow = answer?.rows.find((r) => isInput(r.value));
   return (
     <>
       <Heading title="Backward" aside={<Check label="parameters, too" value={showParams === '1'} onChange={(v) => setParams({ params: v ? '1' : undefined })} />}>
@@ -64,17 +89,9 @@ export function BackwardView() {
             <label class="field">
               <span>Gradient of</span>
               <select value={what} onChange={(e) => setParams({ of: e.currentTarget.value, at: undefined })}>
-                {canLoss && source.value === 'data' && <option value="loss">the loss, by the example’s target</option>}
-                {info.task === 'classification' &&
-                  source.value !== 'data' &&
-                  Array.from({ length: Math.min(outputs, 100) }, (_, i) => (
-                    <option key={`loss ${i}`} value={`loss:${i}`}>
-                      the loss, with the target {name(i)}
-                    </option>
-                  ))}
-                {Array.from({ length: Math.min(outputs, 200) }, (_, i) => (
-                  <option key={i} value={String(i)}>
-                    output {name(i)}
+                {(choices.some(([value]) => value === what) ? choices : [...choices, [what, `output ${what}`] as const]).map(([value, text]) => (
+                  <option key={value} value={value}>
+                    {text}
                   </option>
                 ))}
               </select>
@@ -120,7 +137,12 @@ export function BackwardView() {
               </p>
             </div>
           )}
-          <div class="sheet layers">
+          {!answer && error === undefined && (
+            <p class="quiet" role="status">
+              Computing…
+            </p>
+          )}
+          <div class={answer ? `sheet layers ${error === undefined ? '' : 'stale'}` : 'hidden'}>
             {(step < 0 ? rows : rows.slice(0, step + 1)).map((r, i) => (
               <div key={r.value} class={i === step ? 'now' : ''}>
                 <LayerRow row={r} picture={r.op === 'input' ? info.picture : null} names={r.shape[r.shape.length - 1] === info.classes?.length ? info.classes : null} />

@@ -3,21 +3,24 @@ import { useMemo } from 'preact/hooks';
 
 import { ask } from '../engine/client';
 import { brief, count, exact, shapeText, toNumber } from '../engine/numbers';
-import type { CompareAnswer, Difference, Exact } from '../engine/types';
+import type { CompareAnswer, Difference, Exact, InputSpec, ModelInfo } from '../engine/types';
 import { route, setParams } from '../state/route';
-import { models, runs } from '../state/session';
-import { inputSpec, sources } from '../state/subject';
+import { modelTitle, models, runs, runTitle } from '../state/session';
+import { sources } from '../state/subject';
 import { theme } from '../state/theme';
 import { Check, Choice, Heading, Problem, Select } from '../ui/controls';
 import { LineChart } from '../ui/line-chart';
 import { useAsk } from '../ui/use-ask';
 import './compare.css';
 
+/** Where the fields of a number begin: exponent and fraction. */
+const fieldsOf: Record<string, number[]> = { f32: [1, 9], f64: [1, 12], bf16: [1, 9], f16: [1, 6] };
+
 /** The bits of a number as text; those that differ are marked. */
-function Bits({ a, b, name }: { a: Exact; b: Exact; name: string }) {
+function Bits({ a, b, name, dtype }: { a: Exact; b: Exact; name: string; dtype: string }) {
   const bits = (hex: string): string => [...hex.replace(/^0x/, '')].map((d) => parseInt(d, 16).toString(2).padStart(4, '0')).join('');
   const [x, y] = [bits(a.hex), bits(b.hex)];
-  const fields = x.length === 32 ? [1, 9] : x.length === 64 ? [1, 12] : x.length === 16 ? [1, 9] : [];
+  const fields = fieldsOf[dtype] ?? [];
   return (
     <tr>
       <th scope="row">{name}</th>
@@ -95,8 +98,8 @@ function Result({ answer, a, b }: { answer: CompareAnswer; a: string; b: string 
         <section class="sheet">
           <h2 id="first-title">The first difference</h2>
           <p class="quiet">
-            {first.where === 'parameter' ? 'Parameter' : 'Value'} <b class="mono">{first.name}</b> {first.op && `of ${first.op} `}at [{first.index.join(', ')}], highest
-            bit that differs: <b data-number="bit">{first.bit}</b>
+            {first.where === 'parameter' ? 'Parameter' : 'Value'} <b class="mono">{first.name}</b> {first.op && `of ${first.op} `}at [{first.index.join(', ')}]; the
+            highest bit that differs is bit <b data-number="bit">{first.bit}</b>.
           </p>
           <div class="scroll" tabIndex={0} role="region" aria-labelledby="first-title">
             <table class="first-table">
@@ -105,58 +108,84 @@ function Result({ answer, a, b }: { answer: CompareAnswer; a: string; b: string 
                   <td />
                   <th>decimal</th>
                   <th>hex</th>
-                  <th>bits: sign, exponent, fraction</th>
+                  <th>{fieldsOf[first.dtype] ? 'bits: sign, exponent, fraction' : 'bits'}</th>
                 </tr>
               </thead>
               <tbody>
-                <Bits a={first.a} b={first.b} name={a} />
-                <Bits a={first.b} b={first.a} name={b} />
+                <Bits a={first.a} b={first.b} name={a} dtype={first.dtype} />
+                <Bits a={first.b} b={first.a} name={b} dtype={first.dtype} />
               </tbody>
             </table>
           </div>
         </section>
       )}
       <Differences rows={answer.parameters} title="Parameters that differ" />
-      <Differences rows={answer.values} title="Values of the run, in the order of the ops" />
+      <Differences rows={answer.values} title="Values of the forward pass, in the order of the ops" />
     </div>
   );
 }
 
+/** An example for a model, and what it is called: the same one for both sides. */
+function exampleOf(info: ModelInfo, p: Readonly<Record<string, string>>): [InputSpec, string] {
+  const index = Math.max(Math.trunc(Number(p['index'] ?? 0)) || 0, 0);
+  switch (sources(info)[0]) {
+    case 'text': {
+      const text = p['model'] === info.id && p['text'] !== undefined ? p['text'] : info.text!;
+      return [{ text }, `the text “${text}”`];
+    }
+    case 'data':
+      return [{ data: info.data!, part: 'test', index }, `test example ${index} of ${info.data}`];
+    default: {
+      const size = (info.inputs[0]?.shape ?? []).reduce((x, y) => x * y, 1);
+      return [{ values: Array.from({ length: size }, (_, i) => Math.fround(Math.sin(i + 1))) }, 'sin 1, sin 2, sin 3, …'];
+    }
+  }
+}
+
+const sameInputs = (a: ModelInfo, b: ModelInfo): boolean => {
+  const types = (m: ModelInfo): string => JSON.stringify(m.inputs.map((x) => [x.dtype, x.shape]));
+  return types(a) === types(b) || (a.text !== null && b.text !== null);
+};
+
 function Models() {
   const list = models.value.filter((m) => m.kind !== 'data');
-  const { a = list[0]?.id ?? '', b = list[1]?.id ?? list[0]?.id ?? '', run } = route.value.params;
-  const [first, second] = [list.find((m) => m.id === a), list.find((m) => m.id === b)];
-  const runnable = first?.kind === 'model' && second?.kind === 'model';
+  const p = route.value.params;
+  const first = list.find((m) => m.id === (p['a'] ?? p['model'])) ?? list[0];
+  // At first one that takes the same inputs.
+  const second = list.find((m) => m.id === p['b']) ?? list.find((m) => m !== first && first && sameInputs(m, first)) ?? list.find((m) => m !== first) ?? first;
+  const [a, b, run] = [first?.id ?? '', second?.id ?? '', p['run']];
+  const bothRun = first?.kind === 'model' && second?.kind === 'model';
+  const runnable = bothRun && sameInputs(first, second);
   const withRun = runnable && run !== '0';
-  const input = useMemo(() => {
-    if (!first) return inputSpec.peek();
-    const from = sources(first)[0];
-    if (route.peek().params['from'] || from === 'data' || from === 'text') return inputSpec.peek();
-    const size = (first.inputs[0]?.shape ?? []).reduce((x, y) => x * y, 1);
-    return { values: Array.from({ length: size }, (_, i) => Math.fround(Math.sin(i + 1))) };
-  }, [a, route.value]);
+  const [input, example] = useMemo(() => (first ? exampleOf(first, route.value.params) : [undefined, '']), [first?.id, route.value]);
   const { answer, error, busy } = useAsk(
     first && second
       ? (abort) =>
           ask(
             'compare',
-            withRun ? { a: { model: a, input }, b: { model: b, input }, most: 200 } : { a: { model: a }, b: { model: b }, most: 200 },
+            withRun && input ? { a: { model: a, input }, b: { model: b, input }, most: 200 } : { a: { model: a }, b: { model: b }, most: 200 },
             abort,
           )
       : undefined,
-    [a, b, withRun, first?.hash, second?.hash],
+    [a, b, withRun, example, first?.hash, second?.hash],
   );
-  const options = list.map((m) => [m.id, m.name === list.find((o) => o.name === m.name && o.id !== m.id)?.name ? `${m.name} (${m.id})` : m.name] as const);
+  const options = list.map((m) => [m.id, modelTitle(m)] as const);
   return (
     <div class="stack">
       <div class="sheet row compare-bar">
-        <Select label="A" value={a} options={options} onChange={(v) => setParams({ a: v })} />
-        <Select label="B" value={b} options={options} onChange={(v) => setParams({ b: v })} />
-        {runnable && <Check label="run both on an example" value={withRun} onChange={(v) => setParams({ run: v ? undefined : '0' })} />}
+        <Select label="A" value={a} options={options} onChange={(v) => setParams({ a: v, b })} />
+        <Select label="B" value={b} options={options} onChange={(v) => setParams({ a, b: v })} />
+        {runnable && <Check label={`run both on ${example.length > 60 ? `${example.slice(0, 59)}…` : example}`} value={withRun} onChange={(v) => setParams({ run: v ? undefined : '0' })} />}
       </div>
+      {bothRun && !runnable && <p class="note">They take different inputs: only their parameters are compared.</p>}
       <Problem text={error} />
-      {busy && !answer && <p class="quiet">Comparing…</p>}
-      {answer && first && second && <Result answer={answer} a={first.name} b={second.name} />}
+      {busy ? (
+        <p class="quiet" role="status">
+          Comparing…
+        </p>
+      ) : (
+        answer && first && second && <Result answer={answer} a={modelTitle(first)} b={modelTitle(second)} />
+      )}
     </div>
   );
 }
@@ -169,7 +198,7 @@ function Runs() {
     first && second ? (abort) => ask('compare/runs', { a: ra, b: rb, recompute: recompute === '1' }, abort) : undefined,
     [ra, rb, recompute],
   );
-  const options = list.map((r) => [r.id, r.name] as const);
+  const options = list.map((r) => [r.id, runTitle(r)] as const);
   const growth = useMemo(() => {
     if (!answer) return [];
     const css = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
@@ -180,25 +209,36 @@ function Runs() {
       <div class="sheet row compare-bar">
         <Select label="A" value={ra} options={options} onChange={(v) => setParams({ ra: v })} />
         <Select label="B" value={rb} options={options} onChange={(v) => setParams({ rb: v })} />
-        <Check label="compute that step again, to find the first bit that differs" value={recompute === '1'} onChange={(v) => setParams({ recompute: v ? '1' : undefined })} />
+        <Check label="compute the steps again, to find the first bit that differs" value={recompute === '1'} onChange={(v) => setParams({ recompute: v ? '1' : undefined })} />
       </div>
       <Problem text={error} />
-      {busy && <p class="quiet">Comparing…</p>}
-      {answer && first && second && (
+      {busy && (
+        <p class="quiet" role="status">
+          Comparing…
+        </p>
+      )}
+      {!busy && answer && first && second && (
         <>
           <p class="verdict" role="status">
-            {answer.same
-              ? 'Bit-identical at every logged step.'
-              : answer.first_step === null
-                ? `They differ: ${answer.what}.`
-                : `They first differ at step ${count(answer.first_step)}: ${answer.what}.`}
+            {answer.first_step !== null
+              ? `They first differ at step ${count(answer.first_step)}: ${answer.what.replace('_', ' ')}.`
+              : recompute === '1'
+                ? 'Bit-identical after every step.'
+                : answer.compared
+                  ? `Bit-identical at the ${count(answer.compared)} steps in both logs.`
+                  : 'No step is in both logs: compute the steps again to compare them.'}
           </p>
+          {answer.keys.length > 0 && (
+            <p class="quiet">
+              Their configurations differ in <span class="mono">{answer.keys.join(', ')}</span>.
+            </p>
+          )}
           {answer.a && answer.b && (
             <div class="sheet scroll" tabIndex={0} role="region" aria-label="First numbers that differ">
               <table class="first-table">
                 <tbody>
-                  <Bits a={answer.a} b={answer.b} name={first.name} />
-                  <Bits a={answer.b} b={answer.a} name={second.name} />
+                  <Bits a={answer.a} b={answer.b} name={runTitle(first)} dtype={answer.detail?.first?.dtype ?? 'f64'} />
+                  <Bits a={answer.b} b={answer.a} name={runTitle(second)} dtype={answer.detail?.first?.dtype ?? 'f64'} />
                 </tbody>
               </table>
             </div>
@@ -208,7 +248,7 @@ function Runs() {
               <LineChart name="How the difference grows" xName="step" series={growth} log />
             </div>
           )}
-          {answer.detail && <Result answer={answer.detail} a={first.name} b={second.name} />}
+          {answer.detail && <Result answer={answer.detail} a={runTitle(first)} b={runTitle(second)} />}
         </>
       )}
     </div>

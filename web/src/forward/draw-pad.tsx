@@ -1,6 +1,7 @@
 // A pad to draw a digit on, with the pointer or with keys; what the network sees beside it.
 import { useEffect, useRef, useState } from 'preact/hooks';
 
+import { shortest } from '../engine/numbers';
 import { route, setParams } from '../state/route';
 import { decodePixels, encodePixels } from '../state/subject';
 import { theme } from '../state/theme';
@@ -35,16 +36,19 @@ export function DrawPad(props: { columns: number; rows: number; onPixels: (pixel
     }
     context.putImageData(image, 0, 0);
   };
+  // A drawing from the address that is not the pad's own, as after Back: each of its pixels a square of ink.
+  const address = route.value.params['pixels'] ?? '';
+  const drawn = useRef('');
   useEffect(() => {
-    // A drawing from the address: each of its pixels a square of ink.
-    if (pixels.some((v) => v > 0)) {
-      for (let y = 0; y < SIZE; ++y)
-        for (let x = 0; x < SIZE; ++x)
-          ink.current[y * SIZE + x] = pixels[Math.floor((y * rows) / SIZE) * columns + Math.floor((x * columns) / SIZE)]!;
-    }
+    if (address === drawn.current) return;
+    drawn.current = address;
+    const named = Float32Array.from(decodePixels(address, columns * rows));
+    setPixels(named);
+    for (let y = 0; y < SIZE; ++y)
+      for (let x = 0; x < SIZE; ++x) ink.current[y * SIZE + x] = named[Math.floor((y * rows) / SIZE) * columns + Math.floor((x * columns) / SIZE)]!;
     paint();
-    return () => cancelAnimationFrame(frame.current);
-  }, []);
+  }, [address]);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
   useEffect(paint, [shade]);
 
   const update = (centre: boolean): void => {
@@ -79,7 +83,10 @@ export function DrawPad(props: { columns: number; rows: number; onPixels: (pixel
     const box = canvas.current!.getBoundingClientRect();
     return { x: ((e.clientX - box.left) / box.width) * SIZE, y: ((e.clientY - box.top) / box.height) * SIZE };
   };
-  const keep = (made: Float32Array): void => setParams({ pixels: encodePixels(made, 1), from: 'draw' });
+  const keep = (made: Float32Array): void => {
+    drawn.current = encodePixels(made, 1);
+    setParams({ pixels: drawn.current, from: 'draw' });
+  };
   const finish = (): void => {
     if (!last.current) return;
     last.current = undefined;
@@ -160,7 +167,7 @@ export function DrawPad(props: { columns: number; rows: number; onPixels: (pixel
             columns={columns}
             width={112}
             scale={1}
-            describe={(i) => `pixel ${Math.floor(i / columns)}, ${i % columns} = ${Math.fround(pixels[i]!)}`}
+            describe={(i) => `pixel ${Math.floor(i / columns)}, ${i % columns} = ${shortest(pixels[i]!)}`}
           />
         </div>
       </div>

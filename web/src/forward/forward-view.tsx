@@ -18,6 +18,8 @@ import './forward.css';
 /** Elements of a value that are sent. */
 const VALUES = 4096;
 
+const rowsOf = (r: TraceRow): number => r.shape.slice(0, -1).reduce((a, b) => a * b, 1);
+
 export function ForwardView() {
   const info = model.value!;
   const input = inputSpec.value;
@@ -49,7 +51,13 @@ export function ForwardView() {
     const units = r.shape[r.shape.length - 1] ?? 1;
     const box = root.current?.querySelector(`[data-value="${r.value}"] .heat-mark`)?.getBoundingClientRect();
     growFrom(box);
-    setParams({ cell: `${r.layer}:${index % units}`, row: index >= units ? String(Math.floor(index / units)) : undefined }, true);
+    setParams({ cell: `${r.layer}:${index % units}`, row: rowsOf(r) > 1 ? String(Math.floor(index / units)) : undefined }, true);
+  };
+  /** The element of a value that the chosen neuron is. */
+  const chosenOf = (r: TraceRow): number | undefined => {
+    if (r.layer !== cellLayer || cellIndex === undefined || !info.layers.includes(r.layer)) return undefined;
+    const last = rowsOf(r) - 1;
+    return Math.min(Number(rowText ?? last) || 0, last) * (r.shape[r.shape.length - 1] ?? 1) + cellIndex;
   };
   return (
     <>
@@ -77,7 +85,7 @@ export function ForwardView() {
             />
           </div>
           {answer && (
-            <div class="sheet">
+            <div class={`sheet ${error === undefined ? '' : 'stale'}`}>
               <AnswerPanel info={info} answer={answer.answer} />
             </div>
           )}
@@ -85,7 +93,12 @@ export function ForwardView() {
         <div class="forward-layers stack">
           <Problem text={error} />
           {cell && <Neuron key={cell} info={info} input={shownInput} edits={edits.value} cell={cell} row={Number(rowText ?? -1)} />}
-          <div class="sheet layers">
+          {!answer && error === undefined && (
+            <p class="quiet" role="status">
+              Computing…
+            </p>
+          )}
+          <div class={answer ? `sheet layers ${error === undefined ? '' : 'stale'}` : 'hidden'}>
             {rows.map((r, i) => {
               const last = i === rows.length - 1;
               const known = info.layers.includes(r.layer);
@@ -93,7 +106,7 @@ export function ForwardView() {
                 <LayerRow
                   key={r.value}
                   row={r}
-                  selected={known && r.layer === cellLayer ? cellIndex : undefined}
+                  selected={chosenOf(r)}
                   onPick={known ? pick(r) : undefined}
                   names={last ? info.classes : null}
                 />

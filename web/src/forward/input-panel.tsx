@@ -5,7 +5,7 @@ import { ask } from '../engine/client';
 import { brief, count, exact, toNumber } from '../engine/numbers';
 import type { ExampleInfo, InputSpec, ModelInfo, Num } from '../engine/types';
 import { route, setParams } from '../state/route';
-import { firstText, inputSize, inputSpec, parseNumbers, source, sources } from '../state/subject';
+import { firstText, inputSize, inputSpec, notANumber, parseNumbers, setText, source, sources } from '../state/subject';
 import { Choice, Problem, Slider } from '../ui/controls';
 import { HeatMap } from '../ui/heat-map';
 import { useAsk } from '../ui/use-ask';
@@ -60,7 +60,7 @@ function FromData({ info, example }: InputPanelProps) {
           min="0"
           aria-label="Example"
           value={spec.index}
-          onChange={(e) => to(Math.max(Math.trunc(Number(e.currentTarget.value)) || 0, 0))}
+          onChange={(e) => to(Math.min(Math.max(Math.trunc(Number(e.currentTarget.value)) || 0, 0), (size ?? Infinity) - 1))}
         />
         <button class="icon" aria-label="Next example" onClick={() => to(spec.index + 1)}>
           ›
@@ -108,7 +108,10 @@ function FromData({ info, example }: InputPanelProps) {
 function FromNumbers({ info, onLive }: InputPanelProps) {
   const spec = inputSpec.value as { values: Num[] };
   const [values, setValues] = useState<Num[]>(spec.values);
+  const [wrong, setWrong] = useState<string | undefined>(undefined);
   const size = inputSize(info);
+  const address = route.value.params['values'];
+  useEffect(() => setValues(spec.values), [address]); // as after Back
   const { answer } = useAsk(
     info.data ? (abort) => ask('data', { data: info.data!, first: 0, count: 100, model: info.id }, abort) : undefined,
     [info.data],
@@ -133,6 +136,7 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
   }, [answer]);
   if (size > MOST_SLIDERS)
     return (
+      <div class="stack">
       <label class="field">
         <span>
           {count(size)} numbers; missing ones are 0<b class="value">{count(parseNumbers(route.value.params['values'] ?? '').length)} given</b>
@@ -142,11 +146,16 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
           class="mono"
           value={route.value.params['values'] ?? ''}
           onChange={(e) => {
+            const word = notANumber(e.currentTarget.value);
+            setWrong(word === undefined ? undefined : `Expected numbers, got ${word}.`);
+            if (word !== undefined) return;
             const given = parseNumbers(e.currentTarget.value).slice(0, size);
             setParams({ from: 'numbers', values: given.map(exact).join(',') });
           }}
         />
       </label>
+      <Problem text={wrong} />
+      </div>
     );
   return (
     <div class="stack sliders">
@@ -181,7 +190,9 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
 }
 
 function FromText({ onLive }: InputPanelProps) {
-  const [text, setText] = useState(route.peek().params['text'] ?? firstText());
+  const address = route.value.params['text'] ?? firstText();
+  const [text, setOwn] = useState(address);
+  useEffect(() => setOwn(address), [address]); // as after Back
   return (
     <label class="field">
       <span>Text</span>
@@ -190,10 +201,10 @@ function FromText({ onLive }: InputPanelProps) {
         value={text}
         onInput={(e) => {
           const next = e.currentTarget.value;
-          setText(next);
+          setOwn(next);
           if (!next) return;
           onLive?.({ text: next });
-          setParams({ from: 'text', text: next });
+          setText(next);
         }}
       />
     </label>

@@ -1,7 +1,7 @@
 // What is known of the chosen box of a graph.
 import { ask } from '../engine/client';
 import { count, shapeText, short } from '../engine/numbers';
-import { go } from '../state/route';
+import { setParams } from '../state/route';
 import { model } from '../state/session';
 import { Histogram, StatisticsLine } from '../ui/histogram';
 import { useAsk } from '../ui/use-ask';
@@ -26,7 +26,7 @@ function ParameterCard({ name }: { name: string }) {
       <h3 class="mono">{name.replace(/^%/, '')}</h3>
       <StatisticsLine of={answer.statistics} />
       <Histogram name={name} bins={answer.histogram} />
-      <button class="link small" onClick={() => go('graph', { model: id, tensor: name })}>
+      <button class="link small" onClick={() => setParams({ tensor: name }, true)}>
         Show its values
       </button>
     </div>

@@ -1,5 +1,5 @@
 // Every parameter with its statistics and histogram; one of them with its values as a heat map.
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 
 import { ask } from '../engine/client';
 import { brief, count, elements, exact, shapeText } from '../engine/numbers';
@@ -20,11 +20,14 @@ function Tensor({ name }: { name: string }) {
   const id = model.value!.id;
   const { answer, error } = useAsk((abort) => ask('tensor', { model: id, value: name, bins: 64 }, abort), [id, name]);
   const values = useMemo(() => answer && elements(answer.values), [answer]);
+  const sheet = useRef<HTMLDivElement>(null);
+  // What it was opened from may be far above.
+  useEffect(() => sheet.current?.scrollIntoView({ block: 'nearest' }), [answer]);
   if (!answer || !values) return <Problem text={error} />;
   const [, columns] = matrix(answer.values.shape);
   const rows = Math.floor(values.length / columns);
   return (
-    <div class="sheet stack">
+    <div class="sheet stack" ref={sheet}>
       <div class="row">
         <h2 class="mono">{name.replace(/^%/, '')}</h2>
         <span class="quiet small">

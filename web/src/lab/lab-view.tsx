@@ -1,6 +1,6 @@
 // Lab: small experiments on what networks are made of, each with sliders and the engine's numbers.
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 
 import { ask } from '../engine/client';
 import type { Num } from '../engine/types';
@@ -17,6 +17,25 @@ import { RowsTable } from '../ui/value-table';
 import './lab.css';
 
 const colours = (): readonly string[] => classColours[theme.value];
+
+type Setter<T> = (value: T) => void;
+/** A number of an experiment, in the address: a link has it. */
+function useNumber(name: string, otherwise: number): [number, Setter<number>] {
+  const text = route.value.params[name];
+  const value = text === undefined || text.trim() === '' ? NaN : Number(text);
+  return [Number.isFinite(value) ? value : otherwise, (x) => setParams({ [name]: x === otherwise ? undefined : String(x) })];
+}
+function useNumbers(name: string, otherwise: readonly number[]): [number[], Setter<number[]>] {
+  const text = route.value.params[name];
+  return useMemo(() => {
+    const values = (text ?? '').split(',').map(Number);
+    const usable = text !== undefined && values.length === otherwise.length && values.every(Number.isFinite);
+    return [usable ? values : [...otherwise], (x) => setParams({ [name]: x.join() === otherwise.join() ? undefined : x.join() })];
+  }, [text]);
+}
+function useText(name: string, otherwise: string): [string, Setter<string>] {
+  return [route.value.params[name] ?? otherwise, (x) => setParams({ [name]: x === otherwise ? undefined : x })];
+}
 
 function Experiment(props: { title: string; children: ComponentChildren; text: string; page: string; error: string | undefined }) {
   return (
@@ -59,9 +78,11 @@ function Activations() {
   );
 }
 
+const LOGITS = [2, 1, 0.1, -1];
+
 function Softmax() {
-  const [logits, setLogits] = useState([2, 1, 0.1, -1]);
-  const [temperature, setTemperature] = useState(1);
+  const [logits, setLogits] = useNumbers('logits', LOGITS);
+  const [temperature, setTemperature] = useNumber('temperature', 1);
   const { answer, error } = useAsk((abort) => ask('lab/softmax', { logits, temperature }, abort), [logits, temperature]);
   return (
     <Experiment title="Softmax and temperature" text="Softmax turns numbers into probabilities. A low temperature makes them more extreme, a high one more equal." page="docs/tour/01-one-neuron.md" error={error}>
@@ -92,9 +113,10 @@ function Softmax() {
 }
 
 function Losses() {
-  const [target, setTarget] = useState(1);
+  const [target, setTarget] = useNumber('target', 1);
   const { answer, error } = useAsk((abort) => ask('lab/losses', { target }, abort), [target]);
-  const [slopes, setSlopes] = useState<'loss' | 'slope'>('loss');
+  const [show, setShow] = useText('show', 'loss');
+  const slopes = show === 'slope' ? 'slope' : 'loss';
   const series = useMemo<Series[]>(
     () =>
       (answer?.losses ?? []).map((l, i) => ({
@@ -111,7 +133,7 @@ function Losses() {
       <Choice
         label="Show"
         value={slopes}
-        onChange={setSlopes}
+        onChange={setShow}
         options={[
           ['loss', 'loss'],
           ['slope', 'slope'],
@@ -137,12 +159,12 @@ function Legend({ series }: { series: readonly Series[] }) {
 }
 
 function Initialisation() {
-  const [layers, setLayers] = useState(50);
-  const [width, setWidth] = useState(128);
-  const [seed, setSeed] = useState(0);
+  const [layers, setLayers] = useNumber('layers', 50);
+  const [width, setWidth] = useNumber('width', 128);
+  const [seed, setSeed] = useNumber('seed', 0);
   const { answer, error, busy } = useAsk((abort) => ask('lab/init', { layers, width, seed }, abort), [layers, width, seed]);
   const kinds = [...new Set((answer?.rows ?? []).map((r) => r.layer))];
-  const [kind, setKind] = useState('');
+  const [kind, setKind] = useText('kind', '');
   const shown = kinds.includes(kind) ? kind : kinds[0];
   const series = useMemo<Series[]>(
     () =>
@@ -152,7 +174,7 @@ function Initialisation() {
     [answer, shown, theme.value],
   );
   return (
-    <Experiment title="Initialisation through 50 layers" text="With too small initial weights the signal vanishes, with too large ones it explodes. A good scheme preserves the standard deviation of activations." page="docs/experiments.md" error={error}>
+    <Experiment title="Initialisation through many layers" text="With too small initial weights the signal vanishes, with too large ones it explodes. A good scheme preserves the standard deviation of activations." page="docs/experiments.md" error={error}>
       <div class="columns tight">
         <Slider label="Layers" value={layers} min={2} max={100} onInput={setLayers} />
         <Slider label="Width" value={width} min={8} max={256} step={8} onInput={setWidth} />
@@ -165,24 +187,25 @@ function Initialisation() {
   );
 }
 
+const SCALES = [1, 2, 3, 4];
+
 function Norms() {
-  const [values, setValues] = useState(() => Array.from({ length: 4 }, (_, r) => Array.from({ length: 8 }, (_, c) => Math.fround(Math.sin(r * 8 + c) * (r + 1)))));
+  const [scales, setScales] = useNumbers('scales', SCALES);
+  const values = useMemo(() => scales.map((scale, r) => Array.from({ length: 8 }, (_, c) => Math.fround(Math.sin(r * 8 + c) * scale))), [scales]);
   const { answer, error } = useAsk((abort) => ask('lab/norms', { values: values.flat() }, abort), [values]);
-  const [row, setRow] = useState(0);
+  const [chosenRow, setRow] = useNumber('row', 0);
+  const row = Math.min(Math.max(Math.trunc(chosenRow), 0), scales.length - 1);
   return (
     <Experiment title="Normalisation" text="Each norm scales the same numbers to mean 0 and standard deviation 1: per example (layer norm) or per unit (batch norm). RMS norm only scales." page="docs/tour/08-inside.md" error={error}>
       <div class="columns tight">
         <Slider label="Row to change" value={row} min={0} max={3} onInput={setRow} />
         <Slider
           label="Scale of that row"
-          value={Math.max(...values[row]!.map(Math.abs))}
+          value={scales[row]!}
           min={0.1}
           max={10}
           step={0.1}
-          shown={brief(Math.max(...values[row]!.map(Math.abs)), 3)}
-          onInput={(v) =>
-            setValues(values.map((line, r) => (r === row ? line.map((_, c) => Math.fround(Math.sin(r * 8 + c) * v)) : line)))
-          }
+          onInput={(v) => setScales(scales.map((scale, r) => (r === row ? v : scale)))}
         />
       </div>
       <div class="norms">
@@ -206,8 +229,8 @@ function Norms() {
 }
 
 function Dropout() {
-  const [rate, setRate] = useState(0.5);
-  const [seed, setSeed] = useState(0);
+  const [rate, setRate] = useNumber('rate', 0.5);
+  const [seed, setSeed] = useNumber('seed', 0);
   const values = useMemo(() => Array.from({ length: 64 }, () => 1), []);
   const { answer, error } = useAsk((abort) => ask('lab/dropout', { rate, seed, values }, abort), [rate, seed]);
   return (
@@ -237,9 +260,9 @@ function Dropout() {
 }
 
 function Optimisers() {
-  const [surface, setSurface] = useState('valley');
-  const [rate, setRate] = useState(0.01);
-  const [steps, setSteps] = useState(150);
+  const [surface, setSurface] = useText('surface', 'valley');
+  const [rate, setRate] = useNumber('rate', 0.01);
+  const [steps, setSteps] = useNumber('steps', 150);
   const { answer, error } = useAsk((abort) => ask('lab/optimizers', { surface, rate, steps }, abort), [surface, rate, steps]);
   const shade = theme.value;
   const draw = (node: HTMLCanvasElement | null): void => {
@@ -323,8 +346,8 @@ function Optimisers() {
 }
 
 function Collapse() {
-  const [hidden, setHidden] = useState(16);
-  const [seed, setSeed] = useState(0);
+  const [hidden, setHidden] = useNumber('hidden', 16);
+  const [seed, setSeed] = useNumber('seed', 0);
   const { answer, error } = useAsk((abort) => ask('lab/collapse', { hidden, seed }, abort), [hidden, seed]);
   return (
     <Experiment title="Two linear layers are one" text="Without an activation between them, two linear layers compute what one can. Collapse merges them." page="docs/transformations.md" error={error}>
@@ -365,7 +388,7 @@ function Collapse() {
 }
 
 function Perceptron() {
-  const [target, setTarget] = useState('XOR');
+  const [target, setTarget] = useText('target', 'XOR');
   const { answer, error } = useAsk((abort) => ask('lab/perceptron', { target, epochs: 30 }, abort), [target]);
   const series = useMemo<Series[]>(
     () => (answer ? [{ name: 'mistakes', x: answer.epochs.map((_, i) => i + 1), y: answer.epochs.map((e) => e.mistakes), colour: colours()[0]!, dots: true }] : []),
@@ -393,10 +416,10 @@ function Perceptron() {
 }
 
 function Approximation() {
-  const [seed, setSeed] = useState(0);
+  const [seed, setSeed] = useNumber('seed', 0);
   const { answer, error, busy } = useAsk((abort) => ask('lab/approximation', { seed }, abort), [seed]);
   const tasks = [...new Set((answer?.rows ?? []).map((r) => r.task))];
-  const [task, setTask] = useState('');
+  const [task, setTask] = useText('task', '');
   const shown = tasks.includes(task) ? task : (tasks.find((t) => (answer?.rows.find((r) => r.task === t)?.x[0]?.length ?? 0) === 1) ?? tasks[0]);
   const rows = (answer?.rows ?? []).filter((r) => r.task === shown);
   const oneInput = rows[0]?.x[0]?.length === 1 || (rows[0] && !Array.isArray(rows[0].x[0]));
@@ -405,7 +428,7 @@ function Approximation() {
     const x = rows[0].x.map((v) => toNumber(Array.isArray(v) ? v[0]! : v));
     return [
       { name: 'target', x, y: rows[0].y.map(toNumber), colour: colours()[6]!, dash: true },
-      ...rows.slice(0, 6).map((r, i) => ({ name: `${r.units} units, ${r.activation}`, x, y: r.predictions.map(toNumber), colour: colours()[i]! })),
+      ...rows.slice(0, 6).map((r, i) => ({ name: `${r.units} ${r.units === 1 ? 'unit' : 'units'}, ${r.activation}`, x, y: r.predictions.map(toNumber), colour: colours()[i]! })),
     ];
   }, [answer, shown, theme.value]);
   return (

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { ask, sentence } from '../engine/client';
-import { brief, count, decodeF32, exact, percent, toNumber } from '../engine/numbers';
+import { tell } from '../state/session';
+import { brief, count, decodeF32, exact, percent, shortest, toNumber } from '../engine/numbers';
 import type { PlayAnswer, PlayConfig, PlayData, PlayExport } from '../engine/types';
 import { route, setParams } from '../state/route';
 import { theme } from '../state/theme';
@@ -233,8 +234,13 @@ export function PlaygroundView() {
   useEffect(() => {
     let alive = true;
     ask('play/data', { config: now.current.config }).then(
-      (d) => alive && setData(d),
-      (e: unknown) => alive && setError(sentence(e)),
+      (d) => alive && (setData(d), setError(undefined)),
+      (e: unknown) => {
+        if (!alive) return;
+        setData(undefined);
+        setAnswer(undefined); // of other data
+        setError(sentence(e));
+      },
     );
     reset();
     return () => {
@@ -283,14 +289,21 @@ export function PlaygroundView() {
     const x = Array.from({ length: plane.grid }, (_, i) => x0 + ((x1 - x0) * i) / (plane.grid - 1));
     const sorted = points.filter((p) => !p.test).sort((a, b) => a.x - b.x);
     return [
-      { name: 'data', x: sorted.map((p) => p.x), y: sorted.map((p) => p.target), colour: css('--negative'), dots: true, faint: true },
-      { name: 'network', x, y: x.map((_, i) => plane.values[i * plane.outputs]!), colour: css('--accent') },
+      { name: 'training data', x: sorted.map((p) => p.x), y: sorted.map((p) => p.target), colour: css('--negative'), scatter: true },
+      { name: 'network', x, y: x.map((_, i) => shortest(plane.values[i * plane.outputs]!)), colour: css('--accent') },
     ];
   }, [curve, plane, points, shade]);
 
   const openCsv = async (file: File | undefined): Promise<void> => {
     if (!file) return;
-    csvKept = { text: await file.text(), name: file.name };
+    const opened = { text: await file.text().catch(() => ''), name: file.name };
+    try {
+      // A file that is no such table changes nothing.
+      await ask('play/data', { config: configOf({ ...route.peek().params, data: 'csv' }, opened.text) });
+    } catch (e) {
+      return tell(`${file.name}: ${sentence(e) ?? 'not opened'}`);
+    }
+    csvKept = opened;
     setCsv(csvKept);
     setParams({ data: 'csv' });
   };
@@ -369,7 +382,7 @@ export function PlaygroundView() {
           {config.data.name === 'csv' ? (
             <>
               <p class="small quiet">
-                {csv?.name}: two numeric columns and a target.{' '}
+                {csv?.name}: one or two features and a target.{' '}
                 <button class="link" onClick={() => document.getElementById('csv')?.click()}>
                   Another file
                 </button>
@@ -439,10 +452,10 @@ export function PlaygroundView() {
         <div class="stack">
           <div class="sheet">
             <h2>{classes > 1 ? 'Decision surface' : 'Learnt function'}</h2>
-            {plane && (curve ? <LineChart name="The curve" xName={data.features[0] ?? 'x'} series={curveSeries} height={320} /> : (
-              <Surface name="Decision surface" plane={plane} classes={classes} points={points} features={data?.features ?? []} range={range} />
+            {plane && data && (curve ? <LineChart name="Network and data" xName={data.features[0] ?? 'x'} series={curveSeries} height={320} /> : (
+              <Surface name={classes > 1 ? 'Decision surface' : 'Learnt function'} plane={plane} classes={classes} names={data.class_names} points={points} features={data.features} range={range} />
             ))}
-            <p class="small quiet">Filled: training. Hollow: test.</p>
+            <p class="small quiet">{curve ? 'Dots: training data. Line: the network.' : 'Filled: training. Hollow: test.'}</p>
           </div>
           {answer && answer.step > 0 && edited === undefined && <Export config={config} steps={answer.step} />}
           {edited !== undefined && <p class="note">{edited}: no command trains to this network. Reset to export one.</p>}

@@ -72,8 +72,8 @@ export function drawPlane(canvas: HTMLCanvasElement, plane: Plane, classes: numb
   context.putImageData(image, 0, 0);
 }
 
-export function Surface(props: { name: string; plane: Plane; classes: number; points: readonly Point[]; features: readonly string[]; range: number }) {
-  const { plane, points, classes } = props;
+export function Surface(props: { name: string; plane: Plane; classes: number; names: readonly string[]; points: readonly Point[]; features: readonly string[]; range: number }) {
+  const { plane, points, classes, names } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [mark, setMark] = useState<{ c: number; r: number } | undefined>(undefined);
   const shade = theme.value;
@@ -85,10 +85,11 @@ export function Surface(props: { name: string; plane: Plane; classes: number; po
   const py = (y: number): number => 100 - (100 * (y - y0)) / (y1 - y0);
   const dot = (target: number): string =>
     classes < 2 ? colour(target, props.range * 1.1, shade) : classes === 2 ? (target > 0 ? 'var(--positive)' : 'var(--negative)') : classColours[shade][target % 10]!;
-  // Made anew when the points move, not with each surface.
+  const nameOf = (target: number): string => names[target] ?? String(target);
+  // Made anew when the points move, not with each surface. Those of training are above: a truth table's test set has the same places.
   const dots = useMemo(
     () =>
-      points.map((p, i) => (
+      [...points].sort((a, b) => Number(b.test) - Number(a.test)).map((p, i) => (
         <circle
           key={i}
           cx={px(p.x)}
@@ -150,6 +151,16 @@ export function Surface(props: { name: string; plane: Plane; classes: number; po
           )}
         </svg>
       </div>
+      {classes > 1 && (
+        <ul class="legend">
+          {Array.from({ length: Math.min(classes, 10) }, (_, i) => (
+            <li key={i}>
+              <i style={{ background: dot(i) }} />
+              {nameOf(i)}
+            </li>
+          ))}
+        </ul>
+      )}
       <div class="axis-names small quiet">
         <span>
           {props.features[0] ?? 'x'} {brief(x0, 3)} … {brief(x1, 3)}
@@ -162,7 +173,7 @@ export function Surface(props: { name: string; plane: Plane; classes: number; po
       <RowsTable
         name={props.name}
         head={[props.features[0] ?? 'x', props.features[1] ?? 'y', 'target', 'part']}
-        rows={() => points.map((p) => [brief(p.x), brief(p.y), p.target, p.test ? 'test' : 'training'])}
+        rows={() => points.map((p) => [brief(p.x), brief(p.y), classes > 1 ? nameOf(p.target) : p.target, p.test ? 'test' : 'training'])}
       />
     </div>
   );

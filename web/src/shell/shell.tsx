@@ -1,10 +1,11 @@
 // The frame around the views: what is open, where one is, keys, files dropped anywhere.
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { reachable } from '../engine/client';
 import { count, short } from '../engine/numbers';
 import { formatRoute, go, route } from '../state/route';
-import { chooseModel, loadSession, model, models, notice, openFiles, runs, session, sessionError } from '../state/session';
+import { chooseModel, closeModel, loadSession, missing, model, models, modelTitle, notice, openFiles, reopen, runs, session, sessionError } from '../state/session';
 import { subjectParams } from '../state/subject';
 import { theme, toggleTheme } from '../state/theme';
 import { useInSight } from '../ui/use-in-sight';
@@ -33,12 +34,17 @@ function Subject() {
         <select aria-label="Model" value={shown.id} onChange={(e) => chooseModel(e.currentTarget.value)}>
           {models.value.map((m) => (
             <option key={m.id} value={m.id}>
-              {m.name}
+              {modelTitle(m)}
             </option>
           ))}
         </select>
       ) : (
         <strong>{shown.name}</strong>
+      )}
+      {shown.origin !== 'named' && shown.origin !== 'run' && (
+        <button class="plain icon" aria-label={`Close ${modelTitle(shown)}`} title="Close this model" onClick={() => void closeModel(shown.id)}>
+          ×
+        </button>
       )}
       <span title={`${count(shown.parameters)} parameters`}>{short(shown.parameters)} parameters</span>
     </div>
@@ -81,6 +87,27 @@ function OpenButton() {
       />
     </>
   );
+}
+
+/** A view that fails says so; the others still work. */
+class Guard extends Component<{ children: ComponentChildren }, { failed: string | undefined }> {
+  static override getDerivedStateFromError(e: unknown) {
+    return { failed: e instanceof Error ? e.message : String(e) };
+  }
+  override render() {
+    if (this.state.failed === undefined) return this.props.children;
+    return (
+      <div class="stack">
+        <h1>This view failed</h1>
+        <p>{this.state.failed}</p>
+        <div class="row">
+          <button class="primary" onClick={() => (go(route.peek().view), this.setState({ failed: undefined }))}>
+            Open it without the rest of the address
+          </button>
+        </div>
+      </div>
+    );
+  }
 }
 
 /** The views that have something to show, in order. */
@@ -126,6 +153,11 @@ export function Shell() {
   const list = available();
   const view = list.find((v) => v.name === route.value.view) ?? list[0];
   const Body = view?.body;
+
+  const lost = missing.value[0];
+  useEffect(() => {
+    if (lost !== undefined) void reopen(lost);
+  }, [lost]);
 
   useEffect(() => {
     document.title = view ? `${view.title} · Limpid` : 'Limpid';
@@ -194,8 +226,14 @@ export function Shell() {
               </button>
             </div>
           </div>
+        ) : lost !== undefined ? (
+          <p class="quiet" role="status">
+            Computing the model {lost}…
+          </p>
         ) : session.value && Body && view ? (
-          <Body key={`${view.name} ${view.needs === 'nothing' ? '' : (model.value?.id ?? '')}`} />
+          <Guard key={`${view.name} ${view.needs === 'nothing' ? '' : (model.value?.id ?? '')}`}>
+            <Body />
+          </Guard>
         ) : session.value ? (
           <h1>Nothing is open</h1>
         ) : (

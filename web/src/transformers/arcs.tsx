@@ -1,12 +1,12 @@
 // Attention as arcs between tokens, on a canvas: so that thousands of them stay smooth.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
-import { percent } from '../engine/numbers';
+import { percent, shortest, visible } from '../engine/numbers';
 import type { Token } from '../engine/types';
 import { theme } from '../state/theme';
 import { RowsTable } from '../ui/value-table';
 
-export const tokenText = (t: Token): string => t.text.replace(/ /g, '\u2423').replace(/\n/g, '\u21b5').replace(/\t/g, '\u21e5') || '\u2205';
+export const tokenText = (t: Token): string => visible(t.text);
 
 const STEP = 26; // pixels between tokens, where there is room
 
@@ -104,7 +104,7 @@ export function Arcs(props: {
           for (let q = query ?? 0; q < (query === undefined ? n : query + 1) && list.length < 1000; ++q)
             for (let k = 0; k < keys && k < n; ++k) {
               const w = weights[q * keys + k] ?? 0;
-              if (w > 0) list.push([`${q} ${tokenText(tokens[q]!)}`, `${k} ${tokenText(tokens[k]!)}`, w]);
+              if (w > 0) list.push([`${q} ${tokenText(tokens[q]!)}`, `${k} ${tokenText(tokens[k]!)}`, shortest(w)]);
             }
           return list;
         }}

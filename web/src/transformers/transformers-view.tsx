@@ -2,11 +2,11 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import { ask, sentence } from '../engine/client';
-import { brief, bytes, count, elements, exact, percent, toNumber } from '../engine/numbers';
-import type { GenerateAnswer, InputSpec, LanguageAnswer } from '../engine/types';
+import { brief, bytes, count, elements, exact, percent, shortest, toNumber } from '../engine/numbers';
+import type { InputSpec, LanguageAnswer } from '../engine/types';
 import { route, setParams } from '../state/route';
 import { model } from '../state/session';
-import { edits, firstText } from '../state/subject';
+import { edits, firstText, setText as setTextParam, textSpec } from '../state/subject';
 import { Choice, Heading, Problem, Slider } from '../ui/controls';
 import { HeatMap } from '../ui/heat-map';
 import { useAsk, useStream } from '../ui/use-ask';
@@ -49,15 +49,19 @@ function Next({ answer }: { answer: LanguageAnswer }) {
   );
 }
 
-function Generation({ answer, text }: { answer: LanguageAnswer; text: string }) {
-  const { temperature = '1', top_k = '0', top_p = '1' } = route.value.params;
-  const [seed, setSeed] = useState(0);
-  const [cache, setCache] = useState<GenerateAnswer['cache'] | undefined>(undefined);
+function Generation({ answer }: { answer: LanguageAnswer }) {
+  const { temperature = '1', top_k = '0', top_p = '1', drawn: drawnText, seed: seedText } = route.value.params;
   const [error, setError] = useState<string | undefined>(undefined);
+  const [ended, setEnded] = useState(false);
   const [busy, setBusy] = useState(false);
-  const shown = cache ?? answer.cache;
+  const seed = Math.max(Math.trunc(Number(seedText)) || 0, 0);
+  const shown = answer.cache;
+  useEffect(() => setEnded(false), [answer]);
   const add = async (many: number): Promise<void> => {
     setBusy(true);
+    const before = route.peek().params;
+    // Every token of a text has a number of its own to be drawn by, as `limpid generate` does it.
+    const drawn = Number(drawnText) || 0;
     try {
       const made = await ask('generate', {
         model: model.value!.id,
@@ -67,10 +71,14 @@ function Generation({ answer, text }: { answer: LanguageAnswer; text: string }) 
         ...(Number(top_p) < 1 ? { top_p: Number(top_p) } : {}),
         seed,
         count: many,
+        drawn,
       });
-      setCache(made.cache);
       setError(undefined);
-      setParams({ from: 'text', text: text + made.added.map((t) => t.text).join('') });
+      const now = route.peek().params;
+      // What was typed meanwhile stays.
+      if (now['text'] === before['text'] && now['tokens'] === before['tokens'] && made.added.length)
+        setParams({ from: 'text', text: made.text, tokens: made.tokens.map((t) => t.id).join('.'), drawn: String(drawn + made.added.length) });
+      setEnded(made.added.length < many);
     } catch (e) {
       setError(sentence(e));
     } finally {
@@ -90,10 +98,15 @@ function Generation({ answer, text }: { answer: LanguageAnswer; text: string }) 
         </button>
         <label class="row small quiet">
           Seed
-          <input type="number" class="index" min="0" value={seed} onInput={(e) => setSeed(Math.max(Math.trunc(Number(e.currentTarget.value)) || 0, 0))} />
+          <input type="number" class="index" min="0" value={seed} onInput={(e) => setParams({ seed: e.currentTarget.value === '0' ? undefined : e.currentTarget.value, drawn: undefined })} />
         </label>
       </div>
       <Problem text={error} />
+      {ended && (
+        <p class="small quiet" role="status">
+          The model ended the text here.
+        </p>
+      )}
       <div class="field">
         <span>
           KV cache
@@ -156,7 +169,7 @@ function Attention({ answer, input }: { answer: LanguageAnswer; input: InputSpec
       </div>
       <div class="attention">
         <div class="stack attention-heads">
-          <span class="small quiet">Attention entropy of every head: blue: attends to all tokens equally; pale: to one</span>
+          <span class="small quiet">Attention entropy of every head. Strong colour: it attends to all tokens equally; none: to one.</span>
           <HeatMap
             name="entropy of heads"
             values={entropy}
@@ -192,7 +205,7 @@ function Attention({ answer, input }: { answer: LanguageAnswer; input: InputSpec
               onPick={(i) => setParams({ query: String(Math.floor(i / got.keys)) })}
               describe={(i) => {
                 const [q, k] = [Math.floor(i / got.keys), i % got.keys];
-                return `${q} ${answer.tokens[q] ? tokenText(answer.tokens[q]!) : ''} to ${k} ${answer.tokens[k] ? tokenText(answer.tokens[k]!) : ''} = ${exact(Math.fround(weights[i]!))}`;
+                return `${q} ${answer.tokens[q] ? tokenText(answer.tokens[q]!) : ''} to ${k} ${answer.tokens[k] ? tokenText(answer.tokens[k]!) : ''} = ${exact(shortest(weights[i]!))}`;
               }}
             />
           )}
@@ -212,7 +225,7 @@ function Blocks({ answer }: { answer: LanguageAnswer }) {
     <>
       <section class="sheet stack">
         <h2 id="lens-title">Prediction after each block</h2>
-        <p class="small quiet">The model’s last layer applied to the residual stream after each block (logit lens): the most probable next token. Darker: more probable.</p>
+        <p class="small quiet">The model’s last layer applied to the residual stream after each block (logit lens): the most probable next token. Stronger colour: more probable.</p>
         <div class="scroll" tabIndex={0} role="region" aria-labelledby="lens-title">
           <table class="lens">
             <thead>
@@ -277,7 +290,7 @@ export function TransformersView() {
   const [text, setText] = useState(p['text'] ?? firstText());
   const [answer, setAnswer] = useState<LanguageAnswer | undefined>(undefined);
   const [error, setError] = useState<string | undefined>(undefined);
-  const input: InputSpec = useMemo(() => ({ text: p['text'] ?? firstText() }), [p['text']]);
+  const input: InputSpec = useMemo(textSpec, [p['text'], p['tokens'], info.id]);
   const options = [p['temperature'], p['top_k'], p['top_p']].join();
   const stream = useStream(
     (q: InputSpec) =>
@@ -317,7 +330,7 @@ export function TransformersView() {
                 value={text}
                 onInput={(e) => {
                   setText(e.currentTarget.value);
-                  if (e.currentTarget.value) setParams({ from: 'text', text: e.currentTarget.value });
+                  if (e.currentTarget.value) setTextParam(e.currentTarget.value);
                 }}
               />
             </label>
@@ -334,13 +347,15 @@ export function TransformersView() {
               </ol>
             )}
           </section>
-          {answer && answer.attention.length > 0 && <Attention answer={answer} input={input} />}
-          {answer && answer.blocks.length > 0 && <Blocks answer={answer} />}
+          <div class={`stack ${error === undefined ? '' : 'stale'}`}>
+            {answer && answer.attention.length > 0 && <Attention answer={answer} input={input} />}
+            {answer && answer.blocks.length > 0 && <Blocks answer={answer} />}
+          </div>
         </div>
         {answer && (
-          <div class="stack side">
+          <div class={`stack side ${error === undefined ? '' : 'stale'}`}>
             <Next answer={answer} />
-            <Generation answer={answer} text={text} />
+            <Generation answer={answer} />
           </div>
         )}
       </div>

@@ -1,6 +1,7 @@
 // A matrix as colours on a canvas: a focusable drawing with a mark that arrow keys and the pointer move.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
+import { shortest } from '../engine/numbers';
 import { theme } from '../state/theme';
 import { magnitude, paint } from './palette';
 import { ValueTable } from './value-table';
@@ -104,7 +105,7 @@ export function HeatMap(props: HeatMapProps) {
       <span class="hidden" role="status">
         {document.activeElement?.getAttribute('aria-roledescription') === 'heat map' ? label : ''}
       </span>
-      {props.table !== false && <ValueTable name={name} count={rows * columns} describe={describe} value={(i) => values[i]} />}
+      {props.table !== false && <ValueTable name={name} count={rows * columns} describe={describe} value={(i) => (values instanceof Float32Array && i < values.length ? shortest(values[i]!) : values[i])} />}
     </div>
   );
 }

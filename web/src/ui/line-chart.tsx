@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
-import { brief } from '../engine/numbers';
+import { brief, count } from '../engine/numbers';
 import { theme } from '../state/theme';
 import { RowsTable } from './value-table';
 
@@ -13,6 +13,8 @@ export interface Series {
   readonly y: ArrayLike<number>;
   readonly colour: string;
   readonly dots?: boolean;
+  /** Dots alone, however many. */
+  readonly scatter?: boolean;
   readonly faint?: boolean;
   readonly dash?: boolean;
 }
@@ -20,25 +22,28 @@ export interface Series {
 const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** The series over one axis that has every x of any of them. */
-function aligned(series: readonly Series[]): uPlot.AlignedData {
+function aligned(series: readonly Series[], log = false): uPlot.AlignedData {
   const shared = series[0]?.x;
-  if (series.every((s) => s.x === shared)) return [Array.from(shared ?? []), ...series.map((s) => clean(s.y))];
-  return uPlot.join(series.map((s) => [Array.from(s.x), clean(s.y)]));
+  if (series.every((s) => s.x === shared)) return [Array.from(shared ?? []), ...series.map((s) => clean(s.y, log))];
+  return uPlot.join(series.map((s) => [Array.from(s.x), clean(s.y, log)]));
 }
-const clean = (y: ArrayLike<number>): (number | null)[] => Array.from(y, (v) => (Number.isFinite(v) ? v : null));
+/** What is drawn: finite numbers; of a logarithmic chart their logarithms, which no zero has. */
+const clean = (y: ArrayLike<number>, log: boolean): (number | null)[] =>
+  Array.from(y, (v) => (!Number.isFinite(v) || (log && v <= 0) ? null : log ? Math.log10(v) : v));
 
 /** A mark of an axis, without zeros at its end. */
-const axisText = (t: number): string => (Math.abs(t) >= 1e-4 && Math.abs(t) < 1e6 ? String(Number(t.toPrecision(6))).replace('-', '\u2212') : brief(t, 2));
+const axisText = (t: number): string =>
+  (t === 0 || (Math.abs(t) >= 1e-4 && Math.abs(t) < 1e6) ? String(Number(t.toPrecision(6))) : String(Number(t.toPrecision(3)).toExponential())).replace(/-/g, '\u2212');
 
-/** Powers of ten, at most eight of them; within one of them 1, 2 and 5 times it. */
+/** Logarithms of powers of ten, at most eight of them; within two of them of 1, 2 and 5 times each. */
 function decades(low: number, high: number): number[] {
-  const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-  const step = Math.ceil((to - from) / 8);
+  const span = Math.ceil(high) - Math.floor(low);
+  const step = Math.max(Math.ceil(span / 8), 1);
   const marks: number[] = [];
-  for (let e = from; e <= to; e += Math.max(step, 1))
-    for (const m of to - from <= 2 ? [1, 2, 5] : [1]) {
-      const v = m * 10 ** e;
-      if (v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9)) marks.push(v);
+  for (let e = Math.floor(low / step) * step; e <= high; e += step)
+    for (const m of span <= 2 ? [1, 2, 5] : [1]) {
+      const v = e + Math.log10(m);
+      if (v >= low - 1e-9 && v <= high + 1e-9) marks.push(v);
     }
   return marks;
 }
@@ -50,7 +55,6 @@ export function LineChart(props: {
   height?: number;
   log?: boolean;
   sync?: string;
-  yRange?: [number, number];
   onPick?: ((x: number) => void) | undefined;
 }) {
   const { name, series, log } = props;
@@ -59,7 +63,7 @@ export function LineChart(props: {
   const [said, setSaid] = useState('');
   const shade = theme.value;
   const height = props.height ?? 240;
-  const shape = series.map((s) => `${s.name}|${s.colour}|${s.dots && s.x.length <= 60}|${s.faint}|${s.dash}`).join('\n');
+  const shape = series.map((s) => `${s.name}|${s.colour}|${s.dots && s.x.length <= 60}|${s.scatter}|${s.faint}|${s.dash}`).join('\n');
   const latest = useRef(series);
   latest.current = series;
 
@@ -82,10 +86,6 @@ export function LineChart(props: {
         },
         scales: {
           x: { time: false },
-          y: {
-            ...(log ? { distr: 3 as const } : {}),
-            ...(props.yRange ? { range: props.yRange } : {}),
-          },
         },
         axes: [
           { stroke: text, font, grid, ticks: { show: false }, size: 28, gap: 6 },
@@ -97,7 +97,7 @@ export function LineChart(props: {
             size: 58,
             gap: 6,
             ...(log ? { splits: (_u: uPlot, _axis: number, low: number, high: number) => decades(low, high) } : {}),
-            values: (_, ticks) => ticks.map((t) => (t === null ? '' : axisText(t))),
+            values: (_, ticks) => ticks.map((t) => (t === null ? '' : axisText(log ? Number((10 ** t).toPrecision(6)) : t))),
           },
         ],
         series: [
@@ -108,7 +108,8 @@ export function LineChart(props: {
             width: s.faint ? 1 : 2,
             alpha: s.faint ? 0.28 : 1,
             ...(s.dash ? { dash: [6, 4] } : {}),
-            points: { show: s.dots === true && s.x.length <= 60, size: 6, fill: s.colour },
+            ...(s.scatter ? { paths: () => null } : {}),
+            points: { show: s.scatter === true || (s.dots === true && s.x.length <= 60), size: s.scatter ? 4 : 6, fill: s.colour },
             spanGaps: true,
           })),
         ],
@@ -121,14 +122,14 @@ export function LineChart(props: {
               if (x === undefined) return setSaid('');
               const parts = latest.current.flatMap((s, k) => {
                 const v = u.data[k + 1]?.[i];
-                return v == null || s.faint ? [] : [`${s.name} ${brief(v)}`];
+                return v == null || s.faint ? [] : [`${s.name} ${brief(log ? 10 ** v : v)}`];
               });
-              setSaid(`${props.xName} ${brief(x)}: ${parts.join(', ')}`);
+              setSaid(`${props.xName} ${Number.isInteger(x) ? count(x) : brief(x)}: ${parts.join(', ')}`);
             },
           ],
         },
       },
-      aligned(latest.current),
+      aligned(latest.current, log),
       node,
     );
     plot.current = own;
@@ -139,7 +140,7 @@ export function LineChart(props: {
       own.destroy();
       plot.current = undefined;
     };
-  }, [shape, shade, log, height, props.xName, props.yRange?.[0], props.yRange?.[1]]);
+  }, [shape, shade, log, height, props.xName]);
 
   useEffect(() => {
     const own = plot.current;
@@ -148,7 +149,7 @@ export function LineChart(props: {
     const all = own.data[0];
     // Somebody's zoom stays; what follows the data goes on to follow it.
     const kept = zoomed?.min != null && zoomed.max != null && all.length > 1 && (zoomed.min > all[0]! || zoomed.max < all[all.length - 1]!);
-    own.setData(aligned(series), !kept);
+    own.setData(aligned(series, log), !kept);
     if (kept) own.redraw();
   }, [series]);
 
@@ -185,7 +186,7 @@ export function LineChart(props: {
         tabIndex={0}
         style={{ minHeight: `${height}px` }}
         onKeyDown={onKey}
-        onDblClick={() => plot.current?.setData(aligned(series), true)}
+        onDblClick={() => plot.current?.setData(aligned(series, log), true)}
       />
       <RowsTable
         name={name}

@@ -27,7 +27,8 @@ export function useAsk<T>(work: ((abort: AbortSignal) => Promise<T>) | undefined
       (answer) => control.signal.aborted || setState({ answer, error: undefined, busy: false }),
       (e: unknown) => {
         const error = sentence(e);
-        if (!control.signal.aborted && error !== undefined) setState((s) => ({ ...s, error, busy: false }));
+        // What was answered to another question is no answer to this one.
+        if (!control.signal.aborted && error !== undefined) setState({ answer: undefined, error, busy: false });
       },
     );
     return () => control.abort();

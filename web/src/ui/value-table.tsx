@@ -1,6 +1,8 @@
 // The table behind a drawing. It is made when it is opened.
 import { useState } from 'preact/hooks';
 
+import { exact } from '../engine/numbers';
+
 const MOST = 1000;
 
 export function ValueTable(props: { name: string; count: number; describe: (index: number) => string; value: (index: number) => number | undefined }) {
@@ -21,7 +23,7 @@ export function ValueTable(props: { name: string; count: number; describe: (inde
               {Array.from({ length: Math.min(props.count, MOST) }, (_, i) => (
                 <tr key={i}>
                   <th scope="row">{props.describe(i).split(' = ')[0]}</th>
-                  <td class="number mono">{String(props.value(i))}</td>
+                  <td class="number mono">{exact(props.value(i) ?? NaN)}</td>
                 </tr>
               ))}
             </tbody>
@@ -59,7 +61,7 @@ export function RowsTable(props: { name: string; label?: string; head: readonly 
                   <tr key={i}>
                     {row.map((cell, k) => (
                       <td key={k} class={k ? 'number mono' : ''}>
-                        {cell}
+                        {typeof cell === 'number' ? exact(cell) : cell}
                       </td>
                     ))}
                   </tr>

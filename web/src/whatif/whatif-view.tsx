@@ -15,9 +15,12 @@ import { useAsk, useStream } from '../ui/use-ask';
 import '../forward/forward.css';
 import './whatif.css';
 
+/** A value's name as it is shown: parameters without the mark. */
+const nameOf = (at: string): string => at.replace(/^%(?!\d+$)/, '');
+
 /** "%1 [0, 5]: set to 0". */
 export function editText(e: Edit): string {
-  const at = `${e.at.replace(/^%/, '')}${e.index ? ` [${e.index.map((i) => (i < 0 ? 'all' : i)).join(', ')}]` : ''}`;
+  const at = `${nameOf(e.at)}${e.index ? ` [${e.index.map((i) => (i < 0 ? 'all' : i)).join(', ')}]` : ''}`;
   if (e.set !== undefined) return `${at}: set to ${exact(e.set)}`;
   if (e.scale !== undefined) return `${at}: times ${exact(e.scale)}`;
   if (e.add !== undefined) return `${at}: plus ${exact(e.add)}`;
@@ -26,6 +29,9 @@ export function editText(e: Edit): string {
   return at;
 }
 
+/** Whether a value's name is that of a parameter of the shown model. */
+const isParameter = (at: string): boolean => !/^%\d+$/.test(at) && !model.value?.inputs.some((x) => at === `%${x.name}`);
+
 interface Place {
   at: string;
   shape: number[];
@@ -33,8 +39,9 @@ interface Place {
   now: number;
 }
 
-function Editor({ place: p, onEdit, onClose }: { place: Place; onEdit: (e: Edit) => void; onClose: () => void }) {
-  const [scope, setScope] = useState<'one' | 'unit' | 'all'>('one');
+function Editor({ place: p, now, onEdit, onClose }: { place: Place; now: number; onEdit: (e: Edit) => void; onClose: () => void }) {
+  const [scope, setScope] = useState<'one' | 'unit' | 'row' | 'all'>('one');
+  const weight = isParameter(p.at);
   const [value, setValue] = useState(String(p.now));
   const [factor, setFactor] = useState(2);
   const [noise, setNoise] = useState(0.1);
@@ -45,15 +52,18 @@ function Editor({ place: p, onEdit, onClose }: { place: Place; onEdit: (e: Edit)
     indices.unshift(rest % p.shape[d]!);
     rest = Math.floor(rest / p.shape[d]!);
   }
-  const index = scope === 'one' ? indices : scope === 'unit' ? indices.map((v, d) => (d === indices.length - 1 ? v : -1)) : undefined;
+  const kept = scope === 'unit' ? indices.length - 1 : 0;
+  const index = scope === 'one' ? indices : scope === 'all' ? undefined : indices.map((v, d) => (d === kept ? v : -1));
   const put = (change: Omit<Edit, 'at' | 'index'>): void => onEdit({ at: p.at, ...(index ? { index } : {}), ...change });
   return (
     <section class="sheet stack editor" aria-label="Edit">
       <div class="row">
         <h2>
-          <span class="mono">{p.at.replace(/^%/, '')}</span> [{indices.join(', ')}]
+          <span class="mono">{nameOf(p.at)}</span> [{indices.join(', ')}]
         </h2>
-        <span class="mono quiet">= {exact(p.now)}</span>
+        <span class="mono quiet" data-number="now">
+          = {exact(now)}
+        </span>
         <button class="push-right" onClick={onClose}>
           Close
         </button>
@@ -64,7 +74,8 @@ function Editor({ place: p, onEdit, onClose }: { place: Place; onEdit: (e: Edit)
         onChange={setScope}
         options={[
           ['one', 'this number'],
-          ...(p.shape.length > 1 ? ([['unit', 'the unit in every row']] as const) : []),
+          ...(p.shape.length > 1 && weight ? ([['row', 'all weights of this unit'], ['unit', 'all weights of this input']] as const) : []),
+          ...(p.shape.length > 1 && !weight ? ([['unit', 'the unit in every row']] as const) : []),
           ['all', 'the whole tensor'],
         ]}
       />
@@ -73,10 +84,10 @@ function Editor({ place: p, onEdit, onClose }: { place: Place; onEdit: (e: Edit)
           class="row"
           onSubmit={(e) => {
             e.preventDefault();
-            put({ set: Math.fround(Number(value)) });
+            if (value.trim() !== '') put({ set: Math.fround(Number(value)) });
           }}
         >
-          <input type="number" step="any" aria-label="Value" value={value} onInput={(e) => setValue(e.currentTarget.value)} />
+          <input type="number" step="any" required aria-label="Value" value={value} onInput={(e) => setValue(e.currentTarget.value)} />
           <button type="submit">Set</button>
           <button type="button" onClick={() => put({ set: 0 })}>
             Zero
@@ -123,8 +134,9 @@ function WeightPicker({ onPick }: { onPick: (p: Place) => void }) {
   const pick = async (): Promise<void> => {
     const p = answer?.parameters.find((q) => q.value === (name || answer.parameters[0]?.value));
     if (!p) return;
-    const at = index.split(/[\s,]+/).map(Number);
-    const full = p.shape.map((_, d) => at[d] ?? 0);
+    const full = index.trim().split(/[\s,]+/).map(Number);
+    if (full.length !== p.shape.length || !full.every((i, d) => Number.isInteger(i) && i >= 0 && i < p.shape[d]!))
+      return tell(`Expected ${p.shape.length} indices below ${p.shape.join(', ')}, got ${index || 'none'}.`);
     try {
       const got = await ask('tensor', { model: info.id, value: p.value, box: { first: full, count: p.shape.map(() => 1) } });
       const element = p.shape.reduce((sum, n, d) => sum * n + full[d]!, 0);
@@ -184,6 +196,26 @@ export function WhatIfView() {
     setTexts(undefined);
   }, [input, list, info.id]);
 
+  // The number of the chosen place with the edits: of a weight too.
+  const weight = chosen && isParameter(chosen.at) ? chosen : undefined;
+  const { answer: edited } = useAsk(
+    weight
+      ? (abort) => {
+          let rest = weight.element;
+          const first = weight.shape.map(() => 0);
+          for (let d = first.length - 1; d >= 0; --d) {
+            first[d] = rest % weight.shape[d]!;
+            rest = Math.floor(rest / weight.shape[d]!);
+          }
+          return ask('tensor', { model: info.id, value: weight.at, input, edits: list, box: { first, count: first.map(() => 1) } }, abort);
+        }
+      : undefined,
+    [weight, input, list, info.id],
+  );
+  const now = (place: Place): number => {
+    const shown = weight ? edited?.values : after?.rows.find((r) => r.value === place.at)?.values;
+    return (shown && elements(shown)[weight ? 0 : place.element]) ?? place.now;
+  };
   const difference = show === 'difference';
   const rows: TraceRow[] = (after ? ofLayers(after.rows, all === '1') : []).filter((r) => r.op !== 'input' || !info.picture).map((r) => {
     if (!difference) return r;
@@ -295,20 +327,27 @@ export function WhatIfView() {
         </div>
         <div class="forward-layers stack">
           <Problem text={error} />
-          {chosen && <Editor key={`${chosen.at} ${chosen.element}`} place={chosen} onEdit={add} onClose={() => setChosen(undefined)} />}
+          {chosen && <Editor key={`${chosen.at} ${chosen.element}`} place={chosen} now={now(chosen)} onEdit={add} onClose={() => setChosen(undefined)} />}
           {texts && (
             <section class="sheet stack" aria-label="The edits as code">
               <h2>The edits in C++</h2>
               <CopyText text={texts.cpp} label="C++" />
-              {texts.command !== null && (
+              {texts.command !== null ? (
                 <>
                   <h2>The edits as a command</h2>
                   <CopyText text={texts.command} label="the command" />
                 </>
+              ) : (
+                <p class="small quiet">No command of the tool makes these edits on this model and input.</p>
               )}
             </section>
           )}
-          <div class="sheet layers">
+          {!after && error === undefined && (
+            <p class="quiet" role="status">
+              Computing…
+            </p>
+          )}
+          <div class={after ? `sheet layers ${error === undefined ? '' : 'stale'}` : 'hidden'}>
             {rows.map((r, i) => (
               <LayerRow
                 key={r.value}
