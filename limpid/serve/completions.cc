@@ -698,15 +698,28 @@ std::optional<std::int64_t> logprobs_of_chat(const Json& body) {
   return std::nullopt;
 }
 
-void check_messages(const JsonView& messages) {
+// The text of a message: a string, or a list of one part, {"type": "text", "text": "..."}.
+const std::string& text_of(const JsonView& content) {
+  if (content.value().is_array() && content.value().size() == 1)
+    if (const JsonView part = content.at(0); part.value().is_object())
+      if (const auto type = part.find("type"); type && type->value() == "text")
+        return part.at("text").as_string();
+  return content.as_string();
+}
+
+// The messages as templates take them, with contents as strings.
+Json checked_messages(const JsonView& messages) {
+  Json checked = Json::array();
   for (const JsonView& message : messages.elements()) {
     message.at("role").as_string();
-    message.at("content").as_string();
+    checked.push_back(message.value());
+    checked.elements().back()["content"] = text_of(message.at("content"));
     for (const Json::Member& member : message.value().members())
       if (member.key != "role" && member.key != "content" && member.key != "name")
         refuse_completion("{}: expected role, content and name, got {}", message.path(),
                           in_quotes(member.key));
   }
+  return checked;
 }
 
 }  // namespace
@@ -740,10 +753,10 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
   request.logprobs = logprobs_of_chat(body);
   const std::optional<JsonView> messages = given(body, "messages");
   if (!messages) refuse_completion("messages: expected a list of messages");
-  check_messages(*messages);
+  const Json checked = checked_messages(*messages);
   CompletionRequest::Prompt prompt;
   try {
-    prompt.tokens = model.chat->prompt(model.tokenizer, messages->value());
+    prompt.tokens = model.chat->prompt(model.tokenizer, checked);
   } catch (const Error& error) {
     throw HttpError(error.code() == ErrorCode::kUnsupported ? 501 : 400, error.what());
   }

@@ -490,6 +490,15 @@ class Chats(CompletionsTest):
         self.assertRegex(body["id"], r"^chatcmpl-\w+$")
         self.assertEqual(answer.headers["limpid-receipt"], text.headers["limpid-receipt"])
 
+    def test_a_content_may_be_a_part(self):
+        parts = [dict(one, content=[{"type": "text", "text": one["content"]}]) for one in MESSAGES]
+        answer, expected = self.ask(messages=parts), self.ask()
+        self.assertEqual((answer.json()["choices"], answer.headers["limpid-receipt"]),
+                         (expected.json()["choices"], expected.headers["limpid-receipt"]))
+        text = {"type": "text", "text": "a"}
+        for content in ([], [text, text], [{"type": "image_url", "image_url": {"url": "data:"}}], [{"type": "text"}], [["text"]], 1, None):
+            self.refused(self.ask(messages=[{"role": "user", "content": content}]), 400, "messages[0].content")
+
     def test_end_where_the_folder_says(self):
         asked = {"seed": 1, "n": 32, "max_tokens": 64}
         choices = self.ask(**asked).json()["choices"]
