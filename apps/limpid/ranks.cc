@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -40,8 +41,11 @@ void as_rank(const std::function<void(distribute::LaunchedRanks*)>& code) {
     code(ranks.get());
     ranks->end();
   } catch (const Interrupted& e) {
-    ranks->end();
-    if (ranks->rank() == 0) throw;
+    // Printed first: after SIGTERM, Open MPI's mpirun answers no MPI_Finalize, and it kills the
+    // ranks a second later.
+    if (ranks->rank() == 0) print_error(e.what());
+    std::fflush(nullptr);
+    ranks->end(e.exit_code());
     std::_Exit(e.exit_code());
   } catch (const UsageError& e) {
     end_all(*ranks, 2, e.what());

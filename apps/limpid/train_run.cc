@@ -144,8 +144,7 @@ void write_page(const train::Run& run, const std::string& out) {
 void go_through(train::Run& run, const std::string& out) {
   const StopSignals signals;
   while (!run.done()) {
-    run.step();
-    if (!run.agree_to_stop(StopSignals::received() != 0)) continue;
+    if (!run.step([] { return StopSignals::received() != 0; })) continue;
     run.interrupt();
     const std::string how = out.empty()
                                 ? "nothing was saved, since there is no --out"

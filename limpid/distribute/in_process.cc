@@ -70,8 +70,8 @@ class ThreadRank : public Communicator {
         box.pop_front();
         if (message.size() != received[i].bytes.size())
           throw Error(ErrorCode::kInternal,
-                      fmt::format("rank {} sent {} bytes, rank {} expected {}", from,
-                                  message.size(), rank(), received[i].bytes.size()));
+                      fmt::format("rank {} expected {} bytes of rank {}, got {}", rank(),
+                                  received[i].bytes.size(), from, message.size()));
         std::copy(message.begin(), message.end(), received[i].bytes.begin());
         return i;
       }
@@ -87,7 +87,7 @@ class ThreadRank : public Communicator {
 void run_in_process(int count, const std::function<void(Communicator&)>& code) {
   if (count < 1)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} ranks, 1 or more are expected", count));
+                fmt::format("expected 1 or more ranks, got {}", count));
   World world(count);
   const auto run = [&](int rank) {
     try {

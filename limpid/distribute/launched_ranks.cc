@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -38,8 +39,8 @@ bool says_several(const char* name) {
   return std::strtol(text.c_str(), nullptr, 10) > 1;
 }
 
-// The folders of the modules: LIMPID_MPI_MODULES alone if it is set; else that of the program, then
-// those of an installation.
+// Where to look for modules: in LIMPID_MPI_MODULES if it is set; else in the folder of the program,
+// and then in the module folders of an installation (the one beside the program, if it was moved).
 std::vector<std::filesystem::path> module_folders() {
   std::vector<std::filesystem::path> folders;
   if (const std::string own = variable("LIMPID_MPI_MODULES"); !own.empty()) return {own};
@@ -60,7 +61,7 @@ const MpiModule& load(const std::string& kind) {
     const std::filesystem::path path = folder / file;
     std::error_code error;
     if (!std::filesystem::exists(path, error)) continue;
-    // RTLD_GLOBAL: MPI loads plugins of its own, which need its symbols.
+    // RTLD_GLOBAL, because Open MPI loads plugins that use the symbols of its library.
     void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     const void* const table = library ? ::dlsym(library, detail::kMpiModuleSymbol) : nullptr;
     if (!table) {
@@ -69,16 +70,22 @@ const MpiModule& load(const std::string& kind) {
     }
     const auto& module = *static_cast<const MpiModule*>(table);
     if (module.version == detail::kMpiModuleVersion) return module;
-    why = fmt::format("it is of version {}, {} is expected", module.version,
-                      detail::kMpiModuleVersion);
+    why = fmt::format("expected version {}, got {}", detail::kMpiModuleVersion, module.version);
   }
   refuse(fmt::format("this process is one of several, but the module {} cannot be loaded: {}", file,
                      why));
 }
 
 std::chrono::seconds patience() {
-  const long seconds = std::strtol(variable("LIMPID_RANK_TIMEOUT").c_str(), nullptr, 10);
-  return std::chrono::seconds(seconds > 0 ? seconds : 10);
+  constexpr int kDefault = 10, kMost = 86400;
+  const std::string text = variable("LIMPID_RANK_TIMEOUT");
+  if (text.empty()) return std::chrono::seconds(kDefault);
+  int seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || rest != end || seconds < 1 || seconds > kMost)
+    refuse(fmt::format("LIMPID_RANK_TIMEOUT: expected 1 to {} seconds, got {}", kMost, text));
+  return std::chrono::seconds(seconds);
 }
 
 std::string host_name() {
@@ -93,23 +100,24 @@ std::string launcher_of_environment() {
   const std::string kind = variable("LIMPID_MPI");
   if (kind == "openmpi" || kind == "mpich") return kind;
   if (kind == "none") return "";
-  if (!kind.empty()) refuse(fmt::format("LIMPID_MPI={}: openmpi, mpich or none is expected", kind));
+  if (!kind.empty())
+    refuse(fmt::format("LIMPID_MPI: expected openmpi, mpich or none, got {}", kind));
   if (says_several("OMPI_COMM_WORLD_SIZE")) return "openmpi";
   if (says_several("PMI_SIZE")) return "mpich";
   if (!says_several("SLURM_STEP_NUM_TASKS")) return "";
   if (!variable("PMIX_RANK").empty()) return "openmpi";
   if (!variable("PMI_RANK").empty()) return "mpich";
   refuse(
-      fmt::format("srun started {} processes without MPI: srun --mpi=pmix (Open MPI) or "
-                  "--mpi=pmi2 (MPICH) is expected",
+      fmt::format("srun started {} processes without MPI; expected srun --mpi=pmix (Open MPI) or "
+                  "--mpi=pmi2 (MPICH)",
                   variable("SLURM_STEP_NUM_TASKS")));
 }
 
-// ---- the heart
+// ---- heartbeats
 
-// Heartbeats go around a ring: each rank sends them to the next one, and ends the job if those of
-// the rank before it stop.
-struct LaunchedRanks::Heart {
+// Heartbeats go around a ring. Each rank sends them to the next rank. If those of the previous rank
+// stop, the rank ends the job.
+struct LaunchedRanks::Heartbeat {
   enum Sign : unsigned char { kAlive = 1, kGoodbye = 2 };
 
   unsigned char out = kAlive, in = 0;
@@ -117,28 +125,29 @@ struct LaunchedRanks::Heart {
   void* receiving = nullptr;
   bool leaving = false, said_goodbye = false, heard_goodbye = false;
   Clock::time_point sent{}, heard = Clock::now(), beaten = Clock::now();
-  std::chrono::seconds patience = distribute::patience();
+  std::chrono::seconds patience;
 };
 
-// Requires mutex_. Cheap if nothing is due.
+// Sends and receives the heartbeats that are due. The caller must hold mutex_.
 void LaunchedRanks::beat() {
-  Heart& heart = *heart_;
+  Heartbeat& heart = *heartbeat_;
   const auto now = Clock::now();
-  // If this process itself was suspended, the other rank is not to blame.
+  // This process was suspended, so it does not know whether the other rank was silent.
   if (now - heart.beaten > heart.patience / 2) heart.heard = now;
   heart.beaten = now;
   const int before = (rank() + size() - 1) % size(), after = (rank() + 1) % size();
   if (!heart.receiving && !heart.heard_goodbye)
     heart.receiving = module_.receive(&heart.in, 1, before, kBeat);
-  if (heart.receiving && module_.test(heart.receiving) != 0) {
-    heart.receiving = nullptr;
+  const int received = heart.receiving ? module_.test(heart.receiving) : 0;
+  if (received != 0) heart.receiving = nullptr;
+  if (received > 0) {  // a failed receive is no sign of life
     heart.heard = now;
-    heart.heard_goodbye = heart.in == Heart::kGoodbye;
+    heart.heard_goodbye = heart.in == Heartbeat::kGoodbye;
   }
   if (heart.sending && module_.test(heart.sending) != 0) heart.sending = nullptr;
   const bool due = now - heart.sent > heart.patience / 10;
   if (!heart.sending && !heart.said_goodbye && (due || heart.leaving)) {
-    heart.out = heart.leaving ? Heart::kGoodbye : Heart::kAlive;
+    heart.out = heart.leaving ? Heartbeat::kGoodbye : Heartbeat::kAlive;
     heart.said_goodbye = heart.leaving;
     heart.sending = module_.send(&heart.out, 1, after, kBeat);
     heart.sent = now;
@@ -155,16 +164,17 @@ void LaunchedRanks::beat() {
 std::unique_ptr<LaunchedRanks> LaunchedRanks::join() {
   const std::string kind = launcher_of_environment();
   if (kind.empty()) return nullptr;
+  const std::chrono::seconds timeout = patience();
   const MpiModule& module = load(kind);
-  if (module.start() != 0)
-    throw Error(ErrorCode::kIo, fmt::format("the MPI of {} does not begin", kind));
-  return std::unique_ptr<LaunchedRanks>(new LaunchedRanks(module));
+  if (module.start() != 0) throw Error(ErrorCode::kIo, fmt::format("MPI_Init of {} failed", kind));
+  return std::unique_ptr<LaunchedRanks>(new LaunchedRanks(module, timeout));
 }
 
-LaunchedRanks::LaunchedRanks(const MpiModule& module)
+LaunchedRanks::LaunchedRanks(const MpiModule& module, std::chrono::seconds timeout)
     : Communicator(module.rank(), module.size()),
       module_(module),
-      heart_(std::make_unique<Heart>()) {
+      heartbeat_(std::make_unique<Heartbeat>()) {
+  heartbeat_->patience = timeout;
   introduce();
   if (size() == 1) return;
   const limpid::detail::BlockedSignals blocked;
@@ -197,13 +207,13 @@ std::string LaunchedRanks::name(int rank) const {
   return fmt::format("rank {} on {}", rank, hosts_[static_cast<std::size_t>(rank)]);
 }
 
-void LaunchedRanks::end() {
+void LaunchedRanks::end(int code) {
   stop_ = true;
   if (thread_.joinable()) thread_.join();
   const auto gone = [&] {
-    return heart_->said_goodbye && !heart_->sending && heart_->heard_goodbye;
+    return heartbeat_->said_goodbye && !heartbeat_->sending && heartbeat_->heard_goodbye;
   };
-  heart_->leaving = true;
+  heartbeat_->leaving = true;
   while (size() > 1 && !gone()) {
     {
       const std::lock_guard lock(mutex_);
@@ -218,11 +228,11 @@ void LaunchedRanks::end() {
   const limpid::detail::BlockedSignals blocked;
   std::thread watch([&] {
     std::unique_lock lock(mutex);
-    if (changed.wait_for(lock, heart_->patience, [&] { return ended; })) return;
+    if (changed.wait_for(lock, heartbeat_->patience, [&] { return ended; })) return;
     std::fprintf(stderr, "limpid: %s is done, but its MPI has not ended within %lld s; it exits\n",
-                 name(rank()).c_str(), static_cast<long long>(heart_->patience.count()));
+                 name(rank()).c_str(), static_cast<long long>(heartbeat_->patience.count()));
     std::fflush(nullptr);
-    std::_Exit(0);
+    std::_Exit(code);
   });
   module_.end();
   {
@@ -253,8 +263,8 @@ void LaunchedRanks::lose(int rank) const {
 
 // ---- messages
 
-// Polls all requests: first without pauses, later with longer and longer ones, so that a rank that
-// waits leaves the CPU to others.
+// Polls all requests. The pauses between polls grow, so that a waiting rank leaves the CPU to
+// others.
 void LaunchedRanks::transfer(std::span<const Sent> sent, std::span<const Received> received,
                              const Arrived& arrived) {
   struct Pending {
@@ -293,7 +303,7 @@ void LaunchedRanks::transfer(std::span<const Sent> sent, std::span<const Receive
         if (state == 1 && p.received != kSent) there.push_back(p.received);
         return state == 1;
       });
-      if (idle % kBeats == kBeats - 1 && heart_) beat();
+      if (idle % kBeats == kBeats - 1 && heartbeat_) beat();
     }
     for (const std::size_t i : there) arrived(i);
     idle = pending.size() < before ? 0 : idle + 1;

@@ -23,14 +23,15 @@ class LaunchedRanks : public Communicator {
  public:
   // nullptr if this process was started alone. The environment variable LIMPID_MPI selects the MPI
   // implementation if it cannot be detected: "openmpi", "mpich", or "none". Throws kUnsupported if
-  // a launcher started several processes and there is no module for its MPI; kIo if MPI fails to
-  // start.
+  // a launcher started several processes and there is no module for its MPI, or if
+  // LIMPID_RANK_TIMEOUT is no number of seconds; kIo if MPI fails to start.
   static std::unique_ptr<LaunchedRanks> join();
 
   ~LaunchedRanks() override;
 
-  // Ends MPI normally. Every rank must call it after its last exchange.
-  void end();
+  // Ends MPI normally. Every rank must call it after its last exchange. If MPI does not end within
+  // the timeout, the process exits with `code`.
+  void end(int code = 0);
   // Terminates the processes of all ranks, including this one.
   [[noreturn]] void abort(int code);
 
@@ -41,9 +42,9 @@ class LaunchedRanks : public Communicator {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Heart;
+  struct Heartbeat;
 
-  explicit LaunchedRanks(const detail::MpiModule& module);
+  LaunchedRanks(const detail::MpiModule& module, std::chrono::seconds timeout);
   void transfer(std::span<const Sent> sent, std::span<const Received> received,
                 const Arrived& arrived) override;
   void introduce();
@@ -54,7 +55,7 @@ class LaunchedRanks : public Communicator {
   std::vector<std::string> hosts_;
   int here_ = 1, place_here_ = 0;
   std::mutex mutex_;  // for the module and the heartbeat
-  std::unique_ptr<Heart> heart_;
+  std::unique_ptr<Heartbeat> heartbeat_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;  // sends heartbeats while this rank computes
 };

@@ -145,10 +145,9 @@ class Run::Impl {
   void start();
   void resume();
   EndEvent train(const std::function<bool()>& stop);
-  void step();
+  bool step(const std::function<bool()>& stop);
   EndEvent finish();
   EndEvent interrupt();
-  bool agree_to_stop(bool wish);
 
   RunOptions options_;
   RunSetup setup_;
@@ -172,7 +171,7 @@ class Run::Impl {
   // The rank that has the folder, and tells.
   bool leads() const { return !options_.ranks || options_.ranks->rank() == 0; }
   void compare_ranks();
-  std::uint32_t wishes() const;
+  std::uint32_t wishes(bool stop) const;
   void expect(Stage stage, std::string_view call) const;
   template <class Begin>
   void begin_locked(const Begin& begin);
@@ -206,7 +205,6 @@ class Run::Impl {
   std::map<std::int64_t, Probe> probes_;  // by rows of the batch
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_{};
-  bool wished_to_stop_ = false, agreed_to_stop_ = false;
 };
 
 // ---- how it begins
@@ -345,29 +343,27 @@ EndEvent Run::Impl::train(const std::function<bool()>& stop) {
     start();
   else if (stage_ == Stage::kPaused)
     resume();
-  while (trainer_.ending() == Ending::kNone) {
-    step();
-    if (stop && agree_to_stop(stop())) return interrupt();
-  }
+  while (trainer_.ending() == Ending::kNone)
+    if (step(stop)) return interrupt();
   return finish();
 }
 
-// What this rank would like to happen after the step that comes.
-std::uint32_t Run::Impl::wishes() const {
+// What this rank wants all ranks to do after the current step.
+std::uint32_t Run::Impl::wishes(bool stop) const {
   const auto age = Clock::now() - last_checkpoint_;
   const std::int64_t next = trainer_.steps_done() + 1;
   const bool ends_epoch =
       next % std::max<std::int64_t>(1, trainer_.steps_an_epoch()) == 0 || next == trainer_.steps();
   const bool checkpoint =
       leads() && age > (ends_epoch ? std::chrono::seconds(1) : std::chrono::seconds(60));
-  return (wished_to_stop_ ? kStop : 0U) | (checkpoint ? kCheckpoint : 0U);
+  return (stop ? kStop : 0U) | (checkpoint ? kCheckpoint : 0U);
 }
 
-void Run::Impl::step() {
+bool Run::Impl::step(const std::function<bool()>& stop) {
   expect(Stage::kUnderWay, "step()");
   const bool probed = probe_times_.at(trainer_.steps_done());
-  const StepResult result = trainer_.step(wishes());
-  agreed_to_stop_ = (result.wishes & kStop) != 0;
+  const auto asked = [&] { return stop && stop(); };
+  const StepResult result = trainer_.step([&] { return wishes(options_.ranks && asked()); });
   if (trainer_.ending() == Ending::kNonFinite) fail(result.step);
   if (leads()) {
     if (probed) probe();
@@ -379,12 +375,7 @@ void Run::Impl::step() {
     if (samples_.at(trainer_.steps_done())) tell(samples_.draw(trainer_));
   }
   if (wants_checkpoint(result.wishes)) checkpoint();
-}
-
-bool Run::Impl::agree_to_stop(bool wish) {
-  if (!options_.ranks) return wish;
-  wished_to_stop_ = wished_to_stop_ || wish;
-  return agreed_to_stop_;
+  return options_.ranks ? (result.wishes & kStop) != 0 : asked();
 }
 
 // As many events as a log may hold of a run of this length.
@@ -506,7 +497,6 @@ EndEvent Run::Impl::interrupt() {
   checkpoint();
   const EndEvent end = end_event(kInterrupted);
   stage_ = Stage::kPaused;
-  wished_to_stop_ = agreed_to_stop_ = false;
   tell(end);
   lock_.reset();
   return end;
@@ -557,10 +547,9 @@ void Run::resume() {
 EndEvent Run::train(const std::function<bool()>& stop) {
   return in_default_mode([&] { return impl_->train(stop); });
 }
-void Run::step() {
-  in_default_mode([&] { impl_->step(); });
+bool Run::step(const std::function<bool()>& stop) {
+  return in_default_mode([&] { return impl_->step(stop); });
 }
-bool Run::agree_to_stop(bool wish) { return impl_->agree_to_stop(wish); }
 EndEvent Run::finish() {
   return in_default_mode([&] { return impl_->finish(); });
 }

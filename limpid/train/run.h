@@ -86,17 +86,16 @@ class Run {
   void resume();
 
   // Starts the run if necessary, or resumes it after an interruption. Then steps until the end and
-  // calls finish(); or until `stop`, called after each step, returns true, and calls interrupt().
+  // calls finish(); or until step(stop) returns true, and calls interrupt().
   // Throws what start(), resume(), step(), finish() and interrupt() throw.
   EndEvent train(const std::function<bool()>& stop = {});
 
   // One update, with the probe, evaluation, diagnosis, text sample and checkpoint that are due. If
   // the loss or the gradient is not finite, writes the checkpoint before this step and the
-  // EndEvent, and throws kInvalidArgument, naming the op that caused it.
-  void step();
-  // Whether to stop now: `wish`. With ranks, all get the same answer: whether any rank had this
-  // wish before the last step.
-  bool agree_to_stop(bool wish);
+  // EndEvent, and throws kInvalidArgument, naming the op that caused it. Returns whether to stop
+  // the run: stop(), called at the end of the step. With ranks, each calls it when it has computed
+  // its gradients, and all return whether it was true on any of them.
+  bool step(const std::function<bool()>& stop = {});
   bool done() const { return trainer().ending() != Ending::kNone; }
   // Call it after the last step: evaluates, writes the model, and ends the log with an EndEvent.
   EndEvent finish();

@@ -13,7 +13,7 @@
 namespace limpid::train {
 namespace {
 
-// Purposes of the keys that a run's seed gives.
+// Purposes of the keys that are derived from a run's seed.
 enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey };
 
 [[noreturn]] void refuse_training(const std::string& message,
@@ -41,16 +41,16 @@ Params in_order_of(const std::vector<Input>& inputs, const Params& values) {
 // Throws kFormat unless the values have the expected names and types.
 void check_values(const std::vector<Input>& expected, const Params& values, std::string_view what) {
   if (values.size() != expected.size())
-    refuse_training(fmt::format("the state has {} tensors of the {}, {} are expected",
-                                values.size(), what, expected.size()),
+    refuse_training(fmt::format("{} of the state: expected {} tensors, got {}", what,
+                                expected.size(), values.size()),
                     ErrorCode::kFormat);
   for (const Input& e : expected) {
     const Tensor* value = values.find(e.name);
     if (!value || !(value->type() == e.type))
-      refuse_training(fmt::format("the state has {} for '{}' of the {}, {} is expected",
-                                  value ? to_string(value->type()) : "nothing", e.name, what,
-                                  to_string(e.type)),
-                      ErrorCode::kFormat);
+      refuse_training(
+          fmt::format("{} of the state: expected {} for '{}', got {}", what, to_string(e.type),
+                      e.name, value ? to_string(value->type()) : "nothing"),
+          ErrorCode::kFormat);
   }
 }
 
@@ -70,13 +70,14 @@ std::vector<bool> changed_values(const Problem& problem, std::int64_t rows) {
                       static_cast<ValueId>(loss.input_index(name)));
     if (changes.back() && value.dtype() != Dtype::kF32)
       refuse_training(
-          fmt::format("{} changes with every step and is not f32; shards cannot add it up", name),
+          fmt::format("{} is {} and changes with every step, but shards are added in f32 only",
+                      name, to_string(value.type())),
           ErrorCode::kUnsupported);
   }
   return changes;
 }
 
-// How many numbers follow a shard's gradient: its loss and the carried values that change.
+// The number of elements after a shard's gradient: its loss and the carried values that change.
 std::size_t tail_of(const Params& carried, const std::vector<bool>& changes) {
   std::size_t tail = 1, i = 0;
   for (const auto& [name, value] : carried)
@@ -87,17 +88,18 @@ std::size_t tail_of(const Params& carried, const std::vector<bool>& changes) {
 void check_part(const Problem& problem, const Dataset& part) {
   const Type& x = problem.example().type;
   if (!(part.input_type() == x))
-    refuse_training(fmt::format("{}: an example is {}, the model takes {}", part.name,
-                                to_string(part.input_type()), to_string(x)),
+    refuse_training(fmt::format("{}: expected examples of type {}, as the model takes, got {}",
+                                part.name, to_string(x), to_string(part.input_type())),
                     ErrorCode::kShape);
   if (!(part.target_type() == problem.target))
-    refuse_training(fmt::format("{}: the target of an example is {}, {} is expected", part.name,
-                                to_string(part.target_type()), to_string(problem.target)),
+    refuse_training(fmt::format("{}: expected targets of type {}, got {}", part.name,
+                                to_string(problem.target), to_string(part.target_type())),
                     ErrorCode::kShape);
   const Type& output = problem.inference.type(problem.inference.outputs().front().value);
   if (part.has_classes() && part.classes > output.shape.back())
-    refuse_training(fmt::format("{}: has {} classes, the model gives {} logits", part.name,
-                                part.classes, output.shape.back()));
+    refuse_training(
+        fmt::format("{}: expected at most {} classes, one per logit of the model, got {}",
+                    part.name, output.shape.back(), part.classes));
 }
 
 }  // namespace
@@ -126,7 +128,7 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
                                                           : Params{}) {
   check();
   if (ranks && ranks->size() > options.shards)
-    refuse_training(fmt::format("{} ranks, but {} shards: at most one rank a shard is expected",
+    refuse_training(fmt::format("expected at most one rank per shard, got {} ranks (shards: {})",
                                 ranks->size(), options.shards));
   if (options.shards > 1) {
     changes_ = changed_values(problem_, cut_.most_rows());
@@ -146,25 +148,25 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
 
 void Trainer::check() const {
   if (options_.epochs < 0)
-    refuse_training(fmt::format("{} epochs, 0 or more are expected", options_.epochs));
+    refuse_training(fmt::format("expected 0 or more epochs, got {}", options_.epochs));
   if (options_.steps && *options_.steps < 0)
-    refuse_training(fmt::format("{} steps, 0 or more are expected", *options_.steps));
+    refuse_training(fmt::format("expected 0 or more steps, got {}", *options_.steps));
   if (options_.batch < 1)
-    refuse_training(fmt::format("a batch of {}, 1 or more is expected", options_.batch));
+    refuse_training(fmt::format("expected a batch of 1 or more, got {}", options_.batch));
   if (options_.accumulate < 1)
     refuse_training(
-        fmt::format("{} micro batches an update, 1 or more are expected", options_.accumulate));
+        fmt::format("expected 1 or more micro-batches per step, got {}", options_.accumulate));
   if (options_.shards < 1 || options_.shards > kMostShards)
-    refuse_training(fmt::format("{} shards, 1 to {} are expected", options_.shards, kMostShards));
+    refuse_training(fmt::format("expected 1 to {} shards, got {}", kMostShards, options_.shards));
   if (data_.train.size() == 0)
-    refuse_training(fmt::format("{}: there are no examples", data_.train.name));
+    refuse_training(fmt::format("{}: expected examples to train on, got none", data_.train.name));
   for (const Dataset* part : {&data_.train, &data_.validation, &data_.test})
     if (part->size() > 0) check_part(problem_, *part);
   const std::vector<std::string> metrics = metric_names(problem_.task, data_.train.outputs());
   if (std::find(metrics.begin(), metrics.end(), options_.metric) == metrics.end())
     throw_missing(options_.metric, metrics);
   if (options_.early_stopping && data_.validation.size() == 0)
-    refuse_training("early stopping needs a validation part, the data has none");
+    refuse_training("early stopping: expected data with a validation set");
 }
 
 // The number of epochs done after `step` steps. At the end of the run, a partial epoch counts.
@@ -176,7 +178,7 @@ std::int64_t Trainer::examples_of_update() const {
   return cut_.update(step_ % steps_an_epoch_).size();
 }
 
-StepResult Trainer::step(std::uint32_t wishes) {
+StepResult Trainer::step(const Wishes& wishes) {
   const DefaultFloatMode mode;
   if (ending_ != Ending::kNone)
     refuse_training(fmt::format("the training has ended: {}", name(ending_)));
@@ -184,10 +186,10 @@ StepResult Trainer::step(std::uint32_t wishes) {
   const auto start = std::chrono::steady_clock::now();
   const double rate = learning_rate();
   const Update done = sharded_ ? sharded_update(static_cast<float>(rate), wishes)
-                               : update(static_cast<float>(rate));
+                               : update(static_cast<float>(rate), wishes);
   StepResult result{{step_ + 1, step_ / steps_an_epoch_ + 1, static_cast<double>(done.loss), rate,
                      static_cast<double>(done.gradient_norm)},
-                    sharded_ ? done.wishes : wishes};
+                    done.wishes};
   for (const std::uint64_t hash : done.hashes)
     result.step.shards.push_back(fmt::format("{:016x}", hash));
   bool finite = std::isfinite(done.loss) && std::isfinite(done.gradient_norm);
@@ -221,7 +223,7 @@ Key Trainer::key_of(std::int64_t m) const {
   return key_.fold_in(kDropoutKey).fold_in(static_cast<std::uint64_t>(first + m));
 }
 
-Trainer::Update Trainer::update(float rate) {
+Trainer::Update Trainer::update(float rate, const Wishes& wishes) {
   Update result;
   result.examples = examples_of_update();
   const std::int64_t parts = Cut::ceil_div(result.examples, options_.batch);
@@ -243,13 +245,14 @@ Trainer::Update Trainer::update(float rate) {
       run(options_.accumulate > 1 ? Part::kLast : Part::kWhole, result);
     }
   }
+  if (wishes) result.wishes = wishes();
   return result;
 }
 
 // ---- an update of several shards
 
 // The last shard comes first, because observed() shows the first one.
-Trainer::Update Trainer::sharded_update(float rate, std::uint32_t wishes) {
+Trainer::Update Trainer::sharded_update(float rate, const Wishes& wishes) {
   Update result;
   result.examples = examples_of_update();
   last_.rate = rate;
@@ -263,7 +266,9 @@ Trainer::Update Trainer::sharded_update(float rate, std::uint32_t wishes) {
     const std::uint64_t hash = add_shard(shard, result, hashed);
     if (hashed) hashes[static_cast<std::size_t>(shard - own.begin)] = hash;
   }
-  const ShardedUpdate::Made made = (*sharded_)(params_, optimizer_, rate, wishes, hashes);
+  // Asked for as late as possible: a signal that came during the shards still counts.
+  const ShardedUpdate::Made made =
+      (*sharded_)(params_, optimizer_, rate, wishes ? wishes() : 0, hashes);
   result.loss = made.tail[0];
   const float* carried = made.tail + 1;
   for (std::size_t i = 0; i < carried_.size(); ++i) {
@@ -339,9 +344,8 @@ std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
   const DefaultFloatMode mode;
   if (!sharded_ || shard < sharded_->sum().shards().begin || shard >= sharded_->sum().shards().end)
     refuse_training(
-        fmt::format("shard {}: {}", shard,
-                    sharded_ ? fmt::format("shards 0 to {} are expected", options_.shards - 1)
-                             : "the run is not trained in shards"));
+        sharded_ ? fmt::format("expected a shard from 0 to {}, got {}", options_.shards - 1, shard)
+                 : fmt::format("shard {}: the run is not trained in shards", shard));
   const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
   std::int64_t m = 0;
   feed([&]() -> std::optional<Feeder::Piece> {
@@ -511,16 +515,17 @@ TrainState Trainer::state() const {
 void Trainer::restore(const TrainState& state) {
   if (state.seed != options_.seed)
     refuse_training(
-        fmt::format("the state is of seed {}, the run of {}", state.seed, options_.seed),
+        fmt::format("expected a state of seed {}, got one of seed {}", options_.seed, state.seed),
         ErrorCode::kFormat);
   if (state.step < 0 || state.step > steps_)
-    refuse_training(fmt::format("the state is behind step {}, the run has {}", state.step, steps_),
+    refuse_training(fmt::format("expected a state after step 0 to {}, got one after step {}",
+                                steps_, state.step),
                     ErrorCode::kFormat);
   const std::int64_t epochs = epochs_done(state.step);
   if (state.best_epoch < 0 || state.best_epoch > epochs)
-    refuse_training(
-        fmt::format("the state's best epoch is {}, but {} are done", state.best_epoch, epochs),
-        ErrorCode::kFormat);
+    refuse_training(fmt::format("expected a best epoch of 0 to {} in the state, got {}", epochs,
+                                state.best_epoch),
+                    ErrorCode::kFormat);
   check_values(inputs_of(params_), state.params, "parameters");
   check_values(inputs_of(carried_), state.carried, "carried values");
   check_values(sharded_ ? sharded_->state_inputs() : inputs_of(optimizer_), state.optimizer,
@@ -567,7 +572,7 @@ std::vector<const void*> Trainer::observed() const {
 }
 
 Trainer::Replay Trainer::replay() const {
-  if (!last_.plan) refuse_training("no step was made that could be repeated");
+  if (!last_.plan) refuse_training("expected a step before replay()");
   Replay replay{last_.plan->function, {}};
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     replay.inputs.push_back(Tensor::generate_bytes(

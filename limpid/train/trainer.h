@@ -10,6 +10,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,9 +106,10 @@ class Trainer {
   // One update. After the last update of an epoch, or of the run, also evaluates on the validation
   // set (without one, on the test set, and then no epoch is called the best). If the loss or the
   // gradient norm is not finite, the update is not made: the state stays as before, and training
-  // ends. `wishes` are bits that are combined over all ranks: the result has the bits that any rank
-  // set.
-  StepResult step(std::uint32_t wishes = 0);
+  // ends. `wishes` returns bits that are combined over all ranks: the result has the bits that any
+  // rank set. It is called once, after this rank has computed the gradients of its shards.
+  using Wishes = std::function<std::uint32_t()>;
+  StepResult step(const Wishes& wishes = {});
 
   Ending ending() const { return ending_; }
   std::int64_t steps_done() const { return step_; }
@@ -170,8 +173,8 @@ class Trainer {
   void check() const;
   std::int64_t epochs_done(std::int64_t step) const;
   std::int64_t examples_of_update() const;
-  Update update(float rate);
-  Update sharded_update(float rate, std::uint32_t wishes);
+  Update update(float rate, const Wishes& wishes);
+  Update sharded_update(float rate, const Wishes& wishes);
   std::uint64_t add_shard(std::int64_t shard, const Update& update, bool hashed);
   std::optional<Feeder::Piece> next_piece();
   void run(Part part, Update& result);

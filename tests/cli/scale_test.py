@@ -177,7 +177,7 @@ class VerifyStep(Ranks):
         run = self.run_tool("verify-step", out, "--step", 4, "--shard", 1)
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"but the log has 0000000000000000", run.stderr)
-        self.assertIn("shards 0 to 4 are expected", self.error(1, "verify-step", out, "--step", 4, "--shard", 5))
+        self.assertIn("expected a shard from 0 to 4, got 5", self.error(1, "verify-step", out, "--step", 4, "--shard", 5))
         self.assertIn("the run has steps 1 to", self.error(1, "verify-step", out, "--step", 4000, "--shard", 0))
 
     def test_runs_without_shards_have_none(self):
@@ -273,6 +273,13 @@ class UnderMpi:
         said, _ = process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)
         self.assertEqual(self.log(out)[-1]["reason"], "interrupted", said)
+        self.assertRegex(said.decode(), r"(?m)^limpid: train: interrupted after step \d+ of \d+; `limpid train --resume ")
+
+    def test_a_timeout_that_is_no_number_of_seconds_is_refused(self):
+        for text in ("0", "-1", "10s", "soon", "86401", "99999999999999999999"):
+            code, said = self.launched(self.kind, 2, *self.arguments(out=self.folder / "never"), LIMPID_RANK_TIMEOUT=text)
+            self.assertNotEqual(code, 0, text)
+            self.assertIn(f"limpid: LIMPID_RANK_TIMEOUT: expected 1 to 86400 seconds, got {text}\n", said)
 
     def test_a_rank_that_hangs_ends_the_job_and_is_named(self):
         out = self.folder / "hung"
@@ -355,7 +362,7 @@ class UnderMpi:
     def test_more_ranks_than_shards_are_refused(self):
         code, said = self.launched(self.kind, 3, *self.arguments("--shards", "2", out=self.folder / "few"))
         self.assertNotEqual(code, 0)
-        self.assertEqual(said.count("train: 3 ranks, but 2 shards: at most one rank a shard is expected"), 1, said)
+        self.assertEqual(said.count("train: expected at most one rank per shard, got 3 ranks (shards: 2)"), 1, said)
 
     def test_a_full_disk_ends_the_job_with_one_line(self):
         out = self.folder / "full"

@@ -1,4 +1,5 @@
-// The module for one MPI: point-to-point messages and nothing else of it.
+// An MPI module (detail/mpi_module.h). It uses MPI only to send and receive bytes, and is compiled
+// once for each MPI implementation.
 #include <mpi.h>
 
 #include <memory>
@@ -7,7 +8,7 @@
 
 namespace {
 
-MPI_Comm ranks = MPI_COMM_NULL;  // our messages are not those of other libraries
+MPI_Comm ranks = MPI_COMM_NULL;  // a duplicate, so that no other library gets our messages
 
 int start() {
   int level = 0;
