@@ -1,8 +1,11 @@
-// The tree over shards against MPI_Allreduce of the same bytes, both at the end of a step with its
-// gradient on every rank: `mpirun -n 8 scale_bench [whole|parts] [elements...]`. It says how long
-// each takes, and whether MPI's sum has the tree's bits. `whole` or `parts`: whether every rank
-// adds all elements or its part; default: by their number, as training does. Depends on Open MPI,
-// whose module the tree goes through.
+// Compares the sum by the tree over shards with MPI_Allreduce of the same bytes. Both end with the
+// whole sum on every rank:
+//
+//   mpirun -n 8 scale_bench [whole|parts] [elements...]
+//
+// Prints the time of each, and how many elements of MPI's sum have other bits than the tree's. With
+// `whole` every rank adds all elements, with `parts` its part; default: by the number of elements,
+// as in training. Depends on Open MPI.
 #include <mpi.h>
 
 #include <algorithm>
@@ -92,7 +95,7 @@ void measure(ld::Communicator& ranks, std::size_t elements, bool whole) {
 int main(int argc, char** argv) {
   const auto ranks = ld::LaunchedRanks::join();
   if (!ranks) {
-    std::fprintf(stderr, "scale_bench: mpirun -n 2 or more is expected\n");
+    std::fprintf(stderr, "scale_bench: expected mpirun -n 2 or more, got a single process\n");
     return 2;
   }
   if (ranks->rank() == 0)

@@ -111,7 +111,7 @@ class WithoutMpi(Ranks):
         run = subprocess.run([tool.TOOL, "train", "--data", "moons"], capture_output=True, timeout=60,
                              env=ENVIRONMENT | {"SLURM_STEP_NUM_TASKS": "4"})
         self.assertEqual(run.returncode, 1)
-        self.assertIn(b"srun started 4 processes without MPI: srun --mpi=pmix", run.stderr)
+        self.assertIn(b"srun started 4 processes without MPI; expected srun --mpi=pmix", run.stderr)
 
     def test_one_process_needs_none(self):
         run = subprocess.run([tool.TOOL, "train", "--data", "moons", "--epochs", "1"], capture_output=True, timeout=60,
