@@ -139,7 +139,7 @@ class View(tool.ToolTest):
             self.assertEqual(row["value"], op["value"])
             self.assertEqual(row["statistics"]["mean"], op["mean"])
         self.error(2, "trace", self.run_folder, "--data", "digits:1", "--edit", "%1[5] zero")
-        self.error(1, "trace", self.run_folder, "--data", "digits:1", "--edit", "%99 = 0")
+        self.error(2, "trace", self.run_folder, "--data", "digits:1", "--edit", "%99 = 0")
 
     def test_the_lab_has_numbers(self):
         self.assertEqual(self.answered("lab/softmax", logits=[0, 0])["probabilities"], [0.5, 0.5])
