@@ -13,5 +13,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   worker: { format: 'es' },
-  server: { proxy: { '/api': { target: engine, headers: { Origin: engine } } } },
+  server: {
+    fs: { allow: ['..'] }, // the pages of docs that the lab links to
+    proxy: { '/api': { target: engine, headers: { Origin: engine } } },
+  },
 });

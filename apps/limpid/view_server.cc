@@ -65,6 +65,7 @@ std::string_view type_of(std::string_view path) {
       {".ico", "image/x-icon"},
       {".json", "application/json"},
       {".txt", "text/plain; charset=utf-8"},
+      {".md", "text/plain; charset=utf-8"},
       {".woff2", "font/woff2"}};
   for (const auto& [ending, type] : kTypes)
     if (path.ends_with(ending)) return type;

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { accessible, begin, fits, limpid, limpidJson, pageOf, paths, tool, until, view, work } from './browser.mjs';
+import { accessible, begin, fits, limpid, limpidJson, pageOf, paths, tool, until, view, web, work } from './browser.mjs';
 
 const browser = await begin();
 writeFileSync(join(work, 'text.txt'), 'the cat sat on the mat, the dog sat on the log, the rat sat on the hat. '.repeat(60));
@@ -114,6 +114,9 @@ const failed = await paths({
       await page.to(href.slice(2));
       await page.locator('.experiment canvas, .experiment td.number, .experiment [data-probability]').first().waitFor();
       assert.equal(await page.locator('.experiment .note.bad').count(), 0, href);
+      const more = page.locator('.experiment p a').last();
+      const told = await page.evaluate(async (address) => (await fetch(address)).text(), await more.getAttribute('href'));
+      assert.equal(told, readFileSync(join(web, '..', await more.textContent()), 'utf8'), href);
     }
   },
   'transformers: a text before one is typed, of a vocabulary without some of its characters': async () => {

@@ -33,7 +33,7 @@ function ParameterCard({ name }: { name: string }) {
   );
 }
 
-export function Details(props: { tree: Tree; at: string | undefined; open: ReadonlySet<string>; onToggle: (id: string) => void }) {
+export function Details(props: { tree: Tree; at: string | undefined; open: ReadonlySet<string>; inside: boolean; onToggle: (id: string) => void }) {
   const { tree, at } = props;
   const { graph } = tree;
   if (at === undefined)
@@ -92,7 +92,7 @@ export function Details(props: { tree: Tree; at: string | undefined; open: Reado
       <div class="stack">
         <h2>{op}</h2>
         {graph.nodes.note[index] && <p class="mono small">{graph.nodes.note[index]}</p>}
-        {graph.nodes.body[index] && (
+        {graph.nodes.body[index] && !props.inside && (
           <div class="row">
             <button onClick={() => props.onToggle(at)}>Show its body</button>
           </div>

@@ -29,7 +29,7 @@ function openAtFirst(tree: Tree): string[] {
   return open;
 }
 
-function Drawing({ graph, name }: { graph: Graph; name: string }) {
+function Drawing({ graph, name, inside }: { graph: Graph; name: string; inside: boolean }) {
   const tree = useMemo(() => treeOf(graph), [graph]);
   const { open: openText, at } = route.value.params;
   const open = useMemo(
@@ -65,7 +65,8 @@ function Drawing({ graph, name }: { graph: Graph; name: string }) {
     setParams({ open: [...next].join('|') || '|', ...more }, true);
   const toggle = (id: string): void => {
     if (id.startsWith('n') && graph.nodes.body[Number(id.slice(1))]) {
-      if (graph.nodes.body.length) setParams({ node: id.slice(1), open: undefined, at: undefined }, true);
+      // The engine numbers the ops of the whole function, not those of a body.
+      if (!inside) setParams({ node: id.slice(1), open: undefined, at: undefined }, true);
       return;
     }
     const group = id.startsWith('g') ? tree.groups[Number(id.slice(1))] : undefined;
@@ -138,7 +139,7 @@ function Drawing({ graph, name }: { graph: Graph; name: string }) {
           <div class="graph-canvas quiet">Computing the layout…</div>
         )}
         <aside class="graph-side" aria-label="Details">
-          <Details tree={tree} at={at} onToggle={toggle} open={open} />
+          <Details tree={tree} at={at} onToggle={toggle} open={open} inside={inside} />
         </aside>
       </div>
       <RowsTable
@@ -195,7 +196,7 @@ export function GraphView() {
         </nav>
       )}
       <Problem text={error} />
-      {answer && <Drawing key={`${info.id} ${body}`} graph={answer} name={answer.name || info.name} />}
+      {answer && <Drawing key={`${info.id} ${body}`} graph={answer} name={answer.name || info.name} inside={body !== undefined} />}
       <ParameterList />
     </>
   );

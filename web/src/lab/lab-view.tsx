@@ -2,6 +2,11 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 
+import experimentsPage from '../../../docs/experiments.md?url';
+import oneNeuronPage from '../../../docs/tour/01-one-neuron.md?url';
+import trainingPage from '../../../docs/tour/06-training.md?url';
+import insidePage from '../../../docs/tour/08-inside.md?url';
+import transformationsPage from '../../../docs/transformations.md?url';
 import { ask } from '../engine/client';
 import type { Num } from '../engine/types';
 import { brief, count, exact, percent, toNumber } from '../engine/numbers';
@@ -15,6 +20,16 @@ import { useAsk } from '../ui/use-ask';
 import { useInSight } from '../ui/use-in-sight';
 import { RowsTable } from '../ui/value-table';
 import './lab.css';
+
+/** A page of docs, which the tool has beside this one: it opens offline. */
+type Page = readonly [path: string, address: string];
+const pages = {
+  experiments: ['docs/experiments.md', experimentsPage],
+  oneNeuron: ['docs/tour/01-one-neuron.md', oneNeuronPage],
+  training: ['docs/tour/06-training.md', trainingPage],
+  inside: ['docs/tour/08-inside.md', insidePage],
+  transformations: ['docs/transformations.md', transformationsPage],
+} as const satisfies Record<string, Page>;
 
 const colours = (): readonly string[] => classColours[theme.value];
 
@@ -37,7 +52,7 @@ function useText(name: string, otherwise: string): [string, Setter<string>] {
   return [route.value.params[name] ?? otherwise, (x) => setParams({ [name]: x === otherwise ? undefined : x })];
 }
 
-function Experiment(props: { title: string; children: ComponentChildren; text: string; page: string; error: string | undefined }) {
+function Experiment(props: { title: string; children: ComponentChildren; text: string; page: Page; error: string | undefined }) {
   return (
     <section class="sheet stack experiment" aria-label={props.title}>
       <h2>{props.title}</h2>
@@ -45,7 +60,10 @@ function Experiment(props: { title: string; children: ComponentChildren; text: s
       <Problem text={props.error} />
       {props.children}
       <p class="small quiet">
-        More of it: <span class="mono">{props.page}</span>
+        More of it:{' '}
+        <a class="mono" href={props.page[1]} target="_blank" rel="noreferrer">
+          {props.page[0]}
+        </a>
       </p>
     </section>
   );
@@ -65,7 +83,7 @@ function Activations() {
   }, [curve, theme.value]);
   const flat = curve ? curve.slope.filter((s) => Math.abs(toNumber(s)) < 0.01).length / curve.slope.length : 0;
   return (
-    <Experiment title="Activation functions" text="An activation makes a layer’s output non-linear. Where it is saturated (slope near 0), almost no gradient flows back." page="docs/tour/01-one-neuron.md" error={error}>
+    <Experiment title="Activation functions" text="An activation makes a layer’s output non-linear. Where it is saturated (slope near 0), almost no gradient flows back." page={pages.oneNeuron} error={error}>
       {answer && curve && (
         <>
           <Select label="Activation" value={curve.name} options={answer.curves.map((c) => [c.name, c.name.replace(/_/g, ' ')] as const)} onChange={(v) => setParams({ activation: v })} />
@@ -85,7 +103,7 @@ function Softmax() {
   const [temperature, setTemperature] = useNumber('temperature', 1);
   const { answer, error } = useAsk((abort) => ask('lab/softmax', { logits, temperature }, abort), [logits, temperature]);
   return (
-    <Experiment title="Softmax and temperature" text="Softmax turns numbers into probabilities. A low temperature makes them more extreme, a high one more equal." page="docs/tour/01-one-neuron.md" error={error}>
+    <Experiment title="Softmax and temperature" text="Softmax turns numbers into probabilities. A low temperature makes them more extreme, a high one more equal." page={pages.oneNeuron} error={error}>
       {logits.map((v, i) => (
         <Slider key={i} label={`logit ${i}`} value={v} min={-5} max={5} step={0.1} onInput={(x) => setLogits(logits.map((old, k) => (k === i ? x : old)))} />
       ))}
@@ -128,7 +146,7 @@ function Losses() {
     [answer, slopes, theme.value],
   );
   return (
-    <Experiment title="Losses" text="A loss measures how wrong a prediction is. Its slope is the gradient that training starts from." page="docs/tour/06-training.md" error={error}>
+    <Experiment title="Losses" text="A loss measures how wrong a prediction is. Its slope is the gradient that training starts from." page={pages.training} error={error}>
       <Slider label="Target" value={target} min={0} max={1} step={1} onInput={setTarget} />
       <Choice
         label="Show"
@@ -174,7 +192,7 @@ function Initialisation() {
     [answer, shown, theme.value],
   );
   return (
-    <Experiment title="Initialisation through many layers" text="With too small initial weights the signal vanishes, with too large ones it explodes. A good scheme preserves the standard deviation of activations." page="docs/experiments.md" error={error}>
+    <Experiment title="Initialisation through many layers" text="With too small initial weights the signal vanishes, with too large ones it explodes. A good scheme preserves the standard deviation of activations." page={pages.experiments} error={error}>
       <div class="columns tight">
         <Slider label="Layers" value={layers} min={2} max={100} onInput={setLayers} />
         <Slider label="Width" value={width} min={8} max={256} step={8} onInput={setWidth} />
@@ -196,7 +214,7 @@ function Norms() {
   const [chosenRow, setRow] = useNumber('row', 0);
   const row = Math.min(Math.max(Math.trunc(chosenRow), 0), scales.length - 1);
   return (
-    <Experiment title="Normalisation" text="Each norm scales the same numbers to mean 0 and standard deviation 1: per example (layer norm) or per unit (batch norm). RMS norm only scales." page="docs/tour/08-inside.md" error={error}>
+    <Experiment title="Normalisation" text="Each norm scales the same numbers to mean 0 and standard deviation 1: per example (layer norm) or per unit (batch norm). RMS norm only scales." page={pages.inside} error={error}>
       <div class="columns tight">
         <Slider label="Row to change" value={row} min={0} max={3} onInput={setRow} />
         <Slider
@@ -234,7 +252,7 @@ function Dropout() {
   const values = useMemo(() => Array.from({ length: 64 }, () => 1), []);
   const { answer, error } = useAsk((abort) => ask('lab/dropout', { rate, seed, values }, abort), [rate, seed]);
   return (
-    <Experiment title="Dropout" text="Random units are set to 0; the others are scaled up, so the expected value stays the same. Each step drops other units." page="docs/tour/06-training.md" error={error}>
+    <Experiment title="Dropout" text="Random units are set to 0; the others are scaled up, so the expected value stays the same. Each step drops other units." page={pages.training} error={error}>
       <div class="columns tight">
         <Slider label="Rate" value={rate} min={0} max={0.9} step={0.05} onInput={setRate} />
         <Slider label="Seed" value={seed} min={0} max={30} onInput={setSeed} />
@@ -289,7 +307,7 @@ function Optimisers() {
   };
   const paths = answer?.paths ?? [];
   return (
-    <Experiment title="Optimisers’ paths" text="Each optimiser’s path over the same surface from the same start." page="docs/tour/06-training.md" error={error}>
+    <Experiment title="Optimisers’ paths" text="Each optimiser’s path over the same surface from the same start." page={pages.training} error={error}>
       <div class="columns tight">
         <Select
           label="Surface"
@@ -350,7 +368,7 @@ function Collapse() {
   const [seed, setSeed] = useNumber('seed', 0);
   const { answer, error } = useAsk((abort) => ask('lab/collapse', { hidden, seed }, abort), [hidden, seed]);
   return (
-    <Experiment title="Two linear layers are one" text="Without an activation between them, two linear layers compute what one can. Collapse merges them." page="docs/transformations.md" error={error}>
+    <Experiment title="Two linear layers are one" text="Without an activation between them, two linear layers compute what one can. Collapse merges them." page={pages.transformations} error={error}>
       <div class="columns tight">
         <Slider label="Hidden units" value={hidden} min={1} max={128} onInput={setHidden} />
         <Slider label="Seed" value={seed} min={0} max={20} onInput={setSeed} />
@@ -395,7 +413,7 @@ function Perceptron() {
     [answer, theme.value],
   );
   return (
-    <Experiment title="A perceptron fails at XOR" text="One neuron separates the plane by one line. That works for AND and OR, but not for XOR, which needs a hidden layer." page="docs/tour/01-one-neuron.md" error={error}>
+    <Experiment title="A perceptron fails at XOR" text="One neuron separates the plane by one line. That works for AND and OR, but not for XOR, which needs a hidden layer." page={pages.oneNeuron} error={error}>
       <Choice
         label="Truth table"
         value={target}
@@ -432,7 +450,7 @@ function Approximation() {
     ];
   }, [answer, shown, theme.value]);
   return (
-    <Experiment title="One hidden layer, with more and more units" text="With enough units, one hidden layer approximates any continuous curve as closely as needed." page="docs/experiments.md" error={error}>
+    <Experiment title="One hidden layer, with more and more units" text="With enough units, one hidden layer approximates any continuous curve as closely as needed." page={pages.experiments} error={error}>
       <div class="columns tight">
         <Slider label="Seed" value={seed} min={0} max={10} onInput={setSeed} />
         {tasks.length > 1 && shown && <Select label="Task" value={shown} options={tasks.map((t) => [t, t] as const)} onChange={setTask} />}
