@@ -126,6 +126,9 @@ class RunObject {
       return 0;
     });
   }
+  void step() {
+    use([](train::Run& run) { return run.step(); });
+  }
   template <auto method>
   py::object ended() {
     return from_json(use([](train::Run& run) { return train::to_json_line((run.*method)()); }));
@@ -177,7 +180,7 @@ void add_training(py::module_& m) {
       .def("train", method(&RunObject::train))
       .def("start", method(&RunObject::call<&train::Run::start>))
       .def("resume", method(&RunObject::call<&train::Run::resume>))
-      .def("step", method(&RunObject::call<&train::Run::step>))
+      .def("step", method(&RunObject::step))
       .def("finish", method(&RunObject::ended<&train::Run::finish>))
       .def("interrupt", method(&RunObject::ended<&train::Run::interrupt>))
       .def("done", [](RunObject& r) { return r.use([](train::Run& run) { return run.done(); }); })
