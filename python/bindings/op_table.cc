@@ -66,6 +66,13 @@ Made extreme(const Given& g, const char* name) {
   });
 }
 
+// 0 or 1 everywhere.
+Value filled(const Given& g, bool one, Dtype dtype) {
+  const Value number = dtype == Dtype::kBool ? constant(g.builder(), Tensor::scalar(one))
+                                             : constant(g.builder(), one ? 1 : 0, dtype);
+  return broadcast(number, Shape(g.ints(0)));
+}
+
 // As NumPy's: vectors become matrices, leading dimensions are stretched.
 Value product(Value a, Value b, bool transpose_a, bool transpose_b) {
   const bool vector_a = a.rank() == 1, vector_b = b.rank() == 1;
@@ -288,12 +295,12 @@ constexpr FunctionRow kRows[] = {
      "One number everywhere."},
     {"zeros", "shape, dtype='f32'", "ST",
      [](const Given& g) -> Made {
-       return broadcast(constant(g.builder(), 0, g.dtype(1)), Shape(g.ints(0)));
+       return filled(g, false, g.dtype(1));
      },
      "0 everywhere."},
     {"ones", "shape, dtype='f32'", "ST",
      [](const Given& g) -> Made {
-       return broadcast(constant(g.builder(), 1, g.dtype(1)), Shape(g.ints(0)));
+       return filled(g, true, g.dtype(1));
      },
      "1 everywhere."},
 

@@ -27,6 +27,7 @@ double number_of(PyObject* o) {
 std::optional<Leaf> scalar_of(Dtype dtype, PyObject* o) {
   if (dtype == Dtype::kF32) return number_leaf(dtype, static_cast<float>(number_of(o)));
   if (dtype == Dtype::kF64) return number_leaf(dtype, number_of(o));
+  if (dtype == Dtype::kBool && PyBool_Check(o)) return number_leaf(dtype, o == Py_True);
   if (!PyLong_Check(o)) return {};
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -471,8 +472,8 @@ Reduction Given::reduction(std::size_t i) const {
   if (name == "mean") return Reduction::kMean;
   if (name == "sum") return Reduction::kSum;
   if (name == "none") return Reduction::kNone;
-  throw py::value_error(std::string(where_) + ": reduction is mean, sum or none, not '" + name +
-                        "'");
+  throw py::value_error(std::string(where_) + ": reduction: expected mean, sum or none, got '" +
+                        name + "'");
 }
 
 void add_ops(py::module_& m) {

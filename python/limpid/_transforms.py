@@ -59,6 +59,7 @@ class _Code:
         if not callable(code):
             raise TypeError(f"{type(self).__name__.strip('_')}: expected code or a Function, not {type(code).__name__}")
         self._code = code
+        self.__wrapped__ = code  # inspect.signature() looks there
         self.__name__ = _name_of(code)
         self.__doc__ = getattr(code, "__doc__", None)
 
@@ -682,8 +683,18 @@ def call(op: str, *inputs: Any, **attributes: Any) -> Any:
     return _core.call_op(op, *inputs, **attributes)
 
 
-def _has_values(x: Any) -> bool:
-    return isinstance(x, Value) or (isinstance(x, (list, tuple)) and any(map(_has_values, x)))
+def _first_array(x: Any) -> Any:
+    """The first Array or Value in nested lists, or None."""
+    if isinstance(x, (list, tuple)):
+        return next((found for found in map(_first_array, x) if found is not None), None)
+    return x if isinstance(x, (Array, Value)) else None
+
+
+def _stacked(parts: Sequence[Any], like: Any) -> Any:
+    """Nested lists with arrays among them: numbers beside floating arrays have their dtype."""
+    kind = like.type.split("[")[0]
+    wanted = kind if "f" in kind else None
+    return _core.stack([part if isinstance(part, (Array, Value)) else asarray(part, wanted if _first_array(part) is None else None) for part in parts], 0)
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:
@@ -706,8 +717,10 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     >>> lp.asarray([[1, 2], [3, 4]])
     limpid.Array(i32[2, 2] (1, 2, 3, 4))
     """
-    if _has_values(x):
-        x = x if isinstance(x, Value) else _core.stack([asarray(part, dtype) for part in x], 0)
+    like = _first_array(x)
+    if like is not None and like is not x:
+        x = _stacked(x, like)
+    if isinstance(x, Value):
         return x if dtype is None else _core.cast(x, dtype)
     made = _core.asarray(_from_lists(x, dtype))
     if dtype is None or _core.dtype_name(dtype) == made.type.split("[")[0]:
@@ -722,12 +735,11 @@ def array(x: Any, dtype: Any = None) -> Any:
 
 
 def _from_lists(x: Any, dtype: Any) -> Any:
-    if not isinstance(x, (list, tuple, range)):
+    number = dtype is not None and isinstance(x, (int, float)) and not isinstance(x, bool)
+    if not number and not isinstance(x, (list, tuple, range)):
         return x
     import numpy as np
 
-    if any(isinstance(part, Array) for part in x):
-        return np.stack([np.asarray(part) for part in x])
     made = np.asarray(x)
     if made.dtype.kind == "f":
         wide = dtype is not None and _core.dtype_name(dtype) == "f64"

@@ -44,6 +44,25 @@ class In(unittest.TestCase):
         self.assertEqual(lp.asarray(np.float32(2)).type, "f32[]")
         with self.assertRaisesRegex(ValueError, "too large"):
             lp.asarray(2**40)
+        # A number of a dtype has all of that dtype's digits.
+        self.assertEqual((lp.asarray(0.1, "f64").item(), lp.asarray(2**60 + 1, "i64").item()), (0.1, 2**60 + 1))
+        self.assertEqual((lp.asarray(2.7, "i32").type, lp.asarray(1, "f32").type, lp.asarray(np.float64(0.1), "f64").item()), ("i32[]", "f32[]", 0.1))
+        with self.assertRaisesRegex(TypeError, "datetime64"):
+            lp.asarray(np.datetime64("2020"))
+
+    def test_lists_with_arrays(self):
+        a, b = lp.asarray([1.0, 2.0]), lp.asarray([0.1], dtype="f64")
+        for parts, kind, values in (
+            ([a, a], "f32[2, 2]", [[1, 2], [1, 2]]), ([a, [3, 4.5]], "f32[2, 2]", [[1, 2], [3, 4.5]]),
+            ([a[0], 2.0, 3], "f32[3]", [1, 2, 3]), ([[a[0], 1], [2, a[1]]], "f32[2, 2]", [[1, 1], [2, 2]]),
+            ([b, [0.2]], "f64[2, 1]", [[0.1], [0.2]]), ([[b[0]]], "f64[1, 1]", [[0.1]]),
+            ((lp.asarray([1]), [2]), "i32[2, 1]", [[1], [2]]), ([lp.asarray(1.5, "bf16"), 2.0], "bf16[2]", [1.5, 2]),
+        ):
+            self.assertEqual((lp.asarray(parts).type, lp.asarray(parts).tolist()), (kind, values))
+            self.assertEqual(lp.asarray(parts, "f32").type, "f32" + kind[kind.index("["):])
+        for parts in ([a, b], [lp.asarray([1]), [0.5]]):
+            with self.assertRaises((TypeError, ValueError)):
+                lp.asarray(parts)
 
     def test_what_must_be_copied_is_copied_and_said(self):
         x = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -308,6 +327,12 @@ class Use(unittest.TestCase):
         for bad in (lambda: lp.asarray(np.uint8([1])) + 256, lambda: lp.asarray([1]) + 2**31, lambda: a + 2**63, lambda: lp.asarray([1]) + 0.5):
             with self.assertRaisesRegex(ValueError, "is not a value of"):
                 bad()
+
+    def test_masks(self):
+        self.assertEqual([lp.ones(2, bool).tolist(), lp.zeros((1, 2), "bool").tolist(), lp.full(2, True, bool).tolist()], [[True] * 2, [[False] * 2], [True] * 2])
+        mask = lp.asarray([True, False])
+        for f, want in ((lambda m: lp.select(m, m, True), [True, True]), (lambda m: lp.select(m, False, m), [False, False])):
+            self.assertEqual([f(mask).tolist(), lp.compile(f)(mask).tolist()], [want, want])
 
     def test_reductions_of_truth_of_integers_and_of_nothing(self):
         x = np.float32([[1, 2, 3], [3, 0, 1]])

@@ -4,6 +4,7 @@
 import collections
 import copy
 import dataclasses
+import inspect
 import os
 import pickle
 import subprocess
@@ -95,6 +96,9 @@ class Transformations(unittest.TestCase):
             lp.jvp(lambda a: a, lp.asarray(a), lp.asarray(a))
         with self.assertRaisesRegex(TypeError, "jvp: expected primals and tangents"):
             lp.jvp(lambda a: a, (a,))
+        for made in (lp.grad(f), lp.vmap(f), lp.compile(f), lp.custom_vjp(f)):
+            self.assertEqual(list(inspect.signature(made).parameters), ["a", "b"])
+        self.assertEqual([name for name, _ in lp.trace(lp.grad(f, has_aux=True), a, b).inputs], ["a", "b"])
         with self.assertRaisesRegex(AttributeError, "see lp.select"):
             lp.where
         self.assertFalse(hasattr(lp, "no_such_name"))
