@@ -265,14 +265,13 @@ class Names(tool.ToolTest):
 class Tables(tool.ToolTest):
     def test_outputs_as_csv(self):
         table = self.folder / "pets.csv"
-        table.write_text('weight,kind\n' + "".join(f'{i},{"cat" if i % 2 else "a, b"}\n'.replace("a, b", '"a, b"')
-                                                   for i in range(40)))
+        table.write_text("weight,kind\n" + "".join(f"{i},cat\n" if i % 2 else f'{i},"a, ""b"""\n' for i in range(40)))
         run = self.folder / "run"
         self.output("train", "--data", f"csv:{table},target=kind", *SMALL, "--epochs", "1", "--out", run)
         out = self.folder / "out.csv"
         self.assertIn("wrote f32[40, 2] to", self.output("run", run, "--data", f"csv:{table}", "--out", out))
         lines = out.read_text().splitlines()
-        self.assertEqual(lines[0], '"a, b",cat')
+        self.assertEqual(lines[0], '"a, ""b""",cat')
         self.assertEqual(len(lines), 41)
         answers = self.document("run", run, "--data", f"csv:{table}", "--count", "40")["answers"]
         for line, answer in zip(lines[1:], answers):

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
+#include <string>
 
 #include "limpid/core/error.h"
 #include "limpid/distribute/in_process.h"
@@ -52,25 +53,28 @@ TEST(Communicator, GathersAndBroadcasts) {
 }
 
 TEST(Communicator, ARankThatFailsEndsAll) {
-  std::mutex mutex;
-  int ended = 0;
-  try {
-    run_in_process(4, [&](Communicator& ranks) {
-      if (ranks.rank() == 2) throw Error(ErrorCode::kNotFound, "no data here");
-      try {
-        barrier(ranks);
-      } catch (const Error& e) {
-        EXPECT_STREQ(e.what(), "rank 2 has failed");
-        const std::lock_guard lock(mutex);
-        ++ended;
-        throw;
-      }
-    });
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "no data here");
+  for (const int failing : {0, 2, 3}) {
+    const std::string message = "rank " + std::to_string(failing) + " has failed";
+    std::mutex mutex;
+    int ended = 0;
+    try {
+      run_in_process(4, [&](Communicator& ranks) {
+        if (ranks.rank() == failing) throw Error(ErrorCode::kNotFound, "no data here");
+        try {
+          barrier(ranks);
+        } catch (const Error& e) {
+          EXPECT_EQ(e.what(), message);
+          const std::lock_guard lock(mutex);
+          ++ended;
+          throw;
+        }
+      });
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_STREQ(e.what(), "no data here");
+    }
+    EXPECT_EQ(ended, 3);
   }
-  EXPECT_EQ(ended, 3);
   EXPECT_THROW(run_in_process(0, [](Communicator&) {}), Error);
 }
 

@@ -68,6 +68,8 @@ class Transformations(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(lp.grad(f, 1)(p, q, r)), p["a"])
         first, second = lp.grad(f, (0, 2))(p, q, r)
         np.testing.assert_array_equal(np.asarray(second), p["b"])
+        np.testing.assert_array_equal(np.asarray(lp.grad(f, -1)(p, q, r)), p["b"])
+        np.testing.assert_array_equal(np.asarray(lp.grad(f, (-2, 0))(p, q, r)[0]), p["a"])
         self.assertEqual(list(lp.grad(f, ["b"])(p, q, r)), ["b"])
         with self.assertRaises(KeyError):
             lp.grad(f, ["c"])(p, q, r)
@@ -123,6 +125,17 @@ class Transformations(unittest.TestCase):
             lp.compile(lambda a: a[a > 0])(x)
         with self.assertRaisesRegex(TypeError, "lp.take"):
             lp.compile(lambda a: a[np.array([0, 1]), np.array([0, 1])])(x)
+
+    def test_slices_of_traced_code(self):
+        x = floats(7, 5)
+        ends = (None, -9, -3, 0, 2, 4, 6, 9)
+        for step in (None, 1, 2, 3, -1, -2, -3):
+            for first in ends:
+                for last in ends:
+                    part = slice(first, last, step)
+                    got = lp.compile(lambda a: (a[part], a[:, part], a[-2, ..., part]))(x)
+                    for one, want in zip(got, (x[part], x[:, part], x[-2, part])):
+                        np.testing.assert_array_equal(np.asarray(one), want, err_msg=str(part))
 
     def test_keys_of_numbers(self):
         key = lp.Key(7)

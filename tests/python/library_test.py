@@ -259,6 +259,11 @@ class Files(Temporary):
         with self.assertRaises(KeyError):
             model.neuron("layers.9", 0, x)
         self.assertTrue(lp.inspect.gradcheck(lp.trace(lambda x: lp.sin(x), "f32[3]"), {"x": np.float32([1, 2, 3])}))
+        wrong = lp.with_gradient(lp.sin, lambda x, y, c: c * y)
+        x = {"x": np.float64([1, 2, 3]), "y": np.float64([1, 2, 3])}
+        for f in (lambda x, y: lp.sin(x) + wrong(y), lambda x, y: wrong(x) + lp.sin(y)):
+            with self.assertRaisesRegex(ValueError, "the gradient disagrees"):
+                lp.inspect.gradcheck(lp.trace(f, "f64[3]", "f64[3]"), x)
 
 
 class Language(Temporary):

@@ -69,6 +69,17 @@ class Folder(served.ServeTest):
             time.sleep(0.02)
         self.assertEqual(self.events(), ["load", "load", "load", "unload"])
 
+    def test_the_highest_version_answers_where_none_is_named(self):
+        for version, weight in ((1, 2.0), (10, 4.0), (9, 3.0)):
+            self.put(f"net@{version}.safetensors", self.network(weight))
+        server = self.start()
+        self.assertEqual(server.get("/v2/models/net").json()["versions"], ["1", "9", "10"])
+        self.assertEqual(self.output_of(server, "net"), 4.0)
+        self.assertEqual(self.output_of(server, "net/versions/1"), 2.0)
+        self.assertEqual(self.output_of(server, "net/versions/9"), 3.0)
+        os.remove(self.models / "net@10.safetensors")
+        self.until(lambda: self.output_of(server, "net"), 3.0)
+
     def test_a_bad_one_leaves_the_old_one_serving(self):
         self.put("net.safetensors", self.network(2.0))
         self.put("bad.safetensors", b"no model")

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/inspect/promise.h"
+#include "limpid/train/checkpoint.h"
 #include "tests/view/trained.h"
 
 namespace limpid::view {
@@ -164,6 +166,22 @@ TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
   EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
   EXPECT_EQ(last.verified, true);
   EXPECT_LE(session_->runs().at("r0", 14).from, 14);
+}
+
+TEST_F(ViewRuns, AStepThatDiffersFromItsCheckpointIsSaidTo) {
+  const std::filesystem::path path = folder_ / "moons/checkpoint.safetensors";
+  train::Checkpoint checkpoint = train::load_checkpoint(path);
+  ASSERT_EQ(checkpoint.state.step, 28);
+  const std::string name = checkpoint.state.params.names().front();
+  const Tensor was = checkpoint.state.params.at(name);
+  checkpoint.state.params.set(name,
+                              Tensor::generate_bytes(was.type(), [&](std::span<std::byte> out) {
+                                std::copy(was.bytes().begin(), was.bytes().end(), out.begin());
+                                out[0] ^= std::byte{1};
+                              }));
+  train::save_checkpoint(path, checkpoint);
+  EXPECT_EQ(session_->runs().at("r0", 28).verified, false);
+  EXPECT_EQ(session_->runs().at("r0", 27).verified, std::nullopt);
 }
 
 void wait_until_it_ends(Runs& runs, const std::string& id) {
