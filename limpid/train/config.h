@@ -90,7 +90,7 @@ std::span<const ConfigKey> config_keys();
 
 // Throws kParse if the text is not a JSON object, or violates the table. The message lists all
 // faults in one line, each with its path, as in `config.optimizer.lr: expected a positive number,
-// came "fast"`.
+// got "fast"`.
 TrainConfig parse_train_config(std::string_view json, std::string_view source);
 
 // The chosen values as JSON. parse_train_config reads its text back as the same configuration.

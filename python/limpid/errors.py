@@ -1,6 +1,6 @@
 """The library's errors, each of which is one of Python's, too.
 
-Every message is one line: what was expected, what came, and where. ``except ValueError`` catches what
+Every message is one line: what was expected, what was given, and where. ``except ValueError`` catches what
 Python's users expect it to, ``except limpid.Error`` whatever the library says.
 """
 
@@ -33,7 +33,7 @@ class InvalidArgumentError(Error, ValueError):
 
 
 class ShapeError(Error, ValueError):
-    """Shapes that do not fit together."""
+    """Shapes that do not match."""
 
     code = "shape"
 
@@ -78,7 +78,7 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class NoGradientError(Error, ValueError):
-    """A derivative was asked of an op that has none."""
+    """An op that has no derivative is on the path of a gradient."""
 
     code = "no gradient"
 

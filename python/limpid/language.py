@@ -1,4 +1,4 @@
-"""Language models: text that a model goes on with, token by token."""
+"""Language models: text is generated token by token."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def generate(
     top_p: float = 1.0,
     seed: int = 0,
 ) -> Iterator[str]:
-    """The text that a model with a tokenizer goes on with, in parts as they are complete.
+    """Generates text with a model that has a tokenizer: an iterator over parts of the text.
 
     The same model, prompt, options and seed give the text of ``limpid generate``.
     """

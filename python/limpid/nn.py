@@ -192,7 +192,7 @@ class _Layer:
         return self._layer.init(_key(key, seed))
 
     def __call__(self, params: Mapping[str, Any], x: Any, key: Any = None) -> Any:
-        """The layer's result; with a key dropout, where there is some, is at work."""
+        """The layer's result. With a key, dropout is active."""
         return _run(self._apply, params, (x,), key)
 
     def _apply(self, params: Any, inputs: Any, key: Any) -> Any:
@@ -254,7 +254,7 @@ class LayerNorm(_Layer):
 
 @dataclass(frozen=True)
 class RmsNorm(_Layer):
-    """Over the last dimension, without taking the mean away (Zhang and Sennrich 2019)."""
+    """Over the last dimension, without subtracting the mean (Zhang and Sennrich 2019)."""
 
     features: int
     eps: float = 1e-5
@@ -295,7 +295,7 @@ class BatchNorm(_Layer):
         return self._layer.init_state()
 
     def training(self, params: Mapping[str, Any], state: Mapping[str, Any], x: Any) -> Tuple[Any, Params]:
-        """By the statistics of the batch: the result, and the next state."""
+        """Uses the statistics of the batch. Returns the result and the next state."""
         y, next_state = _run(self._layer.training, params, state, x, None)
         return y, next_state
 
@@ -318,7 +318,7 @@ class MultiHeadAttention(_Layer):
         )
 
     def attend(self, params: Mapping[str, Any], x: Any, memory: Any, mask: Any = None) -> Any:
-        """Queries from x, keys and values from memory, with what the mask hides."""
+        """Queries from x, keys and values from memory; the mask hides positions."""
         return _run(self._apply, params, (x, memory) if mask is None else (x, memory, mask), None)
 
 
@@ -393,7 +393,7 @@ class Mlp(_Network):
     activation : str or callable
         Of `lp.activations()`.
     dropout : float
-        Behind every hidden activation, in training only: with a key.
+        Dropout rate after every hidden activation; active with a key.
     norm : {'none', 'layer', 'rms', 'batch'}
     init_name : str
         "he", "xavier", ...
@@ -426,7 +426,7 @@ class Mlp(_Network):
     def training(
         self, params: Mapping[str, Any], state: Mapping[str, Any], x: Any, key: Any
     ) -> Tuple[Any, Params]:
-        """In training: dropout is at work, and batch norm goes by the batch. The logits, the next state."""
+        """Training: dropout is active, batch norm uses the batch's statistics. Returns the logits and the next state."""
         y, next_state = _run(self._layer.training, params, state, x, key)
         return y, next_state
 
@@ -443,7 +443,7 @@ class CharLm(_Network):
     Parameters
     ----------
     vocabulary, context, embedding : int
-        Tokens that there are; tokens that it sees; numbers for each of them.
+        Vocabulary size; context length; embedding dimension.
     hidden : sequence of int
         Widths of the hidden layers.
     """
@@ -469,7 +469,7 @@ class CharLm(_Network):
 
 @dataclass(frozen=True)
 class Gpt(_Network):
-    """A transformer that goes on with tokens; docs/language.md has its choices.
+    """A transformer that predicts the next token; docs/language.md lists its options.
 
     ids i32 or i64 (..., length), length <= context, to logits (..., length, vocabulary).
     """
@@ -533,7 +533,7 @@ class PerceptronRun(NamedTuple):
 
 
 def train_perceptron(perceptron: Perceptron, x: Any, targets: Any, epochs: int, rate: float = 1.0) -> PerceptronRun:
-    """Through the examples in order until an epoch passes without a mistake, but at most `epochs` times."""
+    """Learns the examples in order until an epoch has no mistake, for at most `epochs` epochs."""
     return PerceptronRun(*_core.train_perceptron(perceptron.inputs, x, targets, epochs, rate))
 
 

@@ -27,7 +27,7 @@ class Run:
     """A training run.
 
     The bits of the model depend on the configuration and the data alone: not on threads, listeners,
-    checkpoints or interruptions. Ctrl-C writes a checkpoint, from which `resume` goes on.
+    checkpoints or interruptions. Ctrl-C writes a checkpoint, from which `resume` continues.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Run:
         -------
         dict
             The last event: reason, metrics of validation and test, seconds. After a `stop` the reason is
-            "interrupted", and train() goes on.
+            "interrupted", and train() continues.
         """
         return self._run.train(stop)
 
@@ -80,7 +80,7 @@ class Run:
         self._run.start()
 
     def resume(self) -> None:
-        """Goes on from the folder's checkpoint, or after an interruption."""
+        """Continues from the folder's checkpoint, or after an interruption."""
         self._run.resume()
 
     def step(self) -> None:
@@ -92,7 +92,7 @@ class Run:
         return self._run.finish()
 
     def interrupt(self) -> Event:
-        """Writes a checkpoint and ends the log; `resume` goes on."""
+        """Writes a checkpoint and ends the log; `resume` continues."""
         return self._run.interrupt()
 
     @property
@@ -135,7 +135,7 @@ class Run:
 
 
 def resume(folder: Path, *, threads: int = 1, **callbacks: Any) -> Run:
-    """The run of a folder, going on from its checkpoint; `train` does the rest."""
+    """Continues the run of a folder from its checkpoint; `train` does the rest."""
     run = Run(_core.read_config(folder), folder=folder, threads=threads, **callbacks)
     run.resume()
     return run
