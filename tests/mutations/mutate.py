@@ -16,7 +16,7 @@ mutations.toml has the list. Each entry is a [[mutation]] with
 
 It needs the whole build of the preset release, and changes nothing in it. A mutated file is a copy in a folder that the compiler
 searches first. What read the file is compiled again by the command of the build, and the program of the test linked again with
-these objects before its libraries. The test runs first without the mutation: it must be there, and pass. Then it must fail: by a
+these objects before its libraries. A file of the Python package is replaced in a copy of the build's package. The test runs first without the mutation: it must be there, and pass. Then it must fail: by a
 check, by a crash, or by taking ten times as long as it did. A mutation that does not compile is a mistake of the list.
 
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
@@ -202,8 +202,17 @@ class Build:
         raise Failed(f"{program}: no command links it")
 
 
+def mutated_package(mutation: Mutation, folder: Path) -> dict[str, str]:
+    """The folder of the Python package with the mutated file, by the folder that it stands for."""
+    shutil.copytree(BUILD / "python/limpid", folder / "python/limpid")
+    (folder / mutation.file).write_text(mutation.text())
+    return {str(BUILD / "python"): str(folder / "python")}
+
+
 def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str, str]:
     """Built in the folder; by the paths of those that they stand for."""
+    if mutation.file.startswith("python/limpid/"):
+        return mutated_package(mutation, folder)
     over = folder / "over"
     (over / mutation.file).parent.mkdir(parents=True)
     (over / mutation.file).write_text(mutation.text())
