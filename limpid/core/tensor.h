@@ -66,9 +66,9 @@ class Tensor {
   using ReadRows =
       std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
   // A tensor whose rows are computed at every read by read_rows(), by for_each_block() and through
-  // rows(), and not kept: a table that needs no memory. Any other read computes all elements and
-  // keeps them, as deferred() does. `read` may be called from several threads at once. Throws
-  // kShape for a scalar.
+  // rows(), and not kept: a table that needs no memory. Any other read computes all elements, and
+  // the tensor keeps them. `read` may be called from several threads at once. Throws kShape for a
+  // scalar.
   static Tensor deferred_rows(const Type& type, ReadRows read);
 
   // A tensor over memory that `owner` keeps alive (a mapped file, say); it is never written. Throws

@@ -124,7 +124,7 @@ struct NarrowMatmul {
   std::size_t c_row_stride;
   const float* bias;
   bool relu;
-  bool from_memory = false;  // no cache has B: it was not used since others were
+  bool from_memory = false;  // B is read from memory, not from a cache
 };
 
 // Operands of adam_update (limpid/ops/update.h). A result may be in the memory of its operand.

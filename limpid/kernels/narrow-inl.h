@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
 // Vectors per panel and rows per tile: as many accumulators as possible with registers left for the
-// operands. kMostRows: as many rows that are all there are may be a tile, of one panel. It reads
-// the weights once, where two tiles of half the rows read them twice.
+// operands. A product of at most kMostRows rows may be one tile of one panel, which reads the
+// weights once. Two tiles of half the rows would read them twice.
 #if HWY_TARGET == HWY_AVX3
 // With two panels, a tile loads six elements of x for four vectors; with one panel, twelve for two.
 constexpr std::size_t kTileRows = 6, kMostRows = 8, kVectors = 2, kAccumulators = 24;

@@ -1,5 +1,5 @@
-// Shared by kernels on rows: the 16 partial sums of docs/arithmetic.md ("Reductions") and loops
-// over a row. Included once for every target.
+// Shared by kernels on rows: the 16 partial sums of docs/arithmetic.md ("Products and sums") and
+// loops over a row. Included once for every target.
 #include "limpid/kernels/math-inl.h"
 //
 #include "limpid/core/arithmetic.h"

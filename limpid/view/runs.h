@@ -59,7 +59,7 @@ struct StepAgain {
   std::int64_t step = 0, steps = 0;
   std::int64_t from = 0;              // the step from which it was recomputed
   std::optional<double> loss = {};    // of the step's batch, before the update
-  std::optional<bool> verified = {};  // the bits equal those of a checkpoint or model there
+  std::optional<bool> verified = {};  // whether the checkpoint of this step has the same bits
   double seconds = 0;
 };
 
