@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/train/checkpoint.h"
@@ -22,11 +24,32 @@ std::optional<std::string> logged_hash(const RunLog& log, std::int64_t step, std
   return {};
 }
 
+bool extends(const ResumeEvent& event) { return !event.command.empty(); }
+
+std::optional<ResumeEvent> last_extension(const RunLog& log) {
+  const auto last = std::find_if(log.resumes.rbegin(), log.resumes.rend(), extends);
+  return last == log.resumes.rend() ? std::nullopt : std::optional(*last);
+}
+
+// The configuration that made a step: a longer run has another schedule of the learning rate. The
+// log has the first configuration, the folder the last one.
+TrainConfig config_of_step(const RunFolder& folder, const RunLog& log, std::int64_t step) {
+  const auto first = std::find_if(log.resumes.begin(), log.resumes.end(), extends);
+  if (first == log.resumes.end() || step > last_extension(log)->step) return folder.read_config();
+  if (step > first->step)
+    refuse_step(
+        fmt::format("step {}: the run was extended after steps {} and {}, expected a step that is "
+                    "not in between",
+                    step, first->step, last_extension(log)->step));
+  return parse_train_config(log.run.config.dump(), folder.log().string());
+}
+
 }  // namespace
 
 VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int64_t shard,
                            const std::filesystem::path& checkpoint, ThreadPool* pool) {
-  const TrainConfig config = folder.read_config();
+  const RunLog log = parse_run_log(folder.log());
+  const TrainConfig config = config_of_step(folder, log, step);
   const RunSetup setup(config, load_data(config));
   Trainer trainer(setup.problem, setup.data, options_of(setup.config, setup.data), pool);
   if (step < 1 || step > trainer.steps())
@@ -36,17 +59,23 @@ VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int6
     from = load_checkpoint(checkpoint);
   else if (folder.has_checkpoint())
     from = load_checkpoint(folder.checkpoint());
+  if (checkpoint.empty() && from && from->state.step >= step) from.reset();
   if (from) {
     const auto path = in_quotes((checkpoint.empty() ? folder.checkpoint() : checkpoint).string());
     if (from->run != identity_of(setup.config, setup.data_hash(pool)))
       refuse_step(fmt::format(
           "{}: the checkpoint has another configuration or other data than the run", path));
-    if (from->state.step < step)
-      trainer.restore(from->state);
-    else if (!checkpoint.empty())
+    if (from->state.step >= step)
       refuse_step(fmt::format("{}: the checkpoint is after step {}, expected one before step {}",
                               path, from->state.step, step));
+    trainer.restore(from->state);
   }
+  const auto extended = last_extension(log);
+  if (!from && extended && step > extended->step)
+    refuse_step(
+        fmt::format("the run was extended after step {}, expected a checkpoint from after "
+                    "that and before step {}",
+                    extended->step, step));
   VerifiedShard result;
   result.from = trainer.steps_done();
   while (trainer.steps_done() + 1 < step && trainer.ending() == Ending::kNone) trainer.step();
@@ -54,7 +83,7 @@ VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int6
     refuse_step(fmt::format("the training ends after step {}: {}", trainer.steps_done(),
                             name(trainer.ending())));
   result.hash = fmt::format("{:016x}", trainer.hash_of_shard(shard));
-  result.logged = logged_hash(parse_run_log(folder.log()), step, shard);
+  result.logged = logged_hash(log, step, shard);
   return result;
 }
 

@@ -22,8 +22,9 @@ struct VerifiedShard {
 // Starts from `checkpoint`; if the path is empty, from the folder's checkpoint if it is before the
 // step, else from the initial weights. Makes the steps before `step` (counted from 1), then
 // computes the gradient of only this shard. Throws kInvalidArgument if the run has no such step or
-// shard or is not sharded, or if the checkpoint is after the step or of another run; what
-// load_data, load_checkpoint and parse_run_log throw.
+// shard or is not sharded, if the checkpoint is after the step or of another run, or if the run was
+// extended and the step needs a checkpoint from after that, or was made between two extensions;
+// what load_data, load_checkpoint and parse_run_log throw.
 VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int64_t shard,
                            const std::filesystem::path& checkpoint = {},
                            ThreadPool* pool = nullptr);

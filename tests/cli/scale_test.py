@@ -180,6 +180,19 @@ class VerifyStep(Ranks):
         self.assertIn("expected a shard from 0 to 4, got 5", self.error(1, "verify-step", out, "--step", 4, "--shard", 5))
         self.assertIn("the run has steps 1 to", self.error(1, "verify-step", out, "--step", 4000, "--shard", 0))
 
+    def test_steps_before_an_extension_have_the_first_configuration(self):
+        out = self.folder / "run"
+        self.output(*self.arguments("--log-shards", "--log-every", "2", "--schedule", "cosine", out=out))
+        before = {step: self.document("verify-step", out, "--step", step, "--shard", 1)["hash"] for step in (4, 36)}
+        self.output("train", "--resume", out, "--epochs", "13")
+        for step, found in before.items():
+            self.assertEqual(self.output("verify-step", out, "--step", step, "--shard", 1), f"step {step}, shard 1: {found}, as logged\n")
+        self.assertIn("the run was extended after step 36, expected a checkpoint from after that and before step 38",
+                      self.error(1, "verify-step", out, "--step", 38, "--shard", 1))
+        self.output("train", "--resume", out, "--epochs", "14")
+        self.assertIn("step 38: the run was extended after steps 36 and 39, expected a step that is not in between",
+                      self.error(1, "verify-step", out, "--step", 38, "--shard", 1))
+
     def test_runs_without_shards_have_none(self):
         out = self.folder / "run"
         self.output("train", "--data", "moons", "--epochs", "1", "--out", out)
