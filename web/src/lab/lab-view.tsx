@@ -14,7 +14,7 @@ import { route, setParams } from '../state/route';
 import { theme } from '../state/theme';
 import { Choice, Heading, Problem, Select, Slider } from '../ui/controls';
 import { HeatMap } from '../ui/heat-map';
-import { LineChart, type Series } from '../ui/line-chart';
+import { Legend, LineChart, type Series } from '../ui/line-chart';
 import { classColours, paint } from '../ui/palette';
 import { useAsk } from '../ui/use-ask';
 import { useInSight } from '../ui/use-in-sight';
@@ -88,6 +88,7 @@ function Activations() {
         <>
           <Select label="Activation" value={curve.name} options={answer.curves.map((c) => [c.name, c.name.replace(/_/g, ' ')] as const)} onChange={(v) => setParams({ activation: v })} />
           <p class="mono small">{curve.formula}</p>
+          <Legend series={series} />
           <LineChart name={curve.name} xName="x" series={series} height={230} />
           <p class="small quiet">Flat in {percent(flat, 0)} of the plotted range: the slope is below 0.01.</p>
         </>
@@ -160,19 +161,6 @@ function Losses() {
       <Legend series={series} />
       <LineChart name={slopes === 'loss' ? 'Loss by prediction' : 'Slope by prediction'} xName="prediction" series={series} height={220} />
     </Experiment>
-  );
-}
-
-function Legend({ series }: { series: readonly Series[] }) {
-  return (
-    <ul class="legend">
-      {series.map((s) => (
-        <li key={s.name}>
-          <i style={{ background: s.colour }} />
-          {s.name}
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -8,7 +8,7 @@ import type { PlayAnswer, PlayConfig, PlayData, PlayExport } from '../engine/typ
 import { route, setParams } from '../state/route';
 import { theme } from '../state/theme';
 import { CopyText, Heading, Problem, Select, Slider } from '../ui/controls';
-import { LineChart } from '../ui/line-chart';
+import { Legend, LineChart } from '../ui/line-chart';
 import { Network } from './network';
 import { Surface, type Plane, type Point } from './surface';
 import './playground.css';
@@ -447,6 +447,7 @@ export function PlaygroundView() {
           )}
           <div class="sheet">
             <LineChart name="Loss" xName="step" series={lossSeries} height={170} />
+            <Legend series={lossSeries} />
           </div>
         </div>
         <div class="stack">

@@ -426,6 +426,9 @@ export function TrainingView() {
             </div>
             <div class="sheet">
               <LineChart name="Loss" xName="step" series={loss} height={300} log={log} sync="training" />
+              {data.some((d) => d.epochs.some((e) => e.validation?.['loss'] !== undefined)) && (
+                <p class="small quiet">Solid: training{smooth > 0 && ', smoothed; faint: each step'}. Dashed: validation.</p>
+              )}
             </div>
             <div class="charts">
               {shownMetric && (

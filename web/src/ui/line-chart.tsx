@@ -48,6 +48,20 @@ function decades(low: number, high: number): number[] {
   return marks;
 }
 
+/** Which colour is which. */
+export function Legend({ series }: { series: readonly Pick<Series, 'name' | 'colour'>[] }) {
+  return (
+    <ul class="legend">
+      {series.map((s) => (
+        <li key={s.name}>
+          <i style={{ background: s.colour }} />
+          {s.name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export function LineChart(props: {
   name: string;
   xName: string;
