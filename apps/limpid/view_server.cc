@@ -108,6 +108,8 @@ int status_of(ErrorCode code) {
       return 404;
     case ErrorCode::kUnsupported:
       return 422;
+    case ErrorCode::kNoMemory:
+      return 503;
     case ErrorCode::kIo:
     case ErrorCode::kInternal:
       return 500;

@@ -22,6 +22,8 @@ std::string_view name(ErrorCode code) {
       return "unsupported";
     case ErrorCode::kNoGradient:
       return "no gradient";
+    case ErrorCode::kNoMemory:
+      return "no memory";
     case ErrorCode::kInternal:
       return "internal";
   }

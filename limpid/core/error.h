@@ -18,6 +18,7 @@ enum class ErrorCode {
   kNotFound,         // a name that does not exist
   kUnsupported,      // valid input that this library does not support
   kNoGradient,       // a derivative of an op that has none
+  kNoMemory,         // memory that the system does not give; a later call may find enough
   kInternal,         // a bug in this library
 };
 

@@ -19,7 +19,7 @@ namespace limpid {
 namespace {
 
 [[noreturn]] void throw_no_memory(std::size_t bytes) {
-  throw Error(ErrorCode::kInvalidArgument,
+  throw Error(ErrorCode::kNoMemory,
               fmt::format("tensor: cannot allocate {} bytes of memory", bytes));
 }
 

@@ -146,32 +146,38 @@ Tensor encode_numbers(const TableSource& source) {
                                  });
 }
 
-// The mean of column `at`, or of a category's columns the one that most rows have; the first of
-// several. Nothing without a value.
-std::optional<float> mean_of(const Tensor& inputs, std::size_t at) {
+// Of a feature: the sum and the number of the values that are present.
+struct Present {
   double sum = 0;
-  std::size_t count = 0;
-  RowReader<float> rows(inputs);
-  for (std::int64_t i = 0; i < rows.size(); ++i) {
-    const float x = rows[i][at];
-    if (std::isnan(x)) continue;
-    sum += static_cast<double>(x);
-    ++count;
-  }
-  if (count == 0) return {};
-  return static_cast<float>(sum / static_cast<double>(count));
-}
+  std::int64_t count = 0;
+};
 
-std::optional<float> mode_of(const Tensor& inputs, std::size_t at, std::size_t categories) {
-  std::vector<std::int64_t> counts(categories);
+// One pass: a large table is converted again for each.
+std::vector<Present> present_in(const Tensor& inputs) {
+  std::vector<Present> features(static_cast<std::size_t>(inputs.shape()[1]));
   RowReader<float> rows(inputs);
   for (std::int64_t i = 0; i < rows.size(); ++i) {
     const std::span<const float> row = rows[i];
-    for (std::size_t k = 0; k < categories; ++k) counts[k] += row[at + k] == 1;
+    for (std::size_t c = 0; c < features.size(); ++c) {
+      if (std::isnan(row[c])) continue;
+      features[c].sum += static_cast<double>(row[c]);
+      ++features[c].count;
+    }
   }
-  const auto most = std::max_element(counts.begin(), counts.end());
-  if (*most == 0) return {};
-  return static_cast<float>(most - counts.begin());
+  return features;
+}
+
+std::optional<float> mean_of(const Present& feature) {
+  if (feature.count == 0) return {};
+  return static_cast<float>(feature.sum / static_cast<double>(feature.count));
+}
+
+// Features are 1 in the rows of their category, else 0. The first of the most frequent ones.
+std::optional<float> mode_of(std::span<const Present> categories) {
+  const auto most = std::max_element(categories.begin(), categories.end(),
+                                     [](auto& a, auto& b) { return a.sum < b.sum; });
+  if (most->sum == 0) return {};
+  return static_cast<float>(most - categories.begin());
 }
 
 }  // namespace
@@ -198,16 +204,16 @@ Dataset encode_table(const TableSource& source, const TableSchema& schema) {
 }
 
 void fit_fills(TableSchema& schema, const Dataset& train) {
-  std::size_t offset = 0;
+  const std::vector<Present> present = present_in(train.inputs);
+  std::span<const Present> features = present;
   for (TableColumn& column : schema.features) {
     const auto width = static_cast<std::size_t>(column.features());
-    column.fill =
-        column.categorical ? mode_of(train.inputs, offset, width) : mean_of(train.inputs, offset);
+    column.fill = column.categorical ? mode_of(features.first(width)) : mean_of(features.front());
     if (!column.fill)
       throw Error(
           ErrorCode::kFormat,
           fmt::format("table: column {} has no value in the training set", in_quotes(column.name)));
-    offset += width;
+    features = features.subspan(width);
   }
 }
 

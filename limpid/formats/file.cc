@@ -27,8 +27,9 @@ namespace fs = std::filesystem;
 // One system call moves at most this much: Linux stops at 2 GiB, others before.
 constexpr std::size_t kChunk = std::size_t{1} << 30;
 
-[[noreturn]] void fail(std::string_view verb, const fs::path& path, std::string_view reason) {
-  throw Error(ErrorCode::kIo, fmt::format("{} {}: {}", verb, in_quotes(path.string()), reason));
+[[noreturn]] void fail(std::string_view verb, const fs::path& path, std::string_view reason,
+                       ErrorCode code = ErrorCode::kIo) {
+  throw Error(code, fmt::format("{} {}: {}", verb, in_quotes(path.string()), reason));
 }
 
 [[noreturn]] void fail_with_errno(std::string_view verb, const fs::path& path) {
@@ -192,8 +193,10 @@ Tensor read_file(const fs::path& path, std::uint64_t limit) {
                                           [&](std::span<std::uint8_t> out) {
                                             read_exactly(file, path, std::as_writable_bytes(out));
                                           });
-  } catch (const std::bad_alloc&) {
-    fail("read", path, fmt::format("cannot allocate memory for its {} bytes", size));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNoMemory) throw;
+    fail("read", path, fmt::format("cannot allocate memory for its {} bytes", size),
+         ErrorCode::kNoMemory);
   }
 }
 

@@ -260,11 +260,8 @@ Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool, std
   return predict(model, Params{{input.name, examples}}, pool, batch).front();
 }
 
-namespace {
-
-std::optional<std::vector<Tensor>> predict_all(const Model& model, const Params& inputs,
-                                               ThreadPool* pool, std::int64_t batch,
-                                               StopCheck* check) {
+std::vector<Tensor> predict(const Model& model, const Params& inputs, ThreadPool* pool,
+                            std::int64_t batch) {
   if (batch < 1)
     throw Error(ErrorCode::kInvalidArgument, fmt::format("predict: a batch of {}", batch));
   check_names(model, inputs);
@@ -275,28 +272,14 @@ std::optional<std::vector<Tensor>> predict_all(const Model& model, const Params&
     arguments.push_back(inputs.at(input.name));
     if (arguments.back().type() == input.type) shared.push_back(input.name);
   }
-  if (!count) {
-    const Executable one = compile(bound(model));
-    return check ? one(arguments, *check, pool) : one(arguments, pool);
-  }
+  if (!count) return compile(bound(model))(arguments, pool);
   const std::uint64_t fitting = kMaxExampleBytes / std::max<std::uint64_t>(1, example_bytes(model));
   const std::int64_t most = std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, batch);
   const Predictor run(model.function, model.params,
                       {.most_rows = std::clamp<std::int64_t>(*count, 1, most),
                        .pool = pool,
                        .shared = std::move(shared)});
-  return check ? run(arguments, *check) : run(arguments);
-}
-
-}  // namespace
-
-std::vector<Tensor> predict(const Model& model, const Params& inputs, ThreadPool* pool,
-                            std::int64_t batch) {
-  return *predict_all(model, inputs, pool, batch, nullptr);
-}
-std::optional<std::vector<Tensor>> predict(const Model& model, const Params& inputs,
-                                           StopCheck& check, ThreadPool* pool, std::int64_t batch) {
-  return predict_all(model, inputs, pool, batch, &check);
+  return run(arguments);
 }
 
 }  // namespace limpid

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "limpid/compile/stop_check.h"
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/params.h"
 #include "limpid/function/function.h"
@@ -74,9 +73,5 @@ Tensor predict(const Model& model, const Tensor& examples, ThreadPool* pool = nu
 // match; kInvalidArgument for a batch below 1.
 std::vector<Tensor> predict(const Model& model, const Params& inputs, ThreadPool* pool = nullptr,
                             std::int64_t batch = 256);
-// As above, but `check` may end the run early; then there is no result.
-std::optional<std::vector<Tensor>> predict(const Model& model, const Params& inputs,
-                                           StopCheck& check, ThreadPool* pool = nullptr,
-                                           std::int64_t batch = 256);
 
 }  // namespace limpid

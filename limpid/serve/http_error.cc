@@ -8,6 +8,8 @@
 namespace limpid::serve {
 namespace {
 
+HttpError no_memory() { return {503, "out of memory", {{"Retry-After", "1"}}}; }
+
 HttpError of_library(const Error& error) {
   const std::string message = error.what();
   switch (error.code()) {
@@ -20,6 +22,8 @@ HttpError of_library(const Error& error) {
       return {400, message.substr(0, message.find('\n'))};
     case ErrorCode::kUnsupported:
       return {501, message.substr(0, message.find('\n'))};
+    case ErrorCode::kNoMemory:
+      return no_memory();
     case ErrorCode::kIo:
     case ErrorCode::kNoGradient:
     case ErrorCode::kInternal:
@@ -38,7 +42,7 @@ HttpError to_http_error(std::exception_ptr thrown) {
   } catch (const Error& error) {
     return of_library(error);
   } catch (const std::bad_alloc&) {
-    return {503, "out of memory", {{"Retry-After", "1"}}};
+    return no_memory();
   } catch (...) {
     return {500, "internal error"};
   }

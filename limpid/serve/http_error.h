@@ -25,7 +25,8 @@ class HttpError : public std::runtime_error {
 };
 
 // Converts an exception of a handler for the client: an HttpError as it is; a limpid::Error as 400
-// with its first line; errors that name files, and all others, as 500 without a reason.
+// with its first line; lack of memory as 503; errors that name files, and all others, as 500
+// without a reason.
 HttpError to_http_error(std::exception_ptr thrown);
 
 // {"error": "..."}, as in the Open Inference Protocol.

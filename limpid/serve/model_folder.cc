@@ -28,6 +28,12 @@ bool is_model(const fs::path& path, const std::string& name) {
   return path.extension() == ".safetensors" || path.extension() == ".onnx";
 }
 
+bool is_lack_of_memory(const std::exception& thrown) {
+  const auto* const error = dynamic_cast<const Error*>(&thrown);
+  return error ? error->code() == ErrorCode::kNoMemory
+               : dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr;
+}
+
 // Identifies a state of a file; also defined for a missing file.
 std::string stamp_of_file(const fs::path& path) {
   struct stat facts {};
@@ -130,8 +136,8 @@ void ModelFolder::add(const std::string& name) {
   }
 }
 
-// Does nothing if this state of the model was read. One that finds no memory is tried again, at
-// growing intervals: a large model may never find enough.
+// Does nothing if this state of the model was read. A model that found no memory is read again, at
+// growing intervals: a large one may never find enough.
 void ModelFolder::read(const std::string& name, const Stamp& stamp) {
   constexpr int kLongestPause = 60;
   const auto found = known_.find(name);
@@ -147,12 +153,13 @@ void ModelFolder::read(const std::string& name, const Stamp& stamp) {
     known.read = std::move(read);
     known.pause = 0;
     log_.event("load", fmt::format("{} from {}", known.id.name, name));
-  } catch (const std::bad_alloc&) {
-    known.skip = known.pause;
-    known.pause = std::min(2 * known.pause + 1, kLongestPause);
-    log_.event("load failed", fmt::format("{}: out of memory", name));
   } catch (const std::exception& error) {
-    known.read = std::move(read);
+    if (is_lack_of_memory(error)) {
+      known.skip = known.pause;
+      known.pause = std::min(2 * known.pause + 1, kLongestPause);
+    } else {
+      known.read = std::move(read);
+    }
     log_.event("load failed", fmt::format("{}: {}", name, error.what()));
   }
 }

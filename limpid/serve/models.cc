@@ -18,13 +18,15 @@ namespace {
 
 // The reason for clients: the error's own message may name files.
 std::string reason_of(const Error& error) {
+  if (error.code() == ErrorCode::kNoMemory) return "out of memory";
   return fmt::format("the model could not be read: {}; the log says more", name(error.code()));
 }
 
 std::optional<Tokenizer> tokenizer_if_any(const Model& model) {
   try {
     return tokenizer_of(model);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kNoMemory) throw;
     return std::nullopt;
   }
 }
@@ -230,7 +232,7 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
   try {
     language.emplace(language_model_of(model, sizes));
   } catch (const Error& error) {
-    if (net) throw;
+    if (net || error.code() == ErrorCode::kNoMemory) throw;
     return nullptr;
   }
   if (tokenizer->size() > language->vocabulary()) return nullptr;
@@ -245,6 +247,7 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
     service->chat = Chat::of(model);
     if (!service->chat) service->no_chat = "the model has no chat template";
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::kNoMemory) throw;
     service->no_chat = error.what();
   }
   service->lane = completer_.lane(std::move(*language), kChunk, options_.pool);

@@ -502,10 +502,16 @@ Writer::Use::~Use() {
 void add_data(py::module_& m) {
   py::class_<Dataset>(m, "Dataset", py::is_final(), "Examples with their targets in memory.")
       .def_property_readonly(
-          "inputs", [](const Dataset& d) { return to_python(d.inputs_of(0, d.size())); },
+          "inputs",
+          [](const Dataset& d) {
+            return to_python(d.windows ? d.inputs_of(0, d.size()) : d.inputs);
+          },
           "[N, ...]; of a text every window.")
       .def_property_readonly(
-          "targets", [](const Dataset& d) { return to_python(d.targets_of(0, d.size())); },
+          "targets",
+          [](const Dataset& d) {
+            return to_python(d.windows ? d.targets_of(0, d.size()) : d.targets);
+          },
           "[N], or [N, outputs].")
       .def_readonly("classes", &Dataset::classes, "How many classes or tokens there are.")
       .def_readonly("name", &Dataset::name)

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from ._core import Array, Value
+from .errors import InvalidArgumentError
 
 Axes = Optional[Union[int, Sequence[int]]]
 
@@ -158,8 +159,11 @@ def _whole(x: Any) -> bool:
 
 
 def _contains(self: Array, item: Any) -> bool:
-    """Whether an element is equal to this one."""
-    return bool(np.any(np.asarray(_core.equal(self, item))))
+    """Whether an element is equal to this one. No element is equal to a number that its dtype does not have."""
+    try:
+        return bool(np.any(np.asarray(_core.equal(self, item))))
+    except InvalidArgumentError:
+        return False
 
 
 def _value_contains(self: Value, item: Any) -> bool:

@@ -15,6 +15,7 @@ __all__ = [
     "NotFoundError",
     "UnsupportedError",
     "NoGradientError",
+    "NoMemoryError",
     "InternalError",
     "CopyWarning",
 ]
@@ -81,6 +82,12 @@ class NoGradientError(Error, ValueError):
     """An op that has no derivative is on the path of a gradient."""
 
     code = "no gradient"
+
+
+class NoMemoryError(Error, MemoryError):
+    """The system has too little free memory."""
+
+    code = "no memory"
 
 
 class InternalError(Error, RuntimeError):

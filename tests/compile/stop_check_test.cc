@@ -70,7 +70,7 @@ TEST_P(Stopping, AWorkspaceCanRunAgain) {
     EXPECT_EQ(std::memcmp(out[o], expected[o].bytes().data(), memory[o].size()), 0) << o;
 }
 
-TEST_P(Stopping, APredictorStopsBetweenAndInItsRuns) {
+TEST_P(Stopping, APredictorStopsBetweenItsRuns) {
   ThreadPool pool({.threads = GetParam()});
   const auto net = nn::mlp({4, 8, 2}, relu);
   const Predictor predict(net.function(), net.init(Key(0)), {.most_rows = 16, .pool = &pool});
@@ -82,6 +82,16 @@ TEST_P(Stopping, APredictorStopsBetweenAndInItsRuns) {
   StopCheck at_once([] { return true; });
   EXPECT_FALSE(predict(examples, at_once));
   EXPECT_TRUE(predict(examples).front().same_bits(all->front()));
+}
+
+TEST_P(Stopping, APredictorStopsInARun) {
+  ThreadPool pool({.threads = GetParam()});
+  const auto net = nn::mlp({kSize, 4 * kSize, kSize}, relu);
+  const Predictor predict(net.function(), net.init(Key(0)), {.most_rows = 256, .pool = &pool});
+  const std::vector<Tensor> examples = {nn::normal(1.0)(Key(3), {256, kSize})};
+  StopCheck at_once([] { return true; });
+  EXPECT_FALSE(predict(examples, at_once));
+  EXPECT_EQ(predict(examples).front().shape(), (Shape{256, kSize}));
 }
 
 TEST(Stopping, ShortRunsDoNotAsk) {

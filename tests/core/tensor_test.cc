@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "limpid/core/detail/sanitized.h"
 #include "limpid/core/error.h"
 
 namespace limpid {
@@ -25,6 +26,18 @@ std::string borrow_error(const Type& type, std::span<const std::byte> bytes) {
     return e.what();
   }
   return "";
+}
+
+// A sanitizer's allocator ends the program instead.
+TEST(Tensor, TellsThatThereIsTooLittleMemory) {
+  if (LIMPID_SANITIZED) GTEST_SKIP() << "under a sanitizer";
+  try {
+    Tensor::zeros({Dtype::kU8, {std::int64_t{1} << 58}});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kNoMemory);
+    EXPECT_STREQ(e.what(), "tensor: cannot allocate 288230376151711744 bytes of memory");
+  }
 }
 
 // A compiler that destroys a default tensor twice does no harm: GCC 12 does where a braced list

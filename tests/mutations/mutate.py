@@ -88,7 +88,7 @@ class Mutation:
             return text
         count = text.count(self.before)
         if count != 1:
-            raise Failed(f"{self.name}: its text stands {count} times in {self.file}, once is expected")
+            raise Failed(f"{self.name}: expected its text once in {self.file}, got it {count} times")
         return text.replace(self.before, self.after)
 
 

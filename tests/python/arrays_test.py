@@ -358,6 +358,9 @@ class Use(unittest.TestCase):
         x = lp.asarray([[1.0, 2.0], [3.0, 4.0]])
         self.assertTrue(3.0 in x and 4 in x)
         self.assertFalse(5.0 in x)
+        whole = lp.asarray([1, 2, 3])
+        self.assertTrue(2 in whole)
+        self.assertFalse(2.5 in whole or 2**40 in whole)
         self.assertEqual((round(lp.asarray(2.5678), 2), round(lp.asarray(3.6))), (2.57, 4))
         self.assertEqual(round(lp.asarray([0.4, 2.6])).tolist(), [0.0, 3.0])
         with self.assertRaisesRegex(TypeError, "one number"):

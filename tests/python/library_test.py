@@ -118,6 +118,16 @@ class Runs(Temporary):
 
 
 class Data(unittest.TestCase):
+    def test_rows_of_a_file_are_converted_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            x = np.arange(60, dtype=np.uint8).reshape(20, 3)
+            y = np.arange(20, dtype=np.int32) % 2
+            np.savez(f"{folder}/a.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+            data = lp.data.load(f"npz:{folder}/a.npz").train
+        first, second = np.asarray(data.inputs), np.asarray(data.inputs)
+        np.testing.assert_array_equal(first, x.astype(np.float32))
+        self.assertTrue(np.shares_memory(first, second))
+
     def test_sets_and_batches(self):
         data = lp.data.digits(lp.Key(1), 100)
         self.assertEqual((data.inputs.type, data.targets.type, data.classes), ("f32[100, 784]", "i32[100]", 10))

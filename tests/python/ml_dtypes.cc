@@ -123,6 +123,10 @@ PyMODINIT_FUNC PyInit_ml_dtypes() {
   Py_DECREF(f32);
 
   PyObject* const module = PyModule_Create(&definition);
-  if (module) PyModule_AddObjectRef(module, "bfloat16", reinterpret_cast<PyObject*>(&scalar_type));
+  if (!module) return nullptr;
+  // PyModule_AddObjectRef is new in Python 3.10.
+  Py_INCREF(&scalar_type);
+  if (PyModule_AddObject(module, "bfloat16", reinterpret_cast<PyObject*>(&scalar_type)) < 0)
+    Py_DECREF(&scalar_type);
   return module;
 }

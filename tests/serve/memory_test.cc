@@ -215,14 +215,16 @@ TEST(Memory, AModelOfAFolderThatFoundNoneIsReadAgain) {
   std::atomic<int> tries{0};
   Models models({.open =
                      [&](const std::string&) {
-                       if (++tries < 3) throw std::bad_alloc();
+                       if (++tries == 1) throw std::bad_alloc();
+                       if (tries == 2) throw Error(ErrorCode::kNoMemory, "tensor: 1 byte");
                        return network();
                      }},
                 batcher, completer, metrics);
   const ModelFolder watched(folder, models, log);
   ASSERT_EQ(models.index().size(), 1u);
   EXPECT_EQ(models.index()[0].reason, "out of memory");
-  while (!models.find("large")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 2000 && !models.find("large"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(tries, 3);
   EXPECT_EQ(models.index()[0].reason, "");
   std::filesystem::remove_all(folder);
