@@ -1,5 +1,6 @@
 // limpid doctor: finds problems of a training run, and says what to try.
 #include "limpid/train/doctor.h"
+#include "limpid/core/number_text.h"
 
 #include <fmt/format.h>
 

@@ -13,6 +13,7 @@
 #include "apps/limpid/output.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/data/picture.h"
 #include "limpid/data/prompt.h"
 

@@ -11,6 +11,7 @@
 #include "apps/limpid/named_inputs.h"
 #include "apps/limpid/output.h"
 #include "apps/limpid/threads.h"
+#include "limpid/core/number_text.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/inspect/table.h"
 

@@ -57,10 +57,6 @@ void print_error(std::string_view message) {
 
 void print_note(std::string_view message) { print_error("note: " + std::string(message)); }
 
-std::string counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 Json json_of(float number) {
   if (!std::isfinite(number)) return nullptr;
   return as_printed(number);

@@ -28,9 +28,6 @@ void print_error(std::string_view message);
 // Prints "limpid: note: " and one line likewise: information about a successful run.
 void print_note(std::string_view message);
 
-// "1 example", "2 examples".
-std::string counted(std::int64_t count, std::string_view noun);
-
 // Numbers that read back as the same bits; null for non-finite numbers.
 Json json_of(float number);
 Json json_of(double number);

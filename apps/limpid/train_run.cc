@@ -17,6 +17,7 @@
 #include "apps/limpid/threads.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/formats/folder_lock.h"
 #include "limpid/inspect/table.h"
 #include "limpid/train/environment.h"
@@ -39,7 +40,7 @@ auto as_usage(const Code& code) {
   }
 }
 
-// Prints a run: who is trained on what, epochs, findings, scores. If the terminal was closed, a
+// Prints a run: model and data, epochs, findings, scores. If the terminal was closed, a
 // write fails; the run then ends as after SIGHUP.
 class Terminal {
  public:

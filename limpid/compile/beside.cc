@@ -13,7 +13,7 @@ class Beside {
 
   void run() {
     for (const Band& band : plan_.bands) {
-      std::size_t first = band.first;  // of those that stand beside each other
+      std::size_t first = band.first;  // of the steps that run at the same time
       for (std::size_t i = band.first + 1; i < band.first + band.count; ++i) {
         plan_.steps[i].beside = stands_beside(first, i);
         if (!plan_.steps[i].beside) first = i;
@@ -37,8 +37,8 @@ class Beside {
     return true;
   }
 
-  // Whether a piece of step i may read or write what another piece of the step before writes, or
-  // the reverse. If both have as many pieces, piece p of each has the same columns.
+  // Whether a piece of step i may read or overwrite memory that another piece of the step before
+  // writes, or the reverse. If both have as many pieces, piece p of each has the same columns.
   bool waits_for(std::size_t i, std::size_t before, bool same_columns) const {
     const Step& step = plan_.steps[i];
     bool waits = false;

@@ -1,6 +1,6 @@
 // Prints a plan: one line per step, followed by its program. Slots are named in (input), out,
-// const, s (workspace) and b (in a band's memory). & marks a step that runs side by side with the
-// one above.
+// const, s (workspace) and b (in a band's memory). & marks a step that runs at the same time as
+// the one above.
 #include <fmt/format.h>
 
 #include "limpid/compile/plan.h"

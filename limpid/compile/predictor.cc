@@ -14,6 +14,8 @@
 #include "limpid/compile/plan_store.h"
 #include "limpid/compile/stop_check.h"
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/vmap.h"
 
@@ -255,9 +257,19 @@ class Predictor::Plans {
     return mostly_full ? *enough : *std::prev(enough);
   }
 
+  std::string input_names() const {
+    constexpr std::size_t kShown = 12;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(axes_.size(), kShown); ++i)
+      names += (i == 0 ? "" : ", ") + in_quotes(function_.inputs()[i].name);
+    return axes_.size() > kShown ? names + ", ..." : names;
+  }
+
   RowCount rows_of(std::span<const Tensor> inputs) const {
     if (inputs.size() != axes_.size())
-      refuse(fmt::format("expected {} inputs, got {}", axes_.size(), inputs.size()));
+      refuse(fmt::format("expected {} ({}), got {}",
+                         counted(static_cast<RowCount>(axes_.size()), "input"), input_names(),
+                         inputs.size()));
     std::optional<RowCount> rows;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       const Input& one = function_.inputs()[i];

@@ -16,6 +16,10 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string short_number(double number) {
   const DefaultFloatMode mode;
   return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "limpid/core/dtype.h"
 
@@ -10,6 +11,8 @@ namespace limpid {
 
 // With thousands separators: "235,146".
 std::string grouped(std::int64_t number);
+// "1 example", "2 examples".
+std::string counted(std::int64_t count, std::string_view noun);
 // At most six significant digits: "1.94", "-0.000123457", "nan".
 std::string short_number(double number);
 // The fewest digits that read back as the same number of that dtype (f32 or f64).

@@ -8,14 +8,17 @@
 
 namespace limpid {
 
-void throw_missing(std::string_view name, const std::vector<std::string>& present) {
+void throw_missing(std::string_view name, const std::vector<std::string>& present,
+                   std::string_view group) {
   constexpr std::size_t kShown = 12;
-  std::vector<std::string> shown(
-      present.begin(),
-      present.begin() + static_cast<std::ptrdiff_t>(std::min(present.size(), kShown)));
+  const auto whole = [&](std::string_view part) { return Params::join(group, part); };
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(present.size(), kShown); ++i)
+    shown.push_back(whole(present[i]));
   if (present.size() > kShown) shown.emplace_back("...");
   throw Error(ErrorCode::kNotFound,
-              fmt::format("no entry '{}'; there are: {}", name,
+              fmt::format("no entry '{}'; {}there are: {}", whole(name),
+                          group.empty() ? "" : fmt::format("below '{}' ", group),
                           present.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", "))));
 }
 

@@ -14,8 +14,9 @@
 
 namespace limpid {
 
-// Throws kNotFound: `name` is not among those present.
-[[noreturn]] void throw_missing(std::string_view name, const std::vector<std::string>& present);
+// Throws kNotFound: `name` is not among those present. With a group, both are names below it.
+[[noreturn]] void throw_missing(std::string_view name, const std::vector<std::string>& present,
+                                std::string_view group = {});
 // Throws kInvalidArgument: two groups of tensors must have the same names.
 [[noreturn]] void throw_other_names(const std::vector<std::string>& names,
                                     const std::vector<std::string>& others);
@@ -32,7 +33,7 @@ class Named {
   using Entry = std::pair<std::string, T>;
 
   Named() = default;
-  // The entries in this order. If a name is repeated, its last value stands at its first position.
+  // The entries in this order. A repeated name keeps its first position and its last value.
   Named(std::initializer_list<Entry> entries) {
     for (const Entry& e : entries) set(e.first, e.second);
   }
@@ -67,11 +68,13 @@ class Named {
   // Throws kNotFound; the message lists the names that exist.
   const T& at(std::string_view name) const {
     if (const T* found = find(name)) return *found;
-    throw_missing(name, names());
+    throw_missing(name, names(), group_);
   }
-  // The entries whose names begin with "prefix.", with this prefix removed.
+  // The entries whose names begin with "prefix.", with this prefix removed. Errors of at() show the
+  // whole names.
   Named within(std::string_view prefix) const {
     Named part;
+    part.group_ = join(group_, prefix);
     for (const Entry& e : entries_)
       if (e.first.size() > prefix.size() && e.first.compare(0, prefix.size(), prefix) == 0 &&
           e.first[prefix.size()] == '.')
@@ -105,6 +108,7 @@ class Named {
   auto map(const F& f) const {
     Named<std::decay_t<decltype(f(std::declval<const T&>()))>> result;
     result.places_ = places_;
+    result.group_ = group_;
     result.entries_.reserve(entries_.size());
     for (const Entry& e : entries_) result.entries_.emplace_back(e.first, f(e.second));
     return result;
@@ -142,6 +146,8 @@ class Named {
   std::vector<Entry> entries_;
   // The index of each entry, if there are more than kFew.
   std::map<std::string, std::size_t, std::less<>> places_;
+  // The prefix that within() removed.
+  std::string group_;
 };
 
 // Throws kInvalidArgument unless both groups have the same names, in any order.

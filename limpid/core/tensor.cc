@@ -128,7 +128,7 @@ const std::byte* Tensor::make_deferred() const {
     const std::shared_ptr<std::byte> elements = allocate_aligned(type_.bytes());
     deferred.fill({elements.get(), type_.bytes()});
     deferred.elements = elements;
-    deferred.fill = nullptr;  // and with it what the elements were made of
+    deferred.fill = nullptr;  // frees what it captured
   }
   return deferred.elements.get();
 }
@@ -202,6 +202,12 @@ void Tensor::check_count(const Shape& shape, std::size_t count) {
   if (static_cast<std::size_t>(shape.elements()) != count)
     throw Error(ErrorCode::kShape, fmt::format("tensor: shape {} takes {} values, got {}",
                                                to_string(shape), shape.elements(), count));
+}
+
+void Tensor::check_one() const {
+  if (shape().elements() != 1)
+    throw Error(ErrorCode::kShape,
+                fmt::format("item: expected a tensor of one element, got {}", to_string(type_)));
 }
 
 void Tensor::check_dtype(Dtype wanted) const {

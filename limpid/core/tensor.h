@@ -93,7 +93,7 @@ class Tensor {
   // dtype.
   template <class T>
   T item() const {
-    check_count(shape(), 1);
+    check_one();
     return values<T>()[0];
   }
   std::span<const std::byte> bytes() const { return {data(), type_.bytes()}; }
@@ -126,6 +126,7 @@ class Tensor {
   Tensor(const Type& type, const std::byte* data, std::shared_ptr<const void> owner)
       : type_(type), data_(data), owner_(std::move(owner)) {}
   static void check_count(const Shape& shape, std::size_t count);
+  void check_one() const;
   void check_dtype(Dtype wanted) const;
   const std::byte* data() const { return data_ ? data_ : make_deferred(); }
   const std::byte* make_deferred() const;

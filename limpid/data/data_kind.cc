@@ -1,4 +1,4 @@
-// The table of all kinds, and what their options share.
+// The table of all kinds, and the common code of their options.
 #include "limpid/data/detail/data_kind.h"
 
 #include <fmt/format.h>

@@ -174,7 +174,7 @@ void fit(std::vector<Segment>& way, float box, PenPoint centre) {
 
 using Field = std::array<float, kPixels>;
 
-// The pixels whose centres may lie within [low, high] on one axis, as [first, second).
+// The pixels whose centres may be in [low, high] on one axis, as [first, second).
 std::pair<int, int> pixels_between(float low, float high) {
   const auto bounded = [](float v) {
     return static_cast<int>(std::clamp(v, 0.0f, static_cast<float>(kSide)));

@@ -28,7 +28,8 @@ constexpr std::pair<Scaling, std::string_view> kScalings[] = {
 
 // ---- fitting
 
-// What the fit of a column needs. Columns are summed side by side, each in the order of the rows.
+// The statistics of a column. One pass over the rows sums all columns, each in the order of the
+// rows.
 struct Column {
   double low = 0, high = 0, sum = 0, mean = 0, squares = 0;
 };

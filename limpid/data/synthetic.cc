@@ -27,7 +27,7 @@ Point on_circle(float radius, float angle) {
   return {radius * arithmetic::cos(angle), radius * arithmetic::sin(angle)};
 }
 
-// ---- the sets: what row i is, with its t
+// ---- the sets: row i, from its t
 
 struct PlaneRule {  // classes of points in the plane
   std::string_view name;

@@ -95,7 +95,7 @@ class TemplateLexer {
   void inside(bool output, std::size_t tag) {
     tokens_.push_back({output ? Kind::kOutput : Kind::kStatement, "", tag});
     const std::string_view end = output ? "}}" : "%}";
-    std::string open;  // the brackets that are to be closed, before which no tag ends
+    std::string open;  // open brackets: a tag does not end inside of them
     for (;;) {
       while (at_ < source_.size() && is_template_blank(source_[at_])) ++at_;
       if (at_ >= source_.size())

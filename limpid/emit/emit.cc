@@ -31,8 +31,8 @@ constexpr std::string_view kChecks = R"(#if !defined(__GNUC__)
 #error "float arithmetic has more than float's precision here (x87?); -mfpmath=sse helps"
 #endif
 
-// Below, only std::fma fuses a multiplication and an addition. Clang can take that back behind the
-// header on x86 alone.
+// Below, only std::fma fuses a multiplication and an addition. Clang can restore its own
+// setting after the header, on x86 only.
 #if defined(__clang__)
 #pragma clang diagnostic push
 #if __cplusplus < 201703L

@@ -193,7 +193,7 @@ class ColumnReader {
   CsvColumn column_;
   std::unordered_map<std::string, std::int32_t> code_of_;
   std::size_t leading_missing_ = 0;
-  std::int64_t first_line_ = 0;  // 0: no value came yet
+  std::int64_t first_line_ = 0;  // 0: no value so far
   std::string first_;
 };
 
@@ -227,7 +227,7 @@ std::vector<std::string> read_names(const CsvRecords& records, bool header,
 }
 
 // An upper bound on the rows: each takes a non-empty line, and each field a separator or line end.
-// Reserving memory once takes half of what doubling would.
+// Memory reserved once is half of the peak of a growing vector.
 std::size_t most_rows(std::string_view text, std::size_t columns) {
   std::size_t lines = 1;
   bool empty = true;

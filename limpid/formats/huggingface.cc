@@ -126,7 +126,7 @@ Tensor turned(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& 
     const auto rows = static_cast<std::size_t>(shape[0]);
     const auto columns = static_cast<std::size_t>(shape[1]);
     const std::size_t stride = rows * static_cast<std::size_t>(from.parts);
-    // In squares, so that what is read and written stays near.
+    // In squares: reads and writes then stay in the cache.
     constexpr std::size_t kSquare = 32;
     for (std::size_t c0 = 0; c0 < columns; c0 += kSquare)
       for (std::size_t r0 = 0; r0 < rows; r0 += kSquare)

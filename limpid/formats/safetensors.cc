@@ -397,7 +397,7 @@ std::string header_json(const Safetensors& content, const std::vector<std::size_
   return json;
 }
 
-// The length and the header, and after them the tensors' bytes where they already lie.
+// The length and the header, then the bytes of the tensors, which are not copied.
 struct Parts {
   std::vector<std::byte> head;
   std::vector<std::span<const std::byte>> all;

@@ -217,7 +217,7 @@ class Inflater {
 
   // Whether the stream and `packed` are at their end together.
   bool ends(std::span<const std::byte> packed) {
-    std::byte surplus{};  // a stream that goes on shows itself here
+    std::byte surplus{};  // receives what a stream holds beyond its size
     while (status_ == Z_OK)
       if (step(packed, {&surplus, 1}) != 0) return false;
     return status_ == Z_STREAM_END && packed.empty();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "limpid/core/error.h"
+#include "limpid/core/number_text.h"
 #include "limpid/function/signature.h"
 
 namespace limpid {
@@ -184,8 +185,9 @@ std::vector<Value> Builder::inline_function(const Function& function,
                                             std::span<const Value> arguments) {
   if (arguments.size() != function.inputs().size())
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("function '{}' takes {} inputs, got {}", function.name(),
-                            function.inputs().size(), arguments.size()));
+                fmt::format("function '{}' takes {}, got {}", function.name(),
+                            counted(static_cast<std::int64_t>(function.inputs().size()), "input"),
+                            arguments.size()));
   std::vector<Value> values;
   for (const Value& v : arguments) values.push_back(own(v));
   for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -226,7 +228,7 @@ Function Builder::finish(std::span<const Value> outputs, std::vector<std::string
   return Function(std::move(parts_));
 }
 
-// Captured values were numbered as they came, but a Function's inputs are its first values.
+// Captured values are numbered in the order of their use, but a Function's inputs come first.
 void Builder::number_captured_as_inputs(std::vector<ValueId>& outputs) {
   std::vector<ValueId> renumbered(parts_.types.size(), -1);
   ValueId next = 0;

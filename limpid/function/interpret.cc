@@ -6,6 +6,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
+#include "limpid/core/number_text.h"
 #include "limpid/function/arguments.h"
 #include "limpid/function/builder.h"
 
@@ -14,8 +15,10 @@ namespace limpid {
 void check_arguments(std::string_view function, std::span<const Input> inputs,
                      std::span<const Tensor> tensors) {
   if (tensors.size() != inputs.size())
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("function '{}' takes {} inputs, got {}",
-                                                         function, inputs.size(), tensors.size()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("function '{}' takes {}, got {}", function,
+                    counted(static_cast<std::int64_t>(inputs.size()), "input"), tensors.size()));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Input& expected = inputs[i];
     if (expected.type == tensors[i].type()) continue;

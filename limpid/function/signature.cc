@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
+#include "limpid/core/number_text.h"
 
 namespace limpid {
 
@@ -12,7 +13,8 @@ void check_signature(const Call& call) {
   if (count < op.min_inputs || count > op.max_inputs)
     throw Error(ErrorCode::kInvalidArgument,
                 op.min_inputs == op.max_inputs
-                    ? fmt::format("{}: takes {} inputs, got {}", where(call), op.min_inputs, count)
+                    ? fmt::format("{}: takes {}, got {}", where(call),
+                                  counted(op.min_inputs, "input"), count)
                     : fmt::format("{}: takes {} to {} inputs, got {}", where(call), op.min_inputs,
                                   op.max_inputs, count));
   for (const AttributeSpec& spec : op.attributes) {

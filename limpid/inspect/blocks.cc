@@ -1,4 +1,4 @@
-// Finds blocks of layers that are alike.
+// Finds repeated blocks of layers.
 #include <algorithm>
 #include <charconv>
 #include <optional>

@@ -24,7 +24,7 @@ namespace limpid {
 namespace {
 
 // Reduces the first output to one number that depends on all of its elements. With `magnitude`
-// there is a second output, the sum of the magnitudes of what is added.
+// there is a second output, the sum of the magnitudes of the terms.
 Function weighted_sum(const Function& wide, Key key, bool magnitude) {
   return trace("gradcheck", wide.inputs(), [&](std::span<const Value> in) {
     Builder& builder = in[0].builder();
@@ -53,9 +53,10 @@ std::vector<std::int64_t> elements_of(std::int64_t count, std::int64_t samples, 
 // A difference quotient.
 struct Slope {
   double value;
-  // What rounding alone may make of it: the loss is a sum, rounded to a few units in the last place
-  // of what it adds, and the difference of two such sums is divided by a small step. Where the true
-  // gradient is 0, as that of a number added to all operands of a softmax, there is nothing else.
+  // Bound of its rounding error: the loss is a sum, rounded to a few units in the last place of its
+  // terms, and the difference of two such sums is divided by a small step. Where the true gradient
+  // is 0, as that of a number added to all operands of a softmax, the quotient is rounding error
+  // alone.
   double noise;
 };
 

@@ -25,7 +25,7 @@ HWY_INLINE Adam adam(const AdamUpdate& u, V parameter, V gradient, V mean, V squ
 }
 
 void adam_update(const AdamUpdate& update, Range elements) {
-  const AdamUpdate u = update;  // of which no result can be a part
+  const AdamUpdate u = update;  // a copy: the compiler knows that no result overwrites it
   std::size_t i = elements.begin;
   for (; i + kLanes <= elements.end; i += kLanes) {
     const Adam next =

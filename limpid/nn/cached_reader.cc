@@ -133,7 +133,7 @@ class CachedReader final : public TokenReader {
     for_each_plan_rows(places_, [&](std::size_t rows) { pass(rows, 1); });
     for (std::size_t length = 1; length < chunk_; length = pass_length(length + 1)) pass(1, length);
     pass(1, chunk_);
-    params_ = {};  // the passes have what they read of them
+    params_ = {};  // the passes keep the parameters that they read
     // The system provides memory when it is first written, which would take longer than reading the
     // tokens.
     constexpr std::size_t kPage = 4096;

@@ -202,7 +202,7 @@ struct Block {
   }
 };
 
-// ---- the blocks, and what stands after them
+// ---- the blocks, the final norm and the output projection
 
 Value through_blocks(const Gpt& net, const Args& params, Value x, Setting& setting,
                      const std::optional<Value>& key) {

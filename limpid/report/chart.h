@@ -17,7 +17,7 @@ struct Point {
 struct Series {
   std::string name;
   std::vector<Point> points;  // sorted by x; non-finite y breaks the line
-  bool faint = false;         // drawn behind the others: the raw values of a smoothed series
+  bool faint = false;         // drawn first, in a pale colour: the raw values of a smoothed series
 };
 
 struct Chart {

@@ -36,7 +36,7 @@ std::string metric_title(std::string name) {
   return name;
 }
 
-// ---- what came out
+// ---- the results
 
 std::string tile(std::string_view name, const std::string& value) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value));

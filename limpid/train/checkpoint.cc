@@ -17,7 +17,7 @@ constexpr const char* kFormatKey = "limpid.checkpoint";
 constexpr const char* kRunKey = "limpid.run";
 constexpr const char* kFormat = "1";
 
-// The parts of a state and what they are called, for writing and for reading.
+// The parts of a state and their names, for writing and for reading.
 template <class State, class Visit>
 void visit_params(State& state, const Visit& visit) {
   visit("params", state.params);

@@ -1,4 +1,4 @@
-// The model's part of a configuration: the list of families, and what they share.
+// The model's part of a configuration: the list of families, and their common code.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -94,7 +94,7 @@ void Evaluator::run(std::span<const Tensor> params, std::int64_t first, std::int
     std::copy(results[0].bytes().begin(), results[0].bytes().end(), outputs.begin());
 }
 
-// This rank's examples, and on the first rank what all of them give. It adds what a batch gives at
+// This rank's examples, and on the first rank the results of all. It adds the results of a batch at
 // once: the examples before are its own.
 void Evaluator::run_all(std::span<const Tensor> params, std::span<std::byte> outputs, Sums& sums) {
   const distribute::ShardRange own = examples_of(rank());

@@ -1,4 +1,4 @@
-// One event of a run's log as JSON, and back: what its fields are called, writing, reading.
+// One event of a run's log as JSON, and back: names of the fields, writing, reading.
 #include "limpid/train/detail/event_json.h"
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ namespace {
 // What the fields of each event are called, for writing and for reading
 // ---------------------------------------------------------------------------------------------
 
-// v(name, field) for each; v.beside for numbers that stand beside the other fields instead of under
-// a name of their own.
+// Calls v(name, field) for each field, and v.beside(numbers) for numbers that are members of the
+// event itself.
 
 // `E` is the struct or, for writing, the const struct.
 template <class E, class Struct>

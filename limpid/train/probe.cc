@@ -40,7 +40,7 @@ void each_number(std::vector<LayerStatistics>& layers, const F& f) {
   }
 }
 
-// ---- what is observed on the way
+// ---- observed values
 
 // The activation that a node computes, under any op name: hard_tanh is a clamp.
 const nn::Activation* activation_of(const Node& node) {
@@ -217,7 +217,7 @@ ProbeFunction probe_function(const Function& loss, std::size_t parameters) {
   struct Part {
     std::string layer;
     Kind kind;
-    std::size_t index;  // of the parameter, or of the first output of what is observed
+    std::size_t index;  // of the parameter, or of the first output of the observed value
   };
   std::vector<Part> parts;
   std::size_t next_output = 1;  // after the loss

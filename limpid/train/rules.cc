@@ -15,7 +15,7 @@
 
 namespace limpid::train::detail {
 
-// ---- what the run was told
+// ---- the configuration of the run
 
 const Json* value_at(const Json& config, std::string_view path) {
   const Json* value = &config;
@@ -57,7 +57,7 @@ bool standardizes(const RunLog& log) {
   return data && scaling_of(*data) != Scaling::kNone;
 }
 
-// ---- what to try
+// ---- remedies
 
 Remedy words(std::string text) { return {std::move(text), {}}; }
 Remedy set(std::string_view key, Json value) {
@@ -161,7 +161,7 @@ std::vector<Remedy> joined(std::vector<Remedy> first, const std::vector<Remedy>&
   return first;
 }
 
-// ---- what the log tells
+// ---- facts from the log
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -70,7 +70,7 @@ class ProbeTimes {
       : every_(every), an_epoch_(std::min(trainer.steps_an_epoch(), trainer.steps())) {
     if (!every) usual_ = std::max(an_epoch_, (trainer.steps() + kMost - 1) / kMost);
   }
-  // Steps between two of them where somebody chose that; 0: they are few.
+  // Steps between two events if the configuration says so; 0: they are few.
   std::int64_t distance() const { return every_.value_or(0); }
   // Whether the step after `done` others is one of them.
   bool at(std::int64_t done) const {
@@ -268,7 +268,7 @@ void Run::Impl::resume() {
   begin_locked([this] { go_on(); });
 }
 
-// What the first rank finds in its folder is what all go on from.
+// All ranks resume from the checkpoint that the first rank finds in its folder.
 void Run::Impl::go_on() {
   const bool starts = folder_ && !folder_->has_checkpoint();
   std::optional<Checkpoint> checkpoint;
@@ -367,7 +367,7 @@ bool Run::Impl::step(const std::function<bool()>& stop) {
   if (trainer_.ending() == Ending::kNonFinite) fail(result.step);
   if (leads()) {
     if (probed) probe();
-    // The first step's loss is that of the first weights: what came of them is measured by it.
+    // The loss of the initial weights is always logged: the doctor compares later losses with it.
     if (result.step.step == 1 || result.step.step % *setup_.config.log_every == 0)
       tell(result.step);
     for (const auto& listener : on_step_) listener(result.step);
@@ -438,7 +438,8 @@ void Run::Impl::checkpoint() {
   last_checkpoint_ = Clock::now();
   if (!folder_) return;
   now.run = identity_of(setup_.config, data_hash_);
-  // A checkpoint stands for the steps that its log tells, also after a power failure.
+  // After a power failure, too, the log must have all steps of the checkpoint: resuming continues
+  // it.
   file_->sync();
   save_checkpoint(folder_->checkpoint(), now);
   for (const auto& listener : on_checkpoint_) listener(trainer_.steps_done());
@@ -455,7 +456,7 @@ EndEvent Run::Impl::end_event(std::string_view reason) const {
   return end;
 }
 
-// What the end gives away stands before it, where a resumed run would have it.
+// The findings are logged before the end: a resumed run logs them there, too.
 void Run::Impl::end_with(const EndEvent& end) {
   RunLog whole = log_;
   whole.add(end);

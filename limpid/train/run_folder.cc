@@ -46,7 +46,7 @@ std::optional<RunFolder::HeldRun> RunFolder::held_run() const {
     else if (!run.finished)
       return {};
   } catch (const Error&) {
-    if (!run.finished) return {};  // nothing that anybody could go on with
+    if (!run.finished) return {};  // no model, and no checkpoint to resume from
   }
   return run;
 }
@@ -99,7 +99,7 @@ void RunFolder::tidy() const {
 }
 
 fs::path log_path(const fs::path& run) {
-  std::error_code ignored;  // what cannot be asked about is opened as it is, and refused then
+  std::error_code ignored;  // opening the path then reports the error
   return fs::is_directory(run, ignored) ? RunFolder(run).log() : run;
 }
 

@@ -48,7 +48,7 @@ class InputReader {
   std::size_t at_ = 0;
 };
 
-// Loss, what is carried on, and the gradients of the parameters, of one batch.
+// The loss of one batch, its non-trainable state, and the gradients of the parameters.
 struct Gradients {
   Value loss;
   Args carried;
@@ -87,7 +87,7 @@ class BatchGradient {
   Function function_;
 };
 
-// Adds the share of a micro batch to what the ones before it gave.
+// Adds the share of a micro-batch to the sums of those before it.
 void accumulate(Gradients& g, const Args& sums, const Value& share) {
   Args gradients;
   for (const auto& [name, gradient] : g.gradients)

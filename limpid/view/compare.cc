@@ -49,8 +49,8 @@ Side side_of(Session& session, const Subject& subject) {
   return side;
 }
 
-// Names values by layer, op, and how often that op came before in the layer. The same computation
-// so has the same name in two models, even if one has more ops elsewhere.
+// Names values by layer, op, and the number of earlier calls of that op in the layer. So equal
+// computations have equal names in two models, even if one has more ops elsewhere.
 std::map<std::string, ValueId> values_by_place(const Function& f) {
   std::map<std::string, ValueId> places;
   std::map<std::string, int> count;

@@ -27,7 +27,7 @@ namespace limpid::view {
 namespace {
 
 constexpr std::int64_t kMostPlayRows = 5000, kMostPlaySteps = 1000, kMostGrid = 128;
-// More than anybody watches. The rate is constant, so that the length changes nothing.
+// More steps than anyone runs. The length has no effect, as the learning rate is constant.
 constexpr std::int64_t kRunLength = 100'000'000;
 
 [[noreturn]] void refuse_play(const std::string& why) {

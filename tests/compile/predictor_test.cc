@@ -158,7 +158,7 @@ TEST(Predictor, SaysWhatDoesNotFit) {
             }),
             "predict with 'mlp': input 'x': expected f32[3, 20], got f32[3, 21]");
   EXPECT_EQ(message_of([&] { predict(std::vector<Tensor>{}); }),
-            "predict with 'mlp': expected 1 inputs, got 0");
+            "predict with 'mlp': expected 1 input ('x'), got 0");
   EXPECT_EQ(message_of([&] { predict.prepare({9}); }),
             "predict with 'mlp': expected a plan of 1 to 8 rows, got 9");
   EXPECT_EQ(message_of([&] { const Predictor none(net.function, net.params, {.shared = {"x"}}); }),

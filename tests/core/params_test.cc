@@ -50,5 +50,26 @@ TEST(Named, IsWholeWhenItIsMovedOrPutTogether) {
   }
 }
 
+TEST(Named, NamesAMissingEntryWithItsGroups) {
+  const auto message = [](const Counts& counts, std::string_view name) {
+    try {
+      counts.at(name);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const Counts counts{{"net.layers.0.weight", 1}, {"net.layers.0.bias", 2}, {"net.scale", 3}};
+  EXPECT_EQ(message(counts, "bias"),
+            "no entry 'bias'; there are: net.layers.0.weight, net.layers.0.bias, net.scale");
+  const Counts layer = counts.within("net").within("layers.0");
+  EXPECT_EQ(message(layer, "gamma"),
+            "no entry 'net.layers.0.gamma'; below 'net.layers.0' there are: net.layers.0.weight, "
+            "net.layers.0.bias");
+  EXPECT_EQ(message(counts.within("net").within("layers.1"), "weight"),
+            "no entry 'net.layers.1.weight'; below 'net.layers.1' there are: none");
+  EXPECT_EQ(message(layer.map([](int i) { return i + 1; }), "gamma"), message(layer, "gamma"));
+}
+
 }  // namespace
 }  // namespace limpid

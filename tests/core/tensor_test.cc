@@ -51,6 +51,18 @@ TEST(Tensor, DefaultOnesOwnNoMemory) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.bytes().data()) % Tensor::kAlignment, 0U);
 }
 
+TEST(Tensor, HasAnItemIfItHasOneElement) {
+  EXPECT_EQ(Tensor::from<float>({1, 1}, {7}).item<float>(), 7);
+  const Tensor two = Tensor::from<float>({1, 2}, {1, 2});
+  try {
+    two.item<float>();
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kShape);
+    EXPECT_STREQ(e.what(), "item: expected a tensor of one element, got f32[1, 2]");
+  }
+}
+
 TEST(Tensor, BorrowsElementsThatFit) {
   alignas(8) std::array<std::byte, 24> bytes{};
   const std::span<const std::byte> all = bytes;

@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"function f(%x: f32[]) {\n%0 = exp(%0) : f32[]", ErrorCode::kParse,
                "%0 is used before"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x, %x) : f32[]\nreturn %0\n}",
-               ErrorCode::kInvalidArgument, "takes 1 inputs, got 2"},
+               ErrorCode::kInvalidArgument, "takes 1 input, got 2"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[2]\nreturn %0\n}", ErrorCode::kParse,
                "exp gives f32[], the text says f32[2]"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[]\n%0 = exp(%x) : f32[]\nreturn %0\n}",

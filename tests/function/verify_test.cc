@@ -110,7 +110,7 @@ TEST(Interpret, NamesTheInputThatDoesNotFit) {
     }
     return "";
   };
-  EXPECT_EQ(complaint_of({}), "function 'f' takes 1 inputs, got 0");
+  EXPECT_EQ(complaint_of({}), "function 'f' takes 1 input, got 0");
   EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF32, {3}})}),
             "function 'f': input 'x': expected f32[2], got f32[3]");
   EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF64, {2}})}),

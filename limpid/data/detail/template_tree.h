@@ -10,7 +10,7 @@
 
 namespace limpid::detail {
 
-// A name's value: in the frame so many levels up, in a slot.
+// Where a name's value is: a slot of the frame `up` levels up.
 struct TemplateRef {
   std::size_t up = 0, slot = 0;
 };
@@ -37,7 +37,7 @@ struct TemplateNode {
     kBlock,       // children one after the other
     kOutput,      // child
     kFor,         // names: what an element is unpacked to; list, body, and perhaps a condition
-    kIf,          // condition and body, for elif too, and perhaps what stands for else
+    kIf,          // condition and body (of elif, too), and an optional else body
     kSet,         // text: the name; value
     kSetMember,   // text: the member of the namespace that `ref` names; value
     kMacro,       // text: the name; names: of parameters; body, and defaults of the last ones

@@ -139,7 +139,7 @@ class ModelWriter {
   }
 
   void outputs() {
-    // Before one is renamed, which what is written later could refer to.
+    // First name all outputs: a node written below may use a value that is renamed as an output.
     for (const Output& output : f().outputs()) calls_.name(output.value);
     for (std::size_t i = 0; i < output_names_.size(); ++i) {
       const ValueId id = f().outputs()[i].value;

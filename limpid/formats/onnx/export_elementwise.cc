@@ -8,7 +8,7 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// ---- what ONNX has otherwise
+// ---- ops that ONNX defines differently
 
 // Integer division by zero: ONNX does not define it, and processors trap.
 struct Division {

@@ -124,7 +124,7 @@ Names GraphWriter::nodes(std::string_view op, const Names& inputs,
 
 std::string GraphWriter::constant(const Tensor& tensor) {
   const auto bytes = tensor.bytes();
-  constexpr std::size_t kShared = 256;  // longer ones are rarely alike
+  constexpr std::size_t kShared = 256;  // longer constants are rarely equal
   if (bytes.size() > kShared) return node("Constant", {}, {{"value", tensor}});
   std::string& name = constants_[{to_string(tensor.type()),
                                   {reinterpret_cast<const char*>(bytes.data()), bytes.size()}}];

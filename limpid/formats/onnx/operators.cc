@@ -1,4 +1,4 @@
-// The list of all tables of operators, and what several of them need.
+// The list of all tables of operators, and their common code.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -41,8 +41,8 @@ Values import_gather_elements(Node& node) {
       take_along_axis(x, counted(node.input(1), x.shape()[axis]), static_cast<std::int64_t>(axis))};
 }
 
-// Rows of x (N, ...) for numbers that stand in the last dimension of the indices: x with the
-// dimensions that they choose from joined to one, after `batch` dimensions in common.
+// Rows of x by multi-indices, which are the last dimension of ONNX's indices: x with the indexed
+// dimensions joined into one, after `batch` common dimensions.
 struct RowsByNumbers {
   Value x, rows;
   std::int64_t batch;
