@@ -85,10 +85,12 @@ void Progress::step(const train::StepEvent& e) {
     left =
         fmt::format("   {} left", clock((now - start_) / static_cast<double>(e.step - first_step_) *
                                         static_cast<double>(steps_ - e.step)));
-  // A wrapped line cannot be redrawn: first the bar becomes shorter, then the end is left out.
+  // A wrapped line cannot be redrawn: first the bar becomes shorter, then the remaining time is
+  // left out, then the end.
   const std::size_t columns = terminal_columns() - 1;
   std::string line = fmt::format("{:>9}   ", fmt::format("{}/{}", e.epoch, epochs_));
-  const std::string numbers = fmt::format("{:>4}/{}   loss {:.4f}{}", step, length, e.loss, left);
+  std::string numbers = fmt::format("{:>4}/{}   loss {:.4f}", step, length, e.loss);
+  if (line.size() + numbers.size() + left.size() <= columns) numbers += left;
   constexpr std::size_t kShortest = 5, kLongest = 30;
   const std::size_t taken = line.size() + 1 + numbers.size();
   if (columns >= taken + kShortest)

@@ -22,7 +22,8 @@ def on_terminal(columns, *arguments):
     """What the tool prints on a terminal of this width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    run = subprocess.Popen([TOOL, *map(str, arguments)], stdout=theirs, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen([TOOL, *map(str, arguments)], stdout=theirs, stderr=subprocess.DEVNULL,
+                           env={**os.environ, "TERM": "xterm"})
     os.close(theirs)
     text = b""
     with open(ours, "rb", buffering=0) as terminal:

@@ -171,6 +171,16 @@ class Stopped(TrainTest):
         self.assertEqual(self.model(), self.model(self.folder / "whole"))
         self.assertEqual(json.loads((self.out / "config.json").read_text())["epochs"], 6)
 
+    def test_progress_on_a_narrow_terminal(self):
+        """The remaining time is whole, or left out."""
+        for columns in (40, 50, 100):
+            text = tool.on_terminal(columns, "train", "--data", "digits,count=20000", "--epochs", "1")
+            drawn = [part.split("\r")[0] for part in text.split("\r\x1b[K")[1:] if "/157 " in part]
+            self.assertGreater(len(drawn), 1)
+            for line in drawn:
+                self.assertLess(len(line), columns)
+                self.assertRegex(line, r" loss \d+\.\d{4}(   [\d:]+ left)?$")
+
     def test_a_path_is_not_empty(self):
         for option in ("--out", "--resume", "--config"):
             self.assertEqual(self.error(2, "train", "--data", "moons", option, ""), f"{option}: expected a path, got ''")
