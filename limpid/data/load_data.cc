@@ -109,10 +109,9 @@ std::string data_spec_help() {
   for (const DataKind& kind : data_kinds())
     if (kind.value != DataKind::Value::kSeed) read.emplace_back(kind.help);
   return fmt::format(
-      "Data set: {} or {}, generated (with :SEED), {}; options follow, as in ,split=80/10/10: "
-      "docs/data.md",
-      generated.front(), fmt::join(generated.begin() + 1, generated.end(), ", "),
-      fmt::join(read, ", "));
+      "Data set: generated ({}; a seed as in digits:7), or read from {}; options follow, as in "
+      ",split=80/10/10: docs/data.md",
+      fmt::join(generated, ", "), fmt::join(read, ", "));
 }
 
 Split load_data(const DataSpec& spec, const LoadOptions& options) {
