@@ -40,6 +40,7 @@ class Json {
 
   // Each constructor makes a value of the matching kind; the default is null. Pointers do not
   // convert to bool.
+  // NOLINTBEGIN(google-explicit-constructor)
   Json();
   Json(std::nullptr_t);
   template <std::same_as<bool> T>
@@ -57,6 +58,7 @@ class Json {
   // An object: Json{{"name", "x"}, {"rows", 3}}.
   Json(Object members);
   Json(std::initializer_list<Member> members);
+  // NOLINTEND(google-explicit-constructor)
   static Json array(std::initializer_list<Json> elements = {});
   static Json object();
 
@@ -116,12 +118,14 @@ class Json {
  private:
   // Not trivial: of a variant of trivial types, strings and vectors alone libstdc++ 12 believes
   // that it always has a value, and destroys one where a copy found no memory.
+  // NOLINTBEGIN(modernize-use-equals-default)
   struct Null {
     Null() noexcept {}
     Null(const Null&) noexcept {}
     Null& operator=(const Null&) noexcept { return *this; }
     bool operator==(const Null&) const = default;
   };
+  // NOLINTEND(modernize-use-equals-default)
 
   template <class T>
   bool is() const {
@@ -171,6 +175,7 @@ inline Json::Json(std::initializer_list<Member> members) : value_(Object(members
 // expected an integer, got 0.5". The document must outlive the view.
 class JsonView {
  public:
+  // NOLINTNEXTLINE(google-explicit-constructor)
   JsonView(const Json& value, std::string path = "") : value_(&value), path_(std::move(path)) {}
 
   const Json& value() const { return *value_; }
