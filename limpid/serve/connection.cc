@@ -499,10 +499,10 @@ void Connection::write(Response response) {
 // Writes the buffers while the client keeps reading, then calls `done`.
 template <typename Buffers, typename Done>
 void Connection::write_all(const Buffers& buffers, Done done) {
-  constexpr std::size_t kAtOnce = 65'536;
   begin_transfer();
   written_ = 0;
   const auto go_on = [self = shared_from_this()](const error_code& error, std::size_t written) {
+    constexpr std::size_t kAtOnce = 65'536;
     if (error || self->phase_ == Phase::kClosed) return std::size_t{0};
     self->guard([&] { self->arm_after(written - std::exchange(self->written_, written)); });
     return kAtOnce;
