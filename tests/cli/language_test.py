@@ -264,7 +264,7 @@ class LanguageTest(tool.ToolTest):
         self.assertIn("no U+007A", self.error(1, "eval", self.model, "--data", f"text:{self.other('z' * 100)}"))
         self.error(2, "generate", self.model, "--prompt", "")
         self.error(2, "generate", self.model, "--temperature", "-1")
-        self.error(1, "generate", self.model, "--top-p", "1.5")
+        self.error(2, "generate", self.model, "--top-p", "1.5")
         self.error(1, "generate", self.folder / "none")
         self.assertIn("f32", self.error(1, "eval", self.model, "--data", "digits"))
         self.error(2, "train", "--data", f"text:{self.text}", "--model", "mlp")

@@ -209,7 +209,7 @@ class Models(tool.ToolTest):
         self.assertIn("not a Protocol Buffers message", self.error(1, "summary", path))
         other = self.folder / "m.safetensors"
         self.assertIn("is not an ONNX model", self.error(2, "summary", other, "--dim", "n=1"))
-        self.assertIn("one of them must be named NAME.onnx", self.error(2, "convert", other, other))
+        self.assertIn("expected two formats; NAME.onnx is ONNX", self.error(2, "convert", other, other))
 
     def test_tests_of_the_onnx_project(self):
         case = self.folder / "cases/test_relu"
