@@ -63,7 +63,7 @@ void append_words(std::string& out, std::string_view text, std::size_t column, s
   }
 }
 
-// "  NAME  text": the text in a column of its own, below the name if that is too long.
+// Appends "  NAME  text", with the text in its own column. After a long name it begins a new line.
 void append_entry(std::string& out, const std::string& name, const std::string& text,
                   const Layout& layout) {
   std::string entry = "  ";

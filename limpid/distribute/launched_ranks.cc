@@ -115,8 +115,8 @@ std::string launcher_of_environment() {
 
 // ---- heartbeats
 
-// Heartbeats go around a ring. Each rank sends them to the next rank. If those of the previous rank
-// stop, the rank ends the job.
+// Heartbeats go around a ring: each rank sends them to the next rank. A rank ends the job if the
+// heartbeats of the previous rank stop.
 struct LaunchedRanks::Heartbeat {
   enum Sign : unsigned char { kAlive = 1, kGoodbye = 2 };
 

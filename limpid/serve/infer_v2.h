@@ -2,8 +2,8 @@
 // responses, as JSON or by the binary tensor extension. Depends on models.h, receipt.h and http.h.
 //
 // In JSON, floating-point numbers have the fewest digits that give the same bits when read as f64
-// and rounded; f16 and bf16 have those of the same value in f32. "NaN", "Infinity" and "-Infinity"
-// are strings.
+// and rounded. Numbers of f16 and bf16 are written as f32. "NaN", "Infinity" and "-Infinity" are
+// strings.
 #pragma once
 
 #include <cstddef>

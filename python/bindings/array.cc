@@ -327,7 +327,7 @@ Leaf leaf_of(py::handle object, const char* where) {
   if (is_key(object))
     return number_leaf(Dtype::kI64, static_cast<std::int64_t>(key_of(object).bits()));
   const py::module_ numpy = py::module_::import("numpy");
-  // NumPy's scalars have buffers, too, but those of a date do not say what they hold.
+  // NumPy's scalars have buffers, too, but the buffer of a date does not tell its type.
   if (PyObject_CheckBuffer(object.ptr()) && !has(object, "__array_interface__"))
     return leaf_of_ndarray(
         numpy.attr("asarray")(py::memoryview(py::reinterpret_borrow<py::object>(object))), where);

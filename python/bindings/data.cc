@@ -371,7 +371,7 @@ std::shared_ptr<Predictor> ModelObject::predictor(const std::vector<std::string>
       1, options.most_rows);
   const auto made =
       unlocked([&] { return std::make_shared<Predictor>(model.function, model.params, options); });
-  // Each has packed weights of its own; more ways to share inputs than a program has are forgotten.
+  // Each predictor has its own packed weights, so only a few are kept.
   constexpr std::size_t kMost = 8;
   if (predictors_.size() >= kMost) predictors_.clear();
   return predictors_[shared] = made;

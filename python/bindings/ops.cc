@@ -204,8 +204,8 @@ class Arguments {
         values[i] = value(o);
         if (!PyBool_Check(o)) like = values[i];
       } else if (std::optional<Leaf> scalar = scalar_of(like.dtype(), o)) {
-        // An eager call takes it as an input, so that another number does not make another
-        // Function.
+        // An eager call takes it as an input: a constant would need a new Function for every
+        // number.
         values[i] = own_ ? input(std::move(*scalar))
                          : broadcast(constant(like.builder(), tensor_of(*scalar)), like.shape());
       } else {
