@@ -2,6 +2,8 @@
 
 usage: not_proved.py BUILD_FOLDER
 
+A program of Python's unittest passes where it skips some of its tests; they are listed, too.
+
 LIMPID_REQUIRE names tests that may not be skipped: regular expressions for the beginnings of names, with spaces between them, or
 "all". The exit status is 1 where one of them was skipped.
 """
@@ -19,12 +21,27 @@ def skipped(log: str) -> list[tuple[str, str]]:
     for test in tests:
         name, _, rest = test.partition("\n")
         if "\nTest Skipped.\n" not in test and not re.search(r"^Test (Skipped|Not Run)", test, re.MULTILINE):
+            found += skipped_of_unittest(name.strip(), rest)
             continue
         said = re.search(r"^(?:.*: )?skipped: (.*)$", rest, re.MULTILINE)
         googletest = re.search(r"^\S+:\d+: Skipped\n(.*)$", rest, re.MULTILINE)
         reason = googletest or said
         found.append((name.strip(), reason.group(1).removeprefix("skipped: ") if reason else "it says no reason"))
     return sorted(found)
+
+
+def skipped_of_unittest(program: str, output: str) -> list[tuple[str, str]]:
+    """What a program that ran skipped: unittest tells the reasons with -v."""
+    count = re.search(r"^(?:OK|FAILED) \(.*\bskipped=(\d+)", output, re.MULTILINE)
+    if not count:
+        return []
+    found, test = [], ""
+    for line in output.splitlines():
+        if begins := re.match(r"(\w+) \(\w+\.[\w.]+\)", line):
+            test = begins.group(1)
+        if reason := re.search(r"\.\.\. skipped (['\"])(.*)\1$", line):
+            found.append((f"{program} {test}", reason.group(2)))
+    return found or [(program, f"{count.group(1)} of its tests; it says no reason")]
 
 
 def main() -> int:

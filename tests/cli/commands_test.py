@@ -194,7 +194,7 @@ class Completion(tool.ToolTest):
         try:
             return subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=self.folder, text=True, timeout=100).stdout
         except FileNotFoundError:
-            self.skipTest(f"skipped: there is no {command[0]}")
+            self.skipTest(f"there is no {command[0]}")
 
     def propose(self, shell, completed):
         script = self.output("completion", shell)

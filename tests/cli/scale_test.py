@@ -11,7 +11,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import textwrap
 import time
 import unittest
@@ -290,6 +289,18 @@ class UnderMpi:
         self.assertEqual(self.log(out)[-1]["reason"], "interrupted", said)
         self.assertRegex(said.decode(), r"(?m)^limpid: train: interrupted after step \d+ of \d+; `limpid train --resume ")
 
+    def test_ranks_of_a_host_have_cpus_of_their_own(self):
+        cpus = os.sched_getaffinity(0)
+        if len(cpus) < 2:
+            self.skipTest("one CPU")
+        out = self.folder / "beside"
+        process = self.start(self.kind, 2, *self.arguments("--epochs", "100000", out=out))
+        self.wait_for(process, out / "checkpoint.safetensors")
+        one, other = (os.sched_getaffinity(rank) for rank in self.ranks_of(out))
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertTrue(one and other and one | other == cpus and not one & other, (one, other))
+
     def test_a_timeout_that_is_no_number_of_seconds_is_refused(self):
         for text in ("0", "-1", "10s", "soon", "86401", "99999999999999999999"):
             code, said = self.launched(self.kind, 2, *self.arguments(out=self.folder / "never"), LIMPID_RANK_TIMEOUT=text)
@@ -401,12 +412,5 @@ class UnderMpich(UnderMpi, Ranks):
     kind = "mpich"
 
 
-def main():
-    program = unittest.main(exit=False, verbosity=0)
-    for test, why in program.result.skipped:
-        print(f"skipped: {test}: {why}", file=sys.stderr)
-    sys.exit(not program.result.wasSuccessful())
-
-
 if __name__ == "__main__":
-    main()
+    unittest.main()
