@@ -433,15 +433,21 @@ class Use(unittest.TestCase):
         self.assertEqual(str(caught.exception), "there is no 'c' among a.w, b")
         with self.assertRaises(KeyError):
             p.only("ab")
+        many = lp.Params({"layers": {"1": {"w": lp.ones(2)}, "10": {"w": lp.ones(2)}}})
+        self.assertEqual((list(many.only("layers.1")), list(many.within("layers.1"))), (["layers.1.w"], ["w"]))
         with self.assertRaises(AttributeError):
             p.x = 1
         self.assertEqual((p - 0.5 * p)["a.w"].tolist(), [0.5, 0.5])
+        twos = 2 * many
+        for got, want in ((8 / twos, 4), (twos / 8, 0.25), (8 - twos, 6), (twos - 8, -6), (-twos, -2), (twos / many, 2)):
+            self.assertTrue(got.same_bits({name: lp.full(2, float(want)) for name in many}))
         with self.assertRaises(ValueError):
             p + {"a.w": lp.ones(2)}
         again = pickle.loads(pickle.dumps(lp.Params({"k": 1.0})))
         self.assertEqual(list(again), ["k"])
         self.assertTrue(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.ones(2)}}))
         self.assertFalse(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.zeros(2)}}))
+        self.assertFalse(lp.Params({"b": lp.zeros(3)}).same_bits(p) or p.same_bits({"b": lp.zeros(3)}))
 
 
 if __name__ == "__main__":

@@ -743,6 +743,20 @@ class Networks(unittest.TestCase):
         number, _ = adam(2.0, 1.0, adam.init(2.0), 0.5)
         self.assertAlmostEqual(number.item(), 1.5, places=6)
 
+    def test_a_step_clips_for_any_optimizer(self):
+        loss = lambda p, x: (p["w"] * x).sum()  # whose gradient is x
+        p, x = {"w": lp.zeros(2)}, lp.asarray([3.0, 40.0])
+        sgd = lp.optim.Sgd()
+        plain = lambda p, g, state, rate: (lp.tree_map(lambda a, b: a - rate * b, p, g), state)
+        whole = np.hypot(3, 40)
+        for clip, want in (
+            (lp.optim.Clip(), [3, 40]), (lp.optim.Clip(value=4.0), [3, 4]), (lp.optim.Clip(norm=1.0), [3 / whole, 40 / whole]),
+            (lp.optim.Clip(value=4.0, norm=2.5), [1.5, 2]), (lp.optim.Clip(norm=50.0), [3, 40]),
+        ):
+            for optimizer, state in ((sgd, sgd.init(p)), (plain, {})):
+                moved, _, _ = lp.optim.step(loss, optimizer, clip)(p, state, 1.0, x)
+                np.testing.assert_allclose(-np.asarray(moved["w"]), want, rtol=2e-6)
+
     def test_rates_of_any_kind(self):
         adam = lp.optim.Adam()
         p = {"w": lp.asarray([1.0, 2.0])}
