@@ -208,6 +208,10 @@ def kinds_of_data(folder):
         table = csv.writer(file)
         table.writerow([*(f"c{i}" for i in range(columns)), "y"])
         table.writerows([*((i * 7 + j) % 997 for j in range(columns)), "ab"[i % 2]] for i in range(lines))
+    with open(folder / "categories.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow([*(f"c{i}" for i in range(10)), "y"])
+        table.writerows([*(f"k{(i * 7 + j * j) % 100}" for j in range(10)), i % 89] for i in range(lines))
     sentence = "the quick brown fox jumps over the lazy dog. "
     (folder / "short.txt").write_text(sentence * 1_000_000)
     (folder / "accents.txt").write_text(sentence.replace("jumps", "sprang \u00fcber") * 870_000, encoding="utf-8")
@@ -222,6 +226,7 @@ def kinds_of_data(folder):
             (f"npy: f32 [{ROWS:,}, 100]", npy, ROWS * 100, []),
             (f"npy: u8 [{ROWS:,}, {4 * PIXELS:,}]", wide, ROWS * 4 * PIXELS, []),
             (f"csv: {lines:,} rows of {columns} numbers", f"csv:{folder / 'table.csv'},target=y", lines * columns, []),
+            (f"csv: {lines:,} rows of 10 columns with 100 categories", f"csv:{folder / 'categories.csv'},target=y", lines * 1000, []),
             ("text: 45 million characters", f"text:{folder / 'short.txt'}", 45_000_000, gpt),
             ("text: 45 million, some not of ASCII", f"text:{folder / 'accents.txt'}", 45_000_000, gpt),
             ("text: 180 million characters", f"text:{folder / 'long.txt'}", 180_000_000, gpt)]

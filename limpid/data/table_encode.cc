@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -19,6 +21,10 @@ namespace limpid::detail {
 namespace {
 
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+std::span<float> as_floats(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
 
 bool is_missing(const CsvColumn& column, std::size_t row) {
   return column.categorical ? column.codes[row] < 0 : std::isnan(column.numbers[row]);
@@ -69,31 +75,74 @@ std::vector<std::int32_t> places_of(const CsvColumn& column, const TableColumn& 
                        in_quotes(column.name), in_quotes(value));
 }
 
-// The features of one column, rows `stride` apart; NaN if the value is missing.
-void encode_column(const TableSource& source, const CsvColumn& column, const TableColumn& known,
-                   Unseen unseen, std::span<float> out, std::size_t stride) {
+// How a column of the schema becomes features.
+struct Encoding {
+  std::size_t width;
+  bool categorical;
+  std::optional<float> fill;
+};
+
+std::vector<Encoding> encodings_of(const TableSchema& schema) {
+  std::vector<Encoding> encodings;
+  for (const TableColumn& column : schema.features)
+    encodings.push_back(
+        {static_cast<std::size_t>(column.features()), column.categorical, column.fill});
+  return encodings;
+}
+
+// The cells of one column: numbers, and for categories their places in the schema.
+void write_cells(const TableSource& source, const CsvColumn& column, const TableColumn& known,
+                 Unseen unseen, std::span<float> out, std::size_t stride) {
   const std::vector<std::int32_t> places = places_of(column, known);
-  const auto width = static_cast<std::size_t>(known.features());
   for (std::size_t row = 0; row < source.rows(); ++row) {
-    const std::span<float> features = out.subspan(row * stride, width);
-    if (!known.categorical) {
-      features[0] = column.numbers[row];
-      continue;
+    float& cell = out[row * stride];
+    if (is_missing(column, row)) {
+      cell = kMissing;
+    } else if (!known.categorical) {
+      cell = column.numbers[row];
+    } else {
+      const auto code = static_cast<std::size_t>(column.codes[row]);
+      if (places[code] < 0 && unseen == Unseen::kError)
+        refuse_unseen(source, column, row, column.categories[code]);
+      cell = static_cast<float>(places[code]);
     }
-    const std::int32_t code = column.codes[row];
-    if (code < 0) {
-      std::fill(features.begin(), features.end(), kMissing);
-      continue;
-    }
-    const std::int32_t place = places[static_cast<std::size_t>(code)];
-    if (place >= 0)
-      features[static_cast<std::size_t>(place)] = 1;
-    else if (unseen == Unseen::kError)
-      refuse_unseen(source, column, row, column.categories[static_cast<std::size_t>(code)]);
   }
 }
 
+// f32 [N, columns]: one number for each cell of the table. A category is its place in the schema,
+// or -1 if the schema lacks it; NaN is a missing value.
+Tensor cells_of(const TableSource& source, const TableSchema& schema) {
+  const std::size_t width = source.features.size();
+  return Tensor::generate<float>(Shape{source.table.rows(), static_cast<std::int64_t>(width)},
+                                 [&](std::span<float> out) {
+                                   for (std::size_t c = 0; c < width && !out.empty(); ++c)
+                                     write_cells(source, *source.features[c], schema.features[c],
+                                                 schema.unseen, out.subspan(c), width);
+                                 });
+}
+
+// Writes the features of rows of cells. All features of a missing category are NaN.
+void write_features(std::span<const float> cells, const std::vector<Encoding>& encodings,
+                    std::span<float> out) {
+  std::memset(out.data(), 0, out.size_bytes());
+  float* to = out.data();
+  for (auto cell = cells.begin(); cell != cells.end();)
+    for (const Encoding& e : encodings) {
+      const float value = *cell++;
+      if (!e.categorical)
+        *to = value;
+      else if (std::isnan(value))
+        std::fill_n(to, e.width, kMissing);
+      else if (value >= 0)
+        to[static_cast<std::size_t>(value)] = 1;
+      to += e.width;
+    }
+}
+
+// A large table keeps only its cells, and a category takes one number instead of one for each of
+// its column's categories. A small one is converted at once: its rows are read faster.
 Tensor encode_features(const TableSource& source, const TableSchema& schema) {
+  constexpr std::size_t kConverted = std::size_t{16} << 20;  // bytes
   std::int64_t width = 0;
   for (const TableColumn& column : schema.features) width += column.features();
   const std::int64_t rows = source.table.rows();
@@ -101,14 +150,19 @@ Tensor encode_features(const TableSource& source, const TableSchema& schema) {
   if (static_cast<std::uint64_t>(bytes) > kMaxTableBytes)
     source.report.unsupported("{} rows of {} features are more than {} bytes", rows, width,
                               kMaxTableBytes);
-  return Tensor::generate<float>(Shape{rows, width}, [&](std::span<float> out) {
-    std::size_t offset = 0;
-    for (std::size_t c = 0; c < source.features.size(); ++c) {
-      encode_column(source, *source.features[c], schema.features[c], schema.unseen,
-                    out.subspan(offset), static_cast<std::size_t>(width));
-      offset += static_cast<std::size_t>(schema.features[c].features());
-    }
-  });
+  const Tensor cells = cells_of(source, schema);
+  const std::vector<Encoding> encodings = encodings_of(schema);
+  if (std::none_of(encodings.begin(), encodings.end(), [](auto& e) { return e.categorical; }))
+    return cells;
+  const Type type{Dtype::kF32, Shape{rows, width}};
+  const auto read = [=](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    const std::size_t columns = encodings.size();
+    write_features(cells.values<float>().subspan(static_cast<std::size_t>(first) * columns,
+                                                 static_cast<std::size_t>(count) * columns),
+                   encodings, as_floats(out));
+  };
+  if (type.bytes() > kConverted) return Tensor::deferred_rows(type, read);
+  return Tensor::generate_bytes(type, [&](std::span<std::byte> out) { read(0, rows, out); });
 }
 
 // Classes i32 [N]. A row whose target is missing gets class 0: it will be dropped.
@@ -180,6 +234,21 @@ std::optional<float> mode_of(std::span<const Present> categories) {
   return static_cast<float>(most - categories.begin());
 }
 
+// Replaces what is missing in rows of features.
+void fill_in(std::span<float> rows, const std::vector<Encoding>& encodings) {
+  for (auto to = rows.begin(); to != rows.end();)
+    for (const Encoding& e : encodings) {
+      const auto end = to + static_cast<std::ptrdiff_t>(e.width);
+      if (std::isnan(*to) && e.categorical) {
+        std::fill(to, end, 0.0f);
+        to[static_cast<std::ptrdiff_t>(e.fill.value())] = 1;
+      } else if (std::isnan(*to)) {
+        *to = e.fill.value();
+      }
+      to = end;
+    }
+}
+
 }  // namespace
 
 Dataset encode_table(const TableSource& source, const TableSchema& schema) {
@@ -219,22 +288,16 @@ void fit_fills(TableSchema& schema, const Dataset& train) {
 
 void impute(Dataset& data, const TableSchema& schema) {
   const Tensor holes = data.inputs;
-  data.inputs = Tensor::generate<float>(holes.shape(), [&](std::span<float> out) {
-    holes.read_rows(0, holes.shape()[0], std::as_writable_bytes(out));
-    for (std::size_t place = 0; place < out.size();)
-      for (const TableColumn& column : schema.features) {
-        const auto width = static_cast<std::size_t>(column.features());
-        if (std::isnan(out[place])) {
-          std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(place), width, 0.0f);
-          const float fill = column.fill.value();
-          if (column.categorical)
-            out[place + static_cast<std::size_t>(fill)] = 1;
-          else
-            out[place] = fill;
-        }
-        place += width;
-      }
-  });
+  const auto read = [holes, encodings = encodings_of(schema)](
+                        std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    holes.read_rows(first, count, out);
+    fill_in(as_floats(out), encodings);
+  };
+  data.inputs = holes.has_deferred_rows()
+                    ? Tensor::deferred_rows(holes.type(), read)
+                    : Tensor::generate_bytes(holes.type(), [&](std::span<std::byte> out) {
+                        read(0, holes.shape()[0], out);
+                      });
 }
 
 }  // namespace limpid::detail

@@ -258,6 +258,48 @@ TEST_F(Table, RefusesFeaturesBeyondMemory) {
                  text, {.targets = {"y"}});
 }
 
+TEST_F(Table, ALargeOneKeepsANumberForEachCategory) {
+  // 8 columns of 100 categories and one of numbers: 19 MB of features. Row r has k.. (r + c) % 100.
+  constexpr int kRows = 6000, kColumns = 8, kCategories = 100;
+  const auto is_missing = [](int row, int c) { return row % 51 == 7 && c >= 7; };
+  std::string text = "y";
+  for (int c = 0; c <= kColumns; ++c) text += fmt::format(",c{}", c);
+  for (int row = 0; row < kRows; ++row) {
+    text += fmt::format("\n{}.5", row);
+    for (int c = 0; c <= kColumns; ++c) {
+      const std::string cell =
+          c == kColumns ? fmt::format("{}", row) : fmt::format("k{:02}", (row + c) % kCategories);
+      text += "," + (is_missing(row, c) ? "" : cell);
+    }
+  }
+  const auto path = put(text);
+  for (const Missing missing : {Missing::kDrop, Missing::kImpute}) {
+    const Split split =
+        load_table(path, {.targets = {"y"}, .missing = missing}, {98, 1, 1}, Key(1));
+    EXPECT_TRUE(split.train.inputs.has_deferred_rows());
+    const std::vector<TableColumn>& columns = split.train.table->features;
+    int seen = 0;
+    for (const Dataset* part : {&split.train, &split.validation, &split.test})
+      for (std::int64_t i = 0; i < part->size(); ++i, ++seen) {
+        const int row =
+            static_cast<int>(part->targets.values<float>()[static_cast<std::size_t>(i)]);
+        std::vector<float> expected(kColumns * kCategories + 1);
+        for (int c = 0; c < kColumns; ++c) {
+          const auto& fill = columns[static_cast<std::size_t>(c)].fill;
+          const int place =
+              is_missing(row, c) ? static_cast<int>(fill.value()) : (row + c) % kCategories;
+          expected[static_cast<std::size_t>(c * kCategories + place)] = 1;
+        }
+        expected.back() =
+            is_missing(row, kColumns) ? columns.back().fill.value() : static_cast<float>(row);
+        std::vector<float> features(expected.size());
+        part->inputs.read_rows(i, 1, std::as_writable_bytes(std::span(features)));
+        ASSERT_EQ(features, expected) << "row " << row;
+      }
+    EXPECT_EQ(seen, missing == Missing::kDrop ? kRows - (kRows + 43) / 51 : kRows);
+  }
+}
+
 TEST_F(Table, IsReadAgainAsItWasRead) {
   const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
   const TableSchema schema = data.table.value();
