@@ -33,10 +33,14 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// Whether the variable is a number above 1.
-bool says_several(const char* name) {
-  const std::string text = variable(name);
-  return std::strtol(text.c_str(), nullptr, 10) > 1;
+// The variable as a number; 0 without one.
+long number(const char* name) { return std::strtol(variable(name).c_str(), nullptr, 10); }
+
+// How many processes the launcher started; 0 if it does not say. Inside of an allocation srun may
+// have started mpirun's daemons, so mpirun's own number counts.
+long processes_of_environment() {
+  const long by_mpirun = std::max(number("OMPI_COMM_WORLD_SIZE"), number("PMI_SIZE"));
+  return by_mpirun > 0 ? by_mpirun : number("SLURM_STEP_NUM_TASKS");
 }
 
 // Where to look for modules: in LIMPID_MPI_MODULES if it is set; else in the folder of the program,
@@ -102,9 +106,9 @@ std::string launcher_of_environment() {
   if (kind == "none") return "";
   if (!kind.empty())
     refuse(fmt::format("LIMPID_MPI: expected openmpi, mpich or none, got {}", kind));
-  if (says_several("OMPI_COMM_WORLD_SIZE")) return "openmpi";
-  if (says_several("PMI_SIZE")) return "mpich";
-  if (!says_several("SLURM_STEP_NUM_TASKS")) return "";
+  if (number("OMPI_COMM_WORLD_SIZE") > 1) return "openmpi";
+  if (number("PMI_SIZE") > 1) return "mpich";
+  if (number("SLURM_STEP_NUM_TASKS") <= 1) return "";
   if (!variable("PMIX_RANK").empty()) return "openmpi";
   if (!variable("PMI_RANK").empty()) return "mpich";
   refuse(
@@ -166,7 +170,16 @@ std::unique_ptr<LaunchedRanks> LaunchedRanks::join() {
   if (kind.empty()) return nullptr;
   const std::chrono::seconds timeout = patience();
   const MpiModule& module = load(kind);
+  const long processes = processes_of_environment();  // MPI_Init may set these variables
   if (module.start() != 0) throw Error(ErrorCode::kIo, fmt::format("MPI_Init of {} failed", kind));
+  // An MPI that another one's launcher started runs alone, in each of the processes.
+  if (module.size() == 1 && processes > 1) {
+    module.end();
+    refuse(
+        fmt::format("the launcher started {} processes, but {} finds only this one; expected "
+                    "the launcher's own MPI (LIMPID_MPI: openmpi or mpich)",
+                    processes, kind));
+  }
   return std::unique_ptr<LaunchedRanks>(new LaunchedRanks(module, timeout));
 }
 

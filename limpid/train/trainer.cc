@@ -128,8 +128,10 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
                                                           : Params{}) {
   check();
   if (ranks && ranks->size() > options.shards)
-    refuse_training(fmt::format("expected at most one rank per shard, got {} ranks (shards: {})",
-                                ranks->size(), options.shards));
+    refuse_training(
+        fmt::format("expected at most one rank per shard, got {} ranks (shards: {}); choose "
+                    "--shards {} or more",
+                    ranks->size(), options.shards, ranks->size()));
   if (options.shards > 1) {
     changes_ = changed_values(problem_, cut_.most_rows());
     sharded_ = std::make_unique<ShardedUpdate>(problem_, options.rule, params_, options.shards,

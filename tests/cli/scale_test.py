@@ -366,6 +366,15 @@ class UnderMpi:
         self.assertEqual(len(lines), 1, run.stdout.decode())
         return lines[0]
 
+    def test_the_other_mpi_is_refused(self):
+        other = {"openmpi": "mpich", "mpich": "openmpi"}[self.kind]
+        if not (BUILD / f"limpid-mpi-{other}.so").exists():
+            self.skipTest(f"limpid-mpi-{other}.so was not built")
+        code, said = self.launched(self.kind, 2, *self.arguments(out=self.folder / "never"), LIMPID_MPI=other)
+        self.assertNotEqual(code, 0)
+        self.assertIn(f"limpid: the launcher started 2 processes, but {other} finds only this one; expected the launcher's own MPI", said)
+        self.assertFalse((self.folder / "never").exists(), "it trained")
+
     def test_ranks_that_differ_are_named(self):
         other = self.folder / "other"
         tool.write_idx_folder(other, [i % 3 for i in range(60)], [(i + 1) % 3 for i in range(20)])
@@ -388,7 +397,7 @@ class UnderMpi:
     def test_more_ranks_than_shards_are_refused(self):
         code, said = self.launched(self.kind, 3, *self.arguments("--shards", "2", out=self.folder / "few"))
         self.assertNotEqual(code, 0)
-        self.assertEqual(said.count("train: expected at most one rank per shard, got 3 ranks (shards: 2)"), 1, said)
+        self.assertEqual(said.count("train: expected at most one rank per shard, got 3 ranks (shards: 2); choose --shards 3 or more"), 1, said)
 
     def test_a_full_disk_ends_the_job_with_one_line(self):
         out = self.folder / "full"

@@ -342,7 +342,9 @@ TEST(Shards, RefusesWhatDoesNotFit) {
         3, [&](Communicator& ranks) { Trainer(problem, data, {.shards = 2}, nullptr, &ranks); });
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "train: expected at most one rank per shard, got 3 ranks (shards: 2)");
+    EXPECT_STREQ(e.what(),
+                 "train: expected at most one rank per shard, got 3 ranks (shards: 2); choose "
+                 "--shards 3 or more");
   }
 }
 
