@@ -51,7 +51,8 @@ auto of_file(const fs::path& path, const F& f) {
   try {
     return f(path);
   } catch (const Error& e) {
-    throw Error(e.code(), e.code() == ErrorCode::kIo ? e.what() : named(e.what()));
+    if (e.code() == ErrorCode::kIo) throw;  // it names the file
+    throw Error(e.code(), named(e.what()));
   }
 }
 

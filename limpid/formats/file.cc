@@ -18,6 +18,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/system_error.h"
 
 namespace limpid {
 namespace {
@@ -27,13 +28,18 @@ namespace fs = std::filesystem;
 // One system call moves at most this much: Linux stops at 2 GiB, others before.
 constexpr std::size_t kChunk = std::size_t{1} << 30;
 
+std::string message_of(std::string_view verb, const fs::path& path, std::string_view reason) {
+  return fmt::format("{} {}: {}", verb, in_quotes(path.string()), reason);
+}
+
 [[noreturn]] void fail(std::string_view verb, const fs::path& path, std::string_view reason,
                        ErrorCode code = ErrorCode::kIo) {
-  throw Error(code, fmt::format("{} {}: {}", verb, in_quotes(path.string()), reason));
+  throw Error(code, message_of(verb, path, reason));
 }
 
 [[noreturn]] void fail_with_errno(std::string_view verb, const fs::path& path) {
-  fail(verb, path, std::generic_category().message(errno));
+  const int reason = errno;
+  throw SystemError(reason, message_of(verb, path, std::generic_category().message(reason)));
 }
 
 class Descriptor {
@@ -54,7 +60,8 @@ class Descriptor {
 std::size_t checked_size(const Descriptor& file, const fs::path& path, std::uint64_t limit) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail_with_errno("read", path);
-  if (S_ISDIR(status.st_mode)) fail("read", path, "is a directory");
+  if (S_ISDIR(status.st_mode))
+    throw SystemError(EISDIR, message_of("read", path, "is a directory"));
   if (!S_ISREG(status.st_mode)) fail("read", path, "is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > limit) fail("read", path, fmt::format("has {} bytes, the limit is {}", size, limit));

@@ -8,22 +8,24 @@
 #include <cerrno>
 #include <system_error>
 
-#include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/system_error.h"
 
 namespace limpid {
 
 FolderLock::FolderLock(const std::filesystem::path& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  const auto fail = [&](std::string_view reason) {
-    throw Error(ErrorCode::kIo, fmt::format("lock {}: {}", in_quotes(folder.string()), reason));
+  const auto fail = [&](int reason) {
+    throw SystemError(reason,
+                      fmt::format("lock {}: {}", in_quotes(folder.string()),
+                                  reason == EWOULDBLOCK ? "another run is writing into this folder"
+                                                        : std::generic_category().message(reason)));
   };
-  if (descriptor_ < 0) fail(std::generic_category().message(errno));
+  if (descriptor_ < 0) fail(errno);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   const int reason = errno;
   ::close(descriptor_);
-  fail(reason == EWOULDBLOCK ? "another run is writing into this folder"
-                             : std::generic_category().message(reason));
+  fail(reason);
 }
 
 FolderLock::~FolderLock() { ::close(descriptor_); }

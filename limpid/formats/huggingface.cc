@@ -11,6 +11,7 @@
 
 #include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
+#include "limpid/core/system_error.h"
 #include "limpid/formats/detail/huggingface.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/safetensors.h"
@@ -341,8 +342,8 @@ void save_huggingface(const fs::path& folder, const Model& model) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    throw Error(ErrorCode::kIo,
-                fmt::format("make {}: {}", in_quotes(folder.string()), error.message()));
+    throw SystemError(error.value(),
+                      fmt::format("make {}: {}", in_quotes(folder.string()), error.message()));
   save_safetensors(folder / detail::kHuggingFaceWeights, weights);
   const std::span<const std::byte> text = std::as_bytes(std::span(json));
   write_file_atomically(folder / detail::kHuggingFaceConfig, {&text, 1});

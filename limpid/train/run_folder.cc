@@ -11,6 +11,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/system_error.h"
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/detail/event_json.h"
 
@@ -21,8 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostText = std::uint64_t{1} << 28;
 
-[[noreturn]] void fail(const fs::path& path, const std::string& reason) {
-  throw Error(ErrorCode::kIo, fmt::format("write {}: {}", in_quotes(path.string()), reason));
+[[noreturn]] void fail(const fs::path& path, const std::error_code& reason) {
+  throw SystemError(reason.value(),
+                    fmt::format("write {}: {}", in_quotes(path.string()), reason.message()));
 }
 
 void write_text(const fs::path& path, std::string_view text) {
@@ -72,7 +74,7 @@ TrainConfig RunFolder::read_config() const {
 void RunFolder::create() const {
   std::error_code error;
   fs::create_directories(path_, error);
-  if (error) fail(path_, error.message());
+  if (error) fail(path_, error);
 }
 
 void RunFolder::write_config(const TrainConfig& chosen) const {
@@ -83,7 +85,7 @@ void RunFolder::begin(const TrainConfig& chosen) const {
   std::error_code error;
   for (const fs::path& old : {checkpoint(), model(), log(), report()}) {
     fs::remove(old, error);
-    if (error) fail(old, error.message());
+    if (error) fail(old, error);
   }
   tidy();
   write_config(chosen);

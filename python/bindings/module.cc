@@ -4,11 +4,21 @@
 
 #include <utility>
 
+#include "limpid/core/system_error.h"
+
 namespace limpid::python {
 
 void set_error(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
+  } catch (const SystemError& e) {
+    try {
+      const py::object made = py::module_::import("limpid.errors")
+                                  .attr("_of_reason")(e.reason(), std::string(e.what()));
+      PyErr_SetObject(py::type::handle_of(made).ptr(), made.ptr());
+    } catch (py::error_already_set& other) {
+      other.restore();
+    }
   } catch (const Error& e) {
     try {
       const py::object classes = py::module_::import("limpid.errors").attr("_by_code");

@@ -4,6 +4,8 @@ Every message is one line: what was expected, what was given, and where. ``excep
 Python's users expect it to, ``except limpid.Error`` whatever the library says.
 """
 
+import errno
+
 __all__ = [
     "Error",
     "InvalidArgumentError",
@@ -12,6 +14,9 @@ __all__ = [
     "ParseError",
     "FormatError",
     "FileError",
+    "MissingFileError",
+    "FilePermissionError",
+    "FileIsFolderError",
     "NotFoundError",
     "UnsupportedError",
     "NoGradientError",
@@ -58,9 +63,24 @@ class FormatError(Error, ValueError):
 
 
 class FileError(Error, OSError):
-    """The operating system refused to read or write."""
+    """The operating system refused to read or write; `errno` has its reason, where it gave one."""
 
     code = "io"
+
+    def __str__(self) -> str:
+        return str(self.args[-1]) if self.args else ""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file or folder."""
+
+
+class FilePermissionError(FileError, PermissionError):
+    """This user may not read or write it."""
+
+
+class FileIsFolderError(FileError, IsADirectoryError):
+    """It is a folder where a file is expected."""
 
 
 class NotFoundError(Error, KeyError):
@@ -100,5 +120,15 @@ class CopyWarning(UserWarning):
     """An array was copied on its way in: ``lp.no_copy(warn=True)`` asks for it."""
 
 
-# For the bindings: the class of each code.
+# For the bindings: the class of each code, and what stands for the operating system's reason.
 _by_code = {kind.code: kind for kind in Error.__subclasses__()}
+_by_reason = {
+    errno.ENOENT: MissingFileError,
+    errno.EACCES: FilePermissionError,
+    errno.EPERM: FilePermissionError,
+    errno.EISDIR: FileIsFolderError,
+}
+
+
+def _of_reason(reason: int, message: str) -> FileError:
+    return _by_reason.get(reason, FileError)(reason, message)

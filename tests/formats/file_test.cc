@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <set>
 #include <thread>
 
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/system_error.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -45,6 +47,23 @@ TEST(ReadFile, GivesTheBytes) {
   const Tensor bytes = read_file(folder / "a", 6);
   EXPECT_EQ(bytes.type(), (Type{Dtype::kU8, Shape{6}}));
   EXPECT_EQ(text_of(bytes.bytes()), "limpid");
+}
+
+TEST(Files, GiveTheReasonOfTheSystem) {
+  const testing::TemporaryFolder folder;
+  const auto reason = [](const auto& code) {
+    try {
+      code();
+    } catch (const SystemError& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kIo);
+      return e.reason();
+    }
+    return 0;
+  };
+  EXPECT_EQ(reason([&] { read_file(folder / "none", 1); }), ENOENT);
+  EXPECT_EQ(reason([&] { read_file(folder.path(), 1); }), EISDIR);
+  EXPECT_EQ(reason([&] { write_text(folder / "none" / "a", "a"); }), ENOENT);
+  EXPECT_EQ(reason([&] { AppendFile(folder.path()); }), EISDIR);
 }
 
 TEST(ReadFile, GivesNoBytesOfAnEmptyFile) {

@@ -10,6 +10,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/system_error.h"
 #include "limpid/formats/onnx/detail/contents.h"
 
 namespace limpid::onnx::detail {
@@ -18,12 +19,17 @@ namespace {
 // The memory that external elements may take in addition to the model's own bytes.
 constexpr std::uint64_t kSlack = std::uint64_t{32} << 20;
 
+std::string message_of(const std::string& location, std::string_view reason) {
+  return fmt::format("external data {}: {}", in_quotes(location), reason);
+}
+
 [[noreturn]] void fail(ErrorCode code, const std::string& location, std::string_view reason) {
-  throw Error(code, fmt::format("external data {}: {}", in_quotes(location), reason));
+  throw Error(code, message_of(location, reason));
 }
 
 [[noreturn]] void fail_with_errno(const std::string& location) {
-  fail(ErrorCode::kIo, location, std::generic_category().message(errno));
+  const int reason = errno;
+  throw SystemError(reason, message_of(location, std::generic_category().message(reason)));
 }
 
 void check_name(const std::string& location) {
