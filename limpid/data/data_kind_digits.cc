@@ -21,17 +21,18 @@ DigitsSettings digits_settings(const DataSpec& spec) {
   return result;
 }
 
-Split load_digits(const DataSpec& spec, const LoadOptions&) {
+constexpr std::int64_t kTrain = 60'000, kTest = 10'000;
+
+Split load_digits(const DataSpec& spec, const LoadOptions& options) {
   const DigitsSettings s = digits_settings(spec);
-  return with_validation(s.count ? digits_split(s.seed, *s.count, *s.count) : digits_split(s.seed),
-                         s);
+  return with_validation(
+      digits_split(s.seed, s.count.value_or(kTrain), s.count.value_or(kTest), options.between), s);
 }
 
 Dataset load_digits_test(const DataSpec& spec, const Model&, Targets, std::int64_t most) {
-  constexpr std::int64_t kUsual = 10'000;
   const DigitsSettings s = digits_settings(spec);
   // A digit depends only on its index, so digits after the last one needed are not drawn.
-  return digits_split(s.seed, 0, std::min(most, s.count.value_or(kUsual))).test;
+  return digits_split(s.seed, 0, std::min(most, s.count.value_or(kTest))).test;
 }
 
 }  // namespace

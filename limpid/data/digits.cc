@@ -259,7 +259,7 @@ void write_digit(std::size_t label, Draws& draws, std::span<float> image) {
 
 }  // namespace
 
-Dataset digits(Key key, std::int64_t count) {
+Dataset digits(Key key, std::int64_t count, const std::function<void()>& between) {
   const DefaultFloatMode mode;
   if (count < 0)
     throw Error(ErrorCode::kInvalidArgument,
@@ -270,6 +270,7 @@ Dataset digits(Key key, std::int64_t count) {
   data.inputs =
       Tensor::generate<float>(Shape{count, kDigitSide * kDigitSide}, [&](std::span<float> out) {
         for (std::size_t i = 0; i < n; ++i) {
+          if (between) between();
           Draws draws(key.fold_in(i));
           const std::size_t label = draws.below(kSkeletons.size());
           labels[i] = static_cast<std::int32_t>(label);
@@ -282,11 +283,12 @@ Dataset digits(Key key, std::int64_t count) {
   return data;
 }
 
-Split digits_split(std::uint64_t seed, std::int64_t train_count, std::int64_t test_count) {
+Split digits_split(std::uint64_t seed, std::int64_t train_count, std::int64_t test_count,
+                   const std::function<void()>& between) {
   const Key key(seed);
-  return {.train = digits(key.fold_in(0), train_count),
+  return {.train = digits(key.fold_in(0), train_count, between),
           .validation = digits(key, 0),
-          .test = digits(key.fold_in(1), test_count)};
+          .test = digits(key.fold_in(1), test_count, between)};
 }
 
 }  // namespace limpid

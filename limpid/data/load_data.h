@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -44,8 +45,9 @@ std::string data_spec_help();
 
 // What a model and its configuration need, in addition to the spec.
 struct LoadOptions {
-  WindowOptions text = {};        // how to split a text into examples
-  std::optional<Task> task = {};  // the task for tables and arrays whose spec has none
+  WindowOptions text = {};             // how to split a text into examples
+  std::optional<Task> task = {};       // the task for tables and arrays whose spec has none
+  std::function<void()> between = {};  // called between generated digits; what it throws ends it
 };
 
 // The training, validation and test set. Without "split" in the spec, data with its own test set

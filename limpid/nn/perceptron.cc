@@ -48,7 +48,8 @@ Args Perceptron::learn(const Args& params, Value x, Value target, double rate) c
 }
 
 PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, const Tensor& targets,
-                               std::int64_t epochs, double rate) {
+                               std::int64_t epochs, double rate,
+                               const std::function<void()>& between) {
   if (x.shape().rank() != 2 || x.shape()[1] != perceptron.inputs ||
       !(targets.shape() == Shape{x.shape()[0]}))
     throw Error(
@@ -61,6 +62,7 @@ PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, co
   for (std::int64_t e = 0; e < epochs; ++e) {
     std::int64_t mistakes = 0;
     for (std::int64_t i = 0; i < x.shape()[0]; ++i) {
+      if (between) between();
       const Tensor target = targets.rows(i, 1).reshape({});
       const std::vector<Tensor> results = step(std::vector<Tensor>{
           params.at(kWeight), params.at(kBias), x.rows(i, 1).reshape({perceptron.inputs}), target});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -34,9 +35,11 @@ struct PerceptronRun {
 };
 
 // Learns the examples x f32 (n, inputs) with targets f32 (n), 0 or 1, in order, until an epoch has
-// no mistake, for at most `epochs` epochs. Throws kShape.
+// no mistake, for at most `epochs` epochs. `between`, if any, is called between examples; what it
+// throws ends the call. Throws kShape.
 PerceptronRun train_perceptron(const Perceptron& perceptron, const Tensor& x, const Tensor& targets,
-                               std::int64_t epochs, double rate = 1);
+                               std::int64_t epochs, double rate = 1,
+                               const std::function<void()>& between = {});
 
 // The first epoch (from 0) with mistakes that ends with the same parameters as an earlier epoch:
 // from there on the learning repeats itself for ever.

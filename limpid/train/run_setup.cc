@@ -10,8 +10,8 @@
 #include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
-Split load_data(const TrainConfig& config) {
-  LoadOptions options{.text = window_options_of(config)};
+Split load_data(const TrainConfig& config, const std::function<void()>& between) {
+  LoadOptions options{.text = window_options_of(config), .between = between};
   if (config.task) options.task = task_from_name(*config.task);
   return limpid::load_data(config.data.value_or("digits"), options);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "limpid/compile/thread_pool.h"
@@ -13,8 +14,9 @@
 namespace limpid::train {
 
 // Loads the data set of a configuration (default: "digits"); a text in the windows of its model.
-// Throws what parse_data_spec, window_options_of and limpid::load_data throw.
-Split load_data(const TrainConfig& config);
+// `between` as in LoadOptions. Throws what parse_data_spec, window_options_of and limpid::load_data
+// throw.
+Split load_data(const TrainConfig& config, const std::function<void()>& between = {});
 
 struct RunSetup {
   // `data` is the data set of `config.data`, already loaded. Throws what complete(),

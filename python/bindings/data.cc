@@ -105,7 +105,7 @@ py::dict trace_of(const Observation& run, const Params& params) {
 }
 
 Observation observed(const Function& f, const Params& inputs) {
-  return interruptible_observed(
+  return interruptible_between(
       [&](const Observer& observer) { return observe(f, inputs, observer); });
 }
 
@@ -550,11 +550,17 @@ void add_data(py::module_& m) {
       });
   py::class_<Batches>(m, "Batches", py::is_final()).def("__len__", method(&Batches::size));
   m.def("load_data", [](const std::string& spec) {
-    return parts_of(unlocked([&] { return load_data(spec); }));
+    return parts_of(interruptible_between([&](const std::function<void()>& between) {
+      return load_data(spec, {.between = between});
+    }));
   });
-  m.def("digits", [](const Key& key, std::int64_t count) {
-    return unlocked([&] { return digits(key, count); });
-  });
+  m.def(
+      "digits",
+      [](const Key& key, std::int64_t count) {
+        return interruptible_between(
+            [&](const std::function<void()>& between) { return digits(key, count, between); });
+      },
+      py::arg("key"), py::arg("count"));
   m.def("synthetic", [](const std::string& name, const Key& key, std::optional<std::int64_t> count,
                         std::optional<double> noise) {
     return unlocked([&] { return synthetic(name, key, {.count = count, .noise = noise}); });

@@ -302,7 +302,7 @@ void add_functions(py::module_& m) {
             std::vector<Tensor> tensors;
             for (const py::object& o : in_order(f.function, args, kwargs))
               tensors.push_back(tensor_of(leaf_of(o, "interpret")));
-            const auto results = interruptible_observed(
+            const auto results = interruptible_between(
                 [&](const Observer& observer) { return interpret(f.function, tensors, observer); });
             std::vector<py::object> all;
             for (const Tensor& t : results) all.push_back(to_python(t));

@@ -23,6 +23,7 @@
 #include "limpid/optim/optimizer.h"
 #include "limpid/optim/schedule.h"
 #include "lock.h"
+#include "signals.h"
 
 namespace limpid::python {
 namespace {
@@ -280,11 +281,9 @@ void add_layers(py::module_& m) {
                                std::int64_t epochs, double rate) {
     const Tensor examples = tensor_of(leaf_of(x, "x")),
                  wanted = tensor_of(leaf_of(targets, "targets"));
-    nn::PerceptronRun run;
-    {
-      const Unlocked unlocked;
-      run = nn::train_perceptron(nn::Perceptron{inputs}, examples, wanted, epochs, rate);
-    }
+    const nn::PerceptronRun run = interruptible_between([&](const std::function<void()>& between) {
+      return nn::train_perceptron(nn::Perceptron{inputs}, examples, wanted, epochs, rate, between);
+    });
     py::list params;
     for (const Params& p : run.params) params.append(to_python(p));
     return py::make_tuple(params, run.mistakes);

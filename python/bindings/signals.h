@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "limpid/compile/stop_check.h"
-#include "limpid/function/interpret.h"
 #include "lock.h"
 
 namespace limpid::python {
@@ -27,17 +26,20 @@ auto interruptible(const Code& code) {
   return *std::move(result);
 }
 
-// As above, for what has no StopCheck but calls an Observer: code(observer), which gives a result.
+// As above, for what has no StopCheck but calls a function between the parts of its work, such as
+// an Observer: code(function), which gives a result.
 template <class Code>
-auto interruptible_observed(const Code& code) {
+auto interruptible_between(const Code& code) {
   struct Ended {};
-  return interruptible([&](StopCheck& check) -> std::optional<decltype(code(Observer()))> {
+  return interruptible([&](StopCheck& check) {
+    const auto between = [&](const auto&...) {
+      if (check.stops()) throw Ended();
+    };
+    using Result = std::optional<decltype(code(between))>;
     try {
-      return code([&](const Node&, std::size_t, const Tensor&) {
-        if (check.stops()) throw Ended();
-      });
+      return Result(code(between));
     } catch (const Ended&) {
-      return std::nullopt;
+      return Result();
     }
   });
 }

@@ -8,11 +8,14 @@
 #include "collected.h"
 #include "limpid/train/config.h"
 #include "limpid/train/doctor.h"
+#include "limpid/train/environment.h"
 #include "limpid/train/run.h"
 #include "limpid/train/run_folder.h"
 #include "limpid/train/run_log.h"
+#include "limpid/train/run_setup.h"
 #include "lock.h"
 #include "model.h"
+#include "signals.h"
 
 namespace limpid::python {
 namespace {
@@ -39,16 +42,18 @@ class RunObject {
     options.pool = pool_of(threads);
     options.command = {"limpid.train"};
     const train::TrainConfig chosen = config_from(config);
-    std::optional<Split> split;
-    if (!data.is_none()) {
+    Split split;
+    if (data.is_none()) {
+      split = interruptible_between(
+          [&](const std::function<void()>& between) { return train::load_data(chosen, between); });
+    } else {
       const py::sequence parts = data;
       if (parts.size() != 3) throw_type("Run: data is a triple: to train on, to validate, to test");
       split = Split{py::cast<const Dataset&>(parts[0]), py::cast<const Dataset&>(parts[1]),
                     py::cast<const Dataset&>(parts[2])};
     }
     const Unlocked release;
-    run_ = split ? std::make_unique<train::Run>(chosen, std::move(*split), options)
-                 : std::make_unique<train::Run>(chosen, options);
+    run_ = std::make_unique<train::Run>(chosen, std::move(split), options);
   }
 
   void on_event(const py::function& listener) {
@@ -219,6 +224,7 @@ void add_training(py::module_& m) {
     const std::string path = path_from(run);
     return from_json(train::to_text(train::RunFolder(path).read_config()));
   });
+  m.attr("__version__") = train::library_version();
   m.def("config_keys", [] {
     py::list all;
     for (const train::ConfigKey& key : train::config_keys())

@@ -105,6 +105,13 @@ class Interrupted(unittest.TestCase):
         prompt = RNG.integers(0, 64, 1900).tolist()
         self.check(lambda: next(iter(model.generate(prompt, 2))))
 
+    def test_data_and_the_perceptron(self):
+        self.check(lambda: lp.data.digits(lp.Key(0), 200_000))
+        self.check(lambda: lp.data.load("digits,count=200000"))
+        self.check(lambda: lp.train.Run({"data": "digits,count=200000"}))
+        x, y = np.float32([[0, 0], [0, 1], [1, 0], [1, 1]]), np.float32([0, 1, 1, 0])  # xor: it never ends
+        self.check(lambda: lp.nn.train_perceptron(lp.nn.Perceptron(2), x, y, epochs=10_000_000))
+
     def test_other_threads_go_on(self):
         f = lp.compile(lambda x: lp.matmul(x, x))
         x = floats(1024, 1024)
