@@ -660,6 +660,16 @@ Value binary_call(const Op& op, const Value& a, const Value& b) {
   return call1(op, {broadcast(a, shape), broadcast(b, shape)});
 }
 
+// Booleans, and integers of two dtypes, are compared as integers of one that holds them all.
+Value comparison(const Op& op, const Value& a, const Value& b) {
+  const Dtype x = a.dtype(), y = b.dtype();
+  if (x == Dtype::kBool && y == Dtype::kBool)
+    return binary_call(op, cast(a, Dtype::kI32), cast(b, Dtype::kI32));
+  if (x != y && is_integer(x) && is_integer(y))
+    return binary_call(op, cast(a, Dtype::kI64), cast(b, Dtype::kI64));
+  return binary_call(op, a, b);
+}
+
 }  // namespace
 
 Value number_like(Value like, double number) {
@@ -673,10 +683,10 @@ Value remainder(Value a, Value b) { return binary_call(op::remainder, a, b); }
 Value divide(Value a, Value b) { return binary_call(op::divide, a, b); }
 Value maximum(Value a, Value b) { return binary_call(op::maximum, a, b); }
 Value minimum(Value a, Value b) { return binary_call(op::minimum, a, b); }
-Value equal(Value a, Value b) { return binary_call(op::equal, a, b); }
-Value not_equal(Value a, Value b) { return binary_call(op::not_equal, a, b); }
-Value less(Value a, Value b) { return binary_call(op::less, a, b); }
-Value less_equal(Value a, Value b) { return binary_call(op::less_equal, a, b); }
+Value equal(Value a, Value b) { return comparison(op::equal, a, b); }
+Value not_equal(Value a, Value b) { return comparison(op::not_equal, a, b); }
+Value less(Value a, Value b) { return comparison(op::less, a, b); }
+Value less_equal(Value a, Value b) { return comparison(op::less_equal, a, b); }
 Value logical_and(Value a, Value b) { return binary_call(op::logical_and, a, b); }
 Value logical_or(Value a, Value b) { return binary_call(op::logical_or, a, b); }
 

@@ -463,6 +463,7 @@ Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& o) {
         ErrorCode::kInvalidArgument,
         fmt::format("cross_entropy: label smoothing {} is outside of [0, 1]", o.label_smoothing));
   if (is_floating(target.dtype())) return soft_loss(logits, target, o);
+  target = labels_as_i32(target);
   if (o.label_smoothing == 0 && !o.class_weights && !o.ignore_index)
     return reduced(softmax_cross_entropy(logits, target), o.reduction);
   if (logits.rank() == 0) call1(op::softmax_cross_entropy, {logits, target});  // says what is wrong
@@ -478,6 +479,7 @@ Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& o) {
 }
 
 Value nll_loss(Value log_probabilities, Value labels, const NllOptions& o) {
+  labels = labels_as_i32(labels);
   const Value losses = call1(op::negative_log_likelihood, {log_probabilities, labels});
   const LabelWeights weights(labels, log_probabilities.shape().back(), o.class_weights,
                              o.ignore_index, log_probabilities.dtype());

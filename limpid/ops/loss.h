@@ -29,10 +29,10 @@ struct CrossEntropyOptions {
   Value class_weights = {};                       // (classes)
 };
 
-// Cross-entropy of softmax(logits), logits (..., classes), with targets that are labels, i32 (...),
-// or probabilities (..., classes). As PyTorch's cross_entropy: with label smoothing s the target is
-// (1 - s) target + s / classes. For labels, kMean divides by the sum of the weights of the examples
-// that count; for probabilities, by the number of examples. Throws kInvalidArgument if
+// Cross-entropy of softmax(logits), logits (..., classes), with targets that are integer labels
+// (...), or probabilities (..., classes). As PyTorch's cross_entropy: with label smoothing s the
+// target is (1 - s) target + s / classes. For labels, kMean divides by the sum of the weights of
+// the examples that count; for probabilities, by the number of examples. Throws kInvalidArgument if
 // label_smoothing is outside of [0, 1], or if ignore_index is set with probabilities.
 Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& options = {});
 
@@ -44,7 +44,7 @@ struct NllOptions {
 };
 
 // Negative log-likelihood, -log_probabilities[label], of log_probabilities (..., classes) and
-// labels i32 (...). Weighted and reduced as in cross_entropy.
+// integer labels (...). Weighted and reduced as in cross_entropy.
 Value nll_loss(Value log_probabilities, Value labels, const NllOptions& options = {});
 
 // Binary cross-entropy of sigmoid(logits), element-wise, targets in [0, 1]. positive_weight, which

@@ -211,10 +211,19 @@ Value log_softmax(Value x, std::int64_t axis) { return along(op::log_softmax, x,
 Value log_sum_exp(Value x, std::int64_t axis) { return along(op::log_sum_exp, x, axis); }
 
 Value softmax_cross_entropy(Value logits, Value labels) {
-  return call1(op::softmax_cross_entropy, {logits, labels});
+  return call1(op::softmax_cross_entropy, {logits, labels_as_i32(labels)});
+}
+
+Value labels_as_i32(Value labels) {
+  const Dtype dtype = labels.dtype();
+  if (dtype == Dtype::kI8 || dtype == Dtype::kU8) return cast(labels, Dtype::kI32);
+  if (dtype != Dtype::kI64) return labels;
+  using Limits = std::numeric_limits<std::int32_t>;  // cast() wraps around
+  return cast(maximum(minimum(labels, Limits::max()), Limits::min()), Dtype::kI32);
 }
 
 Value one_hot(Value labels, std::int64_t classes) {
+  labels = labels_as_i32(labels);
   const Shape shape = labels.shape().insert(labels.rank(), classes);
   const Value places = broadcast(iota(labels.builder(), classes), shape);
   return places == expand_axis(labels, shape, -1);

@@ -21,12 +21,17 @@ Value log_softmax(Value x, std::int64_t axis = -1);
 // result is -inf.
 Value log_sum_exp(Value x, std::int64_t axis = -1);
 
-// The loss of every example: -log_softmax(logits)[label], for logits (..., classes) and labels i32
-// (...); shape (...). The gradient with respect to the logits is softmax(logits) - one_hot(labels).
-// A label outside of [0, classes) matches no class: its loss is 0.
+// The loss of every example: -log_softmax(logits)[label], for logits (..., classes) and labels
+// (...) of any integer dtype; shape (...). The gradient with respect to the logits is
+// softmax(logits) - one_hot(labels). A label outside of [0, classes) matches no class: its loss is
+// 0.
 Value softmax_cross_entropy(Value logits, Value labels);
 
-// One-hot encoding: i32 labels (...) to bool (..., classes), true at the index of the label.
+// One-hot encoding: integer labels (...) to bool (..., classes), true at the index of the label.
 Value one_hot(Value labels, std::int64_t classes);
+
+// Labels of any integer dtype as i32, which the ops take. A number outside of i32 becomes the i32
+// nearest to it, which is no class either. Values of other dtypes stay as they are.
+Value labels_as_i32(Value labels);
 
 }  // namespace limpid

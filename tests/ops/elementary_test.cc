@@ -42,6 +42,29 @@ TEST(Maximum, EqualOperandsShareTheSlope) {
             (SlopesByBoth{{1, 0, 0.5, 0.5}, {0, 1, 0.5, 0.5}}));
 }
 
+TEST(Comparisons, OfBooleansAndOfIntegersOfTwoDtypes) {
+  const auto of = [](Value (*compare)(Value, Value), const Tensor& a, const Tensor& b) {
+    const Function f =
+        trace("f", {{"a", a.type()}, {"b", b.type()}},
+              [&](std::span<const Value> in) { return std::vector<Value>{compare(in[0], in[1])}; });
+    return interpret(f, std::vector<Tensor>{a, b})[0];
+  };
+  const auto truth = [](const Tensor& t) {
+    const auto values = t.values<bool>();
+    return std::vector<bool>(values.begin(), values.end());
+  };
+  const Tensor a = Tensor::from<bool>({4}, {false, false, true, true});
+  const Tensor b = Tensor::from<bool>({4}, {false, true, false, true});
+  EXPECT_EQ(truth(of(equal, a, b)), (std::vector<bool>{true, false, false, true}));
+  EXPECT_EQ(truth(of(not_equal, a, b)), (std::vector<bool>{false, true, true, false}));
+  EXPECT_EQ(truth(of(less, a, b)), (std::vector<bool>{false, true, false, false}));
+  const Tensor narrow = Tensor::from<std::int32_t>({3}, {0, -1, 7});
+  const Tensor wide = Tensor::from<std::int64_t>({3}, {std::int64_t{1} << 32, -1, 8});
+  EXPECT_EQ(truth(of(equal, narrow, wide)), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(truth(of(less, narrow, wide)), (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(truth(of(less_equal, wide, narrow)), (std::vector<bool>{false, true, false}));
+}
+
 TEST(Remainder, SlopeByTheDivisorIsTheTruncatedQuotient) {
   EXPECT_EQ(slopes_by_both([](Value a, Value b) { return remainder(a, b); }, {5, -5, 5, -5},
                            {2, 2, -2, -2}),

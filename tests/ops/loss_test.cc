@@ -110,6 +110,30 @@ TEST(TripletMargin, OfEqualRowsHasASlope) {
   for (float g : numbers(gradient_of(in, code))) EXPECT_TRUE(std::isfinite(g));
 }
 
+TEST(Losses, TakeLabelsOfAnyIntegerDtype) {
+  const Tensor logits = Tensor::from<float>({4, 3}, {1, 2, -3, 0, 5, 1, -1, 2, 4, 0, 1, 0});
+  const Tensor labels = Tensor::from<std::int32_t>({4}, {2, 0, 1, 7});
+  const std::vector<Code> losses{
+      [](std::span<const Value> v) { return softmax_cross_entropy(v[0], v[1]); },
+      [](std::span<const Value> v) {
+        return cross_entropy(v[0], v[1], {.label_smoothing = 0.1, .ignore_index = 7});
+      },
+      [](std::span<const Value> v) { return nll_loss(log_softmax(v[0]), v[1]); },
+      [](std::span<const Value> v) { return cast(one_hot(v[1], 3), Dtype::kF32); }};
+  for (const Code& loss : losses)
+    for (const Dtype dtype : {Dtype::kI64, Dtype::kI8, Dtype::kU8}) {
+      const Tensor wide =
+          value_of({labels}, [&](std::span<const Value> in) { return cast(in[0], dtype); });
+      EXPECT_TRUE(value_of({logits, wide}, loss).same_bits(value_of({logits, labels}, loss)))
+          << name(dtype);
+    }
+  // Their low 32 bits are classes, and they are none.
+  const std::int64_t beyond = std::int64_t{1} << 32;
+  const Tensor far = Tensor::from<std::int64_t>({4}, {beyond, beyond + 1, -beyond, -beyond + 2});
+  EXPECT_EQ(numbers(value_of({logits, far}, losses[0])), std::vector<float>(4, 0));
+  EXPECT_EQ(numbers(value_of({logits, far}, losses[3])), std::vector<float>(12, 0));
+}
+
 TEST(Losses, RefuseWhatMakesNoSense) {
   const std::vector<Tensor> pair{row({1, 2}), row({3, 4})};
   const auto refuses = [&](const Code& code) { EXPECT_THROW(value_of(pair, code), Error); };
@@ -125,7 +149,7 @@ TEST(Losses, RefuseWhatMakesNoSense) {
   });
   refuses([](std::span<const Value> v) { return info_nce_loss(v[0], v[1]); });  // one row, not many
   refuses([](std::span<const Value> v) { return mse_loss(v[0], slice(v[1], 0, 0, 1)); });
-  refuses([](std::span<const Value> v) { return nll_loss(v[0], v[1]); });  // labels are i32
+  refuses([](std::span<const Value> v) { return nll_loss(v[0], v[1]); });  // labels are integers
   refuses([](std::span<const Value> v) { return cosine_embedding_loss(v[0], v[1], v[1]); });
 }
 
