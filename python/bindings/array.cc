@@ -336,8 +336,9 @@ Leaf leaf_of(py::handle object, const char* where) {
     const py::object there = numpy.attr("asarray")(object);
     if (is_ndarray(there)) return leaf_of_ndarray(there, where);
   }
+  const bool list = PyList_Check(object.ptr()) || PyTuple_Check(object.ptr());
   throw_type(std::string(where) + ": expected an array, a number or a Key, not " +
-             type_name(object));
+             type_name(object) + (list ? "; lp.asarray makes an array of it" : ""));
 }
 
 Tensor tensor_of(const Leaf& leaf) {

@@ -8,6 +8,7 @@
 #include "function.h"
 #include "limpid/function/call.h"
 #include "limpid/ops/detail/families.h"
+#include "limpid/transforms/widen.h"
 #include "limpid/transforms/with_gradient.h"
 #include "lock.h"
 
@@ -43,10 +44,18 @@ class Composed {
 
   const Function& body() const { return body_; }
 
+  // As Functions of Values of these types: a gradient check widens f32 to f64.
+  Function body(std::span<const Value> values) const {
+    return are_wide(values) ? widen(body_) : body_;
+  }
   // Each time anew, as all code that is not compiled is traced.
-  Function gradient() const {
+  Function gradient(std::span<const Value> values) const {
+    std::vector<Type> types = types_;
+    if (are_wide(values))
+      for (Type& type : types)
+        if (type.dtype == Dtype::kF32) type.dtype = Dtype::kF64;
     const Locked locked;
-    return trace_code(code_->gradient, code_->arguments, types_, "gradient", {}, false).function;
+    return trace_code(code_->gradient, code_->arguments, types, "gradient", {}, false).function;
   }
 
   // For the collector of cycles: the gradient may hold what holds this.
@@ -68,6 +77,11 @@ class Composed {
     py::object gradient;
     Tree arguments;
   };
+  bool are_wide(std::span<const Value> values) const {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (types_[i].dtype == Dtype::kF32 && values[i].dtype() == Dtype::kF64) return true;
+    return false;
+  }
   static std::int64_t next_number() {
     static std::atomic<std::int64_t> last{0};
     return ++last;
@@ -82,14 +96,14 @@ class Composed {
 std::vector<Value> body(std::span<const Value> in, const Attributes& attributes) {
   const auto composed = Composed::of(attributes);
   return detail::composed_body(
-      [&](std::span<const Value> values) { return call(composed->body(), values); }, in,
+      [&](std::span<const Value> values) { return call(composed->body(values), values); }, in,
       attributes);
 }
 
 std::vector<Value> gradient(const GradientCall& c) {
   const auto composed = Composed::of(c.attributes);
   return detail::composed_gradient(
-      [&](std::span<const Value> values) { return call(composed->gradient(), values); }, c);
+      [&](std::span<const Value> values) { return call(composed->gradient(values), values); }, c);
 }
 
 std::vector<Value> batching(const BatchingCall& c);

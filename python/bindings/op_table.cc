@@ -54,6 +54,91 @@ Value averaged(const Given& g, const char* name) {
   return x;
 }
 
+// Of several axes as of one, which they become: the variance of variances is another number.
+Value variance_over(const Given& g, const char* name) {
+  const Value x = averaged(g, name);
+  const auto wanted = g.axes(1);
+  if (!wanted || wanted->size() == 1)
+    return over(g, x, [](Value v, std::int64_t axis) { return variance(v, axis); });
+  const Shape shape = x.shape();
+  std::vector<bool> reduced(shape.rank());
+  Shape kept = shape;
+  for (const std::int64_t axis : *wanted) {
+    const std::size_t a = normalize_axis(axis, shape.rank(), "axis");
+    if (reduced[a]) throw py::value_error("axis: expected different axes, got one twice");
+    reduced[a] = true;
+    kept = kept.replace(a, 1);
+  }
+  std::vector<std::int64_t> order, dims;
+  for (std::size_t a = 0; a < shape.rank(); ++a)
+    if (!reduced[a]) {
+      order.push_back(static_cast<std::int64_t>(a));
+      dims.push_back(shape[a]);
+    }
+  const Shape rest(dims);
+  std::int64_t count = 1;
+  for (std::size_t a = 0; a < shape.rank(); ++a)
+    if (reduced[a]) {
+      order.push_back(static_cast<std::int64_t>(a));
+      count *= shape[a];
+    }
+  dims.push_back(count);
+  return reshape(variance(reshape(transpose(x, order), Shape(dims)), -1), g.b(2) ? kept : rest);
+}
+
+// Over one axis, or of all elements as if in one row.
+template <Value (*f)(Value, std::int64_t)>
+Made place_of_extreme(const Given& g) {
+  const Value x = g.v(0);
+  if (const std::optional<std::int64_t> axis = g.maybe_i(1)) return f(x, *axis);
+  return f(reshape(x, {x.shape().elements()}), 0);
+}
+
+// Without dimensions of size 1: all of them where none is named.
+Value squeezed(const Given& g) {
+  const Value x = g.v(0);
+  const Shape shape = x.shape();
+  std::vector<bool> dropped(shape.rank());
+  if (const auto axes = g.axes(1)) {
+    for (const std::int64_t axis : *axes) {
+      const std::size_t a = normalize_axis(axis, shape.rank(), "squeeze");
+      if (shape[a] != 1)
+        throw Error(ErrorCode::kShape, "squeeze: axis " + std::to_string(axis) + " of " +
+                                           to_string(x.type()) + " has " +
+                                           std::to_string(shape[a]) + " elements, expected 1");
+      dropped[a] = true;
+    }
+  } else {
+    for (std::size_t a = 0; a < shape.rank(); ++a) dropped[a] = shape[a] == 1;
+  }
+  std::vector<std::int64_t> dims;
+  for (std::size_t a = 0; a < shape.rank(); ++a)
+    if (!dropped[a]) dims.push_back(shape[a]);
+  return reshape(x, Shape(dims));
+}
+
+// With dimensions of size 1 at these places of the result.
+Value expanded(const Given& g) {
+  const Value x = g.v(0);
+  std::vector<std::int64_t> axes = g.ints(1);
+  const std::size_t rank = x.rank() + axes.size();
+  for (std::int64_t& axis : axes)
+    axis = static_cast<std::int64_t>(normalize_axis(axis, rank, "expand_dims"));
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    throw py::value_error("expand_dims: expected different axes, got one twice");
+  Shape shape = x.shape();
+  for (const std::int64_t axis : axes) shape = shape.insert(static_cast<std::size_t>(axis), 1);
+  return reshape(x, shape);
+}
+
+Value key_in(const Given& g, const char* name) {
+  if (PyLong_Check(g.object(0)) || PyFloat_Check(g.object(0)))
+    throw_type(std::string(name) + ": expected a Key, such as lp.Key(0), not " +
+               type_name(g.object(0)));
+  return g.v(0);
+}
+
 // Like NumPy and JAX: of no elements there is no extreme one. (The op gives the lowest or highest
 // number, as ONNX has it.)
 template <Value (*reduce)(Value, std::int64_t)>
@@ -239,6 +324,10 @@ constexpr FunctionRow kRows[] = {
 
     // ---- shapes and parts
     {"reshape", "x, shape", "VS", [](const Given& g) -> Made { return reshaped(g); }},
+    {"squeeze", "x, axis=None", "VA", [](const Given& g) -> Made { return squeezed(g); },
+     "Without the dimensions of size 1: those that axis names, or all."},
+    {"expand_dims", "x, axis", "VS", [](const Given& g) -> Made { return expanded(g); },
+     "With dimensions of size 1, at these places of the result."},
     {"broadcast", "x, shape", "VS",
      [](const Given& g) -> Made { return broadcast(g.v(0), Shape(g.ints(1))); }},
     {"transpose", "x, permutation=None", "VA",
@@ -316,24 +405,20 @@ constexpr FunctionRow kRows[] = {
                    [](Value x, std::int64_t axis) { return mean(x, axis); });
      },
      "The mean over one axis, several or all; of bool the share of true, as f32."},
-    {"variance", "x, axis=-1, keepdims=False", "VAB",
-     [](const Given& g) -> Made {
-       const auto axes = g.axes(1);
-       if (axes && axes->size() != 1)
-         throw py::value_error("variance: expected one axis, or None for all elements, got " +
-                               std::to_string(axes->size()) + " axes");
-       return over(g, averaged(g, "variance"),
-                   [](Value x, std::int64_t axis) { return variance(x, axis); });
-     },
-     "The mean square of what is left when the mean is taken away."},
+    {"variance", kOverAxis, "VAB",
+     [](const Given& g) -> Made { return variance_over(g, "variance"); },
+     "The mean square of what is left when the mean is taken away, over one axis, several or all."},
+    {"std", kOverAxis, "VAB",
+     [](const Given& g) -> Made { return sqrt(variance_over(g, "std")); },
+     "The standard deviation: the square root of the variance."},
     {"prod", kOverAxis, "VAB",
      [](const Given& g) -> Made {
        return over(g, g.v(0), [](Value x, std::int64_t axis) { return prod(x, axis); });
      }},
     {"max", kOverAxis, "VAB", [](const Given& g) -> Made { return extreme<max>(g, "max"); }},
     {"min", kOverAxis, "VAB", [](const Given& g) -> Made { return extreme<min>(g, "min"); }},
-    {"argmax", "x, axis=-1", "VI", [](const Given& g) -> Made { return argmax(g.v(0), g.i(1)); }},
-    {"argmin", "x, axis=-1", "VI", [](const Given& g) -> Made { return argmin(g.v(0), g.i(1)); },
+    {"argmax", "x, axis=None", "Vi", place_of_extreme<argmax>},
+    {"argmin", "x, axis=None", "Vi", place_of_extreme<argmin>,
      "The place of the first smallest element, or of the first NaN, as i32."},
     {"cumulative_sum", "x, axis=-1, exclusive=False, reverse=False", "VIBB",
      [](const Given& g) -> Made {
@@ -379,11 +464,11 @@ constexpr FunctionRow kRows[] = {
 
     // ---- random numbers
     {"random_bits", "key, shape", "VS",
-     [](const Given& g) -> Made { return random_bits(g.v(0), Shape(g.ints(1))); }},
+     [](const Given& g) -> Made { return random_bits(key_in(g, "random_bits"), Shape(g.ints(1))); }},
     {"uniform", "key, shape", "VS",
-     [](const Given& g) -> Made { return uniform(g.v(0), Shape(g.ints(1))); }},
+     [](const Given& g) -> Made { return uniform(key_in(g, "uniform"), Shape(g.ints(1))); }},
     {"normal", "key, shape", "VS",
-     [](const Given& g) -> Made { return normal(g.v(0), Shape(g.ints(1))); }},
+     [](const Given& g) -> Made { return normal(key_in(g, "normal"), Shape(g.ints(1))); }},
     {"normal_quantile", "p", "V", unary<normal_quantile>,
      "The standard normal quantile of each element of f32 p in (0, 1)."},
     {"fold_in", "key, data", "NN",
@@ -451,7 +536,7 @@ constexpr FunctionRow kRows[] = {
     {"softmax_cross_entropy", "logits, labels", "VV", binary<softmax_cross_entropy>},
     {"one_hot", "labels, classes", "VI",
      [](const Given& g) -> Made { return one_hot(g.v(0), g.i(1)); },
-     "true at the label's place: i32 (...) to bool (..., classes)."},
+     "true at the label's place: integers (...) to bool (..., classes)."},
     {"cross_entropy",
      "logits, target, reduction='mean', label_smoothing=0.0, ignore_index=None, class_weights=None",
      "VVRDiv",
@@ -462,7 +547,7 @@ constexpr FunctionRow kRows[] = {
                              .ignore_index = g.maybe_i(4),
                              .class_weights = g.v(5)});
      },
-     "Cross-entropy of softmax(logits) against labels, i32 (...), or probabilities (..., classes)."},
+     "Cross-entropy of softmax(logits) against integer labels (...) or probabilities (..., classes)."},
     {"nll_loss", "log_probabilities, labels, reduction='mean', ignore_index=None, class_weights=None",
      "VVRiv",
      [](const Given& g) -> Made {

@@ -22,9 +22,11 @@ from ._core import Function as Function
 from ._core import Key as Key
 from ._core import Predictor as Predictor
 from ._core import Value as Value
+from ._core import __version__ as __version__
 from ._core import activations as activations
 from ._core import all_ops as all_ops
 from ._core import scope as scope
+from . import _elsewhere as _elsewhere
 from . import _methods as _methods
 from ._files import Model as Model
 from ._files import load as load
@@ -37,27 +39,7 @@ from .language import LanguageModel as LanguageModel
 float32, float64, float16, bfloat16 = "f32", "f64", "f16", "bf16"
 int32, int64, int8, uint8, bool_ = "i32", "i64", "i8", "u8", "bool"
 
-# Names that users of JAX, NumPy and PyTorch may look for, and what does the same here.
-_ELSEWHERE = {
-    "absolute": "abs",
-    "arange": "iota",
-    "checkpoint": "grad(f, recompute=[...])",
-    "clip": "clamp",
-    "concat": "concatenate",
-    "cumsum": "cumulative_sum",
-    "from_numpy": "asarray",
-    "jit": "compile",
-    "make_jaxpr": "trace",
-    "permute_dims": "transpose",
-    "remat": "grad(f, recompute=[...])",
-    "stop_gradient": "with_gradient(lambda x: x, lambda x, y, cotangent: None)",
-    "tensor": "array",
-    "var": "variance",
-    "where": "select",
-}
-
 if not TYPE_CHECKING:  # it would allow every name
 
     def __getattr__(name: str) -> Any:
-        instead = _ELSEWHERE.get(name)
-        raise AttributeError(f"module 'limpid' has no attribute '{name}'" + (f"; see lp.{instead}" if instead else ""))
+        raise _elsewhere.missing("module 'limpid'", name)

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from ._core import Array, Value
+from ._elsewhere import missing
 from .errors import InvalidArgumentError
 
 Axes = Optional[Union[int, Sequence[int]]]
@@ -22,6 +23,24 @@ def _other(f: Any) -> Any:
         return NotImplemented
 
     return operator
+
+
+def _compared(f: Any) -> Any:
+    """== or !=. Of a list, which is no array, they would be a bool without this."""
+    operator = _other(f)
+
+    def compared(self: Any, other: Any) -> Any:
+        if isinstance(other, (list, tuple)):
+            raise TypeError(f"{f.__name__}: expected an array or a number, not {type(other).__name__}; lp.asarray makes an array of it")
+        return operator(self, other)
+
+    return compared
+
+
+def _xor(self: Any, other: Any) -> Any:
+    if not self.type.startswith("bool"):
+        raise TypeError(f"^: expected bool, got {self.type}")
+    return _core.not_equal(self, other)
 
 
 def _turned(f: Any) -> Any:
@@ -160,6 +179,8 @@ def _whole(x: Any) -> bool:
 
 def _contains(self: Array, item: Any) -> bool:
     """Whether an element is equal to this one. No element is equal to a number that its dtype does not have."""
+    if not _core.is_leaf(item):
+        return False
     try:
         return bool(np.any(np.asarray(_core.equal(self, item))))
     except InvalidArgumentError:
@@ -256,7 +277,7 @@ def _no_out(out: Any) -> None:
 def _place(f: Any) -> Any:
     def method(self: Any, axis: Optional[int] = None, out: None = None) -> Any:
         _no_out(out)
-        return f(_flatten(self), 0) if axis is None else f(self, axis)
+        return f(self, axis)
 
     method.__doc__ = f.__doc__
     return method
@@ -274,6 +295,21 @@ def _reduction(f: Any) -> Any:
 
     method.__doc__ = f.__doc__
     return method
+
+
+def _spread(f: Any) -> Any:
+    def method(self: Any, axis: Axes = None, keepdims: bool = False, dtype: Any = None, out: None = None, ddof: int = 0) -> Any:
+        _no_out(out)
+        if ddof:
+            raise TypeError(f"{f.__name__}: divides by the number of elements; ddof is 0, not {ddof}")
+        return f(self if dtype is None else _core.cast(self, dtype), axis, keepdims)
+
+    method.__doc__ = f.__doc__
+    return method
+
+
+def _squeeze(self: Any, axis: Axes = None) -> Any:
+    return _core.squeeze(self, axis)
 
 
 def _all(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None) -> Any:
@@ -329,6 +365,10 @@ def _as_index(self: Array) -> int:
     return int(self.item())
 
 
+def _no_attribute(self: Any, name: str) -> Any:
+    raise missing(f"'{type(self).__name__}' object", name)
+
+
 def _restored(elements: Any, dtype: str) -> Any:
     return _core.cast(_core.array(elements), dtype)
 
@@ -358,14 +398,18 @@ def _install() -> None:
         "__rpow__": _turned(_core.power),
         "__matmul__": _other(_core.matmul),
         "__rmatmul__": _turned(_core.matmul),
-        "__eq__": _other(_core.equal),
-        "__ne__": _other(_core.not_equal),
+        "__eq__": _compared(_core.equal),
+        "__ne__": _compared(_core.not_equal),
         "__lt__": _other(_core.less),
         "__le__": _other(_core.less_equal),
         "__gt__": _turned(_core.less),
         "__ge__": _turned(_core.less_equal),
         "__and__": _other(_core.logical_and),
+        "__rand__": _turned(_core.logical_and),
         "__or__": _other(_core.logical_or),
+        "__ror__": _turned(_core.logical_or),
+        "__xor__": _other(_xor),
+        "__rxor__": _other(_xor),
         "__invert__": lambda self: _core.logical_not(self),
         "__neg__": lambda self: _core.negate(self),
         "__pos__": lambda self: self,
@@ -386,9 +430,13 @@ def _install() -> None:
         "max": _reduction(_core.max),
         "min": _reduction(_core.min),
         "prod": _reduction(_core.prod),
+        "std": _spread(_core.std),
+        "var": _spread(_core.variance),
+        "squeeze": _squeeze,
         "argmax": _place(_core.argmax),
         "argmin": _place(_core.argmin),
         "__setitem__": _no_changes,
+        "__getattr__": _no_attribute,
     }
     for name, member in both.items():
         for kind in (Array, Value):

@@ -783,7 +783,11 @@ def stack(parts: Sequence[Any], axis: int = 0) -> Any:
 def dot(a: Any, b: Any) -> Any:
     """The sum of the products of all elements of two groups with the same names, or of two arrays."""
     if not isinstance(a, Mapping):
-        return _core.sum(_core.multiply(a, b))
+        product = _core.multiply(a, b)
+        for x in (a, b):
+            if getattr(x, "shape", ()) != product.shape:
+                raise ShapeError(f"dot: expected arrays of one shape, got {list(getattr(x, 'shape', ()))} for {product.type}; lp.matmul multiplies matrices")
+        return _core.sum(product)
     total: Any = None
     for part in Params(a).map(lambda x, y: _core.sum(_core.multiply(x, y)), b).values():
         total = part if total is None else _core.add(total, part)

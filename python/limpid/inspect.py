@@ -22,6 +22,8 @@ __all__ = ["Neuron", "Summary", "Trace", "gradcheck", "neuron", "summary", "trac
 def _parts(model: Any, params: Any) -> Tuple[Function, Any]:
     if isinstance(model, Model):
         return model.function, model.params
+    if not isinstance(model, Function) and callable(getattr(model, "function", None)):
+        model = model.function()
     return model, {} if params is None else params
 
 
@@ -85,10 +87,10 @@ def summary(model: Any, params: Optional[Mapping[str, Any]] = None, batch: int =
 
     Parameters
     ----------
-    model : Model or Function
+    model : Model, Function or a layer with a Function, such as `lp.nn.Mlp`
         A Function is of one example.
     params : mapping, optional
-        Of a Function.
+        Of a Function or a layer.
     batch : int
     """
     function, values = _parts(model, params)

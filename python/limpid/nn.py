@@ -14,9 +14,9 @@ from __future__ import annotations
 import inspect
 import json
 from dataclasses import dataclass, field, fields
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _core
+from . import _core, _elsewhere
 from ._core import Array, Function, Init, Key
 from ._params import Params, _make
 
@@ -711,3 +711,9 @@ def function_of(layer: Any, x: str, name: str = "model") -> Function:
         lambda p, value: _apply_layer(layer, p, value, None), (params, x), name, ["params", "x"], ["y"]
     )[0]
     return function
+
+
+if not TYPE_CHECKING:  # it would allow every name
+
+    def __getattr__(name: str) -> Any:
+        raise _elsewhere.missing("module 'limpid.nn'", name, "lp.nn.", __all__)

@@ -15,9 +15,9 @@ The state is Params.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Callable, ClassVar, Mapping, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Mapping, Optional, Tuple, TypeVar
 
-from . import _core
+from . import _core, _elsewhere
 from ._params import Params
 from ._transforms import tree_map, value_and_grad
 
@@ -60,7 +60,7 @@ class _Optimizer:
 
     # dataclass's kw_only is younger than Python 3.9.
     def __new__(cls, *given: Any, **named: Any) -> Any:
-        if given:
+        if given or "lr" in named or "learning_rate" in named:
             raise TypeError(f"{cls.__name__}: expected numbers by name, such as weight_decay=0.1; the learning rate belongs to each step")
         return super().__new__(cls)
 
@@ -247,3 +247,9 @@ def step(loss: Callable[..., Any], optimizer: Any, clip: Clip = Clip()) -> Calla
         return following[0], following[1], value
 
     return stepped
+
+
+if not TYPE_CHECKING:  # it would allow every name
+
+    def __getattr__(name: str) -> Any:
+        raise _elsewhere.missing("module 'limpid.optim'", name, "lp.optim.", __all__)

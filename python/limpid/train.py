@@ -57,6 +57,8 @@ class Run:
         on_event: Optional[Callable[[Event], Any]] = None,
         on_step: Optional[Callable[[Event], Any]] = None,
     ) -> None:
+        if not isinstance(config, Mapping):
+            raise TypeError(f"Run: expected a mapping such as {{'data': 'moons'}}, not {type(config).__name__}")
         where = os.fsencode(folder) if folder is not None else b""
         self._run = _core.Run(dict(config), data, where, overwrite, threads)
         if on_event is not None:

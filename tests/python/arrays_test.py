@@ -14,6 +14,8 @@ import numpy as np
 import limpid as lp
 from limpid import _core
 
+RNG = np.random.default_rng(0)
+
 DTYPES = ["float32", "float64", "float16", "int32", "int64", "int8", "uint8", "bool"]
 
 
@@ -331,6 +333,12 @@ class Use(unittest.TestCase):
     def test_masks(self):
         self.assertEqual([lp.ones(2, bool).tolist(), lp.zeros((1, 2), "bool").tolist(), lp.full(2, True, bool).tolist()], [[True] * 2, [[False] * 2], [True] * 2])
         mask = lp.asarray([True, False])
+        p, q = np.array([[True, True], [False, False]]), np.array([True, False])
+        for f in (lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a ^ b, lambda a, b: a == True, lambda a, b: a ^ True, lambda a, b: True & a):
+            for got in (f(lp.asarray(p), lp.asarray(q)), lp.compile(f)(p, q)):
+                np.testing.assert_array_equal(np.asarray(got), f(p, q))
+        with self.assertRaisesRegex(TypeError, "expected bool, got i32"):
+            lp.asarray([1]) ^ 1
         for f, want in ((lambda m: lp.select(m, m, True), [True, True]), (lambda m: lp.select(m, False, m), [False, False])):
             self.assertEqual([f(mask).tolist(), lp.compile(f)(mask).tolist()], [want, want])
 
@@ -353,6 +361,73 @@ class Use(unittest.TestCase):
             for v in (x, empty):
                 np.testing.assert_array_equal(np.asarray(f(lp.asarray(v))), f(v))
                 np.testing.assert_array_equal(np.asarray(lp.compile(f)(v)), f(v))
+
+    def test_spread_and_dimensions_of_one(self):
+        x = RNG.standard_normal((3, 1, 4, 5)).astype(np.float32)
+        a = lp.asarray(x)
+        for axis in (None, 0, -1, (0, 2), (-1, 0, 2), ()):
+            for keepdims in (False, True):
+                want = np.var(x.astype(np.float64), axis=axis, keepdims=keepdims)
+                for got in (lp.variance(a, axis, keepdims), a.var(axis, keepdims), lp.compile(lambda v: v.var(axis, keepdims))(x)):
+                    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5, atol=1e-7)
+                for got in (lp.std(a, axis, keepdims), a.std(axis, keepdims), lp.compile(lambda v: lp.std(v, axis, keepdims))(x)):
+                    np.testing.assert_allclose(np.asarray(got), np.sqrt(want), rtol=1e-5, atol=1e-7)
+        self.assertTrue(lp.variance(a, (2, 3))[1, 0].same_bits(lp.variance(a[1, 0])))
+        self.assertTrue(np.std(a).same_bits(a.std()) and np.var(a, axis=0).same_bits(lp.variance(a, 0)))
+        for bad in (lambda: a.std(ddof=1), lambda: lp.std(lp.asarray([1, 2]))):
+            with self.assertRaises(TypeError):
+                bad()
+        with self.assertRaisesRegex(ValueError, "different axes"):
+            lp.variance(a, (0, -4))
+        for f in (lambda v: v.squeeze(), lambda v: v.squeeze(1), lambda v: v.squeeze((-3,)), lambda v: np.squeeze(v)):
+            self.assertEqual((f(a).shape, np.asarray(f(a)).tobytes()), ((3, 4, 5), x.tobytes()))
+        self.assertEqual(lp.compile(lambda v: lp.squeeze(v, 1))(x).shape, (3, 4, 5))
+        with self.assertRaisesRegex(ValueError, "axis 0 of f32.3, 1, 4, 5. has 3 elements, expected 1"):
+            lp.squeeze(a, 0)
+        for axis in (0, -1, 2, (0, 2), (-1, 0)):
+            self.assertEqual(lp.expand_dims(x, axis).shape, np.expand_dims(x, axis).shape)
+        for bad in (5, (0, 0), -6):
+            with self.assertRaises(ValueError):
+                lp.expand_dims(x, bad)
+        y = RNG.standard_normal((4, 5)).astype(np.float32)
+        for f, g in ((lp.argmax, np.argmax), (lp.argmin, np.argmin)):
+            for axis in (None, 0, -1):
+                np.testing.assert_array_equal(np.asarray(f(y, axis=axis)), g(y, axis=axis))
+
+    def test_labels_of_other_integers(self):
+        logits = RNG.standard_normal((6, 3)).astype(np.float32)
+        labels = np.array([0, 2, 1, 1, 7, 0])  # i64, as NumPy and PyTorch have them
+        losses = (
+            lambda x, y: lp.softmax_cross_entropy(x, y),
+            lambda x, y: lp.cross_entropy(x, y, label_smoothing=0.1, ignore_index=7),
+            lambda x, y: lp.nll_loss(lp.log_softmax(x), y),
+            lambda x, y: lp.one_hot(y, 3),
+        )
+        for loss in losses:
+            want = loss(logits, labels.astype(np.int32))
+            for dtype in (np.int64, np.uint8, np.int8):
+                for got in (loss(logits, labels.astype(dtype)), lp.compile(loss)(logits, labels.astype(dtype))):
+                    self.assertTrue(got.same_bits(want))
+        self.assertEqual(lp.softmax_cross_entropy(logits, labels + 2**32).tolist(), [0.0] * 6)
+        by = lambda y: lp.compile(lp.value_and_grad(lambda x, y: lp.softmax_cross_entropy(x, y).mean()))(logits, y)
+        for got, want in zip(by(labels), by(labels.astype(np.int32))):
+            self.assertTrue(got.same_bits(want))
+        for f in (lambda x, y: (x.argmax(axis=1) == y).mean(), lambda x, y: (y >= x.argmax(axis=1)).mean()):
+            for got in (f(lp.asarray(logits), labels), lp.compile(f)(logits, labels)):
+                self.assertEqual(float(got), float(np.float32(f(logits, labels))))
+
+    def test_lists_are_no_arrays(self):
+        a = lp.asarray([1.0, 2.0])
+        for bad in (lambda: a == [1.0, 2.0], lambda: a != (1.0, 2.0), lambda: lp.exp([1.0]), lambda: lp.cross_entropy(lp.ones((2, 2)), [0, 1])):
+            with self.assertRaisesRegex(TypeError, "lp.asarray makes an array of it"):
+                bad()
+        self.assertFalse(None in a or "x" in a or [1.0] in a)
+        self.assertIs(a == None, False)
+        with self.assertRaisesRegex(ValueError, "one shape.*lp.matmul"):
+            lp.dot(lp.ones((3, 4)), lp.ones(4))
+        for random in (lp.normal, lp.uniform, lp.random_bits):
+            with self.assertRaisesRegex(TypeError, "expected a Key, such as lp.Key.0., not int"):
+                random(0, (2,))
 
     def test_contains_and_round(self):
         x = lp.asarray([[1.0, 2.0], [3.0, 4.0]])

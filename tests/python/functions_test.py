@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -104,8 +105,19 @@ class Transformations(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "see lp.select"):
             lp.where
         self.assertFalse(hasattr(lp, "no_such_name"))
-        for instead in lp._ELSEWHERE.values():
-            self.assertTrue(hasattr(lp, instead.split("(")[0]), instead)
+        for instead in lp._elsewhere.ELSEWHERE.values():
+            name = re.match(r"(lp|x)\.(\w+)|x ", instead)
+            self.assertTrue(not name[2] or hasattr({"lp": lp, "x": lp.Array}[name[1]], name[2]), instead)
+        for x in (lp.ones(3), lp.Params({"w": lp.ones(3)})["w"]):
+            for name, instead in (("clip", "lp.clamp"), ("exp", "lp.exp"), ("view", r"x.reshape\(shape\)")):
+                with self.assertRaisesRegex(AttributeError, f"'Array' object has no attribute '{name}'; see {instead}$"):
+                    getattr(x, name)
+        with self.assertRaisesRegex(AttributeError, "'Value' object has no attribute 'sort'; see lp.take_along_axis"):
+            lp.compile(lambda v: v.sort())(lp.ones(3))
+        self.assertFalse(hasattr(lp.ones(3), "no_such_name"))
+        for module, name, instead in ((lp.nn, "relu", "lp.relu"), (lp.optim, "SGD", "lp.optim.Sgd"), (lp.optim, "adamw", "lp.optim.AdamW")):
+            with self.assertRaisesRegex(AttributeError, f"has no attribute '{name}'; see {instead}$"):
+                getattr(module, name)
 
     def test_indices_of_traced_code(self):
         x = floats(4, 3)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Data, files, runs, inspection and language models from Python: the numbers of the tool and of the library."""
 
+import errno
 import json
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import tempfile
@@ -96,6 +98,8 @@ class Runs(Temporary):
             lp.train.Run({"optimizer": {"lr": "fast"}})
         with self.assertRaises(ValueError):
             lp.train.Run({"data": "no such"})
+        with self.assertRaisesRegex(TypeError, "expected a mapping such as {'data': 'moons'}, not str"):
+            lp.train.Run("moons")
         run = lp.train.Run(self.CONFIG)
         caught = []
         def again(event):
@@ -171,8 +175,33 @@ class Files(Temporary):
         np.testing.assert_allclose(np.asarray(onnx(x)), np.asarray(want), rtol=1e-5, atol=1e-6)
         with self.assertRaises(ValueError):
             lp.Model(net.function(), {"layers.0.weight": x})
-        with self.assertRaises(OSError):
-            lp.load(self.folder / "none.safetensors")
+        (self.folder / "folder.npz").mkdir()
+        missing = (
+            lambda: lp.load(self.folder / "none.safetensors"),
+            lambda: lp.load(self.folder / "none.npz"),
+            lambda: lp.load(self.folder / "none.onnx"),
+            lambda: lp.load(self.folder / "none"),
+            lambda: lp.load(self.folder),
+            lambda: lp.save(self.folder / "none" / "a.npy", x),
+            lambda: lp.data.load(f"csv:{self.folder}/none.csv,target=y"),
+            lambda: lp.data.load(f"text:{self.folder}/none.txt"),
+            lambda: lp.data.load(f"npz:{self.folder}/none.npz"),
+            lambda: lp.train.diagnose(self.folder / "none"),
+            lambda: lp.train.resume(self.folder / "none"),
+        )
+        for call in missing:
+            with self.assertRaisesRegex(FileNotFoundError, "No such file or directory") as caught:
+                call()
+            self.assertIsInstance(caught.exception, lp.FileError)
+            self.assertEqual(caught.exception.errno, errno.ENOENT)
+            again = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual((type(again), str(again), again.errno), (type(caught.exception), str(caught.exception), errno.ENOENT))
+        with self.assertRaisesRegex(IsADirectoryError, "is a directory"):
+            lp.load(self.folder / "folder.npz")
+        if os.geteuid():
+            (self.folder / "closed.npz").touch(0)
+            with self.assertRaises(PermissionError):
+                lp.load(self.folder / "closed.npz")
         (self.folder / "bad.onnx").write_bytes(b"not a model")
         with self.assertRaises(ValueError):
             lp.load(self.folder / "bad.onnx")
@@ -262,6 +291,7 @@ class Files(Temporary):
         self.assertTrue(t.rows[-1]["array"].same_bits(model(x)))
         n = model.neuron("layers.0", 1, x)
         self.assertAlmostEqual(sum(w * v for _, w, v in n.terms) + n.bias, n.z, places=5)
+        self.assertEqual(lp.inspect.summary(lp.nn.mlp([2, 3]), lp.nn.mlp([2, 3]).init()).parameters, 9)
         for shown in (model, model.summary(), t, model.params):
             page = shown._repr_html_()
             self.assertIn("<table", page)
@@ -269,6 +299,16 @@ class Files(Temporary):
         with self.assertRaises(KeyError):
             model.neuron("layers.9", 0, x)
         self.assertTrue(lp.inspect.gradcheck(lp.trace(lambda x: lp.sin(x), "f32[3]"), {"x": np.float32([1, 2, 3])}))
+        for factor, right in ((2.0, True), (3.0, False)):
+            square = lp.with_gradient(lambda x, w: w * x * x, lambda x, w, y, c: (factor * w * x * c, x * x * c))
+            for f in (lambda x, w: square(x, w), lambda x, w: lp.vmap(square)(x, w)):
+                checked = lp.trace(f, "f32[3]", "f32[3]", names=["x", "w"])
+                given = {"x": np.float32([1, 2, 3]), "w": np.float32([1, 1, 2])}
+                if right:
+                    self.assertTrue(lp.inspect.gradcheck(checked, given))
+                else:
+                    with self.assertRaisesRegex(ValueError, "disagrees"):
+                        lp.inspect.gradcheck(checked, given)
         wrong = lp.with_gradient(lp.sin, lambda x, y, c: c * y)
         x = {"x": np.float64([1, 2, 3]), "y": np.float64([1, 2, 3])}
         for f in (lambda x, y: lp.sin(x) + wrong(y), lambda x, y: wrong(x) + lp.sin(y)):
