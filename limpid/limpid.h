@@ -11,6 +11,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/key.h"
 #include "limpid/core/params.h"
+#include "limpid/core/system_error.h"
 #include "limpid/core/tensor.h"
 #include "limpid/data/arrays.h"
 #include "limpid/data/batch_range.h"
