@@ -53,9 +53,11 @@ Product product_of(const Call& call) {
 
 // Input 1, the right operand, has the dtype of x (input 0) or a narrower one.
 void require_weight(const Call& call) {
-  const Dtype weight = call.inputs[1].dtype;
-  if (call.inputs[0].dtype != Dtype::kF32) return require_dtype(call, 1, call.inputs[0].dtype);
-  if (weight != Dtype::kF32 && weight != Dtype::kBf16) throw_dtype(call, 1, "f32 or bf16");
+  const Dtype x = call.inputs[0].dtype, weight = call.inputs[1].dtype;
+  if (x != Dtype::kF32 && weight != x)
+    throw_dtype(call, 1, fmt::format("{}, the dtype of input 0", name(x)));
+  if (x == Dtype::kF32 && weight != Dtype::kF32 && weight != Dtype::kBf16)
+    throw_dtype(call, 1, "f32 or bf16");
 }
 
 std::vector<Type> matmul_types(const Call& call) {

@@ -416,6 +416,11 @@ class Use(unittest.TestCase):
             for got in (f(lp.asarray(logits), labels), lp.compile(f)(logits, labels)):
                 self.assertEqual(float(got), float(np.float32(f(logits, labels))))
 
+    def test_numbers_of_numpy_beside_parameters(self):
+        net = lp.nn.mlp([4, 2])
+        with self.assertRaisesRegex(TypeError, r"linear 'layers.0': input 1 is f32.2, 4., expected f64, the dtype of input 0$"):
+            net(net.init(), np.ones(4))
+
     def test_lists_are_no_arrays(self):
         a = lp.asarray([1.0, 2.0])
         for bad in (lambda: a == [1.0, 2.0], lambda: a != (1.0, 2.0), lambda: lp.exp([1.0]), lambda: lp.cross_entropy(lp.ones((2, 2)), [0, 1])):
