@@ -7,9 +7,12 @@ folder of the module of timed_mpi.cc. Medians.
 `python3 bench/scale.py memory <limpid>`: what each of 2 ranks holds of every kind of data, at most and while it trains.
 `python3 bench/scale.py ranks <limpid> <programs> [rounds]`: the model against 1 to 16 ranks of Open MPI on this machine. What one rank
 takes for 8 and 16 shards gives g and u, a sum on two ranks gives w and l; all else is foretold. Every time is the best of all rounds.
+`python3 bench/scale.py network <gbit> <ranks> <program> [arguments]`: starts a program as ranks of Open MPI over TCP, each in its own
+network namespace, joined by Ethernet of that many Gbit/s. Needs root and iproute2.
 `python3 bench/scale.py paper <programs>`: what the model says of 64 to 4,096 hosts.
 <programs> is the folder with scale_bench and draw; these two draw plots/ranks.svg and plots/hosts.svg, too."""
 
+import contextlib
 import csv
 import dataclasses
 import json
@@ -282,6 +285,59 @@ def draw(programs, name, title, y, curves):
         subprocess.run([pathlib.Path(programs) / "draw"], input=json.dumps(plot), check=True, stdout=file, text=True)
 
 
+# ---- over a network
+
+@contextlib.contextmanager
+def network(hosts, gbit):
+    """Namespaces at one switch; every link carries `gbit` Gbit/s in each direction. Yields Open MPI's launcher, which starts a rank
+    in each of them."""
+    names = [f"limpid{os.getpid()}n{i}" for i in range(hosts)]
+    switch = f"limpid{os.getpid()}s"
+
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True)
+
+    def limit(name, device):
+        subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{gbit}gbit", "burst", "128kb",
+                        "latency", "20ms"], check=True)
+
+    try:
+        ip("netns", "add", switch)
+        ip("-n", switch, "link", "add", "bridge", "type", "bridge")
+        ip("-n", switch, "link", "set", "bridge", "up")
+        for i, name in enumerate(names):
+            ip("netns", "add", name)
+            ip("link", "add", "eth", "netns", name, "type", "veth", "peer", "name", f"port{i}", "netns", switch)
+            ip("-n", switch, "link", "set", f"port{i}", "master", "bridge", "up")
+            ip("-n", name, "addr", "add", f"10.79.0.{i + 1}/24", "dev", "eth")
+            for device in ("lo", "eth"):
+                ip("-n", name, "link", "set", device, "up")
+            limit(name, "eth")
+            limit(switch, f"port{i}")
+        with tempfile.TemporaryDirectory() as folder:
+            shell = pathlib.Path(folder) / "remote_shell"  # acts as ssh: options, an address, a command line
+            shell.write_text(f"""#!/bin/sh
+while [ "${{1#-}}" != "$1" ]; do shift; done
+host=$((${{1##*.}} - 1))
+shift
+exec ip netns exec limpid{os.getpid()}n$host unshare --uts sh -c "hostname host$host; $*"
+""")
+            shell.chmod(0o755)
+            yield ["ip", "netns", "exec", names[0], *OPEN_MPI[:-1], "--mca", "plm_rsh_agent", shell, "--mca", "pml", "ob1", "--mca", "btl",
+                   "tcp,self", "--mca", "btl_tcp_if_include", "10.79.0.0/24", "--mca", "oob_tcp_if_include", "10.79.0.0/24", "--host",
+                   ",".join(f"10.79.0.{i + 1}:1" for i in range(hosts)), "-n", str(hosts)]
+    finally:
+        for name in (*names, switch):
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+def run_over_network(gbit, ranks, *program):
+    folder = pathlib.Path(program[0]).resolve().parent
+    modules = folder if list(folder.glob("limpid-mpi-*.so")) else folder.parent
+    with network(int(ranks), gbit) as launcher:
+        subprocess.run([*launcher, "-x", "LIMPID_MPI_MODULES", *program], check=True, env=ENVIRONMENT | {"LIMPID_MPI_MODULES": str(modules)})
+
+
 # ---- the model
 
 PAUSE = 0.0005  # at most, of a rank that waits for one that has no core (limpid/distribute/launched_ranks.cc)
@@ -390,6 +446,8 @@ def main():
             show(*arguments[:programs], int(arguments[programs]) if len(arguments) > programs else 5, folder)
         elif what == "memory" and len(arguments) == 1:
             show_memory(*arguments, folder)
+        elif what == "network" and len(arguments) >= 3:
+            run_over_network(*arguments)
         elif what == "paper" and len(arguments) == 1:
             on_paper(*arguments)
         else:

@@ -1,7 +1,7 @@
 // A module for MPI that times what another one does: `LIMPID_MPI_MODULES=FOLDER
 // LIMPID_TIMED_MODULE=FILE mpirun -n 2 limpid train ...` with this one as
 // FOLDER/limpid-mpi-openmpi.so and the module in FILE. At the end each rank says how long it was in
-// exchanges.
+// exchanges. Messages that travel while the rank computes count, too: give each rank one subtree.
 #include <dlfcn.h>
 
 #include <chrono>

@@ -8,28 +8,27 @@ namespace limpid::distribute {
 
 std::string Communicator::name(int rank) const { return fmt::format("rank {}", rank); }
 
-void Communicator::exchange(std::span<const Sent> sent, std::span<const Received> received,
-                            const Arrived& arrived) {
+void Communicator::post_pieces(std::span<const Sent> sent, std::span<const Received> received,
+                               bool meanwhile) {
   std::vector<Sent> out;
   std::vector<Received> in;
-  std::vector<std::size_t> whole;                     // by piece: the message it belongs to
-  std::vector<std::size_t> missing(received.size());  // by message: pieces yet to come
   const auto cut = [&](auto bytes, const auto& add) {
     for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), most_bytes_)))
       add(bytes.first(std::min(bytes.size(), most_bytes_)));
   };
   for (const Sent& s : sent) cut(s.bytes, [&](auto bytes) { out.push_back({s.to, bytes}); });
-  for (std::size_t i = 0; i < received.size(); ++i)
-    cut(received[i].bytes, [&](auto bytes) {
-      in.push_back({received[i].from, bytes});
-      whole.push_back(i);
-      ++missing[i];
-    });
-  for (std::size_t i = 0; i < received.size(); ++i)
-    if (missing[i] == 0 && arrived) arrived(i);
-  transfer(out, in, [&](std::size_t piece) {
-    if (--missing[whole[piece]] == 0 && arrived) arrived(whole[piece]);
-  });
+  for (const Received& r : received)
+    cut(r.bytes, [&](auto bytes) { in.push_back({r.from, bytes}); });
+  post(out, in, meanwhile);
+}
+
+void Communicator::start(std::span<const Sent> sent, std::span<const Received> received) {
+  post_pieces(sent, received, true);
+}
+
+void Communicator::exchange(std::span<const Sent> sent, std::span<const Received> received) {
+  post_pieces(sent, received, false);
+  complete();
 }
 
 std::vector<std::vector<std::byte>> all_gather(Communicator& ranks,

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +24,6 @@ class Communicator {
     int from = 0;
     std::span<std::byte> bytes;
   };
-  using Arrived = std::function<void(std::size_t received)>;
 
   virtual ~Communicator() = default;
   Communicator(const Communicator&) = delete;
@@ -36,12 +34,13 @@ class Communicator {
   // A name for display: "rank 3", with the host if there are several hosts.
   virtual std::string name(int rank) const;
 
-  // Sends and receives all messages, and returns when all are complete. Messages between two ranks
-  // are matched in the order in which both list them. `arrived` is called with the index of each
-  // Received as soon as it is complete, in any order. Memory must not overlap. Throws kIo if a rank
-  // is lost.
-  void exchange(std::span<const Sent> sent, std::span<const Received> received,
-                const Arrived& arrived = {});
+  // Starts messages, which travel while the caller computes. The next exchange() completes them;
+  // until then their memory must stay valid. Throws kIo if a rank is lost.
+  void start(std::span<const Sent> sent, std::span<const Received> received);
+  // Sends and receives all messages, and returns when these and all started ones are complete.
+  // Messages between two ranks are matched in the order in which both list them. Memory must not
+  // overlap. Throws kIo if a rank is lost.
+  void exchange(std::span<const Sent> sent, std::span<const Received> received);
 
   // The maximum size of a message; larger ones are split, because MPI counts bytes in an int.
   void set_most_bytes(std::size_t bytes) { most_bytes_ = bytes; }
@@ -50,11 +49,16 @@ class Communicator {
   // `rank` is the index of this rank among `size`.
   Communicator(int rank, int size) : rank_(rank), size_(size) {}
 
-  // As exchange(), for messages of 1 to most_bytes bytes.
-  virtual void transfer(std::span<const Sent> sent, std::span<const Received> received,
-                        const Arrived& arrived) = 0;
+  // As start(), for messages of 1 to most_bytes bytes. `meanwhile`: the caller computes before it
+  // calls complete().
+  virtual void post(std::span<const Sent> sent, std::span<const Received> received,
+                    bool meanwhile) = 0;
+  // Returns when all posted messages are complete.
+  virtual void complete() = 0;
 
  private:
+  void post_pieces(std::span<const Sent> sent, std::span<const Received> received, bool meanwhile);
+
   int rank_, size_;
   std::size_t most_bytes_ = std::size_t{1} << 30;
 };

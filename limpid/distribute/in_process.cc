@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "limpid/core/detail/blocked_signals.h"
 #include "limpid/core/error.h"
@@ -37,48 +38,37 @@ class ThreadRank : public Communicator {
       : Communicator(rank, static_cast<int>(world.size)), world_(world) {}
 
  private:
-  void transfer(std::span<const Sent> sent, std::span<const Received> received,
-                const Arrived& arrived) override {
+  void post(std::span<const Sent> sent, std::span<const Received> received, bool) override {
     {
       const std::lock_guard lock(world_.mutex);
       for (const Sent& s : sent)
         world_.box(rank(), s.to).emplace_back(s.bytes.begin(), s.bytes.end());
     }
     world_.changed.notify_all();
-    std::vector<bool> done(received.size());
-    for (std::size_t left = received.size(); left > 0; --left) {
-      const std::size_t i = take_one(received, done);
-      done[i] = true;
-      arrived(i);
-    }
+    pending_.insert(pending_.end(), received.begin(), received.end());
   }
 
-  // Waits until one of the messages not yet received arrives, and returns its index.
-  std::size_t take_one(std::span<const Received> received, const std::vector<bool>& done) {
+  void complete() override {
+    for (const Received& r : std::exchange(pending_, {})) take(r);
+  }
+
+  // Waits for the next message of a rank.
+  void take(const Received& received) {
     std::unique_lock lock(world_.mutex);
-    for (;;) {
-      if (world_.failed >= 0)
-        throw Error(ErrorCode::kIo, fmt::format("rank {} has failed", world_.failed));
-      std::vector<bool> asked(world_.size);
-      for (std::size_t i = 0; i < received.size(); ++i) {
-        const int from = received[i].from;
-        if (done[i] || asked[static_cast<std::size_t>(from)]) continue;
-        asked[static_cast<std::size_t>(from)] = true;
-        auto& box = world_.box(from, rank());
-        if (box.empty()) continue;
-        const std::vector<std::byte> message = std::move(box.front());
-        box.pop_front();
-        if (message.size() != received[i].bytes.size())
-          throw Error(ErrorCode::kInternal,
-                      fmt::format("rank {} expected {} bytes of rank {}, got {}", rank(),
-                                  received[i].bytes.size(), from, message.size()));
-        std::copy(message.begin(), message.end(), received[i].bytes.begin());
-        return i;
-      }
-      world_.changed.wait(lock);
-    }
+    auto& box = world_.box(received.from, rank());
+    world_.changed.wait(lock, [&] { return world_.failed >= 0 || !box.empty(); });
+    if (world_.failed >= 0)
+      throw Error(ErrorCode::kIo, fmt::format("rank {} has failed", world_.failed));
+    const std::vector<std::byte> message = std::move(box.front());
+    box.pop_front();
+    if (message.size() != received.bytes.size())
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("rank {} expected {} bytes of rank {}, got {}", rank(),
+                              received.bytes.size(), received.from, message.size()));
+    std::copy(message.begin(), message.end(), received.bytes.begin());
   }
 
+  std::vector<Received> pending_;
   World& world_;
 };
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -192,18 +191,34 @@ LaunchedRanks::LaunchedRanks(const MpiModule& module, std::chrono::seconds timeo
   if (size() == 1) return;
   const limpid::detail::BlockedSignals blocked;
   thread_ = std::thread([this] {
-    while (!stop_) {
-      {
-        const std::lock_guard lock(mutex_);
+    // Between beats, lets the messages travel that were started: MPI sends only when it is called.
+    constexpr std::chrono::microseconds kBetweenBeats{100'000}, kBetweenPolls{2000};
+    std::unique_lock lock(mutex_);
+    for (Clock::time_point next{}; !stop_;) {
+      if (Clock::now() >= next) {
         beat();
+        next = Clock::now() + kBetweenBeats;
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      if (travelling_) {
+        progress();
+        travelling_ = !pending_.empty() && !lost_;
+      }
+      if (travelling_)
+        changed_.wait_for(lock, kBetweenPolls, [this] { return stop_; });
+      else
+        changed_.wait_until(lock, next, [this] { return stop_ || travelling_; });
     }
   });
 }
 
-LaunchedRanks::~LaunchedRanks() {
-  stop_ = true;
+LaunchedRanks::~LaunchedRanks() { stop_thread(); }
+
+void LaunchedRanks::stop_thread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -221,8 +236,7 @@ std::string LaunchedRanks::name(int rank) const {
 }
 
 void LaunchedRanks::end(int code) {
-  stop_ = true;
-  if (thread_.joinable()) thread_.join();
+  stop_thread();
   const auto gone = [&] {
     return heartbeat_->said_goodbye && !heartbeat_->sending && heartbeat_->heard_goodbye;
   };
@@ -276,50 +290,47 @@ void LaunchedRanks::lose(int rank) const {
 
 // ---- messages
 
+void LaunchedRanks::post(std::span<const Sent> sent, std::span<const Received> received,
+                         bool meanwhile) {
+  const std::lock_guard lock(mutex_);
+  const auto add = [&](void* request, int rank) {
+    if (!request) lose(rank);
+    pending_.push_back({request, rank});
+  };
+  for (const Received& r : received)
+    add(module_.receive(r.bytes.data(), static_cast<int>(r.bytes.size()), r.from, kContent),
+        r.from);
+  for (const Sent& s : sent)
+    add(module_.send(s.bytes.data(), static_cast<int>(s.bytes.size()), s.to, kContent), s.to);
+  if (!meanwhile || pending_.empty()) return;
+  travelling_ = true;
+  changed_.notify_one();
+}
+
+// Lets MPI work, and forgets the requests that are complete. The caller must hold mutex_.
+void LaunchedRanks::progress() {
+  std::erase_if(pending_, [&](const Pending& p) {
+    const int state = module_.test(p.request);
+    if (state < 0) lost_ = p.rank;
+    return state != 0;
+  });
+}
+
 // Polls all requests. The pauses between polls grow, so that a waiting rank leaves the CPU to
 // others.
-void LaunchedRanks::transfer(std::span<const Sent> sent, std::span<const Received> received,
-                             const Arrived& arrived) {
-  struct Pending {
-    void* request;
-    int rank;
-    std::size_t received;
-  };
-  constexpr std::size_t kSent = ~std::size_t{0};
+void LaunchedRanks::complete() {
   constexpr int kEager = 200, kBeats = 64;
-  std::vector<Pending> pending;
-  {
-    const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < received.size(); ++i) {
-      const auto& r = received[i];
-      pending.push_back(
-          {module_.receive(r.bytes.data(), static_cast<int>(r.bytes.size()), r.from, kContent),
-           r.from, i});
-      if (!pending.back().request) lose(r.from);
-    }
-    for (const auto& s : sent) {
-      pending.push_back(
-          {module_.send(s.bytes.data(), static_cast<int>(s.bytes.size()), s.to, kContent), s.to,
-           kSent});
-      if (!pending.back().request) lose(s.to);
-    }
-  }
-  std::vector<std::size_t> there;
-  for (int idle = 0; !pending.empty();) {
-    there.clear();
-    const std::size_t before = pending.size();
+  for (int idle = 0;;) {
     {
       const std::lock_guard lock(mutex_);
-      std::erase_if(pending, [&](const Pending& p) {
-        const int state = module_.test(p.request);
-        if (state < 0) lose(p.rank);
-        if (state == 1 && p.received != kSent) there.push_back(p.received);
-        return state == 1;
-      });
+      travelling_ = false;
+      const std::size_t before = pending_.size();
+      progress();
+      if (lost_) lose(*lost_);
+      if (pending_.empty()) return;
+      idle = pending_.size() < before ? 0 : idle + 1;
       if (idle % kBeats == kBeats - 1 && heartbeat_) beat();
     }
-    for (const std::size_t i : there) arrived(i);
-    idle = pending.size() < before ? 0 : idle + 1;
     if (idle > kEager)
       std::this_thread::sleep_for(std::chrono::microseconds(idle > 10 * kEager ? 500 : 50));
     else if (idle > 0)

@@ -3,10 +3,11 @@
 // ranks, so the program itself does not depend on MPI.
 #pragma once
 
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,21 +44,32 @@ class LaunchedRanks : public Communicator {
  private:
   using Clock = std::chrono::steady_clock;
   struct Heartbeat;
+  struct Pending {
+    void* request;
+    int rank;
+  };
 
   LaunchedRanks(const detail::MpiModule& module, std::chrono::seconds timeout);
-  void transfer(std::span<const Sent> sent, std::span<const Received> received,
-                const Arrived& arrived) override;
+  void post(std::span<const Sent> sent, std::span<const Received> received,
+            bool meanwhile) override;
+  void complete() override;
+  void progress();
   void introduce();
   void beat();
+  void stop_thread();
   [[noreturn]] void lose(int rank) const;
 
   const detail::MpiModule& module_;
   std::vector<std::string> hosts_;
   int here_ = 1, place_here_ = 0;
-  std::mutex mutex_;  // for the module and the heartbeat
+  std::mutex mutex_;  // for the module and all below
   std::unique_ptr<Heartbeat> heartbeat_;
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;  // sends heartbeats while this rank computes
+  std::vector<Pending> pending_;  // messages
+  bool travelling_ = false;       // some of them, while this rank computes
+  std::optional<int> lost_;       // a rank that MPI cannot reach
+  bool stop_ = false;
+  std::condition_variable changed_;  // travelling_ or stop_
+  std::thread thread_;  // while this rank computes: sends heartbeats, lets messages travel
 };
 
 // The MPI implementation that started this process as one of several, "openmpi" or "mpich"; empty

@@ -63,17 +63,23 @@ Reduction::Reduction(Communicator* ranks, Shape shape, ThreadPool* pool)
       pool_(pool),
       own_(shards_of(shape_.shards, size(), rank())),
       values_(static_cast<std::size_t>(own_.size())),
-      own_roots_(roots_in(shape_.shards, own_)),
       parts_({0, shape_.shards}, nodes_of_all(shape_.shards, size())),
       tails_(parts_),
       doubling_(shape_.elements * sizeof(float) > kDirect && is_perfect(shape_.shards, size()) &&
                 std::all_of(shape_.parts.begin(), shape_.parts.end(),
                             [&](const ElementRange& p) { return p.size() == shape_.elements; })) {
-  for (int r = 0; r < size(); ++r)
-    for (const ShardRange& root : roots_in(shape_.shards, shards_of(shape_.shards, size(), r)))
-      roots_.push_back({r, root});
-  for (const ShardRange& root : own_roots_) subtrees_.emplace_back(root, each_alone(root));
-  const std::size_t others = roots_.size() - own_roots_.size();
+  const bool is_small = shape_.elements * sizeof(float) <= kWhole;
+  std::size_t others = 0;
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank()) first_root_ = roots_.size();
+    bool is_last = true;  // of its rank's, as a rank computes its last shards first
+    for (const ShardRange& root : roots_in(shape_.shards, shards_of(shape_.shards, size(), r))) {
+      roots_.push_back({r, root, !is_last && !is_small, r == rank() ? 0 : others++});
+      if (r == rank()) subtrees_.emplace_back(root, each_alone(root));
+      is_last = false;
+    }
+  }
+  complete_.resize(subtrees_.size());
   received_ = allocate_aligned(others * (part(rank()).size() + shape_.tail) * sizeof(float));
 }
 
@@ -81,8 +87,14 @@ void Reduction::begin() {
   free_.clear();
   for (const auto& memory : memory_) free_.push_back(reinterpret_cast<float*>(memory.get()));
   for (TreeSum& subtree : subtrees_) subtree.reset();
+  complete_.assign(subtrees_.size(), false);
+  unsent_ = subtrees_.size();
   parts_.reset();
   tails_.reset();
+  std::vector<Communicator::Received> received;
+  for (std::size_t i = roots_.size(); i-- > 0;)
+    if (roots_[i].early) receive(roots_[i], received);
+  if (!received.empty()) ranks_->start({}, received);
 }
 
 float* Reduction::take() {
@@ -124,78 +136,83 @@ void Reduction::accumulate(float* into, const float* from, std::size_t count) co
 }
 
 void Reduction::add(std::int64_t shard, float* values) {
-  std::size_t root = 0;
-  while (own_roots_[root].end <= shard) ++root;
-  float** const of_root = values_.data() + (own_roots_[root].begin - own_.begin);
-  const auto at = static_cast<std::size_t>(shard - own_roots_[root].begin);
+  std::size_t own = 0;
+  while (roots_[first_root_ + own].shards.end <= shard) ++own;
+  const std::int64_t begin = roots_[first_root_ + own].shards.begin;
+  float** const of_root = values_.data() + (begin - own_.begin);
+  const auto at = static_cast<std::size_t>(shard - begin);
   of_root[at] = values;
-  subtrees_[root].arrived(at, [&](std::size_t into, std::size_t from) {
+  complete_[own] = subtrees_[own].arrived(at, [&](std::size_t into, std::size_t from) {
     accumulate(of_root[into], of_root[from], shape_.elements + shape_.tail);
     give_back(of_root[from]);
   });
+  send_complete();
+}
+
+// Sends the roots that are complete, the last ones first, as the others expect them.
+void Reduction::send_complete() {
+  std::vector<Communicator::Sent> sent;
+  for (; unsent_ > 0 && complete_[unsent_ - 1] && roots_[first_root_ + unsent_ - 1].early;
+       --unsent_)
+    send(roots_[first_root_ + unsent_ - 1], sent);
+  if (!sent.empty()) ranks_->start(sent, {});
+}
+
+Reduction::Values Reduction::values_of(const Root& root) const {
+  const ElementRange& mine = part(rank());
+  if (root.rank == rank()) {
+    float* const values = values_[static_cast<std::size_t>(root.shards.begin - own_.begin)];
+    return {values + mine.begin, values + shape_.elements};
+  }
+  float* const values =
+      reinterpret_cast<float*>(received_.get()) + root.room * (mine.size() + shape_.tail);
+  return {values, values + mine.size()};
+}
+
+// A part and the tail are one message if the part is the end of the vector.
+void Reduction::send(const Root& root, std::vector<Communicator::Sent>& sent) const {
+  const float* const values = values_[static_cast<std::size_t>(root.shards.begin - own_.begin)];
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank()) continue;
+    const std::size_t with = part(r).end == shape_.elements ? shape_.tail : 0;
+    sent.push_back({r, std::as_bytes(std::span(values + part(r).begin, part(r).size() + with))});
+    if (with == 0)
+      sent.push_back({r, std::as_bytes(std::span(values + shape_.elements, shape_.tail))});
+  }
+}
+
+void Reduction::receive(const Root& root, std::vector<Communicator::Received>& received) const {
+  if (root.rank == rank()) return;
+  const auto [values, tail] = values_of(root);
+  const std::size_t size = part(rank()).size();
+  const std::size_t with = part(rank()).end == shape_.elements ? shape_.tail : 0;
+  received.push_back({root.rank, std::as_writable_bytes(std::span(values, size + with))});
+  if (with == 0)
+    received.push_back({root.rank, std::as_writable_bytes(std::span(tail, shape_.tail))});
 }
 
 Reduction::Sum Reduction::finish(std::span<const std::byte> note,
                                  std::span<const std::span<std::byte>> notes) {
   if (doubling_) return finish_by_doubling(note, notes);
-  // Of a root, a part of the sum and the tail. These are one message where they lie side by side.
-  struct Piece {
-    bool is_tail;
-    std::size_t root;
-  };
-  const ElementRange& mine = part(rank());
-  std::vector<float*> parts(roots_.size()), tails(roots_.size());
   std::vector<Communicator::Sent> sent;
   std::vector<Communicator::Received> received;
-  std::vector<std::vector<Piece>> in_message;  // by message
-  auto* room = reinterpret_cast<float*>(received_.get());
-  const auto side_by_side = [&](int r) { return part(r).end == shape_.elements; };
-  for (std::size_t i = 0; i < roots_.size(); ++i) {
-    const Root& root = roots_[i];
-    if (root.rank == rank()) {
-      float* const values = values_[static_cast<std::size_t>(root.shards.begin - own_.begin)];
-      parts[i] = values + mine.begin;
-      tails[i] = values + shape_.elements;
-      for (int r = 0; r < size(); ++r) {
-        if (r == rank()) continue;
-        const std::size_t with = side_by_side(r) ? shape_.tail : 0;
-        sent.push_back(
-            {r, std::as_bytes(std::span(values + part(r).begin, part(r).size() + with))});
-        if (with == 0) sent.push_back({r, std::as_bytes(std::span(tails[i], shape_.tail))});
-      }
-    } else {
-      parts[i] = std::exchange(room, room + mine.size());
-      tails[i] = std::exchange(room, room + shape_.tail);
-      const auto receive = [&](float* into, std::size_t count, std::vector<Piece> pieces) {
-        received.push_back({root.rank, std::as_writable_bytes(std::span(into, count))});
-        in_message.push_back(std::move(pieces));
-      };
-      if (side_by_side(rank()) && shape_.tail > 0) {
-        receive(parts[i], mine.size() + shape_.tail, {{false, i}, {true, i}});
-      } else {
-        receive(parts[i], mine.size(), {{false, i}});
-        receive(tails[i], shape_.tail, {{true, i}});
-      }
-    }
-  }
+  while (unsent_ > 0) send(roots_[first_root_ + --unsent_], sent);
+  for (std::size_t i = roots_.size(); i-- > 0;)
+    if (!roots_[i].early) receive(roots_[i], received);
   add_notes(note, notes, rank(), sent, received);
-  in_message.resize(received.size());
   // Sums overwrite own values, so nothing is added before these are sent.
-  std::vector<Piece> there;
-  for (std::size_t i = 0; i < roots_.size(); ++i)
-    if (roots_[i].rank == rank()) there.insert(there.end(), {{false, i}, {true, i}});
-  if (ranks_)
-    ranks_->exchange(sent, received, [&](std::size_t m) {
-      there.insert(there.end(), in_message[m].begin(), in_message[m].end());
+  if (ranks_) ranks_->exchange(sent, received);
+  std::vector<Values> values;
+  for (const Root& root : roots_) values.push_back(values_of(root));
+  for (std::size_t i = 0; i < roots_.size(); ++i) {
+    parts_.arrived(i, [&](std::size_t into, std::size_t from) {
+      accumulate(values[into].part, values[from].part, part(rank()).size());
     });
-  for (const auto& [is_tail, i] : there) {
-    const auto& values = is_tail ? tails : parts;
-    const std::size_t count = is_tail ? shape_.tail : mine.size();
-    (is_tail ? tails_ : parts_).arrived(i, [&](std::size_t into, std::size_t from) {
-      accumulate(values[into], values[from], count);
+    tails_.arrived(i, [&](std::size_t into, std::size_t from) {
+      accumulate(values[into].tail, values[from].tail, shape_.tail);
     });
   }
-  return {parts[0], tails[0]};
+  return {values[0].part, values[0].tail};
 }
 
 // The whole sum on every rank in log2(ranks) rounds. In each, two ranks whose sums are the children

@@ -43,14 +43,16 @@ class Reduction {
   ShardRange shards() const { return own_; }
   std::int64_t all_shards() const { return shape_.shards; }
 
-  // Begins a new sum, reusing the memory of earlier ones.
+  // Begins a new sum, reusing the memory of earlier ones. Until finish() the ranks exchange nothing
+  // else.
   void begin();
   // Memory for elements + tail numbers, aligned to 64 bytes and uninitialised. give_back() returns
   // unused memory.
   float* take();
   void give_back(float* values);
   // Adds the values of a shard, in memory from take(). Call it once for each of shards(), in any
-  // order; in ascending or descending order few vectors are in memory at once.
+  // order; in ascending or descending order few vectors are in memory at once. In descending order
+  // complete subtrees are sent while the caller computes the next shards.
   void add(std::int64_t shard, float* values);
 
   // The sums; valid until the next begin().
@@ -69,8 +71,18 @@ class Reduction {
   struct Root {
     int rank;
     ShardRange shards;
+    bool early;        // it can be sent before its rank has computed all of its shards
+    std::size_t room;  // another rank's: its place in received_
+  };
+  // This rank's part of the values of a root, and their tail.
+  struct Values {
+    float *part, *tail;
   };
 
+  Values values_of(const Root& root) const;
+  void send(const Root& root, std::vector<Communicator::Sent>& sent) const;
+  void receive(const Root& root, std::vector<Communicator::Received>& received) const;
+  void send_complete();
   Sum finish_by_doubling(std::span<const std::byte> note,
                          std::span<const std::span<std::byte>> notes);
   int rank() const { return ranks_ ? ranks_->rank() : 0; }
@@ -85,11 +97,13 @@ class Reduction {
   std::vector<std::shared_ptr<std::byte>> memory_;  // of take()
   std::vector<float*> free_;
   std::vector<float*> values_;     // of this rank's shards, then of their sums
+  std::vector<Root> roots_;        // of all ranks
+  std::size_t first_root_ = 0;     // this rank's
   std::vector<TreeSum> subtrees_;  // one for each of this rank's roots
-  std::vector<ShardRange> own_roots_;
-  std::vector<Root> roots_;  // of all ranks
-  TreeSum parts_, tails_;    // over them
-  bool doubling_;            // see finish_by_doubling()
+  std::vector<bool> complete_;     // which of them are
+  std::size_t unsent_ = 0;         // as many of them, the first ones
+  TreeSum parts_, tails_;          // over them
+  bool doubling_;                  // see finish_by_doubling()
   std::shared_ptr<std::byte> received_;
 };
 

@@ -265,8 +265,9 @@ Trainer::Update Trainer::sharded_update(float rate, const Wishes& wishes) {
   std::vector<std::uint64_t> hashes(hashed ? static_cast<std::size_t>(own.size()) : 0);
   sum.begin();
   for (std::int64_t shard = own.end; shard-- > own.begin;) {
-    const std::uint64_t hash = add_shard(shard, result, hashed);
-    if (hashed) hashes[static_cast<std::size_t>(shard - own.begin)] = hash;
+    float* const gradient = gradient_of_shard(shard, result);
+    if (hashed) hashes[static_cast<std::size_t>(shard - own.begin)] = hash_of_gradient(gradient);
+    sum.add(shard, gradient);
   }
   // Asked for as late as possible: a signal that came during the shards still counts.
   const ShardedUpdate::Made made =
@@ -285,9 +286,9 @@ Trainer::Update Trainer::sharded_update(float rate, const Wishes& wishes) {
   return result;
 }
 
-// Adds the gradient of a shard to the sum. Its micro-batches are accumulated in order, as if there
-// were no other shards. Returns the hash of the gradient and loss if `hashed`.
-std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool hashed) {
+// The gradient of a shard and its tail, in memory of the sum. Micro-batches are accumulated in
+// order, as if there were no other shards.
+float* Trainer::gradient_of_shard(std::int64_t shard, const Update& update) {
   const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
   distribute::Reduction& sum = sharded_->sum();
   float* sums = sum.take();
@@ -330,16 +331,17 @@ std::uint64_t Trainer::add_shard(std::int64_t shard, const Update& update, bool 
     const std::size_t count = carried_.type(i).bytes() / sizeof(float);
     tail = std::transform(values, values + count, tail, [&](float v) { return v * share; });
   }
+  return sums;
+}
+
+// Of a shard's gradient and loss.
+std::uint64_t Trainer::hash_of_gradient(const float* gradient) const {
   std::uint64_t hash = 0;
-  if (hashed) {
-    for (std::size_t i = 0; i < params_.size(); ++i)
-      hash = limpid::hash(
-          {reinterpret_cast<const std::byte*>(sums) + params_.offset(i), params_.type(i).bytes()},
-          hash);
-    hash = limpid::hash(std::as_bytes(std::span(sums + sharded_->elements(), 1)), hash);
-  }
-  sum.add(shard, sums);
-  return hash;
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    hash = limpid::hash(
+        {reinterpret_cast<const std::byte*>(gradient) + params_.offset(i), params_.type(i).bytes()},
+        hash);
+  return limpid::hash(std::as_bytes(std::span(gradient + sharded_->elements(), 1)), hash);
 }
 
 std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
@@ -356,8 +358,9 @@ std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
   });
   Update update;
   update.examples = examples_of_update();
-  sharded_->sum().begin();
-  const std::uint64_t hash = add_shard(shard, update, true);
+  float* const gradient = gradient_of_shard(shard, update);
+  const std::uint64_t hash = hash_of_gradient(gradient);
+  sharded_->sum().give_back(gradient);
   feeder_.reset();
   return hash;
 }

@@ -175,7 +175,8 @@ class Trainer {
   std::int64_t examples_of_update() const;
   Update update(float rate, const Wishes& wishes);
   Update sharded_update(float rate, const Wishes& wishes);
-  std::uint64_t add_shard(std::int64_t shard, const Update& update, bool hashed);
+  float* gradient_of_shard(std::int64_t shard, const Update& update);
+  std::uint64_t hash_of_gradient(const float* gradient) const;
   std::optional<Feeder::Piece> next_piece();
   void run(Part part, Update& result);
   Plan& plan_of(Part part, std::int64_t rows);

@@ -46,8 +46,9 @@ class Ranks(tool.ToolTest):
         tool.write_idx_folder(self.data, [i % 3 for i in range(60)], [i % 3 for i in range(20)])
         self.whole = self.folder / "whole"
 
-    def arguments(self, *more, out):
-        return ["train", "--data", f"idx:{self.data},split=80/20", "--hidden", "6,5", "--dropout", "0.2", "--optimizer", "adamw",
+    def arguments(self, *more, out, hidden="110,150"):
+        """With more than 64 KiB of parameters, so that each rank updates a part of them, and sends complete subtrees early."""
+        return ["train", "--data", f"idx:{self.data},split=80/20", "--hidden", hidden, "--dropout", "0.2", "--optimizer", "adamw",
                 "--batch", "8", "--accumulate", "2", "--shards", "5", "--clip-norm", "1", "--threads", "1", "--epochs", "12",
                 "--out", str(out), *map(str, more)]
 
@@ -220,13 +221,16 @@ class UnderMpi:
         self.output(*self.arguments(out=self.whole))
 
     def test_any_number_of_ranks_gives_the_same_file_and_log(self):
+        small = self.folder / "small"
+        self.output(*self.arguments(out=small, hidden="6,5"))
         for ranks in (2, 3, 5):
-            out = self.folder / f"of{ranks}"
-            code, said = self.launched(self.kind, ranks, *self.arguments(out=out))
-            self.assertEqual(code, 0, said)
-            self.assertIn(f"on {ranks} ranks of 1 thread", said)
-            self.assertEqual(said.count("saved "), 1, "the first rank alone prints")
-            self.expect_same_run(out, self.whole)
+            for hidden, whole in (("110,150", self.whole), ("6,5", small)):
+                out = self.folder / f"of{ranks}"
+                code, said = self.launched(self.kind, ranks, *self.arguments("--overwrite", out=out, hidden=hidden))
+                self.assertEqual(code, 0, said)
+                self.assertIn(f"on {ranks} ranks of 1 thread", said)
+                self.assertEqual(said.count("saved "), 1, "the first rank alone prints")
+                self.expect_same_run(out, whole)
 
     def test_ranks_evaluate_a_text_as_one_process_does(self):
         text = self.folder / "text.txt"

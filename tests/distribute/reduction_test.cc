@@ -35,7 +35,8 @@ std::vector<ElementRange> divided(std::size_t elements, int count) {
   return parts;
 }
 
-// Each rank sums `parts` of `shards` twice, and checks its sum and what the others noted.
+// Each rank sums `parts` of `shards` twice, in either order, and checks its sum and what the
+// others noted.
 void check_rank(Communicator* ranks, std::int64_t shards, std::size_t elements,
                 const std::vector<ElementRange>& parts) {
   const auto self = static_cast<std::size_t>(ranks ? ranks->rank() : 0);
@@ -44,7 +45,8 @@ void check_rank(Communicator* ranks, std::int64_t shards, std::size_t elements,
   for (std::size_t step = 0; step < 2; ++step) {
     sum.begin();
     const ShardRange own = sum.shards();
-    for (std::int64_t s = own.end; s-- > own.begin;) {
+    for (std::int64_t k = 0; k < own.size(); ++k) {
+      const std::int64_t s = step == 0 ? own.end - 1 - k : own.begin + k;
       float* const values = sum.take();
       ASSERT_EQ(reinterpret_cast<std::uintptr_t>(values) % 64, 0U);
       for (std::size_t i = 0; i < elements + kTail; ++i) values[i] = value(s, i);
@@ -71,10 +73,10 @@ TEST(Reduction, AnyRanksGetTheSameSum) {
   for (const std::int64_t shards : {1, 2, 3, 5, 8, 13, 16})
     for (int count = 1; count <= std::min<std::int64_t>(shards, 8); ++count) {
       SCOPED_TRACE(std::to_string(shards) + " shards, " + std::to_string(count) + " ranks");
-      // Parts; the whole, from all at once; and by doubling, where ranks and shards are powers
-      // of 2.
+      // Parts; those of a vector so large that subtrees are sent early; the whole, from all at
+      // once; and by doubling, where ranks and shards are powers of 2.
       for (const auto& [elements, whole] :
-           {std::pair<std::size_t, bool>{500, false}, {500, true}, {2500, true}}) {
+           {std::pair<std::size_t, bool>{500, false}, {17'000, false}, {500, true}, {2500, true}}) {
         const std::vector<ElementRange> parts =
             whole ? std::vector<ElementRange>(static_cast<std::size_t>(count), {0, elements})
                   : divided(elements, count);
