@@ -110,4 +110,15 @@ def permutation(key: Key, n: int) -> Array:
 
 def metrics(task: str, outputs: Any, targets: Any) -> dict[str, Any]:
     """The metrics of a task: "metrics" by name, "confusion", "per_class"; scikit-learn's definitions."""
-    return _core.metrics_of(task, outputs, targets)
+    return _core.metrics_of(task, outputs, _as_i32(targets))
+
+
+def _as_i32(labels: Any) -> Any:
+    """Labels of another integer dtype, such as NumPy's i64, as i32."""
+    known = _core.asarray(labels)
+    if not known.type.startswith(("i64", "i8", "u8")):
+        return labels
+    narrow = _core.cast(known, "i32")
+    if not (narrow == known).all():
+        raise ValueError(f"metrics: expected targets that i32 has, got {known.type} with others")
+    return narrow

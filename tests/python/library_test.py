@@ -152,6 +152,10 @@ class Data(unittest.TestCase):
         r = lp.data.metrics("classification", np.float32([[1, 0], [0, 1], [1, 0]]), np.int32([0, 1, 1]))
         self.assertAlmostEqual(r["metrics"]["accuracy"], 2 / 3)
         self.assertEqual(r["confusion"], [[1, 0], [1, 1]])
+        for dtype in (np.int64, np.uint8):
+            self.assertEqual(lp.data.metrics("classification", np.float32([[1, 0], [0, 1], [1, 0]]), np.array([0, 1, 1], dtype)), r)
+        with self.assertRaisesRegex(ValueError, "expected targets that i32 has"):
+            lp.data.metrics("classification", np.float32([[1, 0]]), np.array([2**32]))
 
 
 class Files(Temporary):
