@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple
 from . import _core, _elsewhere
 from ._core import Array, Function, Init, Key
 from ._params import Params, _make
+from .errors import NotFoundError
 
 __all__ = [
     "BatchNorm",
@@ -587,7 +588,11 @@ def _apply_layer(layer: Any, params: Any, x: Any, key: Any) -> Any:
 
 def _apply_part(layer: Any, name: str, params: Any, x: Any, key: Any) -> Any:
     with _core.scope(name):
-        return _apply_layer(layer, Params(params).within(name), x, key)
+        try:
+            return _apply_layer(layer, Params(params).within(name), x, key)
+        except NotFoundError as error:
+            error.args = (f"layer '{name}': {error}",)
+            raise
 
 
 class _Python:

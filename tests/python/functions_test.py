@@ -697,6 +697,14 @@ class Networks(unittest.TestCase):
         self.assertLess(value.item(), 1e-2)
         self.assertTrue(first.same_bits(again))
 
+    def test_a_missing_parameter_is_named_with_its_layers(self):
+        net = lp.nn.sequential(lp.nn.Linear(4, 4), lp.nn.Residual(lp.nn.named("inner", lp.nn.Linear(4, 4))))
+        for missing, text in (("0.weight", "^layer '0': no entry 'weight'"), ("1.inner.bias", "^layer '1': layer 'inner': no entry 'bias'")):
+            params = lp.Params({name: value for name, value in net.init().items() if name != missing})
+            for call in (net, lp.compile(net), lp.grad(lambda p, x: net(p, x).sum())):
+                with self.assertRaisesRegex(KeyError, text):
+                    call(params, floats(4))
+
     def test_layers_of_ones_own(self):
         class Block:
             def __init__(self, width):
