@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -91,6 +92,10 @@ std::chrono::seconds patience() {
   return std::chrono::seconds(seconds);
 }
 
+long long in_seconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
 std::string host_name() {
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
@@ -128,7 +133,7 @@ struct LaunchedRanks::Heartbeat {
   void* receiving = nullptr;
   bool leaving = false, said_goodbye = false, heard_goodbye = false;
   Clock::time_point sent{}, heard = Clock::now(), beaten = Clock::now();
-  std::chrono::seconds patience;
+  Clock::duration patience{};  // finer than seconds: parts of it are used
 };
 
 // Sends and receives the heartbeats that are due. The caller must hold mutex_.
@@ -157,7 +162,7 @@ void LaunchedRanks::beat() {
   }
   if (!heart.heard_goodbye && now - heart.heard > heart.patience) {
     std::fprintf(stderr, "limpid: %s has given no sign of life for %lld s; the job ends\n",
-                 name(before).c_str(), static_cast<long long>(heart.patience.count()));
+                 name(before).c_str(), in_seconds(heart.patience));
     abort(1);
   }
 }
@@ -183,11 +188,15 @@ std::unique_ptr<LaunchedRanks> LaunchedRanks::join() {
 }
 
 LaunchedRanks::LaunchedRanks(const MpiModule& module, std::chrono::seconds timeout)
-    : Communicator(module.rank(), module.size()),
-      module_(module),
-      heartbeat_(std::make_unique<Heartbeat>()) {
-  heartbeat_->patience = timeout;
+    : Communicator(module.rank(), module.size()), module_(module) {
   introduce();
+  // The first rank's timeout, since launchers do not pass variables on to all hosts: a rank with
+  // more patience than the next one would send its heartbeats too seldom.
+  std::int64_t seconds = timeout.count();
+  const auto of_first = from_first(*this, std::as_bytes(std::span(&seconds, 1)));
+  std::memcpy(&seconds, of_first.data(), sizeof seconds);
+  heartbeat_ = std::make_unique<Heartbeat>();
+  heartbeat_->patience = std::chrono::seconds(seconds);
   if (size() == 1) return;
   const limpid::detail::BlockedSignals blocked;
   thread_ = std::thread([this] {
@@ -257,7 +266,7 @@ void LaunchedRanks::end(int code) {
     std::unique_lock lock(mutex);
     if (changed.wait_for(lock, heartbeat_->patience, [&] { return ended; })) return;
     std::fprintf(stderr, "limpid: %s is done, but its MPI has not ended within %lld s; it exits\n",
-                 name(rank()).c_str(), static_cast<long long>(heartbeat_->patience.count()));
+                 name(rank()).c_str(), in_seconds(heartbeat_->patience));
     std::fflush(nullptr);
     std::_Exit(code);
   });

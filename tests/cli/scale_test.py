@@ -311,6 +311,19 @@ class UnderMpi:
             self.assertNotEqual(code, 0, text)
             self.assertIn(f"limpid: LIMPID_RANK_TIMEOUT: expected 1 to 86400 seconds, got {text}\n", said)
 
+    def test_the_timeout_of_the_first_rank_is_that_of_all(self):
+        out = self.folder / "patient"
+        script = 'RANK=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; LIMPID_RANK_TIMEOUT=$((RANK == 0 ? 600 : 2)) exec "$@"'
+        process = subprocess.Popen(
+            self.command(self.kind, 2, "sh", "-c", script, "sh", tool.TOOL, *self.arguments("--epochs", "100000", out=out)),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=SILENCE[0], env=ENVIRONMENT)
+        self.wait_for(process, out / "checkpoint.safetensors")
+        time.sleep(4)
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=60)
+        self.assertNotIn("no sign of life", said.decode())
+        self.assertEqual(self.log(out)[-1]["reason"], "interrupted", said)
+
     def test_a_rank_that_hangs_ends_the_job_and_is_named(self):
         out = self.folder / "hung"
         process = self.start(self.kind, 3, *self.arguments("--epochs", "100000", out=out), LIMPID_RANK_TIMEOUT="2")
@@ -319,6 +332,18 @@ class UnderMpi:
         said, _ = process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)
         self.assertRegex(said.decode(), r"limpid: rank \d on \S+ has given no sign of life for 2 s; the job ends")
+
+    def test_a_timeout_of_one_second_is_one(self):
+        out = self.folder / "hung"
+        process = self.start(self.kind, 2, *self.arguments("--epochs", "100000", out=out), LIMPID_RANK_TIMEOUT="1")
+        # Where others keep a rank from the CPU for a second, the job ends by itself.
+        while process.poll() is None and not (out / "checkpoint.safetensors").exists():
+            time.sleep(0.01)
+        for rank in self.ranks_of(out)[1:]:
+            os.kill(rank, signal.SIGSTOP)
+        said, _ = process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertRegex(said.decode(), r"limpid: rank \d on \S+ has given no sign of life for 1 s; the job ends")
 
     def start_on(self, network, *arguments, **environment):
         """A rank on each host, the launcher on the first one."""
