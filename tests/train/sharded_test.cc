@@ -288,6 +288,29 @@ TEST(Shards, DividedUpdatesAndWholeOnesAreTheSame) {
   }
 }
 
+// MPI counts a message's bytes in an int, so larger ones are split: here, those above 1,000 bytes.
+TEST(Shards, SplitMessagesChangeNothing) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 70, 70, 2}, relu, 0.2));
+  for (const std::int64_t shards : {5, 8})
+    for (const bool divided : {false, true}) {
+      TrainOptions options = with_everything(shards);
+      options.divided_update = divided;
+      const Trained alone = trained_by(problem, data, options, 0);
+      for (const int count : {2, 3, 4}) {
+        std::uint64_t hash = 0;
+        distribute::run_in_process(count, [&](Communicator& ranks) {
+          ranks.set_most_bytes(1000);
+          Trainer trainer(problem, data, options, nullptr, &ranks);
+          while (trainer.ending() == Ending::kNone) trainer.step();
+          const TrainState state = trainer.state();
+          if (ranks.rank() == 0) hash = hash_of(trainer, state);
+        });
+        EXPECT_EQ(hash, alone.hash) << shards << " shards, " << count << " ranks";
+      }
+    }
+}
+
 TEST(Shards, EachRankKeepsItsPartOfTheMoments) {
   const Split data = drawn_split(Task::kClassification);
   const Problem problem = mlp_problem(nn::mlp({kInputs, 300, 300, 2}, relu));
