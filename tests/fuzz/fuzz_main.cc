@@ -1,9 +1,10 @@
-// A target as a program for libFuzzer. --write=FOLDER writes its seeds to FOLDER/seeds and its
-// dictionary to FOLDER/words, and ends.
+// The targets as a program for libFuzzer: --target=NAME chooses one. --write=FOLDER after it writes
+// its seeds to FOLDER/seeds and its dictionary to FOLDER/words, and ends.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +24,20 @@ namespace {
 namespace fs = std::filesystem;
 using limpid::fuzz::Bytes;
 
-const limpid::fuzz::Target& target() { return limpid::fuzz::LIMPID_FUZZ_TARGET(); }
+const limpid::fuzz::Target* chosen = nullptr;
+
+const limpid::fuzz::Target& target() {
+  if (!chosen) {
+    fmt::print(stderr, "fuzz: expected --target=NAME\n");
+    std::exit(2);
+  }
+  return *chosen;
+}
+
+void choose(std::string_view name) {
+  for (const limpid::fuzz::Target* one : limpid::fuzz::all_targets())
+    if (one->name == name) chosen = one;
+}
 
 void write_to(const fs::path& folder) {
   fs::create_directories(folder / "seeds");
@@ -49,12 +63,20 @@ Bytes mutated(Bytes bytes, std::size_t most) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  constexpr std::string_view kWrite = "--write=";
-  for (int i = 1; i < *argc; ++i)
-    if (const std::string_view argument((*argv)[i]); argument.starts_with(kWrite)) {
+  constexpr std::string_view kTarget = "--target=", kWrite = "--write=";
+  int kept = 1;  // libFuzzer warns of what it does not know
+  for (int i = 1; i < *argc; ++i) {
+    const std::string_view argument((*argv)[i]);
+    if (argument.starts_with(kTarget)) {
+      choose(argument.substr(kTarget.size()));
+    } else if (argument.starts_with(kWrite)) {
       write_to(argument.substr(kWrite.size()));
       std::exit(0);
+    } else {
+      (*argv)[kept++] = (*argv)[i];
     }
+  }
+  *argc = kept;
   return 0;
 }
 

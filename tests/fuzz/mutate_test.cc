@@ -112,18 +112,8 @@ TEST_P(Mutation, IsReadOrRefused) {
   EXPECT_LT(answers["read"], static_cast<int>(kRounds));
 }
 
-const Target* const kTargets[] = {&safetensors(),   &model(),        &npy(),         &npz(),
-                                  &idx(),           &gzip(),         &csv(),         &table(),
-                                  &function(),      &train_config(), &data_config(), &tokenizer(),
-                                  &chat_template(), &huggingface(),
-#ifdef LIMPID_FUZZ_ONNX
-                                  &onnx_model(),
-#endif
-#ifdef LIMPID_FUZZ_SERVE
-                                  &http(),
-#endif
-                                  &run_log()};
-INSTANTIATE_TEST_SUITE_P(Formats, Mutation, ::testing::ValuesIn(kTargets),
+INSTANTIATE_TEST_SUITE_P(Formats, Mutation,
+                         ::testing::ValuesIn(all_targets().begin(), all_targets().end()),
                          [](const auto& target) { return std::string(target.param->name); });
 
 // The limit of memory can fail.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# run.sh PROGRAM FOLDER: runs a target of libFuzzer: 2,000 inputs, or as many as LIMPID_FUZZ_SECONDS has time for. FOLDER keeps the
+# run.sh PROGRAM TARGET FOLDER: runs a target of libFuzzer: 2,000 inputs, or as many as LIMPID_FUZZ_SECONDS has time for. FOLDER keeps the
 # inputs worth keeping (corpus/), the output (log) and whatever broke the target (crash-*, timeout-*, oom-*).
 set -euo pipefail
-program=$1 folder=$2
+program=$1 target=--target=$2 folder=$3
 mkdir -p "$folder/corpus"
-"$program" --write="$folder"
+"$program" "$target" --write="$folder"
 
 # A second is a hang. A test may be held up by others on its machine, though.
 limits=(-runs=2000 -timeout=10)
@@ -12,6 +12,6 @@ limits=(-runs=2000 -timeout=10)
 
 # Out of memory is an Error, and tested: the sanitizer's allocator must say so, not abort.
 export ASAN_OPTIONS=allocator_may_return_null=1
-"$program" "${limits[@]}" -max_len=8192 -malloc_limit_mb=64 -rss_limit_mb=2048 \
+"$program" "$target" "${limits[@]}" -max_len=8192 -malloc_limit_mb=64 -rss_limit_mb=2048 \
   -dict="$folder/words" -artifact_prefix="$folder/" -print_final_stats=1 "$folder/corpus" "$folder/seeds" \
   2>&1 | tee "$folder/log"

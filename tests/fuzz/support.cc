@@ -87,4 +87,19 @@ std::vector<Bytes> fixtures(std::string_view folder, std::string_view ending) {
   return files;
 }
 
+std::span<const Target* const> all_targets() {
+  static const Target* const targets[] = {
+      &safetensors(), &model(),     &npy(),           &npz(),         &idx(),
+      &gzip(),        &csv(),       &table(),         &function(),    &train_config(),
+      &data_config(), &tokenizer(), &chat_template(), &huggingface(),
+#ifdef LIMPID_FUZZ_ONNX
+      &onnx_model(),
+#endif
+#ifdef LIMPID_FUZZ_SERVE
+      &http(),
+#endif
+      &run_log()};
+  return targets;
+}
+
 }  // namespace limpid::fuzz

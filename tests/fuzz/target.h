@@ -48,4 +48,6 @@ const Target& huggingface();
 const Target& onnx_model();  // where limpid_onnx is built
 const Target& http();        // where limpid_serve is built
 
+std::span<const Target* const> all_targets();
+
 }  // namespace limpid::fuzz
