@@ -253,7 +253,7 @@ void write_digit(std::size_t label, Draws& draws, std::span<float> image) {
     const float outside = std::sqrt(field[i]) - radius - grain.at(i / kSide, i % kSide);
     const float t = std::clamp(0.5f - outside / softness, 0.0f, 1.0f);
     const float ink = t * t * (3.0f - 2.0f * t);
-    image[i] = static_cast<float>(static_cast<int>(ink * 255.0f + 0.5f)) / 255.0f;
+    image[i] = std::floor(ink * 255.0f + 0.5f) / 255.0f;
   }
 }
 

@@ -235,8 +235,6 @@ void LaunchedRanks::introduce() {
   const std::string host = host_name();
   for (const auto& theirs : all_gather(*this, std::as_bytes(std::span(host))))
     hosts_.emplace_back(reinterpret_cast<const char*>(theirs.data()), theirs.size());
-  here_ = static_cast<int>(std::count(hosts_.begin(), hosts_.end(), host));
-  place_here_ = static_cast<int>(std::count(hosts_.begin(), hosts_.begin() + rank(), host));
 }
 
 std::string LaunchedRanks::name(int rank) const {

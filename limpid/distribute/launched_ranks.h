@@ -37,9 +37,6 @@ class LaunchedRanks : public Communicator {
   [[noreturn]] void abort(int code);
 
   std::string name(int rank) const override;  // "rank 3 on node7"
-  // The number of ranks on this host, and the index of this rank among them.
-  int ranks_here() const { return here_; }
-  int place_here() const { return place_here_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -61,7 +58,6 @@ class LaunchedRanks : public Communicator {
 
   const detail::MpiModule& module_;
   std::vector<std::string> hosts_;
-  int here_ = 1, place_here_ = 0;
   std::mutex mutex_;  // for the module and all below
   std::unique_ptr<Heartbeat> heartbeat_;
   std::vector<Pending> pending_;  // messages

@@ -21,9 +21,10 @@ namespace {
 constexpr std::size_t kMostWaiting = std::size_t{4} << 20;
 
 std::string now() {
-  using namespace std::chrono;
+  using std::chrono::milliseconds, std::chrono::system_clock;
   const auto time = system_clock::now();
-  const auto millis = duration_cast<milliseconds>(time.time_since_epoch()).count() % 1000;
+  const auto millis =
+      std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count() % 1000;
   const std::time_t seconds = system_clock::to_time_t(time);
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);

@@ -78,6 +78,8 @@ class Models {
   struct Id {
     std::string name;
     std::int64_t version = 1;
+    // clang-tidy takes the 0 that the comparison is held against for a pointer.
+    // NOLINTNEXTLINE(modernize-use-nullptr)
     auto operator<=>(const Id&) const = default;
   };
   // Adds a model, PATH, NAME=PATH or NAME@VERSION=PATH, for load() to read. ready() does not wait

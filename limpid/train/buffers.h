@@ -1,6 +1,7 @@
 // Buffers: double-buffered tensors: a step reads one copy and writes the other. Depends on core.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -46,7 +47,7 @@ class Buffers {
   std::vector<std::string> names_;
   std::vector<std::size_t> offsets_;
   std::size_t bytes_ = 0;
-  std::shared_ptr<std::byte> copies_[2];
+  std::array<std::shared_ptr<std::byte>, 2> copies_;
   std::size_t current_ = 0;
 };
 

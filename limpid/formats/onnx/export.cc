@@ -16,7 +16,14 @@
 namespace limpid::onnx {
 namespace {
 
-using namespace detail;
+using detail::AnyBatch;
+using detail::Calls;
+using detail::ExportOp;
+using detail::find_export_op;
+using detail::GraphWriter;
+using detail::Message;
+using detail::tensor_message;
+using detail::value_message;
 
 // Fields of the messages in onnx.proto.
 namespace model_proto {

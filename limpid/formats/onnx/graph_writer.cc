@@ -25,21 +25,21 @@ constexpr std::uint32_t kDims = 1, kDataType = 2, kName = 8, kRawData = 9;
 constexpr std::uint32_t kGraphNode = 1;
 
 Message attribute_message(const Written& attribute) {
-  using namespace attribute_proto;
+  namespace field = attribute_proto;
   Message message;
-  message.text(kName, attribute.name);
+  message.text(field::kName, attribute.name);
   if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
-    message.integer(kInt, *integer).integer(kType, kTypeInt);
+    message.integer(field::kInt, *integer).integer(field::kType, field::kTypeInt);
   } else if (const auto* real = std::get_if<float>(&attribute.value)) {
-    message.real(kFloat, *real).integer(kType, kTypeFloat);
+    message.real(field::kFloat, *real).integer(field::kType, field::kTypeFloat);
   } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
-    message.text(kText, *text).integer(kType, kTypeText);
+    message.text(field::kText, *text).integer(field::kType, field::kTypeText);
   } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
-    for (const std::int64_t i : *list) message.integer(kInts, i);
-    message.integer(kType, kTypeInts);
+    for (const std::int64_t i : *list) message.integer(field::kInts, i);
+    message.integer(field::kType, field::kTypeInts);
   } else {
-    message.message(kTensor, tensor_message("", std::get<Tensor>(attribute.value)));
-    message.integer(kType, kTypeTensor);
+    message.message(field::kTensor, tensor_message("", std::get<Tensor>(attribute.value)));
+    message.integer(field::kType, field::kTypeTensor);
   }
   return message;
 }
@@ -76,12 +76,12 @@ std::int64_t element_type(Dtype dtype) {
 }
 
 Message tensor_message(const std::string& name, const Tensor& tensor) {
-  using namespace tensor_proto;
+  namespace field = tensor_proto;
   Message message;
-  for (const std::int64_t dim : tensor.shape()) message.integer(kDims, dim);
-  message.integer(kDataType, element_type(tensor.dtype()));
-  if (!name.empty()) message.text(kName, name);
-  message.elements(kRawData, tensor);
+  for (const std::int64_t dim : tensor.shape()) message.integer(field::kDims, dim);
+  message.integer(field::kDataType, element_type(tensor.dtype()));
+  if (!name.empty()) message.text(field::kName, name);
+  message.elements(field::kRawData, tensor);
   return message;
 }
 
@@ -201,14 +201,14 @@ bool GraphWriter::rename(const std::string& name, const std::string& to) {
 }
 
 void GraphWriter::write_to(Message& graph) const {
-  using namespace node_proto;
+  namespace field = node_proto;
   for (const NodeRecord& n : nodes_) {
     Message node;
-    for (const std::string& input : n.inputs) node.text(kInput, input);
-    for (const std::string& output : n.outputs) node.text(kOutput, output);
-    node.text(kName, n.name).text(kOpType, n.op);
+    for (const std::string& input : n.inputs) node.text(field::kInput, input);
+    for (const std::string& output : n.outputs) node.text(field::kOutput, output);
+    node.text(field::kName, n.name).text(field::kOpType, n.op);
     for (const Written& attribute : n.attributes)
-      node.message(kAttribute, attribute_message(attribute));
+      node.message(field::kAttribute, attribute_message(attribute));
     graph.message(kGraphNode, std::move(node));
   }
 }

@@ -36,7 +36,7 @@ class EventLoop final : public Receiver {
 
     explicit Allocator(std::byte* its_room) : room(its_room) {}
     template <typename U>
-    Allocator(const Allocator<U>& other) : room(other.room) {}
+    explicit Allocator(const Allocator<U>& other) : room(other.room) {}
     T* allocate(std::size_t) {
       static_assert(sizeof(T) <= kRoom);
       return reinterpret_cast<T*>(room);
