@@ -63,6 +63,12 @@ TEST(Donation, IsRefusedWhereTheOldValueIsReadLater) {
             return std::vector<Value>{matmul(after, before, false, true)};
           }),
           {0, 0});
+  // Rows of the cache itself, which move over each other.
+  refuses(trace("shifted", {{"cache", kCache}, {"position", kPosition}},
+                [](std::span<const Value> in) {
+                  return std::vector<Value>{update_rows(in[0], in[0], in[1], 1)};
+                }),
+          {0, 0});
   refuses(updating(nothing), {1, 0});  // of another type
   refuses(updating(nothing), {3, 0});
   refuses(updating(nothing), {0, 1});

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 #include "limpid/core/error.h"
 
 namespace limpid {
@@ -69,6 +72,19 @@ TEST(Named, NamesAMissingEntryWithItsGroups) {
   EXPECT_EQ(message(counts.within("net").within("layers.1"), "weight"),
             "no entry 'net.layers.1.weight'; below 'net.layers.1' there are: none");
   EXPECT_EQ(message(layer.map([](int i) { return i + 1; }), "gamma"), message(layer, "gamma"));
+}
+
+TEST(Params, AreStackedIfTheirTypesAreTheSame) {
+  const Params first{{"w", Tensor::from<float>({2}, {1, 2})}};
+  const Tensor both =
+      stack(std::vector<Params>{first, {{"w", Tensor::from<float>({2}, {3, 4})}}}).at("w");
+  EXPECT_TRUE(both.same_bits(Tensor::from<float>({2, 2}, {1, 2, 3, 4})));
+  for (const Tensor& other : {Tensor::from<float>({3}, {3, 4, 5}), Tensor::from<float>({1}, {3}),
+                              Tensor::from<double>({2}, {3, 4})})
+    EXPECT_THROW(stack(std::vector<Params>{first, {{"w", other}}}), Error)
+        << to_string(other.type());
+  EXPECT_THROW(stack(std::vector<Params>{first, {{"v", first.at("w")}}}), Error);
+  EXPECT_THROW(stack(std::span<const Params>()), Error);
 }
 
 }  // namespace

@@ -90,6 +90,21 @@ TEST(Summary, DrawsBlocksThatDifferOneByOne) {
   EXPECT_NE(text.find("\nlayers.2"), std::string::npos) << text;
 }
 
+TEST(Summary, DrawsBlocksAsOneWhereTheirNumbersFollowEachOther) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (const int number : {0, 1, 3, 2}) {
+      const Builder::Scope scope(x.builder(), "layers." + std::to_string(number));
+      for (int i = 0; i < 6; ++i) x = relu(x);
+    }
+    return std::vector<Value>{x};
+  });
+  const std::string text = to_text(summarize(f, {}));
+  EXPECT_NE(text.find("layers.0 to layers.1"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlayers.3"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlayers.2"), std::string::npos) << text;
+}
+
 TEST(Summary, CountsTheParametersOfKnownNetworks) {
   EXPECT_EQ(summary_of({512, 2048}, 1).parameters, 1'050'624);
   EXPECT_EQ(summary_of({4096, 16384}, 1).parameters, 67'125'248);

@@ -216,10 +216,12 @@ class Log(served.ServeTest):
         server.post(INFER, served.infer_json(ROW * 3))
         server.get("/\"quoted\"%0a")
         server.request("GET", "/health", b"", [("X", "\x01")])
+        server.get("/" + "x" * 3000)
         self.assertEqual(server.stop(), 0)
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         requests = [line for line in lines if "status" in line]
-        self.assertEqual([line["status"] for line in requests], [200, 404, 400])
+        self.assertEqual([line["status"] for line in requests], [200, 404, 400, 404])
+        self.assertEqual(requests[3]["target"], "/" + "x" * 255)
         self.assertEqual((requests[0]["model"], requests[0]["rows"], requests[0]["client"]), ("net", 3, "127.0.0.1"))
         self.assertEqual(lines[-1]["event"], "drain")
 
@@ -301,6 +303,7 @@ class Origins(served.ServeTest):
         answer = server.post(INFER, served.infer_json(ROW), [self.PAGE, ("Authorization", "Bearer correct-horse")])
         self.assertEqual((answer.status, answer.headers["access-control-allow-origin"]), (200, self.PAGE[1]))
         self.assertIn("Limpid-Receipt", answer.headers["access-control-expose-headers"])
+        self.assertEqual(answer.headers["vary"], "Origin")  # caches keep it for this origin alone
         answer = server.post(INFER, served.infer_json(ROW), [self.PAGE])  # a page may read why it was refused
         self.assertEqual((answer.status, answer.headers["access-control-allow-origin"]), (401, self.PAGE[1]))
         self.refused(server.post(INFER, b"", [("Origin", "http://localhost:30001")]), 403, "origin")
@@ -312,7 +315,7 @@ class Origins(served.ServeTest):
         self.assertEqual(answer.headers["access-control-allow-origin"], "https://anyone.example")
 
     def test_what_is_no_origin(self):
-        for text in ("example.org", "http://a/", "http://", "http://a b", ""):
+        for text in ("example.org", "http://a/", "http://a/b", "http://", "http://a b", ""):
             self.error(1, "serve", self.model, "--port", "0", "--allow-origin", text)
 
 

@@ -102,6 +102,12 @@ class Folder(served.ServeTest):
         self.assertEqual(self.index(server), {})
         shutil.copytree(run, self.models / "moons")
         self.until(lambda: server.get("/v2/models/moons/ready").status, 200)
+        # A file in it is replaced.
+        before = self.output_of(server, "moons")
+        self.output("train", "--data", "moons", "--layers", "2,8,2", "--epochs", "1", "--seed", "1", "--out", run, "--overwrite")
+        shutil.copy(run / "model.safetensors", self.models / "moons/.new")
+        os.replace(self.models / "moons/.new", self.models / "moons/model.safetensors")
+        self.until(lambda: self.output_of(server, "moons") != before, True)
         shutil.rmtree(self.models / "moons")
         self.until(lambda: server.get("/v2/models/moons/ready").status, 404)
 

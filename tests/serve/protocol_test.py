@@ -104,6 +104,8 @@ class Protocol(served.ServeTest):
         answer = server.post("/v2/models/every/infer", head + data, [("Inference-Header-Content-Length", len(head))])
         self.assertEqual(b"".join(served.outputs_of(answer).values()), data)
         self.assertEqual(answer.headers["content-type"], "application/octet-stream")
+        answer = server.post("/v2/models/every/infer", head + data[:-1] + b"\2", [("Inference-Header-Content-Length", len(head))])
+        self.refused(answer, 400, "expected bytes of 0 and 1")
 
     def test_nan_and_infinities_are_strings(self):
         server = self.serve(self.every)

@@ -46,6 +46,8 @@ class Receipt(served.ServeTest):
         self.answer.write_bytes(answer.body.replace(number.encode(), b"0.25"))
         self.assertRegex(self.error(1, *options, "--answer", self.answer),
                          f"no: element 0 of the output 'logits' is {number} here, the answer has 0.25")
+        self.answer.write_bytes(answer.body.replace(number.encode(), b'"NaN"'))
+        self.assertIn("the answer has nan", self.error(1, *options, "--answer", self.answer))
         receipt = answer.headers["limpid-receipt"]
         other = receipt[:-1] + ("0" if receipt[-1] != "0" else "1")
         self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", other))

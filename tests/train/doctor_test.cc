@@ -70,12 +70,20 @@ TEST(Doctor, ALossMayBeFiniteWhereItsGradientOrAParameterIsNot) {
             "step 2 made a parameter that is not finite, at a loss of 0.9, after 1");
 }
 
-TEST(Doctor, SaysWhichPartALossIsOf) {
-  RunLog log = with_losses(std::vector<double>(100, 1));
+// The training loss falls while the other one rises.
+RunLog overfitted() {
+  std::vector<double> falling;
+  for (int i = 0; i < 100; ++i) falling.push_back(1 / (1 + 0.04 * i));
+  RunLog log = with_losses(falling);
   for (std::int64_t e = 1; e <= 5; ++e) {
     const auto x = static_cast<double>(e);
     log.epochs.push_back({e, 20 * e, 0.1, {{"loss", 1 / x}}, {{"loss", x / 10}}, 1, 1, false});
   }
+  return log;
+}
+
+TEST(Doctor, SaysWhichPartALossIsOf) {
+  RunLog log = overfitted();
   const auto symptom = [&] {
     for (const Finding& f : diagnose(log))
       if (f.rule == "overfitting") return f.symptom;
@@ -85,6 +93,31 @@ TEST(Doctor, SaysWhichPartALossIsOf) {
   EXPECT_EQ(symptom().find("since epoch 1 the test loss rose"), 0u) << symptom();
   log.run.data.validation = 10;
   EXPECT_EQ(symptom().find("since epoch 1 the validation loss rose"), 0u) << symptom();
+}
+
+TEST(Doctor, RecommendsEarlyStoppingIfThereIsAValidationSet) {
+  RunLog log = overfitted();
+  const auto recommended = [&] {
+    for (const Finding& f : diagnose(log))
+      for (const Remedy& remedy : f.remedies)
+        for (const Setting& setting : remedy.settings)
+          if (setting.key == "early_stopping.patience") return true;
+    return false;
+  };
+  log.run.data.test = 10;
+  EXPECT_FALSE(recommended());
+  log.run.data.validation = 10;
+  EXPECT_TRUE(recommended());
+}
+
+TEST(Doctor, RowsOfAWholeTruthTableDoNotLeak) {
+  RunLog log;
+  log.data = DataFacts();
+  log.data->rows = 40;
+  for (const std::int64_t rows : {4, 10}) {
+    log.data->duplicates = {{"test", "train", rows, rows, 0, 0}};
+    EXPECT_EQ(names(diagnose(log)).contains("leaked_rows"), rows == 10) << rows;
+  }
 }
 
 TEST(Doctor, ThresholdsDecide) {

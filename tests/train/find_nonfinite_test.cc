@@ -70,6 +70,13 @@ TEST(FindNonFinite, OverflowInExpBeforeTheNanItMakes) {
   EXPECT_EQ(origin->index, (std::vector<std::int64_t>{1, 1}));
 }
 
+TEST(FindNonFinite, ANanIsNotOfTheInfinityBesideIt) {
+  const auto origin = find([](Value x) { return exp(x) + sqrt(x - 1.0); }, kNumbers);
+  ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->ops, std::vector<std::string>{"sqrt"});
+  EXPECT_TRUE(std::isnan(origin->number));
+}
+
 TEST(FindNonFinite, LooksIntoCompositions) {
   // The square of 1e30 is beyond f32.
   const auto origin = find([](Value x) { return mse_loss(x * 1e30, number_like(x, 0)); }, kNumbers);

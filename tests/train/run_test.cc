@@ -76,6 +76,18 @@ auto after(std::int64_t steps) {
   return [left = steps]() mutable { return --left == 0; };
 }
 
+// A kill while a file is written leaves one behind.
+TEST(Run, BeginsWithoutTheFilesOfAKilledRun) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "run");
+  for (const char* name : {".limpid-7.tmp", ".limpid-notes", "mine.tmp"})
+    std::ofstream(folder / "run" / name) << "a part";
+  train::Run(small_config(), {.folder = folder / "run"}).train();
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/.limpid-7.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/.limpid-notes"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/mine.tmp"));
+}
+
 // ---- what it tells
 
 TEST(Run, TellsWhatHappensInItsOrder) {

@@ -96,6 +96,30 @@ TEST(ViewPlayground, AnotherRateGoesOnWithTheWeights) {
   EXPECT_EQ(after.loss, before.loss);
 }
 
+TEST(ViewPlayground, SaysThatATrainingDiverged) {
+  Playground ground;
+  EXPECT_TRUE(ground.play({.config = moons(), .steps = 5}).finite);
+  PlayConfig wild = moons();
+  wild.data = "sine";
+  wild.optimizer = "sgd";
+  wild.rate = 1e30;
+  EXPECT_FALSE(ground.play({.config = wild, .steps = 50}).finite);
+}
+
+TEST(ViewPlayground, AConstantColumnHasARangeToo) {
+  PlayConfig config;
+  config.data = "csv";
+  config.target = "kind";
+  config.csv = "a,b,kind\n";
+  for (int i = 0; i < 20; ++i) config.csv += fmt::format("3,{},{}\n", i, i < 10 ? "x" : "y");
+  Playground ground;
+  const std::vector<double> box = ground.play({.config = config, .grid = 4}).surface->box;
+  EXPECT_LT(box[0], 3);
+  EXPECT_GT(box[1], 3);
+  EXPECT_LT(box[2], 0);
+  EXPECT_GT(box[3], 19);
+}
+
 TEST(ViewPlayground, ATableOfOnesOwn) {
   PlayConfig config;
   config.data = "csv";

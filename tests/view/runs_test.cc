@@ -104,6 +104,14 @@ TEST_F(ViewRuns, KnowsTheStepsDoneWhateverTheLastLineIs) {
   EXPECT_EQ(told(), 45);
 }
 
+TEST_F(ViewRuns, WhatIsResumedHasNotEnded) {
+  const LogDelta ended = session_->runs().log({.run = "r0"});
+  EXPECT_TRUE(ended.end);
+  std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
+  file << train::to_json_line(train::ResumeEvent{28}) << std::flush;
+  EXPECT_FALSE(session_->runs().log({.run = "r0"}).end);
+}
+
 TEST_F(ViewRuns, OfALongLogSomeLinesComeAtFirst) {
   const LogDelta all = session_->runs().log({.run = "r0"});
   std::ofstream file(folder_ / "moons/log.jsonl", std::ios::app);
