@@ -106,6 +106,10 @@ class Clients {
       free_.push_back(&c);
     }
     for (int i = 0; i < options.idle; ++i) idle_.push_back(connected(options.port));
+    // So that no growing copies them while requests are due.
+    const auto most = static_cast<std::size_t>(options.rate * options.seconds) + 1;
+    tally_.answered.reserve(most);
+    tally_.refused.reserve(most);
   }
 
   Tally run() {
@@ -128,8 +132,10 @@ class Clients {
       } else {
         while (!free_.empty()) send(take_free(), Clock::now());
       }
+      // Without a free connection what falls due has to wait for an answer, and is counted then.
       const auto next = begin_ + span(static_cast<double>(sent) / std::max(options_.rate, 1e-9));
-      poll(options_.rate > 0 ? next - Clock::now() : std::chrono::milliseconds(100));
+      const bool may_send = options_.rate > 0 && !free_.empty();
+      poll(may_send ? next - Clock::now() : std::chrono::milliseconds(100));
     }
     // Those under way have their time to be answered.
     const auto last = Clock::now() + std::chrono::seconds(options_.tokens > 0 ? 60 : 5);
