@@ -3,11 +3,12 @@
 //
 //   mpirun -n 2 overlap_bench ELEMENTS SHARDS MILLISECONDS STEPS
 //
-// sums SHARDS vectors, each after as many milliseconds, and then exchanges the parts of the result,
-// as a step of training does. Ways, in turns: all messages after the pauses; subtrees as soon as
-// they are complete, as in training; and with one shard per rank, the limit of overlap with a
-// backward pass: each eighth of the vector is sent as soon as an eighth of its two thirds of the
-// time is over.
+// sums SHARDS vectors, each after a pause of MILLISECONDS, and then exchanges the parts of the
+// result, as a step of training does. It compares, in turns:
+//   * all messages after the last pause;
+//   * each subtree as soon as it is complete, as training does;
+//   * with one shard per rank, the limit of overlap with a backward pass: the backward pass takes
+//     two thirds of the pause, and each eighth of the vector is sent after an eighth of it.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -111,7 +112,7 @@ class Steps {
         received.push_back({r, std::as_writable_bytes(std::span(
                                    into_.data() + at * from_.size() + mine.begin, mine.size()))});
     }
-    ranks_.start(sent, received);
+    ranks_.start(sent, received, {});
   }
 
   void gather(const float* part) {

@@ -15,8 +15,8 @@ inline constexpr std::int64_t kDigitSide = 28;
 
 // `count` images f32 [count, 784] in [0, 1], each value a multiple of 1/255, and their labels.
 // Image and label i depend only on (key, i) and have the same bits on every machine. Labels are
-// uniform over ten classes. `between`, if any, is called between images; what it throws ends the
-// call. Throws kInvalidArgument for a negative count.
+// uniform over ten classes. `between`, if any, is called between images, and may throw to
+// end the call. Throws kInvalidArgument for a negative count.
 Dataset digits(Key key, std::int64_t count, const std::function<void()>& between = {});
 
 // A training set from Key(seed).fold_in(0) and a test set from Key(seed).fold_in(1); the validation

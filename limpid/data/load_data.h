@@ -47,7 +47,7 @@ std::string data_spec_help();
 struct LoadOptions {
   WindowOptions text = {};             // how to split a text into examples
   std::optional<Task> task = {};       // the task for tables and arrays whose spec has none
-  std::function<void()> between = {};  // called between generated digits; what it throws ends it
+  std::function<void()> between = {};  // called between generated digits; may throw to end loading
 };
 
 // The training, validation and test set. Without "split" in the spec, data with its own test set

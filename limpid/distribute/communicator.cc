@@ -22,13 +22,16 @@ void Communicator::post_pieces(std::span<const Sent> sent, std::span<const Recei
   post(out, in, meanwhile);
 }
 
-void Communicator::start(std::span<const Sent> sent, std::span<const Received> received) {
+void Communicator::start(std::span<const Sent> sent, std::span<const Received> received,
+                         std::span<const std::shared_ptr<std::byte>> owners) {
+  owners_.insert(owners_.end(), owners.begin(), owners.end());
   post_pieces(sent, received, true);
 }
 
 void Communicator::exchange(std::span<const Sent> sent, std::span<const Received> received) {
   post_pieces(sent, received, false);
   complete();
+  owners_.clear();
 }
 
 std::vector<std::vector<std::byte>> all_gather(Communicator& ranks,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +36,10 @@ class Communicator {
   virtual std::string name(int rank) const;
 
   // Starts messages, which travel while the caller computes. The next exchange() completes them;
-  // until then their memory must stay valid. Throws kIo if a rank is lost.
-  void start(std::span<const Sent> sent, std::span<const Received> received);
+  // until then their memory must stay valid, also if an exception is thrown in between, so the
+  // Communicator keeps its `owners`. Throws kIo if a rank is lost.
+  void start(std::span<const Sent> sent, std::span<const Received> received,
+             std::span<const std::shared_ptr<std::byte>> owners);
   // Sends and receives all messages, and returns when these and all started ones are complete.
   // Messages between two ranks are matched in the order in which both list them. Memory must not
   // overlap. Throws kIo if a rank is lost.
@@ -60,6 +63,7 @@ class Communicator {
   void post_pieces(std::span<const Sent> sent, std::span<const Received> received, bool meanwhile);
 
   int rank_, size_;
+  std::vector<std::shared_ptr<std::byte>> owners_;  // of started messages
   std::size_t most_bytes_ = std::size_t{1} << 30;
 };
 

@@ -203,7 +203,8 @@ LaunchedRanks::LaunchedRanks(const MpiModule& module, std::chrono::seconds timeo
     // Between beats, lets the messages travel that were started: MPI sends only when it is called.
     constexpr std::chrono::microseconds kBetweenBeats{100'000}, kBetweenPolls{2000};
     std::unique_lock lock(mutex_);
-    for (Clock::time_point next{}; !stop_;) {
+    // A lost rank is an error, which frees the memory of messages: MPI is not called any more.
+    for (Clock::time_point next{}; !stop_ && !lost_;) {
       if (Clock::now() >= next) {
         beat();
         next = Clock::now() + kBetweenBeats;
@@ -291,7 +292,8 @@ void LaunchedRanks::abort(int code) {
   std::_Exit(code);
 }
 
-void LaunchedRanks::lose(int rank) const {
+void LaunchedRanks::lose(int rank) {
+  lost_ = rank;
   throw Error(ErrorCode::kIo, fmt::format("{} is lost: MPI cannot reach it", name(rank)));
 }
 

@@ -54,7 +54,7 @@ class LaunchedRanks : public Communicator {
   void introduce();
   void beat();
   void stop_thread();
-  [[noreturn]] void lose(int rank) const;
+  [[noreturn]] void lose(int rank);
 
   const detail::MpiModule& module_;
   std::vector<std::string> hosts_;

@@ -94,7 +94,7 @@ void Reduction::begin() {
   std::vector<Communicator::Received> received;
   for (std::size_t i = roots_.size(); i-- > 0;)
     if (roots_[i].early) receive(roots_[i], received);
-  if (!received.empty()) ranks_->start({}, received);
+  if (!received.empty()) ranks_->start({}, received, {&received_, 1});
 }
 
 float* Reduction::take() {
@@ -155,7 +155,7 @@ void Reduction::send_complete() {
   for (; unsent_ > 0 && complete_[unsent_ - 1] && roots_[first_root_ + unsent_ - 1].early;
        --unsent_)
     send(roots_[first_root_ + unsent_ - 1], sent);
-  if (!sent.empty()) ranks_->start(sent, {});
+  if (!sent.empty()) ranks_->start(sent, {}, memory_);
 }
 
 Reduction::Values Reduction::values_of(const Root& root) const {

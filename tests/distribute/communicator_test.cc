@@ -45,11 +45,11 @@ TEST(Communicator, StartedMessagesAreCompletedByTheNextExchange) {
                third = text("third");
     std::vector<std::byte> one(first.size()), two(second.size()), three(third.size());
     const Communicator::Received early[] = {{from, one}, {from, two}};
-    ranks.start({}, early);
+    ranks.start({}, early, {});
     const Communicator::Sent sent_first[] = {{to, first}};
-    ranks.start(sent_first, {});
+    ranks.start(sent_first, {}, {});
     const Communicator::Sent sent_second[] = {{to, second}};
-    ranks.start(sent_second, {});
+    ranks.start(sent_second, {}, {});
     const Communicator::Sent sent[] = {{to, third}};
     const Communicator::Received received[] = {{from, three}};
     ranks.exchange(sent, received);

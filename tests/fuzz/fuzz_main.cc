@@ -1,5 +1,5 @@
-// The targets as a program for libFuzzer: --target=NAME chooses one. --write=FOLDER after it writes
-// its seeds to FOLDER/seeds and its dictionary to FOLDER/words, and ends.
+// The targets as a program for libFuzzer: --target=NAME chooses one. With --write=FOLDER it only
+// writes the target's seeds to FOLDER/seeds and its dictionary to FOLDER/words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
 
 #include "limpid/core/error.h"
 #include "tests/fuzz/support.h"
@@ -26,17 +27,17 @@ using limpid::fuzz::Bytes;
 
 const limpid::fuzz::Target* chosen = nullptr;
 
-const limpid::fuzz::Target& target() {
-  if (!chosen) {
-    fmt::print(stderr, "fuzz: expected --target=NAME\n");
-    std::exit(2);
-  }
-  return *chosen;
-}
+const limpid::fuzz::Target& target() { return *chosen; }
 
 void choose(std::string_view name) {
-  for (const limpid::fuzz::Target* one : limpid::fuzz::all_targets())
+  std::string names;
+  for (const limpid::fuzz::Target* one : limpid::fuzz::all_targets()) {
     if (one->name == name) chosen = one;
+    names += fmt::format(" {}", one->name);
+  }
+  if (chosen) return;
+  fmt::print(stderr, "fuzz: expected --target=NAME, one of:{}; got '{}'\n", names, name);
+  std::exit(2);
 }
 
 void write_to(const fs::path& folder) {
@@ -64,19 +65,24 @@ Bytes mutated(Bytes bytes, std::size_t most) {
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   constexpr std::string_view kTarget = "--target=", kWrite = "--write=";
+  std::string_view name, folder;
   int kept = 1;  // libFuzzer warns of what it does not know
   for (int i = 1; i < *argc; ++i) {
     const std::string_view argument((*argv)[i]);
     if (argument.starts_with(kTarget)) {
-      choose(argument.substr(kTarget.size()));
+      name = argument.substr(kTarget.size());
     } else if (argument.starts_with(kWrite)) {
-      write_to(argument.substr(kWrite.size()));
-      std::exit(0);
+      folder = argument.substr(kWrite.size());
     } else {
       (*argv)[kept++] = (*argv)[i];
     }
   }
   *argc = kept;
+  choose(name);
+  if (!folder.empty()) {
+    write_to(folder);
+    std::exit(0);
+  }
   return 0;
 }
 
