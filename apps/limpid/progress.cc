@@ -15,7 +15,7 @@ constexpr std::int64_t kLines = 50;
 
 // "0:07", "12:34", "3:00:05".
 std::string clock(std::chrono::duration<double> time) {
-  const auto seconds = static_cast<std::int64_t>(time.count() + 0.5);
+  const std::int64_t seconds = std::chrono::round<std::chrono::seconds>(time).count();
   if (seconds < 3600) return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
   return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }

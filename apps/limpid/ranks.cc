@@ -74,7 +74,7 @@ int share_of_cpus(distribute::LaunchedRanks* ranks) {
     ++rank;
   }
   const int cpus = allowed_cpus();
-  if (!known || sharing == 1) return cpus;
+  if (!known || sharing <= 1) return cpus;
   // With more ranks than CPUs, each rank gets one CPU, which others share.
   cpu_set_t share;
   CPU_ZERO(&share);

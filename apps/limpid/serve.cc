@@ -143,8 +143,10 @@ void run(const ServeArguments& options) {
              if (token) token->check(head);
            },
        .say = serve::error_of,
-       .handle = [&](serve::Request request,
-                     std::shared_ptr<serve::Answer> answer) { router(std::move(request), answer); },
+       .handle =
+           [&](serve::Request request, const std::shared_ptr<serve::Answer>& answer) {
+             router(std::move(request), answer);
+           },
        .on_round = [&] { batcher.wake(); }},
       metrics, log);
   running = &server;

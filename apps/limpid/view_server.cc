@@ -125,7 +125,7 @@ Response failure(int status, std::string_view code, std::string_view message) {
 }
 
 // One sentence: the page shows it unchanged.
-Response failure_of(std::exception_ptr thrown) {
+Response failure_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& e) {

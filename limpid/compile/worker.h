@@ -32,6 +32,7 @@ struct Worker {
   std::byte* moved(std::byte* address, SlotId id) const {
     const Slot& slot = plan.slots[static_cast<std::size_t>(id)];
     if (slot.place != Place::kBand) return address;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it may lie outside of the memory
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) +
                                         static_cast<std::uintptr_t>(beyond) -
                                         band_row * slot.row_bytes);

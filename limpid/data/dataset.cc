@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/system_error.h"
 #include "limpid/data/batches.h"
 #include "limpid/formats/idx.h"
 
@@ -26,9 +28,8 @@ fs::path find_file(const fs::path& folder, std::string_view part, std::string_vi
     std::error_code ignored;  // a path that cannot be asked about is no file for us either
     if (fs::is_regular_file(folder / name, ignored)) return folder / name;
   }
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("data folder {}: no file {}, nor {}, nor either with .gz",
-                          in_quotes(folder.string()), usual, dotted));
+  throw SystemError(ENOENT, fmt::format("data folder {}: no file {}, nor {}, nor either with .gz",
+                                        in_quotes(folder.string()), usual, dotted));
 }
 
 [[noreturn]] void fail(const fs::path& file, std::string_view what) {

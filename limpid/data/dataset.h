@@ -65,7 +65,7 @@ struct Split {
 // the same with `t10k`, each also as `train-images.idx3-ubyte`, each also with the suffix `.gz`.
 // Pixels become f32, u8 / 255; each image is one row of height * width. The number of classes is
 // the largest training label + 1, at least 2. The data set has the name of the folder; its
-// validation set is empty. Throws kNotFound if a file is missing; kFormat if the files do not match
+// validation set is empty. Throws kIo if a file is missing; kFormat if the files do not match
 // or have no examples, or if a test label does not occur in training (naming the row); and what
 // load_idx throws.
 Split load_idx_folder(const std::filesystem::path& folder);

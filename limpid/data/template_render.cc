@@ -327,10 +327,10 @@ class TemplateRenderer {
   }
 
   Value binary(const TemplateNode& node, Frame& frame) {
-    const Value a = evaluate(*node.children[0], frame);
+    Value a = evaluate(*node.children[0], frame);
     if (node.text == "and" && !operations_.is_true(a)) return a;
     if (node.text == "or" && operations_.is_true(a)) return a;
-    const Value b = evaluate(*node.children[1], frame);
+    Value b = evaluate(*node.children[1], frame);
     if (node.text == "and" || node.text == "or") return b;
     return operations_.binary(node, node.text, a, b);
   }

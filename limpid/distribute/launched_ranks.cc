@@ -105,7 +105,7 @@ std::string host_name() {
 }  // namespace
 
 std::string launcher_of_environment() {
-  const std::string kind = variable("LIMPID_MPI");
+  std::string kind = variable("LIMPID_MPI");
   if (kind == "openmpi" || kind == "mpich") return kind;
   if (kind == "none") return "";
   if (!kind.empty())

@@ -266,7 +266,7 @@ Tensor unpack(const ZipEntry& entry, const Reporter& report) {
   };
   if (!is_modest(entry.packed.size(), entry.size) && !Inflater().holds(entry.packed, entry.size))
     refuse();
-  const Tensor bytes = Tensor::generate_bytes(
+  Tensor bytes = Tensor::generate_bytes(
       {Dtype::kU8, Shape{static_cast<std::int64_t>(entry.size)}}, [&](std::span<std::byte> out) {
         if (!Inflater().run(entry.packed, out)) refuse();
       });

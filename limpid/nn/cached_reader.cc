@@ -180,7 +180,7 @@ class CachedReader final : public TokenReader {
                                                   .length = static_cast<std::int64_t>(length),
                                                   .capacity = columns_of(options_.capacity),
                                                   .last = true});
-    const Function f = bind(with_narrow_params(of_f32, params_), params_);
+    Function f = bind(with_narrow_params(of_f32, params_), params_);
     // Inputs are the tokens, positions, lengths and caches; outputs logits and caches.
     if (f.inputs().size() > 2 + f.outputs().size())
       (void)params_.at(f.inputs().front().name);  // it is missing

@@ -77,8 +77,8 @@ std::string CharLm::config() const {
 CharLm CharLm::from_config(std::string_view text) {
   return detail::read_config("charlm", text, [](const JsonView& config) {
     detail::check_kind(config.at("mlp"), "mlp");
-    const CharLm net{config.at("vocabulary").as_integer(), config.at("context").as_integer(),
-                     config.at("embedding").as_integer(), detail::mlp_of(config.at("mlp"))};
+    CharLm net{config.at("vocabulary").as_integer(), config.at("context").as_integer(),
+               config.at("embedding").as_integer(), detail::mlp_of(config.at("mlp"))};
     check(net);
     return net;
   });

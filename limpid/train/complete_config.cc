@@ -144,6 +144,8 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill<std::int64_t>(c.patience, 0);
   fill<std::string>(c.metric, "loss");
   fill(c.min_delta, 0.0);
+  if (*c.min_delta > 0 && *c.patience == 0)
+    refuse("early_stopping.min_delta", "expected early_stopping.patience (--patience) with it");
   fill(c.check_finite, false);
   fill(c.log_shards, false);
   if (*c.log_shards && *c.shards == 1) refuse("log_shards", "expected 2 or more shards");

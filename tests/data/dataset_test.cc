@@ -87,9 +87,9 @@ TEST_F(IdxFolder, HasTwoClassesAtLeast) {
 
 TEST_F(IdxFolder, NamesTheFileThatIsMissing) {
   fs::remove(folder_ / "t10k-labels-idx1-ubyte");
-  expect_refused(ErrorCode::kNotFound,
+  expect_refused(ErrorCode::kIo,
                  "no file t10k-labels-idx1-ubyte, nor t10k-labels.idx1-ubyte, nor either with .gz");
-  expect_error(ErrorCode::kNotFound, "no file train-images-idx3-ubyte",
+  expect_error(ErrorCode::kIo, "no file train-images-idx3-ubyte",
                [&] { load_idx_folder(folder_ / "none"); });
 }
 

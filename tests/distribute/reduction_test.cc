@@ -92,7 +92,7 @@ TEST(Reduction, StartedMessagesOutliveIt) {
   Unfinished ranks;
   {
     constexpr std::size_t kElements = 20'000;
-    Reduction sum(&ranks, {6, {{0, kElements}, {0, kElements}}, kElements, 0});
+    Reduction sum(&ranks, {12, {{0, kElements}, {0, kElements}}, kElements, 0});
     sum.begin();
     for (std::int64_t s = sum.shards().end; s-- > sum.shards().begin;) {
       float* const values = sum.take();

@@ -86,6 +86,7 @@ TEST(Hostile, ATensorIsExactlyAsLongAsItsShape) {
   };
   const std::string four(4, '\0');
   refused({2}, four, ErrorCode::kFormat, "f32[2] has 4 bytes, expected 8");
+  refused({1}, four + four, ErrorCode::kFormat, "f32[1] has 8 bytes, expected 4");
   refused({}, "", ErrorCode::kFormat, "has 0 bytes");
   refused({-1}, four, ErrorCode::kShape, "dimension -1 is negative");
   refused({std::int64_t{1} << 62, 4}, four, ErrorCode::kShape, "overflows");

@@ -1,4 +1,5 @@
 // Imported models: inferred shapes, values known at import, and names that stay.
+#include <algorithm>
 #include <limits>
 
 #include "tests/onnx/models.h"
@@ -162,6 +163,53 @@ TEST(Import, SlicesGoBackwards) {
   EXPECT_EQ(slice(-2, kHighest, kHighest), std::vector<float>{3});
   EXPECT_EQ(slice(4, 1, 1), std::vector<float>{});
   EXPECT_EQ(slice(0, 4, -1), std::vector<float>{});
+}
+
+// As the exporter writes quantized_linear for a square x, with its codes in steps of the largest
+// magnitude along `axis`.
+bool becomes_quantized_linear(std::int64_t axis) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"3", "3"});
+  add_initializer(graph, "weight", ::onnx::TensorProto::INT8, {4, 3}).set_raw_data("abcdefghijkl");
+  add_initializer(graph, "scale", kFloat, {4}).set_raw_data(std::string(16, '\0'));
+  set_real(add_node(graph, "Constant", {}, {"high"}), "value_float", 127);
+  set_real(add_node(graph, "Constant", {}, {"low"}), "value_float", -127);
+  add_integers(graph, "axes", {axis});
+  add_integers(graph, "rows", {3, 1});
+  add_node(graph, "Abs", {"x"}, {"magnitude"});
+  set_integer(add_node(graph, "ReduceMax", {"magnitude", "axes"}, {"largest"}), "keepdims", 0);
+  add_node(graph, "Reshape", {"largest", "rows"}, {"largest_of_row"});
+  add_node(graph, "Div", {"high", "largest_of_row"}, {"steps"});
+  add_node(graph, "Mul", {"x", "steps"}, {"stepped"});
+  add_node(graph, "Round", {"stepped"}, {"whole"});
+  add_node(graph, "Clip", {"whole", "low", "high"}, {"clipped"});
+  set_integer(add_node(graph, "Cast", {"clipped"}, {"codes"}), "to", ::onnx::TensorProto::INT8);
+  add_node(graph, "Transpose", {"weight"}, {"turned"});
+  add_node(graph, "MatMulInteger", {"codes", "turned"}, {"sums"});
+  set_integer(add_node(graph, "Cast", {"sums"}, {"wide"}), "to", kFloat);
+  add_node(graph, "Div", {"largest_of_row", "high"}, {"scale_of_row"});
+  add_node(graph, "Mul", {"wide", "scale_of_row"}, {"scaled"});
+  add_node(graph, "Mul", {"scaled", "scale"}, {"y"});
+  add_output(graph, "y");
+  const std::vector<std::string> ops = ops_of(import(model));
+  return std::find(ops.begin(), ops.end(), "quantized_linear") != ops.end();
+}
+
+TEST(Import, AQuantizedProductHasAScaleForEachRow) {
+  EXPECT_TRUE(becomes_quantized_linear(1));
+  EXPECT_TRUE(becomes_quantized_linear(-1));
+  EXPECT_FALSE(becomes_quantized_linear(0));
+}
+
+TEST(Import, AnAxisIsReducedOnce) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2", "3"});
+  add_integers(graph, "axes", {1, -1});
+  add_node(graph, "ReduceSum", {"x", "axes"}, {"y"});
+  add_output(graph, "y");
+  expect_error(ErrorCode::kShape, "duplicate axis: [1, -1]", [&] { import(model); });
 }
 
 }  // namespace

@@ -200,6 +200,8 @@ class Files(Temporary):
             self.assertEqual(caught.exception.errno, errno.ENOENT)
             again = pickle.loads(pickle.dumps(caught.exception))
             self.assertEqual((type(again), str(again), again.errno), (type(caught.exception), str(caught.exception), errno.ENOENT))
+        with self.assertRaisesRegex(FileNotFoundError, "no file train-images-idx3-ubyte"):
+            lp.data.load(f"idx:{self.folder}")
         with self.assertRaisesRegex(IsADirectoryError, "is a directory"):
             lp.load(self.folder / "folder.npz")
         if os.geteuid():

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "limpid/core/half.h"
 #include "limpid/serve/http_error.h"
 
 namespace limpid::serve {
@@ -75,6 +76,22 @@ TEST(InferV2, NumbersAreTheShortest) {
   const Response response =
       infer_response(echo_of(Dtype::kF32), all_wanted(), std::vector<Tensor>{x}, 0);
   EXPECT_NE(response.body.find("[0.1,1,16777216,-1e-07,-0.0]"), std::string::npos) << response.body;
+}
+
+TEST(InferV2, NumbersOf16BitsAreTheShortest) {
+  std::vector<Bf16> bf16;
+  std::vector<F16> f16;
+  for (const double x : {0.1, 1.0 / 3, 256.0, -0.0, 6e-5, 65280.0}) {
+    bf16.push_back(to_bf16(x));
+    f16.push_back(to_f16(x));
+  }
+  const auto body = [](const Tensor& x) {
+    return infer_response(echo_of(x.dtype()), all_wanted(), std::vector<Tensor>{x}, 0).body;
+  };
+  const std::string of_bf16 = body(Tensor::from<Bf16>({6}, bf16));
+  const std::string of_f16 = body(Tensor::from<F16>({6}, f16));
+  EXPECT_NE(of_bf16.find("[0.1,0.334,256,-0.0,6e-05,65300]"), std::string::npos) << of_bf16;
+  EXPECT_NE(of_f16.find("[0.1,0.3333,256,-0.0,6e-05,65280]"), std::string::npos) << of_f16;
 }
 
 TEST(InferV2, AShapeAloneAllocatesNothing) {

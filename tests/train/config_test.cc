@@ -159,6 +159,16 @@ void expect_refused(const TrainConfig& chosen, const Split& data, const std::str
   }
 }
 
+TEST(Config, EarlyStoppingHasAPatience) {
+  TrainConfig config;
+  config.min_delta = 0.1;
+  Split data = data_of(Task::kClassification, 4);
+  expect_refused(config, data, "early_stopping.min_delta: expected early_stopping.patience");
+  data.validation = data.train;
+  config.patience = 2;
+  EXPECT_EQ(*complete(config, data).min_delta, 0.1);
+}
+
 TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
   TrainConfig config;
   config.context = 6;

@@ -164,5 +164,17 @@ TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
   EXPECT_FALSE(edit_text(*session_, edited).command);
 }
 
+TEST_F(ViewCompare, AnEditsTextQuotesThePath) {
+  const std::filesystem::path odd = folder_ / R"(a "b"\c'd)";
+  train::Run(moons_config(), {.folder = odd}).train();
+  session_->runs().add(odd);
+  Subject edited = subject_of("r1", 4);
+  edited.changes.push_back({.edit = parse_edit("%1[5] = 0")});
+  const EditText text = edit_text(*session_, edited);
+  EXPECT_NE(text.cpp.find(R"(/a \"b\"\\c'd");)"), std::string::npos) << text.cpp;
+  ASSERT_TRUE(text.command);
+  EXPECT_NE(text.command->find(R"(/a "b"\c'\''d' --data)"), std::string::npos) << *text.command;
+}
+
 }  // namespace
 }  // namespace limpid::view

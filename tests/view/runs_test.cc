@@ -197,6 +197,22 @@ void wait_until_it_ends(Runs& runs, const std::string& id) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
+TEST_F(ViewRuns, ALongerRunHasItsNewSteps) {
+  Runs& runs = session_->runs();
+  EXPECT_THROW(runs.at("r0", 40), Error);
+  train::TrainConfig longer = moons_config();
+  longer.epochs = 8;
+  {
+    train::Run run(longer, {.folder = folder_ / "moons"});
+    run.resume();
+    run.step();
+    run.interrupt();
+  }
+  runs.act("r0", Runs::Action::kResume);
+  wait_until_it_ends(runs, "r0");
+  EXPECT_EQ(runs.at("r0", 40).steps, 56);
+}
+
 TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
   Runs& runs = session_->runs();
   Json config = train::to_json(moons_config());

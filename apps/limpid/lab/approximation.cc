@@ -87,7 +87,9 @@ std::vector<Approximation> approximations(const ApproximationOptions& options) {
   const Curve absolute{"abs(x) on [-1, 1]", std::fabs, 1, "relu", 2000};
   const Curve sine{"sin(x) on [-2 pi, 2 pi]", arithmetic::sin, 2 * std::numbers::pi, "tanh", 4000};
   using Units = std::vector<std::int64_t>;
-  const auto units = [&](Units usual) { return options.units ? Units{*options.units} : usual; };
+  const auto units = [&](const Units& usual) {
+    return options.units ? Units{*options.units} : usual;
+  };
   std::vector<Approximation> rows;
   for (std::int64_t n : units({1, 4})) rows.push_back(fit_xor(n, Key(options.seed + 1)));
   for (std::int64_t n : units({1, 4}))

@@ -42,12 +42,14 @@ class TemplateValue {
   };
 
   TemplateValue() = default;  // undefined
+  // NOLINTBEGIN(google-explicit-constructor)
   template <class T>
   requires(!std::same_as<std::remove_cvref_t<T>, TemplateValue>) TemplateValue(T value)
       : value_(std::move(value)) {}
   TemplateValue(std::string text) : value_(std::make_shared<const std::string>(std::move(text))) {}
   TemplateValue(TemplateSequence sequence);
   TemplateValue(TemplateDictionary dictionary);
+  // NOLINTEND(google-explicit-constructor)
 
   bool is_undefined() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_none() const { return std::holds_alternative<None>(value_); }

@@ -59,7 +59,7 @@ Number product(const Numbers& numbers) {
   return all;
 }
 
-AnyBatch::AnyBatch(Function function) { at_.fill(function); }
+AnyBatch::AnyBatch(const Function& function) { at_.fill(function); }
 
 AnyBatch::AnyBatch(const Function& of_one, const std::vector<bool>& batched) {
   std::vector<std::optional<std::int64_t>> axes;

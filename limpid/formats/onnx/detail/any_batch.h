@@ -31,7 +31,7 @@ Number product(const Numbers& numbers);
 class AnyBatch {
  public:
   // A Function without a batch: no number depends on N.
-  explicit AnyBatch(Function function);
+  explicit AnyBatch(const Function& function);
   // The batch of a Function of one example; `batched` marks the inputs that get a leading dimension
   // N.
   AnyBatch(const Function& of_one, const std::vector<bool>& batched);
