@@ -265,8 +265,7 @@ TemplateValue TemplateOperations::element(const TemplateNode& node, const Templa
                            "an element of something other than a list, a string or a dictionary");
   if (const std::string* const key = by.text()) {
     if (of.dictionary())
-      if (TemplateValue found = find(node, of.dictionary()->members, *key);
-          !found.is_undefined())
+      if (TemplateValue found = find(node, of.dictionary()->members, *key); !found.is_undefined())
         return found;
     return member(node, of, *key);
   }

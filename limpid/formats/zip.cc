@@ -266,10 +266,10 @@ Tensor unpack(const ZipEntry& entry, const Reporter& report) {
   };
   if (!is_modest(entry.packed.size(), entry.size) && !Inflater().holds(entry.packed, entry.size))
     refuse();
-  Tensor bytes = Tensor::generate_bytes(
-      {Dtype::kU8, Shape{static_cast<std::int64_t>(entry.size)}}, [&](std::span<std::byte> out) {
-        if (!Inflater().run(entry.packed, out)) refuse();
-      });
+  Tensor bytes = Tensor::generate_bytes({Dtype::kU8, Shape{static_cast<std::int64_t>(entry.size)}},
+                                        [&](std::span<std::byte> out) {
+                                          if (!Inflater().run(entry.packed, out)) refuse();
+                                        });
   check_checksum(entry, bytes.bytes(), report);
   return bytes;
 }
