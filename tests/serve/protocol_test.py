@@ -91,7 +91,8 @@ class Protocol(served.ServeTest):
             if name == "f32":
                 self.assertEqual([tool.f32(x) for x in output["data"]], [tool.f32(x) for x in values[name]])
             else:
-                self.assertEqual(output["data"], values[name], name)
+                # 65500 has fewer digits than 65504, and is the same number in f16.
+                self.assertEqual(output["data"], [0.5, 65500] if name == "f16" else values[name], name)
         self.assertIn(b"[0.1,", answer.body)
 
     def test_every_dtype_as_bytes(self):
