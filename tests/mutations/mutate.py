@@ -373,6 +373,8 @@ def main() -> int:
     if arguments.some is not None and arguments.some < 1:
         parser.error(f"--some {arguments.some}: 1 or more is expected")
 
+    # A shell ignores SIGINT for what it starts in the background, and the tests would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     mutations = read_list()
     check(mutations)
     if arguments.check:
