@@ -83,7 +83,7 @@ std::string error_of(ErrorCode code, const F& f, int line = __builtin_LINE()) {
   try {
     f();
   } catch (const Error& error) {
-    const std::string message = error.what();
+    std::string message = error.what();
     EXPECT_EQ(name(error.code()), name(code)) << message;
     EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) {
       return c >= 0x20 && c <= 0x7e;

@@ -61,6 +61,7 @@ TEST(Call, KeepsWhatItCompiled) {
     ++made;
     return std::make_shared<const int>(7);
   };
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): what is tested
   const Function copy = f;
   EXPECT_EQ(f.keep(make), copy.keep(make));
   EXPECT_EQ(made, 1);

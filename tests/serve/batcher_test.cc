@@ -106,7 +106,7 @@ TEST(Batcher, ALongJobGoesInPiecesBetweenWhichOthersHaveTheirTurn) {
   auto long_job = submit(batcher, lane, 100, 1001);
   std::future<std::size_t> batches_before = promise->get_future();
   ASSERT_TRUE(batcher.submit(lane, {rows_from(7, 1)}, 1, std::make_shared<Ticket>(),
-                             [&echo, promise](Result) {
+                             [&echo, promise](const Result&) {
                                const std::lock_guard lock(echo.mutex);
                                promise->set_value(echo.batches.size());
                              }));
@@ -142,7 +142,7 @@ TEST(Batcher, AFullQueueTakesNoMore) {
   gate.entered.get_future().wait();
   auto first = submit(batcher, lane, 1, 1), second = submit(batcher, lane, 2, 1);
   EXPECT_FALSE(
-      batcher.submit(lane, {rows_from(3, 1)}, 1, std::make_shared<Ticket>(), [](Result) {}));
+      batcher.submit(lane, {rows_from(3, 1)}, 1, std::make_shared<Ticket>(), [](const Result&) {}));
   gate.open.set_value();
   first.wait();
   second.wait();

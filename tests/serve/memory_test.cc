@@ -72,15 +72,16 @@ class Whole {
                   .metrics = metrics_,
                   .log = log_,
                   .version = "0"}};
-  Server server_{
-      {.port = 0,
-       .limits = limits_,
-       .say = error_of,
-       .handle = [this](Request request,
-                        std::shared_ptr<Answer> answer) { router_(std::move(request), answer); },
-       .on_round = [this] { batcher_.wake(); }},
-      metrics_,
-      log_};
+  Server server_{{.port = 0,
+                  .limits = limits_,
+                  .say = error_of,
+                  .handle =
+                      [this](Request request, const std::shared_ptr<Answer>& answer) {
+                        router_(std::move(request), answer);
+                      },
+                  .on_round = [this] { batcher_.wake(); }},
+                 metrics_,
+                 log_};
   std::thread thread_;
 };
 

@@ -84,7 +84,7 @@ class Client {
       buffer_.append(bytes, static_cast<std::size_t>(size));
     }
     const std::size_t end = buffer_.find(text) + text.size();
-    const std::string found = buffer_.substr(0, end);
+    std::string found = buffer_.substr(0, end);
     buffer_.erase(0, end);
     return found;
   }
@@ -190,7 +190,7 @@ TEST(Stream, EventsHaveTheirLines) {
 // A producer on a thread of its own that never stops by itself.
 struct Producer {
   explicit Producer(bool endless, std::size_t size = 100, milliseconds pause = milliseconds(1))
-      : handle([=, this](Request request, std::shared_ptr<Answer> answer) {
+      : handle([=, this](const Request& request, std::shared_ptr<Answer> answer) {
           ticket = request.ticket;
           thread = std::thread([=, this, to = std::move(answer)] {
             to->begin({.content_type = "text/plain", .endless = endless});

@@ -11,7 +11,7 @@ namespace limpid::train {
 namespace {
 
 Dataset dataset(std::int64_t width, const std::vector<float>& values,
-                std::vector<std::int32_t> labels) {
+                const std::vector<std::int32_t>& labels) {
   const auto rows = static_cast<std::int64_t>(labels.size());
   Dataset data;
   data.inputs = Tensor::from<float>({rows, width}, values);

@@ -71,12 +71,14 @@ void expect_divided(const Problem& problem, const Dataset& data, const OwnExampl
   Params params = problem.init(Key(3));
   params.merge("", problem.carried);
   // Confident predictions: losses of all magnitudes, whose sum depends on the order.
-  for (const auto& [name, value] : problem.init(Key(3)))
-    params.set(name, Tensor::generate<float>(value.shape(), [&](std::span<float> out) {
-                 const auto values = value.values<float>();
+  for (const auto& [name, value] : problem.init(Key(3))) {
+    const Tensor& initial = value;
+    params.set(name, Tensor::generate<float>(initial.shape(), [&](std::span<float> out) {
+                 const auto values = initial.values<float>();
                  std::transform(values.begin(), values.end(), out.begin(),
                                 [](float v) { return 8 * v; });
                }));
+  }
   const TestResult alone = Evaluator(problem, data)(params);
   for (const int size : {1, 2, 3, 7, 16})
     distribute::run_in_process(size, [&](Communicator& ranks) {

@@ -1,6 +1,7 @@
 // Shards and ranks: the update is the documented sum, and any number of ranks makes the same one.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <mutex>
 
 #include "limpid/core/arithmetic.h"
