@@ -276,8 +276,8 @@ TEST(If, ChoosesTheNormalizationOfAWakeWordModel) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
   add_input(graph, "x", kFloat, {"1", "4"});
-  const auto add_numbers = [&](const char* name, std::vector<std::int64_t> dims,
-                               std::vector<float> values) {
+  const auto add_numbers = [&](const char* name, const std::vector<std::int64_t>& dims,
+                               const std::vector<float>& values) {
     auto& tensor = add_initializer(graph, name, kFloat, dims);
     for (const float v : values) tensor.add_float_data(v);
   };
@@ -305,7 +305,7 @@ TEST(If, ChoosesTheNormalizationOfAWakeWordModel) {
   add_node(graph, "Sigmoid", {"logit"}, {"score"});
   add_output(graph, "score");
   const onnx::Imported imported = import(model);
-  const auto score = [&](std::vector<float> x) {
+  const auto score = [&](const std::vector<float>& x) {
     return numbers(imported, {Tensor::from<float>({1, 4}, x)})[0];
   };
   const auto sigmoid = [](float x) { return 1 / (1 + std::exp(-x)); };
