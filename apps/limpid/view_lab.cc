@@ -169,10 +169,12 @@ Json lab_init(Session&, const JsonView& json) {
 }
 
 Json lab_norms(Session&, const JsonView& json) {
-  constexpr std::int64_t kRows = 4, kFeatures = 8;
+  constexpr int kRows = 4, kFeatures = 8;
   std::vector<double> usual;
-  for (int i = 0; i < kRows * kFeatures; ++i)
-    usual.push_back((i % 8 + 1) * 0.5 * (i / 8 + 1) - 2 + 0.25 * ((i * 7) % 5));
+  for (int row = 0; row < kRows; ++row)
+    for (int column = 0; column < kFeatures; ++column)
+      usual.push_back((column + 1) * 0.5 * (row + 1) - 2 +
+                      0.25 * ((row * kFeatures + column) * 7 % 5));
   const std::vector<double> values = lab_numbers(json, "values", usual);
   if (values.size() != kRows * kFeatures)
     throw Error(ErrorCode::kInvalidArgument, "values: expected 4 rows of 8 numbers");

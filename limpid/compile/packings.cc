@@ -95,6 +95,7 @@ class Packings::Kept {
     std::size_t bytes;
     detail::Layout layout;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr)
     auto operator<=>(const Key&) const = default;
   };
   struct Entry {

@@ -109,6 +109,7 @@ struct Layout {
   std::size_t k = 0, n = 0;
   bool transposed = false;  // the tensor is n x k
 
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   auto operator<=>(const Layout&) const = default;
 };
 struct Constant {

@@ -150,7 +150,7 @@ Tensor encode_features(const TableSource& source, const TableSchema& schema) {
   if (static_cast<std::uint64_t>(bytes) > kMaxTableBytes)
     source.report.unsupported("{} rows of {} features are more than {} bytes", rows, width,
                               kMaxTableBytes);
-  const Tensor cells = cells_of(source, schema);
+  Tensor cells = cells_of(source, schema);
   const std::vector<Encoding> encodings = encodings_of(schema);
   if (std::none_of(encodings.begin(), encodings.end(), [](auto& e) { return e.categorical; }))
     return cells;

@@ -90,12 +90,16 @@ std::string loop_text(const Program& program, const Loop& loop) {
   }
   if (nest.dims.empty()) text += "  {\n";
   for (std::size_t i = 0; i < loop.locals.size(); ++i) {
-    const auto* load = std::get_if<Load>(&loop.locals[i]);
-    const auto* statement = std::get_if<Statement>(&loop.locals[i]);
-    text += fmt::format(
-        "{}  const {} t{} = {};\n", indent,
-        cpp_type(load ? buffer_of(program, load->buffer).type.dtype : statement->dtype), i,
-        load ? element(program, load->buffer, load->view, nest) : statement->expression);
+    const auto add = [&](Dtype dtype, const std::string& expression) {
+      text += fmt::format("{}  const {} t{} = {};\n", indent, cpp_type(dtype), i, expression);
+    };
+    if (const auto* load = std::get_if<Load>(&loop.locals[i])) {
+      add(buffer_of(program, load->buffer).type.dtype,
+          element(program, load->buffer, load->view, nest));
+    } else {
+      const auto& statement = std::get<Statement>(loop.locals[i]);
+      add(statement.dtype, statement.expression);
+    }
   }
   for (const Store& store : loop.stores)
     text += fmt::format("{}  {} = t{};\n", indent, element(program, store.buffer, store.view, nest),

@@ -45,6 +45,7 @@ Calls::Narrow Calls::narrow(ValueId id) {
   return {name(id), function_.shape(id)};
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): `from` may be one of names_
 bool Calls::rename(std::string from, const std::string& to) {
   if (!graph_.rename(from, to)) return false;
   std::replace(names_.begin(), names_.end(), from, to);

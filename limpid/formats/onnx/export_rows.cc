@@ -71,7 +71,7 @@ Names write_gather(OpCall& c) {
 // The operands of a scatter as matrices of rows: those of all batches one after another, with one
 // row more in each for numbers that are none. `data` is (batches, size, row...), or "" for zeros.
 std::string scatter(OpCall& c, const std::string& data, std::size_t indices_at, Number size,
-                    std::vector<Written> attributes) {
+                    const std::vector<Written>& attributes) {
   GraphWriter& g = c.graph();
   const auto batch = static_cast<std::ptrdiff_t>(c.fixed_integer("batch"));
   const Numbers indices = c.shape(indices_at), updates = c.shape(indices_at + 1);
@@ -106,7 +106,7 @@ std::string scatter(OpCall& c, const std::string& data, std::size_t indices_at, 
   }
   const std::string flat =
       g.node("Reshape", {c.input(indices_at + 1), with_row({product({batches, each})})});
-  const std::string all = g.node("ScatterND", {into, numbers, flat}, std::move(attributes));
+  const std::string all = g.node("ScatterND", {into, numbers, flat}, attributes);
   const std::string apart = g.node("Reshape", {all, with_row({batches, more})});
   const std::string kept =
       g.node("Slice", {apart, g.integers(List{0}), g.integers(Numbers{size}), g.integers(List{1})});
