@@ -1,15 +1,16 @@
 """The law: whatever other clients ask at the same time, an answer has the bits of `limpid run` for its rows alone."""
 
 import json
+import os
 import random
 import threading
-import time
 import unittest
 
 import served
 import tool
 
-CLIENTS, SECONDS, BATCH = 200, 8, 16
+CLIENTS, BATCH = 200, 16
+ANSWERS = 30 if "LIMPID_SANITIZED" in os.environ else 200  # a client
 
 
 class Law(served.ServeTest):
@@ -31,13 +32,13 @@ class Law(served.ServeTest):
     def test_of_hundreds_of_clients(self):
         models = {"net": (2, self.examples(self.model, 2, 12)), "wide": (7, self.examples(self.wide, 7, 12))}
         server = self.serve(self.model, self.wide, "--max-batch", BATCH, "--workers", "2", "--max-queue", "100000")
-        wrong, counts, end = [], [0] * CLIENTS, time.monotonic() + SECONDS
+        wrong, counts = [], [0] * CLIENTS
 
         def client(number):
             draw = random.Random(number)
             try:
                 with server.connect() as connection:
-                    while time.monotonic() < end or counts[number] == 0:
+                    for _ in range(ANSWERS):
                         name = draw.choice(list(models))
                         columns, examples = models[name]
                         chosen = draw.choices(examples, k=draw.choice([1, 1, 1, 2, 3, 5, 40]))
