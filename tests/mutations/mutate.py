@@ -95,9 +95,15 @@ class Mutation:
 @dataclass
 class Outcome:
     passed: bool
-    how: str
+    how: str  # it failed, or which of its tests did not run
     seconds: float
     output: str = ""
+
+    @property
+    def skipped_all(self) -> bool:
+        """GoogleTest: any, as the filters name what is about the mutation. unittest passes even if it skips all of its tests."""
+        counts = skips_of_unittest(self.output)
+        return "[  SKIPPED ]" in self.output or (counts is not None and counts[0] == counts[1])
 
 
 @dataclass
@@ -245,6 +251,12 @@ def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str
 # ---- tests
 
 
+def skips_of_unittest(output: str) -> tuple[int, int] | None:
+    """How many tests a program of unittest skipped, and how many it has; None if it skipped none."""
+    counts = re.search(r"^Ran (\d+) tests? in .*\n\n?(?:OK|FAILED) \(.*\bskipped=(\d+)", output, re.MULTILINE)
+    return (int(counts.group(2)), int(counts.group(1))) if counts else None
+
+
 def limits() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -271,9 +283,12 @@ def run(command: Command, timeout: float) -> Outcome:
         output = log.read().decode(errors="replace")
     if code == command.skips:
         raise Skipped(f"{' '.join(command.arguments)}: skipped here:\n{output[-3000:]}")
-    if not how and code < 0:
-        how = f"a crash: {signal.Signals(-code).name}"
-    return Outcome(code == 0, how or "a failed check", time.monotonic() - begin, output)
+    if code == 0:
+        counts = skips_of_unittest(output)
+        how = f"{counts[0]} of its {counts[1]} tests are skipped here" if counts else ""
+    elif not how:
+        how = f"a crash: {signal.Signals(-code).name}" if code < 0 else "a failed check"
+    return Outcome(code == 0, how, time.monotonic() - begin, output)
 
 
 def commands_of(build: Build, test: tuple[str, ...]) -> list[Command]:
@@ -303,7 +318,7 @@ def seconds_unbroken(build: Build, test: tuple[str, ...]) -> float:
         if not outcome.passed:
             raise Failed(f"{text}: {outcome.how}, without a mutation:\n{outcome.output[-3000:]}")
         ran = re.search(r"\[==========\] (\d+) tests? ", outcome.output)
-        if (ran and ran.group(1) == "0") or (test[0] != "ctest" and not ran) or "[  SKIPPED ]" in outcome.output:
+        if (ran and ran.group(1) == "0") or (test[0] != "ctest" and not ran) or outcome.skipped_all:
             raise Skipped(f"{text}: no test, or one that is skipped here:\n{outcome.output[-3000:]}")
     return seconds
 
@@ -399,8 +414,9 @@ def main() -> int:
             return
         if outcome.passed:
             survived.append(mutation.name)
-        word, how = ("SURVIVED", "") if outcome.passed else ("killed", f"  {outcome.how}")
-        print(f"{word:9} {mutation.name:45} {time.monotonic() - start:5.1f} s  {' '.join(mutation.test)}{how}", flush=True)
+        word = "SURVIVED" if outcome.passed else "killed"
+        line = f"{word:9} {mutation.name:45} {time.monotonic() - start:5.1f} s  {' '.join(mutation.test)}  {outcome.how}"
+        print(line.rstrip(), flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as workers:
         for done in concurrent.futures.as_completed([workers.submit(judge, m) for m in chosen]):
