@@ -201,6 +201,30 @@ TEST(Executable, WritesNoByteBeyondItsOutputs) {
   }
 }
 
+// A mask that is repeated is read where it is, by its own rows; one whose elements are repeated,
+// and one of f64, is not.
+TEST(Executable, AttentionTakesMasksThatAreRepeated) {
+  const Shape rows{2, 2, 3, 4}, keys{2, 2, 5, 4};
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64})
+    for (const Dtype of_mask : {Dtype::kBool, dtype})
+      for (const Shape& mask : {Shape{5}, Shape{3, 1}, Shape{3, 5}, Shape{2, 1, 5}, Shape{2, 3, 5},
+                                Shape{2, 1, 1, 5}, Shape{2, 1, 3, 5}, Shape{2, 2, 3, 5}}) {
+        const std::vector<Input> inputs{{"q", {dtype, rows}},
+                                        {"k", {dtype, keys}},
+                                        {"v", {dtype, keys}},
+                                        {"mask", {of_mask, mask}}};
+        const Function f = trace("attention", inputs, [](std::span<const Value> in) {
+          return std::vector<Value>{
+              scaled_dot_product_attention(in[0], in[1], in[2], {.mask = in[3]})};
+        });
+        const std::vector<Tensor> arguments = random_inputs(f, Key(1));
+        const Tensor expected = interpret(f, arguments)[0];
+        for (const kernels::Isa isa : kernels::available_isas())
+          EXPECT_TRUE(compile(f, {isa})(arguments)[0].same_bits(expected))
+              << to_string(inputs.back().type) << ", " << kernels::name(isa);
+      }
+}
+
 // Inputs, like outputs, must not be read beyond their end: a protected page follows them here.
 TEST(Executable, ReadsNoByteBeyondItsInputs) {
   for (std::int64_t n = 1; n <= 40; ++n) {

@@ -104,6 +104,15 @@ TEST(Csv, KnowsWhatIsMissing) {
   const CsvTable table = parse("n,c\n,\nNA,na\nnan,NaN\n?,?\n\"\",\"NA\"\n1,x\n2,y\n,\n");
   EXPECT_EQ(cells(table.columns[0]), (Cells{"-", "-", "-", "-", "-", "1", "2", "-"}));
   EXPECT_EQ(cells(table.columns[1]), (Cells{"-", "-", "-", "-", "-", "x", "y", "-"}));
+  const Cells near{"n", "name", "nanna", "N/A", "??"};
+  EXPECT_EQ(cells(parse("c\nn\nname\nnanna\nN/A\n??\n").columns[0]), near);
+}
+
+TEST(Csv, DropsBlanksAroundAField) {
+  const CsvTable table = parse(" a\t, b \n\tx y\t ,\t1\t\n", {.separator = ','});
+  EXPECT_EQ(names(table), (Cells{"a", "b"}));
+  EXPECT_EQ(cells(table.columns[0]), (Cells{"x y"}));
+  EXPECT_EQ(cells(table.columns[1]), (Cells{"1"}));
 }
 
 TEST(Csv, ReadsNumbersToTheNearestF32WhateverTheLocale) {

@@ -82,6 +82,32 @@ TYPED_TEST(Integers, AreCompared) {
             (B{true, false, true}));
 }
 
+// The bits of these numbers are no floats that would be added or compared alike, as those of small
+// numbers are.
+template <class T>
+void reduce_to_the_ends() {
+  constexpr T kLowest = std::numeric_limits<T>::min(), kHighest = std::numeric_limits<T>::max();
+  using V = std::vector<T>;
+  const auto reduced = [](const auto& op, const V& numbers) {
+    return results<T, T>([&](const Value& a, const Value&) { return op(a); }, numbers, numbers);
+  };
+  const auto sum_of_rows = [](const Value& a) {
+    const Value rows = constant(a.builder(), Tensor::from<std::int32_t>({3}, {0, 1, 0}));
+    return scatter_add(rows, a, 2);
+  };
+  EXPECT_EQ(reduced([](const Value& a) { return sum(a, 0); }, {kHighest, 1, 5}), (V{kLowest + 5}));
+  EXPECT_EQ(reduced([](const Value& a) { return max(a, 0); }, {kLowest, 3, kHighest}),
+            (V{kHighest}));
+  EXPECT_EQ(reduced([](const Value& a) { return min(a, 0); }, {kHighest, 3, kLowest}),
+            (V{kLowest}));
+  EXPECT_EQ(reduced(sum_of_rows, {kHighest, 7, 1}), (V{kLowest, 7}));
+}
+
+TEST(Reductions, OfIntegersAreThoseOfIntegers) {
+  reduce_to_the_ends<std::int32_t>();
+  reduce_to_the_ends<std::int64_t>();
+}
+
 TEST(Abs, OfIntegers) {
   const auto absolute = [](const Value& a, const Value&) { return abs(a); };
   constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();

@@ -234,6 +234,22 @@ TEST(Compiled, BindsGroupsThatStayTheSameObjects) {
   EXPECT_EQ(traced, 2);
 }
 
+// The next parameters may be where the last ones were.
+TEST(Compiled, BindsNoParametersThatAreGone) {
+  auto f = compile([](const Args& p) { return p.at("w") * 2.0; });
+  const auto memory = std::make_shared<std::vector<float>>(3);
+  const auto doubled = [&](float number) {
+    std::fill(memory->begin(), memory->end(), number);
+    const std::shared_ptr<const void> owner(memory.get(), [memory](const void*) {});
+    const Params p{
+        {"w", Tensor::borrow({Dtype::kF32, {3}}, std::as_bytes(std::span(*memory)), owner)}};
+    for (int i = 0; i < 3; ++i) f(p);
+    return f(p).values<float>()[0];
+  };
+  EXPECT_EQ(doubled(1), 2);
+  EXPECT_EQ(doubled(5), 10);
+}
+
 TEST(Compiled, KeepsNoParametersAlive) {
   auto f = compile([](const Args& p) { return p.at("w") * 2.0; });
   std::weak_ptr<const void> owner;
