@@ -73,6 +73,9 @@ TEST(Words, AreThoseOfTheirPatterns) {
             (All{"I", "'ve", " 12345", " dogs", "!!", " ", " ok", "\n"}));
   EXPECT_EQ(words(kText, WordPattern::kLlama3),
             (All{"I", "'ve", " ", "123", "45", " dogs", "!!", " ", " ok", "\n"}));
+  // The long s is an s where case is ignored.
+  EXPECT_EQ(words("I'\u017fo", WordPattern::kGpt2), (All{"I", "'", "\u017fo"}));
+  EXPECT_EQ(words("I'\u017fo", WordPattern::kLlama3), (All{"I", "'\u017f", "o"}));
 }
 
 TEST(BytePair, EncodesAsAnotherProgramDid) {
@@ -224,6 +227,7 @@ TEST(TokenizerFiles, OfGpt2AreRefusedWhereTheyAreBroken) {
   refused("merges.txt", "h e\n", "h  e\n", "there is no token ' e'");
   refused("merges.txt", "h e\n", "h e\nh e\n", "duplicate");
   refused("merges.txt", "h e\n", "h z\n", "there is no token 'hz'");
+  refused("merges.txt", "h e\n", "# h\nh e\n", "there is no token '#h'");  // no comment
   refused("merges.txt", "h e\n", "h \xff\n", "there is no token '\\xff'");
   refused("config.json", "507", "508", "special token 508 is outside of 508 tokens");
   refused("config.json", "507", "\"x\"", "config.json': expected an integer");

@@ -137,6 +137,9 @@ TEST_F(Table, MissingValuesCanBecomeMeanAndMode) {
   const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
   EXPECT_TRUE(
       data.inputs.same_bits(float_tensor(Shape{4, 3}, {1, 1, 0, 3, 0, 1, 3, 0, 1, 5, 0, 1})));
+  // Of equally frequent categories the first.
+  const Dataset even = read("c,y\nb,1\na,2\n,3\n", {.targets = {"y"}, .missing = Missing::kImpute});
+  EXPECT_TRUE(even.inputs.same_bits(float_tensor(Shape{3, 2}, {0, 1, 1, 0, 1, 0})));
 }
 
 TEST_F(Table, MeanAndModeAreOfTheTrainingPart) {

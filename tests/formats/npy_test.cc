@@ -80,6 +80,10 @@ TEST(Npy, ReadsHeadersThatAreWrittenOtherwise) {
                              "{'descr': '=u1', 'fortran_order': True, 'shape': (2L,), }  \n"})
     EXPECT_TRUE(parse_text(file_of(header, "\1\2"))
                     .same_bits(Tensor::from<std::uint8_t>(Shape{2}, {1, 2})));
+  // NumPy writes this of a transposed matrix.
+  const char* const turned = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }";
+  EXPECT_TRUE(parse_text(file_of(turned, "\1\4\2\5\3\6"))
+                  .same_bits(Tensor::from<std::uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6})));
   const char* const bytes = "{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }";
   EXPECT_TRUE(
       parse_text(file_of(bytes, "\1\xff")).same_bits(Tensor::from<std::int8_t>(Shape{2}, {1, -1})));
