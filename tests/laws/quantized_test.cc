@@ -379,6 +379,29 @@ TEST(Quantize, LeavesWhatIsNamedAndWhatIsReadOtherwise) {
   }
 }
 
+// Each of these would have been quantised if it were not read in one more way: as a result, with
+// its columns as outputs as well as its rows, or by rows that are not its outputs'.
+TEST(Quantize, LeavesWhatIsAResultAndWhatIsReadInTwoLayouts) {
+  const Type square{Dtype::kF32, {6, 6}};
+  const std::vector<Input> inputs{{"w", square}, {"x", square}, {"ids", {Dtype::kI32, {4}}}};
+  using Code = std::vector<Value> (*)(std::span<const Value>);
+  const Code codes[] = {[](std::span<const Value> in) {
+                          return std::vector<Value>{linear(in[1], in[0]), in[0]};
+                        },
+                        [](std::span<const Value> in) {
+                          return std::vector<Value>{linear(in[1], in[0]), matmul(in[1], in[0])};
+                        },
+                        [](std::span<const Value> in) {
+                          return std::vector<Value>{matmul(in[1], in[0]), gather(in[0], in[2])};
+                        }};
+  for (const Code code : codes) {
+    const Function f = trace("f", inputs, code);
+    const Params params{{"w", random_tensor(square, Key(1))}};
+    for (const Dtype to : {Dtype::kBf16, Dtype::kI8})
+      EXPECT_TRUE(quantize(f, params, {.to = to}).done.empty()) << to_text(f);
+  }
+}
+
 // A tied embedding.
 TEST(Quantize, TakesRowsOfANarrowTable) {
   const Function f = trace("f", {{"table", {Dtype::kF32, {9, 6}}}, {"ids", {Dtype::kI32, {4}}}},

@@ -295,6 +295,27 @@ nn::Mlp normed_network() {
   return net;
 }
 
+// Its numbers are of the steps that it had, also where it is the last one and short.
+TEST(Trainer, AnEpochHasTheMeanNormAndTheLastRateOfItsSteps) {
+  TrainOptions options = everything();
+  options.steps = 17;
+  const Split data = split(Task::kClassification);
+  Trainer trainer(mlp_problem(normed_network()), data, options);
+  double norms = 0, steps = 0, epochs = 0;
+  while (trainer.ending() == Ending::kNone) {
+    const StepResult result = trainer.step();
+    norms += result.step.gradient_norm;
+    ++steps;
+    if (!result.epoch) continue;
+    EXPECT_EQ(result.epoch->learning_rate, result.step.learning_rate);
+    EXPECT_EQ(result.epoch->gradient_norm, norms / steps);
+    norms = steps = 0;
+    ++epochs;
+  }
+  EXPECT_GT(epochs, 1);
+  EXPECT_NE(17 % trainer.steps_an_epoch(), 0);
+}
+
 TEST(Trainer, GoesOnFromAnyStepAsIfNothingHadBeen) {
   const Split data = split(Task::kClassification);
   const Problem problem = mlp_problem(normed_network());
@@ -371,6 +392,20 @@ TEST(Trainer, ATieIsNotBetter) {
   EXPECT_EQ(trainer.ending(), Ending::kEarlyStopping);
   EXPECT_EQ(epochs, 1 + 3);
   EXPECT_EQ(trainer.state().best_epoch, 1);
+}
+
+TEST(Trainer, HasStoppedEarlyAfterAResumeToo) {
+  const Split data = split(Task::kClassification);
+  const TrainOptions options{.epochs = 50,
+                             .batch = 9,
+                             .schedule = {.rate = 1e-30},
+                             .early_stopping = EarlyStopping{.patience = 3}};
+  Trainer first(mlp_problem(network(0)), data, options);
+  while (first.ending() == Ending::kNone) first.step();
+  Trainer again(mlp_problem(network(0)), data, options);
+  again.restore(first.state());
+  EXPECT_EQ(again.ending(), Ending::kEarlyStopping);
+  EXPECT_THROW(again.step(), Error);
 }
 
 TEST(Trainer, StopsEarlyWithTheBestModel) {

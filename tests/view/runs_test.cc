@@ -148,7 +148,9 @@ TEST_F(ViewRuns, ALogThatBeganAnewIsSentAnew) {
 TEST_F(ViewRuns, ThinnedStepsKeepTheExtremes) {
   std::vector<train::StepEvent> steps;
   for (int i = 0; i < 100'000; ++i)
-    steps.push_back({.step = i + 1, .loss = std::sin(0.001 * i) + (i == 31'415 ? 100 : 0)});
+    steps.push_back({.step = i + 1,
+                     // The last step is no extreme of those before it.
+                     .loss = std::sin(0.001 * std::min(i, 99'000)) + (i == 31'415 ? 100 : 0)});
   const auto kept = thinned(steps, 2000);
   EXPECT_LE(kept.size(), 2000u);
   EXPECT_GT(kept.size(), 900u);
@@ -211,6 +213,9 @@ TEST_F(ViewRuns, ALongerRunHasItsNewSteps) {
   runs.act("r0", Runs::Action::kResume);
   wait_until_it_ends(runs, "r0");
   EXPECT_EQ(runs.at("r0", 40).steps, 56);
+  // More than are kept; the last one, which is asked for, is the closest to its neighbour.
+  for (std::int64_t step = 24; step <= 56; ++step) EXPECT_EQ(runs.at("r0", step).step, step);
+  EXPECT_EQ(runs.at("r0", 1).step, 1);
 }
 
 TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
