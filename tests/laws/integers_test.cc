@@ -135,6 +135,10 @@ TEST(Cast, SaturatesFromRealNumbersToIntegers) {
   constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ((converted<std::int32_t>(from)),
             (std::vector<std::int32_t>{-1, 1, 300, kLowest, kHighest, kHighest, 0}));
+  constexpr std::int64_t kLowest64 = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest64 = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ((converted<std::int64_t, float>({0x1p62f, 0x1p63f, -0x1p63f, -0x1p64f})),
+            (std::vector<std::int64_t>{std::int64_t{1} << 62, kHighest64, kLowest64, kLowest64}));
   EXPECT_EQ((converted<bool>(from)), (std::vector<bool>(7, true)));
 }
 

@@ -187,6 +187,26 @@ TEST(Shards, TheSumIsThatOfOneBatchButForRounding) {
   EXPECT_EQ(both.ending(), Ending::kFinished);
 }
 
+// The running mean of all rows is that of the shards' means, by their rows: 4, 4 and 3 here.
+TEST(Shards, RunningMeansCountEachRowOnce) {
+  const Split data = drawn_split(Task::kClassification);
+  nn::Mlp net = nn::mlp({kInputs, 9, 2}, relu);
+  net.norm = nn::MlpNorm::kBatch;
+  const Problem problem = mlp_problem(net);
+  Trainer whole(problem, data, {.epochs = 1, .batch = 11});
+  Trainer parts(problem, data, {.epochs = 1, .batch = 11, .shards = 3});
+  whole.step();
+  parts.step();
+  int means = 0;
+  for (const auto& [name, tensor] : whole.state().carried) {
+    if (!name.ends_with("running_mean")) continue;
+    const auto other = parts.state().carried.at(name);
+    for (std::size_t i = 0; i < 9; ++i, ++means)
+      EXPECT_NEAR(tensor.values<float>()[i], other.values<float>()[i], 1e-6) << name;
+  }
+  EXPECT_EQ(means, 9);
+}
+
 // ---- any number of ranks
 
 TEST(Shards, AnyNumberOfRanksGivesTheSameBits) {

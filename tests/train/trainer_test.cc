@@ -414,30 +414,37 @@ TEST(Trainer, StopsEarlyWithTheBestModel) {
   data.train.targets = Tensor::generate<std::int32_t>({45}, [](std::span<std::int32_t> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = Key(5).word(i) % 2 == 1;
   });
-  Trainer trainer(mlp_problem(network(0)), data,
-                  {.epochs = 200,
-                   .batch = 9,
-                   .schedule = {.rate = 0.3},
-                   .early_stopping = EarlyStopping{.patience = 4}});
-  std::vector<double> losses;
-  std::int64_t best = 0;
-  while (trainer.ending() == Ending::kNone)
-    if (const auto epoch = trainer.step().epoch) {
-      losses.push_back(epoch->validation.at("loss"));
-      if (epoch->best) best = epoch->epoch;
-    }
-  EXPECT_EQ(trainer.ending(), Ending::kEarlyStopping);
-  EXPECT_EQ(static_cast<std::int64_t>(losses.size()), best + 4);
-  EXPECT_EQ(losses[static_cast<std::size_t>(best - 1)],
-            *std::min_element(losses.begin(), losses.end()));
-  Evaluator evaluate(trainer.problem(), data.validation);
-  EXPECT_EQ(evaluate(trainer.model()).metrics.at("loss"),
-            losses[static_cast<std::size_t>(best - 1)]);
+  // The statistics of the norm are those of the best epoch, too.
+  nn::Mlp normed = network(0);
+  normed.norm = nn::MlpNorm::kBatch;
+  for (const nn::Mlp& net : {network(0), normed}) {
+    Trainer trainer(mlp_problem(net), data,
+                    {.epochs = 200,
+                     .batch = 9,
+                     .schedule = {.rate = 0.3},
+                     .early_stopping = EarlyStopping{.patience = 4}});
+    std::vector<double> losses;
+    std::int64_t best = 0;
+    while (trainer.ending() == Ending::kNone)
+      if (const auto epoch = trainer.step().epoch) {
+        losses.push_back(epoch->validation.at("loss"));
+        if (epoch->best) best = epoch->epoch;
+      }
+    EXPECT_EQ(trainer.ending(), Ending::kEarlyStopping);
+    EXPECT_EQ(static_cast<std::int64_t>(losses.size()), best + 4);
+    EXPECT_EQ(losses[static_cast<std::size_t>(best - 1)],
+              *std::min_element(losses.begin(), losses.end()));
+    Evaluator evaluate(trainer.problem(), data.validation);
+    EXPECT_EQ(evaluate(trainer.model()).metrics.at("loss"),
+              losses[static_cast<std::size_t>(best - 1)]);
+  }
 }
 
 TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
   const Split data = split(Task::kRegression);
-  const Problem problem = mlp_problem(network(0), Task::kRegression);
+  nn::Mlp normed = network(0);
+  normed.norm = nn::MlpNorm::kBatch;
+  const Problem problem = mlp_problem(normed, Task::kRegression);
   for (const std::int64_t accumulate : {1, 2}) {
     Trainer trainer(problem, data,
                     {.epochs = 9, .batch = 5, .accumulate = accumulate, .schedule = {.rate = 1e4}});
