@@ -51,6 +51,9 @@ TEST(Sampling, LeavesOutTheUnlikely) {
   // Of the two that are left 4/7 is enough.
   expect_shares(shares(kLogits, {.top_k = 2, .top_p = 0.55}), {0, 1, 0, 0});
   expect_shares(shares({0, -kInfinity, 0}, {}), {0.5, 0, 0.5});
+  // Exactly enough is enough; of equals the first ones stay.
+  expect_shares(shares({0, 0, 0, 0}, {.top_p = 0.5}), {0.5, 0.5, 0, 0});
+  expect_shares(shares({0, 0, 0, 0}, {.top_k = 2}), {0.5, 0.5, 0, 0});
 }
 
 TEST(Sampling, AtNoTemperatureTakesTheFirstOfTheLikeliest) {

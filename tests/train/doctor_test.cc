@@ -193,6 +193,19 @@ TEST(Doctor, NoGradientIsSmallBesideInfiniteWeights) {
 }
 
 // Dead units pass no gradient, so frozen layers before them are not a separate illness.
+TEST(Doctor, AGradientThatExplodesLaterIsNoFaultOfTheFirstWeights) {
+  const auto found = [](double first) {
+    RunLog log = with_losses({1, 1, 1});
+    for (std::int64_t step = 0; step < 3; ++step)
+      log.probes.push_back(
+          {step,
+           {{"layers.0", {{"layers.0.weight", 0, 1, 1, step == 0 ? first : 1000, 0.001}}, {}}}});
+    return names(diagnose(log)).count("exploding_gradient");
+  };
+  EXPECT_EQ(found(1000), 1u);
+  EXPECT_EQ(found(1), 0u);
+}
+
 TEST(Doctor, WeightsThatDeadUnitsFreezeFollowFromThem) {
   RunLog log = with_losses({1, 0.9, 0.8});
   const LayerStatistics first{

@@ -327,6 +327,11 @@ TEST(Run, AFinishedRunBecomesLonger) {
   again.resume();
   EXPECT_TRUE(again.log().resumes.back().command.empty());
   again.finish();
+  // It may also stop earlier or later than it was to.
+  TrainConfig patient = RunFolder(options.folder).read_config();
+  patient.patience = 50;
+  train::Run(patient, options).resume();
+  EXPECT_EQ(RunFolder(options.folder).read_config().patience, 50);
   longer.batch = 9;
   expect_error(ErrorCode::kInvalidArgument, "another configuration",
                [&] { train::Run(longer, options).resume(); });

@@ -207,6 +207,17 @@ TEST(Shards, RunningMeansCountEachRowOnce) {
   EXPECT_EQ(means, 9);
 }
 
+TEST(Shards, AreHashedInTheFirstStepAndInEveryNth) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 3, 2}, relu));
+  Trainer trainer(problem, data, {.steps = 7, .batch = 9, .shards = 2, .hash_shards_every = 3});
+  std::vector<std::int64_t> hashed;
+  while (trainer.ending() == Ending::kNone)
+    if (const StepEvent step = trainer.step().step; !step.shards.empty())
+      hashed.push_back(step.step);
+  EXPECT_EQ(hashed, (std::vector<std::int64_t>{1, 3, 6}));
+}
+
 // ---- any number of ranks
 
 TEST(Shards, AnyNumberOfRanksGivesTheSameBits) {
