@@ -160,10 +160,11 @@ std::unique_ptr<PyTorch> start_peer(const lp::Function& step, const Settings& s,
 void compare(const Settings& s) {
   const Machine machine = this_machine();
   const lp::Function step = training_step(s);
-  Table table{"Training step of a GPT, milliseconds (median of the turns)",
-              {"limpid", "PyTorch", "PyTorch / limpid"},
-              {},
-              {}};
+  Table table{
+      "Training step of a GPT, milliseconds (medians of the turns; ± is two standard errors)",
+      {"limpid", "PyTorch", "PyTorch / limpid"},
+      {},
+      {}};
   Json figures = {{"machine", json(machine)}};
   std::string description;
   for (const int threads : {1, 2}) {
@@ -180,7 +181,7 @@ void compare(const Settings& s) {
     figures[name] = {{"limpid", ours}, {"PyTorch", theirs}};
     table.add(name, {fmt::format("{:.2f}", median(ours)),
                      peer ? fmt::format("{:.2f}", median(theirs)) : "",
-                     peer ? fmt::format("{:.2f}", median(theirs) / median(ours)) : ""});
+                     peer ? ratio_of(theirs, ours).text() : ""});
   }
   publish(s.out, "gpt", markdown(machine) + description + "\n" + table.markdown(), figures);
 }

@@ -82,30 +82,6 @@ struct Result {
   double seconds = 0;  // that the rounds took
 };
 
-// How much faster limpid is than a peer.
-struct Ratio {
-  double value = 0, uncertainty = 0;  // the median of the rounds, and two of its standard errors
-
-  // Whether the rounds say who is ahead, or that both are about level.
-  bool is_certain() const { return uncertainty < std::max(0.02, std::abs(value - 1)); }
-  std::string text() const {
-    return fmt::format("{:.2f}{}", value,
-                       uncertainty < 0.005 ? "" : fmt::format(" ± {:.2f}", uncertainty));
-  }
-};
-
-// Of the rounds of both, one after the other: what the machine does at the time is the same for
-// both. The standard error of a median is that of a normal distribution with these quartiles.
-Ratio ratio_of(const Result& peer, const Result& limpid) {
-  std::vector<double> ratios;
-  for (std::size_t r = 0; r < std::min(peer.rounds.size(), limpid.rounds.size()); ++r)
-    ratios.push_back(peer.rounds[r] / limpid.rounds[r]);
-  std::sort(ratios.begin(), ratios.end());
-  const double quartiles = ratios[ratios.size() * 3 / 4] - ratios[ratios.size() / 4];
-  const double error = 1.253 * quartiles / 1.349 / std::sqrt(static_cast<double>(ratios.size()));
-  return {median(ratios), 2 * error};
-}
-
 // The fastest of all but limpid, which is the first; none where limpid is alone.
 std::optional<std::size_t> best_peer(const std::vector<Result>& results) {
   std::optional<std::size_t> best;
@@ -134,7 +110,7 @@ std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
   for (std::size_t i = 0; i < subjects.size(); ++i) prepare(i, true);
   const auto says_enough = [&] {
     const std::optional<std::size_t> best = best_peer(results);
-    return !best || ratio_of(results[*best], results[0]).is_certain();
+    return !best || ratio_of(results[*best].rounds, results[0].rounds).is_certain();
   };
   for (int r = 0; r < settings.rounds || (r < kLonger * settings.rounds && !says_enough()); ++r)
     for (std::size_t k = 0; k < subjects.size(); ++k) {
@@ -186,7 +162,7 @@ class Tables {
     }
     const double ours = median(results[0].rounds);
     const std::optional<std::size_t> best = best_peer(results);
-    row.push_back(best ? ratio_of(results[*best], results[0]).text() : "");
+    row.push_back(best ? ratio_of(results[*best].rounds, results[0].rounds).text() : "");
     row.push_back(bound_ns > 0 ? fmt::format("{:.2f}", bound_ns / ours) : "");
     if (c.kind == Case::Kind::kNarrow) {
       if (c.what == "f32") best_f32_ = best ? median(results[*best].rounds) : INFINITY;

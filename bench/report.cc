@@ -29,6 +29,24 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+bool Ratio::is_certain() const { return uncertainty < std::max(0.02, std::abs(value - 1)); }
+
+std::string Ratio::text() const {
+  return fmt::format("{:.2f}{}", value,
+                     uncertainty < 0.005 ? "" : fmt::format(" ± {:.2f}", uncertainty));
+}
+
+// The standard error of a median is that of a normal distribution with these quartiles.
+Ratio ratio_of(const std::vector<double>& peer, const std::vector<double>& limpid) {
+  std::vector<double> ratios;
+  for (std::size_t r = 0; r < std::min(peer.size(), limpid.size()); ++r)
+    ratios.push_back(peer[r] / limpid[r]);
+  std::sort(ratios.begin(), ratios.end());
+  const double quartiles = ratios[ratios.size() * 3 / 4] - ratios[ratios.size() / 4];
+  const double error = 1.253 * quartiles / 1.349 / std::sqrt(static_cast<double>(ratios.size()));
+  return {median(ratios), 2 * error};
+}
+
 std::string number(double value) {
   const double size = std::abs(value);
   if (size >= 100) return fmt::format("{:.0f}", value);

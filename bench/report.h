@@ -15,6 +15,18 @@ using limpid::Json;
 
 double median(std::vector<double> values);
 
+// How much faster limpid is than a peer.
+struct Ratio {
+  double value = 0, uncertainty = 0;  // the median of the rounds, and two of its standard errors
+
+  // Whether the rounds say who is ahead, or that both are about level.
+  bool is_certain() const;
+  std::string text() const;
+};
+
+// Of the rounds of both, which took turns: what the machine does at the time is the same for both.
+Ratio ratio_of(const std::vector<double>& peer, const std::vector<double>& limpid);
+
 // Three digits, or all that stand before the point: "0.0123", "1.23", "12.3", "1234".
 std::string number(double value);
 

@@ -57,7 +57,7 @@ struct AtGuardPage {
   using value_type = T;
   AtGuardPage() = default;
   template <class U>
-  AtGuardPage(const AtGuardPage<U>&) {}
+  explicit AtGuardPage(const AtGuardPage<U>&) {}
   T* allocate(std::size_t n) {
     return reinterpret_cast<T*>(map_guarded(n * sizeof(T), Edge::kEnd));
   }

@@ -45,8 +45,8 @@ std::string from_latin1(std::string_view utf8) {
 }
 
 // All byte tokens and these: a's and b's that merge into longer ones.
-BytePairRules rules_with(std::vector<std::string> more,
-                         std::vector<std::pair<std::string, std::string>> merges) {
+BytePairRules rules_with(const std::vector<std::string>& more,
+                         const std::vector<std::pair<std::string, std::string>>& merges) {
   BytePairRules rules;
   for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
   rules.tokens.insert(rules.tokens.end(), more.begin(), more.end());

@@ -74,7 +74,7 @@ TEST_F(Table, TakesNumbersForCategoriesWhereItIsTold) {
 }
 
 TEST_F(Table, TheTaskFollowsFromTheTargets) {
-  const auto task = [&](std::string_view text, TableOptions options) {
+  const auto task = [&](std::string_view text, const TableOptions& options) {
     return read(text, options).task;
   };
   EXPECT_EQ(task("x,y\n1,0\n2,1\n", {.targets = {"y"}}), Task::kClassification);
