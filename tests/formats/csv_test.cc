@@ -72,8 +72,8 @@ TEST(Csv, HasQuotesAsTheStandardSaysThem) {
 TEST(Csv, EndsItsLinesInAnyUsualWay) {
   for (const char* text :
        {"a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n", "a,b\n\n1,2\r\n\r\n3,4\n\n",
-        "\xef\xbb\xbf"
-        "a,b\n1,2\n3,4"}) {
+        ("\xef\xbb\xbf"
+         "a,b\n1,2\n3,4")}) {
     const CsvTable table = parse(text);
     EXPECT_EQ(names(table), (Cells{"a", "b"})) << text;
     EXPECT_EQ(cells(table.columns[1]), (Cells{"2", "4"})) << text;

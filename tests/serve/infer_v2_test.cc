@@ -1,10 +1,13 @@
 #include "limpid/serve/infer_v2.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "limpid/core/half.h"
 #include "limpid/serve/http_error.h"
@@ -92,6 +95,26 @@ TEST(InferV2, NumbersOf16BitsAreTheShortest) {
   const std::string of_f16 = body(Tensor::from<F16>({6}, f16));
   EXPECT_NE(of_bf16.find("[0.1,0.334,256,-0.0,6e-05,65300]"), std::string::npos) << of_bf16;
   EXPECT_NE(of_f16.find("[0.1,0.3333,256,-0.0,6e-05,65280]"), std::string::npos) << of_f16;
+}
+
+TEST(InferV2, EveryInputHasAsManyRows) {
+  const Signature model{
+      .name = "m",
+      .inputs = {{"x", {Dtype::kF32, {}}}, {"y", {Dtype::kF32, {}}}, {"z", {Dtype::kF32, {}}}},
+      .outputs = {}};
+  const auto rows_of = [&](std::string_view y, std::string_view z) {
+    const auto tensor = [](std::string_view name, std::string_view data) {
+      return fmt::format(R"({{"name":"{}","datatype":"FP32","shape":[{}],"data":[{}]}})", name,
+                         std::count(data.begin(), data.end(), ',') + 1, data);
+    };
+    const std::string body = fmt::format(R"({{"inputs":[{},{},{}]}})", tensor("x", "1,2"),
+                                         tensor("y", y), tensor("z", z));
+    return parse_infer(model, body, std::nullopt, {}).rows;
+  };
+  EXPECT_EQ(rows_of("3,4", "5,6"), 2);
+  EXPECT_THROW(rows_of("3", "5,6"), HttpError);
+  EXPECT_THROW(rows_of("3", "5"), HttpError);
+  EXPECT_THROW(rows_of("3,4", "5,6,7"), HttpError);
 }
 
 TEST(InferV2, AShapeAloneAllocatesNothing) {
