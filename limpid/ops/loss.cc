@@ -423,6 +423,11 @@ class LabelWeights {
 
 Value soft_loss(const Value& logits, const Value& target, const CrossEntropyOptions& o) {
   if (logits.rank() == 0) call1(op::soft_cross_entropy, {logits, target});  // says what is wrong
+  if (target.rank() + 1 == logits.rank())
+    throw Error(ErrorCode::kDtype,
+                fmt::format("cross_entropy: labels are {}; expected integers, or probabilities of "
+                            "the type of the logits, {}",
+                            to_string(target.type()), to_string(logits.type())));
   if (o.ignore_index)
     throw Error(ErrorCode::kInvalidArgument,
                 "cross_entropy: ignoring a label needs labels, got probabilities");

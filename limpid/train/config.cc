@@ -140,8 +140,8 @@ class ConfigReader {
       else if (is_object(inner))
         nested(inner, value);
       else
-        faults.push_back(
-            fmt::format("{}: unknown key; expected one of {}", at(inner), siblings(path)));
+        faults.push_back(fmt::format("{}: unknown key; expected one of {}{}", at(inner),
+                                     siblings(path), elsewhere(name)));
     }
   }
 
@@ -168,6 +168,14 @@ class ConfigReader {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
     return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  // Where keys of this name are: "hidden" is one of the model's.
+  static std::string elsewhere(const std::string& name) {
+    std::vector<std::string> paths;
+    for (const ConfigKey& key : config_keys())
+      if (key.path.ends_with("." + name)) paths.push_back(at(std::string(key.path)));
+    return paths.empty() ? "" : fmt::format("; there is {}", fmt::join(paths, ", "));
   }
 
   void nested(const std::string& path, const Json& value) {
