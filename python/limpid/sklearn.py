@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, Dict, Sequence
 
 import numpy as np
@@ -61,8 +62,16 @@ class _Mlp(BaseEstimator):  # type: ignore[misc]
 
     def _train(self, X: Any, targets: Any) -> None:
         """Fits the scale of the features and the parameters of the network."""
-        if self.max_iter < 1 or self.batch_size < 1:
-            raise ValueError("max_iter and batch_size must be at least 1")
+        for name, kind, what in (
+            ("max_iter", numbers.Integral, "an integer of at least 1"),
+            ("batch_size", numbers.Integral, "an integer of at least 1"),
+            ("learning_rate", numbers.Real, "a number, the peak of a cosine schedule"),
+            ("weight_decay", numbers.Real, "a number"),
+            ("dropout", numbers.Real, "a number"),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind) or (kind is numbers.Integral and value < 1):
+                raise ValueError(f"{name}: expected {what}, got {value!r}")
         self.mean_ = X.mean(axis=0)
         deviation = X.std(axis=0)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)

@@ -40,6 +40,12 @@ class Estimators(unittest.TestCase):
         number = estimators.MLPRegressor(8, dropout=0.1, max_iter=4, random_state=1).fit(x, y)
         self.assertTrue(one.params_.same_bits(number.params_))
 
+    def test_parameters_of_scikit_learns_own(self):
+        for given in ({"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}):
+            (name, value), = given.items()
+            with self.assertRaisesRegex(ValueError, f"^{name}: expected .*, got {value!r}$"):
+                estimators.MLPClassifier(**given).fit(np.eye(2), [0, 1])
+
     def test_docstrings(self):
         self.assertEqual(doctest.testmod(estimators).failed, 0)
 
