@@ -297,8 +297,7 @@ void say_copy(const char* where, const std::string& why) {
   if (on_copy == OnCopy::kAllow) return;
   const std::string message = std::string(where) + ": the array would be copied, as " + why;
   if (on_copy == OnCopy::kRefuse) throw py::value_error(message + "; no_copy() forbids that");
-  const py::object warning = py::module_::import("limpid.errors").attr("CopyWarning");
-  if (PyErr_WarnEx(warning.ptr(), message.c_str(), 2) != 0) throw py::error_already_set();
+  py::module_::import("limpid.errors").attr("_warn_of_copy")(message);
 }
 
 bool is_leaf(py::handle object) {
@@ -338,7 +337,10 @@ Leaf leaf_of(py::handle object, const char* where) {
   }
   const bool list = PyList_Check(object.ptr()) || PyTuple_Check(object.ptr());
   throw_type(std::string(where) + ": expected an array, a number or a Key, not " +
-             type_name(object) + (list ? "; lp.asarray makes an array of it" : ""));
+             type_name(object) +
+             (list                            ? "; lp.asarray makes an array of it"
+              : PyUnicode_Check(object.ptr()) ? "; functools.partial gives code its options"
+                                              : ""));
 }
 
 Tensor tensor_of(const Leaf& leaf) {
@@ -482,6 +484,7 @@ void add_arrays(py::module_& m) {
                          "compute with Limpid's own arithmetic.\n");
   array_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   type.def_buffer(&buffer_of)
+      .def(made_by<Array>("Array", "lp.array and lp.asarray make one"))
       .def_property_readonly(
           "shape", [](const Array& a) { return shape_tuple(a.tensor.shape()); },
           "The dimensions, a tuple.")

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,14 @@ auto method(R (C::*of)(Given...) const) {
   return [of](const C& self, Given... given) -> R {
     return (self.*of)(std::forward<Given>(given)...);
   };
+}
+
+// For types that are made by functions of the package: calling one says which.
+template <class T>
+auto made_by(const char* type, const char* functions) {
+  return py::init([=](const py::args&, const py::kwargs&) -> std::unique_ptr<T> {
+    throw py::type_error(std::string(type) + "() makes none: " + functions);
+  });
 }
 
 // "ndarray", "limpid.Array", ...: for messages.

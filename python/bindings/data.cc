@@ -160,17 +160,19 @@ void add_models(py::module_& m) {
            })
       .def("_call",
            [](ModelObject& self, const py::object& x) {
-             const Input& input = data_input(self.model);
+             const Input input = data_inputs(self.model).front();
              const Leaf leaf = leaf_of(x, "a model");
              Tensor examples = tensor_of(leaf);
              const bool one = leaf.type == input.type;
              if (one) examples = examples.reshape(examples.shape().insert(0, 1));
              const std::shared_ptr<Predictor> predictor = self.predictor();
-             Tensor result = interruptible([&](StopCheck& check) {
-                               return (*predictor)({&examples, 1}, check);
-                             }).front();
-             if (one) result = result.reshape(result.shape().erase(0));
-             return to_python(std::move(result));
+             std::vector<Tensor> results = interruptible([&](StopCheck& check) {
+               return (*predictor)({&examples, 1}, check);
+             });
+             py::list all;
+             for (Tensor& t : results)
+               all.append(to_python(one ? t.reshape(t.shape().erase(0)) : std::move(t)));
+             return all;
            })
       .def("_call_named",
            [](ModelObject& self, const py::object& data) {
@@ -501,6 +503,7 @@ Writer::Use::~Use() {
 
 void add_data(py::module_& m) {
   py::class_<Dataset>(m, "Dataset", py::is_final(), "Examples with their targets in memory.")
+      .def(made_by<Dataset>("Dataset", "lp.data.from_arrays and lp.data.load make one"))
       .def_property_readonly(
           "inputs",
           [](const Dataset& d) {

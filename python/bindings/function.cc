@@ -198,7 +198,8 @@ py::object to_python(Function function) {
 bool is_function(py::handle object) { return Py_TYPE(object.ptr()) == function_type; }
 const Function& function_of(py::handle object, const char* what) {
   if (!is_function(object))
-    throw_type(std::string(what) + ": expected a Function, not " + type_name(object));
+    throw_type(std::string(what) + ": expected a Function, not " + type_name(object) +
+               "; lp.trace and lp.nn.function_of make one");
   return py::cast<const FunctionObject&>(object).function;
 }
 
@@ -270,7 +271,8 @@ void add_functions(py::module_& m) {
       "compiled at the first call; called on Values it is written into the Function\nunder way. "
       "``print`` shows it as text, which ``lp.parse`` reads back.\n");
   function_type = reinterpret_cast<PyTypeObject*>(type.ptr());
-  type.def("__call__", &call_function)
+  type.def(made_by<FunctionObject>("Function", "lp.trace and lp.parse make one"))
+      .def("__call__", &call_function)
       .def_property_readonly(
           "name", [](const FunctionObject& f) { return f.function.name(); }, "Its name.")
       .def_property_readonly(

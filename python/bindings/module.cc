@@ -8,6 +8,19 @@
 
 namespace limpid::python {
 
+namespace {
+
+// NumPy's numbers are f64 unless told, and most params are f32.
+std::string with_advice(const Error& e) {
+  std::string text = e.what();
+  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
+  if (e.code() == ErrorCode::kDtype && says("f32") && says("f64") && !says("f32 or f64"))
+    text += "; x.astype('float32') makes an f32 of NumPy's f64";
+  return text;
+}
+
+}  // namespace
+
 void set_error(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -23,7 +36,7 @@ void set_error(const std::exception_ptr& error) {
     try {
       const py::object classes = py::module_::import("limpid.errors").attr("_by_code");
       const py::object type = classes[py::str(std::string(name(e.code())))];
-      const py::str message(e.what());
+      const py::str message(with_advice(e));
       PyErr_SetObject(type.ptr(), message.ptr());
     } catch (py::error_already_set& other) {
       other.restore();

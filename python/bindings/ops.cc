@@ -268,7 +268,7 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ssize_t c
     const auto positional = static_cast<std::size_t>(count);
     if (positional > size)
       throw_type(row.name + "(): expected at most " + std::to_string(size) + " arguments, got " +
-                 std::to_string(positional));
+                 std::to_string(positional) + "; it is " + row.name + "(" + row.signature + ")");
     std::array<PyObject*, 16> all{};
     std::copy_n(arguments, positional, all.begin());
     const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;

@@ -26,29 +26,28 @@ py::object from_json(const std::string& line) {
   return py::module_::import("json").attr("loads")(line);
 }
 
-train::TrainConfig config_from(const py::dict& config) {
-  const py::object text = py::module_::import("json").attr("dumps")(config);
-  return train::parse_train_config(py::cast<std::string>(text), "config");
-}
-
 // A Run that one thread uses at a time.
 class RunObject {
  public:
-  RunObject(const py::dict& config, const py::object& data, const std::string& folder,
+  RunObject(const std::string& config, const py::object& data, const std::string& folder,
             bool overwrite, int threads) {
     train::RunOptions options;
     options.folder = folder;
     options.overwrite = overwrite;
     options.pool = pool_of(threads);
     options.command = {"limpid.train"};
-    const train::TrainConfig chosen = config_from(config);
+    const train::TrainConfig chosen = train::parse_train_config(config, "config");
     Split split;
     if (data.is_none()) {
       split = interruptible_between(
           [&](const std::function<void()>& between) { return train::load_data(chosen, between); });
     } else {
       const py::sequence parts = data;
-      if (parts.size() != 3) throw_type("Run: data is a triple: to train on, to validate, to test");
+      if (parts.size() != 3)
+        throw_type(
+            "Run: data: expected three Datasets (to train on, to validate, to test), such as "
+            "lp.data.from_arrays({'x': x, 'y': y}) gives, got " +
+            std::to_string(parts.size()));
       split = Split{py::cast<const Dataset&>(parts[0]), py::cast<const Dataset&>(parts[1]),
                     py::cast<const Dataset&>(parts[2])};
     }
@@ -179,7 +178,7 @@ py::list findings_of(const std::vector<train::Finding>& findings) {
 void add_training(py::module_& m) {
   py::class_<RunObject>(m, "Run", py::is_final(),
                         py::custom_type_setup(&take_part_in_collection<RunObject>))
-      .def(py::init<const py::dict&, const py::object&, const std::string&, bool, int>())
+      .def(py::init<const std::string&, const py::object&, const std::string&, bool, int>())
       .def("on_event", method(&RunObject::on_event))
       .def("on_step", method(&RunObject::on_step))
       .def("train", method(&RunObject::train))

@@ -47,7 +47,8 @@ class Scope {
 
 [[noreturn]] void throw_no_elements(const char* what) {
   throw_type(std::string("a traced Value has no ") + what +
-             " while code is traced: its elements come later");
+             " while code is traced: return it to see its elements, compute with functions of "
+             "lp, and give numbers that code needs by functools.partial");
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ void add_values(py::module_& m) {
       "down; "
       "the elements come when the Function runs.\n");
   value_type = reinterpret_cast<PyTypeObject*>(value.ptr());
-  value
+  value.def(made_by<Value>("Value", "traced code is called with Values"))
       .def_property_readonly(
           "shape", [](const Value& v) { return shape_tuple(v.shape()); },
           "The dimensions, a tuple.")

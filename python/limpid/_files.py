@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Union
+from typing import Any, List, Mapping, Optional, Union
 
 from . import _core, inspect, language
 from ._core import Model
@@ -13,6 +13,9 @@ from .errors import FormatError
 __all__ = ["Model", "load", "save"]
 
 Path = Union[str, "os.PathLike[str]"]
+
+_READ = "NAME.safetensors, NAME.onnx, NAME.npz, NAME.npy and folders; of PyTorch's files limpid.torch.params_of reads the module"
+_WRITTEN = "a Model goes into NAME.safetensors, NAME.onnx or a folder, Params into NAME.safetensors or NAME.npz, an array into NAME.npy"
 
 
 def load(path: Path, dimensions: Optional[Mapping[str, int]] = None) -> Any:
@@ -39,7 +42,12 @@ def load(path: Path, dimensions: Optional[Mapping[str, int]] = None) -> Any:
         tensors, metadata = _core.load_safetensors(name)
         if "limpid.function" not in metadata:
             return tensors
-    return _core.open_model(name, dict(dimensions or {}))
+    try:
+        return _core.open_model(name, dict(dimensions or {}))
+    except FormatError as error:
+        if os.path.splitext(name)[1] in (".onnx", ".safetensors") or os.path.isdir(name):
+            raise
+        raise FormatError(f"{error}; load reads {_READ}") from None
 
 
 def save(path: Path, content: Any, metadata: Optional[Mapping[str, str]] = None) -> None:
@@ -56,18 +64,21 @@ def save(path: Path, content: Any, metadata: Optional[Mapping[str, str]] = None)
     elif name.endswith(".npy"):
         _core.save_npy(name, content)
     else:
-        raise FormatError(f"save: a {type(content).__name__} does not go into '{name}'")
+        raise FormatError(f"save: a {type(content).__name__} does not go into '{name}'; {_WRITTEN}")
 
 
 def _call(self: Model, *examples: Any, **named: Any) -> Any:
     """The outputs for examples [N, ...], or for one example; several inputs by their names."""
     types = dict(self.inputs)
     if len(examples) == 1 and not named and len(types) == 1:
-        return self._call(_list(examples[0], *types.values()))
+        return _one_or_all(self._call(_list(examples[0], *types.values())))
     if len(examples) > len(types):
         raise TypeError(f"the model: expected at most {len(types)} inputs ({', '.join(types)}), got {len(examples)}")
     given = {**dict(zip(types, examples)), **named}
-    results = self._call_named({name: _list(value, types.get(name)) for name, value in given.items()})
+    return _one_or_all(self._call_named({name: _list(value, types.get(name)) for name, value in given.items()}))
+
+
+def _one_or_all(results: List[Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 

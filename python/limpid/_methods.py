@@ -77,7 +77,7 @@ def _index(x: Any, index: Any) -> Any:
     if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
         return _rows(x, np.asarray(parts[0]) if isinstance(parts[0], list) else parts[0])
     for part in parts:
-        if part is not None and part is not Ellipsis and not isinstance(part, (int, slice, np.integer)):
+        if isinstance(part, bool) or not (part is None or part is Ellipsis or isinstance(part, (int, slice, np.integer))):
             raise TypeError(
                 f"an index of traced code is an integer, a slice, None or ..., not {type(part).__name__}; "
                 "lp.take and lp.gather take arrays of numbers"
@@ -110,18 +110,13 @@ def _index(x: Any, index: Any) -> Any:
             limits.append(first + (count - 1) * step + 1 if count else first)
             strides.append(step)
             shape.append(count)
-        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+        else:
             i = int(part) + size if part < 0 else int(part)
             if not 0 <= i < size:
                 raise IndexError(f"index {int(part)} is outside of axis {axis}, which has {size}")
             starts.append(i)
             limits.append(i + 1)
             strides.append(1)
-        else:
-            raise TypeError(
-                f"an index of traced code is an integer, a slice, None or ..., not {type(part).__name__}; "
-                "lp.take and lp.gather take arrays of numbers"
-            )
         axis += 1
     y = x
     if any(s != 0 or l != n or t != 1 for s, l, n, t in zip(starts, limits, x.shape, strides)):
@@ -169,10 +164,6 @@ def _array_bool(self: Array) -> bool:
     return bool(self.item())
 
 
-def _array_power(self: Any, other: Any) -> Any:
-    return _core.power(self, other)
-
-
 def _whole(x: Any) -> bool:
     return isinstance(x, (Array, Value)) and x.type.startswith(("i", "u"))
 
@@ -191,9 +182,9 @@ def _value_contains(self: Value, item: Any) -> bool:
     raise TypeError("`in` has no answer while code is traced; (x == y).any() is a Value that holds it")
 
 
-def _round(self: Array, digits: Optional[int] = None) -> Any:
-    """The number rounded as Python does it; of more elements, to whole numbers."""
-    if self.ndim == 0:
+def _round(self: Any, digits: Optional[int] = None) -> Any:
+    """The number rounded as Python does it; of more elements, or while code is traced, to whole numbers."""
+    if self.ndim == 0 and isinstance(self, Array):
         return round(self.item(), digits)
     if digits:
         raise TypeError(f"round: digits are for one number, not {self.type}")
@@ -274,13 +265,25 @@ def _no_out(out: Any) -> None:
         raise TypeError("arrays are immutable: there is no out")
 
 
-def _place(f: Any) -> Any:
-    def method(self: Any, axis: Optional[int] = None, out: None = None) -> Any:
-        _no_out(out)
-        return f(self, axis)
-
+def _like(f: Any, method: Any) -> Any:
+    """The method under the function's name, which Python's messages about its arguments show."""
+    method.__name__ = method.__qualname__ = f.__name__
     method.__doc__ = f.__doc__
     return method
+
+
+def _no_others(f: Any, others: Any) -> None:
+    for name in others:
+        raise TypeError(f"{f.__name__}() has no argument '{name}'" + ("; it is axis" if name == "dim" else ""))
+
+
+def _place(f: Any) -> Any:
+    def method(self: Any, axis: Optional[int] = None, out: None = None, **others: Any) -> Any:
+        _no_out(out)
+        _no_others(f, others)
+        return f(self, axis)
+
+    return _like(f, method)
 
 
 def _no_changes(self: Any, index: Any, value: Any) -> None:
@@ -288,24 +291,24 @@ def _no_changes(self: Any, index: Any, value: Any) -> None:
 
 
 def _reduction(f: Any) -> Any:
-    def method(self: Any, axis: Axes = None, keepdims: bool = False, dtype: Any = None, out: None = None) -> Any:
+    def method(self: Any, axis: Axes = None, keepdims: bool = False, dtype: Any = None, out: None = None, **others: Any) -> Any:
         # numpy.sum(a) and its like call this, with an `out` of None.
         _no_out(out)
+        _no_others(f, others)
         return f(self if dtype is None else _core.cast(self, dtype), axis, keepdims)
 
-    method.__doc__ = f.__doc__
-    return method
+    return _like(f, method)
 
 
 def _spread(f: Any) -> Any:
-    def method(self: Any, axis: Axes = None, keepdims: bool = False, dtype: Any = None, out: None = None, ddof: int = 0) -> Any:
+    def method(self: Any, axis: Axes = None, keepdims: bool = False, dtype: Any = None, out: None = None, ddof: int = 0, **others: Any) -> Any:
         _no_out(out)
+        _no_others(f, others)
         if ddof:
             raise TypeError(f"{f.__name__}: divides by the number of elements; ddof is 0, not {ddof}")
         return f(self if dtype is None else _core.cast(self, dtype), axis, keepdims)
 
-    method.__doc__ = f.__doc__
-    return method
+    return _like(f, method)
 
 
 def _squeeze(self: Any, axis: Axes = None) -> Any:
@@ -414,6 +417,7 @@ def _install() -> None:
         "__neg__": lambda self: _core.negate(self),
         "__pos__": lambda self: self,
         "__abs__": lambda self: _core.abs(self),
+        "__round__": _round,
         "__iter__": _iterate,
         # NumPy's operators leave it to these when an Array or a Value stands on their right.
         "__array_priority__": 1000.0,
@@ -452,7 +456,6 @@ def _install() -> None:
         "__index__": _as_index,
         "__format__": _format,
         "__contains__": _contains,
-        "__round__": _round,
         "tolist": _tolist,
         "__reduce__": _reduce,
         "__str__": _array_text,
@@ -460,7 +463,6 @@ def _install() -> None:
         setattr(Array, name, member)
     for kind in (Array, Value):
         setattr(kind, "__hash__", None)
-
 
 
 _install()

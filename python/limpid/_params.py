@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Sequence, Union
 
 from . import _core
 from .errors import InvalidArgumentError, NotFoundError
@@ -52,6 +52,11 @@ class Params(Mapping[str, Any]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("Params are immutable; with_({...}) gives changed ones")
+
+    if not TYPE_CHECKING:  # a checker of types says that there is none
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            raise TypeError("Params are immutable; with_({...}) gives changed ones")
 
     def __getitem__(self, name: str) -> Any:
         try:

@@ -130,6 +130,8 @@ class _Gradient(_Code):
             if not -len(args) <= p < len(args):
                 raise ValueError(f"grad of code: expected an argument {p}, got {len(args)} by position")
         f, values, _, result = self._traced(args, kwargs)
+        if not len(result):
+            raise TypeError(f"grad of code: expected a scalar, the loss, from {self.__name__}, got nothing; is its return missing?")
         places = _places(args)
         forms: List[Any] = []
         by: List[int] = []

@@ -5,6 +5,8 @@ Python's users expect it to, ``except limpid.Error`` whatever the library says.
 """
 
 import errno
+import sys
+import warnings
 
 __all__ = [
     "Error",
@@ -118,6 +120,14 @@ class InternalError(Error, RuntimeError):
 
 class CopyWarning(UserWarning):
     """An array was copied on its way in: ``lp.no_copy(warn=True)`` asks for it."""
+
+
+def _warn_of_copy(message: str) -> None:
+    """Warns at the line that called the package, however deep in it the array was met."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == "limpid":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, CopyWarning, stacklevel=level)
 
 
 # For the bindings: the class of each code, and what stands for the operating system's reason.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import operator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -74,9 +75,14 @@ Activation = Union[str, Callable[[Any], Any]]
 
 
 def _key(key: AnyKey, seed: int) -> Key:
-    if key is None:
-        return Key(seed)
-    return key if isinstance(key, Key) else Key(int(key))
+    if isinstance(key, _core.Value):
+        raise TypeError("init: expected a Key or an int, got a traced Value; lp.stack([net.init(k) for k in keys]) has the parameters of many")
+    if isinstance(key, Key):
+        return key
+    try:
+        return Key(seed if key is None else operator.index(key))
+    except TypeError:
+        raise TypeError(f"init: expected a Key or an int, not {type(key).__name__}") from None
 
 
 def _function_name(f: Any) -> str:
@@ -170,9 +176,13 @@ class _Layer:
         for name in ("activation", "gate"):
             if name in self.__dict__:
                 object.__setattr__(self, name, _function_name(self.__dict__[name]))
-        for name in ("sizes", "hidden"):
-            if isinstance(self.__dict__.get(name), (list, tuple)):
-                object.__setattr__(self, name, tuple(self.__dict__[name]))
+
+    def _keep_sizes(self, name: str) -> None:
+        given = self.__dict__[name]
+        try:
+            object.__setattr__(self, name, tuple(operator.index(n) for n in given))
+        except TypeError:
+            raise TypeError(f"{type(self).__name__}: {name}: expected a sequence of int, such as [784, 128, 10], got {given!r}") from None
 
     def _make(self) -> _core.Layer:
         raise NotImplementedError
@@ -413,6 +423,10 @@ class Mlp(_Network):
     norm: str = "none"
     init_name: str = "he"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._keep_sizes("sizes")
+
     def _make(self) -> _core.Layer:
         return _core.mlp_layer(self._text())
 
@@ -434,7 +448,7 @@ class Mlp(_Network):
 
 def mlp(sizes: Sequence[int], activation: Activation = "relu", dropout: float = 0.0) -> Mlp:
     """An `Mlp` of these sizes."""
-    return Mlp(list(sizes), activation, dropout)
+    return Mlp(sizes, activation, dropout)
 
 
 @dataclass(frozen=True)
@@ -457,6 +471,10 @@ class CharLm(_Network):
     dropout: float = 0.0
     norm: str = "none"
     init_name: str = "he"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._keep_sizes("hidden")
 
     def _make(self) -> _core.Layer:
         return _core.char_lm_layer(self._text())

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, Mapping, Optional, Tu
 from . import _core, _elsewhere
 from ._params import Params
 from ._transforms import tree_map, value_and_grad
+from .errors import NotFoundError
 
 __all__ = [
     "Adagrad",
@@ -62,6 +63,10 @@ class _Optimizer:
     def __new__(cls, *given: Any, **named: Any) -> Any:
         if given or "lr" in named or "learning_rate" in named:
             raise TypeError(f"{cls.__name__}: expected numbers by name, such as weight_decay=0.1; the learning rate belongs to each step")
+        known = [f.name for f in fields(cls)]
+        for name in named:
+            if name not in known:
+                raise TypeError(f"{cls.__name__}: there is no '{name}' among {', '.join(known)}")
         return super().__new__(cls)
 
     @property
@@ -79,7 +84,11 @@ class _Optimizer:
             given = (params, gradients, state, rate) if scale is None else (params, gradients, state, rate, scale)
             pair: Tuple[Tree, Params] = _core.run_code(self, given, {})
             return pair
-        following, next_state = self._optimizer.update(_named(params), _named(gradients), state, rate, scale)
+        try:
+            following, next_state = self._optimizer.update(_named(params), _named(gradients), state, rate, scale)
+        except NotFoundError as error:
+            error.args = (f"{type(self).__name__}: the state is that of init(params), the gradients those by params: {error}",)
+            raise
         return _like(params, following), next_state
 
     @property

@@ -17,6 +17,7 @@ from . import _core, _files
 from ._core import Array, Model
 from ._params import Params
 from ._transforms import compile, vjp
+from .errors import Error
 
 __all__ = ["from_torch", "params_of", "torch_function"]
 
@@ -42,6 +43,9 @@ def from_torch(module: Any, *examples: Any, opset: int = 13) -> Model:
         raise TypeError(f"from_torch: expected a torch.nn.Module, got {type(module).__name__}")
     if not examples:
         raise TypeError("from_torch: an example of the input is missing")
+    for example in examples:
+        if not isinstance(example, torch.Tensor):
+            raise TypeError(f"from_torch: expected tensors as examples, got {type(example).__name__}")
     names = [f"x{i}" if len(examples) > 1 else "x" for i in range(len(examples))]
     was_training = module.training
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +62,12 @@ def from_torch(module: Any, *examples: Any, opset: int = 13) -> Model:
             )
         finally:
             module.train(was_training)
-        model: Model = _files.load(path)
+        try:
+            model: Model = _files.load(path)
+        except Error as error:
+            # The file is gone when somebody reads this.
+            error.args = (str(error).replace(path, type(module).__name__),)
+            raise
         return model
 
 

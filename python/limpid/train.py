@@ -11,11 +11,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _core
 from .data import Split
+from .nn import _plain
 
 __all__ = ["Run", "config_keys", "diagnose", "resume"]
 
@@ -60,7 +62,7 @@ class Run:
         if not isinstance(config, Mapping):
             raise TypeError(f"Run: expected a mapping such as {{'data': 'moons'}}, not {type(config).__name__}")
         where = os.fsencode(folder) if folder is not None else b""
-        self._run = _core.Run(dict(config), data, where, overwrite, threads)
+        self._run = _core.Run(json.dumps(dict(config), default=_plain), data, where, overwrite, threads)
         if on_event is not None:
             self._run.on_event(on_event)
         if on_step is not None:

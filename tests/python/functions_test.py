@@ -106,8 +106,8 @@ class Transformations(unittest.TestCase):
             lp.where
         self.assertFalse(hasattr(lp, "no_such_name"))
         for instead in lp._elsewhere.ELSEWHERE.values():
-            name = re.match(r"(lp|x)\.(\w+)|x ", instead)
-            self.assertTrue(not name[2] or hasattr({"lp": lp, "x": lp.Array}[name[1]], name[2]), instead)
+            name = re.match(r"(lp|numpy|x)\.(\w+)|x ", instead)
+            self.assertTrue(not name[2] or hasattr({"lp": lp, "numpy": np, "x": lp.Array}[name[1]], name[2]), instead)
         for x in (lp.ones(3), lp.Params({"w": lp.ones(3)})["w"]):
             for name, instead in (("clip", "lp.clamp"), ("exp", "lp.exp"), ("view", r"x.reshape\(shape\)")):
                 with self.assertRaisesRegex(AttributeError, f"'Array' object has no attribute '{name}'; see {instead}$"):
@@ -474,7 +474,7 @@ class Functions(unittest.TestCase):
         self.assertEqual((made.type, made.tolist()), ("f32[2, 2]", [[1, 2], [3, 5]]))
         self.assertEqual((wide.type, pair.type, pair.tolist()), ("f64[2]", "f64[2]", [6, 1]))
         for use in (lambda v: v.item(), lambda v: v.numpy(), lambda v: v.tolist()):
-            with self.assertRaisesRegex(TypeError, "elements come later"):
+            with self.assertRaisesRegex(TypeError, "return it to see its elements"):
                 lp.compile(use)(x)
         for use in (lambda v: v.__setitem__(0, 1), lambda v: lp.compile(lambda w: w.__setitem__(0, 1))(v)):
             with self.assertRaisesRegex(TypeError, "immutable"):
@@ -494,12 +494,60 @@ class Functions(unittest.TestCase):
         self.assertEqual(repr(kept[0]), "limpid.Value(of the past)")
         for use, text in (
             (lambda x: x if x else x, "lp.select"),
-            (lambda x: float(x.sum()), "elements come later"),
+            (lambda x: float(x.sum()), "return it to see its elements"),
+            (lambda x: [x for _ in range(x[0])], "functools.partial"),
+            (lambda x: x.sum(dim=0), r"^sum\(\) has no argument 'dim'; it is axis"),
+            (lambda x: x.std(correction=1), r"^std\(\) has no argument 'correction'$"),
+            (lambda x: x.argmax(dim=0), r"^argmax\(\) has no argument 'dim'"),
+            (lambda x: x[True], "an index of traced code is an integer"),
             (lambda x: np.exp(x), "lp.exp"),
             (lambda x: "text", "gives Values"),
         ):
             with self.assertRaisesRegex(TypeError, text):
                 lp.compile(use)(floats(3))
+
+    def test_what_people_write_by_habit(self):
+        x, net = floats(5, 3), lp.nn.mlp([3, 3])
+        params = net.init()
+        for use, error, text in (
+            (lambda: net(params, x.astype(float)), TypeError, r"x.astype\('float32'\)"),
+            (lambda: lp.ones(3) + np.ones(3), TypeError, r"x.astype\('float32'\)"),
+            (lambda: lp.sqrt(2), TypeError, "expected f32 or f64$"),
+            (lambda: lp.cross_entropy(x, x[:, 0]), TypeError, r"labels are f32\[5\]; expected integers"),
+            (lambda: lp.compile(lambda x, how: x)(x, "mean"), TypeError, "functools.partial"),
+            (lambda: lp.grad(lambda p: None)(params), TypeError, "is its return missing"),
+            (lambda: lp.reshape(x, 3, 5), TypeError, r"it is reshape\(x, shape\)"),
+            (lambda: lp.vmap(net.init)(np.arange(3)), TypeError, "lp.stack"),
+            (lambda: net.init("zeros"), TypeError, "expected a Key or an int, not str"),
+            (lambda: lp.nn.mlp(3, 3), TypeError, r"sizes: expected a sequence of int, such as \[784, 128, 10\], got 3"),
+            (lambda: lp.nn.CharLm(5, hidden=8), TypeError, "hidden: expected a sequence"),
+            (lambda: lp.optim.Adam(betas=(0.9, 0.99)), TypeError, "no 'betas' among beta1, beta2"),
+            (lambda: lp.optim.Adam()(params, params, lp.optim.Sgd(momentum=0.9).init(params), 0.1), KeyError, r"^Adam: the state is that of init\(params\)"),
+            (lambda: lp.optim.Adam()(params, params, None, 0.1), KeyError, r"init\(params\)"),
+            (lambda: lp.Array([1.0]), TypeError, "lp.array"),
+            (lambda: lp.Function("f"), TypeError, "lp.trace"),
+            (lambda: lp.Value(1.0), TypeError, "traced code"),
+            (lambda: lp.Model(lp.nn.Linear(3, 3), {}), TypeError, "lp.nn.function_of"),
+            (lambda: lp.data.Dataset(x, x), TypeError, "lp.data.from_arrays"),
+            (lambda: params.__setitem__("layers.0.bias", 0), TypeError, "with_"),
+            (lambda: lp.topk, AttributeError, "lp.top_k"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                use()
+        self.assertTrue(lp.round(x).same_bits(lp.compile(round)(x)))
+        self.assertEqual(lp.nn.mlp(np.array([3, 2])), lp.nn.mlp([3, 2]))
+
+    def test_what_is_shown_for_jacobians(self):
+        f, x = lambda x: lp.stack([x.sum(), (x * x).sum()]), np.float32([1, 2, 3])
+        given = {"lp": lp, "numpy": np, "f": f, "x": x, "n": 3, "m": 2}
+        for name in ("jacobian", "jacrev", "jacfwd"):
+            with self.assertRaises(AttributeError) as caught:
+                getattr(lp, name)
+            result = eval(str(caught.exception).partition("see ")[2], given)
+            self.assertEqual((result[0] if isinstance(result, tuple) else result).tolist(), [[1, 1, 1], [2, 4, 6]], name)
+        with self.assertRaises(AttributeError) as caught:
+            lp.hessian
+        self.assertEqual(eval(str(caught.exception).partition("see ")[2], {**given, "f": lambda x: (x * x * x).sum()}).tolist(), np.diag([6, 12, 18]).tolist())
 
     def test_an_error_of_the_code_passes_through(self):
         class Mine(Exception):

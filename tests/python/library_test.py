@@ -100,6 +100,11 @@ class Runs(Temporary):
             lp.train.Run({"data": "no such"})
         with self.assertRaisesRegex(TypeError, "expected a mapping such as {'data': 'moons'}, not str"):
             lp.train.Run("moons")
+        with self.assertRaisesRegex(ValueError, "config.hidden: unknown key; .*; there is config.model.hidden"):
+            lp.train.Run({"data": "moons", "hidden": [4]})
+        with self.assertRaisesRegex(TypeError, "lp.data.from_arrays.* got 2"):
+            lp.train.Run({"epochs": 1}, data=(np.zeros((2, 2)), np.zeros(2)))
+        self.assertEqual(lp.train.Run({"data": "moons", "epochs": np.int64(2)}).config["epochs"], 2)
         run = lp.train.Run(self.CONFIG)
         caught = []
         def again(event):
@@ -169,6 +174,10 @@ class Files(Temporary):
         self.assertTrue(model(x[7]).same_bits(want[7]))
         self.assertTrue(model(x[:0]).shape == (0, 3))
         self.assertTrue(model(x=x).same_bits(want))
+        two = lp.Model(lp.trace(lambda p, x: (net(p, x), x.sum()), params, "f32[4]", names=["p", "x"]), params)
+        for given in (x, x[7]):
+            logits, total = two(given)
+            self.assertTrue(logits.same_bits(model(given)) and total.same_bits(lp.sum(given, -1)))
         path = self.folder / "m.safetensors"
         model.save(path)
         again = lp.load(path)
@@ -270,6 +279,13 @@ class Files(Temporary):
             self.assertTrue(os.path.exists(path))
             self.assertTrue(lp.load(path).same_bits(a))
             self.assertTrue(lp.load(os.fsdecode(path)).same_bits(a))
+        (self.folder / "net.pt").write_bytes(b"PK\3\4 a file of PyTorch's")
+        for use, text in (
+            (lambda: lp.load(self.folder / "net.pt"), "load reads NAME.safetensors, .*limpid.torch.params_of"),
+            (lambda: lp.save(self.folder / "net.pt", {"a": a}), "Params into NAME.safetensors or NAME.npz"),
+        ):
+            with self.assertRaisesRegex(lp.FormatError, text):
+                use()
         for use in (lambda: lp.load("a\0.npy"), lambda: lp.save("a\0.npy", a)):
             with self.assertRaisesRegex(ValueError, "null"):
                 use()

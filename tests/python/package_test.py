@@ -59,8 +59,8 @@ class Package(unittest.TestCase):
             own = {m.name for m in c.body if isinstance(m, ast.FunctionDef)} | {m.target.id for m in c.body if isinstance(m, ast.AnnAssign)}
             return own.union(*(members(classes[b.id]) for b in c.bases))
 
-        # How objects are made, compared, kept and shown.
-        plumbing = "module doc new init eq hash reduce repr str format getattr".split()
+        # How objects are made, compared, kept and shown, and what only says that they are immutable.
+        plumbing = "module doc new init eq hash reduce repr str format getattr setitem".split()
         for name, c in classes.items():
             if not name.startswith("_"):
                 real, told = getattr(lp._core, name), members(c)

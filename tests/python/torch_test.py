@@ -90,6 +90,10 @@ class Torch(unittest.TestCase):
     def test_modules(self):
         with self.assertRaisesRegex(TypeError, "torch.nn.Module, got int"):
             lt.from_torch(3, torch.ones(1))
+        with self.assertRaisesRegex(TypeError, "expected tensors as examples, got ndarray"):
+            lt.from_torch(torch.nn.Linear(1, 1), np.zeros((1, 1), np.float32))
+        with self.assertRaisesRegex(lp.UnsupportedError, r"^onnx 'Conv1d': operators .* Conv \("):
+            lt.from_torch(torch.nn.Conv1d(1, 1, 1), torch.ones(1, 1, 1))
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
         x = torch.randn(5, 4)
         want = module(x).detach().numpy()
@@ -97,6 +101,14 @@ class Torch(unittest.TestCase):
         np.testing.assert_allclose(np.asarray(model(x)), want, rtol=1e-5, atol=1e-6)
         net = lp.nn.sequential(lp.nn.Linear(4, 8), lp.relu, lp.nn.Linear(8, 2))
         np.testing.assert_allclose(np.asarray(net(lt.params_of(module), x)), want, rtol=1e-5, atol=1e-6)
+
+        class Both(torch.nn.Module):
+            def forward(self, x):
+                return x * 2, x.sum(dim=1)
+
+        double, total = lt.from_torch(Both(), x[:2])(x)
+        np.testing.assert_array_equal(np.asarray(double), 2 * x.numpy())
+        np.testing.assert_allclose(np.asarray(total), x.sum(dim=1).numpy(), rtol=1e-5)
 
 
 if __name__ == "__main__":
