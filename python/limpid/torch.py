@@ -27,7 +27,7 @@ def params_of(module: Any) -> Params:
     return Params({name: _core.array(value.detach().cpu()) for name, value in module.state_dict().items()})
 
 
-def from_torch(module: Any, *examples: Any, opset: int = 13) -> Model:
+def from_torch(module: Any, *examples: Any, opset: int = 14) -> Model:
     """A module as a Model, by PyTorch's ONNX exporter.
 
     Parameters
@@ -37,7 +37,7 @@ def from_torch(module: Any, *examples: Any, opset: int = 13) -> Model:
     *examples : torch.Tensor
         Inputs with a batch in front, of any size.
     opset : int
-        The version of ONNX's operators that is asked for.
+        The version of ONNX's operators that is asked for. 14 is the first with the masks of torch.tril.
     """
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"from_torch: expected a torch.nn.Module, got {type(module).__name__}")

@@ -106,6 +106,12 @@ class Torch(unittest.TestCase):
             def forward(self, x):
                 return x * 2, x.sum(dim=1)
 
+        class Causal(torch.nn.Module):
+            def forward(self, x):
+                return x.masked_fill(torch.tril(torch.ones(x.shape[1], x.shape[1])) == 0, -1.0)
+
+        square = torch.randn(2, 3, 3)
+        np.testing.assert_array_equal(np.asarray(lt.from_torch(Causal(), square)(square)), Causal()(square).numpy())
         double, total = lt.from_torch(Both(), x[:2])(x)
         np.testing.assert_array_equal(np.asarray(double), 2 * x.numpy())
         np.testing.assert_allclose(np.asarray(total), x.sum(dim=1).numpy(), rtol=1e-5)
