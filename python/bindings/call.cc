@@ -279,12 +279,8 @@ void add_calls(py::module_& m) {
              std::vector<Tensor> tensors;
              for (const py::handle o : inputs)
                tensors.push_back(tensor_of(leaf_of(o, "Predictor")));
-             const std::vector<Tensor> results =
-                 interruptible([&](StopCheck& check) { return predict(tensors, check); });
-             if (results.size() == 1) return to_python(results[0]);
-             py::tuple all(results.size());
-             for (std::size_t i = 0; i < results.size(); ++i) all[i] = to_python(results[i]);
-             return py::object(all);
+             return one_or_all(
+                 interruptible([&](StopCheck& check) { return predict(tensors, check); }));
            })
       .def(
           "prepare",

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <thread>
+#include <unordered_map>
 
 #include "limpid/data/arrays.h"
 #include "limpid/data/batch_range.h"
@@ -37,12 +38,6 @@
 
 namespace limpid::python {
 namespace {
-
-template <class F>
-auto unlocked(const F& code) {
-  const Unlocked release;
-  return code();
-}
 
 const ModelFormat* onnx_format() {
 #ifdef LIMPID_PYTHON_ONNX
@@ -79,6 +74,9 @@ py::dict summary_of(const Summary& s) {
 
 py::dict trace_of(const Observation& run, const Params& params) {
   const std::vector<TraceRow> all = trace_rows(run, params);
+  std::unordered_map<std::string, const Tensor*> arrays;
+  for (std::size_t id = 0; id < run.values.size(); ++id)
+    arrays.try_emplace(value_name(run.function, static_cast<ValueId>(id)), &run.values[id]);
   py::dict d;
   py::list rows;
   for (const TraceRow& r : all) {
@@ -94,9 +92,7 @@ py::dict trace_of(const Observation& run, const Params& params) {
     row["zero_share"] = r.statistics.zero_share;
     row["nans"] = r.statistics.nans;
     row["infs"] = r.statistics.infs;
-    for (std::size_t id = 0; id < run.values.size(); ++id)
-      if (value_name(run.function, static_cast<ValueId>(id)) == r.value)
-        row["array"] = to_python(run.values[id]);
+    row["array"] = to_python(*arrays.at(r.value));
     rows.append(row);
   }
   d["rows"] = rows;
@@ -169,17 +165,13 @@ void add_models(py::module_& m) {
              std::vector<Tensor> results = interruptible([&](StopCheck& check) {
                return (*predictor)({&examples, 1}, check);
              });
-             py::list all;
-             for (Tensor& t : results)
-               all.append(to_python(one ? t.reshape(t.shape().erase(0)) : std::move(t)));
-             return all;
+             if (one)
+               for (Tensor& t : results) t = t.reshape(t.shape().erase(0));
+             return one_or_all(std::move(results));
            })
       .def("_call_named",
            [](ModelObject& self, const py::object& data) {
-             py::list all;
-             for (const Tensor& t : self.run(params_from(data, "a model")))
-               all.append(to_python(t));
-             return all;
+             return one_or_all(self.run(params_from(data, "a model")));
            })
       .def_property(
           "threads", [](const ModelObject& o) { return o.threads; },

@@ -91,27 +91,17 @@ std::vector<py::object> in_order(const Function& f, const py::args& args,
   return all;
 }
 
-py::object one_or_all(const std::vector<py::object>& results) {
-  if (results.size() == 1) return results[0];
-  py::tuple all(results.size());
-  for (std::size_t i = 0; i < results.size(); ++i) all[i] = results[i];
-  return all;
-}
-
 py::object call_function(FunctionObject& self, const py::args& args, const py::kwargs& kwargs) {
   const std::vector<py::object> given = in_order(self.function, args, kwargs);
   Builder* builder = under_way();
   for (const py::object& o : given)
     if (is_value(o) && (!builder || value_of(o).builder().number() > builder->number()))
       builder = &value_of(o).builder();
-  std::vector<py::object> results;
   if (builder) {
     std::vector<Value> values;
     for (const py::object& o : given)
       values.push_back(value_in(*builder, o, self.function.name().c_str()));
-    for (const Value& v : builder->inline_function(self.function, values))
-      results.push_back(to_python(v));
-    return one_or_all(results);
+    return one_or_all(builder->inline_function(self.function, values));
   }
   if (!self.plan) {
     const std::string name = "function '" + self.function.name() + "'";
@@ -130,8 +120,7 @@ py::object call_function(FunctionObject& self, const py::args& args, const py::k
   for (std::size_t i = 0; i < given.size(); ++i)
     leaves.push_back(leaf_of(given[i], self.places[std::min(i, self.places.size() - 1)].c_str()));
   const std::shared_ptr<Plan> plan = self.plan;
-  for (Tensor& t : (*plan)(leaves)) results.push_back(to_python(std::move(t)));
-  return one_or_all(results);
+  return one_or_all((*plan)(leaves));
 }
 
 py::list inputs_of(const Function& f) {
@@ -175,12 +164,6 @@ py::list ops_of(const Function& f) {
 std::uint64_t hash_of(const Function& f) {
   const std::string text = to_text(f);
   return hash(std::as_bytes(std::span(text)));
-}
-
-template <class F>
-auto unlocked(const F& code) {
-  const Unlocked release;
-  return code();
 }
 
 }  // namespace
@@ -304,11 +287,9 @@ void add_functions(py::module_& m) {
             std::vector<Tensor> tensors;
             for (const py::object& o : in_order(f.function, args, kwargs))
               tensors.push_back(tensor_of(leaf_of(o, "interpret")));
-            const auto results = interruptible_between(
-                [&](const Observer& observer) { return interpret(f.function, tensors, observer); });
-            std::vector<py::object> all;
-            for (const Tensor& t : results) all.push_back(to_python(t));
-            return one_or_all(all);
+            return one_or_all(interruptible_between([&](const Observer& observer) {
+              return interpret(f.function, tensors, observer);
+            }));
           },
           "Runs it op by op with the reference arithmetic: slow, and the same bits.")
       .def(

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan.h"
@@ -32,6 +33,15 @@ py::object to_python(const Params& params);
 // Values by name, of this Builder.
 Args args_from(Builder& builder, py::handle object, const char* what);
 py::object to_python(const Args& args);
+
+// The result of a call, or a tuple of its results.
+template <class Result>
+py::object one_or_all(std::vector<Result> results) {
+  if (results.size() == 1) return to_python(std::move(results.front()));
+  py::tuple all(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) all[i] = to_python(std::move(results[i]));
+  return all;
+}
 
 // 16 digits.
 std::string hex(std::uint64_t hash);

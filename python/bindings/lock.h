@@ -34,6 +34,12 @@ class Unlocked {
   PyThreadState* state_;
 };
 
+template <class F>
+auto unlocked(const F& code) {
+  const Unlocked release;
+  return code();
+}
+
 // While it lives, the calling thread holds the lock, whether it did before or not.
 class Locked {
  public:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List, Mapping, Optional, Union
+from typing import Any, Mapping, Optional, Union
 
 from . import _core, inspect, language
 from ._core import Model
@@ -71,15 +71,11 @@ def _call(self: Model, *examples: Any, **named: Any) -> Any:
     """The outputs for examples [N, ...], or for one example; several inputs by their names."""
     types = dict(self.inputs)
     if len(examples) == 1 and not named and len(types) == 1:
-        return _one_or_all(self._call(_list(examples[0], *types.values())))
+        return self._call(_list(examples[0], *types.values()))
     if len(examples) > len(types):
         raise TypeError(f"the model: expected at most {len(types)} inputs ({', '.join(types)}), got {len(examples)}")
     given = {**dict(zip(types, examples)), **named}
-    return _one_or_all(self._call_named({name: _list(value, types.get(name)) for name, value in given.items()}))
-
-
-def _one_or_all(results: List[Any]) -> Any:
-    return results[0] if len(results) == 1 else tuple(results)
+    return self._call_named({name: _list(value, types.get(name)) for name, value in given.items()})
 
 
 def _list(x: Any, kind: Optional[str]) -> Any:
