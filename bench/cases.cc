@@ -13,7 +13,7 @@ namespace {
 using Kind = Case::Kind;
 
 constexpr int kCheckedSteps = 3;
-// The first rows of an answer are enough where all of them would take long.
+// Only the first rows of an answer are compared if comparing all would take long.
 constexpr int kCheckedRows = 2;
 
 void add_forward_passes(std::vector<Case>& cases, int threads) {
@@ -32,7 +32,7 @@ void add_forward_passes(std::vector<Case>& cases, int threads) {
                      threads == 1 ? rows < 256 : rows == 1});
 }
 
-// Each batch in f32 first: what the narrower ones are compared with.
+// f32 first in each batch: the narrower dtypes are compared with it.
 void add_narrow(std::vector<Case>& cases, int threads) {
   for (const int batch : {1, 32})
     for (const char* dtype : {"f32", "bf16", "i8"})
@@ -72,8 +72,8 @@ void add_functions(std::vector<Case>& cases) {
                        size == 256});
 }
 
-// Forward, the gradients of the weights, and those of the activations but for the images; a step of
-// the optimiser reads and writes what it keeps of every parameter.
+// The forward pass, the gradients of the weights, and those of the activations (not of the images).
+// A step of the optimiser reads and writes each parameter and its state.
 Work work_of_training(const Case& c) {
   const std::vector<int> sizes = sizes_of_network(kDigits);
   Work work;
@@ -127,7 +127,7 @@ Work Case::work() const {
   } else {
     for (std::size_t l = 0; l + 1 < sizes.size(); ++l) weights += 1.0 * sizes[l] * sizes[l + 1];
   }
-  // An instruction multiplies four bytes in the place of one f32; bf16 is widened.
+  // One instruction multiplies four i8 in place of one f32; bf16 is widened to f32.
   work.flops = 2 * weights * batch / (bytes == 1 ? 4 : 1);
   work.read = weights * bytes + 1.0 * batch * (sizes.front() + sizes.back()) * sizeof(float);
   return work;
@@ -139,7 +139,7 @@ std::vector<long double> Case::right_answer() const {
   };
   const int rows = std::min(batch, kCheckedRows);
   if (kind == Kind::kFunction) {
-    // All of the small matrix: its errors are a figure too.
+    // The whole small matrix is compared: its largest error is in the tables.
     const int checked = batch <= 256 ? batch : rows;
     const std::vector<float> x = function_input(checked, batch);
     return reference_function({what, checked, batch, x});
@@ -158,13 +158,14 @@ std::vector<long double> Case::right_answer() const {
   return wide(reference_logits(network, rows, rows_of_input(rows, network.sizes.front())));
 }
 
-// All answers are about 1; they come from sums of up to 16,384 products rounded to 24 bits, whose
-// errors grow with the root of their number. A bug makes a thousandth and more. Narrow weights are
-// held to the answer of f32: what a library may round its weights and inputs to is 8 bits, or 127
-// steps, three layers in a row. AdamW's first steps are of the size of the rate whatever the
-// gradient: those of a gradient near zero are no more alike than its rounding errors. So single
-// parameters may be as far off as they can move to both sides, but all of them together no more
-// than a ten-thousandth of the way that they went: a forgotten weight decay alone is five of them.
+// All answers are about 1. They are sums of up to 16,384 products, rounded to 24 bits, so the error
+// grows with the square root of their number; a bug causes an error of a thousandth or more. Narrow
+// weights are compared with the answer of f32: a library may round weights and inputs to 8 bits, or
+// to 127 steps, in each of three layers. The first steps of AdamW have the size of the learning
+// rate for any gradient. If the gradient is near zero, rounding decides their direction. So a
+// single parameter may differ by the largest possible step in both directions, but the mean
+// difference may be at most a ten-thousandth of the mean change: a missing weight decay alone
+// causes five times as much.
 double Case::error(const std::vector<float>& answer, const std::vector<long double>& right) const {
   if (answer.size() < right.size()) return INFINITY;
   const bool adamw = kind == Kind::kTraining && what == "adamw";

@@ -1,5 +1,5 @@
-// The cases of the comparison: what is asked of each library, what the answer is, and what it costs
-// at the least.
+// The cases of the comparison: the task for each library, the right answer, and the least possible
+// cost.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ struct Case {
   Kind kind;
   // The network, the dtype of the weights, the sizes of the block, the optimiser or the function.
   std::string what;
-  int batch;  // rows; of a function, columns too
+  int batch;  // rows; for a function, also columns
   int threads;
-  std::string table, row;  // where its figures stand
+  std::string table, row;  // place of its figures
   bool heavy = false;      // prepared only once
-  bool quick = true;       // takes part in a quick look
+  bool quick = true;       // part of --quick
 
   std::string name() const;
-  // The line that has subject_main.cc prepare it.
+  // The command for subject_main.cc that prepares it.
   std::string prepare() const;
-  // What a call does at the least: every weight read once.
+  // The least work of a call: every weight is read once.
   Work work() const;
   // The first numbers of the right answer.
   std::vector<long double> right_answer() const;
-  // The size of an answer's error in parts of what is allowed; of a right one below 1.
+  // The error of an answer over the allowed error: below 1 if the answer is right.
   double error(const std::vector<float>& answer, const std::vector<long double>& right) const;
 };
 

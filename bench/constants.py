@@ -1,14 +1,14 @@
-"""Measures the constants that were chosen by measurement: each with smaller and larger values, in turns, on this machine.
+"""Compares constants that were chosen by measurement with smaller and larger values, in turns, on this machine.
 
 usage: constants.py [--rounds N] [NAME...]
        constants.py --check
 
-It needs the build of the preset release (./dev build). For each other value of a constant it compiles what reads it again, as
-tests/mutations/mutate.py does for a mutation, links the program subject_limpid with it, and runs both programs in turns. The
-table on the standard output is Markdown: time with the other value over time with the value that stands in the source. Above 1 the
-source's value is better. A ratio is the median over the rounds; its quartiles stand beside it. The answers of both programs must be
-the same bits: no constant here may change a result. --check only looks whether each constant stands where it should, and whether
-each size in bytes in limpid/kernels and limpid/compile is in one of the two lists: those that are measured, and those that are not.
+Requires the build of the preset release (./dev build). For each other value of a constant, it compiles the sources that read the
+constant, as tests/mutations/mutate.py does for a mutation, links the program subject_limpid with them, and runs both programs in
+turns. It prints a table in Markdown: the time with the other value divided by the time with the value in the source. Above 1, the
+value in the source is better. A ratio is the median over the rounds, with its quartiles. Both programs must give the same bits: no
+constant here may change a result. --check only checks that each constant is in its source, and that each size in bytes in
+limpid/kernels and limpid/compile is in one of two lists: CONSTANTS and NOT_MEASURED.
 """
 
 import argparse
@@ -34,10 +34,10 @@ MILLISECONDS = 60
 class Constant:
     name: str
     file: str
-    text: str  # in the source, with {} for the value
+    text: str  # as in the source, with {} for the value
     value: str
     others: list[str]
-    tasks: list[str]  # as subject_main.cc reads them
+    tasks: list[str]  # commands of subject_main.cc
 
 
 DIGITS = "relu:784-256-128-10"
@@ -64,7 +64,7 @@ CONSTANTS = [
              ["narrow relu:784-256-128-10 bf16 8 1", "narrow relu:4096-4096-1024 bf16 8 1"]),
     Constant("kChunk", "limpid/compile/plan.h", "kChunk = {};", "1024", ["512", "2048"], ["train sgd 128 1 3", "train adamw 128 1 3"]),
 ]  # fmt: skip
-# Sizes in bytes that are not in the list above, and why.
+# Sizes in bytes that are not measured, with the reason.
 NOT_MEASURED = {
     "kMostScores": "no task of subject_main.cc runs attention",
     "kHugePage": "the size of the system's huge pages",
@@ -80,7 +80,7 @@ class Subject:
         self.say(task)
         kind, _, count = self.line().partition(" ")
         if kind != "floats":
-            raise SystemExit(f"constants: {task}: 'floats N' is expected, got '{kind} {count}'")
+            raise SystemExit(f"constants: {task}: expected 'floats N', got '{kind} {count}'")
         assert self.process.stdout is not None
         self.answer = self.process.stdout.read(4 * int(count))
 
@@ -108,7 +108,7 @@ def mutation(constant: Constant, other: str) -> mutate.Mutation:
 
 
 def variants(build: mutate.Build, constant: Constant) -> dict[str, str]:
-    """The program for every value."""
+    """The program for each value."""
     own = str(mutate.BUILD / build.path(PROGRAM))
     programs = {constant.value: own}
     for other in constant.others:
@@ -120,12 +120,12 @@ def variants(build: mutate.Build, constant: Constant) -> dict[str, str]:
 
 
 def compared(programs: dict[str, str], value: str, task: str, rounds: int) -> dict[str, list[float]]:
-    """For every other value, round by round: its time over that of `value`."""
+    """For each other value, by round: its time divided by that of `value`."""
     subjects = {v: Subject(program, task) for v, program in programs.items()}
     try:
         for other, subject in subjects.items():
             if subject.answer != subjects[value].answer:
-                raise SystemExit(f"constants: {task}: the bits with {other} are not those with {value}")
+                raise SystemExit(f"constants: {task}: expected the same bits with {other} as with {value}")
         ratios: dict[str, list[float]] = {v: [] for v in programs if v != value}
         order = list(subjects)
         for _ in range(rounds):
@@ -140,7 +140,7 @@ def compared(programs: dict[str, str], value: str, task: str, rounds: int) -> di
 
 
 def check() -> None:
-    """Raises mutate.Failed if a constant of the lists is not there, or a size in bytes is in none of them."""
+    """Raises mutate.Failed if a listed constant does not exist, or a size in bytes is in neither list."""
     for constant in CONSTANTS:
         mutation(constant, constant.others[0]).text()
     found = {}
@@ -152,7 +152,7 @@ def check() -> None:
         raise mutate.Failed(f"{unlisted[0]} of {found[unlisted[0]]} is in neither CONSTANTS nor NOT_MEASURED of bench/constants.py")
     gone = sorted(NOT_MEASURED.keys() - found.keys())
     if gone:
-        raise mutate.Failed(f"{gone[0]} of NOT_MEASURED is no size in bytes in limpid/kernels or limpid/compile")
+        raise mutate.Failed(f"NOT_MEASURED lists {gone[0]}, which is not a size in bytes in limpid/kernels or limpid/compile")
 
 
 def cpu() -> str:
@@ -173,13 +173,13 @@ def main() -> int:
         return 0
     strange = set(arguments.names) - {c.name for c in CONSTANTS}
     if strange or arguments.rounds < 3:
-        parser.error(f"no such constant: {', '.join(sorted(strange))}" if strange else "--rounds: 3 or more is expected")
+        parser.error(f"no such constant: {', '.join(sorted(strange))}" if strange else "--rounds: expected 3 or more")
     mutate.WORK.mkdir(parents=True, exist_ok=True)
     build = mutate.Build()
     print(f"{cpu()}, {os.cpu_count()} CPUs, {arguments.rounds} rounds of {MILLISECONDS} ms\n")
     print("| constant | value | other | task | time, other / value |\n|---|---|---|---|---|")
     chosen = [c for c in CONSTANTS if not arguments.names or c.name in arguments.names]
-    # First all of them, so that no compiler runs beside a measurement.
+    # All are built first, so that no compiler runs during a measurement.
     built = [(constant, variants(build, constant)) for constant in chosen]
     for constant, programs in built:
         for task in constant.tasks:

@@ -1,4 +1,4 @@
-// Which CPUs there are to measure on, and keeping threads on them.
+// The CPUs to measure on, and pinning of threads.
 #pragma once
 
 #include <sys/types.h>
@@ -7,11 +7,11 @@
 
 namespace bench {
 
-// That this process may use, ascending.
+// The CPUs that this process may use, ascending.
 std::vector<int> allowed_cpus();
-// Keeps a thread on one CPU; `thread` is a thread's number for the kernel, 0 the calling one.
+// Pins a thread to a CPU; `thread` is the kernel's thread id, 0: the calling thread.
 void pin(pid_t thread, int cpu);
-// Keeps the calling thread on the first CPU, and every other thread of this process on the second.
+// Pins the calling thread to the first CPU, and all other threads of this process to the second.
 void pin_this_and_others();
 
 }  // namespace bench

@@ -1,6 +1,6 @@
-// A transformer with a cache, going on token by token: tokens a second against what reading the
-// weights once a token allows, and a prompt against the peak of multiply-adds; and where the time
-// of a token goes. Weights are random: their values do not show in the time.
+// Text generation by a transformer with a KV cache. Compares tokens per second with the bound set
+// by reading the weights once per token, and the time of a prompt with the peak of multiply-adds;
+// also profiles one token. Weights are random: their values do not change the time.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ struct Settings {
   int threads = 2;
   std::int64_t layers = 12, width = 768, heads = 12, vocabulary = 10'000;
   std::int64_t prompt = 512, tokens = 48;
-  std::string profile;  // "f32", "bf16" or "i8": a token's bands, instead
+  std::string profile;  // "f32", "bf16" or "i8": profile a token instead
 };
 
 using Clock = std::chrono::steady_clock;
@@ -28,7 +28,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// In the shape of Llama: RMS norms, SwiGLU, rotary positions, no biases, an output of its own.
+// Llama's architecture: RMS norms, SwiGLU, rotary positions, no biases, untied output projection.
 lp::nn::Gpt net_of(const Settings& s) {
   lp::nn::Gpt net = lp::nn::llama_shaped();
   net.vocabulary = s.vocabulary;
@@ -40,8 +40,8 @@ lp::nn::Gpt net_of(const Settings& s) {
   return net;
 }
 
-// What a token reads: the parameters, all but the table of embeddings, and the keys and values of
-// half of the tokens, as on average.
+// The bytes that one token reads: all parameters except the embedding table, and the keys and
+// values of half of the tokens, the average.
 double bytes_read(const lp::Params& params, const lp::nn::Gpt& net, const Settings& s) {
   double bytes = 0;
   for (const auto& [name, value] : params)
@@ -51,9 +51,9 @@ double bytes_read(const lp::Params& params, const lp::nn::Gpt& net, const Settin
   return bytes;
 }
 
-// GB/s that the threads read together, each its part of memory that is far larger than the caches
-// and stands in pages like those of weights. Others on the machine may take their share of it from
-// one moment to the next, so that this is measured beside what it is compared with.
+// GB/s that all threads read together. Each reads its part of a buffer that is far larger than the
+// caches and has pages like those of weights. Other programs may use memory bandwidth at any
+// moment, so this is measured right next to the times it is compared with.
 class Bandwidth {
  public:
   explicit Bandwidth(lp::ThreadPool& pool)
@@ -89,12 +89,12 @@ class Bandwidth {
 
   lp::ThreadPool& pool_;
   std::shared_ptr<std::byte> memory_;
-  std::vector<std::uint64_t> sums_;  // so that the reads are not for nothing
+  std::vector<std::uint64_t> sums_;  // used, so that the compiler keeps the reads
 };
 
 struct Measured {
   double compile_ms = 0, prefill_seconds = 1e9;
-  double tokens_a_second = 0, bandwidth = 0;  // of the attempt with the median share of it
+  double tokens_a_second = 0, bandwidth = 0;  // of the attempt with the median ratio
 };
 
 Measured measure(const lp::nn::Gpt& net, const lp::Params& params, const Settings& s,
@@ -124,7 +124,7 @@ Measured measure(const lp::nn::Gpt& net, const lp::Params& params, const Setting
   std::vector<Attempt> attempts;
   for (int attempt = 0; attempt < 5; ++attempt) {
     const double before = bandwidth.measure();
-    sequence.truncate(1);  // a short context: the weights are what is read
+    sequence.truncate(1);  // a short context: nearly all reads are of weights
     const Clock::time_point begin = Clock::now();
     for (std::int64_t i = 0; i < s.tokens; ++i) {
       sequence.append(static_cast<std::int32_t>(i));
@@ -144,7 +144,7 @@ lp::Params narrowed(const lp::Function& f, const lp::Params& params, std::string
   return lp::quantize(f, params, {.to = dtype == "i8" ? lp::Dtype::kI8 : lp::Dtype::kBf16}).params;
 }
 
-// The pass that a LanguageModel compiles for a token, with half of the tokens before it.
+// The forward pass that a LanguageModel compiles for one token, with half of the context before it.
 void show_profile(const Settings& s) {
   const lp::nn::Gpt net = net_of(s);
   const lp::Params params = narrowed(net.function(1), net.init(lp::Key(0)), s.profile);
@@ -154,7 +154,7 @@ void show_profile(const Settings& s) {
       lp::Tensor::from({1}, std::vector{static_cast<std::int32_t>(s.tokens / 2)});
   std::vector<lp::Tensor> inputs{lp::Tensor::zeros({lp::Dtype::kI32, {1, 1}}), behind,
                                  lp::Tensor::from({1}, std::vector<std::int32_t>{1})};
-  // Caches side by side as a LanguageModel's; they are the results after the logits.
+  // Caches are laid out as in a LanguageModel; they are the results after the logits.
   lp::CompileOptions options;
   const std::vector<lp::Input> caches = net.caches({});
   const std::size_t bytes = caches[0].type.bytes();
@@ -175,7 +175,7 @@ void run(const Settings& s) {
   for (const auto& [name, value] : params) count += value.elements();
   fmt::print("{:.1f} million parameters, {} threads, {:.0f} GFLOP/s at most\n\n",
              static_cast<double>(count) * 1e-6, s.threads, speeds.gflops);
-  // Products and attention of all tokens of the prompt, and the logits of the last.
+  // Products and attention of all prompt tokens, and the logits of the last token.
   const double flops = 2 * static_cast<double>(count - 2 * net.vocabulary * net.width) *
                            static_cast<double>(s.prompt) +
                        2 * static_cast<double>(net.vocabulary * net.width) +
@@ -207,15 +207,16 @@ void run(const Settings& s) {
 
 int main(int argc, char** argv) {
   bench::Settings settings;
-  CLI::App app("Tokens a second of a transformer with a cache");
+  CLI::App app("Tokens per second of a transformer with a KV cache");
   app.add_option("--threads", settings.threads)->capture_default_str();
   app.add_option("--layers", settings.layers)->capture_default_str();
   app.add_option("--width", settings.width)->capture_default_str();
   app.add_option("--heads", settings.heads)->capture_default_str();
   app.add_option("--vocabulary", settings.vocabulary)->capture_default_str();
   app.add_option("--prompt", settings.prompt, "Tokens")->capture_default_str();
-  app.add_option("--tokens", settings.tokens, "To go on with")->capture_default_str();
-  app.add_option("--profile", settings.profile, "The time of a token's bands, instead")
+  app.add_option("--tokens", settings.tokens, "Number of tokens to generate")
+      ->capture_default_str();
+  app.add_option("--profile", settings.profile, "Profile the bands of one token instead")
       ->check(CLI::IsMember({"f32", "bf16", "i8"}));
   CLI11_PARSE(app, argc, argv);
   if (settings.profile.empty())

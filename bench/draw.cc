@@ -1,5 +1,5 @@
-// Reads a plot as JSON from the standard input, {"title", "x", "y", "curves": {NAME: [[x, y],
-// ...]}}, and writes it as SVG to the standard output: for programs that are not C++.
+// Reads a plot as JSON from standard input, {"title", "x", "y", "curves": {NAME: [[x, y], ...]}},
+// and writes it as SVG to standard output, for programs that are not in C++.
 #include <fmt/format.h>
 
 #include <cstdio>

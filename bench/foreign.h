@@ -1,5 +1,5 @@
-// A library that lives in a program of another language: its child process, and files to hand it
-// models and numbers.
+// A library used from a program in another language: its child process, and files that pass models
+// and numbers to it.
 #pragma once
 
 #include <filesystem>
@@ -21,12 +21,12 @@ class Foreign {
   Foreign& operator=(const Foreign&) = delete;
 
   Process& process() { return process_; }
-  // A path in a folder that goes with this object.
+  // A path in a folder that is removed with this object.
   std::string path(const std::string& name) const { return folder_ / name; }
   // Writes numbers to such a path, little-endian, and returns it.
   std::string file(const std::string& name, std::span<const std::byte> bytes) const;
 
-  // Of the answer to a line that prepares a call.
+  // The call that the answer to a preparing command describes.
   static TimesItself timing(const std::shared_ptr<Foreign>& self);
 
  private:

@@ -1,4 +1,4 @@
-// The training step of a GPT against PyTorch's, in turns; and where its time goes.
+// Compares the training step of a GPT with PyTorch's, in turns; or profiles it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -50,8 +50,8 @@ lp::Function training_step(const Settings& s) {
   return lp::train::step_function(problem, {kOptimizer, {.norm = 1.0}}, s.batch);
 }
 
-// The parameters and the optimiser's state as a training begins with them, a text of all tokens and
-// the next token of each.
+// The initial parameters and optimiser state, a text in which each token occurs, and the next token
+// of each position.
 std::vector<lp::Tensor> first_inputs(const lp::Function& step, const Settings& s) {
   lp::Params begin = s.net.init(lp::Key(1));
   begin.merge("", kOptimizer.init(begin));
@@ -109,7 +109,7 @@ void show_profile(const Settings& s) {
 
 class PyTorch {
  public:
-  // Begins with the parameters of `step`. Throws where its losses are others.
+  // Starts with the parameters of `step`. Throws if its losses differ.
   PyTorch(const lp::Function& step, const Settings& s, const Machine& machine, int threads)
       : python_({.name = "PyTorch",
                  .command = {"/usr/bin/python3", BENCH_SOURCES "/peer_gpt.py"},
@@ -134,13 +134,15 @@ class PyTorch {
   }
 
  private:
-  // What the steps change the loss by is what they are for: rounding is a small part of it.
+  // The allowed difference is a small part of the change that the steps make: rounding is less.
   static void check(const std::vector<float>& ours, const std::vector<float>& theirs) {
     const float change = std::fabs(ours.front() - ours.back());
     for (std::size_t i = 0; i < ours.size(); ++i)
       if (!(std::fabs(ours[i] - theirs.at(i)) < 1e-3f * change))
-        throw std::logic_error(fmt::format("the losses of the first steps are {} here and {} there",
-                                           fmt::join(ours, ", "), fmt::join(theirs, ", ")));
+        throw std::logic_error(
+            fmt::format("expected the losses of the first steps to agree, got {} from limpid and "
+                        "{} from PyTorch",
+                        fmt::join(ours, ", "), fmt::join(theirs, ", ")));
   }
 
   Foreign python_;
@@ -202,7 +204,7 @@ int main(int argc, char** argv) {
   app.add_option("--milliseconds", s.milliseconds, "Of each turn")->check(CLI::Range(1.0, 1e5));
   app.add_flag("--quick", quick, "3 rounds of 200 ms");
   app.add_flag("--alone", s.alone, "Without PyTorch");
-  app.add_flag("--profile", s.profile, "The time of every band of the plan, instead");
+  app.add_flag("--profile", s.profile, "Print the time of every band of the plan instead");
   app.add_option("--threads", s.threads, "Of the profile")->check(CLI::Range(1, 64));
   app.add_option("--out", s.out, "Write gpt.md and gpt.json into this folder");
   CLI11_PARSE(app, argc, argv);

@@ -64,7 +64,7 @@ lp::Function product_chain(int ops) {
   });
 }
 
-// One value that all read, and a sum of them all.
+// One value that all ops read, and the sum of their results.
 lp::Function fan(int ops) {
   return lp::trace("fan", {{"x", {lp::Dtype::kF32, {64}}}}, [&](std::span<const lp::Value> in) {
     std::vector<lp::Value> parts;
@@ -89,7 +89,7 @@ std::vector<std::int64_t> powers(std::int64_t first, std::int64_t last, std::int
   return all;
 }
 
-// The power of x with which y grows from the point before.
+// The exponent of growth since the previous point: y grows as x to this power.
 std::string exponent(const Curve& curve) {
   if (curve.points.size() < 2) return "";
   const auto& [x1, y1] = curve.points.back();
@@ -128,7 +128,7 @@ Section times(const std::string& file, const std::string& title, const std::stri
   return section;
 }
 
-// Of all values that ops make, constants aside.
+// Of the results of all ops, except constants.
 double tensor_bytes(const lp::Function& f) {
   double sum = 0;
   for (const lp::Node& node : f.nodes()) {
@@ -189,7 +189,7 @@ Section compiling(const std::vector<std::int64_t>& sizes) {
                                      {"products and ReLUs", product_chain},
                                      {"fan", fan},
                                      {"AdamW step of a deep network", [](int ops) {
-                                        // 24 ops a layer, and some 30 besides.
+                                        // 24 ops per layer and about 30 others.
                                         return training_step(std::max(1, (ops - 30) / 24), 8, 4);
                                       }}};
   section.table.columns = {"ops", "trace", "simplify", "compile", "compile grows as"};
@@ -268,9 +268,9 @@ void run(const Settings& settings) {
 int main(int argc, char** argv) {
   CLI::App app{"How limpid's cost grows with batch, width, depth, threads and ops."};
   bench::Settings settings;
-  app.add_option("--milliseconds", settings.milliseconds, "Time given to each point")
+  app.add_option("--milliseconds", settings.milliseconds, "Time for each point")
       ->check(CLI::Range(1.0, 10000.0));
-  app.add_flag("--quick", settings.quick, "Fewer and smaller sizes, 10 ms a point");
+  app.add_flag("--quick", settings.quick, "Fewer and smaller sizes, 10 ms per point");
   app.add_option("--out", settings.out,
                  "Write growth.md, growth.json and the plots into this folder");
   CLI11_PARSE(app, argc, argv);

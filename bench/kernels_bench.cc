@@ -1,6 +1,6 @@
-// Times of the kernels alone: products against the peak of one core, nanoseconds per element for
-// the rest. LIMPID_ISA chooses the instruction set. A word as argument keeps the lines that contain
-// it.
+// Times of the kernels alone: matrix products compared with the peak of one core, other kernels in
+// nanoseconds per element. LIMPID_ISA selects the instruction set. With an argument, only kernels
+// whose line contains it are measured.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -16,7 +16,7 @@ namespace {
 
 std::string wanted;
 
-// Time that this thread has computed for: others on the machine do not count.
+// This thread's CPU time: it excludes the time of other programs.
 double thread_seconds() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

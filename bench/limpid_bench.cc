@@ -1,6 +1,6 @@
-// Compares limpid with other libraries. Each lives in a process of its own (subject_main.cc); this
-// program has them take turns, checks their answers against plain loops before anything is timed,
-// and writes tables. bench/README.md says how to read them.
+// Compares limpid with other libraries. Each runs in its own process (subject_main.cc). This
+// program lets them take turns, compares their answers with those of plain loops before anything is
+// timed, and writes tables. bench/README.md explains how to read them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,12 +27,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Rounds, times those that were asked for, where fewer do not say who is ahead.
+// At most this many times the requested rounds, if fewer do not show which library is ahead.
 constexpr int kLonger = 3;
-// How often a second the system takes the CPU away from programs on a quiet machine, at the most:
-// one busy neighbour makes it a hundred times and more.
+// On a quiet machine the system takes the CPU away from programs at most this often per second. One
+// busy program beside them causes a hundred times and more.
 constexpr double kQuiet = 30;
-// Units in the last place: functions with larger errors have them beside their times.
+// In units in the last place: larger errors are shown beside the times.
 constexpr double kExact = 16;
 
 struct Settings {
@@ -43,13 +43,13 @@ struct Settings {
   std::filesystem::path out;
 };
 
-// The process of a peer, for one number of threads.
+// A peer's process, for one number of threads.
 struct Subject {
   std::string name, description;
   std::unique_ptr<Process> process;
 };
 
-// Those that can be had. The others are said once.
+// The available peers. The others are reported once.
 std::vector<Subject> start_all(const Machine& machine, int threads,
                                std::map<std::string, std::string>& left_out) {
   std::vector<Subject> subjects;
@@ -75,14 +75,14 @@ double largest_ulp(const std::vector<float>& answer, const std::vector<long doub
 }
 
 struct Result {
-  std::vector<double> rounds;  // nanoseconds a call; empty where the library does not do it
+  std::vector<double> rounds;  // nanoseconds per call; empty if the library cannot do it
   double ulp = 0;              // of a function
   double mib = 0;              // resident after the last round
   long switches = 0;
-  double seconds = 0;  // that the rounds took
+  double seconds = 0;  // length of all rounds
 };
 
-// The fastest of all but limpid, which is the first; none where limpid is alone.
+// The fastest peer. limpid, the first entry, does not count; none if there are no peers.
 std::optional<std::size_t> best_peer(const std::vector<Result>& results) {
   std::optional<std::size_t> best;
   for (std::size_t i = 1; i < results.size(); ++i)
@@ -103,8 +103,9 @@ std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
     if (!first || answer.empty()) return;
     const double error = c.error(answer, right);
     if (!(error < 1))
-      throw std::runtime_error(fmt::format("{}, {}: wrong by {:.2e} times what is allowed",
-                                           subjects[i].name, c.name(), error));
+      throw std::runtime_error(
+          fmt::format("{}, {}: the answer is wrong, its error is {:.2e} times the allowed one",
+                      subjects[i].name, c.name(), error));
     if (c.kind == Case::Kind::kFunction) results[i].ulp = largest_ulp(answer, right);
   };
   for (std::size_t i = 0; i < subjects.size(); ++i) prepare(i, true);
@@ -114,10 +115,10 @@ std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
   };
   for (int r = 0; r < settings.rounds || (r < kLonger * settings.rounds && !says_enough()); ++r)
     for (std::size_t k = 0; k < subjects.size(); ++k) {
-      // Another one begins each round.
+      // Each round starts with another library.
       const std::size_t i = (k + static_cast<std::size_t>(r)) % subjects.size();
       if (!takes_part[i]) continue;
-      // Prepared anew each time, so that no figure hangs on where memory happened to lie.
+      // Prepared again each time, so that no figure depends on one placement in memory.
       if (r > 0 && !c.heavy) prepare(i, false);
       const auto begin = Clock::now();
       const std::string reply =
@@ -130,14 +131,14 @@ std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
       if (nanoseconds > 0) results[i].rounds.push_back(nanoseconds);
       results[i].switches += switches;
       results[i].mib = subjects[i].process->resident_mib();
-      // OpenMP's threads look for work for some milliseconds before they sleep.
+      // OpenMP's threads spin for some milliseconds before they sleep.
       std::this_thread::sleep_for(std::chrono::milliseconds{15});
     }
   for (Subject& subject : subjects) subject.process->ask("forget");
   return results;
 }
 
-// The tables so far: of times, and of errors.
+// The tables so far: of times, of errors.
 class Tables {
  public:
   void add(const Case& c, const std::vector<Subject>& subjects, double bound_ns,
@@ -153,7 +154,7 @@ class Tables {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool took_part = !results[i].rounds.empty();
       const double ns = took_part ? median(results[i].rounds) : INFINITY;
-      // A time is of worth together with what was computed in it.
+      // A time is only meaningful together with the amount of computation.
       const std::string inexact =
           function && results[i].ulp > kExact ? fmt::format(" ({:.0e} ulp)", results[i].ulp) : "";
       row.push_back(took_part ? number(ns / unit) + inexact : "");
@@ -205,7 +206,7 @@ class Tables {
   }
 
   std::vector<Table> tables_;
-  double best_f32_ = INFINITY;  // of the last case in f32 that narrower ones follow
+  double best_f32_ = INFINITY;  // of the last f32 case, for the narrower dtypes after it
 };
 
 void run(const Settings& settings) {
@@ -280,10 +281,10 @@ void run(const Settings& settings) {
            {"preemptions_a_second", a_second},
            {"results", figures}});
   if (a_second > kQuiet)
-    throw std::runtime_error(
-        fmt::format("other programs ran meanwhile: the system took the CPU away {:.0f} times a "
-                    "second, of a quiet machine at most {} are expected; measure again",
-                    a_second, kQuiet));
+    throw std::runtime_error(fmt::format(
+        "other programs ran: the system took the CPU away {:.0f} times a second, expected "
+        "at most {} (a quiet machine); measure again",
+        a_second, kQuiet));
 }
 
 }  // namespace
@@ -292,13 +293,13 @@ void run(const Settings& settings) {
 int main(int argc, char** argv) {
   CLI::App app{"Compares limpid with other libraries."};
   bench::Settings settings;
-  app.add_option("--rounds", settings.rounds, "Turns that each library gets in each case")
+  app.add_option("--rounds", settings.rounds, "Turns of each library in each case")
       ->check(CLI::Range(1, 1000));
   app.add_option("--milliseconds", settings.milliseconds, "Length of a turn")
       ->check(CLI::Range(1.0, 10000.0));
   app.add_flag("--quick", settings.quick, "3 rounds of 25 ms, without the largest cases");
   app.add_option("--only", settings.only,
-                 "Cases whose name has this part, such as 'Training' or 'b32 t1'");
+                 "Only cases whose name contains this, such as 'Training' or 'b32 t1'");
   app.add_option("--out", settings.out, "Write compare.md and compare.json into this folder");
   CLI11_PARSE(app, argc, argv);
   if (settings.quick) {

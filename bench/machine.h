@@ -1,4 +1,4 @@
-// What the figures were measured on.
+// A description of the machine.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@ namespace bench {
 
 struct Machine {
   std::string cpu;     // the model's name
-  std::string vendor;  // "GenuineIntel", for one
+  std::string vendor;  // such as "GenuineIntel"
   std::string isa;     // the vector extensions, fastest first
   std::string system;  // kernel and distribution
   std::string compiler;
-  std::string flags;      // that limpid is compiled with
-  std::vector<int> cpus;  // that this process may use
+  std::string flags;      // compiler flags of limpid
+  std::vector<int> cpus;  // usable by this process
 };
 
 Machine this_machine();

@@ -1,4 +1,4 @@
-// Writes ONNX models: the few messages of onnx.proto3 that networks of f32 and i8 weights need, in
+// Writes ONNX models: the messages of onnx.proto3 that networks with f32 and i8 weights need, in
 // protobuf's wire format (https://protobuf.dev/programming-guides/encoding). Opset 23.
 #pragma once
 
@@ -25,7 +25,7 @@ class OnnxModel {
   void node(const std::string& op, const std::vector<std::string>& inputs,
             const std::vector<std::string>& outputs, const std::vector<Attribute>& attributes = {});
 
-  // Throws std::runtime_error where the file cannot be written.
+  // Throws std::runtime_error if the file cannot be written.
   void write(const std::string& path) const;
 
  private:

@@ -1,10 +1,10 @@
-// What messages cost that travel while the ranks compute (SCALE.md, "Overlap"). Computing is a
-// pause of fixed length, so that only the network and what serves it are measured:
+// The cost of messages that are sent while the ranks compute (SCALE.md, "Overlap"). A pause of
+// fixed length stands for the computation, so that only the network and its software are measured:
 //
 //   mpirun -n 2 overlap_bench ELEMENTS SHARDS MILLISECONDS STEPS
 //
 // sums SHARDS vectors, each after a pause of MILLISECONDS, and then exchanges the parts of the
-// result, as a step of training does. It compares, in turns:
+// result, as a training step does. It compares in turns:
 //   * all messages after the last pause;
 //   * each subtree as soon as it is complete, as training does;
 //   * with one shard per rank, the limit of overlap with a backward pass: the backward pass takes

@@ -1,9 +1,9 @@
-"""PyTorch's training of the character model on a text, to compare with
+"""Trains the character model on a text in PyTorch, for comparison with
 
     limpid train --data text:FILE --model charlm --epochs 1 --threads 1 --probe-every 0 --sample-every 0
 
-8 characters, embeddings of 32, layers of 128 and 128, ReLU; AdamW (foreach) at 0.002, batches of 256
-drawn without replacement from the windows of the first nine tenths. Usage:
+Context of 8 characters, embedding dimension 32, hidden layers of 128 and 128, ReLU; AdamW (foreach) with learning rate 0.002;
+batches of 256 windows, drawn without replacement from the first nine tenths of the text. Usage:
 
     OMP_NUM_THREADS=1 /usr/bin/python3 bench/peer_charlm.py FILE [EPOCHS]
 """

@@ -1,10 +1,10 @@
-"""PyTorch's training on several processes of one thread, for scale.py:
+"""Trains in PyTorch on several processes of one thread each, for scale.py:
 
     python3 peer_ddp.py WAY RANK RANKS MEETING TASK BATCH STEPS
 
-WAY is ddp (DistributedDataParallel over Gloo) or alone: each process trains on its part of BATCH and exchanges nothing, which no way
-to exchange gradients can be faster than. TASK is mlp (784-256-128-10) or gpt:VOCABULARY (4 blocks, width 128, context 64). They meet
-in the file MEETING. Rank 0 prints a step's seconds, from one barrier to the next, the number of parameters, and the BLAS."""
+WAY is ddp (DistributedDataParallel over Gloo) or alone: each process trains on its part of BATCH and exchanges nothing, the upper
+bound for any exchange of gradients. TASK is mlp (784-256-128-10) or gpt:VOCABULARY (4 blocks, width 128, context 64). The processes
+connect through the file MEETING. Rank 0 prints the seconds per step, between barriers, the number of parameters, and the BLAS."""
 
 import sys
 import time
@@ -42,7 +42,7 @@ def main():
     model, optimizer, batches, clip = {"mlp": mlp, "gpt": gpt}[name](batch // ranks, *map(int, vocabulary))
     trained = model
     if way == "ddp":
-        # Gloo does not send truth values, and every process has these masks already.
+        # Gloo cannot send bools, and every process already has these masks.
         masks = [name for name, _ in model.named_buffers()]
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, masks)
         trained = DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True)

@@ -1,8 +1,8 @@
-// oneDNN at its best: weights packed ahead in the layout that it asks for, bias, activations and
-// the product of a gate fused. The variants are its two ways to a linear layer, "matmul" and
-// "inner_product". Forward only: its training is a set of primitives without a loss or an
-// optimiser. In bf16 it has the inputs of a layer rounded as well; with weights of i8 their scales
-// are constants, found beforehand.
+// oneDNN at its best: weights packed ahead in the layout it asks for; bias, activations and the
+// product with a gate are fused. The variants are its two primitives for a linear layer, "matmul"
+// and "inner_product". Forward pass only: for training it has primitives, but no loss and no
+// optimiser. With bf16 weights it also rounds the inputs of a layer. With i8 weights the inputs
+// have constant scales, determined beforehand.
 #include <omp.h>
 
 #include <algorithm>
@@ -43,12 +43,12 @@ struct Model {
 
   explicit Model(bool inner_product) : inner_product(inner_product) {}
 
-  // What is done to the output of a linear layer.
+  // Operations on the output of a linear layer.
   struct After {
     std::string activation = "";     // none: ""
     DataType to = kF32;              // the dtype of the output
-    std::vector<float> scales = {};  // multiply it, before the activation
-    const memory* factor = nullptr;  // multiplies it
+    std::vector<float> scales = {};  // factors before the activation
+    const memory* factor = nullptr;  // an element-wise factor
   };
 
   // Appends a linear layer; returns its output. `bias` may be empty.
@@ -99,7 +99,7 @@ struct Model {
     return y;
   }
 
-  // Appends a function of each element or of each row, into memory of its own; returns that.
+  // Appends a function of each element or of each row; returns its result, a new buffer.
   memory function(const memory& x, const std::string& name) {
     const memory y(x.get_desc(), engine);
     constexpr auto kind = dnnl::prop_kind::forward_inference;
@@ -117,7 +117,7 @@ struct Model {
     return y;
   }
 
-  // Appends a conversion of f32 times a scale.
+  // Appends a conversion from f32, multiplied by a scale.
   memory converted(const memory& x, DataType to, float scale = 1) {
     dnnl::primitive_attr attributes;
     attributes.set_output_scales(0, {scale});
@@ -216,7 +216,7 @@ class Dnnl : public Subject {
             [y] { return static_cast<const float*>(y.get_data_handle()); }};
   }
 
-  // The same for both variants: one of them says it.
+  // The same for both variants, so only one of them answers.
   Forward function(const FunctionTask& task, int threads) override {
     if (inner_product_ || task.name == "rms_norm") return {};
     omp_set_num_threads(threads);
@@ -238,7 +238,8 @@ class Dnnl : public Subject {
     return x;
   }
 
-  // What is after a ReLU has 255 steps, the input and every row of a weight have 127 to each side.
+  // Outputs of a ReLU get 255 steps; the input and each row of a weight get 127 on either side of
+  // 0.
   static memory i8_layers(Model& model, const Network& network, const memory& f32,
                           const std::vector<float>& largest) {
     float of_input = largest[0] / 127;

@@ -1,6 +1,6 @@
-// Eigen, in a loop over the layers as its user would write it, compiled for this machine. The
-// variants are "run-time sizes", which does everything that has a name in Eigen, and "compile-time
-// sizes", which does the two small networks, one example each.
+// Eigen, in a loop over the layers as its users write it, compiled for this machine. The variants
+// are "run-time sizes", which has everything that Eigen has a function for, and "compile-time
+// sizes", which has the two small networks, with one example.
 #include <Eigen/Core>
 #include <cstring>
 #include <unsupported/Eigen/SpecialFunctions>
@@ -17,7 +17,7 @@ Matrix matrix(std::span<const float> values, int rows, int columns) {
   return Eigen::Map<const Matrix>(values.data(), rows, columns);
 }
 
-// Into memory that is there already.
+// Writes to existing memory.
 void apply(const std::string& name, const Matrix& from, Matrix& to) {
   const auto x = from.array();
   auto y = to.array();
@@ -119,11 +119,11 @@ struct FixedLayer {
     weight = matrix(network.weights[layer], kOut, kIn);
     std::memcpy(bias.data(), network.biases[layer].data(), sizeof(float) * kOut);
   }
-  Eigen::Matrix<float, kOut, kIn> weight;  // column-major, as Eigen likes it best
+  Eigen::Matrix<float, kOut, kIn> weight;  // column-major, Eigen's default
   Eigen::Matrix<float, kOut, 1> bias;
 };
 
-// What a network in memory that others may write to needs to be computed anew each time.
+// Stops the compiler from reusing the last result: says that the memory may have been written to.
 void forget_what_is_known() { asm volatile("" ::: "memory"); }
 
 class CompileTimeSizes : public Subject {

@@ -1,11 +1,11 @@
-"""PyTorch's training step of a GPT, for gpt_bench.cc: pre-norm blocks, causal attention, GELU, learned
+"""The training step of a GPT in PyTorch, for gpt_bench.cc: pre-norm blocks, causal attention, GELU, learned
 positions, no biases in the projections, tied output; AdamW (foreach) after clipping by the global
-norm. Obeys lines on the standard input:
+norm. Executes commands, one per line, from standard input:
 
-    describe             answers one line
+    describe             answers with one line
     load FILE LAYERS HEADS WIDTH CONTEXT VOCABULARY BATCH THREADS
-                         the first parameters, under Llama's names; answers "loaded PARAMETERS"
-    losses N             answers "floats N" and the losses of the first steps
+                         loads the initial parameters, under Llama's names; answers "loaded PARAMETERS"
+    losses N             answers "floats N" and the losses of the first N steps
     time MILLISECONDS    answers "time NANOSECONDS CALLS": the median step
 """
 
@@ -33,8 +33,8 @@ class Block(nn.Module):
         hidden = torch.ones(context, context, dtype=torch.bool).triu(1)
         self.register_buffer("hidden", hidden)
 
-    # x is (batch * context, width): of three dimensions, PyTorch 1.13 makes a product without bias
-    # a batch of small ones, which takes nearly twice the time.
+    # x is (batch * context, width): with three dimensions, PyTorch 1.13 computes a product without
+    # bias as a batch of small ones, which takes nearly twice the time.
     def forward(self, x):
         rows, width = x.shape
         length = self.hidden.shape[0]
@@ -62,7 +62,7 @@ class Gpt(nn.Module):
         return functional.linear(x, self.tokens.weight)
 
 
-# The parameters of `limpid` as those of Gpt.
+# Copies the parameters of limpid to those of Gpt.
 def parameters(file, layers):
     arrays = {name: torch.from_numpy(array) for name, array in np.load(file).items()}
     found = {"tokens.weight": arrays["embed_tokens.weight"], "positions": arrays["embed_positions.weight"]}

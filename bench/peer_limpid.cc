@@ -1,5 +1,5 @@
-// Limpid as a user would call it: parameters bound for inference; for training the step that
-// `limpid train` makes, with the gradient's norm. Both without allocation.
+// Limpid as a user would call it: for inference with bound parameters; for training, the step of
+// `limpid train`, with the gradient norm. Neither allocates memory.
 #include <cstring>
 #include <utility>
 
@@ -34,7 +34,7 @@ std::unique_ptr<lp::ThreadPool> pool_of(int threads) {
       lp::ThreadPool::Options{.threads = threads, .pin_caller = true});
 }
 
-// What a function of one matrix needs to run.
+// A function of one matrix, ready to run.
 struct FunctionState {
   FunctionState(const lp::Function& f, int threads, std::span<const float> input)
       : pool(pool_of(threads)), x(input.begin(), input.end()) {
@@ -139,7 +139,7 @@ struct TrainingState {
   TrainingTask task;
   float rate;
   float loss = 0, gradient_norm = 0;
-  std::int64_t key = 0;  // of a dropout that is not there
+  std::int64_t key = 0;  // for dropout, which is off
   std::size_t row;
   std::size_t first = 0;
   std::size_t parameters = 0;

@@ -1,4 +1,4 @@
-// No library: plain loops, to say what a program costs that has nothing in it.
+// No library: plain loops, to measure the cost of the program itself.
 #include <algorithm>
 
 #include "bench/subject.h"

@@ -1,5 +1,5 @@
-// ONNX Runtime, in the Node process of onnxruntime/subject.js: each case becomes an ONNX model. The
-// operators are those of opset 23, which it fuses as it sees fit.
+// ONNX Runtime, in the Node process of onnxruntime/subject.js. Each case becomes an ONNX model with
+// the operators of opset 23; ONNX Runtime decides what to fuse.
 #include "bench/cpus.h"
 #include "bench/foreign.h"
 #include "bench/onnx_writer.h"
@@ -66,8 +66,8 @@ class OnnxRuntime : public Subject {
     return load(model, x, batch, network.sizes.front(), network.sizes.back(), threads);
   }
 
-  // As its tool for dynamic quantization writes it, with a scale for each output; it has no
-  // products of bf16.
+  // As its tool for dynamic quantization writes it, with a scale for each output. It has no bf16
+  // products.
   Forward narrow(const Network& network, const std::string& dtype, int batch, int threads,
                  std::span<const float> x) override {
     if (dtype != "i8") return {};
@@ -130,7 +130,7 @@ class OnnxRuntime : public Subject {
     return {[] {}, [y] { return y->data(); }, Foreign::timing(node_)};
   }
 
-  // Adds x, y and the small result that subject.js asks for.
+  // Adds x, y and the small result that subject.js reads.
   void write(OnnxModel& model, const Shape& x, const Shape& y, const std::string& name) {
     model.input("x", x);
     model.output("y", y);

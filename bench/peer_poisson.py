@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One training step of examples/poisson in PyTorch, on one thread: the peer of poisson_bench."""
+"""One training step of examples/poisson in PyTorch, on one thread, for comparison with poisson_bench."""
 
 import math
 import statistics

@@ -1,5 +1,5 @@
-// PyTorch from Python, in the process of peer_pytorch.py: training only, which is where its
-// optimisers over all parameters at once (foreach) differ from libtorch's.
+// PyTorch from Python, in the process of peer_pytorch.py. Training only: its optimisers update all
+// parameters together (foreach), unlike those of libtorch.
 #include <fstream>
 
 #include "bench/foreign.h"

@@ -1,9 +1,9 @@
-"""PyTorch's training from Python, for peer_pytorch.cc. Obeys lines on the standard input:
+"""Trains in PyTorch from Python, for peer_pytorch.cc. Executes commands, one per line, from standard input:
 
-    describe                 answers one line
+    describe                 answers with one line
     load SIZES PARAMETERS IMAGES LABELS THREADS BATCH OPTIMIZER RATE MOMENTUM
-                             a network, and the files of its numbers; answers "loaded"
-    step                     one step on the next batch; answers "stepped"
+                             loads a network and its data from these files; answers "loaded"
+    step                     makes one step on the next batch; answers "stepped"
     parameters               answers "floats N" and the parameters
     time MILLISECONDS        answers "time NANOSECONDS CALLS 0": the median step
 """
@@ -18,7 +18,7 @@ import torch
 
 
 def blas():
-    """The BLAS library in use, and the kind of CPU that it takes this one for."""
+    """The BLAS library in use, and the kind of CPU that it detected."""
     library = ctypes.CDLL("libblas.so.3")
     if not hasattr(library, "openblas_get_corename"):
         return "a BLAS other than OpenBLAS"

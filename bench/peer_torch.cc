@@ -1,6 +1,6 @@
 // libtorch's C++ interface at its best: inference mode for the forward pass; for training, modules,
-// gradients set to none before each step, and its own optimisers. Variants: the BLAS library that
-// the environment has it load, since libtorch brings none; and "OpenBLAS frozen", a script whose
+// gradients set to none before each step, and its own optimisers. Variants: the BLAS library, which
+// the environment selects since libtorch includes none; and "OpenBLAS frozen", a script whose
 // weights are constants, optimised for inference.
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ std::vector<float> values_of(const torch::Tensor& tensor) {
 
 using Call = std::function<torch::Tensor(const torch::Tensor&)>;
 
-// A script whose weights are constants. `body` names them by their places: self.t0, self.t1.
+// A script whose weights are constants. In `body` they are self.t0, self.t1, and so on.
 Call frozen(const std::vector<torch::Tensor>& weights, const std::string& body) {
   torch::jit::Module module("frozen");
   for (std::size_t i = 0; i < weights.size(); ++i)
@@ -84,7 +84,7 @@ Forward ready(const Call& call, const torch::Tensor& x) {
           [y] { return y->data_ptr<float>(); }};
 }
 
-// A function of x, into memory that is there already where libtorch has such a form.
+// A function of x; writes to existing memory if libtorch has such a form.
 std::function<void()> applied(const std::string& name, const torch::Tensor& x,
                               const std::shared_ptr<torch::Tensor>& y) {
   if (name == "relu") return [=] { at::clamp_min_out(*y, x, 0); };
@@ -102,7 +102,7 @@ std::function<void()> applied(const std::string& name, const torch::Tensor& x,
   };
 }
 
-// What OpenBLAS takes the CPU for. (BLIS tells nobody.)
+// The kind of CPU that OpenBLAS detected. (BLIS does not report it.)
 std::string core() {
   using Name = const char* (*)();
   const auto name = reinterpret_cast<Name>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
@@ -166,7 +166,7 @@ class Torch : public Subject {
 
   Training training(const Network& network, int threads, const TrainingTask& task) override {
     if (frozen_) return {};
-    malloc_trim(0);  // the memory of this is a figure, too
+    malloc_trim(0);  // its memory use is measured, too
     struct State {
       torch::nn::Sequential modules{nullptr};
       std::vector<torch::Tensor> parameters;
@@ -220,7 +220,7 @@ class Torch : public Subject {
 }  // namespace
 
 std::unique_ptr<Subject> make_subject(const std::string& variant) {
-  // Memory that was freed is used again, and not asked of the system anew.
+  // Keeps freed memory in the process for later allocations.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   // "OpenBLAS", "BLIS", "OpenBLAS frozen"

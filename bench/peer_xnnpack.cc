@@ -1,5 +1,5 @@
-// XNNPACK's fully-connected operators: weights packed ahead, ReLU as the bound of the output.
-// Networks of linear layers and ReLU only.
+// XNNPACK's fully-connected operators: weights packed ahead, ReLU as a lower bound on the output.
+// Only networks of linear layers and ReLU.
 #include <pthreadpool.h>
 #include <xnnpack.h>
 
@@ -12,12 +12,12 @@
 namespace bench {
 namespace {
 
-// The operators read up to this many bytes after a row.
+// The operators read up to this many bytes beyond the end of a row.
 constexpr std::size_t kPadding = XNN_EXTRA_BYTES / sizeof(float);
 
 void must(xnn_status status) {
   if (status != xnn_status_success)
-    throw std::runtime_error("XNNPACK refuses: " + std::to_string(status));
+    throw std::runtime_error("XNNPACK returned the status " + std::to_string(status));
 }
 
 struct Model {

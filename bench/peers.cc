@@ -29,7 +29,7 @@ std::vector<std::pair<std::string, std::string>> environment(const std::string& 
   std::vector<std::pair<std::string, std::string>> all;
   if (!blas.empty()) all.emplace_back("LD_LIBRARY_PATH", blas);
   const auto has = [&](const char* flag) { return machine.isa.find(flag) != std::string::npos; };
-  // libtorch leaves AVX-512 alone unless it is asked for.
+  // libtorch uses AVX-512 only if asked to.
   if (has("avx512f")) all.emplace_back("ATEN_CPU_CAPABILITY", "avx512");
   if (has("avx512f") && machine.vendor == "GenuineIntel")
     all.emplace_back("OPENBLAS_CORETYPE", has("avx512_bf16") ? "SAPPHIRERAPIDS" : "SKYLAKEX");

@@ -1,4 +1,4 @@
-// The libraries of the comparison, and how their programs are started.
+// The libraries of the comparison, and the start of their programs.
 #pragma once
 
 #include <filesystem>
@@ -16,22 +16,22 @@ struct Peer {
   std::string name;
   std::string library;  // the end of its program's name: subject_torch, start_torch
   std::string variant;  // its argument
-  std::string blas;     // a folder whose libblas.so.3 it is to use
+  std::string blas;     // the folder with the libblas.so.3 to use
 };
 
-// Limpid first; without any of the others a comparison goes on.
+// Limpid is first. A comparison leaves out the others if they are missing.
 const std::vector<Peer>& all_peers();
 
-// What a peer's process is given: its BLAS library and threads, placed on the first CPUs. Debian's
-// OpenBLAS takes Intel's newer CPUs for ones without AVX and is then five times slower; it is told
-// what they are.
+// The options of a peer's process: its BLAS library, and threads placed on the first CPUs. Debian's
+// OpenBLAS mistakes newer Intel CPUs for ones without AVX, which makes it five times slower; an
+// environment variable corrects it.
 std::vector<std::pair<std::string, std::string>> environment(const std::string& blas,
                                                              const Machine& machine, int threads);
-// Where Debian has OpenBLAS for OpenMP.
+// The folder of Debian's OpenBLAS for OpenMP.
 inline constexpr const char* kOpenBlas = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
 
-// Starts <prefix><library> of the folder that this program is in, with its threads placed on the
-// first CPUs. Throws std::runtime_error where it was not built.
+// Starts <prefix><library> from the folder of this program, with its threads on the first CPUs.
+// Throws std::runtime_error if it was not built.
 std::unique_ptr<Process> start(const Peer& peer, const std::string& prefix, const Machine& machine,
                                int threads);
 

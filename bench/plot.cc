@@ -13,11 +13,11 @@ constexpr double kWidth = 640, kHeight = 400;
 constexpr double kLeft = 90, kRight = 30, kTop = 36, kBottom = 50;
 constexpr double kLegendLine = 18;
 
-// Told apart by those who see no red or no green too (Okabe and Ito).
+// Distinguishable with red-green colour blindness, too (Okabe and Ito).
 constexpr std::array<const char*, 6> kColours = {"#0072b2", "#d55e00", "#009e73",
                                                  "#cc79a7", "#e69f00", "#56b4e9"};
 
-// Decades from the first to the last that the values need, laid out from `begin` to `end`.
+// The decades that contain all values, laid out from `begin` to `end`.
 struct Axis {
   Axis(double smallest, double largest, double from, double to)
       : first(static_cast<int>(std::floor(std::log10(smallest) + 1e-9))),
@@ -100,7 +100,7 @@ std::string svg(const Plot& plot) {
     out +=
         fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
                     points, colour);
-    // The curves rise: the upper left corner is free.
+    // Curves rise, so the upper left corner is free.
     const double at = kTop + kLegendLine * (static_cast<double>(c) + 1);
     out += dots + line(kLeft + 12, at - 4, kLeft + 32, at - 4, colour) +
            text(kLeft + 38, at, "start", plot.curves[c].name);

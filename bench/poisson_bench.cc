@@ -1,5 +1,5 @@
 // One training step of examples/poisson: a loss with a second derivative, its gradient and Adam as
-// one plan, through the same call that a program makes. peer_poisson.py is PyTorch's.
+// one plan, called as a program calls it. peer_poisson.py is the same step in PyTorch.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A compiled limpid::Function with all that a run needs, made ahead.
+// A compiled limpid::Function with memory and inputs, ready to run.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@
 
 namespace bench {
 
-// Small numbers, positive and negative; zeros where the type is not f32.
+// Small numbers, positive and negative; zeros for types other than f32.
 limpid::Tensor some_numbers(const limpid::Type& type);
-// Of an Mlp, without the time that random numbers take.
+// Parameters of an Mlp, without the time of drawing random numbers.
 limpid::Params some_params(const limpid::nn::Mlp& net);
 
 class Prepared {
  public:
-  // The calling thread is kept on the first CPU, the others on CPUs of their own.
+  // Pins the calling thread to the first CPU, each other thread to its own CPU.
   Prepared(const limpid::Function& function, int threads);
-  // On inputs of the caller's, instead of some numbers.
+  // With inputs given by the caller instead of small numbers.
   Prepared(const limpid::Function& function, int threads, std::vector<limpid::Tensor> inputs);
 
   void run() { workspace_->run(inputs_, outputs_); }

@@ -18,7 +18,7 @@
 namespace bench {
 namespace {
 
-// What the system says of a process and of those it started, kB, as MiB.
+// Memory of a process and its children as the system reports it, in kB; returned in MiB.
 double memory_mib(pid_t process, const std::string& word) {
   const std::string folder = "/proc/" + std::to_string(process);
   double sum = 0;
@@ -31,7 +31,7 @@ double memory_mib(pid_t process, const std::string& word) {
   return sum;
 }
 
-// The caller's environment may hold settings of numeric libraries, such as OPENBLAS_CORETYPE. A
+// The caller's environment may contain settings of numeric libraries, such as OPENBLAS_CORETYPE. A
 // subject inherits none of them: it gets only the settings in its options.
 void forget_settings() {
   constexpr std::string_view kPrefixes[] = {"ATEN_", "BLIS_", "DNNL_", "GOMP_",   "GOTO_",
@@ -49,8 +49,9 @@ void forget_settings() {
 
 Process::Process(const Options& options) : name_(options.name) {
   int to[2], from[2];
-  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-  // A program that has ended is found out by its answer that does not come.
+  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+    throw std::runtime_error("cannot make a pipe");
+  // If the program has ended, its missing answer shows it.
   std::signal(SIGPIPE, SIG_IGN);
   pid_ = fork();
   if (pid_ == 0) {
@@ -86,7 +87,7 @@ std::string Process::ask(const std::string& line) {
   std::fflush(to_);
   std::string reply;
   for (int c = std::fgetc(from_); c != '\n'; c = std::fgetc(from_)) {
-    if (c == EOF) throw std::runtime_error(name_ + " ended at: " + line);
+    if (c == EOF) throw std::runtime_error(name_ + " ended instead of answering: " + line);
     reply += static_cast<char>(c);
   }
   if (reply.compare(0, 5, "error") == 0) throw std::runtime_error(name_ + ": " + reply);
@@ -98,7 +99,7 @@ std::vector<float> Process::ask_floats(const std::string& line) {
   if (reply == "none") return {};
   std::vector<float> values(std::stoul(reply.substr(7)));
   if (std::fread(values.data(), sizeof(float), values.size(), from_) != values.size())
-    throw std::runtime_error(name_ + " ended at: " + line);
+    throw std::runtime_error(name_ + " ended instead of answering: " + line);
   return values;
 }
 

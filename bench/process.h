@@ -1,5 +1,5 @@
-// A program that obeys lines on its standard input and answers lines, and numbers, on its standard
-// output.
+// A child process that reads commands from its standard input and answers with lines and numbers on
+// its standard output.
 #pragma once
 
 #include <sys/types.h>
@@ -17,23 +17,23 @@ class Process {
   struct Options {
     std::string name;  // for messages
     std::vector<std::string> command;
-    std::vector<std::pair<std::string, std::string>> environment;  // besides our own
-    std::optional<int> cpu;                                        // that it starts on and stays on
+    std::vector<std::pair<std::string, std::string>> environment;  // added to ours
+    std::optional<int> cpu;                                        // to which it is pinned
   };
 
   explicit Process(const Options& options);
-  // Ends its input, and waits for its end.
+  // Closes its input and waits until it ends.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // Memory of the process and of those it started, MiB: in use now, and the most so far.
+  // Memory of the process and its children, MiB: now, and the maximum so far.
   double resident_mib() const;
   double most_resident_mib() const;
 
-  // The answer. Throws where it begins with "error", and where the program has ended.
+  // The answer. Throws if it begins with "error", or if the program has ended.
   std::string ask(const std::string& line);
-  // The numbers after an answer "floats N"; none after "none".
+  // The numbers after the answer "floats N"; nothing for the answer "none".
   std::vector<float> ask_floats(const std::string& line);
 
  private:

@@ -15,7 +15,7 @@ namespace lp = limpid;
 
 namespace {
 
-// "matmul 1x768x128x128", of the first step of a band: the same work has the same name.
+// Such as "matmul 1x768x128x128", from the first step of a band: equal work gets an equal name.
 std::string kind_of(const std::string& steps) {
   std::istringstream first(steps.substr(steps.find("= ") + 1));
   std::string name, sizes;

@@ -1,11 +1,11 @@
-// Where the time of a Function goes, printed: the bands of its plan, and their sum by what they do.
+// Prints a profile of a Function: the time of each band of its plan, and sums by kind of work.
 #pragma once
 
 #include "limpid/compile/executable.h"
 
 namespace bench {
 
-// On so many threads, each pinned to a CPU of its own.
+// On this many threads, each pinned to its own CPU.
 void print_profile(const limpid::Function& function, std::span<const limpid::Tensor> inputs,
                    int rounds, int threads, const limpid::CompileOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Times of a call of compiled networks from C++, for python_calls.py to compare with: name and
-// microseconds, a line each.
+// Times of calls of compiled networks from C++, for comparison by python_calls.py. Prints one line
+// per network: its name and microseconds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,7 +10,7 @@ namespace lp = limpid;
 
 namespace {
 
-// The least mean of some rounds of calls.
+// The smallest mean over several rounds of calls.
 template <class F>
 double microseconds(const F& call, int calls) {
   double best = 1e9;

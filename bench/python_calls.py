@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Times of calls from Python beside those from C++, and of an epoch from a Python loop.
+"""Measures calls from Python and from C++, and an epoch from a Python loop.
 
-python_calls.py [the program of python_calls.cc [node_modules with onnxruntime-node]]      (PYTHONPATH: the package in a build folder)
+usage: python_calls.py [PROGRAM [NODE_MODULES]]
 
-Prints Markdown. PyTorch stands beside it where python3-torch is, ONNX Runtime in Node where the folder is named. The least mean of some
-rounds counts.
+PROGRAM is the program of python_calls.cc, NODE_MODULES a node_modules folder with onnxruntime-node. PYTHONPATH must name the package in a
+build folder. Prints Markdown. PyTorch is compared if python3-torch is installed, ONNX Runtime in Node if NODE_MODULES is given. Each time is
+the smallest mean over several rounds.
 """
 
 import os
@@ -39,7 +40,7 @@ def microseconds(call, calls, rounds=20):
 
 
 def import_time():
-    """Milliseconds beyond NumPy's import, the least of ten."""
+    """Milliseconds to import limpid after NumPy, the smallest of ten."""
     program = "import numpy, time; begin = time.perf_counter(); import limpid; print(time.perf_counter() - begin)"
     return min(float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout) for _ in range(10)) * 1e3
 
@@ -85,7 +86,7 @@ def calls():
 
 
 def epochs(x, y):
-    """By name, what runs an epoch of 784-256-128-10, batch 128, SGD with momentum."""
+    """Functions by name, each of which runs an epoch of 784-256-128-10, batch 128, SGD with momentum."""
     net, sgd = lp.nn.mlp([784, 256, 128, 10], lp.relu), lp.optim.Sgd(momentum=0.9)
     step = lp.compile(lp.optim.step(lambda p, x, y: lp.cross_entropy(net(p, x), y), sgd))
     params = net.init()
@@ -119,7 +120,7 @@ def epochs(x, y):
 
 
 def epoch(rounds=7):
-    """Seconds of 60,000 examples, in turns; how many times as fast as the faster PyTorch of the same turn."""
+    """Seconds for 60,000 examples, measured in turns; the ratio is to the faster PyTorch of the same turn."""
     x = np.random.default_rng(0).random((60_000, 784), np.float32)
     y = np.random.default_rng(1).integers(0, 10, 60_000).astype(np.int32)
     runs = epochs(x, y)

@@ -1,6 +1,6 @@
-// How long a call of a small network takes in the worst case: every one of many calls is timed,
-// from a pinned thread, with the first-in-first-out scheduling of real-time threads where the
-// system lets us. What the same loop sees without the call says what of it is the machine's.
+// The worst-case time of a call of a small network. Each of many calls is timed, from a pinned
+// thread, with first-in-first-out (real-time) scheduling if the system allows it. The same loop
+// without the call measures the machine's own pauses.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -72,7 +72,7 @@ void run(std::size_t calls, const std::filesystem::path& out) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"The worst case of a small network's time."};
+  CLI::App app{"The worst-case time of a call of a small network."};
   std::size_t calls = 1000000;
   std::filesystem::path out;
   app.add_option("--calls", calls, "How many")->check(CLI::Range(1000, 1000000000));

@@ -17,22 +17,22 @@ double median(std::vector<double> values);
 
 // How much faster limpid is than a peer.
 struct Ratio {
-  double value = 0, uncertainty = 0;  // the median of the rounds, and two of its standard errors
+  double value = 0, uncertainty = 0;  // median of the rounds, two standard errors
 
-  // Whether the rounds say who is ahead, or that both are about level.
+  // Whether the rounds show which of the two is ahead, or that they are about equal.
   bool is_certain() const;
   std::string text() const;
 };
 
-// Of the rounds of both, which took turns: what the machine does at the time is the same for both.
+// The ratio is computed within each round, since the state of the machine is the same for both.
 Ratio ratio_of(const std::vector<double>& peer, const std::vector<double>& limpid);
 
-// Three digits, or all that stand before the point: "0.0123", "1.23", "12.3", "1234".
+// Three significant digits, or all digits before the point: "0.0123", "1.23", "12.3", "1234".
 std::string number(double value);
 
 struct Table {
   std::string title;
-  std::vector<std::string> columns;  // after the one of the row's names
+  std::vector<std::string> columns;  // after the column of row names
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> cells;  // [row][column]
 
@@ -40,7 +40,7 @@ struct Table {
     names.push_back(name);
     cells.push_back(std::move(row));
   }
-  // Without the columns that have nothing in any row.
+  // Leaves out columns that are empty in all rows.
   std::string markdown() const;
 };
 
@@ -49,10 +49,10 @@ std::string markdown(const Speeds& speeds);
 Json json(const Machine& machine);
 Json json(const Speeds& speeds);
 
-// Throws std::runtime_error where it cannot.
+// Throws std::runtime_error on failure.
 void write(const std::filesystem::path& path, const std::string& text);
 
-// Prints the text, and writes NAME.md and NAME.json where there is a folder ("": none).
+// Prints the text; also writes NAME.md and NAME.json unless the folder is "".
 void publish(const std::filesystem::path& folder, const std::string& name,
              const std::string& markdown, const Json& figures);
 

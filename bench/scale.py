@@ -1,16 +1,17 @@
-"""Training on several processes, and a model of its cost (SCALE.md says what it gave, and what the letters of the model are).
+"""Measures training on several processes, and models its cost. SCALE.md has the figures and defines the letters of the model.
 
-`python3 bench/scale.py speed <limpid> [rounds]`: 2 ranks against 2 threads, against 2 processes that exchange nothing, and against
-PyTorch's DistributedDataParallel, where it is there. All take turns; medians of the rounds.
-`python3 bench/scale.py exchanges <limpid> <timed_mpi> [rounds]`: what part of a step each of 2 ranks is in exchanges; timed_mpi is the
-folder of the module of timed_mpi.cc. Medians.
-`python3 bench/scale.py memory <limpid>`: what each of 2 ranks holds of every kind of data, at most and while it trains.
-`python3 bench/scale.py ranks <limpid> <programs> [rounds]`: the model against 1 to 16 ranks of Open MPI on this machine. What one rank
-takes for 8 and 16 shards gives g and u, a sum on two ranks gives w and l; all else is foretold. Every time is the best of all rounds.
+`python3 bench/scale.py speed <limpid> [rounds]`: compares 2 ranks with 2 threads, with 2 processes that exchange nothing, and with
+PyTorch's DistributedDataParallel if installed, in turns. Prints medians of the rounds.
+`python3 bench/scale.py exchanges <limpid> <timed_mpi> [rounds]`: the share of a step that each of 2 ranks spends in exchanges;
+timed_mpi is the folder with the module of timed_mpi.cc. Prints medians.
+`python3 bench/scale.py memory <limpid>`: the memory of each of 2 ranks for every kind of data: the peak, and during training.
+`python3 bench/scale.py ranks <limpid> <programs> [rounds]`: compares the model with 1 to 16 ranks of Open MPI on this machine. The times
+of one rank with 8 and 16 shards give g and u, a sum on two ranks gives w and l; the model predicts the rest. Each time is the best of all
+rounds.
 `python3 bench/scale.py network <gbit> <ranks> <program> [arguments]`: starts a program as ranks of Open MPI over TCP, each in its own
-network namespace, joined by Ethernet of that many Gbit/s. Needs root and iproute2.
-`python3 bench/scale.py paper <programs>`: what the model says of 64 to 4,096 hosts.
-<programs> is the folder with scale_bench and draw; these two draw plots/ranks.svg and plots/hosts.svg, too."""
+network namespace, connected by Ethernet of this many Gbit/s. Requires root and iproute2.
+`python3 bench/scale.py paper <programs>`: the model's prediction for 64 to 4,096 hosts.
+<programs> is the folder with scale_bench and draw; `ranks` and `paper` also draw plots/ranks.svg and plots/hosts.svg."""
 
 import contextlib
 import csv
@@ -42,14 +43,14 @@ def command(tool, launcher, options, folder):
 
 
 def of_log(folder):
-    """Examples a second in the median epoch, and trained numbers."""
+    """Examples per second in the median epoch, and the number of trained parameters."""
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     speed = statistics.median(e["samples_per_second"] for e in events if e["event"] == "epoch")
     return speed, next(e["parameters"] for e in events if e["event"] == "run")
 
 
 def trained(tool, launcher, options, folder, **environment):
-    """What of_log() says of a training, and what it printed."""
+    """The result of of_log() for a training run, and its output."""
     said = subprocess.run(command(tool, launcher, options, folder), check=True, stdout=subprocess.PIPE, text=True,
                           env=ENVIRONMENT | environment).stdout
     return *of_log(folder), said
@@ -88,7 +89,7 @@ def by_limpid(launcher):
 
 
 def by_limpid_alone(tool, training, folder):
-    """Two processes at a time, each on half of the batch, without each other."""
+    """Two processes at the same time, each on half of the batch, independent of each other."""
     half = training.cut(training.batch // 2, 1, training.steps)
     outs = [folder / str(i) for i in range(2)]
     processes = [subprocess.Popen(command(tool, ["taskset", "-c", str(i)], half, out), stdout=subprocess.DEVNULL)
@@ -103,7 +104,7 @@ def by_pytorch(way):
     def run(_, training, folder):
         meeting = folder / "meeting"
         meeting.unlink(missing_ok=True)
-        # An OpenBLAS that is told nothing finds out by itself what the CPU can do.
+        # Without this variable OpenBLAS detects the CPU itself.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
         environment |= {"OMP_NUM_THREADS": "1", "LD_LIBRARY_PATH": f"{OPEN_BLAS}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text():
@@ -172,7 +173,7 @@ def show_exchanges(tool, timed_mpi, rounds, folder):
                 speed, _, said = trained(tool, [*OPEN_MPI, "2"], training.cut(training.batch, 2, count), folder, **environment)
                 lines = [line.split() for line in said.splitlines() if line.startswith("timed_mpi: rank")]
                 seconds[count] = [float(words[-2]) for words in sorted(lines)]
-            # Without what the beginning, the end and the evaluation at the end exchange.
+            # Without the exchanges at the start, at the end and in the last evaluation.
             spent = sorted((b - a) / (training.steps - few) for a, b in zip(seconds[few], seconds[training.steps]))
             steps.append(training.batch / speed)
             less.append(spent[0])
@@ -201,7 +202,7 @@ def write_npy(file, dtype, shape, content):
 
 
 def kinds_of_data(folder):
-    """Title, --data and the numbers in all parts of it, more options."""
+    """Title, --data, the count of numbers in all its parts, further options."""
     columns, lines = 100, 100000
     write_idx(folder / "idx")
     numbers = [i % 251 / 251 for i in range(ROWS * 100)]
@@ -236,7 +237,7 @@ def kinds_of_data(folder):
 
 
 def memory_of(process):
-    """VmHWM, VmRSS and RssAnon in bytes of the processes below one, by id."""
+    """VmHWM, VmRSS and RssAnon in bytes of the descendants of a process, by id."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -279,7 +280,7 @@ def show_memory(tool, folder):
 # ---- plots
 
 def draw(programs, name, title, y, curves):
-    """Curves over numbers of ranks, by name."""
+    """Draws curves over the number of ranks, by name."""
     plot = {"title": title, "x": "ranks", "y": y, "curves": curves}
     with open(HERE / "plots" / name, "w") as file:
         subprocess.run([pathlib.Path(programs) / "draw"], input=json.dumps(plot), check=True, stdout=file, text=True)
@@ -289,8 +290,8 @@ def draw(programs, name, title, y, curves):
 
 @contextlib.contextmanager
 def network(hosts, gbit):
-    """Namespaces at one switch; every link carries `gbit` Gbit/s in each direction. Yields Open MPI's launcher, which starts a rank
-    in each of them."""
+    """Network namespaces connected by one switch; every link carries `gbit` Gbit/s in each direction. Yields Open MPI's launcher, which
+    starts a rank in each namespace."""
     names = [f"limpid{os.getpid()}n{i}" for i in range(hosts)]
     switch = f"limpid{os.getpid()}s"
 
@@ -315,7 +316,7 @@ def network(hosts, gbit):
             limit(name, "eth")
             limit(switch, f"port{i}")
         with tempfile.TemporaryDirectory() as folder:
-            shell = pathlib.Path(folder) / "remote_shell"  # acts as ssh: options, an address, a command line
+            shell = pathlib.Path(folder) / "remote_shell"  # called like ssh: options, an address, a command line
             shell.write_text(f"""#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$((${{1##*.}} - 1))
@@ -340,19 +341,19 @@ def run_over_network(gbit, ranks, *program):
 
 # ---- the model
 
-PAUSE = 0.0005  # at most, of a rank that waits for one that has no core (limpid/distribute/launched_ranks.cc)
+PAUSE = 0.0005  # the longest pause of a rank that waits for one without a core (limpid/distribute/launched_ranks.cc)
 
 
 @dataclasses.dataclass
 class Cost:
-    """Seconds and bytes; the letters are SCALE.md's."""
+    """In seconds and bytes; SCALE.md defines the letters."""
     shards: int       # S
     g: float          # a shard's gradient
     u: float          # the update of all parameters
     gradient: float   # B
     w: float          # bytes a second
-    l: float          # a message
-    cores: float = math.inf  # that all ranks share; without, each has its own
+    l: float          # seconds of a message
+    cores: float = math.inf  # cores shared by all ranks; None: each rank has its own
 
     def parts(self, ranks):
         """Seconds for gradients, the update, bytes, messages and pauses."""
@@ -365,14 +366,14 @@ class Cost:
         return sum(self.parts(ranks))
 
     def hidden(self, ranks):
-        """What overlap could take from a step at most: half of the bytes are gradients, which could be on their way during a rank's last
-        backward pass, and half are parameters, during its next forward pass."""
+        """The most that overlap could save in a step: half of the bytes are gradients, which could travel during a rank's last backward
+        pass, and half are parameters, which could travel during its next forward pass."""
         sent = self.parts(ranks)[2] / 2
         return min(sent, 2 / 3 * self.g) + min(sent, 1 / 3 * self.g)
 
 
 def tree_seconds(tool, programs, elements, rounds):
-    """Of a sum on two ranks, by elements. The module for MPI is beside the tool."""
+    """Seconds of a sum on two ranks, by number of elements. The MPI module is in the folder of the tool."""
     best = {}
     for _ in range(rounds):
         said = subprocess.run([*OPEN_MPI, "2", pathlib.Path(programs) / "scale_bench", *map(str, elements)], check=True,
@@ -396,7 +397,7 @@ def compare_with_model(tool, programs, rounds, folder):
         best, parameters = {}, 0
         for _ in range(rounds):
             for shards, ranks in ways:
-                of_step = training.batch * shards // all_shards  # as many examples a shard
+                of_step = training.batch * shards // all_shards  # the same number of examples per shard
                 launcher = [] if ranks == 1 else [*OPEN_MPI, str(ranks)]
                 options = training.cut(of_step, shards, 60) + ([] if launcher else ["--threads", "1"])
                 speed, parameters, _ = trained(tool, launcher, options, folder)

@@ -1,11 +1,11 @@
-// Compares the sum by the tree over shards with MPI_Allreduce of the same bytes. Both end with the
-// whole sum on every rank:
+// Compares the sum by the tree over shards with MPI_Allreduce of the same bytes. After both, every
+// rank has the whole sum:
 //
 //   mpirun -n 8 scale_bench [whole|parts] [elements...]
 //
-// Prints the time of each, and how many elements of MPI's sum have other bits than the tree's. With
-// `whole` every rank adds all elements, with `parts` its part; default: by the number of elements,
-// as in training. Depends on Open MPI.
+// Prints the time of each, and how many elements of MPI's sum differ from the tree's in their bits.
+// With `whole` every rank adds all elements, with `parts` only its part; default: depends on the
+// number of elements, as in training. Requires Open MPI.
 #include <mpi.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// The median over rounds of the slowest rank's time: both ways take turns.
+// The median over rounds of the slowest rank's time. Both ways take turns.
 double median(std::vector<double> times) {
   MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_MAX,
                 MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-"""Measures `limpid serve` with serve_client, and beside it ONNX Runtime behind Node's HTTP server; prints tables in Markdown.
+"""Measures `limpid serve` with serve_client, and ONNX Runtime behind Node's HTTP server; prints tables in Markdown.
 
 usage: serve.py LIMPID SERVE_CLIENT [--seconds S] [--overload-seconds S] [--node-modules DIR] [--only NAME]...
 """
@@ -48,7 +48,7 @@ class Server:
 
 
 class Resident:
-    """The least and the most memory of a server while this lives, seen every half second after the first five."""
+    """The smallest and largest memory of a server while this object lives, read every half second after the first five seconds."""
 
     def __init__(self, server):
         self.server, self.seen, self.ended = server, [], threading.Event()
@@ -89,7 +89,7 @@ class Bench:
         return json.loads(subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE).stdout)
 
     def prepare(self):
-        """784-256-128-10, and a row for it as JSON and as bytes."""
+        """Writes 784-256-128-10, and one row for it as JSON and as bytes."""
         self.net = self.folder / "net"
         self.limpid("train", "--data", "digits", "--layers", "784,256,128,10", "--epochs", "1", "--out", self.net)
         self.limpid("convert", self.net, self.folder / "net.onnx")
@@ -133,9 +133,9 @@ class Bench:
         table(["server", "connections", "requests/s", "median", "p99"], rows)
 
     def open_loop(self):
-        """Server and client on all CPUs; each on one of its own, where the system allows; a network whose time is computing.
+        """Server and client on all CPUs; each on its own CPU, if the system allows it; a network whose time is mostly computation.
 
-        Many runs of a second: the machine's own pauses are in few of them."""
+        Many runs of one second, so that the machine's own pauses are in few of them."""
         large = self.folder / "large"
         self.limpid("train", "--data", "digits", "--layers", "784,2048,2048,10", "--epochs", "1", "--out", large)
         alone = ["taskset", "--cpu-list"]
@@ -158,7 +158,7 @@ class Bench:
         table(["network", "of the capacity", "offered/s", "answered/s", "median", "p99 (of the runs)", "refused/s"], rows)
 
     def overload(self):
-        """Three times the capacity. A request that finds no connection in a millisecond is not sent: the server cannot know of it."""
+        """Three times the capacity. A request without a free connection within a millisecond is not sent: the server never sees it."""
         seconds, within, rows = self.options.overload_seconds, 0.1, []
         for layers in ("784,256,128,10", "784,2048,2048,10", "784,4096,4096,10"):
             model = self.folder / f"net-{layers}"
@@ -191,7 +191,7 @@ class Bench:
     # ---- a language model
 
     def llama(self):
-        """A folder of a Llama of 110 million parameters at random, in bf16."""
+        """Writes the folder of a Llama of 110 million random parameters, in bf16."""
         folder = self.folder / "llama"
         folder.mkdir()
         for name in ("vocab.json", "merges.txt"):
@@ -212,7 +212,7 @@ class Bench:
                 shapes[f"model.layers.{i}.{name}"] = shape
         draw = random.Random(1)
         numbers = array.array("f", [draw.gauss(0, 0.02) for _ in range(1 << 18)]).tobytes()
-        block = b"".join(numbers[i + 2:i + 4] for i in range(0, len(numbers), 4))  # f32 cut to bf16
+        block = b"".join(numbers[i + 2:i + 4] for i in range(0, len(numbers), 4))  # f32 truncated to bf16
         header, at = {}, 0
         for name, shape in shapes.items():
             size = 2 * shape[0] * (shape[1] if len(shape) > 1 else 1)

@@ -1,6 +1,7 @@
-// Clients of a server, all on one thread: as fast as they are answered, or open-loop, where
-// requests are due at fixed times whether or not earlier ones were answered, and waiting counts
-// from then; or streams of completions. Prints one line of JSON. Leans on the system alone.
+// Clients of a server, all on one thread. Closed loop: each connection sends its next request after
+// an answer. Open loop: requests are due at fixed times whether or not earlier ones were answered,
+// and latencies count from the due time. Or streams of completions. Prints one line of JSON.
+// Depends only on the operating system.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -35,11 +36,11 @@ struct Options {
   std::vector<std::string> headers;  // "Name: value"
   int connections = 1;
   double seconds = 5, warm_up = 0.5;
-  double rate = 0;      // requests a second, open-loop; 0: as fast as they are answered
-  double patience = 0;  // seconds that a request waits for a connection; 0: as long as it takes
-  double within = 1e9;  // seconds: answers that take more are late
-  int tokens = 0;       // of each answer, a stream; 0: no streams
-  int idle = 0;         // further connections that ask nothing
+  double rate = 0;      // requests per second, open loop; 0: closed loop
+  double patience = 0;  // seconds that a request may wait for a connection; 0: no limit
+  double within = 1e9;  // seconds: slower answers are late
+  int tokens = 0;       // of each answer, which is a stream; 0: no streams
+  int idle = 0;         // further connections, without requests
 };
 
 [[noreturn]] void fail(const char* what) {
@@ -70,14 +71,14 @@ struct Connection {
   std::size_t searched = 0;
 };
 
-// What became of the requests that were due in the measured time, and their latencies in seconds.
-// Latencies of refusals count from when the request was sent.
+// Outcomes of the requests that were due in the measured time, and their latencies in seconds. For
+// refused requests the latency counts from the time of sending.
 struct Tally {
   std::vector<double> answered, refused, first_token, per_token;
   std::uint64_t others = 0;
   std::uint64_t unsent = 0;   // no connection was free in time
   std::uint64_t in_time = 0;  // of those answered
-  double lag = 0;             // the most that a request was sent late for want of a connection
+  double lag = 0;             // the longest that a request waited for a free connection
 };
 
 double quantile(std::vector<double>& values, double share) {
@@ -106,7 +107,7 @@ class Clients {
       free_.push_back(&c);
     }
     for (int i = 0; i < options.idle; ++i) idle_.push_back(connected(options.port));
-    // So that no growing copies them while requests are due.
+    // Reserved now, so that no vector grows (and copies) while requests are due.
     const auto most = static_cast<std::size_t>(options.rate * options.seconds) + 1;
     tally_.answered.reserve(most);
     tally_.refused.reserve(most);
@@ -132,12 +133,12 @@ class Clients {
       } else {
         while (!free_.empty()) send(take_free(), Clock::now());
       }
-      // Without a free connection what falls due has to wait for an answer, and is counted then.
+      // Without a free connection, due requests wait for an answer, and are counted when sent.
       const auto next = begin_ + span(static_cast<double>(sent) / std::max(options_.rate, 1e-9));
       const bool may_send = options_.rate > 0 && !free_.empty();
       poll(may_send ? next - Clock::now() : std::chrono::milliseconds(100));
     }
-    // Those under way have their time to be answered.
+    // Requests in flight still get time for their answers.
     const auto last = Clock::now() + std::chrono::seconds(options_.tokens > 0 ? 60 : 5);
     while (free_.size() < connections_.size() && Clock::now() < last)
       poll(std::chrono::milliseconds(100));
@@ -171,7 +172,7 @@ class Clients {
     c.first = {};
     c.sent = Clock::now();
     tally_.lag = std::max(tally_.lag, seconds_of(c.sent - due));
-    // Small enough for the system's buffer.
+    // Small enough for the socket's buffer.
     if (::send(c.fd, request_.data(), request_.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(request_.size()))
       fail("send");
@@ -209,7 +210,7 @@ class Clients {
     done(c, std::atoi(c.in.c_str() + 9));
   }
 
-  // Tokens that end no character have no event.
+  // A token that does not complete a character has no event.
   void note_events(Connection& c) {
     constexpr std::string_view kMark = "data: {";
     for (std::size_t at; (at = c.in.find(kMark, c.searched)) != std::string::npos;
@@ -266,22 +267,22 @@ void print_times(const char* name, std::vector<double>& seconds) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Ask a server on this machine, and time the answers"};
+  CLI::App app{"Send requests to a server on this machine and time the answers"};
   app.add_option("--port", options.port);
   app.add_option("--path", options.path);
-  app.add_option("--body", options.body, "file of the body")->required();
+  app.add_option("--body", options.body, "file with the body")->required();
   app.add_option("--header", options.headers, "Name: value");
   app.add_option("--connections", options.connections)->check(CLI::Range(1, 20000));
-  app.add_option("--idle", options.idle, "connections beside them that ask nothing")
+  app.add_option("--idle", options.idle, "further connections, without requests")
       ->check(CLI::Range(0, 20000));
   app.add_option("--seconds", options.seconds);
   app.add_option("--warm-up", options.warm_up, "seconds before");
   app.add_option("--rate", options.rate,
                  "requests a second, due at fixed times; 0: as fast as they are answered");
   app.add_option("--patience", options.patience,
-                 "seconds that a request that is due waits for a connection; 0: no limit");
-  app.add_option("--within", options.within, "seconds for an answer to be in time");
-  app.add_option("--tokens", options.tokens, "the answers are streams of so many tokens");
+                 "seconds that a due request may wait for a connection; 0: no limit");
+  app.add_option("--within", options.within, "seconds within which an answer is in time");
+  app.add_option("--tokens", options.tokens, "each answer is a stream of this many tokens");
   CLI11_PARSE(app, argc, argv);
 
   Clients clients(options);

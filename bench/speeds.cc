@@ -27,12 +27,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSteps = 200000;
-constexpr int kChains = 12;  // latency times throughput, and some more
+constexpr int kChains = 12;  // a little more than latency times throughput
 
 #ifdef __x86_64__
 
-// One multiply-add on each of the chains, kSteps times. Assembly, here and below, so that no
-// compiler sees that the answer is known.
+// One multiply-add on each of the chains, kSteps times. Assembly, here and below, so that the
+// compiler cannot compute the answer ahead.
 __attribute__((target("avx2,fma"))) void chains_avx2() {
   __m256 a[kChains] = {};
   const __m256 one = _mm256_set1_ps(1.0f);
@@ -72,7 +72,7 @@ __attribute__((target("avx512f"))) void read_avx512(const std::byte* from, std::
     }
 }
 
-// The first half to the second, around the caches.
+// Copies the first half to the second with streaming stores.
 __attribute__((target("avx2"))) void stream_half(std::byte* memory, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes / 2; i += 32) {
     const __m256i value = _mm256_load_si256(reinterpret_cast<const __m256i*>(memory + i));
@@ -86,7 +86,7 @@ bool has_avx512() { return __builtin_cpu_supports("avx512f"); }
 
 #endif
 
-// The first half to the second.
+// Copies the first half to the second.
 void copy_half(std::byte* memory, std::size_t bytes) {
   std::memcpy(memory + bytes / 2, memory, bytes / 2);
   asm volatile("" ::: "memory");
@@ -111,8 +111,8 @@ std::size_t cache_bytes(int level) {
   return kUsual[level - 1];
 }
 
-// Makes the call on every thread at once, some times; seconds of the fastest time, the slowest
-// thread counting.
+// Makes the call on all threads at once, several times. Returns the shortest time in seconds; each
+// time is that of the slowest thread.
 double best_seconds(int threads, int attempts, const std::function<void(int)>& call) {
   const std::vector<int> cpus = allowed_cpus();
   std::atomic<int> arrived{0};
@@ -152,7 +152,7 @@ struct Free {
 };
 using Buffer = std::unique_ptr<std::byte, Free>;
 
-// On huge pages, as far as it fills them: what may be read fastest is the bound.
+// On huge pages where it fills them: the bound is the fastest possible read.
 Buffer buffer_of(std::size_t bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
@@ -164,7 +164,7 @@ Buffer buffer_of(std::size_t bytes) {
   return buffer;
 }
 
-// GB/s of calls on (a buffer of its own, its bytes), repeated until a millisecond's worth is moved.
+// GB/s of calls, each thread with its own buffer, repeated until they have run for a millisecond.
 double bandwidth(int threads, std::size_t bytes,
                  const std::function<void(std::byte*, std::size_t)>& call) {
   std::vector<Buffer> buffers;
@@ -185,7 +185,7 @@ Speeds measure_speeds(int threads) {
   for (int level = 1; level <= 3; ++level)
     speeds.caches[static_cast<std::size_t>(level - 1)] = cache_bytes(level);
   const auto share = static_cast<std::size_t>(threads);
-  // Well within each, since other things are in there too.
+  // Well below the size of each cache, since it holds other data, too.
   const std::size_t sizes[kLevels] = {speeds.caches[0] / 2, speeds.caches[1] / 2,
                                       speeds.caches[2] / 4 / share, 8 * speeds.caches[2] / share};
   for (std::size_t level = 0; level < kLevels; ++level) {

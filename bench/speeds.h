@@ -1,5 +1,5 @@
-// How fast this machine can be: multiply-adds from registers, and memory by where it is cached.
-// What bounds every figure of the comparison.
+// Upper bounds of this machine's speed: multiply-adds from registers, and memory bandwidth by level
+// of cache.
 #pragma once
 
 #include <array>
@@ -13,28 +13,28 @@ inline constexpr std::array<const char*, kLevels> kLevelNames = {"L1", "L2", "L3
 
 struct Speeds {
   int threads = 1;
-  // Of all threads together, each on a CPU of its own; 0 where this program does not know the
+  // Of all threads together, each on its own CPU; 0 if this program does not know the CPU's
   // instructions.
   double gflops = 0;                   // f32 multiply-adds, counted as two
   std::array<double, kLevels> read{};  // GB/s
   std::array<double, kLevels> copy{};  // GB/s of a copy, reads and writes together
-  // Bytes: of one core, of one core, of all.
+  // Bytes of each cache: the first two of one core, the last of all cores.
   std::array<std::size_t, 3> caches{};
 };
 
 // The best of several attempts.
 Speeds measure_speeds(int threads);
 
-// What a call has to do at the least.
+// The least work of a call.
 struct Work {
   double flops = 0;
   double read = 0;    // bytes that are only read
-  double copied = 0;  // bytes read and bytes written by what writes as much as it reads
+  double copied = 0;  // bytes read plus bytes written where both are equal
 };
 
-// Nanoseconds that the work takes at the least when the call before it has touched the same memory:
-// the arithmetic, or moving the bytes, as many of them from each cache as it can hold; 0 where it
-// is not known.
+// The least time of the work in nanoseconds if the previous call used the same memory: the larger
+// of the arithmetic and of moving the bytes, each cache serving as many as it can hold; 0 if
+// unknown.
 double bound(const Work& work, const Speeds& speeds);
 
 }  // namespace bench

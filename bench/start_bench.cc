@@ -1,5 +1,5 @@
-// What it costs to begin: from the start of a program to its first answer, and the memory it then
-// has, for each library; and the time to compile a Function.
+// The cost of starting, for each library: the time from the start of a program to its first
+// inference and the memory then; and the time to compile a Function.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +32,7 @@ std::vector<Start> measure_starts(const Machine& machine, int rounds, Json& left
   std::vector<Peer> peers = {{"no library, plain loops", "none", "", ""}};
   peers.insert(peers.end(), all_peers().begin(), all_peers().end());
   std::vector<Start> starts(peers.size());
-  // One round more: the first brings the files into memory.
+  // One more round: the first reads the files into memory.
   for (int round = 0; round <= rounds; ++round)
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (left_out.contains(peers[i].name)) continue;
@@ -56,7 +56,8 @@ std::vector<Start> measure_starts(const Machine& machine, int rounds, Json& left
 
 // ---- compiling
 
-// GPT-2's shape: `layers` pre-norm blocks of `features`, over one sequence; parameters as inputs.
+// GPT-2's architecture: `layers` pre-norm blocks of `features`, one sequence; parameters are
+// inputs.
 lp::Function transformer(int layers, std::int64_t features, std::int64_t heads,
                          std::int64_t length) {
   const lp::nn::LayerNorm norm{.features = features};
@@ -150,7 +151,7 @@ void run(int rounds, const std::filesystem::path& out) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"The time to a program's first answer, and to compile a Function."};
+  CLI::App app{"Time to first inference of each library, and time to compile a Function."};
   bool quick = false;
   std::filesystem::path out;
   app.add_flag("--quick", quick, "3 rounds instead of 11");

@@ -1,5 +1,5 @@
-// The smallest program around one library: it makes 784-256-128-10, computes one example, answers
-// the first logit, and waits for the end of its input. Its weights take no time to make.
+// The smallest program around one library: it makes 784-256-128-10, computes one example, prints
+// the first logit, and waits for the end of its input. Its weights take no time to compute.
 #include <cstdio>
 #include <exception>
 

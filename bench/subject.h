@@ -1,6 +1,6 @@
-// What the comparison asks of a library. One source a library implements make_subject(); each is
-// linked with subject_main.cc to a program of its own, since their threads and BLAS libraries do
-// not share a process well.
+// The interface between the comparison and a library. One source file per library implements
+// make_subject(). Each is linked with subject_main.cc into its own program, since the libraries'
+// threads and BLAS libraries disturb each other in one process.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// A multi-layer perceptron with an activation between its layers and none after the last.
+// A multilayer perceptron with an activation between the layers and none after the last.
 struct Network {
   std::string activation;  // "relu", "tanh" or "gelu" (the exact one)
   std::vector<int> sizes;
@@ -27,8 +27,8 @@ struct Gated {
   std::vector<float> down;      // (width, hidden), row-major
 };
 
-// A call that times itself, since it is made by another process than this: given milliseconds, the
-// answer to "time" of subject_main.cc.
+// A call that runs in another process, and so measures its own time. Takes milliseconds, returns
+// the answer to "time" of subject_main.cc.
 using TimesItself = std::function<std::string(double)>;
 
 // A forward pass that is ready to run.
@@ -36,7 +36,7 @@ struct Forward {
   std::function<void()> run;
   // The logits (or results) of the last run, (batch, out), row-major.
   std::function<const float*()> logits;
-  TimesItself time = {};  // none where `run` is to be timed
+  TimesItself time = {};  // empty: `run` is timed
 };
 
 // A function of each element or each row of a matrix: "relu", "gelu", "gelu_tanh", "silu",
@@ -47,50 +47,50 @@ struct FunctionTask {
   std::span<const float> x;
 };
 
-// A training that is ready to run.
+// Training that is ready to run.
 struct Training {
-  // One step on the next batch; after the last batch comes the first.
+  // One step on the next batch; the first batch follows the last.
   std::function<void()> step;
-  // The parameters as they are.
+  // The current parameters.
   std::function<Network()> network;
-  TimesItself time = {};  // none where `step` is to be timed
+  TimesItself time = {};  // empty: `step` is timed
 };
 
 struct TrainingTask {
   int batch;
-  std::span<const float> images;         // whole batches of rows
-  std::span<const std::int32_t> labels;  // one a row
-  // On the mean softmax cross-entropy: "sgd", v = momentum v + g, p -= rate v; or "adamw" with
-  // betas of 0.9 and 0.999, eps 1e-8 and weight decay 0.01.
+  std::span<const float> images;         // rows of whole batches
+  std::span<const std::int32_t> labels;  // one per row
+  // Minimises the mean softmax cross-entropy, by "sgd": v = momentum v + g, p -= rate v; or by
+  // "adamw": betas 0.9 and 0.999, eps 1e-8, weight decay 0.01.
   std::string optimizer;
   float rate;
   float momentum;
 };
 
 // Everything that can be done ahead (packing, planning, allocation) belongs into forward() and
-// training(), which are not timed. `threads` is 1 or 2, the calling thread among them; it runs on
-// the first CPU that the process may use, the other thread on the second. Spans live as long as
-// what is made of them.
+// training(), which are not timed. `threads` is 1 or 2, including the calling thread, which runs on
+// the first CPU that the process may use; the other thread runs on the second. Spans stay valid as
+// long as the results live.
 class Subject {
  public:
   virtual ~Subject() = default;
   // Versions and settings, one line.
   virtual std::string describe() = 0;
-  // No functions where the library has no such activation.
+  // Empty functions if the library lacks the activation.
   virtual Forward forward(const Network& network, int batch, int threads,
                           std::span<const float> x) = 0;
-  // The network with weights of "bf16" or "i8". No functions where the library does not have it.
+  // The network with weights of "bf16" or "i8". Empty functions if the library lacks them.
   virtual Forward narrow(const Network&, const std::string& /*dtype*/, int /*batch*/,
                          int /*threads*/, std::span<const float> /*x*/) {
     return {};
   }
-  // No functions where the library does not have it.
+  // Empty functions if the library lacks it.
   virtual Forward gated(const Gated&, int /*rows*/, int /*threads*/, std::span<const float> /*x*/) {
     return {};
   }
-  // No functions where the library does not have it.
+  // Empty functions if the library lacks it.
   virtual Forward function(const FunctionTask&, int /*threads*/) { return {}; }
-  // No functions where the library does not train.
+  // Empty functions if the library cannot train.
   virtual Training training(const Network&, int /*threads*/, const TrainingTask&) { return {}; }
 };
 

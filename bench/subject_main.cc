@@ -1,9 +1,9 @@
-// The program around one library. It obeys lines on the standard input, until its end:
-//   describe                 answers one line
+// The program around one library. It executes commands, one per line, from standard input:
+//   describe                 answers with one line
 //   forward NETWORK BATCH THREADS
 //                            prepares and runs once; answers "floats N" and the first logits
 //   narrow NETWORK DTYPE BATCH THREADS
-//                            the same with weights of that dtype
+//                            the same, with weights of this dtype
 //   gated SIZES ROWS THREADS the same for a gated block
 //   function NAME ROWS COLUMNS THREADS
 //                            prepares and runs once; answers "floats N" and the first results
@@ -11,9 +11,9 @@
 //                            prepares and makes N steps; answers "floats N" and the parameters
 //   forget                   frees what was prepared; answers "forgotten"
 //   time MILLISECONDS        repeats what was prepared; answers "time NANOSECONDS CALLS SWITCHES":
-//                            the median call (0: too short to be seen), and how often the system
+//                            the median call (0: too short to measure), and how often the system
 //                            took the CPU away
-// "none" answers what the library does not do, "error ..." what failed.
+// The answer is "none" if the library cannot do it, "error ..." if it failed.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ long involuntary_switches() {
   return usage.ru_nivcsw;
 }
 
-// As much of an answer as is looked at.
+// At most this many numbers of an answer are compared.
 constexpr std::size_t kMostAnswered = 1 << 18;
 
 void answer(std::span<const float> values) {
@@ -123,7 +123,7 @@ class Session {
   }
 
  private:
-  // What was prepared may be as large as the memory has room for once.
+  // Memory may have room for only one prepared task.
   void forget() {
     call_ = nullptr;
     time_ = nullptr;
@@ -136,7 +136,7 @@ class Session {
                 involuntary_switches() - switches);
   }
 
-  // Runs once and answers with the results.
+  // Runs once and prints the results.
   void prepared(const Forward& forward, int rows, int columns) {
     if (!forward.run) {
       std::printf("none\n");

@@ -18,8 +18,8 @@ std::vector<int> sizes_in(const std::string& text) {
   return sizes;
 }
 
-// Uniform in [-scale, scale). The generator is the standard's; its distributions are not, so that
-// they would differ between libraries.
+// Uniform in [-scale, scale). Uses the C++ standard's generator but not its distributions: these
+// differ between standard libraries.
 std::vector<float> uniform(std::size_t count, std::uint32_t seed, double scale) {
   std::mt19937 words(seed);
   std::vector<float> out(count);
@@ -32,7 +32,7 @@ Real of_element(const std::string& name, Real x) {
   const Real cubic =
       std::sqrt(2 / std::numbers::pi_v<Real>) * (x + static_cast<Real>(0.044715L) * x * x * x);
   if (name == "relu") return std::max(x, Real{0});
-  // 1 + erf and 1 + tanh, without what the sum would lose in the tail.
+  // 1 + erf and 1 + tanh, without the cancellation of the sum in the tail.
   if (name == "gelu") return x / 2 * std::erfc(-x / std::numbers::sqrt2_v<Real>);
   if (name == "gelu_tanh") return x / (1 + std::exp(-2 * cubic));
   if (name == "silu") return x / (1 + std::exp(-x));
@@ -40,7 +40,7 @@ Real of_element(const std::string& name, Real x) {
   return std::tanh(x);
 }
 
-// A network in double precision, with room for gradients.
+// A network in double precision, with memory for gradients.
 struct Layer {
   std::size_t in, out;
   std::vector<double> weight, bias;
@@ -168,7 +168,7 @@ std::vector<double> reference_gated(const Gated& gated, int rows, std::span<cons
 
 namespace {
 
-// What an optimiser does to one parameter, with what it remembers of it.
+// The update of one parameter, with its optimiser state.
 struct Memory {
   double first = 0, second = 0;
 };
@@ -207,7 +207,7 @@ void train_step(std::vector<Layer>& layers, std::vector<std::vector<Memory>>& me
           below[r * layer.in + i] += g * layer.weight[o * layer.in + i];
         }
       }
-    // The ReLU under this layer lets through where its output is above zero.
+    // The gradient passes the ReLU before this layer where the ReLU's output is positive.
     for (std::size_t i = 0; i < below.size(); ++i)
       if (l > 0 && !(x[l][i] > 0)) below[i] = 0;
     for (std::size_t i = 0; i < of_weight.size(); ++i)

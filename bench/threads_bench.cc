@@ -1,5 +1,5 @@
-// How long a call takes whose work is split in two: ThreadPool, oneTBB and OpenMP, side by side.
-// The figures behind docs/decisions/0001-threads.md.
+// The time of a call whose work is split in two: ThreadPool, oneTBB and OpenMP compared. These are
+// the figures of docs/decisions/0001-threads.md.
 #include <fmt/core.h>
 #include <omp.h>
 #include <sched.h>
@@ -32,7 +32,7 @@ void pin_this_thread(int cpu) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// Work is measured by the clock, so that what is left is the cost of splitting it.
+// The work is a wait of fixed length, so that the rest of the time is the cost of splitting.
 void work(double time) {
   const auto start = Clock::now();
   while (microseconds(Clock::now() - start) < time) {
@@ -51,7 +51,7 @@ class PinSecondThread : public tbb::task_scheduler_observer {
 
 struct Subject {
   std::string name;
-  std::function<void(double)> split_in_two;  // work(time) twice, on two threads if it can
+  std::function<void(double)> split_in_two;  // calls work(time) twice, on two threads if possible
 };
 
 double median(std::vector<double> v) {
@@ -59,21 +59,21 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// How often the system took a CPU away from this process to give it to another.
+// How often the system took a CPU away from this process for another one.
 long preemptions() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
 }
 
-// One round: calls, each after a pause, and the median of their times. Repeated, within reason,
-// until nothing else took part in it.
+// One round: the median time of calls, each after a pause. Repeated, a limited number of times,
+// until no other program ran meanwhile.
 double round_of(const Subject& subject, double time, std::chrono::microseconds pause) {
   const int calls = pause.count() == 0 ? 100 : 20;
   std::vector<double> times;
   for (int attempt = 0; attempt < 50; ++attempt) {
     times.clear();
-    // The threads of the subject before fall asleep; this one's wake up.
+    // The previous subject's threads go to sleep; this subject's wake up.
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
     for (int i = 0; i < 20; ++i) subject.split_in_two(time);
     const long before = preemptions();

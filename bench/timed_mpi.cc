@@ -1,7 +1,8 @@
-// A module for MPI that times what another one does: `LIMPID_MPI_MODULES=FOLDER
-// LIMPID_TIMED_MODULE=FILE mpirun -n 2 limpid train ...` with this one as
-// FOLDER/limpid-mpi-openmpi.so and the module in FILE. At the end each rank says how long it was in
-// exchanges. Messages that travel while the rank computes count, too: give each rank one subtree.
+// An MPI module that measures the time of another one: run `LIMPID_MPI_MODULES=FOLDER
+// LIMPID_TIMED_MODULE=FILE mpirun -n 2 limpid train ...`, with this module as
+// FOLDER/limpid-mpi-openmpi.so and the other one as FILE. At the end each rank prints its time in
+// exchanges. Time counts from the first message of an exchange to the end of the last, also while
+// the rank computes: give each rank one subtree.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -21,7 +22,7 @@ struct Request {
 };
 
 const MpiModule* module = nullptr;
-int exchanging = 0;  // requests of the exchange under way
+int exchanging = 0;  // requests of the current exchange
 Clock::time_point began;
 std::chrono::duration<double> in_exchanges{};
 long exchanges = 0;
@@ -32,7 +33,7 @@ int start() {
   const void* const table =
       library ? ::dlsym(library, limpid::distribute::detail::kMpiModuleSymbol) : nullptr;
   if (!table) {
-    std::fprintf(stderr, "timed_mpi: LIMPID_TIMED_MODULE=%s is no module for MPI\n",
+    std::fprintf(stderr, "timed_mpi: expected an MPI module in LIMPID_TIMED_MODULE, got %s\n",
                  file ? file : "");
     return 1;
   }
@@ -43,7 +44,7 @@ int start() {
 int rank() { return module->rank(); }
 int size() { return module->size(); }
 
-// An exchange is from its first request to the end of its last one; signs of life are none.
+// An exchange lasts from its first request to the end of its last one. Heartbeats do not count.
 void* follow(void* request, int tag) {
   if (!request) return nullptr;
   const bool timed = tag == 1;

@@ -11,8 +11,8 @@ struct Timing {
   std::size_t calls;
 };
 
-// Samples for so long, each the mean of as many calls as take 100 microseconds; the first sixth of
-// the time is not counted.
+// Takes samples for this many milliseconds. Each is the mean of as many calls as take 100
+// microseconds. The first sixth of the time is not counted.
 Timing time_calls(const std::function<void()>& call, double milliseconds);
 
 }  // namespace bench

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How often a language model's weights are in memory while it generates: writes a model of GPT-2's shape (124 million parameters)
-with random weights, quantizes it, and watches the anonymous memory of `limpid generate`. A mapped file is not counted.
+"""Measures how many times a language model's weights are in memory during generation: writes a model of GPT-2's architecture (124
+million parameters) with random weights, quantizes it, and watches the anonymous memory of `limpid generate`. A mapped file does not count.
 
     bench/weights_in_memory.py build/release/limpid [FOLDER] [--width 768] [--layers 12] [--vocabulary 50257]
 
-Ends with 1 if a model holds more than 1.15 times its weights at any time. The matrices of the folder are stored transposed.
+Exits with 1 if the memory of a model exceeds 1.15 times its weights at any time. The folder stores its matrices transposed.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def shapes_of(layers, width, vocabulary, positions):
 
 
 def write_gpt2(folder, layers, width, vocabulary, positions):
-    """A folder as Hugging Face has it."""
+    """Writes a folder in the format of Hugging Face."""
     for name in ("vocab.json", "merges.txt"):
         shutil.copy(TESTS / "data/byte_pair" / name, folder)
     (folder / "config.json").write_text(json.dumps(
@@ -48,7 +48,7 @@ def write_gpt2(folder, layers, width, vocabulary, positions):
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
         end += size
     text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)  # the data is aligned, and need not be copied to be used
+    text += b" " * (-len(text) % 8)  # aligned data can be used without a copy
     with open(folder / "model.safetensors", "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for _ in range(end // len(numbers)):
@@ -57,7 +57,7 @@ def write_gpt2(folder, layers, width, vocabulary, positions):
 
 
 def most_anonymous_bytes(command):
-    """While the command runs."""
+    """The largest anonymous memory of the command while it runs, in bytes."""
     most = 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:

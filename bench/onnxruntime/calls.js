@@ -1,6 +1,6 @@
 // ONNX Runtime's binding of Node, for python_calls.py: NODE_PATH=... node calls.js MODEL INPUTS OUTPUTS CALLS
-// MODEL gives y (1, OUTPUTS) for x (1, INPUTS). Prints the microseconds of a call on one thread, the least mean of twenty rounds: of the
-// synchronous call under the package's own, as run() of the package waits for Node's event loop each time; y has its memory beforehand.
+// MODEL computes y (1, OUTPUTS) from x (1, INPUTS). Prints the microseconds of a call on one thread, the smallest mean of twenty rounds. It
+// makes the binding's synchronous call, since run() of the package waits for Node's event loop each time; y is allocated beforehand.
 'use strict';
 const { Tensor } = require('onnxruntime-common');
 const { binding, initOrt } = require('onnxruntime-node/dist/binding.js');

@@ -1,4 +1,4 @@
-// ONNX Runtime behind Node's own HTTP server, as one writes it in an afternoon: what bench/serve.py compares with.
+// ONNX Runtime behind Node's own HTTP server, written as simply as possible, for comparison by bench/serve.py.
 //
 // usage: server.js MODEL.onnx THREADS, with onnxruntime-node in NODE_PATH; prints the port
 const http = require("http");

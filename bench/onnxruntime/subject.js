@@ -1,13 +1,13 @@
-// ONNX Runtime inside Node, for peer_onnxruntime.cc. Obeys lines on the standard input:
-//   describe IDENTITY        answers one line; IDENTITY is a model that gives its input (1, 1) as y
+// ONNX Runtime inside Node, for peer_onnxruntime.cc. Executes commands, one per line, from standard input:
+//   describe IDENTITY        answers with one line; IDENTITY is a model that returns its input (1, 1) as y
 //   load MODEL INPUT ROWS COLUMNS THREADS CPU
 //                            loads a model of x (ROWS, COLUMNS) to y, and the numbers of x, runs once, answers
 //                            "floats N" and the first numbers of y; a second thread runs on CPU
-//   time MILLISECONDS        answers "time NANOSECONDS CALLS 0": the median call, less what a call of IDENTITY takes
-//                            beside it; 0 where that is most of it
-// Every model has a second result, z (1). Only z is asked for where time is taken: the model is computed whole, and Node
-// spends no time on copying y. The synchronous call under the package's own is made: run() of the package waits for
-// Node's event loop each time.
+//   time MILLISECONDS        answers "time NANOSECONDS CALLS 0": the median call minus the time of a call of IDENTITY,
+//                            measured in turns; 0 if most of the time is that of IDENTITY
+// Every model has a second result, z (1). Timed calls request only z: the whole model is computed, but Node does not
+// spend time on copying y. Uses the binding's synchronous call: run() of the package waits for Node's event loop each
+// time.
 'use strict';
 const fs = require('fs');
 const { Tensor } = require('onnxruntime-common');
@@ -25,7 +25,7 @@ function sessionOf(model, threads, cpu) {
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
   };
-  // Counted from one; of the threads besides the calling one.
+  // CPUs are counted from one; only for the threads other than the calling one.
   if (threads > 1) options.extra = { session: { intra_op_thread_affinities: String(cpu + 1) } };
   const session = new binding.InferenceSession();
   session.loadModel(model, options);
@@ -43,7 +43,7 @@ function timedCallOf(session, x) {
   return () => session.run(feeds, fetches, options);
 }
 
-// The median of samples, each the mean of as many calls as take 100 microseconds.
+// The median of samples. Each is the mean of as many calls as take 100 microseconds.
 function timeOf(call, milliseconds) {
   const budget = milliseconds * 1e6;
   const start = now();

@@ -1,6 +1,6 @@
-// The page of `limpid view` in figures: its size, how long a large graph and a long log take to open, how long an update takes under the
-// pen, a gradient and a token, and the memory of a page that follows a training,
-// LIMPID_BENCH_MINUTES long (1). page_bench.mjs <limpid> <web folder> <folder to work in>; prints a table.
+// Measures the page of `limpid view`: its size; the time to open a large graph and a long log; the time of an update while drawing, of a
+// gradient and of a token; and the memory of a page that shows a training run for LIMPID_BENCH_MINUTES (default: 1). Prints a table.
+// usage: page_bench.mjs <limpid> <web folder> <folder to work in>
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -19,7 +19,7 @@ const dist = (folder) =>
   readdirSync(folder, { withFileTypes: true }).flatMap((f) => (f.isDirectory() ? dist(join(folder, f.name)) : [join(folder, f.name)]));
 row('the page, compressed', `${(dist(join(web, 'dist')).reduce((sum, f) => sum + gzipSync(readFileSync(f), { level: 9 }).length, 0) / 1024).toFixed(0)} KiB`);
 
-/** A model of ten thousand ops: blocks of a hundred of them. */
+/** A model of ten thousand ops, in blocks of a hundred. */
 function writeLong(path) {
   let text = 'function long(%x: f32[64]) {\n';
   for (let i = 0; i < OPS; ++i) text += `  %${i} = ${i % 2 ? 'tanh' : 'negate'}(%${i ? i - 1 : 'x'}) : f32[64]  @block.${Math.floor(i / 100)}\n`;
@@ -32,7 +32,7 @@ function writeLong(path) {
 writeLong(join(work, 'long.safetensors'));
 writeDigits(join(work, 'signs'));
 limpid('train', '--data', 'idx:signs', '--layers', '784,256,128,10', '--steps', '20', '--out', 'digits');
-/** The log of a million steps in 31,250 epochs, with the numbers of a real one. */
+/** A log of a million steps in 31,250 epochs, with the numbers of a real log. */
 function writeMillion(folder) {
   limpid('train', '--data', 'moons', '--epochs', '2', '--out', folder);
   const log = join(work, folder, 'log.jsonl');
@@ -57,7 +57,7 @@ writeFileSync(join(work, 'text.txt'), 'the cat sat on the mat, the dog sat on th
 limpid('train', '--data', 'text:text.txt', '--model', 'gpt', '--steps', '5', '--out', 'gpt');
 const server = await view('long.safetensors', 'digits', 'million', 'gpt', '--data', 'idx:signs', '--runs', 'started');
 
-/** The median of five times from the address to something on a fresh page. */
+/** The median of five times from opening the address on a new page until an element appears. */
 async function opening(fragment, shown) {
   const times = [];
   for (let i = 0; i < 5; ++i) {
@@ -73,7 +73,7 @@ async function opening(fragment, shown) {
 row(`a graph of ${OPS.toLocaleString('en-GB')} ops, from the address to the drawing, folded (median of 5)`, await opening('graph?model=m0', '.graph-canvas svg .box'));
 row('a run of 1,000,000 logged steps, from the address to its last loss (median of 5)', await opening('training?runs=r1', 'table.runs td[title]:not([title=""])'));
 
-/** Median and 95th of the times of requests as the page makes them. */
+/** Median and 95th percentile of the times of requests as the page makes them. */
 async function requests(name, count, body) {
   const { origin, searchParams } = new URL(server.address);
   const times = [];
@@ -104,7 +104,7 @@ row(
   const page = await pageOf(browser, server.address);
   await page.goto(`${server.address}#/forward?model=r0&from=draw`);
   await page.locator('.layer').first().waitFor();
-  // From the request that a stroke sends to the frame after its answer.
+  // From the request of a pen stroke to the frame after its answer.
   await page.evaluate(() => {
     globalThis.latencies = [];
     const ask = globalThis.fetch;

@@ -1,6 +1,7 @@
-// Steps and redraws a second of the playground of `limpid view`, beside the engine of TensorFlow Playground on the same network.
-// playground_bench.mjs <limpid> <web folder> <folder to work in> <nn.ts>; prints a table. nn.ts is src/nn.ts of
-// github.com/tensorflow/playground, which is in no package list. Both run in turns, ours behind HTTP as the page asks it, theirs in Chromium.
+// Compares steps and redraws per second of the playground of `limpid view` and of TensorFlow Playground's engine, on the same network, in
+// turns: ours over HTTP as the page asks for them, theirs in Chromium. Prints a table.
+// usage: playground_bench.mjs <limpid> <web folder> <folder to work in> <nn.ts>
+// <nn.ts> is src/nn.ts of github.com/tensorflow/playground, which no package has.
 import assert from 'node:assert/strict';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -32,7 +33,7 @@ const [{ output }] = await build({
 });
 const { code } = output[0];
 
-/** A training of 2-hidden-1 in a page, as its playground.ts does it: batches of 10, then both losses and every node on the grid. */
+/** Training of 2-hidden-1 in a page, as in its playground.ts: batches of 10, then both losses and every node on the grid. */
 async function theirs(hidden) {
   const page = await browser.newPage();
   await page.addScriptTag({ content: code });
@@ -86,7 +87,7 @@ async function theirs(hidden) {
   return (count, drawn) => page.evaluate(([n, epoch, d]) => globalThis.timed(n, epoch, d), [count, EPOCH, drawn]);
 }
 
-/** The same training by the engine behind the page. */
+/** The same training by the page's engine. */
 function ours(hidden) {
   const config = { data: { name: 'circles', count: 250 }, hidden, activation: 'tanh', optimizer: 'sgd', rate: 0.03, batch: 10, seed: 1 };
   let state = '';
