@@ -50,13 +50,21 @@ std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code
     if (level.has(i)) type.shape = type.shape.erase(0);
     inputs.push_back({std::to_string(i), type});
   }
+  std::vector<bool>
+      given;  // whether a result is a Value, and not an empty one: a cotangent of zero
   const Function one = trace("with_gradient", inputs, [&](std::span<const Value> in) {
-    return under(levels.subspan(1), code, in, sum_shared);
+    std::vector<Value> results = under(levels.subspan(1), code, in, sum_shared);
+    for (const Value& result : results) given.push_back(static_cast<bool>(result));
+    std::erase_if(results, [](const Value& result) { return !result; });
+    return results;
   });
-  std::vector<Value> results = call(vmap(one, axes, level.size), values);
-  if (sum_shared)
-    for (std::size_t i = 0; i < results.size(); ++i)
-      if (!level.has(i)) results[i] = sum(results[i], 0);
+  const std::vector<Value> batched = call(vmap(one, axes, level.size), values);
+  std::vector<Value> results(given.size());
+  for (std::size_t i = 0, next = 0; i < given.size(); ++i) {
+    if (!given[i]) continue;
+    results[i] = batched[next++];
+    if (sum_shared && !level.has(i)) results[i] = sum(results[i], 0);
+  }
   return results;
 }
 
@@ -88,6 +96,7 @@ std::vector<Value> composed_gradient(const CodeOnValues& gradient, const Gradien
                 fmt::format("with_gradient: the gradient gives {} cotangents, expected {}",
                             cotangents.size(), call.inputs.size()));
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
+    if (!cotangents[i]) continue;
     if (!(cotangents[i].type() == call.inputs[i].type()))
       throw Error(ErrorCode::kShape,
                   fmt::format("with_gradient: the cotangent of input {} is {}, expected {}", i,

@@ -87,12 +87,22 @@ struct WithGradient {
 }  // namespace detail
 
 // body(x...) gives a Value, y; gradient(x..., y, cotangent of y) gives the cotangent of each x, a
-// Value or a std::tuple of such. Both must be stateless: pass what they need as arguments. A
+// Value or a std::tuple of such; Value() is zero. Both must be stateless: pass what they need as
+// arguments. A
 // Function with such a call has no text form that can be read back, so it cannot be saved or
 // exported; expand() replaces the call by its body first.
-template <Stateless Body, Stateless Gradient>
+template <class Body, class Gradient>
 auto with_gradient(Body, Gradient) {
+  static_assert(Stateless<Body> && Stateless<Gradient>,
+                "with_gradient: body and gradient must capture nothing; pass what they need as "
+                "arguments");
   return detail::WithGradient<Body, Gradient>();
+}
+
+// x, treated as a constant by grad (PyTorch: detach). Another way is to compute x outside of the
+// code that is differentiated: captured Values are constants, too.
+inline Value stop_gradient(Value x) {
+  return with_gradient([](Value y) { return y; }, [](Value, Value, Value) { return Value(); })(x);
 }
 
 }  // namespace limpid

@@ -294,6 +294,24 @@ TEST(WithGradient, KeepsItsGradientUnderVmapAndTwice) {
       << to_text(second(rows, kA));
 }
 
+TEST(WithGradient, StopsAGradient) {
+  // x stop(x) has the slope stop(x), alone and in batches of batches.
+  const auto f = [](Value x) { return sum(x * stop_gradient(x)); };
+  EXPECT_TRUE(compile(grad(f))(kA).same_bits(kA));
+  const auto rows = [&](Value xs) { return sum(vmap(f)(xs)); };
+  const Tensor batch = Tensor::from<float>({2, 2, 1}, {1, 2, 3, 4});
+  EXPECT_TRUE(compile([&](Value xs) {
+                return grad([&](Value all) { return sum(vmap(rows)(all)); })(xs);
+              })(batch)
+                  .same_bits(batch));
+  // Where nothing else depends on x, its gradient is zero, and nothing of the way back is computed.
+  const Function g = grad(trace("g", {{"x", f32({3})}}, [](std::span<const Value> in) {
+    return std::vector{sum(stop_gradient(tanh(in[0])))};
+  }));
+  EXPECT_TRUE(Tensor(g(kA)).same_bits(Tensor::zeros(f32({3}))));
+  EXPECT_EQ(to_text(simplify(g)).find("tanh"), std::string::npos);
+}
+
 TEST(WithGradient, IsNoPartOfAFile) {
   const auto rounded = with_gradient([](Value x) { return round(x); },
                                      [](Value, Value, Value cotangent) { return cotangent; });
