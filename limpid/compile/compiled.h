@@ -28,6 +28,21 @@ namespace limpid {
 
 namespace detail {
 
+// Fails to compile, with a sentence about the call of code that is not possible.
+template <class C, class... Groups>
+constexpr void explain_call() {
+  static_assert((TensorGroup<Groups> && ...),
+                "a compiled function takes tensors, numbers, Keys, Params and tuples of these");
+  if constexpr ((TensorGroup<Groups> && ...)) {
+    constexpr bool kCallable = std::invocable<const C&, Inside<Groups>...>;
+    static_assert(
+        kCallable,
+        "the code cannot be called with such arguments: it takes a Value for each tensor, "
+        "number or Key, a const Args& for each Params, and is called as const");
+    static_assert(!kCallable, "the code must return a Value, Args, or a std::tuple of these");
+  }
+}
+
 // The tensors of a call. A tensor of a group has a name.
 struct Arguments {
   std::vector<Tensor> tensors;
@@ -122,6 +137,11 @@ class Compiled {
         result);
     std::size_t next = 0;
     return with_leaves(*std::any_cast<std::decay_t<Result>>(result), outputs, next);
+  }
+  // Explains every other call.
+  template <class... Groups>
+  void operator()(const Groups&...) {
+    detail::explain_call<C, Groups...>();
   }
 
  private:

@@ -13,7 +13,9 @@ const Activation& activation_from_name(std::string_view name) {
 const Activation& activation_of(Value (*apply)(Value)) {
   for (const Activation& a : activations())
     if (a.apply == apply) return a;
-  throw Error(ErrorCode::kNotFound, "activation: the function has no name");
+  throw Error(ErrorCode::kNotFound,
+              "mlp: expected an activation of limpid/ops/activation.h, such as relu; for another "
+              "function write nn::sequential(nn::Linear{...}, function, nn::Linear{...})");
 }
 
 std::vector<std::string> activation_names() {

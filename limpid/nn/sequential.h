@@ -160,6 +160,8 @@ auto sequential(std::index_sequence<places...>, Layers... layers) {
 // sequential(Linear{2, 8}, relu, named("head", Linear{8, 1}))
 template <class... Layers>
 auto sequential(Layers... layers) {
+  static_assert((Layer<Layers> && ...),
+                "sequential: expected layers: objects called with (params, x), or functions of x");
   return detail::sequential(std::index_sequence_for<Layers...>(), std::move(layers)...);
 }
 

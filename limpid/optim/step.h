@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "limpid/optim/clip.h"
@@ -19,10 +20,14 @@ Update clipped_update(const O& optimizer, const Clip& clip, const Args& params, 
   if (clip.value) gradients = clip_by_value(gradients, *clip.value);
   Value scale;
   if (clip.norm) scale = global_norm_scale(global_norm(gradients), *clip.norm);
-  if constexpr (std::convertible_to<O, Optimizer>)
+  if constexpr (std::convertible_to<O, Optimizer>) {
     return update(optimizer, params, gradients, state, rate, scale);
-  else
+  } else {
+    static_assert(
+        std::is_invocable_r_v<Update, const O&, Args, Args, Args, Value>,
+        "an optimizer is called with (params, gradients, state, rate), returns an Update");
     return optimizer(params, scale ? scaled(gradients, scale) : gradients, state, rate);
+  }
 }
 
 // The result of step().

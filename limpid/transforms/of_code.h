@@ -68,6 +68,17 @@ Tree part_of(const Tree& tree, const std::vector<std::string>& names) {
     throw_names_of_no_group();
 }
 
+// Explains a call on tensors.
+struct OnValues {
+  template <TensorGroup First, TensorGroup... Others>
+  void operator()(const First&, const Others&...) const {
+    static_assert(
+        !TensorGroup<First>,
+        "grad, value_and_grad, jvp and vmap of code are called on Values, inside code; on "
+        "tensors write compile(grad(code))(x)");
+  }
+};
+
 // The positions to differentiate with respect to: those of one argument, or a tuple for several.
 template <std::size_t... chosen, class Positions>
 auto choose(const Positions& positions, const std::vector<std::string>& names) {
@@ -79,8 +90,9 @@ auto choose(const Positions& positions, const std::vector<std::string>& names) {
 
 // Code, and the arguments with respect to which it is differentiated.
 template <class Code, std::size_t... chosen>
-class CodeAndGrad {
+class CodeAndGrad : OnValues {
  public:
+  using OnValues::operator();
   CodeAndGrad(Code code, std::vector<std::string> names)
       : code_(std::move(code)), names_(std::move(names)) {}
 
@@ -107,8 +119,9 @@ class CodeAndGrad {
 };
 
 template <class Code, std::size_t... chosen>
-class CodeGrad {
+class CodeGrad : OnValues {
  public:
+  using OnValues::operator();
   explicit CodeGrad(CodeAndGrad<Code, chosen...> both) : both_(std::move(both)) {}
 
   template <ValueGroup... Arguments>
@@ -136,20 +149,23 @@ void add_tangents(const std::tuple<Positions...>& positions, const std::tuple<Ta
 }
 
 template <class Code>
-class CodeJvp {
+class CodeJvp : OnValues {
  public:
+  using OnValues::operator();
   explicit CodeJvp(Code code) : code_(std::move(code)) {}
 
   template <ValueGroup... Arguments>
   auto operator()(const Arguments&... arguments) const {
     static_assert(sizeof...(Arguments) % 2 == 0,
                   "jvp: call it with the arguments of the code and then a tangent for each");
-    const std::tuple<const Arguments&...> all(arguments...);
-    constexpr std::size_t kCount = sizeof...(Arguments) / 2;
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      return moved(std::tuple{std::get<kCount + i>(all)...}, std::get<i>(all)...);
+    if constexpr (sizeof...(Arguments) % 2 == 0) {
+      const std::tuple<const Arguments&...> all(arguments...);
+      constexpr std::size_t kCount = sizeof...(Arguments) / 2;
+      return [&]<std::size_t... i>(std::index_sequence<i...>) {
+        return moved(std::tuple{std::get<kCount + i>(all)...}, std::get<i>(all)...);
+      }
+      (std::make_index_sequence<kCount>());
     }
-    (std::make_index_sequence<kCount>());
   }
 
  private:
@@ -173,8 +189,9 @@ class CodeJvp {
 };
 
 template <class Code>
-class CodeVmap {
+class CodeVmap : OnValues {
  public:
+  using OnValues::operator();
   CodeVmap(Code code, std::vector<std::optional<std::int64_t>> in_axes)
       : code_(std::move(code)), in_axes_(std::move(in_axes)) {}
 

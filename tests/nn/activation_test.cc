@@ -10,6 +10,7 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
+#include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
 
@@ -82,6 +83,13 @@ TEST(Activations, AreFoundByNameAndFunction) {
     EXPECT_FALSE(a.derivative.empty());
   }
   EXPECT_THROW(activation_from_name("none of them"), Error);
+  // Another function is refused, with a way to use it.
+  try {
+    mlp({2, 3, 1}, [](Value x) { return x; });
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string_view(e.what()).find("nn::sequential"), std::string_view::npos);
+  }
 }
 
 // For large arguments, neither a finite result nor its slope overflows on the way.
