@@ -1,5 +1,6 @@
-// The public API of Limpid in one header. ONNX (limpid/formats/onnx/onnx.h, export.h) and emission
-// of C++ (limpid/emit/emit.h) have headers of their own.
+// The public API of Limpid in one header. ONNX (limpid/formats/onnx/onnx.h, export.h;
+// model_format.h for open_model) and emission of C++ (limpid/emit/emit.h) have headers of their
+// own.
 #pragma once
 
 #include "limpid/compile/compiled.h"

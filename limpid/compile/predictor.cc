@@ -265,6 +265,13 @@ class Predictor::Plans {
     return axes_.size() > kShown ? names + ", ..." : names;
   }
 
+  // "f32[N, 20]" for f32[20].
+  static std::string rows_of_type(const Type& one) {
+    std::string text = std::string(name(one.dtype)) + "[N";
+    for (const std::int64_t size : one.shape) text += fmt::format(", {}", size);
+    return text + "]";
+  }
+
   RowCount rows_of(std::span<const Tensor> inputs) const {
     if (inputs.size() != axes_.size())
       refuse(fmt::format("expected {} ({}), got {}",
@@ -278,10 +285,13 @@ class Predictor::Plans {
       const Type expected{one.type.dtype,
                           axes_[i] ? one.type.shape.insert(0, *rows) : one.type.shape};
       if (inputs[i].type() == expected) continue;
+      // Of an input without the dimension of rows, the first size says nothing about their number.
+      const bool no_rows = axes_[i] && shape.rank() == one.type.shape.rank();
       throw Error(
           inputs[i].dtype() == expected.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
           fmt::format("predict with '{}': input '{}': expected {}, got {}", function_.name(),
-                      one.name, to_string(expected), to_string(inputs[i].type())));
+                      one.name, no_rows ? rows_of_type(one.type) : to_string(expected),
+                      to_string(inputs[i].type())));
     }
     return *rows;
   }

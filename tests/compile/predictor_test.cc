@@ -157,6 +157,8 @@ TEST(Predictor, SaysWhatDoesNotFit) {
               predict({predictor_numbers({3, 21}, Key(0))});
             }),
             "predict with 'mlp': input 'x': expected f32[3, 20], got f32[3, 21]");
+  EXPECT_EQ(message_of([&] { predict({predictor_numbers({20}, Key(0))}); }),
+            "predict with 'mlp': input 'x': expected f32[N, 20], got f32[20]");
   EXPECT_EQ(message_of([&] { predict(std::vector<Tensor>{}); }),
             "predict with 'mlp': expected 1 input ('x'), got 0");
   EXPECT_EQ(message_of([&] { predict.prepare({9}); }),
