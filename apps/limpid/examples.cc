@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/limpid/column_names.h"
 #include "apps/limpid/command.h"
 #include "apps/limpid/data_spec.h"
 #include "apps/limpid/output.h"
@@ -16,6 +17,7 @@
 #include "limpid/core/number_text.h"
 #include "limpid/data/picture.h"
 #include "limpid/data/prompt.h"
+#include "limpid/inspect/table.h"
 
 namespace limpid::tool {
 namespace {
@@ -45,16 +47,28 @@ std::vector<float> parse_numbers(std::string_view text) {
   }
 }
 
+// ": weight, colour=grey": the features by name, as far as they have names, and a line has room.
+std::string list_of(std::vector<std::string> features) {
+  constexpr std::size_t kShown = 12;
+  if (features.empty()) return {};
+  const bool cut = features.size() > kShown;
+  if (cut) features.resize(kShown);
+  for (std::string& name : features) name = printable(name);
+  return fmt::format(": {}{}", fmt::join(features, ", "), cut ? ", ..." : "");
+}
+
 // Numbers as f32, token ids as i32.
-Tensor example_of_numbers(const std::vector<float>& numbers, const Input& input) {
+Tensor example_of_numbers(const std::vector<float>& numbers, const Model& model) {
+  const Input& input = data_input(model);
   const bool tokens = input.type.dtype == Dtype::kI32;
   if (!tokens && input.type.dtype != Dtype::kF32)
     throw Error(ErrorCode::kDtype, fmt::format("the model takes {} as {}, expected f32 or i32",
                                                to_string(input.type), in_quotes(input.name)));
   const std::int64_t expected = input.type.shape.elements();
   if (static_cast<std::int64_t>(numbers.size()) != expected)
-    throw UsageError(fmt::format("--values: expected {} ({}), got {}", counted(expected, "number"),
-                                 to_string(input.type), numbers.size()));
+    throw UsageError(fmt::format("--values: expected {} ({}{}), got {}",
+                                 counted(expected, "number"), to_string(input.type),
+                                 list_of(feature_names(model)), numbers.size()));
   const Shape shape = input.type.shape.insert(0, 1);
   if (!tokens) return Tensor::from<float>(shape, numbers);
   constexpr float kMost = 1 << 24;  // f32 holds all integers up to here
@@ -166,7 +180,7 @@ Examples read_examples(const ExampleOptions& options, const Model& model) {
   }
   if (options.values.empty())
     throw UsageError("expected one of --data, --values, --prompt and --input");
-  return {example_of_numbers(parse_numbers(options.values), data_input(model)), 0, {}};
+  return {example_of_numbers(parse_numbers(options.values), model), 0, {}};
 }
 
 void check_outputs(const Dataset& data, const Model& model) {

@@ -127,8 +127,8 @@ std::optional<Finding> no_better_than_chance(const RunLog& log, const Thresholds
                   "training loss fell to {:.4g}",
                   log.watched_part(), best, constant, last_training_loss(log)),
       "the inputs do not predict the targets: the model memorised the training rows",
-      {words(
-           "check that each target belongs to its row: were labels sorted or shuffled separately?"),
+      {words("check that each target belongs to its row, and that labels were not sorted or "
+             "shuffled separately"),
        words("other columns")});
 }
 

@@ -65,6 +65,7 @@ class Tables(Data):
         self.assertEqual(self.document("run", model, *numbers)["names"], ["cat", "dog"])
         self.assertTrue(self.output("trace", model, *numbers).startswith(
             ", ".join(f"{name} = {x}" for name, x in zip(features, (5, 1, 0))) + "\n"))
+        self.assertIn("expected 3 numbers (f32[3]: weight, colour=blue, colour=red), got 1", self.error(2, "run", model, "--values", "5"))
         header = self.folder / "net.h"
         self.output("emit", model, "--cpp", header)
         text = header.read_text()
