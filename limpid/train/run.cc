@@ -288,9 +288,8 @@ void Run::Impl::go_on() {
   }
   if (checkpoint) {
     if (checkpoint->state.step > trainer_.steps())
-      refuse_run(
-          fmt::format("train: expected a length of at least {} steps, which are done, got {}",
-                      checkpoint->state.step, trainer_.steps()));
+      refuse_run(fmt::format("train: expected at least {} steps, as many as are done, got {}",
+                             checkpoint->state.step, trainer_.steps()));
     trainer_.restore(checkpoint->state);
   }
   if (folder_)

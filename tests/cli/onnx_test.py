@@ -122,7 +122,7 @@ class Models(tool.ToolTest):
     def test_dimensions_that_are_missing_are_named(self):
         nodes = [node("Add", ["x", "x"], ["y"])]
         path = self.write([node("Relu", ["x"], ["y"])], ["batch", "length", "width"])
-        self.assertIn("unknown sizes of dimensions: 'length' (axis 1 of input 'x'), 'width' (axis 2 of input 'x')",
+        self.assertIn("expected a size for each dynamic dimension (--dim NAME=N), got none for 'length' (axis 1 of input 'x'), 'width' (axis 2 of input 'x')",
                       self.error(1, "show", path))
         self.assertIn("f32[3, 2]", self.output("show", path, "--dim", "length=3", "--dim", "width=2"))
         self.assertIn("expected NAME=N", self.error(2, "show", path, "--dim", "length"))

@@ -137,7 +137,9 @@ void Importer::add_inputs(Scope& scope) {
     inputs.emplace_back(input, input_type(*input, options_, missing));
   if (!missing.empty())
     throw Error(ErrorCode::kNotFound,
-                fmt::format("unknown sizes of dimensions: {}", fmt::join(missing, ", ")));
+                fmt::format("expected a size for each dynamic dimension (--dim NAME=N), got none "
+                            "for {}",
+                            fmt::join(missing, ", ")));
   for (const auto& [input, type] : inputs) {
     const auto known = options_.known.find(input->name);
     add_input(scope, input->name, type, known == options_.known.end() ? nullptr : &known->second);
