@@ -249,9 +249,10 @@ Split arrays_split(const Params& arrays, std::string_view where, std::optional<T
       test.targets.shape() == split.train.targets.shape().replace(0, test.size());
   if (!same_inputs || !same_targets)
     source.refuse(ErrorCode::kShape,
-                  "rows of the test set map {} inputs to {}, those of the training set {} to {}",
-                  test.inputs.shape()[1], to_string(test.targets.type()),
-                  split.train.inputs.shape()[1], to_string(split.train.targets.type()));
+                  "expected test rows like those in training, inputs {} and targets {}, got {} and "
+                  "{}",
+                  to_string(split.train.input_type()), to_string(split.train.target_type()),
+                  to_string(test.input_type()), to_string(test.target_type()));
   split.test.inputs = test.inputs;
   split.test.targets = test.targets;
   return split;

@@ -151,7 +151,7 @@ class HeaderText {
     });
     if (known == kNpyDtypes.end())
       report_.unsupported(
-          "elements of type {} are not supported; f2, f4, f8, i4, i8, u1 and b1 are",
+          "elements of type {} are not supported; f2, f4, f8, i1, i4, i8, u1 and b1 are",
           in_quotes(descr));
     try {
       return {{known->dtype, Shape(dims)}, descr[0] == '>', fortran_order};

@@ -169,8 +169,8 @@ TEST(ArraysFault, RefusesShapesThatDoNotFit) {
                  {{"x", Tensor::zeros({Dtype::kF32, Shape{0, 3}})}, {"y", y}});
   expect_refused(
       ErrorCode::kShape,
-      "arrays 'a.npz': rows of the test set map 2 inputs to i32[2], those of the training set 3 to "
-      "i32[2]",
+      "arrays 'a.npz': expected test rows like those in training, inputs f32[3] and targets i32[], "
+      "got f32[2] and i32[]",
       {{"x_train", kX},
        {"y_train", y},
        {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},
