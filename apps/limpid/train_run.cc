@@ -142,8 +142,10 @@ void write_page(const train::Run& run, const std::string& out) {
 }
 
 // All steps. Throws Interrupted where a signal comes.
-void go_through(train::Run& run, const std::string& out) {
+void go_through(train::Run& run, const std::string& out, std::optional<Terminal>& terminal) {
   const StopSignals signals;
+  // Not before: whoever reads the heading may send a signal.
+  if (terminal) terminal->begin_epochs();
   while (!run.done()) {
     if (!run.step([] { return StopSignals::received() != 0; })) continue;
     run.interrupt();
@@ -199,8 +201,7 @@ void train_by(const train::TrainConfig& chosen, RunOptions options,
   else if (leads)
     terminal.emplace(run, options);
   (run.*begin)();
-  if (terminal) terminal->begin_epochs();
-  go_through(run, options.out);
+  go_through(run, options.out, terminal);
   run.finish();
 }
 

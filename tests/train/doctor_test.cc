@@ -192,7 +192,6 @@ TEST(Doctor, NoGradientIsSmallBesideInfiniteWeights) {
   EXPECT_EQ(names(diagnose(log)), std::set<std::string>{});
 }
 
-// Dead units pass no gradient, so frozen layers before them are not a separate illness.
 TEST(Doctor, AGradientThatExplodesLaterIsNoFaultOfTheFirstWeights) {
   const auto found = [](double first) {
     RunLog log = with_losses({1, 1, 1});
@@ -206,6 +205,7 @@ TEST(Doctor, AGradientThatExplodesLaterIsNoFaultOfTheFirstWeights) {
   EXPECT_EQ(found(1), 0u);
 }
 
+// Dead units pass no gradient, so frozen layers before them are not a separate illness.
 TEST(Doctor, WeightsThatDeadUnitsFreezeFollowFromThem) {
   RunLog log = with_losses({1, 0.9, 0.8});
   const LayerStatistics first{
