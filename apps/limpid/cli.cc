@@ -201,6 +201,14 @@ Check share() {
   return {fits, "a number above 0 and at most 1"};
 }
 
+Check number_within(double low, double high) {
+  const auto fits = [=](const std::string& text) {
+    const std::optional<double> number = number_from<double>(text);
+    return number && *number >= low && *number <= high;
+  };
+  return {fits, fmt::format("a number from {} to {}", low, high)};
+}
+
 Check within(std::int64_t low, std::int64_t high) {
   const auto fits = [=](const std::string& text) {
     const std::optional<std::int64_t> number = number_from<std::int64_t>(text);

@@ -31,6 +31,7 @@ struct Check {
 };
 Check positive(bool or_zero = false);
 Check share();  // above 0 and at most 1
+Check number_within(double low, double high);
 Check within(std::int64_t low, std::int64_t high);
 
 // The help of an option or argument.

@@ -241,9 +241,12 @@ void add_serve(Command& app) {
               "Maximum bytes of a streamed answer that wait for its client; beyond that the client "
               "is disconnected")
       .check(within(1, kMost));
+  // A millisecond is the unit of Limits; far longer times overflow the clock.
+  constexpr double kShortest = 0.001, kLongest = 1e9;
   for (std::size_t i = 0; i < kTimes.size(); ++i) {
     options->times[i] = std::chrono::duration<double>(limits.*kTimes[i].member).count();
-    command.option(kTimes[i].flag, options->times[i], kTimes[i].help).check(positive());
+    command.option(kTimes[i].flag, options->times[i], kTimes[i].help)
+        .check(number_within(kShortest, kLongest));
   }
   command.run([options] {
     if (options->models.empty() && options->folder.empty())

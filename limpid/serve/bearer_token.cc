@@ -53,7 +53,7 @@ BearerToken BearerToken::read(const std::filesystem::path& path) {
   std::string text(kMost + 1, '\0');  // an upper bound, as the file may be endless
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.empty())
+  if (!file.is_open() || file.bad())
     throw Error(ErrorCode::kIo, fmt::format("token: {} cannot be read", in_quotes(path.string())));
   return BearerToken(text.substr(0, text.find('\n')));
 }

@@ -368,10 +368,8 @@ void Connection::refuse(const HttpError& error) {
   ++exchange_;
   asked_ = Clock::now();
   const Request& head = reader_.head();
-  entry_ = {.client = client_,
-            .method = in_body_ ? head.method : "",
-            .target = in_body_ ? head.target : ""};
-  head_only_ = in_body_ && head.method == "HEAD";
+  entry_ = {.client = client_, .method = head.method, .target = head.target};
+  head_only_ = head.method == "HEAD";
   cors_ = shared_.cors.headers(head);
   close_after_ = true;
   phase_ = Phase::kHandling;

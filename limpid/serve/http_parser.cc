@@ -6,6 +6,7 @@
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <optional>
+#include <utility>
 
 #include "limpid/core/utf8.h"
 #include "limpid/serve/http_error.h"
@@ -175,7 +176,6 @@ bool RequestReader::read_header() {
   buffer_.erase(0, read);
 
   const auto& message = parser_->get();
-  request_ = {};
   request_.method = message.method_string().to_string();
   request_.target = message.target().to_string();
   request_.minor_version = message.version() == 10 ? 0 : 1;
@@ -227,7 +227,7 @@ Request RequestReader::take() {
   parser_.reset();
   state_ = State::kIdle;
   if (buffer_.empty()) give_back_memory();
-  return std::move(request_);
+  return std::exchange(request_, {});
 }
 
 // Frees the buffer, as there may be many idle connections.

@@ -40,7 +40,7 @@ class RequestReader {
   // Bytes that are not parsed yet, including those of further requests.
   std::size_t buffered() const { return buffer_.size(); }
 
-  // The request without its body, once its header was parsed.
+  // The request without its body, once its header was parsed; before that it is empty.
   const Request& head() const { return request_; }
   // Whether the client waits for "100 Continue" before it sends the body.
   bool waits_for_continue() const;

@@ -38,8 +38,10 @@ bool is_lack_of_memory(const std::exception& thrown) {
 std::string stamp_of_file(const fs::path& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return "gone;";
+  // The time of the last change, not of the last write: it includes permissions, so that a file
+  // that could not be read is tried again after chmod.
   return fmt::format("{}:{}:{}:{}.{};", facts.st_dev, facts.st_ino, facts.st_size,
-                     facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+                     facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec);
 }
 
 std::string stamp_of(const fs::path& path) {

@@ -9,6 +9,7 @@
 #include "limpid/compile/predictor.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/utf8.h"
 #include "limpid/data/generate.h"
 #include "limpid/data/prompt.h"
 #include "limpid/inspect/promise.h"
@@ -20,6 +21,13 @@ namespace {
 std::string reason_of(const Error& error) {
   if (error.code() == ErrorCode::kNoMemory) return "out of memory";
   return fmt::format("the model could not be read: {}; the log says more", name(error.code()));
+}
+
+// Whether a name can be a segment of a URL. Clients resolve . and .. themselves; UTF-8 is also what
+// Prometheus requires.
+bool fits_url(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         utf8_fault(name) == name.size();
 }
 
 std::optional<Tokenizer> tokenizer_if_any(const Model& model) {
@@ -112,13 +120,18 @@ Models::Id Models::add(std::string_view spec, bool optional) {
       name.resize(at);
     }
   } else {
-    std::filesystem::path file(path);
+    // The name of the folder where the path is . or ends with /.
+    std::error_code ignored;
+    std::filesystem::path file = std::filesystem::absolute(path, ignored).lexically_normal();
     if (!file.has_filename()) file = file.parent_path();
-    name = std::filesystem::is_directory(file) ? file.filename() : file.stem();
+    name = std::filesystem::is_directory(file, ignored) ? file.filename() : file.stem();
   }
-  if (name.empty() || path.empty() || name.find('/') != std::string::npos)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("serve: {}: expected PATH or NAME=PATH", in_quotes(spec)));
+  if (path.empty() || !fits_url(name))
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("serve: {}: expected PATH or NAME=PATH, a name in UTF-8 without /, not . "
+                    "or ..",
+                    in_quotes(spec)));
   const std::lock_guard lock(mutex_);
   if (!places_.emplace(Id{name, version}, Place{.path = path, .optional = optional}).second)
     throw Error(ErrorCode::kInvalidArgument,

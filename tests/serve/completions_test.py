@@ -166,6 +166,12 @@ class Answers(CompletionsTest):
         self.assertNotEqual(first["seed"], second["seed"])
         self.assertEqual(self.text(self.server, prompt="the", max_tokens=20, seed=first["seed"]), first["choices"][0]["text"])
 
+    def test_a_negative_seed_counts_from_the_end(self):
+        answer = self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 9, "seed": -1, "n": 2}).json()
+        self.assertEqual(answer["seed"], 2**64 - 1)
+        for choice, seed in zip(answer["choices"], (2**64 - 1, 0)):
+            self.assertEqual(choice["text"], self.generated("gpt", "the cat", 9, seed))
+
     def test_of_several_prompts_and_several_texts(self):
         answer = self.server.post(PATH, {"model": "gpt", "prompt": ["the cat", "the dog"], "n": 3, "seed": 5,
                                          "max_tokens": 12}).json()
@@ -273,6 +279,7 @@ class Answers(CompletionsTest):
                 self.refused(self.server.post(PATH, {**model, **asked}), status, part)
         for body in (b"", b"[]", b"{", b'{"model": "gpt", "model": "gpt"}', b"[" * 100_000, b'{"model": {}}'):
             self.refused(self.server.post(PATH, body), 400)
+        self.refused(self.server.post(PATH, b"?", [("Content-Encoding", "gzip")]), 415)  # refused with the header
         self.refused(self.server.get(PATH), 405)
         self.refused(self.server.get("/v1/nothing"), 404)
         self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 501, "no chat template")

@@ -123,6 +123,19 @@ class Limits(served.ServeTest):
         with server.connect() as connection:
             self.assertEqual(self.end_of(connection), b"")
 
+    def test_the_longest_times_are_no_shorter(self):
+        """Some that are set in nanoseconds from now would overflow."""
+        longest = "1e9"
+        server = self.serve(self.model, *(argument for option in ("header", "idle") for argument in (f"--{option}-time", longest)),
+                            "--slack", longest, "--deadline", longest, "--drain", longest)
+        with server.connect() as connection:
+            for _ in range(2):
+                body = json.dumps(served.infer_json(ROW)).encode()
+                self.assertEqual(served.exchange(connection, "POST", INFER, body).status, 200)
+        self.assertEqual(server.stop(), 0)
+        for time_ in ("1e10", "0", "1e-9", "inf", "nan", "-1"):
+            self.assertIn("expected a number from 0.001 to", self.error(2, "serve", self.model, "--deadline", time_))
+
     def test_slow_clients_keep_nobody_waiting(self):
         server = self.serve()
         held = [server.connect() for _ in range(200)]
@@ -204,9 +217,11 @@ class Token(served.ServeTest):
 
     def test_must_be_one(self):
         path = self.folder / "token"
-        path.write_text("short\n")
-        self.assertIn("8 to 4096", self.error(1, "serve", self.model, "--token-file", path))
-        self.error(1, "serve", self.model, "--token-file", self.folder / "none")
+        for text in ("short\n", ""):
+            path.write_text(text)
+            self.assertIn("8 to 4096", self.error(1, "serve", self.model, "--token-file", path))
+        for unreadable in (self.folder / "none", self.folder):
+            self.assertIn("cannot be read", self.error(1, "serve", self.model, "--token-file", unreadable))
 
 
 class Log(served.ServeTest):
@@ -217,11 +232,13 @@ class Log(served.ServeTest):
         server.get("/\"quoted\"%0a")
         server.request("GET", "/health", b"", [("X", "\x01")])
         server.get("/" + "x" * 3000)
+        server.post("/v1/completions", b"?", [("Content-Encoding", "gzip")])
         self.assertEqual(server.stop(), 0)
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         requests = [line for line in lines if "status" in line]
-        self.assertEqual([line["status"] for line in requests], [200, 404, 400, 404])
+        self.assertEqual([line["status"] for line in requests], [200, 404, 400, 404, 415])
         self.assertEqual(requests[3]["target"], "/" + "x" * 255)
+        self.assertEqual([(line["method"], line["target"]) for line in (requests[2], requests[4])], [("", ""), ("POST", "/v1/completions")])
         self.assertEqual((requests[0]["model"], requests[0]["rows"], requests[0]["client"]), ("net", 3, "127.0.0.1"))
         self.assertEqual(lines[-1]["event"], "drain")
 

@@ -95,6 +95,18 @@ class Folder(served.ServeTest):
         self.until(lambda: (self.output_of(server, "net"), self.output_of(server, "bad")), (4.0, 6.0))
         self.assertEqual(self.index(server)["net"]["reason"], "")
 
+    def test_a_file_whose_permissions_changed_is_read_again(self):
+        """chmod leaves the time of the last write as it was. Root may read every file: here its content changes, too."""
+        path, content = self.models / "net.safetensors", self.network(2.0)
+        path.write_bytes(b"x" * len(content))
+        before = path.stat()
+        server = self.start()
+        self.assertEqual(self.index(server)["net"]["state"], "UNAVAILABLE")
+        with open(path, "r+b") as file:
+            file.write(content)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.until(lambda: self.output_of(server, "net"), 2.0)
+
     def test_a_folder_in_it_is_a_model(self):
         run = self.folder / "run"
         self.output("train", "--data", "moons", "--layers", "2,8,2", "--epochs", "1", "--out", run)
@@ -111,13 +123,22 @@ class Folder(served.ServeTest):
         shutil.rmtree(self.models / "moons")
         self.until(lambda: server.get("/v2/models/moons/ready").status, 404)
 
-    def test_names_that_are_taken_are_said(self):
+    def test_names_that_are_taken_or_invalid_are_said(self):
         self.put("net.safetensors", self.network(2.0))
         self.put("a=b.safetensors", self.network(2.0))
+        self.put(b"\xff.safetensors".decode(errors="surrogateescape"), self.network(2.0))  # no URL has it, nor may /metrics
         server = self.start(self.model)
         self.assertEqual(self.index(server).keys(), {"net"})
-        while self.events() != ["load failed"] * 2:
+        while self.events() != ["load failed"] * 3:
             time.sleep(0.02)
+
+    def test_the_folder_of_a_path_gives_the_name(self):
+        run = self.models / "moons"
+        self.output("train", "--data", "moons", "--layers", "2,8,2", "--epochs", "1", "--out", run)
+        for path in (".", "../moons", "../moons/.", str(run) + "/"):
+            self.assertEqual(self.serve(path, cwd=run).get("/v2/models").json(), {"models": ["moons"]}, path)
+        for spec in (f".={run}", f"..={run}", f"={run}", f"a/b={run}", "", "/"):
+            self.assertIn("expected PATH or NAME=PATH", self.error(1, "serve", spec))
 
     def test_a_name_that_becomes_free_is_taken(self):
         self.put("net.onnx", b"no model")
