@@ -218,6 +218,10 @@ void add_serve(Command& app) {
   command.option("--max-bodies", limits.bodies, "Maximum bytes of all bodies in progress")
       .check(within(0, kMost));
   command
+      .option("--max-answers", limits.answers,
+              "Maximum bytes of the tensors of all answers in progress")
+      .check(within(1, kMost));
+  command
       .option("--max-answer", limits.answer,
               "Maximum bytes of the tensors, or of the log probabilities, of an answer")
       .check(within(1, kMost));
@@ -258,6 +262,8 @@ void add_serve(Command& app) {
     // More texts than the queue takes would always be refused, as if the queue were full.
     options->limits.texts =
         std::min(options->limits.texts, static_cast<std::int64_t>(options->limits.queue));
+    // An answer larger than all may be would always be refused, as if the others were to blame.
+    options->limits.answer = std::min(options->limits.answer, options->limits.answers);
     run(*options);
   });
 }

@@ -389,6 +389,7 @@ class Reader {
     if (row > 0 && static_cast<std::size_t>(request_.rows) > limits_.answer / row)
       throw HttpError(413, fmt::format("outputs: expected at most {} bytes, got {} rows of {}",
                                        limits_.answer, request_.rows, row));
+    request_.output_bytes = row * static_cast<std::size_t>(request_.rows);
   }
 
   const Signature& model_;

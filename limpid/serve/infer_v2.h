@@ -31,6 +31,7 @@ struct InferRequest {
     bool binary = false;
   };
   std::vector<Wanted> outputs;
+  std::size_t output_bytes = 0;  // of all outputs of the model, wanted or not
 };
 
 // Parses a body: the first `json_bytes` bytes are JSON, the rest is tensors; without a value, all

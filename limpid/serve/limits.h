@@ -19,7 +19,8 @@ struct Limits {
   std::int64_t texts = 128;    // completions of a request
 
   // Over all requests.
-  std::size_t bodies = std::size_t{1} << 30;  // bytes of the bodies of active requests
+  std::size_t bodies = std::size_t{1} << 30;   // bytes of the bodies of active requests
+  std::size_t answers = std::size_t{1} << 30;  // bytes of the tensors of their answers
   std::size_t connections = 8192;
   std::size_t queue = 1024;  // requests and texts waiting for a model
 

@@ -146,6 +146,7 @@ std::string Metrics::text(const Gauges& gauges) const {
   gauge("limpid_connections", "Open connections.", gauges.connections);
   gauge("limpid_queue_length", "Waiting requests and texts.", gauges.queue);
   gauge("limpid_body_bytes", "Bytes of the bodies of active requests.", gauges.body_bytes);
+  gauge("limpid_answer_bytes", "Bytes of the tensors of their answers.", gauges.answer_bytes);
   gauge("limpid_resident_bytes", "Resident memory of the process in bytes.", resident_bytes());
   gauge("limpid_log_lines_lost", "Lines that could not be written to the access log.",
         gauges.log_lines_lost);

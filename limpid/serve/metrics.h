@@ -48,6 +48,7 @@ class Metrics {
   struct Gauges {
     std::size_t connections = 0;
     std::size_t body_bytes = 0;
+    std::size_t answer_bytes = 0;
     std::size_t queue = 0;
     std::size_t log_lines_lost = 0;
     std::map<std::string, std::size_t> model_bytes = {};

@@ -89,6 +89,7 @@ void Router::operator()(Request request, const std::shared_ptr<Answer>& answer) 
     expect_method(request, "GET");
     Metrics::Gauges gauges = parts_.gauges();
     gauges.queue = parts_.batcher.waiting() + parts_.completer.waiting();
+    gauges.answer_bytes = answer_bytes_.taken();
     gauges.log_lines_lost = parts_.log.lost();
     parts_.models.measure(gauges);
     return answer->send({.body = parts_.metrics.text(gauges),
@@ -213,6 +214,11 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
   if (parts_.batcher.full()) return refuse();
   auto asked = std::make_shared<InferRequest>(
       parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
+  // A few bytes may ask for a large answer, and its client may read it slowly.
+  std::shared_ptr<const void> share = answer_bytes_.take(asked->output_bytes);
+  if (!share)
+    throw HttpError(503, "the server holds too many bytes of answers", {{"Retry-After", "1"}});
+  request.ticket->keep(std::move(share));
   const auto lane = model->lane;
   const std::int64_t rows = asked->rows;
   std::vector<Tensor> inputs = asked->inputs;

@@ -9,6 +9,7 @@
 
 #include "limpid/serve/access_log.h"
 #include "limpid/serve/batcher.h"
+#include "limpid/serve/budget.h"
 #include "limpid/serve/completer.h"
 #include "limpid/serve/http.h"
 #include "limpid/serve/http_error.h"
@@ -36,7 +37,7 @@ class Router {
     std::function<bool()> draining = [] { return false; };
   };
 
-  explicit Router(Parts parts) : parts_(std::move(parts)) {}
+  explicit Router(Parts parts) : parts_(std::move(parts)), answer_bytes_(parts_.limits.answers) {}
 
   // Responds at once or later. Throws HttpError, and the library's errors for a request.
   void operator()(Request request, const std::shared_ptr<Answer>& answer);
@@ -52,6 +53,7 @@ class Router {
              const std::shared_ptr<Answer>& answer);
 
   Parts parts_;
+  Budget answer_bytes_;
   Worker loader_, tracer_;
 };
 

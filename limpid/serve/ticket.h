@@ -1,5 +1,5 @@
 // Ticket: what both sides of a request on its way know of it: whether its client still waits (a
-// cancellation flag), and the model that it asks for.
+// cancellation flag), and the model that it asks for. It lives until the answer is sent.
 #pragma once
 
 #include <atomic>
@@ -27,10 +27,17 @@ class Ticket {
     return model_;
   }
 
+  // Keeps what the request has taken of a Budget.
+  void keep(std::shared_ptr<const void> share) {
+    const std::lock_guard lock(mutex_);
+    share_ = std::move(share);
+  }
+
  private:
   std::atomic<bool> given_up_{false};
   mutable std::mutex mutex_;
   std::shared_ptr<const std::string> model_;
+  std::shared_ptr<const void> share_;
 };
 
 }  // namespace limpid::serve

@@ -4,6 +4,7 @@ import json
 import re
 import resource
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -36,6 +37,29 @@ class Limits(served.ServeTest):
         while " 0" not in self.metric(server, "limpid_body_bytes"):
             time.sleep(0.01)
         self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+
+    def test_all_answers(self):
+        """A client that reads slowly keeps its answer in memory: others may be refused, but not for ever."""
+        def asking(rows, binary_output=True):
+            data = struct.pack("<2f", *ROW[0]) * rows
+            head = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [rows, 2], "parameters": {"binary_data_size": len(data)}}],
+                               "parameters": {"binary_data_output": binary_output}}).encode()
+            return head + data, [("Inference-Header-Content-Length", len(head))]
+
+        # Four bytes of answer for each row; about 20 as JSON, which no socket buffers.
+        server = self.serve(self.model, "--max-answers", 4_000_000, "--max-answer", 5_000_000, "--slack", "2")
+        self.refused(server.post(INFER, *asking(1_000_001)), 413, "4000000 bytes")
+        with server.connect() as connection:
+            connection.sendall(served.request_bytes("POST", INFER, *asking(900_000, binary_output=False)))
+            while " 3600000" not in self.metric(server, "limpid_answer_bytes"):
+                time.sleep(0.01)
+            answer = server.post(INFER, *asking(110_000))
+            self.refused(answer, 503, "answers")
+            self.assertEqual(answer.headers["retry-after"], "1")
+            self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+        while " 0" not in self.metric(server, "limpid_answer_bytes"):
+            time.sleep(0.01)
+        self.assertEqual(server.post(INFER, *asking(110_000)).status, 200)
 
     def metric(self, server, name):
         return next(line for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name))
