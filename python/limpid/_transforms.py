@@ -36,6 +36,7 @@ __all__ = [
     "quantize",
     "simplify",
     "stack",
+    "stop_gradient",
     "trace",
     "tree_leaves",
     "tree_map",
@@ -507,6 +508,21 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
     (limpid.Array(f32[] (6.0)), limpid.Array(f32[2] (3.0, 3.0)))
     """
     return _WithGradient(f, gradient)
+
+
+_stopped = with_gradient(lambda x: x, lambda x, y, cotangent: None)
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x`, an array or a tree of arrays, which grad takes as a constant (PyTorch: ``detach``).
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.grad(lambda x: (x * lp.stop_gradient(x)).sum())(lp.asarray([2.0, 3.0]))
+    limpid.Array(f32[2] (2.0, 3.0))
+    """
+    return _stopped(x)
 
 
 class custom_vjp(_Code):

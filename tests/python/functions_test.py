@@ -287,6 +287,13 @@ class GradientsOfOnesOwn(unittest.TestCase):
         _, moved = lp.jvp(lambda w: f({"w": w, "b": p["b"]}, parts, 7, None)[0]["y"], (p["w"],), (np.ones(4, np.float32),))
         self.assertEqual(moved.tolist(), [3.0] * 4)
 
+    def test_a_gradient_is_stopped(self):
+        x, y = floats(4), floats(4)
+        stopped = lambda p: (p["a"] * lp.stop_gradient({"b": p["b"], "c": [p["a"]]})["c"][0] + p["b"]).sum()
+        gradients = lp.vmap(lp.grad(stopped))({"a": x.reshape(2, 2), "b": y.reshape(2, 2)})
+        self.assertTrue((gradients["a"] == x.reshape(2, 2)).all() and (gradients["b"] == 1).all())
+        self.assertTrue((lp.grad(lambda v: lp.tanh(lp.stop_gradient(v)).sum())(x) == 0).all())
+
     def test_many_inputs_in_batches_of_batches(self):
         f = lp.with_gradient(lambda *x: sum(x[1:], x[0]), lambda *x: tuple(float(i) * x[-1] for i in range(len(x) - 2)))
         x = [floats(2, 3) for _ in range(70)]
