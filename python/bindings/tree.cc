@@ -313,8 +313,7 @@ void add_trees(py::module_& m) {
       .def("build",
            [](const Tree& tree, const py::sequence& leaves) {
              std::vector<py::object> all;
-             for (const py::handle leaf : leaves)
-               all.push_back(py::reinterpret_borrow<py::object>(leaf));
+             for (const py::object leaf : leaves) all.push_back(leaf);
              std::size_t next = 0;
              return tree.build(all, next);
            })

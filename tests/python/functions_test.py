@@ -287,6 +287,14 @@ class GradientsOfOnesOwn(unittest.TestCase):
         _, moved = lp.jvp(lambda w: f({"w": w, "b": p["b"]}, parts, 7, None)[0]["y"], (p["w"],), (np.ones(4, np.float32),))
         self.assertEqual(moved.tolist(), [3.0] * 4)
 
+    def test_sequences_may_make_their_items_when_asked(self):
+        # Nobody else holds an item of an array, or of a range beyond the integers that Python keeps.
+        numbers = np.arange(1000, dtype=np.float32)
+        self.assertEqual(lp._core.hash_of(numbers), lp._core.hash_of([lp.asarray(n) for n in numbers]))
+        halves = lp.with_gradient(lambda *x: sum(x[1:], x[0]), lambda *x: tuple(0.5 * x[-1] for _ in x[2:]))
+        gradients = lp.grad(lambda p: halves(*p))([np.float32(i) for i in range(600)])
+        self.assertEqual({g.item() for g in gradients}, {0.5})
+
     def test_a_gradient_is_stopped(self):
         x, y = floats(4), floats(4)
         stopped = lambda p: (p["a"] * lp.stop_gradient({"b": p["b"], "c": [p["a"]]})["c"][0] + p["b"]).sum()
