@@ -384,17 +384,18 @@ TEST(Quantize, LeavesWhatIsNamedAndWhatIsReadOtherwise) {
 TEST(Quantize, LeavesWhatIsAResultAndWhatIsReadInTwoLayouts) {
   const Type square{Dtype::kF32, {6, 6}};
   const std::vector<Input> inputs{{"w", square}, {"x", square}, {"ids", {Dtype::kI32, {4}}}};
-  using Code = std::vector<Value> (*)(std::span<const Value>);
-  const Code codes[] = {[](std::span<const Value> in) {
-                          return std::vector<Value>{linear(in[1], in[0]), in[0]};
-                        },
-                        [](std::span<const Value> in) {
-                          return std::vector<Value>{linear(in[1], in[0]), matmul(in[1], in[0])};
-                        },
-                        [](std::span<const Value> in) {
-                          return std::vector<Value>{matmul(in[1], in[0]), gather(in[0], in[2])};
-                        }};
-  for (const Code code : codes) {
+  using Reading = std::vector<Value> (*)(std::span<const Value>);
+  const Reading readings[] = {
+      [](std::span<const Value> in) {
+        return std::vector<Value>{linear(in[1], in[0]), in[0]};
+      },
+      [](std::span<const Value> in) {
+        return std::vector<Value>{linear(in[1], in[0]), matmul(in[1], in[0])};
+      },
+      [](std::span<const Value> in) {
+        return std::vector<Value>{matmul(in[1], in[0]), gather(in[0], in[2])};
+      }};
+  for (const Reading code : readings) {
     const Function f = trace("f", inputs, code);
     const Params params{{"w", random_tensor(square, Key(1))}};
     for (const Dtype to : {Dtype::kBf16, Dtype::kI8})
