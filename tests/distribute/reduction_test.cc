@@ -134,6 +134,15 @@ TEST(Reduction, AnyRanksGetTheSameSum) {
     }
 }
 
+// Threads add large vectors in parts, the last of which is shorter.
+TEST(Reduction, SumsOfLargeVectorsAreWhole) {
+  constexpr std::size_t kElements = 40'000;
+  check_rank(nullptr, 2, kElements, divided(kElements, 1));
+  run_in_process(2, [](Communicator& ranks) {
+    check_rank(&ranks, 4, kElements, std::vector<ElementRange>(2, {0, kElements}));
+  });
+}
+
 TEST(Reduction, SmallVectorsAreSummedByEveryRank) {
   EXPECT_TRUE(sum_whole(1000, 8));
   EXPECT_TRUE(sum_whole(10'000, 8));

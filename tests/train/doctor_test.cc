@@ -205,6 +205,54 @@ TEST(Doctor, AGradientThatExplodesLaterIsNoFaultOfTheFirstWeights) {
   EXPECT_EQ(found(1), 0u);
 }
 
+TEST(Doctor, AFewValuesThatAreNotZeroAreALife) {
+  const auto found = [](double zero_share) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    log.probes = {{2, {{"layers.0", {}, {{"gelu", 0, 0, zero_share, 0, 0}}}}}};
+    return names(diagnose(log)).count("zero_activations");
+  };
+  EXPECT_EQ(found(1), 1u);
+  EXPECT_EQ(found(0.999), 0u);
+}
+
+TEST(Doctor, WeightsThatMovedOnceAreNotFrozen) {
+  const auto found = [](double first) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    for (std::int64_t step = 0; step < 3; ++step)
+      log.probes.push_back(
+          {step, {{"layers.0", {{"layers.0.weight", 0, 1, 1, 1, step == 0 ? first : 0}}, {}}}});
+    return names(diagnose(log)).count("frozen_weights");
+  };
+  EXPECT_EQ(found(0), 1u);
+  EXPECT_EQ(found(1e-3), 0u);
+}
+
+TEST(Doctor, TheWorstBlockIsNamed) {
+  const auto block = [](const std::string& name, double entropy, double stream) {
+    return LayerStatistics{
+        name, {}, {{"residual", 0, stream, 0, 0, 0}}, {{entropy, entropy, entropy}}};
+  };
+  RunLog log = with_losses({1, 0.9, 0.8});
+  log.probes = {{2,
+                 {block("layers.0", 0.5, 1), block("layers.1", 0.01, 20),
+                  block("layers.2", 0.001, 2000), block("layers.3", 0.015, 40'000)}}};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_EQ(names(found), (std::set<std::string>{"attention_collapse", "residual_growth"}));
+  for (const Finding& f : found) EXPECT_EQ(f.layer, "layers.2") << f.rule;
+}
+
+TEST(Doctor, DropoutIsNoIllnessBeforeTheThirdEpoch) {
+  const auto found = [](std::int64_t epochs) {
+    RunLog log = with_losses({1, 1, 1});
+    log.run.config = Json{{"model", Json{{"dropout", 0.9}}}};
+    for (std::int64_t e = 1; e <= epochs; ++e)
+      log.epochs.push_back({e, e, 0.1, {{"loss", 0.9}}, {{"loss", 0.9}}, 1, 1, false});
+    return names(diagnose(log)).count("too_much_dropout");
+  };
+  EXPECT_EQ(found(2), 0u);
+  EXPECT_EQ(found(3), 1u);
+}
+
 // Dead units pass no gradient, so frozen layers before them are not a separate illness.
 TEST(Doctor, WeightsThatDeadUnitsFreezeFollowFromThem) {
   RunLog log = with_losses({1, 0.9, 0.8});

@@ -137,6 +137,14 @@ TEST(Metrics, NamesAreWhatEvaluationsGive) {
   EXPECT_EQ(metric_names(Task::kClassification, 5).size(), 5u);
 }
 
+// The best epoch is the one with the largest score, or the smallest loss.
+TEST(Metrics, SomeAreBetterSmaller) {
+  for (const char* name : {"loss", "rmse", "mae", "perplexity", "bits_per_token"})
+    EXPECT_FALSE(larger_is_better(name)) << name;
+  for (const char* name : {"accuracy", "top_5_accuracy", "exact_match", "macro_f1", "r2"})
+    EXPECT_TRUE(larger_is_better(name)) << name;
+}
+
 TEST(Metrics, RefusesWhatDoesNotFit) {
   const Tensor two = Tensor::zeros({Dtype::kF32, {2, 3}});
   EXPECT_THROW(classification_metrics(two, Tensor::zeros({Dtype::kI32, {3}})), Error);

@@ -187,6 +187,27 @@ TEST(Shards, TheSumIsThatOfOneBatchButForRounding) {
   EXPECT_EQ(both.ending(), Ending::kFinished);
 }
 
+// Pieces of matrices decay as whole ones do, and vectors do not.
+TEST(Shards, WhatDecaysIsThatOfOneBatch) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 9, 2}, relu));
+  TrainOptions options{.steps = 5,
+                       .batch = 20,
+                       .schedule = {.rate = 0.1},
+                       .rule = {optim::Sgd{.weight_decay = 0.5}}};
+  std::get<optim::Sgd>(options.rule.optimizer).decay_vectors = false;
+  Trainer whole(problem, data, options);
+  options.shards = 3;
+  Trainer parts(problem, data, options);
+  while (whole.ending() == Ending::kNone) whole.step(), parts.step();
+  for (const auto& [name, tensor] : whole.state().params) {
+    const auto values = tensor.values<float>();
+    const Tensor other = parts.state().params.at(name);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(other.values<float>()[i], values[i], 1e-5) << name;
+  }
+}
+
 // The running mean of all rows is that of the shards' means, by their rows: 4, 4 and 3 here.
 TEST(Shards, RunningMeansCountEachRowOnce) {
   const Split data = drawn_split(Task::kClassification);
