@@ -131,6 +131,15 @@ class Terminal(tool.ToolTest):
             self.assertLess(max(map(len, bars)), columns)
         self.assertTrue(any(re.search("[━╌]{20}", b) for b in bars))
 
+    def test_hours_that_are_left(self):
+        """Of a run of many epochs that stops early, as its rate of next to nothing makes none better."""
+        bars = self.bars(self.shown(100, "xterm", "train", "--data", "moons,count=200,split=70/30", "--epochs", "1000000000",
+                                    "--lr", "1e-30", "--patience", "300", "--threads", "1"))
+        left = [b.split("   ")[-1] for b in bars if " left" in b]
+        self.assertTrue(left, bars)
+        for time in left:
+            self.assertRegex(time, r"^\d+:[0-5]\d:[0-5]\d left$")
+
     def test_there_are_no_colours(self):
         """Nor anything else that NO_COLOR forbids."""
         self.assertNotRegex(self.shown(80, "xterm-256color", *self.TRAIN, "--lr", "30"), r"\x1b\[[\d;]*m")

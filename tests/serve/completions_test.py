@@ -261,6 +261,15 @@ class Answers(CompletionsTest):
                 self.assertEqual(read["logprobs"][key][7:], written["logprobs"][key])
             self.assertEqual(read["logprobs"]["text_offset"], list(range(19)))
 
+    def test_offsets_count_characters(self):
+        text = "é狐 the dog"  # in several bytes each; a token may be a part of a character
+        logprobs = self.server.post(PATH, {"model": "llama", "prompt": text, "max_tokens": 0, "echo": True,
+                                           "logprobs": 0}).json()["choices"][0]["logprobs"]
+        whole = [(o, t) for o, t in zip(logprobs["text_offset"], logprobs["tokens"]) if not t.startswith("bytes:")]
+        self.assertIn(" dog", [token for _, token in whole])
+        for offset, token in whole:
+            self.assertEqual(text[offset:offset + len(token)], token)
+
     def test_refuse_what_they_cannot_do(self):
         for status, part, asked in (
                 (404, "no model", {"model": "none"}), (404, "language model", {"model": "net"}), (400, "model", {}),
@@ -270,6 +279,7 @@ class Answers(CompletionsTest):
                 (400, "temperature", {"temperature": "hot"}), (400, "top_p", {"top_p": 0}), (400, "top_p", {"top_p": 1.5}),
                 (400, "top_k", {"top_k": -1}), (400, "n:", {"n": 0}), (400, "n:", {"n": 1000}), (413, "texts", {"prompt": ["a"] * 65, "n": 2}),
                 (400, "max_tokens", {"max_tokens": 64}), (400, "max_tokens", {"max_tokens": -1}), (400, "prompt", {"prompt": "the " * 30}),
+                (400, "the prompt takes 40", {"prompt": ["the " * 10, "the"], "max_tokens": 30}),
                 (400, "prompt", {"prompt": []}), (400, "prompt", {"prompt": [[]]}), (400, "prompt", {"prompt": {"a": 1}}),
                 (400, "prompt", {"prompt": "\u20ac"}), (400, "stop", {"stop": ""}), (400, "stop", {"stop": ["a"] * 17}),
                 (400, "logprobs", {"logprobs": True}), (400, "logprobs", {"logprobs": 21}), (400, "seed", {"seed": 0.5}),

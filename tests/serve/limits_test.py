@@ -241,7 +241,7 @@ class Token(served.ServeTest):
 
     def test_must_be_one(self):
         path = self.folder / "token"
-        for text in ("short\n", ""):
+        for text in ("1234567\n", ""):
             path.write_text(text)
             self.assertIn("8 to 4096", self.error(1, "serve", self.model, "--token-file", path))
         for unreadable in (self.folder / "none", self.folder):
@@ -315,6 +315,7 @@ class Origins(served.ServeTest):
         self.refused(server.request("OPTIONS", INFER, b"", self.PREFLIGHT), 403, "origin")
         self.refused(server.post(INFER, served.infer_json(ROW), [self.PAGE]), 403, "origin")
         self.refused(server.post("/v2/repository/models/net/unload", b"", [("Origin", "null")]), 403, "origin")
+        self.refused(server.post(INFER, served.infer_json(ROW), [("Origin", "https://evil.example")]), 403, "origin")
         own = [("Origin", "https://test")]  # the Host of these requests
         self.assertEqual(server.post(INFER, served.infer_json(ROW), own).status, 200)
 

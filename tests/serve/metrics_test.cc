@@ -24,6 +24,16 @@ TEST(Metrics, LabelsAreQuoted) {
   EXPECT_NE(metrics.text({}).find(R"({model="a\"b\\c\nd",code="200"} 1)"), std::string::npos);
 }
 
+// Three tokens have two pauses between them.
+TEST(Metrics, ATokensTimeIsThatBetweenTwo) {
+  Metrics metrics;
+  metrics.text("m", {.tokens = 3, .first_token_seconds = 5, .further_tokens_seconds = 4});
+  metrics.text("m", {.tokens = 1, .first_token_seconds = 5});
+  const std::string text = metrics.text({});
+  EXPECT_NE(text.find("limpid_token_seconds_sum{model=\"m\"} 2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("limpid_token_seconds_count{model=\"m\"} 1\n"), std::string::npos) << text;
+}
+
 TEST(Receipt, ReadsBack) {
   const Receipt receipt{.model = 1, .input = 0xfedcba9876543210, .output = ~std::uint64_t{0}};
   EXPECT_EQ(to_text(receipt),

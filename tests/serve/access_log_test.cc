@@ -1,0 +1,34 @@
+#include "limpid/serve/access_log.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+#include "tests/formats/helpers.h"
+
+namespace limpid::serve {
+namespace {
+
+// A pipe that nobody empties: at most 4 MiB of lines wait, and further ones are lost.
+TEST(AccessLog, KeepsABoundedNumberOfLines) {
+  const limpid::testing::TemporaryFolder folder;
+  const std::string path = folder / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ::signal(SIGPIPE, SIG_IGN);  // as the server does
+  AccessLog log(path);
+  const std::string megabyte(1 << 20, 'x');
+  for (int i = 0; i < 10; ++i) log.event("event", megabyte);
+  // Up to three lines are taken before the thread finds the pipe full, and three wait.
+  EXPECT_GE(log.lost(), 4u);
+  EXPECT_LE(log.lost(), 7u);
+  ::close(reader);
+}
+
+}  // namespace
+}  // namespace limpid::serve
