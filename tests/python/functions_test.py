@@ -857,6 +857,8 @@ class Networks(unittest.TestCase):
 
     def test_schedules_clip_and_names(self):
         self.assertEqual(lp.optim.Schedule("cosine", rate=1.0, steps=10).at(10), 0)
+        warm = lp.optim.Schedule("constant", rate=1.0, warmup=4)
+        self.assertEqual([warm.at(step) for step in range(5)], [0.25, 0.5, 0.75, 1, 1])
         with self.assertRaises(KeyError):
             lp.optim.Schedule("none").at(0)
         g = lp.Params({"a": np.float32([3, 4])})

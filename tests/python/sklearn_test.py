@@ -40,6 +40,19 @@ class Estimators(unittest.TestCase):
         number = estimators.MLPRegressor(8, dropout=0.1, max_iter=4, random_state=1).fit(x, y)
         self.assertTrue(one.params_.same_bits(number.params_))
 
+    def test_a_column_without_differences(self):
+        x = np.random.default_rng(0).standard_normal((20, 2))
+        x[:, 1] = 7
+        self.assertTrue(np.isfinite(estimators.MLPRegressor([4], max_iter=2, random_state=1).fit(x, x[:, 0]).predict(x)).all())
+
+    def test_the_loss_curve_is_the_mean_of_the_examples(self):
+        x = np.random.default_rng(0).standard_normal((9, 2))
+        whole, parts = (
+            estimators.MLPRegressor([4], batch_size=size, learning_rate=1e-30, max_iter=1, random_state=1).fit(x, x[:, 0])
+            for size in (9, 5)
+        )
+        self.assertAlmostEqual(whole.loss_curve_[0], parts.loss_curve_[0], places=5)
+
     def test_parameters_of_scikit_learns_own(self):
         for given in ({"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}):
             (name, value), = given.items()
