@@ -54,20 +54,22 @@ class Promise(tool.ToolTest):
         self.assertTrue((DOCS / "hashes.md").read_text().endswith(self.output("selftest", "--print")),
                         "`limpid selftest --print` and docs/hashes.md differ")
 
-    def test_one_wrong_hash_is_found_and_named(self):
+    def test_a_wrong_hash_and_a_missing_one_are_found_and_named(self):
         wrong = self.folder / "hashes.md"
         wrong.write_text("".join(
             "| op relu | 0123456789abcdef |\n" if line.startswith("| op relu |") else line
-            for line in (DOCS / "hashes.md").read_text().splitlines(keepends=True)))
+            for line in (DOCS / "hashes.md").read_text().splitlines(keepends=True) if not line.startswith("| op tanh |")))
         run = self.run_tool("selftest", "--against", wrong)
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout.decode(), r"DIFFERS +op relu +[0-9a-f]{16}, published 0123456789abcdef")
+        self.assertRegex(run.stdout.decode(), r"DIFFERS +op tanh +[0-9a-f]{16}, published nothing")
         self.assertRegex(run.stderr.decode(), r"^limpid: selftest: \d+ of \d+ results differ")
         # In the document every difference is named, once for each instruction set.
         run = self.run_tool("selftest", "--against", wrong, "--json")
         self.assertEqual(run.returncode, 1)
         document = json.loads(run.stdout)
-        self.assertEqual({d["name"]: d["published"] for d in document["differences"]}, {"op relu": "0123456789abcdef"})
+        self.assertEqual({d["name"]: d.get("published") for d in document["differences"]},
+                         {"op relu": "0123456789abcdef", "op tanh": None})
         self.assertEqual(document["differing"], len(document["differences"]))
         self.assertFalse(all(check["ok"] for check in document["checks"]))
         wrong.write_text("no table\n")

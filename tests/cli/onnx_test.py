@@ -170,6 +170,17 @@ class Models(tool.ToolTest):
             self.output("run", path, *inputs)
         self.assertEqual(opens.count, 1)
 
+    def test_outputs_of_one_name_are_numbered(self):
+        """A model of Limpid's own; its outputs may have equal names, or none."""
+        text = ("function f(%x: f32[2]) {\n  %0 = negate(%x) : f32[2]\n  %1 = abs(%x) : f32[2]\n"
+                "  return y = %0, y = %1, %0\n}\n")
+        path = self.folder / "f.safetensors"
+        path.write_bytes(tool.model_bytes([], {}, text))
+        x = npy(self.folder / "x.npy", [2], [1, -2])
+        document = self.document("run", path, "--input", f"x={x}")
+        self.assertEqual({name: output["values"] for name, output in document.items()},
+                         {"y": [-1, 2], "y.1": [1, 2], "output": [-1, 2]})
+
     def test_inputs_that_do_not_fit_are_named(self):
         path, inputs = self.several()
         takes = "it takes 'x' f32[batch, 2], 'state' f32[1, batch, 2], 'n' i64[]"

@@ -165,6 +165,19 @@ TEST(Import, SlicesGoBackwards) {
   EXPECT_EQ(slice(0, 4, -1), std::vector<float>{});
 }
 
+// Columns have one more before and one less behind; there is one more row.
+TEST(Import, PadsOfSomeAxesMayRemoveElements) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2", "1", "2"});
+  add_integers(graph, "pads", {1, 0, -1, 1});
+  add_integers(graph, "axes", {2, 0});
+  add_node(graph, "Pad", {"x", "pads", "", "axes"}, {"y"});
+  add_output(graph, "y");
+  const Tensor x = Tensor::from<float>({2, 1, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(numbers(import(model), {x}), (std::vector<float>{0, 1, 0, 3, 0, 0}));
+}
+
 // As the exporter writes quantized_linear for a square x, with its codes in steps of the largest
 // magnitude along `axis`.
 bool becomes_quantized_linear(std::int64_t axis) {
