@@ -1,6 +1,8 @@
 """What the commands print."""
 
+import json
 import math
+import re
 import unittest
 
 import tool
@@ -135,6 +137,28 @@ class Worked(tool.ToolTest):
             "total                                    13    100\n")
         ops = self.document("summary", self.model(tool.WHOLE), "--ops", "--batch", "4")["ops"]
         self.assertEqual([op["flops"] for op in ops], [0, 60, 12, 28])
+
+
+class Training(tool.ToolTest):
+    RUN = ("train", "--data", "moons,count=200,split=70/30", "--threads", "1")
+
+    def test_hours_that_are_left(self):
+        """Of a run of many epochs that stops early, as its rate of next to nothing makes none better."""
+        text = tool.on_terminal(100, *self.RUN, "--epochs", "1000000000", "--lr", "1e-30", "--patience", "300")
+        left = re.findall(r"   ([^ ]+) left", text)
+        self.assertTrue(left, text)
+        for time in left:
+            self.assertRegex(time, r"^\d+:[0-5]\d:[0-5]\d$")
+
+    def test_a_long_run_has_few_rows_and_that_of_the_best(self):
+        out = self.folder / "run"
+        text = self.output(*self.RUN, "--epochs", "160", "--patience", "160", "--out", out)
+        rows = re.findall(r"^ +(\d+)/160 .*?( \*)?$", text, re.MULTILINE)
+        self.assertLess(len(rows), 90)
+        events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+        best = [event["epoch"] for event in events if event["event"] == "epoch" and event.get("best")][-1]
+        self.assertNotEqual(best % 4, 0, "a row that every run of 160 epochs has")
+        self.assertIn((str(best), " *"), rows)
 
 
 class Quantize(tool.ToolTest):

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import pty
 import re
@@ -131,26 +130,6 @@ class Terminal(tool.ToolTest):
             self.assertTrue(bars, columns)
             self.assertLess(max(map(len, bars)), columns)
         self.assertTrue(any(re.search("[━╌]{20}", b) for b in bars))
-
-    def test_hours_that_are_left(self):
-        """Of a run of many epochs that stops early, as its rate of next to nothing makes none better."""
-        bars = self.bars(self.shown(100, "xterm", "train", "--data", "moons,count=200,split=70/30", "--epochs", "1000000000",
-                                    "--lr", "1e-30", "--patience", "300", "--threads", "1"))
-        left = [b.split("   ")[-1] for b in bars if " left" in b]
-        self.assertTrue(left, bars)
-        for time in left:
-            self.assertRegex(time, r"^\d+:[0-5]\d:[0-5]\d left$")
-
-    def test_a_long_run_has_few_rows_and_that_of_the_best(self):
-        out = self.folder / "run"
-        text = self.output("train", "--data", "moons,count=200,split=70/30", "--epochs", "160", "--patience", "160", "--out", out,
-                           "--threads", "1")
-        rows = re.findall(r"^ +(\d+)/160 .*?( \*)?$", text, re.MULTILINE)
-        self.assertLess(len(rows), 90)
-        events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
-        best = [event["epoch"] for event in events if event["event"] == "epoch" and event.get("best")][-1]
-        self.assertNotEqual(best % 4, 0, "a row that every run of 160 epochs has")
-        self.assertIn((str(best), " *"), rows)
 
     def test_there_are_no_colours(self):
         """Nor anything else that NO_COLOR forbids."""

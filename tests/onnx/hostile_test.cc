@@ -105,6 +105,18 @@ TEST(Hostile, NarrowElementsAreInRange) {
   auto& tensor = add_initializer(*model.mutable_graph(), "w", ::onnx::TensorProto::UINT8, {1});
   tensor.add_int32_data(256);
   expect_error(ErrorCode::kFormat, "the element 256 does not fit u8", [&] { import(model); });
+  tensor.set_data_type(::onnx::TensorProto::FLOAT16);
+  tensor.set_int32_data(0, 65'536);
+  expect_error(ErrorCode::kFormat, "65536 does not fit 16 bits", [&] { import(model); });
+}
+
+TEST(Hostile, ATensorHasAsManyNumbersAsItsShape) {
+  for (const int count : {1, 3}) {
+    ::onnx::ModelProto model = empty_model();
+    auto& tensor = add_initializer(*model.mutable_graph(), "w", kFloat, {2});
+    for (int i = 0; i < count; ++i) tensor.add_float_data(1);
+    expect_error(ErrorCode::kFormat, "elements for f32[2]", [&] { import(model); });
+  }
 }
 
 TEST(Hostile, GraphsInGraphsEndSomewhere) {
