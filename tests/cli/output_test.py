@@ -144,7 +144,7 @@ class Training(tool.ToolTest):
 
     def test_hours_that_are_left(self):
         """Of a run of many epochs that stops early, as its rate of next to nothing makes none better."""
-        text = tool.on_terminal(100, *self.RUN, "--epochs", "1000000000", "--lr", "1e-30", "--patience", "300")
+        text = tool.on_terminal(100, *self.RUN, "--epochs", "1000000000", "--lr", "1e-30", "--patience", "3000")
         left = re.findall(r"   ([^ ]+) left", text)
         self.assertTrue(left, text)
         for time in left:

@@ -13,7 +13,8 @@ std::atomic<std::size_t> count{0}, aligned{0};
 std::size_t allocations() { return count.load(); }
 std::size_t aligned_allocations() { return aligned.load(); }
 
-// The array and nothrow forms come through here.
+// The array forms come through here, and the nothrow ones, but for the aligned one below, which the
+// thread sanitizer replaces.
 void* operator new(std::size_t bytes) {
   count.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(bytes)) return memory;
@@ -26,6 +27,13 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   if (void* memory = std::aligned_alloc(multiple, (bytes + multiple - 1) / multiple * multiple))
     return memory;
   throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
