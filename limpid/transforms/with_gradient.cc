@@ -50,8 +50,8 @@ std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code
     if (level.has(i)) type.shape = type.shape.erase(0);
     inputs.push_back({std::to_string(i), type});
   }
-  std::vector<bool>
-      given;  // whether a result is a Value, and not an empty one: a cotangent of zero
+  // Whether a result is a Value. An empty one is a cotangent of zero.
+  std::vector<bool> given;
   const Function one = trace("with_gradient", inputs, [&](std::span<const Value> in) {
     std::vector<Value> results = under(levels.subspan(1), code, in, sum_shared);
     for (const Value& result : results) given.push_back(static_cast<bool>(result));
