@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "limpid/core/error.h"
 
@@ -53,6 +54,10 @@ auto made_by(const char* type, const char* functions) {
     throw py::type_error(std::string(type) + "() makes none: " + functions);
   });
 }
+
+// The items of a sequence. They are held: an array or a range makes an item when it is asked for
+// one, and a py::handle from a loop over the sequence would outlive it.
+std::vector<py::object> items_of(const py::sequence& sequence);
 
 // "ndarray", "limpid.Array", ...: for messages.
 std::string type_name(py::handle object);

@@ -157,7 +157,8 @@ void add_composed(py::module_& m) {
         Builder* const builder = under_way();
         if (!builder) throw py::value_error("with_gradient: no Function is under way");
         std::vector<Value> all;
-        for (const py::object v : values) all.push_back(value_in(*builder, v, "with_gradient"));
+        for (const py::object& v : items_of(values))
+          all.push_back(value_in(*builder, v, "with_gradient"));
         py::list results;
         for (const Value& v : builder->call(
                  kComposed, all,

@@ -604,7 +604,8 @@ void add_inspection(py::module_& m) {
   // Of several arrays that of their hashes, as docs/hashes.md has it.
   m.def("hash_of", [](const py::sequence& arrays) {
     std::vector<Tensor> tensors;
-    for (const py::object a : arrays) tensors.push_back(tensor_of(leaf_of(a, "hash_of")));
+    for (const py::object& a : items_of(arrays))
+      tensors.push_back(tensor_of(leaf_of(a, "hash_of")));
     return hex(hash_of_numbers(tensors));
   });
   m.def("summarize", [](const py::object& function, const py::object& params, std::int64_t batch) {

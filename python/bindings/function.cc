@@ -359,7 +359,7 @@ void add_functions(py::module_& m) {
     Builder* const builder = under_way();
     if (!builder) throw py::value_error("inline: no Function is under way");
     std::vector<Value> all;
-    for (const py::object v : values) all.push_back(value_in(*builder, v, "inline"));
+    for (const py::object& v : items_of(values)) all.push_back(value_in(*builder, v, "inline"));
     py::list results;
     for (const Value& v : builder->inline_function(f, all)) results.append(to_python(v));
     return results;
@@ -368,7 +368,7 @@ void add_functions(py::module_& m) {
     Builder* const builder = under_way();
     if (!builder) throw py::value_error(where + ": no Function is under way");
     py::list values;
-    for (const py::object leaf : leaves)
+    for (const py::object& leaf : items_of(leaves))
       values.append(to_python(value_in(*builder, leaf, where.c_str())));
     return values;
   });
@@ -404,7 +404,7 @@ void add_functions(py::module_& m) {
   m.def("vmap", [](const py::object& function, const py::sequence& axes, std::int64_t size) {
     const Function& f = function_of(function, "vmap");
     std::vector<std::optional<std::int64_t>> in_axes;
-    for (const py::object axis : axes)
+    for (const py::object& axis : items_of(axes))
       in_axes.push_back(axis.is_none() ? std::nullopt
                                        : std::optional(py::cast<std::int64_t>(axis)));
     return to_python(unlocked([&] { return vmap(f, in_axes, size); }));

@@ -172,7 +172,8 @@ void add_layers(py::module_& m) {
              Builder& b = written();
              const Args args = args_from(b, params, "params");
              std::vector<Value> values;
-             for (const py::object x : inputs) values.push_back(value_in(b, x, "a layer's input"));
+             for (const py::object& x : items_of(inputs))
+               values.push_back(value_in(b, x, "a layer's input"));
              return to_python(
                  layer.call(args, values,
                             key.is_none() ? std::nullopt : std::optional(value_in(b, key, "key"))));

@@ -52,6 +52,12 @@ void set_error(const std::exception_ptr& error) {
   }
 }
 
+std::vector<py::object> items_of(const py::sequence& sequence) {
+  std::vector<py::object> items;
+  for (py::object item : sequence) items.push_back(std::move(item));
+  return items;
+}
+
 std::string type_name(py::handle object) {
   const auto* const type = Py_TYPE(object.ptr());
   return type->tp_name;

@@ -312,8 +312,7 @@ void add_trees(py::module_& m) {
   py::class_<Tree>(m, "Tree", py::is_final(), "The form of a tree of arrays, without its leaves.")
       .def("build",
            [](const Tree& tree, const py::sequence& leaves) {
-             std::vector<py::object> all;
-             for (const py::object leaf : leaves) all.push_back(leaf);
+             const std::vector<py::object> all = items_of(leaves);
              std::size_t next = 0;
              return tree.build(all, next);
            })
