@@ -15,6 +15,11 @@ std::filesystem::path new_folder() {
 
 }  // namespace
 
+// The compiler is given both for this source alone, so that its cache knows the others from another
+// clone.
+std::string source_path(const std::string& name) { return BENCH_SOURCES "/" + name; }
+std::string node_modules() { return BENCH_NODE_MODULES; }
+
 Foreign::Foreign(const Process::Options& options) : process_(options), folder_(new_folder()) {}
 
 Foreign::~Foreign() {

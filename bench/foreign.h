@@ -13,6 +13,10 @@
 
 namespace bench {
 
+// Absolute paths of a file of this folder, and of ONNX Runtime's npm packages in the build.
+std::string source_path(const std::string& name);
+std::string node_modules();
+
 class Foreign {
  public:
   explicit Foreign(const Process::Options& options);

@@ -112,7 +112,7 @@ class PyTorch {
   // Starts with the parameters of `step`. Throws if its losses differ.
   PyTorch(const lp::Function& step, const Settings& s, const Machine& machine, int threads)
       : python_({.name = "PyTorch",
-                 .command = {"/usr/bin/python3", BENCH_SOURCES "/peer_gpt.py"},
+                 .command = {"/usr/bin/python3", source_path("peer_gpt.py")},
                  .environment = environment(kOpenBlas, machine, threads),
                  .cpu = {}}) {
     const std::string parameters = python_.path("parameters.npz");

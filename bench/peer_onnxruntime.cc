@@ -38,8 +38,8 @@ class OnnxRuntime : public Subject {
       : cpus_(allowed_cpus()),
         node_(std::make_shared<Foreign>(
             Process::Options{.name = "Node",
-                             .command = {"node", BENCH_SOURCES "/onnxruntime/subject.js"},
-                             .environment = {{"NODE_PATH", BENCH_NODE_MODULES}},
+                             .command = {"node", source_path("onnxruntime/subject.js")},
+                             .environment = {{"NODE_PATH", node_modules()}},
                              .cpu = cpus_[0]})) {}
 
   std::string describe() override {

@@ -14,7 +14,7 @@ class PyTorch : public Subject {
   PyTorch()
       : python_(std::make_shared<Foreign>(
             Process::Options{.name = "Python",
-                             .command = {"/usr/bin/python3", BENCH_SOURCES "/peer_pytorch.py"},
+                             .command = {"/usr/bin/python3", source_path("peer_pytorch.py")},
                              .environment = {},
                              .cpu = {}})) {}
 

@@ -5,6 +5,7 @@
 #include "limpid/data/tokenizer_files.h"
 #include "limpid/data/words.h"
 #include "tests/formats/helpers.h"
+#include "tests/source_folder.h"
 
 namespace limpid {
 namespace {
@@ -14,7 +15,7 @@ using testing::bytes_of;
 using testing::expect_error;
 using Ids = std::vector<std::int32_t>;
 
-const fs::path kFixtures = LIMPID_BYTE_PAIR_FIXTURES;
+const fs::path kFixtures = testing::source_folder() / "tests/data/byte_pair";
 
 Tokenizer loaded(const fs::path& folder) {
   const std::optional<Tokenizer> tokenizer = load_tokenizer(folder);

@@ -9,6 +9,7 @@
 
 #include "limpid/formats/file.h"
 #include "tests/formats/helpers.h"
+#include "tests/source_folder.h"
 
 namespace limpid {
 namespace {
@@ -142,7 +143,8 @@ TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
 
 // What make_chat_templates.py wrote.
 TEST(ChatTemplate, TextsAreJinjas) {
-  const Tensor file = read_file(LIMPID_CHAT_TEMPLATES, 1 << 20);
+  const Tensor file =
+      read_file(testing::source_folder() / "tests/data/chat_templates.json", 1 << 20);
   const Json all =
       Json::parse({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
   std::size_t refused = 0;

@@ -6,6 +6,7 @@
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "tests/formats/helpers.h"
+#include "tests/source_folder.h"
 
 namespace limpid {
 namespace {
@@ -45,7 +46,7 @@ TEST(OpenModel, TheFolderOfARun) {
 }
 
 TEST(OpenModel, AFolderOfHuggingFace) {
-  const std::filesystem::path gpt2 = std::filesystem::path(LIMPID_HUGGINGFACE_FIXTURES) / "gpt2";
+  const std::filesystem::path gpt2 = testing::source_folder() / "tests/huggingface/gpt2";
   expect_same(open_model(gpt2), load_pretrained(gpt2));
 }
 

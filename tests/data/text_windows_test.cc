@@ -7,6 +7,7 @@
 #include "limpid/core/utf8.h"
 #include "limpid/data/text.h"
 #include "tests/formats/helpers.h"
+#include "tests/source_folder.h"
 
 namespace limpid {
 namespace {
@@ -233,7 +234,7 @@ TEST(TextWindows, TokensOfAnyWidthAreThoseOfTheText) {
 TEST(TextWindows, TakeBytePairsFromAFolder) {
   const testing::TemporaryFolder folder;
   testing::write(folder / "t.txt", bytes_of("the quick brown fox jumps over the lazy dog\n"));
-  const std::string name = std::string("bpe:") + LIMPID_BYTE_PAIR_FIXTURES;
+  const std::string name = "bpe:" + (testing::source_folder() / "tests/data/byte_pair").string();
   const Split split = load_text_windows(folder / "t.txt", {.context = 1, .tokenizer = name});
   EXPECT_EQ(split.train.tokenizer->kind(), "byte_pair");
   EXPECT_EQ(split.train.classes, split.train.tokenizer->size());

@@ -44,7 +44,8 @@ def main():
             continue
         text += f"void {pages.function_name(name)}() {{\n"
         for block in blocks:
-            text += f'#line {block.line} "{page}"\n{block.body}'
+            # Without the folder, so that a compiler cache knows the program from another clone.
+            text += f'#line {block.line} "docs/{name}"\n{block.body}'
             text += f"  std::cout << '\\x{ord(pages.SEPARATOR):x}';\n"
         text += "}\n\n"
         calls += f'  if (page == "{name}") {pages.function_name(name)}();\n'

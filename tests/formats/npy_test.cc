@@ -7,6 +7,7 @@
 #include "limpid/core/half.h"
 #include "limpid/core/key.h"
 #include "tests/formats/helpers.h"
+#include "tests/source_folder.h"
 
 namespace limpid {
 namespace {
@@ -22,7 +23,7 @@ using testing::zip_entry;
 using testing::ZipRecord;
 using namespace std::literals;
 
-const std::string kFolder = LIMPID_NUMPY_FIXTURES;
+const std::string kFolder = testing::source_folder() / "tests/formats/numpy/";
 
 Tensor load(const std::string& name) { return load_npy(kFolder + name + ".npy"); }
 Bytes bytes_of_file(const std::string& name) { return bytes_of(testing::read(kFolder + name)); }

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "limpid/core/error.h"
+#include "tests/source_folder.h"
 
 namespace limpid::fuzz {
 namespace {
@@ -79,7 +80,8 @@ Bytes saved(const std::function<void(const fs::path&)>& save) {
 
 std::vector<Bytes> fixtures(std::string_view folder, std::string_view ending) {
   std::vector<fs::path> paths;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(LIMPID_TESTS) / folder))
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(testing::source_folder() / "tests" / folder))
     if (entry.path().filename().string().ends_with(ending)) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   std::vector<Bytes> files;

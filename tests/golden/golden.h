@@ -15,11 +15,13 @@
 #include "limpid/function/interpret.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
+#include "tests/source_folder.h"
 
 namespace limpid::golden {
 
 inline Params fixture(const std::string& name) {
-  return load_safetensors(LIMPID_GOLDEN + name + ".safetensors").tensors;
+  return load_safetensors(testing::source_folder() / "tests/golden" / (name + ".safetensors"))
+      .tensors;
 }
 
 struct Sampled {

@@ -7,6 +7,7 @@
 #include "limpid/nn/gpt.h"
 #include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
+#include "tests/source_folder.h"
 
 namespace limpid {
 namespace {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 using testing::bytes_of;
 using testing::expect_error;
 
-const fs::path kFixtures = LIMPID_HUGGINGFACE_FIXTURES;
+const fs::path kFixtures = testing::source_folder() / "tests/huggingface";
 const char* const kAll[] = {"gpt2", "gpt2-bf16", "llama", "llama-f16", "llama-bf16"};
 
 // The logits that PyTorch gave, those of the model for the same tokens, and how far apart they are.

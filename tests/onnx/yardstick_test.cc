@@ -7,6 +7,7 @@
 
 #include "limpid/formats/onnx/node_test.h"
 #include "tests/formats/helpers.h"
+#include "tests/source_folder.h"
 
 namespace limpid::testing {
 namespace {
@@ -48,7 +49,7 @@ Counts run_all(const fs::path& folder, const std::set<std::string>& left_out = {
 }
 
 TEST(Yardstick, TheFolderBesideTheProject) {
-  const fs::path folder = fs::path(LIMPID_ROOT).parent_path() / "shared/onnx-node-tests";
+  const fs::path folder = testing::source_folder().parent_path() / "shared/onnx-node-tests";
   if (!fs::exists(folder)) GTEST_SKIP() << "skipped: no data";
   const Counts counts = run_all(folder);
   EXPECT_GT(counts.passed, 500u);

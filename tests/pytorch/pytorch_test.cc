@@ -18,6 +18,7 @@
 #include "limpid/ops/ops.h"
 #include "tests/formats/helpers.h"
 #include "tests/onnx_export/difference.h"
+#include "tests/source_folder.h"
 
 namespace limpid::testing {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kTolerance = 1e-5;
-const fs::path kFolder = LIMPID_PYTORCH_FIXTURES;
+const fs::path kFolder = source_folder() / "tests/pytorch";
 
 std::vector<std::string> models() {
   std::vector<std::string> names;
