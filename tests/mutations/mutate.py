@@ -15,7 +15,7 @@ mutations.toml has the list. Each entry is a [[mutation]] with
   why     optional: what a user would get
 
 It needs the whole build of the preset release, and changes nothing in it. A mutated file is a copy in a folder that the
-compiler searches first. What read the file is compiled again by the command of the build, at -O1, and the program of the test linked
+compiler searches first. What read the file is compiled again by the command of the build, and the program of the test linked
 again with these objects before its libraries. A file of the Python package is replaced in a copy of the build's package. The
 test runs first without the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or by taking ten
 times as long as it did. A mutation that does not compile is a mistake of the list.
@@ -236,8 +236,8 @@ def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str
             compiled[original] = str(folder / f"{len(compiled)}.o")
             places = {original: compiled[original], str(ROOT / mutation.file): str(over / mutation.file)}
             compiler, *arguments = [places.get(a, a) for a in build.compilers[original]]
-            # At -O1 since it runs once: a source of the kernels compiles in half the time. The mutation may leave a variable unused.
-            output_of([compiler, f"-I{over}", *arguments, "-O1", *mutation.flags, "-w"])
+            # The mutation may leave a variable unused.
+            output_of([compiler, f"-I{over}", *arguments, *mutation.flags, "-w"])
         result = folder / "programs" / Path(program).name
         result.parent.mkdir(exist_ok=True)
         linker = [compiled.get(a, a) for a in build.linker(program)]
