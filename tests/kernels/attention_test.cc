@@ -141,6 +141,14 @@ TEST_P(AttentionTest, OfEveryLengthToItself) {
   }
 }
 
+// Several query heads that share keys, in parts that end within a head: its last row sees fewer
+// keys than rows of the head before.
+TEST_P(AttentionTest, InPartsThatEndWithinAHead) {
+  for (const std::size_t n : {7u, 30u, 70u})
+    for (const std::size_t pieces : {2u, 4u, 5u})
+      expect_specified(k(), {.group = 3, .queries = n, .keys = n, .size = 5}, n, false, pieces);
+}
+
 TEST_P(AttentionTest, OfHeadsOfEverySize) {
   for (std::size_t size = 0; size <= 70; ++size)
     expect_specified(

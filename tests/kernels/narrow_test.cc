@@ -19,11 +19,11 @@ class NarrowTest : public OnEveryIsa {
   // Rows and columns in parts, each with its own scratch memory; operands end at memory that a
   // sanitizer checks.
   void expect_product(const NarrowKernels& narrow, const void* weights, const Floats& scale,
-                      const std::vector<float>& expected, Sizes s, std::size_t row_parts,
-                      std::size_t column_parts, bool from_memory) const {
+                      const Floats& a, const std::vector<float>& expected, Sizes s,
+                      std::size_t row_parts, std::size_t column_parts, bool from_memory) const {
     std::vector<std::byte> packed(narrow.packed_bytes(s.k, s.n));
     narrow.pack(weights, 1, s.k, s.k, s.n, packed.data());
-    const Floats a = values(1, s.m * s.k), bias = values(2, s.n);
+    const Floats bias = values(2, s.n);
     Guarded c(s.m * s.n, 3);
     const NarrowMatmul product{.m = s.m,
                                .n = s.n,
@@ -75,7 +75,7 @@ TEST_P(NarrowTest, Bf16IsTheProductOfWidenedWeights) {
             arithmetic::dot(&a[i * s.k], 1, &wide[j * s.k], 1, s.k) + bias[j], 0.0f));
     for (const std::size_t parts : {1, 2, 3})
       for (const bool from_memory : {false, true})
-        expect_product(k().bf16, weights.data(), {}, expected, s, parts, 4 - parts, from_memory);
+        expect_product(k().bf16, weights.data(), {}, a, expected, s, parts, 4 - parts, from_memory);
   }
 }
 
@@ -100,7 +100,22 @@ TEST_P(NarrowTest, I8IsItsDefinition) {
       }
     }
     for (const std::size_t parts : {1, 2, 3})
-      expect_product(k().i8, weights.data(), scale, expected, s, parts, 4 - parts, false);
+      expect_product(k().i8, weights.data(), scale, a, expected, s, parts, 4 - parts, false);
+  }
+}
+
+// docs/arithmetic.md, "Narrow weights": an infinity makes all codes 0, not those of its sign.
+TEST_P(NarrowTest, I8RowsWithAnInfinityOrNanGiveNan) {
+  for (const Sizes& s : {Sizes{1, 33, 7}, Sizes{3, 66, 100}}) {
+    const std::vector<std::int8_t> weights(s.n * s.k, 3);
+    const Floats scale = values(4, s.n);
+    const std::vector<float> expected(s.m * s.n, kNan);
+    for (const float special : {kInf, -kInf, kNan})
+      for (std::size_t at = 0; at < s.k; ++at) {
+        Floats a = values(1, s.m * s.k);
+        for (std::size_t i = 0; i < s.m; ++i) a[i * s.k + at] = special;
+        expect_product(k().i8, weights.data(), scale, a, expected, s, 1, 1, false);
+      }
   }
 }
 

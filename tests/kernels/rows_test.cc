@@ -31,10 +31,17 @@ std::vector<float> max_of(const std::vector<float>& x) {
   return {highest};
 }
 
-// Rows of every kind: ordinary ones, ties, signed zeros, NaN, infinities, wide ranges.
+std::vector<float> min_of(const std::vector<float>& x) {
+  float lowest = kInf;
+  for (const float v : x) lowest = arithmetic::minimum(lowest, v);
+  return {lowest};
+}
+
+// Rows of every kind: ordinary ones, ties, signed zeros, NaN, infinities and nothing else, wide
+// ranges.
 float entry(std::uint64_t row, std::uint64_t i) {
   const std::uint32_t word = Key(row).word(i);
-  switch (row % 7) {
+  switch (row % 9) {
     case 1:
       return static_cast<float>(word % 3);
     case 2:
@@ -47,6 +54,10 @@ float entry(std::uint64_t row, std::uint64_t i) {
       return special_values()[word % special_values().size()];
     case 6:
       return 1e4f * value(row, i);
+    case 7:
+      return kInf;
+    case 8:
+      return -kInf;
     default:
       return 4.0f * value(row, i);
   }
@@ -65,7 +76,7 @@ class RowsTest : public OnEveryIsa {
       widths.push_back(n);
     for (const std::size_t n : widths) {
       for (std::size_t offset = 0; offset < 4; ++offset) {
-        const std::size_t rows = 14;
+        const std::size_t rows = 18;
         Guarded in(rows * n, offset);
         Guarded out(keeps_shape ? rows * n : rows, (offset + 1) % 4);
         std::vector<float> want;
@@ -94,6 +105,7 @@ TEST_P(RowsTest, Softmax) { check("softmax", k().softmax, softmax_of, true); }
 TEST_P(RowsTest, LogSoftmax) { check("log_softmax", k().log_softmax, log_softmax_of, true); }
 TEST_P(RowsTest, SumRows) { check("sum_rows", k().sum_rows, sum_of, false); }
 TEST_P(RowsTest, MaxRows) { check("max_rows", k().max_rows, max_of, false); }
+TEST_P(RowsTest, MinRows) { check("min_rows", k().min_rows, min_of, false); }
 
 // Enough elements for streaming stores, against calls of a few rows, which use none. The laws
 // compare those with the specification.
@@ -138,6 +150,8 @@ TEST_P(RowsTest, EmptyReductions) {
   EXPECT_TRUE(same(out[0], 0.0f) && same(out[1], 0.0f));
   k().max_rows(nullptr, 2, 0, out);
   EXPECT_TRUE(same(out[0], -kInf) && same(out[1], -kInf));
+  k().min_rows(nullptr, 2, 0, out);
+  EXPECT_TRUE(same(out[0], kInf) && same(out[1], kInf));
   k().sum_columns(nullptr, 0, 2, {0, 2}, out);
   EXPECT_TRUE(same(out[0], 0.0f) && same(out[1], 0.0f));
   k().max_columns(nullptr, 0, 2, {0, 2}, out);
@@ -150,11 +164,13 @@ TEST_P(RowsTest, Columns) {
       Guarded in(rows * columns, 1);
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t c = 0; c < columns; ++c) in[r * columns + c] = entry(c, r);
-      std::vector<float> sums(columns), maxima(columns, -kInf);
+      std::vector<float> sums(columns), maxima(columns, -kInf), minima(columns, kInf);
       for (std::size_t c = 0; c < columns; ++c) {
         sums[c] = arithmetic::strided_sum(in.data() + c, columns, rows);
-        for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t r = 0; r < rows; ++r) {
           maxima[c] = arithmetic::maximum(maxima[c], in[r * columns + c]);
+          minima[c] = arithmetic::minimum(minima[c], in[r * columns + c]);
+        }
       }
       for (const std::size_t cut : {std::size_t{0}, columns / 3, columns}) {
         Guarded out(columns, 2);
@@ -165,6 +181,10 @@ TEST_P(RowsTest, Columns) {
         k().max_columns(in.data(), rows, columns, {cut, columns}, out.data());
         k().max_columns(in.data(), rows, columns, {0, cut}, out.data());
         ASSERT_TRUE(same_values(out.data(), maxima.data(), columns)) << rows << " x " << columns;
+        ASSERT_TRUE(out.guards_intact());
+        k().min_columns(in.data(), rows, columns, {cut, columns}, out.data());
+        k().min_columns(in.data(), rows, columns, {0, cut}, out.data());
+        ASSERT_TRUE(same_values(out.data(), minima.data(), columns)) << rows << " x " << columns;
         ASSERT_TRUE(out.guards_intact());
       }
     }
