@@ -249,6 +249,18 @@ class Answers(CompletionsTest):
             self.assertAlmostEqual(math.exp(logprob), token["probability"], places=6)
         self.assertEqual(logprobs["token_logprobs"][0], max(logprobs["top_logprobs"][0].values()))
 
+    def test_of_equally_probable_tokens_the_first_come_first(self):
+        zero = self.folder / "zero"
+        shutil.copytree(self.models["charlm"], zero)
+        model = (zero / "model.safetensors").read_bytes()
+        header = 8 + int.from_bytes(model[:8], "little")
+        (zero / "model.safetensors").write_bytes(model[:header] + bytes(len(model) - header))
+        answer = self.serve(zero).post(PATH, {"model": "zero", "prompt": "the", "max_tokens": 1, "logprobs": 4}).json()
+        found = answer["choices"][0]["logprobs"]["top_logprobs"][0]
+        self.assertEqual(len(set(found.values())), 1)
+        # One more if the token that was drawn is none of the four.
+        self.assertEqual(list(found)[:4], sorted(set(TEXT))[:4])
+
     def test_probabilities_of_a_prompt_are_those_of_its_writing(self):
         for model in ("gpt", "charlm"):
             asked = {"model": model, "prompt": "the cat", "seed": 8, "logprobs": 2, "max_tokens": 12}

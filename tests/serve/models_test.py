@@ -95,6 +95,22 @@ class Folder(served.ServeTest):
         self.until(lambda: (self.output_of(server, "net"), self.output_of(server, "bad")), (4.0, 6.0))
         self.assertEqual(self.index(server)["net"]["reason"], "")
 
+    def test_a_file_that_grows_is_read_when_it_has_ended(self):
+        server = self.start()
+        content = self.network(2.0)
+        header = content[:8 + int.from_bytes(content[:8], "little")]
+        longest = 1.0
+        while longest > 0.8:  # seconds between two writes: the server may have seen a file that does not change
+            events, longest, last = self.events(), 0.0, time.monotonic()
+            with open(self.models / "net.safetensors", "wb", buffering=0) as file:
+                for part in range(24):
+                    file.write(header[part:part + 1])
+                    time.sleep(0.1)
+                    longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        self.assertEqual(self.events(), events)
+        self.put("net.safetensors", content)
+        self.until(lambda: self.output_of(server, "net"), 2.0)
+
     def test_a_file_whose_permissions_changed_is_read_again(self):
         """chmod leaves the time of the last write as it was. Root may read every file: here its content changes, too."""
         path, content = self.models / "net.safetensors", self.network(2.0)

@@ -335,6 +335,19 @@ TEST(Checkpoint, ReadsBackWhatItWrites) {
   expect_same(read.state.best, state.best);
 }
 
+TEST(Checkpoint, RefusesAnotherFormat) {
+  Safetensors file = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
+  for (auto& [key, value] : file.metadata)
+    if (key == "limpid.checkpoint") value = "2";
+  try {
+    parse_checkpoint(serialize_safetensors(file), "a");
+    ADD_FAILURE() << "a checkpoint of another format was read";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kUnsupported);
+    EXPECT_STREQ(e.what(), "checkpoint 'a': limpid.checkpoint is '2', expected '1'");
+  }
+}
+
 TEST(Checkpoint, RefusesTensorsOfNoState) {
   Safetensors file = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
   EXPECT_NO_THROW(parse_checkpoint(serialize_safetensors(file), "a"));
