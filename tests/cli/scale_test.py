@@ -140,13 +140,14 @@ class Slurm(Ranks):
                                 stdin=subprocess.DEVNULL, env=environment)
 
     def test_what_was_stopped_is_queued_again_and_goes_on(self):
-        for said_before in (b"", b"resum"):
+        run = self.folder / "runs/gpt"
+        for resumed, said_before in ((0, b""), (1, b"resum")):
             process = self.submit()
-            self.wait_for(process, self.folder / "runs/gpt/checkpoint.safetensors")
-            while not (ids := self.ranks_of("runs/gpt")):
+            self.wait_for(process, run / "checkpoint.safetensors")
+            while (run / "log.jsonl").read_text().count('"event":"resume"') < resumed:
+                self.assertIsNone(process.poll(), "it ended too early")
                 time.sleep(0.01)
-            time.sleep(0.5)
-            os.kill(ids[0], signal.SIGTERM)
+            os.kill(self.ranks_of("runs/gpt")[0], signal.SIGTERM)
             said, _ = process.communicate(timeout=60)
             self.assertIn(said_before, said)
             self.assertTrue(said.endswith(b"scontrol requeue 7\n"), said)
