@@ -21,8 +21,12 @@ endfunction()
 # configure(<source> <build> <option>...): with the compiler and the flags of the main build.
 function(configure source build)
   file(REMOVE ${build}/CMakeCache.txt)
+  set(unity "")
+  if(UNITY)
+    set(unity -D LIMPID_UNITY_BATCH=${UNITY})
+  endif()
   run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${source} -B ${build}
       -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_CXX_FLAGS=${CXX_FLAGS}
       -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_EXPORT_COMPILE_COMMANDS=ON
-      -D LIMPID_UNITY_BATCH=${UNITY} ${ARGN})
+      ${unity} ${ARGN})
 endfunction()
