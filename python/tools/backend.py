@@ -37,7 +37,7 @@ def _metadata():
 def _configure(folder):
     subprocess.run(
         ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release"]
-        + ["-D", f"LIMPID_PYTHON={sys.executable}", "-D", "LIMPID_BUILD_PYTHON=ON", "-D", "LIMPID_UNITY_BATCH=100"]
+        + ["-D", f"LIMPID_PYTHON={sys.executable}", "-D", "LIMPID_BUILD_PYTHON=ON"]
         + [f"-DLIMPID_BUILD_{part}=OFF" for part in ("TOOL", "TESTS", "SERVE", "BENCH", "SCALE")],
         check=True,
     )
