@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
+#include <utility>
 
 #include "limpid/compile/packings.h"
+#include "limpid/compile/stop_check.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/model.h"
 #include "limpid/function/builder.h"
@@ -142,6 +146,47 @@ TEST(Predictor, RunsFromManyThreadsAtOnce) {
   }
 }
 
+// Between its two runs a call waits for one of another thread, which has to wait for it.
+TEST(Predictor, RunsNoMoreCallsAtOnceThanAllowed) {
+  const PredictorNet net;
+  for (const int most : {1, 2}) {
+    const Predictor predict(net.function, net.params, {.most_rows = 1, .most_runs = most});
+    std::future<Tensor> other;
+    bool ended = false;
+    StopCheck check([&] {
+      if (other.valid()) return false;
+      other = std::async(std::launch::async, [&] { return first(predict, net.x.rows(5, 1)); });
+      const auto longest = std::chrono::milliseconds(most == 1 ? 100 : 60'000);
+      ended = other.wait_for(longest) == std::future_status::ready;
+      return false;
+    });
+    EXPECT_TRUE(predict(std::vector{net.x.rows(0, 2)}, check));
+    EXPECT_EQ(ended, most == 2);
+    EXPECT_TRUE(other.get().same_bits(net.expected.rows(5, 1)));
+  }
+}
+
+// A call within another one's run takes a workspace of its own, and both stay.
+TEST(Predictor, CountsTheMemoryOfEveryWorkspace) {
+  constexpr std::int64_t kSize = 1024;
+  const nn::Mlp mlp = nn::mlp({kSize, 4 * kSize, kSize}, relu);
+  const Predictor predict(mlp.function(), mlp.init(Key(0)));
+  const std::vector<Tensor> x{predictor_numbers({256, kSize}, Key(1))};
+  predict(x);
+  ASSERT_EQ(predict.plans().size(), 1u);
+  const std::size_t one = predict.plans()[0].bytes;
+  EXPECT_GT(one, 0u);
+  bool asked = false;
+  StopCheck check([&] {
+    if (!std::exchange(asked, true)) predict(x);
+    return false;
+  });
+  EXPECT_TRUE(predict(x, check));
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(predict.plans()[0].workspaces, 2);
+  EXPECT_EQ(predict.plans()[0].bytes, 2 * one);
+}
+
 TEST(Predictor, SaysWhatDoesNotFit) {
   const PredictorNet net;
   Predictor predict(net.function, net.params, {.most_rows = 8});
@@ -165,6 +210,16 @@ TEST(Predictor, SaysWhatDoesNotFit) {
             "predict with 'mlp': expected a plan of 1 to 8 rows, got 9");
   EXPECT_EQ(message_of([&] { const Predictor none(net.function, net.params, {.shared = {"x"}}); }),
             "predict with 'mlp': expected at least one input with rows, got none");
+  const auto code_of = [&](const Tensor& x) {
+    try {
+      predict({x});
+    } catch (const Error& e) {
+      return e.code();
+    }
+    return ErrorCode::kInternal;
+  };
+  EXPECT_EQ(code_of(predictor_numbers({3, 21}, Key(0))), ErrorCode::kShape);
+  EXPECT_EQ(code_of(Tensor::zeros({Dtype::kF64, {3, 20}})), ErrorCode::kDtype);
 }
 
 }  // namespace

@@ -169,6 +169,8 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
   EXPECT_EQ(mlp.at("sizes").at(0).as_number(), 3.0);
   refused("config.mlp.sizes[0]: expected an integer from 4 to 5, got 3",
           [&] { (void)mlp.at("sizes").at(0).as_integer(4, 5); });
+  refused("config.mlp.sizes[0]: expected an integer from 1 to 2, got 3",
+          [&] { (void)mlp.at("sizes").at(0).as_integer(1, 2); });
   refused("config.mlp.sizes[1]: expected an integer, got 0.5",
           [&] { (void)mlp.at("sizes").elements()[1].as_integer(); });
   refused("config.mlp.sizes[2]: expected an integer, got 18446744073709551615",

@@ -231,6 +231,14 @@ TEST(Shape, HasAsManyElementsAsAnObjectMayHave) {
 }
 
 // Sizes that were counted to the end of their range.
+TEST(Shape, CountsItsAxesFromEitherEnd) {
+  EXPECT_EQ(normalize_axis(2, 3, "sum"), 2u);
+  EXPECT_EQ(normalize_axis(-1, 3, "sum"), 2u);
+  EXPECT_EQ(normalize_axis(-3, 3, "sum"), 0u);
+  for (const std::int64_t axis : {3, -4}) EXPECT_THROW(normalize_axis(axis, 3, "sum"), Error);
+  EXPECT_THROW(normalize_axis(0, 0, "sum"), Error);
+}
+
 TEST(Memory, RefusesEveryByteThereIs) {
   EXPECT_THROW(allocate_aligned(std::numeric_limits<std::size_t>::max()), Error);
 }

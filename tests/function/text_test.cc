@@ -1,6 +1,7 @@
 // The text form: its look, and the handling of text that is not a Function.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "limpid/core/error.h"
@@ -41,6 +42,29 @@ TEST(Text, OddNamesAreQuoted) {
   const Builder::Scope scope(builder, "la\\yer 1");
   const Function f = builder.finish(std::vector<Value>{-x}, {"out,put"});
   EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
+}
+
+// The first op's result is %0, whatever the inputs are called.
+TEST(Text, InputsNamedLikeResultsAreQuoted) {
+  Builder builder("f");
+  const Value x = builder.input("0", {Dtype::kF32, {2}});
+  const Function f = builder.finish(std::vector<Value>{-x, x});
+  EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
+}
+
+// Whatever the order in which code or a file names them, a call is the same call.
+TEST(Text, AttributesHaveOneOrder) {
+  const Attributes sorted{{"alpha", 0.5}, {"axis", std::int64_t{1}}};
+  const Attributes given{{"axis", std::int64_t{1}}, {"alpha", 0.5}};
+  EXPECT_TRUE(sorted == given);
+  EXPECT_EQ(given.begin()->first, "alpha");
+}
+
+TEST(Text, AttributesAreEqualByTheirBits) {
+  const auto with = [](double number) { return Attributes{{"alpha", number}}; };
+  EXPECT_FALSE(with(0.0) == with(-0.0));
+  EXPECT_TRUE(with(std::nan("")) == with(std::nan("")));
+  EXPECT_FALSE(with(1) == (Attributes{{"alpha", std::int64_t{1}}}));
 }
 
 TEST(Text, NumbersKeepTheirBits) {

@@ -119,6 +119,17 @@ TEST(Vmap, OpsOnWhatIsSharedHaveNoBatch) {
   }
 }
 
+// Whoever reads row i of a result finds one, whether the result depends on the example or not.
+TEST(Vmap, AResultThatIsSharedIsRepeated) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}, {"w", {Dtype::kF32, {2}}}},
+                           [](std::span<const Value> in) {
+                             return std::vector<Value>{in[0] * in[1], exp(in[1]), in[1]};
+                           });
+  const Function mapped = vmap(f, {0, std::nullopt}, 3);
+  for (const Output& o : mapped.outputs())
+    EXPECT_EQ(mapped.type(o.value).shape, Shape({3, 2})) << to_text(mapped);
+}
+
 TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   const nn::Mlp net = nn::mlp({2, 3, 1}, relu);
   const Params params = net.init(Key(0));
@@ -153,6 +164,48 @@ TEST(Simplify, KeepsZerosOfBothSignsApart) {
     return std::vector<Value>{in[0] * 0.0, in[0] * -0.0};
   });
   EXPECT_EQ(simplify(f).nodes().size(), 4u);
+}
+
+// A call is needed for any of its results, not for its first alone.
+TEST(Simplify, KeepsACallForItsLastResult) {
+  const Function f = trace("f", {{"x", kScalar}, {"y", kScalar}}, [](std::span<const Value> in) {
+    return std::vector<Value>{barrier(in)[1]};
+  });
+  EXPECT_EQ(simplify(f), f) << to_text(simplify(f));
+}
+
+// A key of 8 bytes would become megabytes of random numbers in a model's file.
+TEST(Simplify, FoldsNoConstantsIntoMuchLargerOnes) {
+  const auto drawn = [](std::int64_t count) {
+    return simplify(trace("f", {{"x", kScalar}}, [&](std::span<const Value> in) {
+      const Value key = constant(in[0].builder(), key_tensor(Key(7)));
+      return std::vector<Value>{uniform(key, {count})};
+    }));
+  };
+  EXPECT_EQ(drawn(4096).nodes().size(), 1u) << to_text(drawn(4096), {.max_elements = 4});
+  EXPECT_EQ(drawn(4097).nodes().size(), 2u) << to_text(drawn(4097), {.max_elements = 4});
+}
+
+// Nothing is computed where all results are empty, and everything where one has elements.
+TEST(Interpret, ComputesWhatHasElementsBesideAnEmptyResult) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}, {"none", {Dtype::kF32, {0}}}},
+                           [](std::span<const Value> in) { return barrier(in); });
+  const std::vector<Tensor> in{Tensor::from<float>({2}, {3, 4}), Tensor()};
+  EXPECT_TRUE(interpret(f, in)[0].same_bits(in[0]));
+}
+
+TEST(Interpret, SaysWhetherTheShapeOrTheDtypeIsAnother) {
+  const Function f = scalar_function([](Value x) { return exp(x); });
+  const auto code_of = [&](const Tensor& x) {
+    try {
+      interpret(f, {&x, 1});
+    } catch (const Error& e) {
+      return e.code();
+    }
+    return ErrorCode::kInternal;
+  };
+  EXPECT_EQ(code_of(Tensor::zeros({Dtype::kF64, {1}})), ErrorCode::kShape);
+  EXPECT_EQ(code_of(Tensor::zeros({Dtype::kF32, {}})), ErrorCode::kDtype);
 }
 
 TEST(Expand, LeavesPrimitives) {

@@ -39,6 +39,17 @@ TEST(Gradcheck, OfLargeTensorsAFewElementsAreTried) {
   EXPECT_EQ(rows[3].checked, 3);
 }
 
+// 10 draws among 11 elements: some come twice, and are counted once.
+TEST(Gradcheck, CountsTheElementsThatAreTried) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {11}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{exp(in[0])};
+  });
+  const auto rows = gradcheck(f, {{"x", nn::normal(1)(Key(5), {11})}}, Key(3),
+                              {.samples = 10, .tolerance = 1e-6});
+  EXPECT_LT(rows[0].checked, 10);
+  EXPECT_GE(rows[0].checked, 5);
+}
+
 // At 0 the derivative of relu is 0, but the finite difference is 1/2.
 TEST(Gradcheck, ADifferenceIsNamedWithItsPlace) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {2, 3}}}}, [](std::span<const Value> in) {
@@ -79,6 +90,31 @@ TEST(Gradcheck, ASmallWrongGradientDiffers) {
       gradcheck(f, {{"x", nn::normal(1)(Key(1), {9})}, {"b", Tensor::scalar<float>(0)}}, Key(1));
   EXPECT_TRUE(rows[0].agrees) << to_text(rows);
   EXPECT_FALSE(rows[1].agrees) << to_text(rows);
+}
+
+// Integers have no gradient, and the rows of the others have the types of the function.
+TEST(Gradcheck, HasARowForEveryInputOfRealNumbers) {
+  const Function f = trace(
+      "f", {{"rows", {Dtype::kI32, {2}}}, {"table", {Dtype::kF32, {3, 2}}}},
+      [](std::span<const Value> in) { return std::vector<Value>{exp(gather(in[1], in[0]))}; });
+  const auto rows = gradcheck(f,
+                              {{"rows", Tensor::from<std::int32_t>({2}, {2, 0})},
+                               {"table", Tensor::from<float>({3, 2}, {1, 2, 3, 4, 5, 6})}},
+                              Key(1));
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].name, "table");
+  EXPECT_EQ(to_string(rows[0].type), "f32[3, 2]");
+  EXPECT_TRUE(rows[0].agrees) << to_text(rows);
+}
+
+// The difference of two places a millionth apart is off by 1e-5 here, that of nearer ones by 1e-7.
+TEST(Gradcheck, OfASteepCurveTriesNearerPlaces) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{exp(in[0] * 1e4)};
+  });
+  const auto rows = gradcheck(f, {{"x", Tensor::from<float>({3}, {0, 1e-4f, -1e-4f})}}, Key(1),
+                              {.samples = 3, .tolerance = 1e-6});
+  EXPECT_TRUE(rows[0].agrees) << to_text(rows);
 }
 
 TEST(Gradcheck, NotANumberDoesNotAgree) {

@@ -114,6 +114,16 @@ TEST(Neuron, OfMoreInputsShowsTheLargestAndTheSumOfTheRest) {
             "       z               -14.5\n");
 }
 
+// Whoever looks for the NaN of z finds the term that it comes from on top.
+TEST(Neuron, OfMoreInputsShowsANaNFirst) {
+  Worked w = wide(30);
+  std::vector<float> x(30, 1.0f);
+  x[24] = NAN;
+  w.inputs.set("x", Tensor::from(Shape{30}, x));
+  const std::string text = text_of(w, "layers.0", 0);
+  EXPECT_NE(text.find("weight * input\n   24  4.0 * nan "), std::string::npos) << text;
+}
+
 TEST(Neuron, OfInfinitiesAndNaNs) {
   Worked w = neuron_of_two();
   w.inputs.set("x", Tensor::from<float>(Shape{2}, {INFINITY, NAN}));
@@ -133,6 +143,45 @@ TEST(Neuron, OfALayerWithoutNameOrBias) {
   EXPECT_EQ(neuron.activation, "tanh");
   EXPECT_EQ(neuron.activated, seen[3].values<double>()[0]);
   EXPECT_EQ(to_text(neuron), "%0:0\nz = 1.0 * 0.1 + 2.0 * 0.2 = 0.5; tanh 0.462117\n");
+}
+
+// Two layers of one scope are told apart by their values, and none is the scope's.
+TEST(Neuron, OfLayersThatShareAScope) {
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {1}}}, {"w", {Dtype::kF32, {1, 1}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) {
+    const Builder::Scope scope(in[0].builder(), "mlp");
+    return std::vector<Value>{linear(linear(in[0], in[1]), in[1])};
+  });
+  const Observation seen = observe(
+      f, {{"x", Tensor::from<float>(Shape{1}, {3})}, {"w", Tensor::from<float>(Shape{1, 1}, {2})}});
+  EXPECT_EQ(to_text(explain_neuron(seen, "%1", 0)), "%1:0\nz = 2.0 * 6.0 = 12\n");
+  try {
+    explain_neuron(seen, "mlp", 0);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kNotFound);
+    EXPECT_STREQ(e.what(), "no layer 'mlp': the layers are %0, %1");
+  }
+}
+
+// A sum takes z alone, too, but no number of it belongs to one neuron.
+TEST(Neuron, AnOpThatKeepsNoShapeIsNoActivation) {
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {1}}}, {"w", {Dtype::kF32, {2, 1}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) {
+    return std::vector<Value>{sum(linear(in[0], in[1]))};
+  });
+  const Observation seen = observe(f, {{"x", Tensor::from<float>(Shape{1}, {3})},
+                                       {"w", Tensor::from<float>(Shape{2, 1}, {2, 4})}});
+  EXPECT_EQ(to_text(explain_neuron(seen, "%0", 1)), "%0:1\nz = 4.0 * 3.0 = 12\n");
+}
+
+TEST(NeuronPlace, IsALayerWhoseNameMayHaveColons) {
+  EXPECT_EQ(parse_neuron_place("layers.1:5").layer, "layers.1");
+  EXPECT_EQ(parse_neuron_place("layers.1:5").index, 5);
+  EXPECT_EQ(parse_neuron_place("encoder:0:12").layer, "encoder:0");
+  EXPECT_EQ(parse_neuron_place("encoder:0:12").index, 12);
+  for (const char* text : {"", "layers.1", ":5", "layers.1:", "layers.1:x", "layers.1:5x"})
+    EXPECT_THROW(parse_neuron_place(text), Error) << text;
 }
 
 TEST(Neuron, UnknownLayerNamesTheLayers) {

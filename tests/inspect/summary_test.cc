@@ -105,6 +105,37 @@ TEST(Summary, DrawsBlocksAsOneWhereTheirNumbersFollowEachOther) {
   EXPECT_NE(text.find("\nlayers.2"), std::string::npos) << text;
 }
 
+TEST(Summary, DrawsBlocksOfAnotherNameOneByOne) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (const char* name : {"encoder.0", "encoder.1", "decoder.2"}) {
+      const Builder::Scope scope(x.builder(), name);
+      for (int i = 0; i < 6; ++i) x = relu(x);
+    }
+    return std::vector<Value>{x};
+  });
+  const std::string text = to_text(summarize(f, {}));
+  EXPECT_NE(text.find("encoder.0 to encoder.1"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ndecoder.2"), std::string::npos) << text;
+}
+
+// The second block takes the weight of the first: twice the first would count it twice.
+TEST(Summary, DrawsBlocksThatShareTheirWeightsOneByOne) {
+  const std::vector<Input> inputs{{"w", {Dtype::kF32, {4, 4}}}, {"x", {Dtype::kF32, {4}}}};
+  const Function f = trace("f", inputs, [&](std::span<const Value> in) {
+    Value x = in[1];
+    for (int number = 0; number < 2; ++number) {
+      const Builder::Scope scope(x.builder(), "layers." + std::to_string(number));
+      x = linear(x, in[0]);
+      for (int i = 0; i < 5; ++i) x = relu(x);
+    }
+    return std::vector<Value>{x};
+  });
+  const std::string text = to_text(summarize(f, zeros_for(f)));
+  EXPECT_EQ(text.find("layers.0 to "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlayers.1"), std::string::npos) << text;
+}
+
 TEST(Summary, CountsTheParametersOfKnownNetworks) {
   EXPECT_EQ(summary_of({512, 2048}, 1).parameters, 1'050'624);
   EXPECT_EQ(summary_of({4096, 16384}, 1).parameters, 67'125'248);
@@ -146,6 +177,33 @@ TEST(Summary, CountsWhatIsMeasuredApart) {
   EXPECT_NE(to_text(s).find("\ntrainable          42\nstatistics         16\n"), std::string::npos)
       << to_text(s);
   EXPECT_EQ(to_text(summary_of({3, 2}, 1)).find("statistics"), std::string::npos);
+}
+
+// Each of 2 tokens is multiplied with 8 keys and adds up 8 values, in 3 heads of 4 numbers.
+TEST(Summary, CountsTheProductsOfCachedAttention) {
+  const std::vector<Input> inputs{{"q", {Dtype::kF32, {3, 2, 4}}},
+                                  {"keys", {Dtype::kF32, {3, 4, 8}}},
+                                  {"values", {Dtype::kF32, {3, 8, 4}}},
+                                  {"position", {Dtype::kI32, {}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) {
+    return std::vector<Value>{cached_attention(in[0], in[1], in[2], in[3])};
+  });
+  EXPECT_GE(summarize(f, {}, 5).multiply_adds, 5 * 3 * 2 * 8 * (4 + 4));
+}
+
+TEST(Summary, WritesCountsInTheLargestUnitThatTheyReach) {
+  const auto size_of = [](std::int64_t bytes) {
+    const Params params{{"w", Tensor::zeros({Dtype::kU8, {bytes}})}};
+    const Function f = trace("f", {{"w", {Dtype::kU8, {bytes}}}},
+                             [](std::span<const Value> in) { return std::vector<Value>{in[0]}; });
+    const std::string text = to_text(summarize(f, params));
+    const std::string label = "parameter size";
+    std::string size = text.substr(text.find(label) + label.size());
+    return size.substr(size.find_first_not_of(' '));
+  };
+  EXPECT_EQ(size_of(999), "999 B\n");
+  EXPECT_EQ(size_of(1'000), "1.00 kB\n");
+  EXPECT_EQ(size_of(1'000'000), "1.00 MB\n");
 }
 
 // A Function too large to run: its counts saturate at the largest number.

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "limpid/core/error.h"
+#include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
+#include "limpid/ops/barrier.h"
 #include "tests/inspect/worked.h"
 
 namespace limpid {
@@ -88,6 +90,18 @@ TEST(Trace, HasTheDataAndEveryOp) {
             "%0     layers.0  linear  (3)     -1        1  1.63299    3   0.0%    0    0\n"
             "%1     layers.0  relu    (3)      0  1.33333  1.24722    3  33.3%    0    0\n"
             "%2     layers.1  linear  (1)      4        4        0    4   0.0%    0    0\n");
+}
+
+TEST(Trace, HasEveryResultOfAnOp) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}, {"y", {Dtype::kF32, {3}}}},
+                           [](std::span<const Value> in) { return barrier(in); });
+  const Params inputs{{"x", Tensor::from<float>({2}, {1, 2})},
+                      {"y", Tensor::from<float>({3}, {3, 4, 5})}};
+  const std::vector<TraceRow> rows = trace_rows(observe(f, inputs), {});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[2].value, "%0");
+  EXPECT_EQ(rows[3].value, "%1");
+  EXPECT_EQ(rows[3].statistics.mean, 4);
 }
 
 TEST(Trace, ObservesTheBitsOfTheInterpreter) {

@@ -340,6 +340,15 @@ TEST(Quantize, ToI8GivesScalesAndSaysSo) {
   for (const Node& node : q.function.nodes()) EXPECT_NE(node.op, &op::linear);
 }
 
+// A model's file has parameters that only another Function of it reads.
+TEST(Quantize, KeepsParametersThatTheFunctionLacks) {
+  Params params = mlp_params();
+  params.set("temperature", Tensor::scalar<float>(3));
+  const Quantized q = quantize(mlp_function(), params);
+  ASSERT_NE(q.params.find("temperature"), nullptr);
+  EXPECT_TRUE(q.params.at("temperature").same_bits(params.at("temperature")));
+}
+
 TEST(Quantize, OfABatchIsTheBatchOfTheQuantized) {
   for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
     const Quantized q = quantize(mlp_function(), mlp_params(), {.to = to});
@@ -401,6 +410,26 @@ TEST(Quantize, LeavesWhatIsAResultAndWhatIsReadInTwoLayouts) {
     for (const Dtype to : {Dtype::kBf16, Dtype::kI8})
       EXPECT_TRUE(quantize(f, params, {.to = to}).done.empty()) << to_text(f);
   }
+}
+
+// Sums of more terms would not be exact; how many outputs there are does not matter.
+TEST(Quantize, LeavesWeightsOfTooManyTermsForI8) {
+  constexpr auto kMost = static_cast<std::int64_t>(arithmetic::kMostI8Terms);
+  const auto quantized = [](const Shape& weight, bool turned, Dtype to) {
+    const std::vector<Input> inputs{
+        {"w", {Dtype::kF32, weight}},
+        {"x", {Dtype::kF32, {1, weight[turned ? 0 : 1]}}},
+    };
+    const Function f = trace("f", inputs, [&](std::span<const Value> in) {
+      return std::vector<Value>{turned ? matmul(in[1], in[0]) : linear(in[1], in[0])};
+    });
+    return quantize(f, Params{{"w", Tensor::zeros(inputs[0].type)}}, {.to = to}).done.size();
+  };
+  EXPECT_EQ(quantized({1, kMost}, false, Dtype::kI8), 1u);
+  EXPECT_EQ(quantized({1, kMost + 1}, false, Dtype::kI8), 0u);
+  EXPECT_EQ(quantized({1, kMost + 1}, false, Dtype::kBf16), 1u);
+  EXPECT_EQ(quantized({kMost + 1, 1}, true, Dtype::kI8), 0u);
+  EXPECT_EQ(quantized({kMost + 1, 1}, false, Dtype::kI8), 1u);
 }
 
 // A tied embedding.
@@ -493,6 +522,11 @@ TEST(Quantize, RefusesWhatItCannotDo) {
   weight[2 * 16 + 3] = kInf;
   broken.set("layers.1.weight", Tensor::from<float>({5, 16}, weight));
   part_of("'layers.1.weight' has a NaN or an infinity at output 2", ErrorCode::kInvalidArgument,
+          broken, {});
+  weight[2 * 16 + 3] = 1;
+  weight[4 * 16] = std::numeric_limits<float>::quiet_NaN();
+  broken.set("layers.1.weight", Tensor::from<float>({5, 16}, weight));
+  part_of("'layers.1.weight' has a NaN or an infinity at output 4", ErrorCode::kInvalidArgument,
           broken, {});
   const Function named =
       trace("f", {{"w", {Dtype::kF32, {2, 3}}}, {"w_scale", {Dtype::kF32, {3}}}},

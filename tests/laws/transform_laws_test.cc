@@ -399,6 +399,25 @@ TEST(Collapse, LeavesWhatIsReadElsewhere) {
   EXPECT_EQ(c.function, f);
 }
 
+// The channels of a sequence are the second dimension, and a linear's outputs the last.
+TEST(Collapse, LeavesABatchNormOfSequences) {
+  const Type three{Dtype::kF32, {3}};
+  const Function f = trace("f",
+                           {{"x", {Dtype::kF32, {1, 3, 4}}},
+                            {"w", {Dtype::kF32, {3, 4}}},
+                            {"gamma", three},
+                            {"beta", three},
+                            {"mean", three},
+                            {"var", three}},
+                           [](std::span<const Value> in) {
+                             return std::vector<Value>{batch_norm_inference(
+                                 linear(in[0], in[1]), in[2], in[3], in[4], in[5])};
+                           });
+  const Collapsed c = collapse(f);
+  EXPECT_TRUE(c.done.empty());
+  EXPECT_EQ(c.function, f);
+}
+
 // ---- recompute
 
 struct Deep {

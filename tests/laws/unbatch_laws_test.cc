@@ -203,6 +203,18 @@ TEST(Unbatch, ProvesWhatKeepsExamplesApart) {
          const Value rows = reshape(turned(x), {4 * kN, 6});
          return turned(reshape(relu(matmul(rows, w)), {4, kN, 6}));
        }},
+      {"examples as the columns of a product",
+       [](Value x, Value w) {
+         const Value columns = matmul(w, reshape(x, {kN * 4, 6}), false, true);
+         return reshape(transpose(columns, {1, 0}), {kN, 4, 6});
+       }},
+      {"a constant of other rows that is alike for each example",
+       [](Value x, Value) {
+         const Tensor rows = Tensor::generate<float>({4, kN, 6}, [](std::span<float> out) {
+           for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(i / (kN * 6));
+         });
+         return turned(turned(x) + constant(x.builder(), rows));
+       }},
       {"softmax over another axis", [](Value x, Value) { return softmax(x, 1); }},
       {"softmax after a transpose", [](Value x, Value) { return turned(softmax(turned(x), 0)); }},
       {"output with examples in the middle", [](Value x, Value) { return turned(x); }},
@@ -296,6 +308,14 @@ TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
        [](Value x, Value w) {
          const Value v = reshape(slice(w, 0, 0, 1), {6});
          return batch_norm(reshape(x, {kN * 4, 6}), v, v, v, v, 0.1).y;
+       }},
+      // Head h of the 10 queries belongs to example h % 5, and reads the keys of head h / 2.
+      {"scaled_dot_product_attention",
+       [](Value x, Value) {
+         const Value queries = reshape(turned(reshape(x, {kN, 2, 12})), {2 * kN, 3, 4});
+         const Value keys = slice(reshape(x, {kN, 6, 4}), 1, 0, 3);
+         const Value y = scaled_dot_product_attention(queries, keys, keys);
+         return turned(reshape(y, {2, kN, 12}));
        }},
       {"output 'y' f32[6, 6] has no batch dimension", [](Value, Value w) { return w; }},
       {"output 'y' f32[20, 6] has no batch dimension", [](Value x, Value) {

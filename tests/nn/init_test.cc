@@ -66,6 +66,15 @@ TEST(Init, SpreadsAreThoseOfThePapers) {
   }
 }
 
+// An output of a convolution adds up every place of its kernel, in each channel.
+TEST(Init, SpreadsOfConvolutionsCountTheirKernels) {
+  const double in = 20 * 3 * 5, out = 40 * 3 * 5;
+  EXPECT_NEAR(spread(lecun_normal()(Key(5), {40, 20, 3, 5})).std, std::sqrt(1 / in),
+              0.03 * std::sqrt(1 / in));
+  EXPECT_NEAR(spread(xavier_normal()(Key(5), {40, 20, 3, 5})).std, std::sqrt(2 / (in + out)),
+              0.03 * std::sqrt(2 / (in + out)));
+}
+
 TEST(Init, OrthogonalIsOrthogonal) {
   for (const Shape& shape : {Shape{20, 50}, Shape{50, 20}, Shape{30, 30}}) {
     const Tensor w = orthogonal(2)(Key(1), shape);

@@ -371,6 +371,30 @@ TEST(LanguageModel, ReadsAWindow) {
   }
 }
 
+// The workspaces of a model that has read as many sequences together, one number after the other.
+template <class Net>
+std::size_t workspaces_after(const Net& net, std::initializer_list<std::size_t> together) {
+  LanguageModel model(net, net.init(Key(0)), {.sequences = 4});
+  for (const std::size_t count : together) {
+    std::vector<LanguageModel::Sequence> sequences;
+    for (std::size_t s = 0; s < count; ++s) sequences.push_back(model.join(Ids{1}));
+    model.step();
+  }
+  return model.bytes().workspaces;
+}
+
+// Every pass has a workspace of its own: for one sequence, for two together, and for four.
+TEST(LanguageModel, HoldsTheWorkspacesOfAllItsPasses) {
+  const auto expect_sum = [](const auto& net) {
+    const std::size_t one = workspaces_after(net, {1}), two = workspaces_after(net, {2});
+    EXPECT_GT(one, 0u);
+    EXPECT_EQ(workspaces_after(net, {1, 2}), one + two);
+    EXPECT_EQ(workspaces_after(net, {4, 1, 2, 1}), one + two + workspaces_after(net, {4}));
+  };
+  expect_sum(language_nets().front());
+  expect_sum(char_lm());
+}
+
 TEST(LanguageModel, RefusesAFunctionThatReadsNoWindow) {
   const CharLm net = char_lm();
   const Mlp other = mlp({4, 3}, relu);

@@ -140,6 +140,15 @@ TEST(AlongAxis, FlipAndPaddingRepeatElements) {
   EXPECT_TRUE(y[3].same_bits(reals({8}, {3, 1, 2, 3, 1, 2, 3, 1})));
 }
 
+// A single element has no neighbour to be reflected.
+TEST(AlongAxis, PaddingRepeatsASingleElement) {
+  for (const PadMode mode : {PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
+    const auto y =
+        run({reals({1}, {7})}, [&](auto in) { return Values{pad(in[0], {2}, {1}, mode)}; });
+    EXPECT_TRUE(y[0].same_bits(reals({4}, {7, 7, 7, 7})));
+  }
+}
+
 TEST(CumulativeSum, InAllFourWays) {
   const auto y = run({whole({5}, {1, 2, 3, 4, 5})}, [](std::span<const Value> in) {
     return Values{cumulative_sum(in[0], 0), cumulative_sum(in[0], 0, {.exclusive = true}),
@@ -160,6 +169,32 @@ TEST(RotaryEmbedding, TurnsHalvesOrNeighboursAndLeavesTheRest) {
   });
   EXPECT_TRUE(y[0].same_bits(reals({1, 5}, {-3, 2, 1, 4, 5})));
   EXPECT_TRUE(y[1].same_bits(reals({1, 5}, {-2, 1, 3, 4, 5})));
+}
+
+// ---- caches
+
+// Refused when it is written: whoever runs it would read sizes behind those of the cache.
+TEST(UpdateRows, HasAnAxisOfTheCache) {
+  const Type cache{Dtype::kF64, {2, 3}};
+  const auto update = [&](std::int64_t axis) {
+    trace("f", {{"cache", cache}, {"rows", cache}, {"position", {Dtype::kI32, {}}}}, [&](auto in) {
+      return call(op::update_rows, in, {{"axis", axis}});
+    });
+  };
+  update(1);
+  EXPECT_THROW(update(2), Error);
+  EXPECT_THROW(update(-1), Error);
+}
+
+TEST(CachedAttention, HasAsManyHeadsForEachHeadOfKeys) {
+  const auto attend = [&](std::int64_t heads, std::int64_t kv_heads) {
+    const auto zeros = [](const Shape& shape) { return Tensor::zeros({Dtype::kF64, shape}); };
+    run({zeros({heads, 1, 2}), zeros({kv_heads, 2, 5}), zeros({kv_heads, 5, 2}), whole({}, {0})},
+        [](auto in) { return Values{cached_attention(in[0], in[1], in[2], in[3])}; });
+  };
+  attend(4, 2);
+  EXPECT_THROW(attend(3, 2), Error);
+  EXPECT_THROW(attend(2, 4), Error);
 }
 
 }  // namespace

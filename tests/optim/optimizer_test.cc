@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
@@ -181,6 +182,30 @@ TEST(Optimizer, NamesAndNumbers) {
                  "adam: has no momentum; it has beta1, beta2, eps, weight_decay, amsgrad, "
                  "decay_vectors");
   }
+}
+
+TEST(Optimizer, NumbersStayInTheirRange) {
+  Optimizer adam = Adam{};
+  EXPECT_THROW(set_number(adam, "amsgrad", 0.5), Error);  // a switch is on or off
+  set_number(adam, "amsgrad", 0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(set_number(adam, "weight_decay", infinity), Error);
+  EXPECT_THROW(set_number(adam, "eps", infinity), Error);
+  Optimizer sgd = Sgd{};
+  EXPECT_THROW(set_number(sgd, "momentum", 1.5), Error);
+}
+
+// `limpid train` takes another momentum than a program that names none.
+TEST(Optimizer, NumbersHaveTheirDefaultsInTraining) {
+  const auto number_of = [](std::string_view optimizer, std::string_view name) {
+    for (const Number& n : numbers_of(optimizer))
+      if (n.name == name) return n;
+    throw Error(ErrorCode::kNotFound, "no such number");
+  };
+  EXPECT_EQ(number_of("sgd", "momentum").usual, Sgd{}.momentum);
+  EXPECT_EQ(number_of("sgd", "momentum").in_training, 0.9);
+  EXPECT_EQ(number_of("adam", "beta1").usual, 0.9);
+  EXPECT_EQ(number_of("adam", "beta1").in_training, 0.9);
 }
 
 TEST(Optimizer, ScalesGradientsAsIfTheyWereScaledBefore) {

@@ -39,6 +39,8 @@ TEST(Schedule, StepFallsAtOnce) {
   EXPECT_EQ(s.at(29), 0.5);
   EXPECT_EQ(s.at(30), 0.25);
   EXPECT_EQ(s.at(50), 0.125);
+  EXPECT_EQ(s.at(70), 0.0625);
+  EXPECT_EQ(s.at(149), 0.5 / 64);
 }
 
 TEST(Schedule, CosineFallsToZeroAndStays) {
@@ -49,6 +51,16 @@ TEST(Schedule, CosineFallsToZeroAndStays) {
   EXPECT_EQ(s.at(100), 0);
   EXPECT_EQ(s.at(1000), 0);
   for (std::int64_t i = 0; i < 100; ++i) EXPECT_GT(s.at(i), s.at(i + 1));
+}
+
+// A run that was all warm-up and goes on has its rate: nothing is left to fall over.
+TEST(Schedule, HasItsRateBehindAWarmUpOfAllSteps) {
+  for (const Schedule::Kind kind : {Schedule::Kind::kLinear, Schedule::Kind::kCosine}) {
+    const Schedule s{kind, 0.5, 10, 10};
+    EXPECT_EQ(s.at(9), 0.5);
+    EXPECT_EQ(s.at(10), 0.5);
+    EXPECT_EQ(s.at(30), 0.5);
+  }
 }
 
 TEST(Schedule, HaveNames) {

@@ -42,6 +42,24 @@ TEST(Call, WritesAFunctionIntoTheOneUnderWay) {
   EXPECT_EQ(twice(kA, kB).item<float>(), 40);
 }
 
+TEST(Call, WritesAFunctionWithItsScopesAndShapes) {
+  const Function layer = trace("layer", {{"x", f32({3})}}, [](std::span<const Value> in) {
+    const Builder::Scope scope(in[0].builder(), "mlp");
+    return std::vector{exp(in[0])};
+  });
+  const Function net = trace("net", {{"x", f32({3})}}, [&](std::span<const Value> in) {
+    const Builder::Scope scope(in[0].builder(), "layers.2");
+    return in[0].builder().inline_function(layer, in);
+  });
+  EXPECT_EQ(net.nodes()[0].scope, "layers.2.mlp");
+  EXPECT_EQ(complaint([&] {
+              trace("net", {{"x", f32({4})}}, [&](std::span<const Value> in) {
+                return in[0].builder().inline_function(layer, in);
+              });
+            }),
+            "function 'layer': input 'x': expected f32[3], got f32[4]");
+}
+
 TEST(Call, SaysWhatAFunctionExpects) {
   const Function f = squares();
   EXPECT_EQ(complaint([&] { f(kA); }), "function 'squares' takes 2 inputs, got 1");
@@ -85,6 +103,27 @@ TEST(Capture, IsDifferentiatedByTheCodeAround) {
   EXPECT_EQ(f(2.0).item<float>(), 6);
 }
 
+// x and y are the first values of two functions around the innermost one.
+TEST(Capture, TellsTheFunctionsAroundApart) {
+  // z x y^2 by z is x y^2, and that by y is 2 x y, at y = 3.
+  auto f = compile([](Value x) {
+    return grad([&](Value y) {
+      return grad([&](Value z) { return z * x * y * y; })(number_like(x, 1));
+    })(number_like(x, 3));
+  });
+  EXPECT_EQ(f(2.0).item<float>(), 12);
+}
+
+TEST(Capture, TakesANameThatIsFree) {
+  Builder outer("outer");
+  const Value x = outer.input("x", f32({}));
+  Builder inner("inner", outer);
+  const Value own = inner.input("captured.1", f32({}));
+  const Function f = inner.finish(std::vector{own + x});
+  ASSERT_EQ(f.inputs().size(), 2u);
+  EXPECT_EQ(f.inputs()[1].name, "captured.captured.1");
+}
+
 TEST(Capture, MayBeAllThatIsReturned) {
   auto f = compile([](Value xs, Value y) { return vmap([&](Value) { return y; })(xs); });
   EXPECT_TRUE(f(kA, 2.0).same_bits(Tensor::from<float>({3}, {2, 2, 2})));
@@ -105,6 +144,20 @@ TEST(Capture, KeepsTheScopesOfLayers) {
   })) << to_text(f);
 }
 
+// A scope that begins with the letters of another one is not below it.
+TEST(Capture, KeepsNoPartOfAnotherScope) {
+  Builder outer("outer");
+  const Value x = outer.input("x", f32({}));
+  std::optional<Builder> inner;
+  {
+    const Builder::Scope scope(outer, "mlp");
+    inner.emplace("inner", outer);
+  }
+  const Builder::Scope scope(outer, "mlp10.up");
+  const Function f = inner->finish(inner->call(op::negate, std::vector{x}));
+  EXPECT_EQ(f.nodes()[0].scope, "");
+}
+
 TEST(Capture, IsRefusedBetweenFunctionsOfTheirOwn) {
   Builder one("one"), other("other");
   const Value a = one.input("a", f32({}));
@@ -112,6 +165,15 @@ TEST(Capture, IsRefusedBetweenFunctionsOfTheirOwn) {
   EXPECT_EQ(
       complaint([&] { a + b; }),
       "add: a Value of function 'one' is not a value of function 'other'; make it an argument");
+}
+
+// A value of a function may not leave it before it is complete.
+TEST(Capture, IsRefusedOutOfTheFunctionWithin) {
+  Builder outer("outer"), middle("middle", outer), inner("inner", middle);
+  const Value x = inner.input("x", f32({}));
+  EXPECT_EQ(complaint([&] { middle.call(op::negate, std::vector{x}, {}); }),
+            "negate: a Value of function 'inner' is not a value of function 'middle'; make it an "
+            "argument");
 }
 
 TEST(Capture, AValueOfThePastIsASentence) {
@@ -232,6 +294,13 @@ TEST(Compiled, BindsGroupsThatStayTheSameObjects) {
   EXPECT_EQ(traced, 1);
   f(Params{{"w", Tensor::from<float>({1, 3}, {1, 2, 3})}}, kA);
   EXPECT_EQ(traced, 2);
+}
+
+// Both groups have two vectors of three; the code asks for them by name.
+TEST(Compiled, TellsGroupsOfOtherNamesApart) {
+  auto f = compile([](const Args& p) { return p.at("a") - p.at("b"); });
+  EXPECT_TRUE(f(Params{{"a", kA}, {"b", kB}}).same_bits(f(Params{{"b", kB}, {"a", kA}})));
+  EXPECT_FALSE(f(Params{{"a", kA}, {"b", kB}}).same_bits(f(Params{{"b", kA}, {"a", kB}})));
 }
 
 // The next parameters may be where the last ones were.

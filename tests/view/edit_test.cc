@@ -77,6 +77,15 @@ TEST(Edit, MinusOneIsAllOfADimension) {
                   .same_bits(Tensor::from<float>({2, 3}, {-1, 7, -3, -4, 7, -6})));
 }
 
+TEST(Edit, OneOfSeveralResultsOfAnOp) {
+  const std::vector<Input> inputs{{"x", f32({2})}, {"y", f32({2})}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) { return barrier(in); });
+  const std::vector<Tensor> in(2, Tensor::from<float>({2}, {1, 2}));
+  const std::vector<Tensor> out = interpret(edit(f, {parse_edit("%1 = 7")}).function, in);
+  EXPECT_TRUE(out[0].same_bits(in[0]));
+  EXPECT_TRUE(out[1].same_bits(Tensor::from<float>({2}, {7, 7})));
+}
+
 TEST(Edit, TheOrderCounts) {
   const Worked w = real_mlp();
   const float a = run(edit(w.function, {parse_edit("%2 = 3"), parse_edit("%2 *= 2")}).function, w)
