@@ -29,11 +29,11 @@ std::string column_name(const FeatureFacts& f) {
 }
 
 // The option that drops a column: for a table the column's name, which a one-hot column has before
-// '='.
+// the first '='. Its category may have others: "status=0<=X<200".
 Remedy without(const RunLog& log, const FeatureFacts& f) {
   if (!text_at(log, "data").starts_with("csv:") || f.name.empty())
     return words(fmt::format("leave out {}", column_name(f)));
-  return set_data(log, "ignore", f.name.substr(0, f.name.rfind('=')));
+  return set_data(log, "ignore", f.name.substr(0, f.name.find('=', 1)));
 }
 
 // Whether this is a one-hot column: it is constant in a part of the data without that category.

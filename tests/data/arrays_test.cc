@@ -175,6 +175,11 @@ TEST(ArraysFault, RefusesShapesThatDoNotFit) {
        {"y_train", y},
        {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},
        {"y_test", y}});
+  expect_refused(ErrorCode::kShape, "targets f32[2], got f32[3] and f32[1]",
+                 {{"x_train", kX},
+                  {"y_train", floats(Shape{2, 2}, {1, 2, 3, 4})},
+                  {"x_test", kX},
+                  {"y_test", floats(Shape{2, 1}, {1, 2})}});
 }
 
 }  // namespace

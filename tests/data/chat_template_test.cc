@@ -138,6 +138,7 @@ TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
       rendered("{{ messages[-1].content }}{{ messages[9] }}{{ messages[1:2][0].role }}"
                "{{ true }}{{ none }}{{ not 1 == 2 }}{{ 'i' in 'Hi' }}{{ 2 not in [1, '2'] }}"),
       "Why?userTrueNoneTrueTrueTrue");
+  EXPECT_EQ(rendered("{{ '\x01\x1f\x7f' | tojson }}"), "\"\\u0001\\u001f\x7f\"");
   EXPECT_EQ(rendered("[{{ '\u3000 \u00a0x\u2003\t' | trim }}]"), "[x]");
 }
 

@@ -67,6 +67,19 @@ TEST(Generate, DrawsAsGenerationDoes) {
   EXPECT_EQ(texts_of(model, {.tokens = 0})[0], "");
 }
 
+// A byte that begins a character is told, too, where the text ends behind it.
+TEST(Generate, TellsACharacterThatTheEndCutsOff) {
+  const nn::CharLm net{256, 3, 5, nn::mlp({15, 8, 256}, relu)};
+  const std::string config = net.config();
+  const Model model{net.function(), net.init(Key(1)),
+                    config.substr(0, config.size() - 1) +
+                        R"(,"data":{"task":"next_token","tokenizer":{"kind":"bytes"}}})"};
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const std::string text = texts_of(model, {.tokens = 1, .seed = seed})[0];
+    EXPECT_FALSE(text.empty()) << seed;
+  }
+}
+
 ErrorCode refusal(const Model& model, const GenerateOptions& options) {
   try {
     texts_of(model, options);
@@ -92,6 +105,19 @@ TEST(Prompt, IsTheTokensOfAText) {
   EXPECT_EQ(start_tokens(tokenizer_of(window())), Ids{0});
   EXPECT_EQ(start_tokens(Tokenizer(Vocabulary("xyz"))), Ids{0});
   EXPECT_EQ(start_tokens(Tokenizer::bytes()), Ids{'\n'});
+}
+
+TEST(Prompt, ATextWithoutAPromptBeginsWithAMark) {
+  BytePairRules rules;
+  for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+  rules.tokens.insert(rules.tokens.end(), {"<s>", "</s>"});
+  rules.special = {256, 257};
+  const auto start = [&](const Tokenizer::Marks& marks) {
+    return start_tokens(Tokenizer::byte_pair(rules, marks));
+  };
+  EXPECT_EQ(start({.begin = 256, .end = 257}), Ids{256});
+  EXPECT_EQ(start({.begin = {}, .end = 257}), Ids{257});
+  EXPECT_EQ(start({.begin = 256, .end = {}}), Ids{256});
 }
 
 TEST(Prompt, FitsTheModel) {

@@ -108,6 +108,10 @@ TEST(Standardization, NamesTheNumberThatIsNone) {
   expect_error(
       ErrorCode::kInvalidArgument, "column 0 of the inputs is outside of f32",
       fitting(table({2, 1}, {-3e38f, 3e38f}, Task::kMultiLabel, {0, 1}), Scaling::kMinMax));
+  // The range itself is a number of f32, but not the difference of some raw number and a centre.
+  expect_error(
+      ErrorCode::kInvalidArgument, "column 0 of the inputs is outside of f32",
+      fitting(table({2, 1}, {-1.2e38f, 1.2e38f}, Task::kMultiLabel, {0, 1}), Scaling::kMinMax));
   expect_error(ErrorCode::kInvalidArgument, "column 0 of the inputs is outside of f32",
                fitting(table({2, 1}, {0, 1e-44f}, Task::kMultiLabel, {0, 1})));
   expect_error(ErrorCode::kInvalidArgument, "'table' has no rows to fit to",

@@ -53,6 +53,29 @@ TEST(Emit, MakesNamesThatCppTakes) {
   EXPECT_EQ(declared("\xc3\xa4\n#error", "run"), "const float* error, float* run_2");
 }
 
+TEST(Emit, NumbersNamesThatBecomeOne) {
+  const Type type{Dtype::kF32, {3}};
+  const Function f = trace(
+      "sum", {{"a b", type}, {"a-b", type}, {"a/b", type}, {"a.b", type}},
+      [](std::span<const Value> in) { return std::vector<Value>{in[0] + in[1] + in[2] + in[3]}; },
+      {"y"});
+  EXPECT_TRUE(contains(emit_cpp(f),
+                       "inline void run(const float* a_b, const float* a_b_2, const float* a_b_3, "
+                       "const float* a_b_4, float* y) noexcept {"))
+      << emit_cpp(f).substr(0, 600);
+}
+
+// Marks of writing direction, of which the first and last of each group are here, and line ends.
+TEST(Emit, NothingInACommentTurnsItAround) {
+  for (const char* mark : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069",
+                           "\u2028", "\u2029", "\u0085"}) {
+    const std::string name = std::string("x") + mark + "y";
+    const std::string text =
+        emit_cpp(doubled("x", "y"), {}, {.element_names = {{"x", {name, "b", "c"}}}});
+    EXPECT_TRUE(contains(text, "x[0]  x?y\n")) << name;
+  }
+}
+
 TEST(Emit, NothingOfAFunctionEndsAComment) {
   const std::string text = emit_cpp(doubled("x\n#error one\\", "y"));
   EXPECT_FALSE(contains(text, "\n#error one"));

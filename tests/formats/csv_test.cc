@@ -128,6 +128,12 @@ TEST(Csv, ReadsNumbersToTheNearestF32WhateverTheLocale) {
   EXPECT_TRUE(std::signbit(table.columns[0].numbers[4]));
 }
 
+// Such a number is beyond f32 as its digits stand there, and is nearly 0.
+TEST(Csv, APlusSignBelongsToTheExponent) {
+  const CsvTable table = parse("x\n0." + std::string(60, '0') + "1e+5\n1e+2\n");
+  EXPECT_EQ(table.columns[0].numbers, (std::vector<float>{0, 100}));
+}
+
 TEST(Csv, TakesColumnsAsItIsTold) {
   CsvOptions options;
   options.kind = [](std::string_view name, std::size_t number) {

@@ -80,6 +80,11 @@ class In(unittest.TestCase):
                     lp.compile(lp.relu)(other)
                     lp.vmap(lp.relu)(other)
             self.assertEqual([(one.category, one.filename) for one in seen], [(lp.CopyWarning, __file__)] * 4)
+        # The inner one ends, and the outer one is in force again.
+        with lp.no_copy(), self.assertRaisesRegex(ValueError, "row-major"):
+            with lp.no_copy(warn=True):
+                pass
+            lp.asarray(x.T)
         unaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32)
         with lp.no_copy(), self.assertRaisesRegex(ValueError, "aligned"):
             lp.asarray(unaligned)

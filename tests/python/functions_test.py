@@ -351,6 +351,11 @@ class GradientsOfOnesOwn(unittest.TestCase):
         kept = lp.grad(lp.trace(lp.with_gradient(lambda x: x * x, lambda x, y, c: c), "f32[]"))
         self.assertEqual(kept(3.0).item(), 1.0)
 
+    def test_a_list_and_a_tuple_have_each_its_gradient(self):
+        f = lp.with_gradient(lambda x: x[0] * x[1], lambda x, y, c: [c, c] if isinstance(x, list) else (2.0 * c, 3.0 * c))
+        self.assertEqual([g.item() for g in lp.grad(f)([5.0, 7.0])], [1.0, 1.0])
+        self.assertEqual([g.item() for g in lp.grad(f)((5.0, 7.0))], [2.0, 3.0])
+
     def test_errors(self):
         x = floats(3)
         f = lambda gradient, body=lambda x: x * 2.0: lp.grad(lambda v: lp.with_gradient(body, gradient)(v).sum())(x)
@@ -789,6 +794,19 @@ class Networks(unittest.TestCase):
         x = floats(5, 4)
         self.assertTrue(net(params, x)[2].same_bits(f(params, x[2])))
         self.assertFalse(net(params, x, lp.Key(1)).same_bits(net(params, x)))
+
+    def test_parameters_of_many_beside_each_other(self):
+        x = floats(2, 3, 4)
+        stacked = lp.stack([{"w": part} for part in x], axis=1)
+        np.testing.assert_array_equal(np.asarray(stacked["w"]), np.stack(list(x), axis=1))
+
+    def test_parameters_have_the_same_bits_under_the_same_names(self):
+        one, two = lp.ones(2), lp.zeros(2)
+        few, more = lp.Params({"a": one}), lp.Params({"a": one, "b": two})
+        self.assertTrue(few.same_bits({"a": lp.ones(2)}))
+        for other in (more, {"a": two}, {"a": lp.ones(2, "i32")}, {"b": one}):
+            self.assertFalse(few.same_bits(other))
+        self.assertFalse(more.same_bits(few))
 
     def test_parameters_keep_their_form(self):
         def loss(layers, x, y):

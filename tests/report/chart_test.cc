@@ -52,6 +52,13 @@ TEST(Charts, ALineIsBrokenWhereAValueIsMissing) {
   EXPECT_NE(to_html(chart({})).find("No values to show"), std::string::npos);
 }
 
+TEST(Charts, AMarkerFarFromTheValuesIsWithinTheAxis) {
+  Chart c = chart({{0, 1}, {1, 2}});
+  EXPECT_EQ(to_html(c).find(">10</text>"), std::string::npos);
+  c.y_marker = 10;
+  EXPECT_NE(to_html(c).find(">10</text>"), std::string::npos);
+}
+
 TEST(Charts, TextIsEscaped) {
   Chart c = chart({{0, 1}, {1, 2}});
   c.title = c.x_label = c.y_label = c.series[0].name = "<script>";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace limpid::report {
 namespace {
@@ -45,6 +46,80 @@ TEST(Report, TheNormOfALayerIsOfAllItsParameters) {
   const std::string page = report_html(log, {});
   EXPECT_TRUE(contains(page, "layers.0: step 1, L2 norm 5<"));
   EXPECT_TRUE(contains(page, "layers.0: step 1, ratio 0.1<"));
+}
+
+// A layer with an activation shows what comes out of that, and its heads the lowest of them.
+TEST(Report, ALayerIsWhatComesOutOfIt) {
+  train::RunLog log;
+  train::LayerStatistics layer;
+  layer.name = "layers.0";
+  layer.activations = {{.op = "linear", .mean = 0.25}, {.op = "relu", .mean = 0.75}};
+  layer.attention = {{.entropy = 0.5, .lowest_head = 0.125, .highest_head = 0.875}};
+  log.probes = {{1, {layer}}};
+  const std::string page = report_html(log, {});
+  EXPECT_TRUE(contains(page, "layers.0: step 1, mean 0.75<"));
+  EXPECT_TRUE(contains(page, "layers.0: step 1, share 0.5<"));
+  EXPECT_TRUE(contains(page, "layers.0: step 1, share 0.125<"));
+  EXPECT_FALSE(contains(page, "0.25<"));
+  EXPECT_FALSE(contains(page, "0.875<"));
+}
+
+TEST(Report, OfManySamplesTheFirstAndTheLastAreShown) {
+  train::RunLog log;
+  for (std::int64_t step = 1; step <= 30; ++step) log.samples.push_back({step, "text"});
+  const std::string page = report_html(log, {});
+  for (const char* step : {"1", "30"})
+    EXPECT_TRUE(contains(page, "<h3>After step " + std::string(step) + "</h3>")) << step;
+}
+
+TEST(Report, ItsTilesAreOfTheTestSetAndOfAWholeTime) {
+  train::RunLog log;
+  train::EpochEvent epoch;
+  epoch.validation.set("loss", 0.75);
+  log.epochs = {epoch};
+  train::EndEvent end;
+  end.test.metrics.set("loss", 0.25);
+  for (const auto& [seconds, text] : {std::pair{59.5, "59.5 s"},
+                                      {61.0, "1 min 1 s"},
+                                      {3599.0, "59 min 59 s"},
+                                      {7500.0, "2 h 5 min"},
+                                      {3.6e6, "1e+03 h"}}) {
+    end.seconds = seconds;
+    log.end = end;
+    const std::string page = report_html(log, {});
+    EXPECT_TRUE(contains(page, "<dt>time</dt><dd>" + std::string(text) + "</dd>")) << text;
+    EXPECT_TRUE(contains(page, "<dt>loss (test)</dt><dd>0.25</dd>"));
+    EXPECT_FALSE(contains(page, "<dd>0.75</dd>"));
+  }
+}
+
+TEST(Report, AFindingSaysWhatToTryOrWhatItFollowsFrom) {
+  train::Finding first;
+  first.rule = "one";
+  first.fix = "less";
+  train::Finding second;
+  second.rule = "two";
+  second.follows_from = "one";
+  const std::string page = report_html({}, {first, second});
+  EXPECT_TRUE(contains(page, "<dt>try</dt><dd>less</dd>"));
+  EXPECT_TRUE(contains(page, "<dt>follows from</dt><dd>one</dd>"));
+}
+
+TEST(Report, CommandsThatMadeTheRunLongerFollowTheFirst) {
+  train::RunLog log;
+  log.run.command = {"limpid", "train"};
+  log.resumes = {{.step = 5}, {.step = 10, .command = {"limpid", "train", "--resume", "run"}}};
+  EXPECT_TRUE(contains(report_html(log, {}), "limpid train\nlimpid train --resume run<"));
+}
+
+TEST(Report, CellsAreAsDarkAsTheirShareOfTheRow) {
+  train::RunLog log;
+  train::EndEvent end;
+  end.test.confusion = {{3, 1}, {1, 1}};
+  log.end = end;
+  const std::string page = report_html(log, {});
+  EXPECT_TRUE(contains(page, "/ 0.470)\" title=\"0 predicted as 0: 3, 75.0 %\">3<"));
+  EXPECT_TRUE(contains(page, "/ 0.340)\" title=\"1 predicted as 1: 1, 50.0 %\">1<"));
 }
 
 }  // namespace

@@ -95,6 +95,21 @@ TEST(Batcher, JobsThatWaitAreComputedTogether) {
   EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{1, 6, 6, 6}));
 }
 
+TEST(Batcher, AJobBehindTheLastPieceOfAnotherHasItsOwnHash) {
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 4});
+  const auto lane = batcher.lane(behind(gate, echo));
+  auto long_job = submit(batcher, lane, 100, 6);
+  gate.entered.get_future().wait();
+  auto other = submit(batcher, lane, 7, 1);
+  gate.open.set_value();
+  const std::uint64_t of_long = long_job.get().input_hash, of_other = other.get().input_hash;
+  EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{4, 3}));
+  EXPECT_EQ(of_long, submit(batcher, lane, 100, 6).get().input_hash);
+  EXPECT_EQ(of_other, submit(batcher, lane, 7, 1).get().input_hash);
+}
+
 TEST(Batcher, ALongJobGoesInPiecesBetweenWhichOthersHaveTheirTurn) {
   Echo echo;
   Gate gate;

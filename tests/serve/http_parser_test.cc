@@ -116,6 +116,11 @@ TEST(RequestReader, AClientMayWaitForContinue) {
   reader.feed("abc");
   EXPECT_EQ(reader.advance(), State::kDone);
   EXPECT_FALSE(reader.waits_for_continue());
+  // HTTP/1.0 has no such answer: its client would take it for that to the request.
+  RequestReader old(limits);
+  old.feed("POST / HTTP/1.0\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(old.advance(), State::kBody);
+  EXPECT_FALSE(old.waits_for_continue());
 }
 
 TEST(PathSegments, AreDecodedEachByItself) {
@@ -124,6 +129,7 @@ TEST(PathSegments, AreDecodedEachByItself) {
   EXPECT_EQ(path_segments("//a"), (std::vector<std::string>{"", "a"}));
   EXPECT_EQ(path_segments("/a%2Fb/%c3%a4"), (std::vector<std::string>{"a/b", "\xc3\xa4"}));
   EXPECT_EQ(path_segments("https://h:1/a?b/c"), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(path_segments("HTTP://h/a"), (std::vector<std::string>{"a"}));
 }
 
 }  // namespace

@@ -96,5 +96,46 @@ TEST(DataFacts, OfManyColumnsTheLargestAreListed) {
   EXPECT_TRUE(facts.duplicates.empty());
 }
 
+TEST(DataFacts, TheLargestColumnsAreThoseFarFromZero) {
+  constexpr std::int64_t kWidth = 70;
+  std::vector<float> values;
+  for (int row = 0; row < 2; ++row)
+    for (std::int64_t c = 0; c < kWidth; ++c) values.push_back(static_cast<float>(c % 7));
+  values[40] = values[kWidth + 40] = -100;  // a mean below all others
+  values[50] = -90;                         // a deviation above all others
+  values[kWidth + 50] = 90;
+  Split data;
+  data.train = dataset(kWidth, values, {0, 1});
+  const DataFacts facts = data_facts(data);
+  ASSERT_EQ(facts.features.size(), kListedFeatures);
+  EXPECT_EQ(facts.features[0].column, 40);
+  EXPECT_EQ(facts.features[1].column, 50);
+}
+
+// A class has one value of its own, a number follows a line. The only column may do so.
+TEST(DataFacts, AColumnMayTellTheTarget) {
+  constexpr std::int64_t kRows = 20;
+  std::vector<float> values, line;
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < kRows; ++i) {
+    labels.push_back(i % 2);
+    values.insert(values.end(), {static_cast<float>(i * i), i % 2 != 0 ? 7.0f : 5.0f});
+    line.push_back(i % 2 != 0 ? -1.0f : 3.0f);
+  }
+  Split data;
+  data.train = dataset(2, values, labels);
+  DataFacts facts = data_facts(data);
+  ASSERT_EQ(facts.giveaways.size(), 1u);
+  EXPECT_EQ(facts.giveaways[0].column, 1);
+
+  data.train.task = Task::kRegression;
+  data.train.targets = Tensor::from<float>({kRows, 1}, line);
+  facts = data_facts(data);
+  ASSERT_EQ(facts.giveaways.size(), 1u);
+  EXPECT_EQ(facts.giveaways[0].column, 1);
+  data.train.inputs = Tensor::from<float>({kRows, 1}, line);
+  EXPECT_TRUE(data_facts(data).giveaways.empty());
+}
+
 }  // namespace
 }  // namespace limpid::train

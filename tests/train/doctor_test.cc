@@ -120,6 +120,31 @@ TEST(Doctor, RowsOfAWholeTruthTableDoNotLeak) {
   }
 }
 
+// Of a set with many rows, and of one of which more are doubled.
+TEST(Doctor, DuplicatesAreWorstByTheirShare) {
+  RunLog log;
+  log.data = DataFacts();
+  log.data->duplicates = {{"train", "train", 30, 1000, 9, 3}, {"test", "test", 8, 100, 7, 2}};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_TRUE(names(found).contains("duplicate_rows"));
+  EXPECT_EQ(found.front().symptom.find("8 of the 100 rows of the test set"), 0u)
+      << found.front().symptom;
+}
+
+// A category may have an equals sign: "status" is the column, "0<=X<200" its category.
+TEST(Doctor, AColumnToLeaveOutIsOfTheTable) {
+  RunLog log;
+  log.run.config = Json{{"data", "csv:credit.csv,target=good"}};
+  log.data = DataFacts();
+  log.data->rows = 100;
+  log.data->giveaways = {{"status=0<=X<200", 3, 0, 1, 0.5, 0.5}};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_EQ(names(found), std::set<std::string>{"target_among_inputs"});
+  const Setting& setting = found.front().remedies.at(0).settings.at(0);
+  EXPECT_EQ(setting.key, "data");
+  EXPECT_EQ(setting.value, Json("csv:credit.csv,target=good,ignore=status"));
+}
+
 TEST(Doctor, ThresholdsDecide) {
   std::vector<double> falling;
   for (int i = 0; i < 200; ++i) falling.push_back(1 - 0.0005 * i);

@@ -111,9 +111,14 @@ TEST(LogThinner, BoundsALongRun) {
 
 TEST(LogThinner, KeepsFewWhereEveryEpochIsTheBest) {
   Written written({});
-  for (std::int64_t epoch = 1; epoch <= 20'000; ++epoch) written.add_epoch(epoch, true);
+  for (std::int64_t epoch = 1; epoch <= 20'001; ++epoch) written.add_epoch(epoch, true);
   EXPECT_LE(written.log.epochs.size(), 4'097U);
   EXPECT_GT(written.log.epochs.size(), 2'048U);
+  // The last one, which was left out, is the best, too: it comes once.
+  EXPECT_LT(written.log.epochs.back().epoch, 20'001);
+  written.add(EndEvent{});
+  const std::vector<std::int64_t> epochs = epochs_of(written.log);
+  EXPECT_EQ(std::count(epochs.begin(), epochs.end(), 20'001), 1);
 }
 
 TEST(LogThinner, KeepsTheSameOfAResumedRun) {

@@ -71,17 +71,18 @@ TEST(Metrics, NextToken) {
 }
 
 TEST(Metrics, TopFive) {
-  // Label 6 is the fifth, the sixth, after five equal ones, and no number.
+  // Label 6 is the fifth, the sixth, after five equal ones, no number, and after five of these.
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor logits = Tensor::from<float>({4, 7}, {1, 2,    3, 4, 9, 8, 2.5f,  //
-                                                     1, 2.6f, 3, 4, 9, 8, 2.5f,  //
-                                                     1, 1,    1, 1, 1, 0, 1,     //
-                                                     0, 0,    0, 0, 0, 0, nan});
+  const Tensor logits = Tensor::from<float>({5, 7}, {1,   2,    3,   4,   9,   8, 2.5f,  //
+                                                     1,   2.6f, 3,   4,   9,   8, 2.5f,  //
+                                                     1,   1,    1,   1,   1,   0, 1,     //
+                                                     0,   0,    0,   0,   0,   0, nan,   //
+                                                     nan, nan,  nan, nan, nan, 0, 1});
   const TestResult result =
-      classification_metrics(logits, Tensor::from<std::int32_t>({4}, {6, 6, 6, 6}));
-  EXPECT_DOUBLE_EQ(result.metrics.at("top_5_accuracy"), 0.25);
+      classification_metrics(logits, Tensor::from<std::int32_t>({5}, {6, 6, 6, 6, 6}));
+  EXPECT_DOUBLE_EQ(result.metrics.at("top_5_accuracy"), 0.2);
   // The prediction is the index of a NaN.
-  EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 0.25);
+  EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 0.2);
 }
 
 TEST(Metrics, MultiLabel) {

@@ -50,6 +50,8 @@ TEST(NGram, LosesByWhatIsSkipped) {
 
 TEST(NGram, TakesWhatFitsInto64Bits) {
   EXPECT_EQ(NGram::order_for(65), 5);
+  EXPECT_EQ(NGram::order_for(256, 100), 8);
+  EXPECT_EQ(NGram::order_for(257, 100), 7);
   EXPECT_EQ(NGram::order_for(1 << 20), 3);
   EXPECT_EQ(NGram::order_for(1, 100), 64);
   EXPECT_THROW(NGram(kText, 3, 0), Error);

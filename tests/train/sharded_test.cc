@@ -341,6 +341,34 @@ TEST(Shards, DividedUpdatesAndWholeOnesAreTheSame) {
   }
 }
 
+// The moments of "part.weight" end with the name of "weight" and have its shape, too.
+TEST(Shards, MomentsAreOfTheParameterWithTheLongestName) {
+  const Split data = drawn_split(Task::kRegression);
+  const Type weight{Dtype::kF32, {kInputs, 2}};
+  const auto sum = [](const Args& params, Value x) {
+    return matmul(x, params.at("weight")) + matmul(tanh(x), params.at("part.weight"));
+  };
+  Problem problem = mlp_problem(nn::mlp({kInputs, 2}, relu), Task::kRegression);
+  problem.inference =
+      trace("sum", {{"weight", weight}, {"part.weight", weight}, {"x", {Dtype::kF32, {kInputs}}}},
+            [&](std::span<const Value> in) {
+              const Args params{{"weight", in[0]}, {"part.weight", in[1]}};
+              return std::vector<Value>{reshape(sum(params, reshape(in[2], {1, kInputs})), {2})};
+            });
+  problem.init = [weight](Key key) {
+    return Params{{"weight", random_tensor(weight, key.fold_in(0), -1, 1)},
+                  {"part.weight", random_tensor(weight, key.fold_in(1), -1, 1)}};
+  };
+  problem.forward = [sum](const Args& params, const Args&, Value x, Value) {
+    return Problem::Result{sum(params, x), {}};
+  };
+  TrainOptions options = with_everything(4);
+  options.divided_update = true;
+  const Trained alone = trained_by(problem, data, options, 0);
+  EXPECT_EQ(trained_by(problem, data, options, 2), alone);
+  EXPECT_EQ(trained(problem, data, options, 2, 4, 1), alone);
+}
+
 // MPI counts a message's bytes in an int, so larger ones are split: here, those above 1,000 bytes.
 TEST(Shards, SplitMessagesChangeNothing) {
   const Split data = drawn_split(Task::kClassification);

@@ -190,6 +190,19 @@ TEST_F(ViewForward, GraphHasEveryOpAndItsLayers) {
   EXPECT_THROW(graph_of_body(open->model.function, 3, 100), Error);
 }
 
+// As from an ONNX file. An op of two layers is of the one that it takes first.
+TEST(ViewGraph, WithoutScopesLayersAreThoseOfParameters) {
+  const Tensor zeros = Tensor::zeros(f32({4}));
+  const Function f =
+      trace("bare", {{"a.weight", f32({4})}, {"b.bias", f32({4})}, {"x", f32({4})}},
+            [](std::span<const Value> in) { return std::vector<Value>{in[2] * (in[0] + in[1])}; });
+  const Graph g = graph_of(f, {{"a.weight", zeros}, {"b.bias", zeros}}, 100);
+  ASSERT_EQ(g.nodes.size(), 2u);
+  ASSERT_EQ(g.nodes[0].group, 0);
+  EXPECT_EQ(g.groups[0].name, "a");
+  EXPECT_EQ(g.nodes[1].group, -1);
+}
+
 TEST_F(ViewForward, TenThousandOps) {
   const Function f =
       trace("deep", {{"w", f32({4})}, {"x", f32({4})}}, [](std::span<const Value> in) {

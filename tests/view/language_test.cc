@@ -27,6 +27,7 @@ class ViewLanguage : public Trained {
     config.width = 16;
     config.layers = {2};
     config.heads = 2;
+    config.kv_heads = 1;
     config.context = 16;
     config.steps = 20;
     train::Run(config, {.folder = folder_ / "gpt"}).train();
@@ -42,6 +43,8 @@ TEST_F(ViewLanguage, TheLastBlockSaysWhatTheModelSays) {
   ASSERT_EQ(l.tokens.size(), 8u);
   EXPECT_EQ(l.tokens[3].text, "b");
   EXPECT_EQ(l.cache.length, 8);
+  // Keys and values of two blocks, 8 tokens, 8 numbers of one head that both queries share.
+  EXPECT_EQ(l.cache.bytes, 2 * 2 * 8 * 8 * std::int64_t{sizeof(float)});
   double sum = 0;
   for (std::size_t i = 0; i < l.next.size(); ++i) {
     sum += l.next[i].probability;
@@ -149,12 +152,12 @@ TEST_F(ViewLanguage, TheNextTokenHasItsText) {
 }
 
 TEST_F(ViewLanguage, WhatIsKeptBetweenTextsChangesNone) {
-  const auto expect_text = [&](const std::string& prompt) {
+  const auto expect_text = [&](const std::string& prompt, const std::string& model = "r1") {
     std::string expected, came;
-    limpid::generate(session_->model("r1")->model, {.prompt = prompt, .tokens = 4, .seed = 2},
+    limpid::generate(session_->model(model)->model, {.prompt = prompt, .tokens = 4, .seed = 2},
                      [&](std::size_t, std::string_view characters) { expected += characters; });
     const Generated all =
-        generate(*session_, {.model = "r1", .text = prompt, .seed = 2, .count = 4}, 0);
+        generate(*session_, {.model = model, .text = prompt, .seed = 2, .count = 4}, 0);
     for (std::size_t i = all.tokens.size() - 4; i < all.tokens.size(); ++i)
       came += all.tokens[i].text;
     EXPECT_EQ(came, expected) << prompt;
@@ -164,11 +167,22 @@ TEST_F(ViewLanguage, WhatIsKeptBetweenTextsChangesNone) {
     expect_text(prompt);
   EXPECT_THROW(generate(*session_, {.model = "r1", .tokens = {1, 99}}, 0), Error);
   expect_text("to be");
-  // The run has another model now.
+  // Another model has its turn while this one stays open.
   train::TrainConfig config = train::RunFolder(folder_ / "gpt").read_config();
   config.seed = 7;
+  train::Run(config, {.folder = folder_ / "other"}).train();
+  session_->runs().add(folder_ / "other");
+  for (const char* const model : {"r2", "r1", "r2"}) expect_text("to be", model);
+  // The run has another model now.
   train::Run(config, {.folder = folder_ / "gpt", .overwrite = true}).train();
   expect_text("to be");
+}
+
+TEST_F(ViewLanguage, ATextMayFillTheContext) {
+  GenerateRequest request{.model = "r1", .text = "to be or not", .count = 4};
+  EXPECT_EQ(generate(*session_, request, 0).tokens.size(), 16u);
+  ++request.count;
+  EXPECT_THROW(generate(*session_, request, 0), Error);
 }
 
 TEST_F(ViewLanguage, RefusesWhatIsNoText) {

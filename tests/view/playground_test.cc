@@ -80,6 +80,14 @@ TEST(ViewPlayground, WeightsMoveByHand) {
   EXPECT_EQ(after.params.at("layers.0.bias").values<float>()[2], 1.5f);
   EXPECT_EQ(after.step, 0);
   EXPECT_TRUE(ground.take_away(moons(), after.state, 0).command.empty());
+  // One of a matrix: that of unit 3 and input 1, and no other.
+  const Played matrix = ground.play(
+      {.config = moons(), .state = after.state, .moved = {{"layers.0.weight", {3, 1}, 1.5}}});
+  const auto old = after.params.at("layers.0.weight").values<float>();
+  std::vector<float> expected(old.begin(), old.end());
+  expected.at(7) = 1.5f;
+  EXPECT_TRUE(
+      matrix.params.at("layers.0.weight").same_bits(Tensor::from<float>(Shape{6, 2}, expected)));
   for (const MovedWeight& wrong :
        {MovedWeight{"layers.9.bias", {0}, 0}, MovedWeight{"layers.0.bias", {6}, 0},
         MovedWeight{"layers.0.bias", {0, 0}, 0}})
