@@ -230,7 +230,6 @@ TEST(Shape, HasAsManyElementsAsAnObjectMayHave) {
   EXPECT_THROW(Shape{Shape::kMaxElements + 1}, Error);
 }
 
-// Sizes that were counted to the end of their range.
 TEST(Shape, CountsItsAxesFromEitherEnd) {
   EXPECT_EQ(normalize_axis(2, 3, "sum"), 2u);
   EXPECT_EQ(normalize_axis(-1, 3, "sum"), 2u);
@@ -239,6 +238,7 @@ TEST(Shape, CountsItsAxesFromEitherEnd) {
   EXPECT_THROW(normalize_axis(0, 0, "sum"), Error);
 }
 
+// Sizes that were counted to the end of their range.
 TEST(Memory, RefusesEveryByteThereIs) {
   EXPECT_THROW(allocate_aligned(std::numeric_limits<std::size_t>::max()), Error);
 }
