@@ -64,10 +64,10 @@ TEST_P(Training, LossesOfAHundredStepsAgree) {
 INSTANTIATE_TEST_SUITE_P(
     Optimisers, Training,
     ::testing::Values(Case{"sgd", optim::Sgd{}, 0.1f}, Case{"momentum", optim::Sgd{0.9}, 0.1f},
-                    Case{"nesterov", optim::Sgd{0.9, 0, true}, 0.1f},
-                    Case{"weight_decay", optim::Sgd{0.9, 0.01}, 0.1f},
-                    Case{"rmsprop", optim::RmsProp{}, 0.003f}, Case{"adam", optim::Adam{}, 0.01f},
-                    Case{"adamw", optim::AdamW{.weight_decay = 0.05}, 0.01f}),
+                      Case{"nesterov", optim::Sgd{0.9, 0, true}, 0.1f},
+                      Case{"weight_decay", optim::Sgd{0.9, 0.01}, 0.1f},
+                      Case{"rmsprop", optim::RmsProp{}, 0.003f}, Case{"adam", optim::Adam{}, 0.01f},
+                      Case{"adamw", optim::AdamW{.weight_decay = 0.05}, 0.01f}),
     [](const ::testing::TestParamInfo<Case>& which) { return which.param.name; });
 
 // ---- functions and their gradients
