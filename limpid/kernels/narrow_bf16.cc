@@ -109,7 +109,7 @@ std::size_t scratch_bytes(std::size_t, std::size_t) { return 0; }
 void matmul(const NarrowMatmul& m, Range rows, Range columns, void*) {
   if (rows.begin < rows.end && columns.begin < columns.end)
     // From a cache, two tiles of two panels are faster by 5 %.
-    run_tiles<Format>({m, are_far(packed_bytes(m.k, m.n))}, rows, columns, m.from_memory);
+    run_tiles<Format>({m, are_far(m, packed_bytes(m.k, m.n))}, rows, columns, m.from_memory);
 }
 
 }  // namespace

@@ -228,7 +228,7 @@ void matmul(const NarrowMatmul& m, Range rows, Range columns, void* scratch) {
   if (columns.begin >= columns.end) return;
   auto* const codes = static_cast<Code*>(scratch);
   float scales[kRowBlock];
-  const bool far = are_far(weight_bytes(m.k, m.n));
+  const bool far = are_far(m, weight_bytes(m.k, m.n));
   for (std::size_t r = rows.begin; r < rows.end; r += kRowBlock) {
     const Range some = {r, HWY_MIN(r + kRowBlock, rows.end)};
     for (std::size_t i = some.begin; i < some.end; ++i)

@@ -52,7 +52,6 @@ class NarrowTest : public OnEveryIsa {
     EXPECT_TRUE(c.guards_intact());
   }
 
-  // The last one's weights are beyond a second-level cache of 2 MB, or a quarter of it.
   static constexpr Sizes kSizes[] = {{1, 1, 1},      {1, 33, 7},   {2, 16, 64},  {3, 31, 65},
                                      {13, 70, 9},    {50, 35, 33}, {100, 5, 19}, {1, 129, 300},
                                      {8, 700, 1000}, {4, 66, 9},   {5, 66, 9},   {6, 66, 9},
@@ -100,7 +99,9 @@ TEST_P(NarrowTest, I8IsItsDefinition) {
       }
     }
     for (const std::size_t parts : {1, 2, 3})
-      expect_product(k().i8, weights.data(), scale, a, expected, s, parts, 4 - parts, false);
+      for (const bool from_memory : {false, true})
+        expect_product(k().i8, weights.data(), scale, a, expected, s, parts, 4 - parts,
+                       from_memory);
   }
 }
 
