@@ -146,7 +146,8 @@ TEST(Predictor, RunsFromManyThreadsAtOnce) {
   }
 }
 
-// Between its two runs a call waits for one of another thread, which has to wait for it.
+// A call of two runs waits between them for a call of another thread. If only one run is allowed,
+// that call waits for the first.
 TEST(Predictor, RunsNoMoreCallsAtOnceThanAllowed) {
   const PredictorNet net;
   for (const int most : {1, 2}) {
@@ -166,7 +167,7 @@ TEST(Predictor, RunsNoMoreCallsAtOnceThanAllowed) {
   }
 }
 
-// A call within another one's run takes a workspace of its own, and both stay.
+// A call during another call's run gets its own workspace. Both workspaces are kept.
 TEST(Predictor, CountsTheMemoryOfEveryWorkspace) {
   constexpr std::int64_t kSize = 1024;
   const nn::Mlp mlp = nn::mlp({kSize, 4 * kSize, kSize}, relu);

@@ -105,7 +105,8 @@ TEST_P(NarrowTest, I8IsItsDefinition) {
   }
 }
 
-// docs/arithmetic.md, "Narrow weights": an infinity makes all codes 0, not those of its sign.
+// docs/arithmetic.md, "Narrow weights": all codes of a row with an infinity are 0, and its scale is
+// infinite.
 TEST_P(NarrowTest, I8RowsWithAnInfinityOrNanGiveNan) {
   for (const Sizes& s : {Sizes{1, 33, 7}, Sizes{3, 66, 100}}) {
     const std::vector<std::int8_t> weights(s.n * s.k, 3);

@@ -371,7 +371,7 @@ TEST(LanguageModel, ReadsAWindow) {
   }
 }
 
-// The workspaces of a model that has read as many sequences together, one number after the other.
+// Bytes of the workspaces after passes over these numbers of sequences, in order.
 template <class Net>
 std::size_t workspaces_after(const Net& net, std::initializer_list<std::size_t> together) {
   LanguageModel model(net, net.init(Key(0)), {.sequences = 4});
@@ -383,7 +383,7 @@ std::size_t workspaces_after(const Net& net, std::initializer_list<std::size_t> 
   return model.bytes().workspaces;
 }
 
-// Every pass has a workspace of its own: for one sequence, for two together, and for four.
+// Passes over one, two and four sequences each have their own workspace.
 TEST(LanguageModel, HoldsTheWorkspacesOfAllItsPasses) {
   const auto expect_sum = [](const auto& net) {
     const std::size_t one = workspaces_after(net, {1}), two = workspaces_after(net, {2});

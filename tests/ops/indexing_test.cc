@@ -173,7 +173,7 @@ TEST(RotaryEmbedding, TurnsHalvesOrNeighboursAndLeavesTheRest) {
 
 // ---- caches
 
-// Refused when it is written: whoever runs it would read sizes behind those of the cache.
+// An axis that the cache lacks is refused while tracing: running it would read past the shape.
 TEST(UpdateRows, HasAnAxisOfTheCache) {
   const Type cache{Dtype::kF64, {2, 3}};
   const auto update = [&](std::int64_t axis) {
