@@ -1,6 +1,8 @@
-"""Measures `limpid serve` with serve_client, and ONNX Runtime behind Node's HTTP server; prints tables in Markdown.
+"""Measures `limpid serve` with serve_client, ONNX Runtime behind Node's HTTP server, and serve_floor; prints tables in Markdown.
 
 usage: serve.py LIMPID SERVE_CLIENT [--seconds S] [--overload-seconds S] [--node-modules DIR] [--only NAME]...
+
+serve_floor stands beside SERVE_CLIENT.
 """
 
 import argparse
@@ -82,6 +84,10 @@ class Bench:
     def serve(self, *arguments, on=()):
         return Server([*on, self.options.limpid, "serve", *arguments, "--port", 0])
 
+    def floor(self, on=()):
+        """A server that waits 10 us for each request instead of computing: about the time that limpid serve takes for the first network."""
+        return Server([*on, pathlib.Path(self.options.client).with_name("serve_floor"), "--microseconds", 10])
+
     def ask(self, server, body, *more, path="/v2/models/net/infer", headers=(), on=(), seconds=None):
         command = [*on, self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", seconds or self.seconds, *more]
         for header in headers:
@@ -143,8 +149,10 @@ class Bench:
         for name, model, on_server, on_client in (("784-256-128-10", self.net, (), ()),
                                                   ("the same, a CPU each", self.net, [*alone, "0"], [*alone, "1"]),
                                                   ("784-2048-2048-10", large, (), ()),
-                                                  ("the same, a CPU each", large, [*alone, "0"], [*alone, "1"])):
-            with self.serve(f"net={model}", "--max-queue", 64, on=on_server) as server:
+                                                  ("the same, a CPU each", large, [*alone, "0"], [*alone, "1"]),
+                                                  ("serve_floor", None, (), ()),
+                                                  ("the same, a CPU each", None, [*alone, "0"], [*alone, "1"])):
+            with self.serve(f"net={model}", "--max-queue", 64, on=on_server) if model else self.floor(on_server) as server:
                 options = {"headers": self.binary, "on": on_client}
                 capacity = self.ask(server, self.binary_body, "--connections", 64, **options)["per_second"]
                 for share in (0.3, 0.7):
@@ -160,10 +168,11 @@ class Bench:
     def overload(self):
         """Three times the capacity. A request without a free connection within a millisecond is not sent: the server never sees it."""
         seconds, within, rows = self.options.overload_seconds, 0.1, []
-        for layers in ("784,256,128,10", "784,2048,2048,10", "784,4096,4096,10"):
+        for layers in ("784,256,128,10", "784,2048,2048,10", "784,4096,4096,10", None):
             model = self.folder / f"net-{layers}"
-            self.limpid("train", "--data", "digits", "--layers", layers, "--steps", 1, "--out", model)
-            with self.serve(f"net={model}", "--max-queue", 64) as server:
+            if layers:
+                self.limpid("train", "--data", "digits", "--layers", layers, "--steps", 1, "--out", model)
+            with self.serve(f"net={model}", "--max-queue", 64) if layers else self.floor() as server:
                 asked = {"headers": self.binary}
                 capacity = self.ask(server, self.binary_body, "--connections", 64, **asked)["per_second"]
                 spent = server.cpu_microseconds()
@@ -173,7 +182,7 @@ class Bench:
                 spent = server.cpu_microseconds() - spent
                 refused = found["refused"]
                 sent = found["answered"]["count"] + refused["count"] + found["others"]
-                rows.append((layers.replace(",", "-"), capacity, 3 * capacity, sent / seconds, found["in_time"] / seconds,
+                rows.append((layers.replace(",", "-") if layers else "serve_floor", capacity, 3 * capacity, sent / seconds, found["in_time"] / seconds,
                              f"{100 * found['in_time'] / seconds / capacity:.0f} %", *times(found["answered"]),
                              refused["count"] / seconds, *times(refused), f"{spent / sent:.1f} us",
                              f"{resident.least:.1f} to {resident.most:.1f}"))
