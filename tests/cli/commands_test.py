@@ -1,5 +1,7 @@
 """Commands that list and describe: runs, data, help, man pages, completions."""
 
+import json
+import os
 import pathlib
 import re
 import shlex
@@ -46,6 +48,47 @@ class Runs(tool.ToolTest):
         self.assertEqual(self.names("--sort", "metric"), [*by_metric, "c"])
         self.error(2, "runs", self.runs, "--sort", "beauty")
 
+    def change_log(self, name, change):
+        """Replaces the events of a run's log by what change() makes of them."""
+        log = self.runs / name / "log.jsonl"
+        events = change([json.loads(line) for line in log.read_text().splitlines()])
+        log.write_text("".join(json.dumps(event) + "\n" for event in events))
+
+    def test_the_latest_run_comes_first(self):
+        for time, name in enumerate(("c", "deep/a", "b")):
+            os.utime(self.runs / name / "log.jsonl", (time, time))
+        self.assertEqual(self.names("--sort", "time"), ["b", "deep/a", "c"])
+
+    def test_findings_are_warnings_and_errors(self):
+        before = {run["run"]: run["findings"] for run in self.document("runs", self.runs)["runs"]}
+        found = {"event": "finding", "rule": "r", "layer": "", "symptom": "", "cause": "", "fix": "", "step": 0}
+        severities = ("warning", "error", "error") * 5 + ("info",)
+        self.change_log("c", lambda events: [*events[:-1], *({**found, "severity": s} for s in severities), events[-1]])
+        after = {run["run"]: run["findings"] for run in self.document("runs", self.runs)["runs"]}
+        self.assertEqual(after, {**before, "c": before["c"] + 15})
+        self.assertEqual(self.names("--sort", "findings")[0], "c")
+
+    def test_a_run_is_as_good_as_its_best_epoch(self):
+        def mark(events):
+            for event in events:
+                if event["event"] == "epoch":
+                    event["best"] = event["epoch"] < 3
+                    event["validation"]["loss"] = event["epoch"] / 4
+            return events
+
+        self.change_log("b", mark)
+        run, = self.document("runs", self.runs / "b")["runs"]
+        self.assertEqual((run["epoch"], run["loss"]), (2, 0.5))
+
+    def test_the_least_error_is_the_best(self):
+        folder = self.folder / "curves"
+        for name, epochs in (("a", 0), ("b", 1), ("c", 40)):
+            self.output("train", "--data", "sine,count=60", *SMALL, "--epochs", epochs, "--out", folder / name)
+        runs = self.document("runs", folder, "--sort", "metric")["runs"]
+        errors = [run["metrics"]["rmse"] for run in runs[:2]]
+        self.assertLess(errors[0], errors[1])
+        self.assertEqual(runs[2]["run"], "a")
+
     def test_a_broken_log_hides_no_other_run(self):
         (self.runs / "b/log.jsonl").write_text("{}\n")
         run = self.run_tool("runs", self.runs)
@@ -75,6 +118,7 @@ class Data(tool.ToolTest):
         self.assertEqual(len(re.findall(r"\nexample \d: label \d\n", text)), 3)
         self.assertIn("█", text)
         self.assertEqual(self.output("data", "digits,count=100", "--show", "--count", "1").count("example 0"), 1)
+        self.assertEqual(len(re.findall(r"\nexample \d: ", self.output("data", "moons,count=4", "--show", "--count", "9"))), 4)
 
     def test_a_table_has_its_columns(self):
         table = self.folder / "pets.csv"
@@ -83,6 +127,20 @@ class Data(tool.ToolTest):
         self.assertRegex(text, r"\nclass +training examples\ncat +\d+\n日本 +\d+\n")
         self.assertRegex(text, r"\nweight +[-\d.]+ ")
         self.assertIn("weight = ", text)
+
+    def test_a_column_has_its_statistics(self):
+        table = self.folder / "table.csv"
+        table.write_text("low,high,middle,kind\n" + "".join(f"{-3 + 4 * (i % 2)},{900 + 200 * (i % 2)},{9 + 2 * (i % 2)},{'ab'[i % 2]}\n"
+                                                            for i in range(40)))
+        self.assertRegex(self.output("data", f"csv:{table},target=kind,split=1/0"),
+                         r"\nfeature +min +mean +std +max\nlow +-3 +-1 +2 +1\nhigh +900 +1000 +100 +1100\nmiddle +9 +10 +1 +11\n")
+
+    def test_rows_of_the_test_set_that_training_has_too(self):
+        table, test = self.folder / "table.csv", self.folder / "test.csv"
+        table.write_text("x,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(40)))
+        test.write_text("x,kind\n100,a\n4,a\n5,b\n")
+        self.assertIn("\nrows of the test set that repeat a row of the training set: 2\n",
+                      self.output("data", f"csv:{table},target=kind,test={test},split=1/0"))
 
     def test_duplicate_rows(self):
         self.assertIn("\nrows of the training set that repeat a row of the training set: 60\n",
