@@ -184,6 +184,23 @@ class Tables(Data):
                 self.assertAlmostEqual(probability, shown, places=5)
 
 
+class Described(Data):
+    def test_a_column_has_its_statistics(self):
+        rows = "".join(f"{-3 + 4 * (i % 2)},{900 + 200 * (i % 2)},{9 + 2 * (i % 2)},{'ab'[i % 2]}\n" for i in range(40))
+        table = self.put("table.csv", "low,high,middle,kind\n" + rows)
+        self.assertRegex(self.output("data", f"csv:{table},target=kind,split=1/0"),
+                         r"\nfeature +min +mean +std +max\nlow +-3 +-1 +2 +1\nhigh +900 +1000 +100 +1100\nmiddle +9 +10 +1 +11\n")
+
+    def test_rows_of_the_test_set_that_training_has_too(self):
+        table = self.put("table.csv", "x,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(40)))
+        test = self.put("test.csv", "x,kind\n100,a\n4,a\n5,b\n")
+        self.assertIn("\nrows of the test set that repeat a row of the training set: 2\n",
+                      self.output("data", f"csv:{table},target=kind,test={test},split=1/0"))
+
+    def test_more_rows_than_there_are(self):
+        self.assertEqual(self.output("data", "moons,count=4", "--show", "--count", "9").count("\nexample "), 4)
+
+
 class Mistakes(Data):
     def refused(self, part, spec, code=1):
         self.assertIn(part, self.error(code, "train", "--data", spec))

@@ -114,6 +114,10 @@ TEST(Config, EveryRangeHolds) {
     if (key.open_high) {
       EXPECT_THROW(set_from_text(config, key, "1"), Error) << key.path;
     }
+    if (!std::isfinite(key.high)) continue;
+    const bool whole = key.kind() == ConfigKey::Kind::kInteger;
+    const std::string above = std::to_string(static_cast<std::int64_t>(key.high) + 1);
+    EXPECT_THROW(set_from_text(config, key, whole ? above : "1e31"), Error) << key.path;
   }
 }
 
