@@ -286,7 +286,7 @@ class Quantize(tool.ToolTest):
         self.assertNotEqual(result["before"]["loss"], result["after"]["loss"])
         row = re.search(r"\nloss +(\S+) +(\S+)\n", text)
         for shown, side in zip(row.groups(), ("before", "after")):
-            self.assertEqual(f"{float(shown):.4g}", f"{result[side]['loss']:.4g}")
+            self.assertAlmostEqual(float(shown), result[side]["loss"], delta=1e-6)
 
 
 class Emit(tool.ToolTest):

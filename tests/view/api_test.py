@@ -150,12 +150,24 @@ class View(tool.ToolTest):
         self.assertAlmostEqual(warm["probabilities"][0], share, places=6)
         self.assertAlmostEqual(warm["entropy"], -share * math.log(share) - (1 - share) * math.log(1 - share), places=6)
         self.assertFalse(self.answered("lab/perceptron", target="XOR")["learnt"])
+        names = [c["name"] for c in self.answered("lab/activations")["curves"]]
+        self.assertIn("relu", names)
+        for row in self.answered("lab/init", layers=3, width=16)["rows"]:
+            self.assertEqual(len(row["stds"]), 3)
+        folded = self.answered("lab/collapse", **{"in": 4}, hidden=8, out=2)["rows"][0]
+        self.assertLess(folded["difference"], 1e-3)
+        self.assertEqual([(work["ops"], work["parameters"]) for work in (folded["before"], folded["after"])], [(2, 58), (1, 10)])
+        self.refused(404, "lab/optimizers", {"surface": "moon"})
+        self.refused(400, "lab/init", {"layers": 100000})
+        self.refused(400, "lab/softmax", {"logits": []})
+
+    def test_the_labs_perceptron_is_that_of_the_tool(self):
         lesson = self.answered("lab/perceptron", target="AND")
         self.assertTrue(lesson["learnt"])
         self.assertEqual([(e["mistakes"], e["weights"], e["bias"]) for e in lesson["epochs"]],
                          [(e["mistakes"], e["weight"], e["bias"]) for e in self.document("perceptron", "--target", "AND")["epochs"]])
-        names = [c["name"] for c in self.answered("lab/activations")["curves"]]
-        self.assertIn("relu", names)
+
+    def test_the_lab_has_losses_and_their_slopes(self):
         # At -1 and at 3; the hinge's targets are 1 and, below one half, -1.
         at_places = {"squared error": (4, -4, 4, 4), "absolute error": (2, -1, 2, 1), "huber": (1.5, -1, 1.5, 1),
                      "hinge": (2, -1, 0, 0),
@@ -169,6 +181,8 @@ class View(tool.ToolTest):
         self.assertEqual(at_places, {})
         hinge = self.answered("lab/losses", target=0)["losses"][-1]
         self.assertAlmostEqual(hinge["y"][140], 4, places=4)
+
+    def test_the_lab_has_optimizers_and_their_surfaces(self):
         bowl = self.answered("lab/optimizers", surface="bowl", steps=50)
         for path in bowl["paths"]:
             self.assertLess(path["z"][-1], path["z"][0])
@@ -185,6 +199,8 @@ class View(tool.ToolTest):
             path = shown["paths"][0]
             self.assertEqual((path["x"][0], path["y"][0]), (-1.5, 1.5))
             self.assertAlmostEqual(path["z"][0], height(-1.5, 1.5), places=4)
+
+    def test_the_lab_has_layers(self):
         dropped = self.answered("lab/dropout", rate=0.5)
         self.assertEqual(set(dropped["values"]), {0.0, 2.0})
         self.assertEqual(dropped["kept"], [value != 0 for value in dropped["values"]])
@@ -196,19 +212,13 @@ class View(tool.ToolTest):
         for i in range(8):
             self.assertAlmostEqual(sum(by_batch[i::8]), 0, places=4)
             self.assertAlmostEqual(sum(x * x for x in by_batch[i::8]) / 4, 1, places=3)
+
+    def test_the_lab_has_what_a_hidden_layer_learns(self):
         for row in self.answered("lab/approximation", units=2)["rows"]:
             if row["task"].startswith("abs"):
                 self.assertEqual(row["y"], [abs(x) for x, in row["x"]])
             answers = row["predictions"] if row["task"] != "XOR" else [1 / (1 + math.exp(-x)) for x in row["predictions"]]
             self.assertAlmostEqual(row["error"], max(abs(a - b) for a, b in zip(answers, row["y"])), places=4)
-        for row in self.answered("lab/init", layers=3, width=16)["rows"]:
-            self.assertEqual(len(row["stds"]), 3)
-        folded = self.answered("lab/collapse", **{"in": 4}, hidden=8, out=2)["rows"][0]
-        self.assertLess(folded["difference"], 1e-3)
-        self.assertEqual([(work["ops"], work["parameters"]) for work in (folded["before"], folded["after"])], [(2, 58), (1, 10)])
-        self.refused(404, "lab/optimizers", {"surface": "moon"})
-        self.refused(400, "lab/init", {"layers": 100000})
-        self.refused(400, "lab/softmax", {"logits": []})
 
     def followed(self, runs, **headers):
         """The streams's first event: its id and its data."""
